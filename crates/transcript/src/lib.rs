@@ -1,0 +1,1 @@
+mod model; mod source; mod window; mod text;

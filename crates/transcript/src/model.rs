@@ -1,0 +1,190 @@
+//! The plain data that reading a transcript yields: who, which turn, which calls, and how much of it was
+//! understood. These types are also the JSON that `checkstone timeline --json` prints.
+
+use serde::{Deserialize, Serialize};
+
+/// A client whose transcripts are understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Agent {
+    Claude,
+    Gemini,
+    Codex,
+}
+
+impl Agent {
+    pub const ALL: [Self; 3] = [Self::Claude, Self::Gemini, Self::Codex];
+
+    /// The name used in commands and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Gemini => "gemini",
+            Self::Codex => "codex",
+        }
+    }
+}
+
+/// Everything that was understood of the last turn of a transcript.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Reading {
+    /// Whose transcript this is; null where the content does not tell.
+    pub agent: Option<Agent>,
+    /// The turn's opening prompt; null where no prompt was found.
+    pub turn: Option<Turn>,
+    #[serde(rename = "transcript")]
+    pub coverage: Coverage,
+    /// The context in use after the last response; null where the transcript does not tell.
+    pub usage: Option<Usage>,
+    /// The turn's tool calls in order.
+    pub calls: Vec<Call>,
+    /// What the agent said in the turn, as snippets.
+    #[serde(skip)]
+    pub messages: Vec<Message>,
+    /// The last text of the agent in the turn, whole (up to 256 KiB): hooks compare it with the payload's
+    /// own copy to tell whether the client has written everything yet.
+    #[serde(skip)]
+    pub last_assistant: Option<String>,
+}
+
+/// The prompt that opened the turn.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Turn {
+    /// The prompt's text; at most 16,384 characters of it, head and tail.
+    pub prompt: String,
+    /// When it was recorded, as written.
+    pub started_at: Option<String>,
+    /// The client's own id of the turn, where it has one.
+    pub id: Option<String>,
+    /// The line of the prompt, counted from 1; null in files too large to count.
+    pub line: Option<u64>,
+}
+
+/// How much of the transcript was understood.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Coverage {
+    #[serde(rename = "coverage")]
+    pub extent: Extent,
+    /// Records from the prompt that opened the turn to the end of the file.
+    pub records: u64,
+    /// How many of them were of a known kind and well formed.
+    pub understood: u64,
+    /// Why the extent is not `complete`, in one sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Extent {
+    /// The whole turn was read.
+    Complete,
+    /// The turn began before the part that was read.
+    Truncated,
+    /// Nothing was read, or fewer than half of the records were understood.
+    Unavailable,
+}
+
+/// The context in use, counted once per response.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Usage {
+    /// Tokens in context after the last response.
+    pub tokens: u64,
+    /// The size of the window, where the file or a known model gives it.
+    pub window: Option<u64>,
+    /// `tokens` of `window`, rounded down.
+    pub percent: Option<u64>,
+    /// The model as the client names it.
+    pub model: Option<String>,
+}
+
+/// One tool call, with its own result.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Call {
+    pub id: String,
+    /// The tool's name as the client writes it.
+    pub tool: String,
+    pub kind: Kind,
+    /// The shell command, for `shell`.
+    pub command: Option<String>,
+    /// The first of `paths`.
+    pub path: Option<String>,
+    /// The files the call names: what it edits, writes or reads; for `shell` what the client says it read.
+    pub paths: Vec<String>,
+    /// Those of `paths` that this call made.
+    pub created: Vec<String>,
+    pub outcome: Outcome,
+    pub exit_code: Option<i32>,
+    /// The person rejected or interrupted the call: not evidence, and not an error of the code.
+    pub user_stopped: bool,
+    pub at: Option<String>,
+    pub ended_at: Option<String>,
+    /// The sub-agent that made the call; null for the agent itself.
+    pub subagent: Option<String>,
+    /// Head and tail of the result, at most 500 characters.
+    pub snippet: Option<String>,
+    /// The line of the call in its file, counted from 1; null in files too large to count.
+    pub line: Option<u64>,
+    /// Where the line begins in its file, in bytes.
+    pub offset: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Shell,
+    Read,
+    Edit,
+    Write,
+    #[default]
+    Other,
+}
+
+/// How a call ended. Not failed is not passed: a call without a result, or still running, is `Unknown`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    Ok,
+    Error,
+    #[default]
+    Unknown,
+}
+
+/// Something the agent said in the turn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message {
+    /// At most 500 characters, head and tail.
+    pub text: String,
+    pub at: Option<String>,
+    /// How many of the turn's calls came before it.
+    pub calls_before: usize,
+}
+
+impl Reading {
+    /// Nothing could be read, and why.
+    pub(crate) fn unavailable(agent: Option<Agent>, reason: impl Into<String>) -> Self {
+        Self {
+            agent,
+            turn: None,
+            coverage: Coverage {
+                extent: Extent::Unavailable,
+                records: 0,
+                understood: 0,
+                reason: Some(reason.into()),
+            },
+            usage: None,
+            calls: Vec::new(),
+            messages: Vec::new(),
+            last_assistant: None,
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Lines from the end of a source towards its beginning, in windows that grow until the reader has seen
+//! enough. Memory stays bounded: one window, and the part of a line that reaches into the next one.
+
+use std::io;
+
+use crate::source::Source;
+
+/// Windows double up to this size; larger ones would only cost memory.
+const LARGEST_WINDOW: u64 = 4 * 1024 * 1024;
+
+/// A longer line is passed over: it is no record that a reader needs, and must not fill the memory.
+pub(crate) const LONGEST_LINE: usize = 16 * 1024 * 1024;
+
+/// One line, without its newline.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Line<'a> {
+    /// Where it begins in the source.
+    pub(crate) offset: u64,
+    /// Empty where the line is too long.
+    pub(crate) bytes: &'a [u8],
+    pub(crate) too_long: bool,
+    /// The source ends without a newline after it: it may still be in the middle of being written.
+    pub(crate) unterminated: bool,
+}
+
+pub(crate) struct ReverseLines<'a> {
+    source: &'a Source<'a>,
+    /// Bytes before this offset are out of bounds.
+    floor: u64,
+    /// The source from `start` on, of which `..end` is not handed out yet.
+    buffer: Vec<u8>,
+    start: u64,
+    end: usize,
+    window: u64,
+    walk: Walk,
+}
+
+#[derive(PartialEq)]
+enum Walk {
+    NotBegun,
+    Between,
+    Over,
+}
+
+impl<'a> ReverseLines<'a> {
+    /// Reads at most `max_bytes` from the end, beginning with a window of `first_window` bytes.
+    pub(crate) fn new(source: &'a Source<'a>, first_window: u64, max_bytes: u64) -> Self {
+        let len = source.len();
+        Self {
+            source,
+            floor: len.saturating_sub(max_bytes),
+            buffer: Vec::new(),
+            start: len,
+            end: 0,
+            window: first_window.max(1),
+            walk: Walk::NotBegun,
+        }
+    }
+
+    /// The line before the one handed out last; `None` at the beginning of the source, or where the bound
+    /// cuts a line.
+    pub(crate) fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
+        let mut unterminated = false;
+        if self.walk == Walk::NotBegun {
+            self.walk = if self.start == self.floor { Walk::Over } else { Walk::Between };
+            if self.walk == Walk::Between {
+                self.grow()?;
+                // The newline that ends the last line begins no further one.
+                if self.buffer.get(self.end - 1) == Some(&b'\n') {
+                    self.end -= 1;
+                } else {
+                    unterminated = true;
+                }
+            }
+        }
+        if self.walk == Walk::Over {
+            return Ok(None);
+        }
+        let mut unsearched = self.end;
+        let mut too_long = false;
+        loop {
+            let newline = memchr::memrchr(b'\n', self.buffer.get(..unsearched).unwrap_or_default());
+            if newline.is_some() || self.start == 0 {
+                let begin = newline.map_or(0, |newline| newline + 1);
+                let end = std::mem::replace(&mut self.end, newline.unwrap_or(0));
+                if newline.is_none() {
+                    self.walk = Walk::Over;
+                }
+                let bytes = if too_long { &[] } else { self.buffer.get(begin..end).unwrap_or_default() };
+                return Ok(Some(Line { offset: self.start + begin as u64, bytes, too_long, unterminated }));
+            }
+            if self.start == self.floor {
+                self.walk = Walk::Over;
+                return Ok(None);
+            }
+            if self.end > LONGEST_LINE {
+                too_long = true;
+            }
+            if too_long {
+                self.end = 0;
+            }
+            unsearched = self.grow()?;
+        }
+    }
+
+    /// Whether everything from the first byte of the source on has been handed out.
+    pub(crate) fn reached_start(&self) -> bool {
+        self.start == 0 && self.walk == Walk::Over
+    }
+
+    /// Puts the window before `start` in front of what is left of the buffer; returns its size.
+    fn grow(&mut self) -> io::Result<usize> {
+        let size = self.window.min(self.start - self.floor);
+        self.window = (self.window * 2).min(LARGEST_WINDOW.max(self.window));
+        let new = size as usize;
+        let wanted = self.end + new;
+        self.buffer.reserve_exact(wanted.saturating_sub(self.buffer.len()));
+        self.buffer.resize(wanted, 0);
+        self.buffer.copy_within(..self.end, new);
+        if let Some(space) = self.buffer.get_mut(..new) {
+            self.source.read_exact_at(space, self.start - size)?;
+        }
+        self.start -= size;
+        self.end += new;
+        Ok(new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &[u8], first_window: u64, max_bytes: u64) -> (Vec<(u64, Vec<u8>, bool)>, bool) {
+        let source = Source::Bytes(text);
+        let mut reader = ReverseLines::new(&source, first_window, max_bytes);
+        let mut lines = Vec::new();
+        while let Some(line) = reader.next_line().unwrap() {
+            assert!(!line.too_long);
+            lines.push((line.offset, line.bytes.to_vec(), line.unterminated));
+        }
+        (lines, reader.reached_start())
+    }
+
+    #[test]
+    fn lines_come_from_the_end_whatever_the_window() {
+        let text = b"one\ntwo two\n\nfour\nfive".as_slice();
+        for window in 1..30 {
+            let expected = [
+                (18, b"five".to_vec(), true),
+                (13, b"four".to_vec(), false),
+                (12, b"".to_vec(), false),
+                (4, b"two two".to_vec(), false),
+                (0, b"one".to_vec(), false),
+            ];
+            assert_eq!(lines(text, window, 1000), (expected.to_vec(), true), "window {window}");
+        }
+    }
+
+    #[test]
+    fn a_terminated_last_line_is_no_torn_one() {
+        assert_eq!(lines(b"a\n", 8, 8), (vec![(0, b"a".to_vec(), false)], true));
+        assert_eq!(lines(b"\n", 8, 8), (vec![(0, b"".to_vec(), false)], true));
+        assert_eq!(lines(b"", 8, 8), (vec![], true));
+    }
+
+    /// T8, T9: the bound cuts a line; the cut line is not handed out, and the start counts as not reached.
+    #[test]
+    fn the_bound_never_hands_out_a_torn_first_line() {
+        let (lines, reached_start) = lines(b"first\nsecond\nthird\n", 4, 10);
+        assert_eq!(lines, [(13, b"third".to_vec(), false)]);
+        assert!(!reached_start);
+    }
+
+    #[test]
+    fn a_line_beyond_all_measure_is_passed_over_and_told() {
+        let mut text = b"before\n".to_vec();
+        text.resize(text.len() + LONGEST_LINE * 2, b'x');
+        text.extend_from_slice(b"\nafter\n");
+        let source = Source::Bytes(&text);
+        let mut reader = ReverseLines::new(&source, 1024, u64::MAX);
+        assert_eq!(reader.next_line().unwrap().unwrap().bytes, b"after");
+        let long = reader.next_line().unwrap().unwrap();
+        assert!(long.too_long && long.bytes.is_empty());
+        assert_eq!(long.offset, 7);
+        assert!(reader.buffer.capacity() <= LONGEST_LINE + 3 * LARGEST_WINDOW as usize);
+        assert_eq!(reader.next_line().unwrap().unwrap().bytes, b"before");
+        assert!(reader.next_line().unwrap().is_none());
+    }
+}
