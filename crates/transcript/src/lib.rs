@@ -1,1 +1,28 @@
-mod model; mod source; mod window; mod text;
+//! Reads what AI coding agents write about their own work: bytes to entries to turn to timeline.
+//!
+//! Three layers, each in modules of its own:
+//! - raw bytes: [`source`], [`window`] (lines from the end, in bounded windows);
+//! - one normaliser per format: [`format`], which turns a line into an [`entry::Record`];
+//! - consumers: [`turn`] (where the turn begins), [`timeline`] (calls with their results), [`usage`],
+//!   [`subagents`], [`render`].
+//!
+//! It knows nothing of git, policies or hooks, and it never fails: it returns what it understood and how
+//! much that was. A turn that began before the bytes that were read is `truncated`, never a shorter turn.
+
+mod detect;
+mod entry;
+mod format;
+mod model;
+mod reader;
+mod render;
+mod source;
+mod subagents;
+mod text;
+mod timeline;
+mod turn;
+mod usage;
+mod window;
+
+pub use model::{Agent, Call, Coverage, Extent, Kind, Message, Outcome, Reading, Turn, Usage};
+pub use reader::{Options, read, read_bytes};
+pub use render::{plain, visible};

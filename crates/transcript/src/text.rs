@@ -104,7 +104,7 @@ pub(crate) fn literal_head(literal: &str, bytes: usize) -> &str {
 }
 
 /// The last `bytes` of a literal or a little less, never beginning inside an escape.
-fn literal_tail(literal: &str, bytes: usize) -> &str {
+pub(crate) fn literal_tail(literal: &str, bytes: usize) -> &str {
     let cut = safe_cut(literal, literal.len().saturating_sub(bytes));
     literal.get(cut..).unwrap_or_default()
 }
@@ -196,6 +196,15 @@ impl Snippet {
         let (head, tail) = (head.get(..head_end).unwrap_or_default(), tail.get(tail_start..).unwrap_or_default());
         format!("{head}…{tail}")
     }
+}
+
+/// The first `bytes` of `text` where it is longer, with a mark that it was cut.
+pub(crate) fn head(mut text: String, bytes: usize) -> String {
+    if text.len() > bytes {
+        text.truncate(text.floor_char_boundary(bytes));
+        text.push('…');
+    }
+    text
 }
 
 /// The ends of `text` in at most `limit` characters.

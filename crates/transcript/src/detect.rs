@@ -1,0 +1,74 @@
+//! Which format a transcript has, from its content.
+
+use crate::format::{claude, codex, gemini};
+use crate::model::Agent;
+use crate::source::Source;
+use crate::window::ReverseLines;
+
+/// How the bytes are laid out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Format {
+    /// One record a line.
+    Lines(Agent),
+    /// Gemini's older single document.
+    GeminiDocument,
+}
+
+impl Format {
+    pub(crate) fn agent(self) -> Agent {
+        match self {
+            Self::Lines(agent) => agent,
+            Self::GeminiDocument => Agent::Gemini,
+        }
+    }
+}
+
+/// Lines looked at from the end. One would do, were it not torn or of a kind that several clients write.
+const LINES: usize = 20;
+
+const HEAD: u64 = 64 * 1024;
+
+/// The format; `named` where the caller knows the client.
+pub(crate) fn format(source: &Source<'_>, named: Option<Agent>) -> Option<Format> {
+    if named.is_none_or(|agent| agent == Agent::Gemini) && is_document(source) {
+        return Some(Format::GeminiDocument);
+    }
+    if let Some(agent) = named {
+        return Some(Format::Lines(agent));
+    }
+    let mut votes = [0_usize; Agent::ALL.len()];
+    let mut lines = ReverseLines::new(source, HEAD, 16 * HEAD);
+    for _ in 0..LINES {
+        let Ok(Some(line)) = lines.next_line() else { break };
+        let Ok(text) = std::str::from_utf8(line.bytes) else { continue };
+        for (vote, agent) in votes.iter_mut().zip(Agent::ALL) {
+            *vote += usize::from(recognises(agent, text));
+        }
+    }
+    let (most, agent) = votes.into_iter().zip(Agent::ALL).max_by_key(|(votes, _)| *votes)?;
+    (most > 0 && votes.iter().filter(|votes| **votes == most).count() == 1).then_some(Format::Lines(agent))
+}
+
+fn recognises(agent: Agent, line: &str) -> bool {
+    match agent {
+        Agent::Claude => claude::recognises(line),
+        Agent::Gemini => gemini::recognises(line),
+        Agent::Codex => codex::recognises(line),
+    }
+}
+
+/// A document begins with a brace on a line of its own, or is one line with messages in it.
+fn is_document(source: &Source<'_>) -> bool {
+    let mut head = vec![0; HEAD.min(source.len()) as usize];
+    if source.read_exact_at(&mut head, 0).is_err() {
+        return false;
+    }
+    let text = String::from_utf8_lossy(&head);
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let session = |part: &str| part.contains(r#""sessionId""#) || part.contains(r#""messages""#);
+    if first.trim_end() == "{" {
+        return session(text);
+    }
+    first.starts_with('{') && rest.trim().is_empty() && first.contains(r#""messages":["#) && session(first)
+}

@@ -1,0 +1,160 @@
+//! The common shape that every format is turned into: one record is one line of a transcript, and holds
+//! what that line says that a reader of turns needs. Nothing here knows a client.
+
+use crate::model::{Call, Kind, Outcome};
+
+/// The first words of everything we tell an agent. A prompt that begins with them is our own text come back.
+pub(crate) const OWN_PREFIX: &str = "[checkstone]";
+
+/// How the ids of tasks begin that are scripts, which end without an exit code.
+pub(crate) const SCRIPT: &str = "script ";
+
+/// A snippet of a result or of what the agent said.
+pub(crate) const SNIPPET: usize = 500;
+
+/// A prompt is kept longer: it says what was asked.
+pub(crate) const PROMPT: usize = 16 * 1024;
+
+/// A longer command is kept only as a head that ends in `…`; it is a program rather than a command.
+pub(crate) const COMMAND: usize = 256 * 1024;
+
+/// The agent's last text is kept whole up to this many bytes.
+pub(crate) const LAST_TEXT: usize = 256 * 1024;
+
+/// What one line says.
+#[derive(Debug, Default)]
+pub(crate) struct Record {
+    /// Well formed, and of a kind that is known (bookkeeping included).
+    pub(crate) understood: bool,
+    /// A later record with the same key takes the place of this one.
+    pub(crate) key: Option<String>,
+    /// The client's id of the turn this record belongs to, where it says so.
+    pub(crate) turn: Option<String>,
+    pub(crate) entries: Vec<Entry>,
+}
+
+impl Record {
+    pub(crate) fn not_understood() -> Self {
+        Self::default()
+    }
+
+    /// A known record that says nothing about the turn.
+    pub(crate) fn bookkeeping() -> Self {
+        Self { understood: true, ..Self::default() }
+    }
+
+    pub(crate) fn of(entry: Entry) -> Self {
+        Self { understood: true, entries: vec![entry], ..Self::default() }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) enum Entry {
+    Prompt(Prompt),
+    /// The client says that a turn begins here; its prompt follows.
+    TurnStarts,
+    /// The body of a slash command, which the client puts after the command itself.
+    Expansion,
+    Said(Said),
+    Call(Box<CallMade>),
+    Result(Box<CallResult>),
+    Usage(ContextUse),
+    /// A sub-agent of this id was at work; it has a file of its own.
+    SubAgent(String),
+    /// Everything from the record with this key on is void.
+    Rewind(String),
+}
+
+#[derive(Debug)]
+pub(crate) struct Prompt {
+    pub(crate) text: String,
+    pub(crate) at: Option<String>,
+    pub(crate) standing: Standing,
+}
+
+/// What must be known before a prompt counts as the one that opened the turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It opens a turn.
+    Opens,
+    /// It opens a turn unless an earlier prompt of the same turn is found: a message typed while the agent
+    /// was working, or the same prompt recorded twice.
+    UnlessEarlier,
+    /// It opens a turn if its expansion follows: a slash command that was sent to the model.
+    IfExpanded,
+    /// It is the beginning of a prompt that follows it in the same turn.
+    BelongsToNext,
+}
+
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) text: String,
+    pub(crate) at: Option<String>,
+}
+
+/// The context in use after one response.
+#[derive(Debug, Default)]
+pub(crate) struct ContextUse {
+    pub(crate) tokens: u64,
+    pub(crate) window: Option<u64>,
+    pub(crate) model: Option<String>,
+}
+
+/// A call as it was made; its result follows.
+#[derive(Debug, Default)]
+pub(crate) struct CallMade {
+    pub(crate) call: Call,
+    /// The running task that this call looks after.
+    pub(crate) polls: Option<String>,
+}
+
+impl From<Call> for Entry {
+    fn from(call: Call) -> Self {
+        Self::Call(Box::new(CallMade { call, polls: None }))
+    }
+}
+
+impl From<CallResult> for Entry {
+    fn from(result: CallResult) -> Self {
+        Self::Result(Box::new(result))
+    }
+}
+
+/// How a call ended, or where it stands.
+#[derive(Debug, Default)]
+pub(crate) struct CallResult {
+    /// The call's id; empty where only `task` names it.
+    pub(crate) id: String,
+    pub(crate) outcome: Outcome,
+    pub(crate) exit_code: Option<i32>,
+    pub(crate) user_stopped: bool,
+    pub(crate) at: Option<String>,
+    pub(crate) snippet: Option<String>,
+    /// The text does not say how it went: for a shell command that is unknown, for other tools no error.
+    pub(crate) unmarked: bool,
+    /// The client recorded the outcome itself; it is not read from the output's text.
+    pub(crate) recorded: bool,
+    /// Still running, under this id of the client.
+    pub(crate) running_as: Option<String>,
+    /// The result tells about a task that an earlier call left running.
+    pub(crate) task: Option<TaskReport>,
+    /// The client tells what the call really was (an edit made by a shell command).
+    pub(crate) kind: Option<Kind>,
+    pub(crate) paths: Vec<String>,
+    pub(crate) created: Vec<String>,
+    /// The call itself, where nothing but its result is recorded: a command that a script ran.
+    pub(crate) unannounced: Option<Call>,
+}
+
+#[derive(Debug)]
+pub(crate) struct TaskReport {
+    pub(crate) id: String,
+    pub(crate) outcome: Outcome,
+    pub(crate) exit_code: Option<i32>,
+}
+
+/// The paths of a call, the first of them for readers that want one.
+pub(crate) fn set_paths(call: &mut Call, paths: Vec<String>) {
+    call.path = paths.first().cloned();
+    call.paths = paths;
+}

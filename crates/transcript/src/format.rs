@@ -1,0 +1,37 @@
+//! One normaliser per format: a line in, a [`Record`] out. They never fail; a line that they cannot read is a
+//! record that is not understood.
+
+pub(crate) mod claude;
+pub(crate) mod codex;
+pub(crate) mod content;
+pub(crate) mod gemini;
+pub(crate) mod gemini_document;
+pub(crate) mod patch;
+
+use std::borrow::Cow;
+
+use crate::entry::Record;
+use crate::model::Agent;
+
+/// What one line of `agent`'s transcript says.
+pub(crate) fn record(agent: Agent, line: &[u8]) -> Record {
+    let text = match std::str::from_utf8(line) {
+        Ok(text) => Cow::Borrowed(text),
+        // A program's output may have been cut inside a character; the rest of the record is sound.
+        Err(_) => Cow::Owned(String::from_utf8_lossy(line).into_owned()),
+    };
+    match agent {
+        Agent::Claude => claude::record(&text),
+        Agent::Gemini => gemini::record(&text),
+        Agent::Codex => codex::record(&text),
+    }
+}
+
+/// The value of the first `"type"` in the first bytes of a line. Formats that write their type before the
+/// body let a reader pass over megabytes of bookkeeping without parsing them: an unescaped `"type":"` cannot
+/// stand inside a JSON string.
+pub(crate) fn early_type(line: &str, within: usize) -> Option<&str> {
+    let head = line.get(..line.floor_char_boundary(within.min(line.len())))?;
+    let (_, after) = head.split_once(r#""type":""#)?;
+    after.split_once('"').map(|(value, _)| value)
+}

@@ -1,0 +1,349 @@
+//! Gemini CLI: an append-only log of records. The same id written again takes the place of the former
+//! record, `$rewindTo` makes records void, `$set` patches state (its replaced history is lossy, and ignored).
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::content::{self, Content, Present};
+use crate::entry::{
+    COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, SNIPPET, Said,
+    Standing, set_paths,
+};
+use crate::model::{Call, Kind, Outcome};
+use crate::text::{self, Text};
+
+/// What the client says in the user's name.
+const INJECTED: &[&str] = &["<session_context>", "System: ", "<state_snapshot>"];
+
+/// Whole texts that the client sends in the user's name.
+const NUDGES: &[&str] = &["Please continue."];
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Line<'a> {
+    #[serde(borrow)]
+    id: Option<Text<'a>>,
+    #[serde(borrow)]
+    timestamp: Option<Text<'a>>,
+    #[serde(borrow, rename = "type")]
+    kind: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    content: Content<'a, Part<'a>>,
+    #[serde(borrow, default)]
+    tool_calls: Option<Vec<ToolCall<'a>>>,
+    tokens: Option<Tokens>,
+    #[serde(borrow)]
+    model: Option<Text<'a>>,
+    #[serde(borrow, rename = "$rewindTo")]
+    rewind_to: Option<Text<'a>>,
+    #[serde(rename = "$set")]
+    set: Option<Present>,
+    session_id: Option<Present>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Part<'a> {
+    #[serde(borrow)]
+    text: Option<Text<'a>>,
+    function_response: Option<Present>,
+}
+
+#[derive(Deserialize)]
+struct Tokens {
+    input: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolCall<'a> {
+    #[serde(borrow)]
+    id: Option<Text<'a>>,
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    args: Option<&'a RawValue>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    status: Option<Text<'a>>,
+    #[serde(borrow)]
+    timestamp: Option<Text<'a>>,
+    #[serde(borrow)]
+    result_display: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ResultPart<'a> {
+    #[serde(borrow)]
+    function_response: Option<FunctionResponse<'a>>,
+}
+
+#[derive(Deserialize)]
+struct FunctionResponse<'a> {
+    #[serde(borrow)]
+    response: Option<Response<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Response<'a> {
+    #[serde(borrow)]
+    output: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+/// What one line says.
+pub(crate) fn record(line: &str) -> Record {
+    // State patches repeat the whole history at every resumption; none of it is evidence.
+    if line.starts_with(r#"{"$set":"#) {
+        return Record::bookkeeping();
+    }
+    match serde_json::from_str::<Line<'_>>(line) {
+        Ok(line) => message(&line),
+        Err(_) => Record::not_understood(),
+    }
+}
+
+/// What one message says; the old single document holds the same messages.
+pub(crate) fn message(line: &Line<'_>) -> Record {
+    if let Some(target) = &line.rewind_to {
+        return Record::of(Entry::Rewind(target.owned()));
+    }
+    let mut record = match line.kind.as_ref().map(Text::as_str) {
+        Some("user") => user(line),
+        Some("gemini") => gemini(line),
+        Some("info" | "error" | "warning") => Record::bookkeeping(),
+        None if line.set.is_some() || line.session_id.is_some() => Record::bookkeeping(),
+        _ => Record::not_understood(),
+    };
+    record.key = line.id.as_ref().map(Text::owned);
+    record
+}
+
+fn user(line: &Line<'_>) -> Record {
+    let mut typed = String::new();
+    match &line.content {
+        Content::Text(text) => typed.push_str(text.as_str()),
+        Content::Blocks(parts) => {
+            if parts.iter().any(|part| part.function_response.is_some()) {
+                return Record::bookkeeping();
+            }
+            for text in parts.iter().filter_map(|part| part.text.as_ref()) {
+                typed.push_str(text.as_str());
+            }
+        }
+    }
+    let typed = without_hook_context(&typed).trim();
+    let injected = typed.is_empty()
+        || typed.starts_with(OWN_PREFIX)
+        || NUDGES.contains(&typed)
+        || INJECTED.iter().any(|prefix| typed.starts_with(prefix));
+    if injected {
+        return Record::bookkeeping();
+    }
+    let at = line.timestamp.as_ref().map(Text::owned);
+    let text = text::snippet(typed, PROMPT);
+    Record::of(Entry::Prompt(Prompt { text, at, standing: Standing::Opens }))
+}
+
+/// The prompt without what hooks put in front of it or behind it.
+fn without_hook_context(typed: &str) -> &str {
+    const OPEN: &str = "<hook_context>";
+    const CLOSE: &str = "</hook_context>";
+    let mut rest = typed.trim();
+    while let Some(after) = rest.strip_prefix(OPEN).and_then(|rest| rest.split_once(CLOSE)) {
+        rest = after.1.trim_start();
+    }
+    if rest.ends_with(CLOSE)
+        && let Some(start) = rest.rfind(OPEN)
+        && let Some(before) = rest.get(..start)
+    {
+        rest = before;
+    }
+    rest
+}
+
+fn gemini(line: &Line<'_>) -> Record {
+    let mut record = Record::bookkeeping();
+    let mut said = String::new();
+    match &line.content {
+        Content::Text(text) => said.push_str(text.as_str()),
+        Content::Blocks(parts) => {
+            for text in parts.iter().filter_map(|part| part.text.as_ref()) {
+                said.push_str(text.as_str());
+            }
+        }
+    }
+    let at = || line.timestamp.as_ref().map(Text::owned);
+    if !said.trim().is_empty() {
+        record.entries.push(Entry::Said(Said { text: text::snippet(&said, LAST_TEXT), at: at() }));
+    }
+    for tool_call in line.tool_calls.iter().flatten() {
+        let mut call = call(tool_call);
+        call.at = at();
+        if tool_call.status.is_some() || tool_call.result.is_some() {
+            let result = result(&call, tool_call);
+            record.entries.extend([call.into(), result.into()]);
+        } else {
+            record.entries.push(call.into());
+        }
+    }
+    if let Some(tokens) = line.tokens.as_ref().and_then(|tokens| tokens.input).filter(|tokens| *tokens > 0) {
+        let model = line.model.as_ref().map(Text::owned);
+        record.entries.push(Entry::Usage(ContextUse { tokens, window: None, model }));
+    }
+    record
+}
+
+#[derive(Deserialize)]
+struct Arguments<'a> {
+    #[serde(borrow)]
+    command: Option<&'a RawValue>,
+    #[serde(borrow)]
+    file_path: Option<&'a RawValue>,
+    #[serde(borrow)]
+    absolute_path: Option<&'a RawValue>,
+    #[serde(borrow)]
+    paths: Option<&'a RawValue>,
+    #[serde(borrow)]
+    include: Option<&'a RawValue>,
+}
+
+fn call(tool_call: &ToolCall<'_>) -> Call {
+    let tool = tool_call.name.as_ref().map(Text::owned).unwrap_or_default();
+    let kind = match tool.as_str() {
+        "run_shell_command" => Kind::Shell,
+        "read_file" | "read_many_files" => Kind::Read,
+        "replace" | "edit" => Kind::Edit,
+        "write_file" => Kind::Write,
+        _ => Kind::Other,
+    };
+    let id = tool_call.id.as_ref().map(Text::owned).unwrap_or_default();
+    let mut call = Call { id, tool, kind, ..Call::default() };
+    let arguments = tool_call.args.and_then(|args| serde_json::from_str::<Arguments<'_>>(args.get()).ok());
+    let Some(arguments) = arguments else { return call };
+    match kind {
+        Kind::Shell => {
+            call.command = content::string(arguments.command).map(|text| text::head(text, COMMAND));
+        }
+        Kind::Other => {}
+        Kind::Read | Kind::Edit | Kind::Write => {
+            let mut paths: Vec<String> =
+                [arguments.file_path, arguments.absolute_path].into_iter().filter_map(content::string).collect();
+            for list in [arguments.paths, arguments.include].into_iter().flatten() {
+                paths.extend(serde_json::from_str::<Vec<String>>(list.get()).unwrap_or_default());
+            }
+            set_paths(&mut call, paths);
+        }
+    }
+    call
+}
+
+fn result(call: &Call, tool_call: &ToolCall<'_>) -> CallResult {
+    let parts = tool_call.result.map(RawValue::get);
+    let parts = parts.and_then(|raw| serde_json::from_str::<Content<'_, ResultPart<'_>>>(raw).ok());
+    let response = match parts {
+        Some(Content::Blocks(parts)) => {
+            parts.into_iter().filter_map(|part| part.function_response).find_map(|part| part.response)
+        }
+        _ => None,
+    };
+    let (output, error) = response.map_or((None, None), |response| (response.output, response.error));
+    let mut result = CallResult {
+        id: call.id.clone(),
+        at: tool_call.timestamp.as_ref().map(Text::owned),
+        snippet: output.or(error).and_then(|text| content::snippet(text, SNIPPET)),
+        recorded: true,
+        ..CallResult::default()
+    };
+    match tool_call.status.as_ref().map(Text::as_str) {
+        Some("error") => result.outcome = Outcome::Error,
+        Some("cancelled") => {
+            result.outcome = Outcome::Error;
+            result.user_stopped = true;
+        }
+        Some("success") if error.is_some() => result.outcome = Outcome::Error,
+        Some("success") if call.kind == Kind::Shell => {
+            let (outcome, exit_code) = shell_outcome(output, tool_call.result_display);
+            result.outcome = outcome;
+            result.exit_code = exit_code;
+        }
+        Some("success") => result.outcome = Outcome::Ok,
+        _ => {}
+    }
+    result
+}
+
+/// A failing command has status `success`; the truth stands in a footer that the client puts under the
+/// output. A program may print the same words, but then they are also in the display, which has no footer.
+fn shell_outcome(output: Option<&RawValue>, display: Option<&RawValue>) -> (Outcome, Option<i32>) {
+    let Some(output) = output.and_then(content::first_literal) else { return (Outcome::Unknown, None) };
+    let head = text::decode(text::literal_head(output, 200));
+    let head = head.strip_prefix("<untrusted_context>\n").unwrap_or(&head);
+    if head.starts_with("Command moved to background") {
+        return (Outcome::Unknown, None);
+    }
+    let tail = text::decode(text::literal_tail(output, 4096));
+    let mut lines = tail.trim_end().lines().rev().peekable();
+    while lines.next_if(|line| is_footer(line)).is_some() {}
+    let (code, outcome) = match lines.next() {
+        Some(line) if let Some(code) = line.strip_prefix("Exit Code: ") => {
+            (code.trim().parse().ok(), (line, Outcome::Error))
+        }
+        Some(line) if line.starts_with("Signal: ") => (None, (line, Outcome::Error)),
+        _ => return (Outcome::Ok, Some(0)),
+    };
+    let (line, outcome) = outcome;
+    let printed = display.is_some_and(|display| last_line(display).is_some_and(|last| last == line));
+    // Printed and really so: then the line stands there twice.
+    let twice = lines.next() == Some(line);
+    if printed && !twice {
+        return (Outcome::Ok, Some(0));
+    }
+    match code {
+        Some(0) => (Outcome::Ok, Some(0)),
+        code => (outcome, code),
+    }
+}
+
+fn is_footer(line: &str) -> bool {
+    line == "</untrusted_context>" || line.starts_with("Process Group PGID: ") || line.starts_with("Background PIDs: ")
+}
+
+/// The last line of what was shown to the person: a string, or rows of styled pieces.
+fn last_line(display: &RawValue) -> Option<String> {
+    let raw = display.get();
+    if raw.starts_with('"') {
+        let tail = text::decode(text::literal_tail(raw, 4096));
+        return tail.trim_end().lines().next_back().map(str::to_owned);
+    }
+    let rows: Vec<Vec<Part<'_>>> = serde_json::from_str(raw).ok()?;
+    let shown = rows.iter().rev().map(|row| {
+        row.iter().filter_map(|piece| piece.text.as_ref()).map(Text::as_str).collect::<String>()
+    });
+    shown.map(|row| row.trim_end().to_owned()).find(|row| !row.is_empty())
+}
+
+/// Whether a line looks like one of Gemini CLI's.
+pub(crate) fn recognises(line: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Shape<'a> {
+        #[serde(borrow, rename = "type")]
+        kind: Option<Text<'a>>,
+        #[serde(rename = "$set")]
+        set: Option<Present>,
+        #[serde(rename = "$rewindTo")]
+        rewind_to: Option<Present>,
+        #[serde(rename = "projectHash")]
+        project_hash: Option<Present>,
+        uuid: Option<Present>,
+    }
+    serde_json::from_str::<Shape<'_>>(line).is_ok_and(|shape| {
+        shape.set.is_some()
+            || shape.rewind_to.is_some()
+            || shape.project_hash.is_some()
+            || (shape.uuid.is_none() && shape.kind.is_some_and(|kind| kind.as_str() == "gemini"))
+    })
+}

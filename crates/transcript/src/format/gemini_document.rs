@@ -1,0 +1,81 @@
+//! Gemini CLI's older format: the whole session as one JSON document. It has to be loaded whole; its
+//! messages are the same as the lines of the newer format.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::gemini;
+use crate::entry::Record;
+
+/// The messages of a document, as written. Of a torn one those before the tear, and `torn`.
+pub(crate) struct Messages<'a> {
+    pub(crate) messages: Vec<&'a RawValue>,
+    pub(crate) torn: bool,
+}
+
+pub(crate) fn messages(document: &str) -> Messages<'_> {
+    let mut messages = Vec::new();
+    let mut deserializer = serde_json::Deserializer::from_str(document);
+    let read = Document(&mut messages).deserialize(&mut deserializer);
+    let torn = read.is_err() || deserializer.end().is_err();
+    Messages { messages, torn }
+}
+
+/// What one message says.
+pub(crate) fn record(message: &RawValue) -> Record {
+    match serde_json::from_str::<gemini::Line<'_>>(message.get()) {
+        Ok(line) => gemini::message(&line),
+        Err(_) => Record::not_understood(),
+    }
+}
+
+/// Collects into a list outside of itself, so that what was read before an error is not lost.
+struct Document<'list, 'de>(&'list mut Vec<&'de RawValue>);
+
+impl<'de> DeserializeSeed<'de> for Document<'_, 'de> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Document<'_, 'de> {
+    type Value = ();
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a session with messages")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            if key == "messages" {
+                map.next_value_seed(List(&mut *self.0))?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct List<'list, 'de>(&'list mut Vec<&'de RawValue>);
+
+impl<'de> DeserializeSeed<'de> for List<'_, 'de> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for List<'_, 'de> {
+    type Value = ();
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("messages")
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<(), A::Error> {
+        while let Some(message) = sequence.next_element()? {
+            self.0.push(message);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,255 @@
+//! Reads a transcript: raw bytes, records backwards until the turn's beginning, then the timeline forwards.
+
+use std::path::Path;
+
+use crate::detect::{self, Format};
+use crate::entry::{Entry, Prompt, Record};
+use crate::format::{self, gemini_document};
+use crate::model::{Agent, Coverage, Extent, Reading, Turn};
+use crate::source::Source;
+use crate::timeline::{self, Placed, Timeline};
+use crate::turn::{Search, TurnFinder};
+use crate::window::ReverseLines;
+use crate::{subagents, usage};
+
+/// How a transcript is read.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whose transcript it is; guessed from the content where it is not known.
+    pub agent: Option<Agent>,
+    /// The first window read from the end; most turns fit into it.
+    pub first_window: u64,
+    /// No more than this is read from the end.
+    pub max_bytes: u64,
+    /// Line numbers need the lines before the turn counted; in a larger file they are left out.
+    pub count_lines_up_to: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            agent: None,
+            first_window: 512 * 1024,
+            max_bytes: 64 * 1024 * 1024,
+            count_lines_up_to: 4 * 1024 * 1024,
+        }
+    }
+}
+
+/// After so many records of which almost none was understood, the rest will not be either.
+const GIVE_UP_AFTER: u64 = 1000;
+
+/// Reads the last turn of the transcript at `path`. Never fails: what could not be read is told by the
+/// coverage.
+pub fn read(path: &Path, options: &Options) -> Reading {
+    match Source::open(path) {
+        Ok(source) => read_source(&source, options, Some(path)),
+        Err(reason) => Reading::unavailable(options.agent, reason),
+    }
+}
+
+/// Reads the last turn of a transcript that is already in memory. Sub-agents' files are not looked for.
+pub fn read_bytes(bytes: &[u8], options: &Options) -> Reading {
+    read_source(&Source::Bytes(bytes), options, None)
+}
+
+fn read_source(source: &Source<'_>, options: &Options, path: Option<&Path>) -> Reading {
+    if source.len() == 0 {
+        return Reading::unavailable(options.agent, "the transcript is empty");
+    }
+    let Some(format) = detect::format(source, options.agent) else {
+        return Reading::unavailable(None, "the content is no transcript of a known client");
+    };
+    let turn = match format {
+        Format::Lines(agent) => turn_of_lines(source, agent, options),
+        Format::GeminiDocument => match turn_of_document(source, options) {
+            Ok(turn) => turn,
+            Err(reason) => return Reading::unavailable(Some(Agent::Gemini), reason),
+        },
+    };
+    reading(format.agent(), turn, options, path)
+}
+
+/// The records of the turn, from the last one backwards, and how much was understood.
+#[derive(Default)]
+struct TurnRecords {
+    finder: TurnFinder,
+    placed: Vec<Placed>,
+    counts: Counts,
+    /// The counts as they stood with each record in `placed`.
+    counts_at: Vec<Counts>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    records: u64,
+    understood: u64,
+}
+
+impl TurnRecords {
+    /// Takes one more record; `false` when no earlier one is needed.
+    fn take(&mut self, record: Record, offset: u64) -> bool {
+        let place = self.placed.len();
+        let search = self.finder.see(&record, place);
+        if search == Search::EndsBefore {
+            return false;
+        }
+        self.counts.records += 1;
+        self.counts.understood += u64::from(record.understood);
+        if !record.entries.is_empty() {
+            self.placed.push(Placed { record, offset, line: None });
+            self.counts_at.push(self.counts);
+        }
+        let hopeless =
+            self.counts.records == GIVE_UP_AFTER && self.counts.understood < self.counts.records / 10;
+        search == Search::GoesOn && !hopeless
+    }
+}
+
+/// What was found of the turn, in the order of the file.
+struct FoundTurn {
+    records: Vec<Placed>,
+    counts: Counts,
+    opening: bool,
+    /// Why the beginning may be missing.
+    cut: Option<String>,
+}
+
+impl TurnRecords {
+    fn found(mut self, reached_start: bool, cut: Option<String>) -> FoundTurn {
+        let mut counts = self.counts;
+        let opening = self.finder.opening(reached_start);
+        if let Some(place) = opening {
+            self.placed.truncate(place + 1);
+            counts = self.counts_at.get(place).copied().unwrap_or(counts);
+        }
+        self.placed.reverse();
+        FoundTurn { records: self.placed, counts, opening: opening.is_some(), cut }
+    }
+}
+
+fn turn_of_lines(source: &Source<'_>, agent: Agent, options: &Options) -> FoundTurn {
+    let mut lines = ReverseLines::new(source, options.first_window, options.max_bytes);
+    let mut turn = TurnRecords::default();
+    // Offsets of the lines from the last one backwards; blank lines count as lines too.
+    let mut seen: Vec<u64> = Vec::new();
+    let mut cut = None;
+    loop {
+        let line = match lines.next_line() {
+            Ok(Some(line)) => line,
+            Ok(None) => break,
+            Err(error) => {
+                cut = Some(format!("reading stopped: {error}"));
+                break;
+            }
+        };
+        seen.push(line.offset);
+        if line.bytes.trim_ascii().is_empty() && !line.too_long {
+            continue;
+        }
+        let torn = line.unterminated && serde_json::from_slice::<serde::de::IgnoredAny>(line.bytes).is_err();
+        let record = if line.too_long || torn {
+            Record::not_understood()
+        } else {
+            format::record(agent, line.bytes)
+        };
+        if !turn.take(record, line.offset) {
+            break;
+        }
+    }
+    let reached_start = lines.reached_start() && cut.is_none();
+    if !reached_start && cut.is_none() {
+        cut = Some(format!("the turn began more than {} bytes before the end", options.max_bytes));
+    }
+    let mut found = turn.found(reached_start, cut.filter(|_| !reached_start));
+    number_lines(source, &mut found.records, &seen, options);
+    found
+}
+
+/// Gives each record its line number, where the lines before the turn are few enough to count.
+fn number_lines(source: &Source<'_>, records: &mut [Placed], seen: &[u64], options: &Options) {
+    let (Some(first), true) = (seen.last(), source.len() <= options.count_lines_up_to) else { return };
+    let Ok(before) = source.count_newlines(*first) else { return };
+    for placed in records {
+        // `seen` falls; the line at its end is the first one that was read.
+        let found = seen.binary_search_by(|offset| placed.offset.cmp(offset));
+        placed.line = found.ok().map(|from_end| before + (seen.len() - from_end) as u64);
+    }
+}
+
+fn turn_of_document(source: &Source<'_>, options: &Options) -> Result<FoundTurn, String> {
+    if source.len() > options.max_bytes {
+        return Err(format!("a single document of {} bytes is too large to load", source.len()));
+    }
+    let mut bytes = vec![0; source.len() as usize];
+    source.read_exact_at(&mut bytes, 0).map_err(|error| format!("reading stopped: {error}"))?;
+    let text = String::from_utf8_lossy(&bytes);
+    let start = text.as_ptr() as usize;
+    let document = gemini_document::messages(text.trim_start_matches('\u{feff}'));
+    let mut turn = TurnRecords::default();
+    if document.torn {
+        turn.take(Record::not_understood(), source.len());
+    }
+    let mut reached_start = true;
+    for message in document.messages.iter().rev() {
+        let offset = (message.get().as_ptr() as usize).saturating_sub(start) as u64;
+        if !turn.take(gemini_document::record(message), offset) {
+            reached_start = false;
+            break;
+        }
+    }
+    let mut found = turn.found(reached_start, None);
+    let mut newlines = 0;
+    let mut position = 0;
+    for placed in &mut found.records {
+        let offset = placed.offset as usize;
+        newlines += memchr::memchr_iter(b'\n', text.as_bytes().get(position..offset).unwrap_or_default()).count();
+        position = position.max(offset);
+        placed.line = Some(newlines as u64 + 1);
+    }
+    Ok(found)
+}
+
+fn reading(agent: Agent, found: FoundTurn, options: &Options, path: Option<&Path>) -> Reading {
+    let FoundTurn { records, counts: Counts { records: total, understood }, opening, cut } = found;
+    if understood * 2 < total || total == 0 {
+        let reason = format!("understood {understood} of {total} records");
+        let mut reading = Reading::unavailable(Some(agent), reason);
+        reading.coverage.records = total;
+        reading.coverage.understood = understood;
+        return reading;
+    }
+    let (extent, reason) = match (opening, cut) {
+        (false, Some(reason)) => (Extent::Truncated, Some(reason)),
+        _ => (Extent::Complete, None),
+    };
+    let turn = if opening { records.first().and_then(opening_turn) } else { None };
+    let mut timeline = timeline::timeline(records);
+    if let (Some(path), Some(turn)) = (path, &turn) {
+        subagents::add_calls(&mut timeline, agent, path, turn, options);
+    }
+    let Timeline { calls, messages, last_assistant, usage, .. } = timeline;
+    Reading {
+        agent: Some(agent),
+        turn,
+        coverage: Coverage { extent, records: total, understood, reason },
+        usage: usage.map(|context| usage::usage(agent, context)),
+        calls,
+        messages,
+        last_assistant,
+    }
+}
+
+fn opening_turn(placed: &Placed) -> Option<Turn> {
+    let prompt = placed.record.entries.iter().find_map(|entry| match entry {
+        Entry::Prompt(prompt) => Some(prompt),
+        _ => None,
+    });
+    let Prompt { text, at, .. } = prompt?;
+    Some(Turn {
+        prompt: text.clone(),
+        started_at: at.clone(),
+        id: placed.record.turn.clone(),
+        line: placed.line,
+    })
+}

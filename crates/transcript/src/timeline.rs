@@ -1,0 +1,201 @@
+//! From the turn's records, in the order of the file, to its timeline: calls paired with their results by
+//! id, what was said, and the context in use.
+
+use std::collections::HashMap;
+
+use crate::entry::{CallMade, CallResult, ContextUse, Entry, Record, SCRIPT, SNIPPET, TaskReport, set_paths};
+use crate::model::{Call, Kind, Message, Outcome};
+use crate::text;
+
+/// A record and where it stands.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    pub(crate) record: Record,
+    pub(crate) offset: u64,
+    pub(crate) line: Option<u64>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Timeline {
+    pub(crate) calls: Vec<Call>,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) last_assistant: Option<String>,
+    pub(crate) usage: Option<ContextUse>,
+    /// Ids of the sub-agents that were at work.
+    pub(crate) subagents: Vec<String>,
+    by_id: HashMap<String, usize>,
+    /// Calls that go on in the background, by the client's id of the task.
+    tasks: HashMap<String, usize>,
+    /// Calls that look after a task, with the task's id.
+    polls: HashMap<usize, String>,
+    /// Whether the outcome of a call was recorded by the client, call by call.
+    recorded: Vec<bool>,
+}
+
+/// Reads records in the order of the file.
+pub(crate) fn timeline(records: Vec<Placed>) -> Timeline {
+    let mut timeline = Timeline::default();
+    for placed in in_force(records) {
+        for entry in placed.record.entries {
+            match entry {
+                Entry::Call(made) => timeline.call(*made, placed.offset, placed.line),
+                Entry::Result(result) => timeline.result(*result, placed.offset, placed.line),
+                Entry::Said(said) => {
+                    let text = text::snippet(&said.text, SNIPPET);
+                    let calls_before = timeline.calls.len();
+                    timeline.messages.push(Message { text, at: said.at, calls_before });
+                    timeline.last_assistant = Some(said.text);
+                }
+                Entry::Usage(usage) => {
+                    // Lines of one response repeat its usage, and the last one is right: nothing is added up.
+                    let before = timeline.usage.take().unwrap_or_default();
+                    timeline.usage = Some(ContextUse {
+                        tokens: usage.tokens,
+                        window: usage.window.or(before.window),
+                        model: usage.model.or(before.model),
+                    });
+                }
+                Entry::SubAgent(id) => {
+                    if !timeline.subagents.contains(&id) {
+                        timeline.subagents.push(id);
+                    }
+                }
+                Entry::Prompt(_) | Entry::TurnStarts | Entry::Expansion | Entry::Rewind(_) => {}
+            }
+        }
+    }
+    timeline
+}
+
+/// The records that count: of those with one key the last, in the place of the first; none that was rewound.
+fn in_force(records: Vec<Placed>) -> Vec<Placed> {
+    let mut kept: Vec<Placed> = Vec::with_capacity(records.len());
+    let mut by_key: HashMap<String, usize> = HashMap::new();
+    for placed in records {
+        let rewound = placed.record.entries.iter().find_map(|entry| match entry {
+            Entry::Rewind(target) => Some(by_key.get(target).copied().unwrap_or(0)),
+            _ => None,
+        });
+        if let Some(length) = rewound {
+            kept.truncate(length);
+            by_key.retain(|_, place| *place < length);
+            continue;
+        }
+        if let Some(key) = &placed.record.key {
+            if let Some(former) = by_key.get(key).and_then(|place| kept.get_mut(*place)) {
+                *former = placed;
+                continue;
+            }
+            by_key.insert(key.clone(), kept.len());
+        }
+        kept.push(placed);
+    }
+    kept
+}
+
+impl Timeline {
+    fn call(&mut self, made: CallMade, offset: u64, line: Option<u64>) {
+        let CallMade { mut call, polls } = made;
+        if self.by_id.contains_key(&call.id) {
+            return;
+        }
+        call.offset = offset;
+        call.line = line;
+        let place = self.calls.len();
+        if !call.id.is_empty() {
+            self.by_id.insert(call.id.clone(), place);
+        }
+        if let Some(task) = polls {
+            self.polls.insert(place, task);
+        }
+        self.calls.push(call);
+        self.recorded.push(false);
+    }
+
+    fn result(&mut self, mut result: CallResult, offset: u64, line: Option<u64>) {
+        if let Some(call) = result.unannounced.take() {
+            self.call(CallMade { call, polls: None }, offset, line);
+        }
+        let task = result.task.take();
+        if let Some(&place) = self.by_id.get(&result.id) {
+            let looked_after = self.polls.get(&place).cloned();
+            if let Some(id) = looked_after {
+                self.polled(place, id, result);
+            } else {
+                self.settle(place, result);
+            }
+        }
+        if let Some(TaskReport { id, outcome, exit_code }) = task
+            && let Some(&place) = self.tasks.get(&id)
+        {
+            self.task_ended(place, outcome, exit_code, None);
+        }
+    }
+
+    /// The result of a call that looked after a task tells about the task's own call.
+    fn polled(&mut self, place: usize, task: String, mut result: CallResult) {
+        // A script has no exit code; a look that failed for its own reasons has none either.
+        let ended = result.exit_code.is_some() || (task.starts_with(SCRIPT) && result.outcome == Outcome::Ok);
+        if let Some(&started) = self.tasks.get(&task)
+            && result.running_as.is_none()
+            && ended
+        {
+            self.task_ended(started, result.outcome, result.exit_code, result.at.clone());
+            // Looking went well, whatever was seen.
+            result.outcome = Outcome::Ok;
+        }
+        if result.running_as.take().is_some() {
+            result.outcome = Outcome::Ok;
+        }
+        self.settle(place, result);
+    }
+
+    fn task_ended(&mut self, place: usize, outcome: Outcome, exit_code: Option<i32>, at: Option<String>) {
+        let Some(call) = self.calls.get_mut(place) else { return };
+        if call.outcome != Outcome::Unknown {
+            return;
+        }
+        call.outcome = outcome;
+        if call.kind == Kind::Shell {
+            call.exit_code = exit_code;
+        }
+        if at.is_some() {
+            call.ended_at = at;
+        }
+    }
+
+    fn settle(&mut self, place: usize, result: CallResult) {
+        let (Some(call), Some(recorded)) = (self.calls.get_mut(place), self.recorded.get_mut(place)) else {
+            return;
+        };
+        if let Some(task) = result.running_as {
+            self.tasks.insert(task, place);
+        } else if result.recorded || !*recorded {
+            *recorded |= result.recorded;
+            call.outcome = match result.outcome {
+                Outcome::Unknown if result.unmarked && call.kind != Kind::Shell => Outcome::Ok,
+                outcome => outcome,
+            };
+            call.exit_code = if call.kind == Kind::Shell { result.exit_code } else { None };
+            call.user_stopped |= result.user_stopped;
+            call.ended_at = result.at.or(call.ended_at.take());
+        }
+        if result.snippet.is_some() {
+            call.snippet = result.snippet;
+        }
+        match result.kind {
+            // The client says that the tool made the file.
+            Some(Kind::Write) if result.paths.is_empty() && call.kind == Kind::Write => {
+                call.created.clone_from(&call.paths);
+            }
+            Some(kind) if !result.paths.is_empty() => {
+                call.kind = kind;
+                call.exit_code = None;
+                call.created = result.created;
+                set_paths(call, result.paths);
+            }
+            _ if call.paths.is_empty() && call.kind == Kind::Shell => set_paths(call, result.paths),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Where the turn begins: records are shown to the finder from the last one backwards until it knows.
+
+use crate::entry::{Entry, Prompt, Record, Standing};
+
+/// Looks for the prompt that opened the turn.
+#[derive(Debug, Default)]
+pub(crate) struct TurnFinder {
+    candidate: Option<Candidate>,
+    /// Records are void until one with such a key is found, the one itself included.
+    void_until: Vec<String>,
+    /// The turn of the slash-command expansion seen last.
+    expanded: Option<String>,
+}
+
+/// A prompt that may have opened the turn.
+#[derive(Debug)]
+struct Candidate {
+    place: usize,
+    turn: Option<String>,
+    text: String,
+    /// The agent was already at work before it, in the same turn.
+    typed_meanwhile: bool,
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) enum Search {
+    GoesOn,
+    /// The record belongs to the turn, and nothing before it does.
+    EndsHere,
+    /// The record belongs to an earlier turn.
+    EndsBefore,
+}
+
+impl TurnFinder {
+    /// Takes the record at `place`, counted from the last one on.
+    pub(crate) fn see(&mut self, record: &Record, place: usize) -> Search {
+        if self.is_void(record) {
+            return Search::GoesOn;
+        }
+        if record.entries.iter().any(|entry| matches!(entry, Entry::Expansion)) {
+            self.expanded.clone_from(&record.turn);
+        }
+        let prompt = record.entries.iter().find_map(|entry| match entry {
+            Entry::Prompt(prompt) => Some(prompt),
+            _ => None,
+        });
+        match prompt {
+            Some(prompt) => self.see_prompt(record, prompt, place),
+            None => self.see_other(record),
+        }
+    }
+
+    /// The place of the prompt that opened the turn, when no earlier record can be seen. Where the beginning
+    /// of the file was reached there is none before; else a message typed meanwhile proves an earlier one.
+    pub(crate) fn opening(&self, reached_start: bool) -> Option<usize> {
+        let candidate = self.candidate.as_ref()?;
+        (reached_start || !candidate.typed_meanwhile).then_some(candidate.place)
+    }
+
+    fn is_void(&mut self, record: &Record) -> bool {
+        for entry in &record.entries {
+            if let Entry::Rewind(target) = entry {
+                self.void_until.push(target.clone());
+            }
+        }
+        if self.void_until.is_empty() {
+            return false;
+        }
+        if let Some(key) = &record.key {
+            self.void_until.retain(|target| target != key);
+        }
+        true
+    }
+
+    fn see_prompt(&mut self, record: &Record, prompt: &Prompt, place: usize) -> Search {
+        let here = || Candidate {
+            place,
+            turn: record.turn.clone(),
+            text: prompt.text.clone(),
+            typed_meanwhile: false,
+        };
+        if let Some(later) = &self.candidate {
+            let same_turn = match (&later.turn, &record.turn) {
+                (Some(later), Some(earlier)) => later == earlier,
+                _ => later.text == prompt.text,
+            };
+            if !same_turn {
+                return Search::EndsBefore;
+            }
+            let found = prompt.standing != Standing::UnlessEarlier;
+            self.candidate = Some(here());
+            return if found { Search::EndsHere } else { Search::GoesOn };
+        }
+        let opens = match prompt.standing {
+            Standing::Opens => true,
+            Standing::IfExpanded => self.expanded.is_some() && self.expanded == record.turn,
+            Standing::UnlessEarlier => {
+                self.candidate = Some(here());
+                return Search::GoesOn;
+            }
+            Standing::BelongsToNext => false,
+        };
+        if !opens {
+            return Search::GoesOn;
+        }
+        self.candidate = Some(here());
+        Search::EndsHere
+    }
+
+    fn see_other(&mut self, record: &Record) -> Search {
+        let Some(candidate) = &mut self.candidate else { return Search::GoesOn };
+        let mut at_work = false;
+        for entry in &record.entries {
+            match entry {
+                Entry::TurnStarts => return Search::EndsBefore,
+                Entry::Said(_) | Entry::Call(_) | Entry::Result(_) => at_work = true,
+                _ => {}
+            }
+        }
+        if !at_work {
+            return Search::GoesOn;
+        }
+        match (&candidate.turn, &record.turn) {
+            (None, _) => Search::EndsBefore,
+            (Some(turn), Some(other)) if turn != other => Search::EndsBefore,
+            (Some(_), Some(_)) => {
+                candidate.typed_meanwhile = true;
+                Search::GoesOn
+            }
+            // Some records do not name their turn; one that does will follow.
+            (Some(_), None) => Search::GoesOn,
+        }
+    }
+}
