@@ -84,6 +84,8 @@ pub(crate) enum Standing {
     IfExpanded,
     /// It is the beginning of a prompt that follows it in the same turn.
     BelongsToNext,
+    /// It opens a turn if no prompt is found that surely does: clients also put their own words there.
+    IfNoneSurer,
 }
 
 #[derive(Debug)]

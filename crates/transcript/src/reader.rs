@@ -76,6 +76,8 @@ struct TurnRecords {
     finder: TurnFinder,
     placed: Vec<Placed>,
     counts: Counts,
+    /// The finder needs no earlier record.
+    found: bool,
     /// The counts as they stood with each record in `placed`.
     counts_at: Vec<Counts>,
 }
@@ -91,6 +93,7 @@ impl TurnRecords {
     fn take(&mut self, record: Record, offset: u64) -> bool {
         let place = self.placed.len();
         let search = self.finder.see(&record, place);
+        self.found = search != Search::GoesOn;
         if search == Search::EndsBefore {
             return false;
         }
@@ -118,7 +121,7 @@ struct FoundTurn {
 impl TurnRecords {
     fn found(mut self, reached_start: bool, cut: Option<String>) -> FoundTurn {
         let mut counts = self.counts;
-        let opening = self.finder.opening(reached_start);
+        let opening = self.finder.opening(reached_start || self.found);
         if let Some(place) = opening {
             self.placed.truncate(place + 1);
             counts = self.counts_at.get(place).copied().unwrap_or(counts);
@@ -167,7 +170,7 @@ fn turn_of_lines(source: &Source<'_>, agent: Agent, options: &Options) -> FoundT
 }
 
 /// Gives each record its line number, where the lines before the turn are few enough to count.
-fn number_lines(source: &Source<'_>, records: &mut [Placed], seen: &[u64], options: &Options) {
+pub(crate) fn number_lines(source: &Source<'_>, records: &mut [Placed], seen: &[u64], options: &Options) {
     let (Some(first), true) = (seen.last(), source.len() <= options.count_lines_up_to) else { return };
     let Ok(before) = source.count_newlines(*first) else { return };
     for placed in records {

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use crate::entry::{Entry, Record};
 use crate::format;
 use crate::model::{Agent, Call, Turn};
-use crate::reader::Options;
+use crate::reader::{Options, number_lines};
 use crate::source::Source;
 use crate::timeline::{self, Placed, Timeline};
 use crate::window::ReverseLines;
@@ -34,7 +34,7 @@ pub(crate) fn add_calls(
     let files = match agent {
         Agent::Claude => claude_files(transcript, began),
         Agent::Codex => codex_files(transcript, named),
-        Agent::Gemini => Vec::new(),
+        Agent::Gemini => gemini_files(transcript, named),
     };
     if files.is_empty() {
         return;
@@ -44,7 +44,7 @@ pub(crate) fn add_calls(
     let mut budget = options.max_bytes;
     for (id, path) in files {
         let Ok(source) = Source::open(&path) else { continue };
-        for mut call in calls_since(&source, agent, began, options.first_window, &mut budget) {
+        for mut call in calls_since(&source, agent, began, options, &mut budget) {
             if known.insert(call.id.clone()) {
                 call.subagent = Some(id.clone());
                 calls.push(call);
@@ -101,19 +101,48 @@ fn codex_files(transcript: &Path, named: &[String]) -> Vec<(String, PathBuf)> {
     files
 }
 
+/// `<session id>/<id>.jsonl` beside the parent's file, whose name ends in the first part of the session's id.
+fn gemini_files(transcript: &Path, named: &[String]) -> Vec<(String, PathBuf)> {
+    let stem = transcript.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let session = stem.rsplit('-').next().unwrap_or_default();
+    let (false, false, Some(folder)) = (named.is_empty(), session.is_empty(), transcript.parent()) else {
+        return Vec::new();
+    };
+    let Ok(entries) = fs_err::read_dir(folder) else { return Vec::new() };
+    let mut files = Vec::new();
+    for entry in entries.flatten() {
+        let is_session = entry.file_name().to_str().is_some_and(|name| name.starts_with(session))
+            && entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if !is_session {
+            continue;
+        }
+        // The id is the client's, but it comes from a file: it must not lead anywhere else.
+        for id in named.iter().filter(|id| id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')) {
+            let path = entry.path().join(format!("{id}.jsonl"));
+            if fs_err::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
+                files.push((id.clone(), path));
+            }
+        }
+    }
+    files.sort();
+    files.truncate(MOST_FILES);
+    files
+}
+
 /// The calls of one file, from the last one back to the turn's beginning.
 fn calls_since(
     source: &Source<'_>,
     agent: Agent,
     began: Timestamp,
-    first_window: u64,
+    options: &Options,
     budget: &mut u64,
 ) -> Vec<Call> {
-    let mut lines = ReverseLines::new(source, first_window, *budget);
+    let mut lines = ReverseLines::new(source, options.first_window, *budget);
     let mut records = Vec::new();
-    let mut offset = source.len();
+    let mut seen = Vec::new();
     while let Ok(Some(line)) = lines.next_line() {
-        offset = line.offset;
+        let offset = line.offset;
+        seen.push(offset);
         let record = format::record(agent, line.bytes);
         if made_at(&record).and_then(instant).is_some_and(|at| at < began) {
             break;
@@ -122,8 +151,9 @@ fn calls_since(
             records.push(Placed { record, offset, line: None });
         }
     }
-    *budget = budget.saturating_sub(source.len() - offset);
+    *budget = budget.saturating_sub(source.len() - seen.last().copied().unwrap_or(source.len()));
     records.reverse();
+    number_lines(source, &mut records, &seen, options);
     timeline::timeline(records).calls
 }
 

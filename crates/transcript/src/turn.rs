@@ -6,6 +6,8 @@ use crate::entry::{Entry, Prompt, Record, Standing};
 #[derive(Debug, Default)]
 pub(crate) struct TurnFinder {
     candidate: Option<Candidate>,
+    /// The prompt to fall back on where none is found that surely opened a turn.
+    fallback: Option<Candidate>,
     /// Records are void until one with such a key is found, the one itself included.
     void_until: Vec<String>,
     /// The turn of the slash-command expansion seen last.
@@ -50,11 +52,14 @@ impl TurnFinder {
         }
     }
 
-    /// The place of the prompt that opened the turn, when no earlier record can be seen. Where the beginning
-    /// of the file was reached there is none before; else a message typed meanwhile proves an earlier one.
-    pub(crate) fn opening(&self, reached_start: bool) -> Option<usize> {
-        let candidate = self.candidate.as_ref()?;
-        (reached_start || !candidate.typed_meanwhile).then_some(candidate.place)
+    /// The place of the prompt that opened the turn. `exhausted` where every record that could matter was
+    /// seen; else a message typed meanwhile proves that the opening prompt lies further back.
+    pub(crate) fn opening(&self, exhausted: bool) -> Option<usize> {
+        match (&self.candidate, &self.fallback) {
+            (Some(candidate), _) => (exhausted || !candidate.typed_meanwhile).then_some(candidate.place),
+            (None, Some(fallback)) => Some(fallback.place),
+            (None, None) => None,
+        }
     }
 
     fn is_void(&mut self, record: &Record) -> bool {
@@ -80,31 +85,40 @@ impl TurnFinder {
             typed_meanwhile: false,
         };
         if let Some(later) = &self.candidate {
-            let same_turn = match (&later.turn, &record.turn) {
-                (Some(later), Some(earlier)) => later == earlier,
-                _ => later.text == prompt.text,
+            return match (&later.turn, &record.turn) {
+                (Some(later), Some(earlier)) if later == earlier => {
+                    self.candidate = Some(here());
+                    Search::GoesOn
+                }
+                (Some(_), Some(_)) => Search::EndsBefore,
+                _ if later.text == prompt.text => {
+                    self.candidate = Some(here());
+                    Search::GoesOn
+                }
+                // It does not name its turn; the record before it says the same and does.
+                (Some(_), None) if later.typed_meanwhile => Search::GoesOn,
+                _ => Search::EndsBefore,
             };
-            if !same_turn {
-                return Search::EndsBefore;
-            }
-            let found = prompt.standing != Standing::UnlessEarlier;
-            self.candidate = Some(here());
-            return if found { Search::EndsHere } else { Search::GoesOn };
         }
-        let opens = match prompt.standing {
-            Standing::Opens => true,
-            Standing::IfExpanded => self.expanded.is_some() && self.expanded == record.turn,
+        match prompt.standing {
+            Standing::Opens => {
+                self.candidate = Some(here());
+                Search::EndsHere
+            }
+            Standing::IfExpanded if self.expanded.is_some() && self.expanded == record.turn => {
+                self.candidate = Some(here());
+                Search::EndsHere
+            }
             Standing::UnlessEarlier => {
                 self.candidate = Some(here());
-                return Search::GoesOn;
+                Search::GoesOn
             }
-            Standing::BelongsToNext => false,
-        };
-        if !opens {
-            return Search::GoesOn;
+            Standing::IfNoneSurer => {
+                self.fallback.get_or_insert_with(here);
+                Search::GoesOn
+            }
+            Standing::IfExpanded | Standing::BelongsToNext => Search::GoesOn,
         }
-        self.candidate = Some(here());
-        Search::EndsHere
     }
 
     fn see_other(&mut self, record: &Record) -> Search {

@@ -401,9 +401,12 @@ fn tool_result(line: &Line<'_>, block: &Block<'_>) -> CallResult {
         () if running_as.is_some() || facts.interrupted => Outcome::Unknown,
         () => Outcome::Ok,
     };
+    let literal = block.content.and_then(content::first_literal).unwrap_or_default();
+    // Where the tool's own account is missing, this text also stands for a `grep` without a match.
+    let silent = !facts.given && literal == r#""(Bash completed with no output)""#;
     let exit_code = match outcome {
-        Outcome::Error => block.content.and_then(content::first_literal).and_then(exit_code),
-        Outcome::Ok if !facts.interpreted => Some(0),
+        Outcome::Error => exit_code(literal),
+        Outcome::Ok if !facts.interpreted && !silent => Some(0),
         _ => None,
     };
     let task = facts.task.as_ref().and_then(|task| {

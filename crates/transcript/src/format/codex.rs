@@ -90,6 +90,7 @@ const INJECTED: &[&str] = &[
     "<user_action>",
     "<user_instructions>",
     "<user_shell_command>",
+    "Warning: apply_patch was requested via ",
 ];
 
 /// Outputs that begin so are failures that the client itself reports.
@@ -266,9 +267,12 @@ fn response_item(item: &ResponseItem<'_>, at: Option<String>) -> Record {
     let mut record = match item.kind.as_str() {
         "message" if item.role.as_ref().is_some_and(|role| role.as_str() == "user") => {
             let mut record = Record::bookkeeping();
-            if !says_harness(item) {
-                record.entries.extend(prompt(&joined(item.content.as_ref()), at));
-            }
+            let standing = match says_user(item) {
+                Some(true) => Standing::UnlessEarlier,
+                Some(false) => return record,
+                None => Standing::IfNoneSurer,
+            };
+            record.entries.extend(prompt(&joined(item.content.as_ref()), at, standing));
             record
         }
         // What the agent said stands in an event too, which the summary of a compaction does not have.
@@ -291,13 +295,13 @@ fn response_item(item: &ResponseItem<'_>, at: Option<String>) -> Record {
     record
 }
 
-/// Whether the client marks a message as its own.
-fn says_harness(item: &ResponseItem<'_>) -> bool {
+/// Whether the client says that a message is the user's or its own.
+fn says_user(item: &ResponseItem<'_>) -> Option<bool> {
     let mut kinds = item.metadata.iter().flat_map(|metadata| &metadata.content_item_metadata).filter_map(
         |content| content.provenance.as_ref().and_then(|provenance| provenance.kind.as_ref()),
     );
-    let Some(first) = kinds.next() else { return false };
-    first.as_str() != "user" && kinds.all(|kind| kind.as_str() != "user")
+    let first = kinds.next()?;
+    Some(first.as_str() == "user" || kinds.any(|kind| kind.as_str() == "user"))
 }
 
 fn joined(content: Option<&Content<'_, TextBlock<'_>>>) -> String {
@@ -310,7 +314,7 @@ fn joined(content: Option<&Content<'_, TextBlock<'_>>>) -> String {
     }
 }
 
-fn prompt(typed: &str, at: Option<String>) -> Option<Entry> {
+fn prompt(typed: &str, at: Option<String>, standing: Standing) -> Option<Entry> {
     let typed = typed.trim();
     let injected = typed.is_empty()
         || typed.starts_with(OWN_PREFIX)
@@ -319,7 +323,7 @@ fn prompt(typed: &str, at: Option<String>) -> Option<Entry> {
         return None;
     }
     let text = text::snippet(typed, PROMPT);
-    Some(Entry::Prompt(Prompt { text, at, standing: Standing::UnlessEarlier }))
+    Some(Entry::Prompt(Prompt { text, at, standing }))
 }
 
 fn call_id(item: &ResponseItem<'_>) -> String {
@@ -479,6 +483,8 @@ fn output(raw: Option<&RawValue>) -> CallResult {
 }
 
 fn exited(exit_code: Option<i32>) -> CallResult {
+    // The client writes -1 for a command that was ended with the session, before it could exit.
+    let exit_code = exit_code.filter(|code| *code >= 0);
     let outcome = match exit_code {
         Some(0) => Outcome::Ok,
         Some(_) => Outcome::Error,
@@ -489,13 +495,13 @@ fn exited(exit_code: Option<i32>) -> CallResult {
 
 /// The client's own lines above `Output:`. What stands below was printed by the program.
 fn header(text: &str) -> CallResult {
-    if text.starts_with("aborted") {
-        return CallResult { outcome: Outcome::Error, user_stopped: true, ..CallResult::default() };
-    }
     if FAILURES.iter().any(|failure| text.starts_with(failure)) {
         return CallResult { outcome: Outcome::Error, ..CallResult::default() };
     }
     for line in text.lines().take_while(|line| *line != "Output:") {
+        if line.starts_with("aborted by user") || line == "aborted" {
+            return CallResult { outcome: Outcome::Error, user_stopped: true, ..CallResult::default() };
+        }
         let code =
             line.strip_prefix("Process exited with code ").or_else(|| line.strip_prefix("Exit code: "));
         if let Some(code) = code.and_then(|code| code.trim().parse().ok()) {
@@ -521,7 +527,8 @@ fn event_record(event: &Event<'_>, at: Option<String>) -> Record {
     let mut record = match event.kind.as_str() {
         "user_message" => {
             let mut record = Record::bookkeeping();
-            record.entries.extend(content::string(event.message).and_then(|message| prompt(&message, at)));
+            let message = content::string(event.message).unwrap_or_default();
+            record.entries.extend(prompt(&message, at, Standing::UnlessEarlier));
             record
         }
         "agent_message" => said(content::string(event.message).unwrap_or_default(), at),
@@ -590,14 +597,14 @@ fn item_completed(item: &Item<'_>, at: Option<String>) -> Record {
     match item.kind.as_str() {
         "UserMessage" => {
             let mut record = Record::bookkeeping();
-            record.entries.extend(prompt(&joined(item.content.as_ref()), at));
+            record.entries.extend(prompt(&joined(item.content.as_ref()), at, Standing::UnlessEarlier));
             record
         }
         "AgentMessage" => said(joined(item.content.as_ref()), at),
         "CommandExecution" => {
             let status = item.status.as_ref().map(Text::as_str);
             let mut result = exited(item.exit_code);
-            if result.outcome == Outcome::Unknown && status == Some("failed") {
+            if item.exit_code.is_none() && status == Some("failed") {
                 result.outcome = Outcome::Error;
             }
             if status == Some("declined") {

@@ -13,7 +13,7 @@ use crate::model::{Call, Kind, Outcome};
 use crate::text::{self, Text};
 
 /// What the client says in the user's name.
-const INJECTED: &[&str] = &["<session_context>", "System: ", "<state_snapshot>"];
+const INJECTED: &[&str] = &["<session_context>", "<state_snapshot>", "System: ", "[Function Response: "];
 
 /// Whole texts that the client sends in the user's name.
 const NUDGES: &[&str] = &["Please continue."];
@@ -71,6 +71,8 @@ struct ToolCall<'a> {
     timestamp: Option<Text<'a>>,
     #[serde(borrow)]
     result_display: Option<&'a RawValue>,
+    #[serde(borrow)]
+    agent_id: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -183,6 +185,7 @@ fn gemini(line: &Line<'_>) -> Record {
     for tool_call in line.tool_calls.iter().flatten() {
         let mut call = call(tool_call);
         call.at = at();
+        record.entries.extend(tool_call.agent_id.as_ref().map(|id| Entry::SubAgent(id.owned())));
         if tool_call.status.is_some() || tool_call.result.is_some() {
             let result = result(&call, tool_call);
             record.entries.extend([call.into(), result.into()]);
@@ -288,23 +291,22 @@ fn shell_outcome(output: Option<&RawValue>, display: Option<&RawValue>) -> (Outc
     let tail = text::decode(text::literal_tail(output, 4096));
     let mut lines = tail.trim_end().lines().rev().peekable();
     while lines.next_if(|line| is_footer(line)).is_some() {}
-    let (code, outcome) = match lines.next() {
-        Some(line) if let Some(code) = line.strip_prefix("Exit Code: ") => {
-            (code.trim().parse().ok(), (line, Outcome::Error))
-        }
-        Some(line) if line.starts_with("Signal: ") => (None, (line, Outcome::Error)),
-        _ => return (Outcome::Ok, Some(0)),
-    };
-    let (line, outcome) = outcome;
-    let printed = display.is_some_and(|display| last_line(display).is_some_and(|last| last == line));
+    let signal = lines.next_if(|line| line.starts_with("Signal: "));
+    let code = lines.next_if(|line| line.starts_with("Exit Code: "));
     // Printed and really so: then the line stands there twice.
-    let twice = lines.next() == Some(line);
-    if printed && !twice {
-        return (Outcome::Ok, Some(0));
-    }
-    match code {
-        Some(0) => (Outcome::Ok, Some(0)),
-        code => (outcome, code),
+    let topmost = code.or(signal);
+    let shown = display.and_then(last_line);
+    let printed = topmost.is_some() && shown.as_deref() == topmost && lines.next() != topmost;
+    let (signal, code) = match (signal, code) {
+        (signal, Some(_)) if printed => (signal, None),
+        (Some(_), None) if printed => (None, None),
+        both => both,
+    };
+    let killed = signal.is_some_and(|line| !matches!(line, "Signal: 0" | "Signal: (none)"));
+    match code.and_then(|line| line.strip_prefix("Exit Code: ")?.trim().parse().ok()) {
+        Some(0) | None if killed => (Outcome::Error, None),
+        Some(0) | None => (Outcome::Ok, Some(0)),
+        code => (Outcome::Error, code),
     }
 }
 

@@ -65,23 +65,23 @@ fn turns(path: &Path) -> Vec<Reading> {
 
 /// Copies the sub-agents' files, without what came after the end of the main one.
 fn copy_beside(path: &Path, copy: &Path, main: &[u8]) {
-    let latest = latest_time(main);
-    let neighbours = [path.with_extension("").join("subagents"), path.parent().unwrap().to_owned()];
-    let targets = [copy.with_extension("").join("subagents"), copy.parent().unwrap().to_owned()];
-    for (from, to) in neighbours.iter().zip(&targets) {
-        let Ok(entries) = fs::read_dir(from) else { continue };
-        fs::create_dir_all(to).unwrap();
-        for entry in entries.map(Result::unwrap) {
-            let is_other = entry.path() != path && entry.file_type().unwrap().is_file();
-            if !is_other || path.parent().unwrap().parent() == Some(&folder()) {
-                continue;
-            }
+    let sample = path.parent().unwrap();
+    if sample.parent() == Some(&folder()) {
+        return;
+    }
+    copy_until(sample, copy.parent().unwrap(), &latest_time(main), path);
+}
+
+fn copy_until(from: &Path, to: &Path, latest: &str, except: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_until(&entry.path(), &target, latest, except);
+        } else if entry.path() != except {
             let text = fs::read_to_string(entry.path()).unwrap();
-            let kept: String = text
-                .split_inclusive('\n')
-                .filter(|line| latest_time(line.as_bytes()) <= latest)
-                .collect();
-            fs::write(to.join(entry.file_name()), kept).unwrap();
+            let kept = text.split_inclusive('\n').filter(|line| latest_time(line.as_bytes()).as_str() <= latest);
+            fs::write(target, kept.collect::<String>()).unwrap();
         }
     }
 }
