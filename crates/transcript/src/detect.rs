@@ -50,6 +50,9 @@ pub(crate) fn format(source: &Source<'_>, named: Option<Agent>) -> Option<Format
 }
 
 fn recognises(agent: Agent, line: &str) -> bool {
+    if !line.trim_start().starts_with('{') {
+        return false;
+    }
     match agent {
         Agent::Claude => claude::recognises(line),
         Agent::Gemini => gemini::recognises(line),

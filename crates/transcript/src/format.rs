@@ -20,6 +20,10 @@ pub(crate) fn record(agent: Agent, line: &[u8]) -> Record {
         // A program's output may have been cut inside a character; the rest of the record is sound.
         Err(_) => Cow::Owned(String::from_utf8_lossy(line).into_owned()),
     };
+    // A list would pass for a record whose fields it holds in order.
+    if !text.trim_start().starts_with('{') {
+        return Record::not_understood();
+    }
     match agent {
         Agent::Claude => claude::record(&text),
         Agent::Gemini => gemini::record(&text),

@@ -151,11 +151,8 @@ fn turn_of_lines(source: &Source<'_>, agent: Agent, options: &Options) -> FoundT
             continue;
         }
         let torn = line.unterminated && serde_json::from_slice::<serde::de::IgnoredAny>(line.bytes).is_err();
-        let record = if line.too_long || torn {
-            Record::not_understood()
-        } else {
-            format::record(agent, line.bytes)
-        };
+        let record =
+            if line.too_long || torn { Record::not_understood() } else { format::record(agent, line.bytes) };
         if !turn.take(record, line.offset) {
             break;
         }
@@ -206,7 +203,8 @@ fn turn_of_document(source: &Source<'_>, options: &Options) -> Result<FoundTurn,
     let mut position = 0;
     for placed in &mut found.records {
         let offset = placed.offset as usize;
-        newlines += memchr::memchr_iter(b'\n', text.as_bytes().get(position..offset).unwrap_or_default()).count();
+        newlines +=
+            memchr::memchr_iter(b'\n', text.as_bytes().get(position..offset).unwrap_or_default()).count();
         position = position.max(offset);
         placed.line = Some(newlines as u64 + 1);
     }

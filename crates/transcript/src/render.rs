@@ -59,9 +59,15 @@ pub fn visible(text: &str) -> String {
             '\t' => shown.push(' '),
             '\r' => {}
             '\u{0}'..='\u{1f}' => {
-                shown.push(char::from_u32(0x2400 + u32::from(character)).unwrap_or(char::REPLACEMENT_CHARACTER));
+                shown.push(
+                    char::from_u32(0x2400 + u32::from(character)).unwrap_or(char::REPLACEMENT_CHARACTER),
+                );
             }
-            '\u{7f}'..='\u{9f}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            '\u{7f}'..='\u{9f}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => {
                 shown.push(char::REPLACEMENT_CHARACTER);
             }
             character => shown.push(character),

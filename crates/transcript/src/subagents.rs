@@ -71,7 +71,8 @@ fn claude_files(transcript: &Path, began: Timestamp) -> Vec<(String, PathBuf)> {
         // No symbolic link is followed: a link in there is not the client's doing.
         let (Some(id), Ok(metadata)) = (id, entry.metadata()) else { continue };
         let touched = metadata.modified().ok().and_then(|time: SystemTime| Timestamp::try_from(time).ok());
-        let stale = touched.is_some_and(|touched| touched.saturating_add(SLACK).is_ok_and(|late| late < began));
+        let stale =
+            touched.is_some_and(|touched| touched.saturating_add(SLACK).is_ok_and(|late| late < began));
         if metadata.is_file() && !stale {
             files.push((id.to_owned(), entry.path()));
         }
@@ -117,7 +118,9 @@ fn gemini_files(transcript: &Path, named: &[String]) -> Vec<(String, PathBuf)> {
             continue;
         }
         // The id is the client's, but it comes from a file: it must not lead anywhere else.
-        for id in named.iter().filter(|id| id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')) {
+        for id in
+            named.iter().filter(|id| id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
+        {
             let path = entry.path().join(format!("{id}.jsonl"));
             if fs_err::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
                 files.push((id.clone(), path));

@@ -118,8 +118,13 @@ fn safe_cut(literal: &str, offset: usize) -> usize {
     let near = offset.saturating_sub(5);
     if let Some(found) = bytes.get(near..offset).and_then(|part| memchr::memrchr(b'\\', part)) {
         let backslash = near + found;
-        let run =
-            bytes.get(..=backslash).unwrap_or_default().iter().rev().take_while(|byte| **byte == b'\\').count();
+        let run = bytes
+            .get(..=backslash)
+            .unwrap_or_default()
+            .iter()
+            .rev()
+            .take_while(|byte| **byte == b'\\')
+            .count();
         if run % 2 == 1 {
             let length = if bytes.get(backslash + 1) == Some(&b'u') { 6 } else { 2 };
             offset = offset.max(backslash + length);
@@ -193,7 +198,8 @@ impl Snippet {
         let half = self.limit / 2;
         let head_end = head.char_indices().nth(half.saturating_sub(1)).map_or(head.len(), |(at, _)| at);
         let tail_start = tail.char_indices().nth_back(half.saturating_sub(1)).map_or(0, |(at, _)| at);
-        let (head, tail) = (head.get(..head_end).unwrap_or_default(), tail.get(tail_start..).unwrap_or_default());
+        let (head, tail) =
+            (head.get(..head_end).unwrap_or_default(), tail.get(tail_start..).unwrap_or_default());
         format!("{head}…{tail}")
     }
 }

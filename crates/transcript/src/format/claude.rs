@@ -220,7 +220,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for ToolUseResult<'a> {
                         "type" => {
                             result.made_file = map.next_value::<&RawValue>()?.get() == r#""create""#;
                         }
-                        "task" => result.task = serde_json::from_str(map.next_value::<&RawValue>()?.get()).ok(),
+                        "task" => {
+                            result.task = serde_json::from_str(map.next_value::<&RawValue>()?.get()).ok()
+                        }
                         _ => {
                             map.next_value::<IgnoredAny>()?;
                         }
@@ -325,14 +327,15 @@ fn prompt(line: &Line<'_>, typed: &str) -> Option<Entry> {
         Some(Entry::Prompt(Prompt { text: text::snippet(text, PROMPT), at: at.clone(), standing }))
     };
     if typed.starts_with("<command-message>") || typed.starts_with("<command-name>") {
-        let standing =
-            if line.turn_origin.is_some() { Standing::Opens } else { Standing::IfExpanded };
+        let standing = if line.turn_origin.is_some() { Standing::Opens } else { Standing::IfExpanded };
         return opens(&slash_command(typed)?, standing);
     }
     if let Some(input) = between(typed, "<bash-input>", "</bash-input>") {
         return opens(&format!("!{input}"), Standing::BelongsToNext);
     }
-    if line.turn_origin.is_some() && (typed.starts_with("<bash-stdout>") || typed.starts_with("<bash-stderr>")) {
+    if line.turn_origin.is_some()
+        && (typed.starts_with("<bash-stdout>") || typed.starts_with("<bash-stderr>"))
+    {
         return opens("!", Standing::UnlessEarlier);
     }
     // The client marks what a person sent; where it does not, its own texts are known by their beginnings.
@@ -431,7 +434,8 @@ fn tool_result(line: &Line<'_>, block: &Block<'_>) -> CallResult {
 /// The id under which a command goes on in the background. Sub-agents' files say it in words only.
 fn moved_to_background(content: &RawValue) -> Option<String> {
     let text = content::snippet(content, SNIPPET)?;
-    let begins = ["Command running in background with ID: ", "Command was manually backgrounded by user with ID: "];
+    let begins =
+        ["Command running in background with ID: ", "Command was manually backgrounded by user with ID: "];
     let rest = match begins.iter().find_map(|begin| text.strip_prefix(begin)) {
         Some(rest) => rest,
         None if text.contains("Command did not complete within its ") => {
@@ -531,7 +535,8 @@ fn tool_use(block: &Block<'_>) -> Call {
         Kind::Read | Kind::Edit | Kind::Write => {
             let mut paths: Vec<String> =
                 [input.file_path, input.notebook_path].into_iter().filter_map(content::string).collect();
-            let edits = input.edits.and_then(|edits| serde_json::from_str::<Vec<EditOfMany<'_>>>(edits.get()).ok());
+            let edits =
+                input.edits.and_then(|edits| serde_json::from_str::<Vec<EditOfMany<'_>>>(edits.get()).ok());
             for path in edits.iter().flatten().filter_map(|edit| content::string(edit.file_path)) {
                 if !paths.contains(&path) {
                     paths.push(path);
@@ -554,9 +559,10 @@ fn system(line: &Line<'_>) -> Record {
 }
 
 fn attachment(line: &Line<'_>) -> Record {
-    let queued = line.attachment.as_ref().filter(|attachment| {
-        attachment.kind.as_ref().is_some_and(|kind| kind.as_str() == "queued_command")
-    });
+    let queued = line
+        .attachment
+        .as_ref()
+        .filter(|attachment| attachment.kind.as_ref().is_some_and(|kind| kind.as_str() == "queued_command"));
     let notification = queued.and_then(|attachment| content::string(attachment.prompt));
     notified(line, notification)
 }

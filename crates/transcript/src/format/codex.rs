@@ -16,8 +16,7 @@ use crate::model::{Call, Kind, Outcome};
 use crate::text::{self, Text};
 
 /// Record types that carry nothing about a turn; their type comes before their body.
-const BOOKKEEPING: &[&str] =
-    &[
+const BOOKKEEPING: &[&str] = &[
     "compacted",
     "ghost_snapshot",
     "inter_agent_communication_metadata",
@@ -297,9 +296,10 @@ fn response_item(item: &ResponseItem<'_>, at: Option<String>) -> Record {
 
 /// Whether the client says that a message is the user's or its own.
 fn says_user(item: &ResponseItem<'_>) -> Option<bool> {
-    let mut kinds = item.metadata.iter().flat_map(|metadata| &metadata.content_item_metadata).filter_map(
-        |content| content.provenance.as_ref().and_then(|provenance| provenance.kind.as_ref()),
-    );
+    let mut kinds =
+        item.metadata.iter().flat_map(|metadata| &metadata.content_item_metadata).filter_map(|content| {
+            content.provenance.as_ref().and_then(|provenance| provenance.kind.as_ref())
+        });
     let first = kinds.next()?;
     Some(first.as_str() == "user" || kinds.any(|kind| kind.as_str() == "user"))
 }
@@ -357,8 +357,8 @@ fn call(item: &ResponseItem<'_>) -> CallMade {
     };
     let arguments = serde_json::from_str::<Arguments<'_>>(&arguments).ok();
     match call.tool.as_str() {
-        "exec_command" | "shell" | "shell_command" | "local_shell" | "local_shell_call" | "container.exec"
-        | "unified_exec" => {
+        "exec_command" | "shell" | "shell_command" | "local_shell" | "local_shell_call"
+        | "container.exec" | "unified_exec" => {
             call.kind = Kind::Shell;
             let command = arguments.as_ref().and_then(|arguments| arguments.command).and_then(command_line);
             if let Some(patch) = command.as_deref().filter(|command| carries_patch(command)) {
@@ -378,10 +378,11 @@ fn call(item: &ResponseItem<'_>) -> CallMade {
         }
         // Looks after a session that an earlier call started; its command is that call's.
         "write_stdin" | "wait" => {
-            polls = arguments.as_ref().and_then(|arguments| match (arguments.session_id, arguments.cell_id) {
-                (Some(session), _) => Some(session.to_string()),
-                (None, cell) => content::string(cell).map(|cell| script_task(&cell)),
-            });
+            polls =
+                arguments.as_ref().and_then(|arguments| match (arguments.session_id, arguments.cell_id) {
+                    (Some(session), _) => Some(session.to_string()),
+                    (None, cell) => content::string(cell).map(|cell| script_task(&cell)),
+                });
         }
         _ => {}
     }
@@ -400,7 +401,8 @@ fn carries_patch(command: &str) -> bool {
         _ => command,
     };
     let first = first.trim_start();
-    (first.starts_with("apply_patch ") || first.starts_with("apply_patch<<")) && first.contains("*** Begin Patch")
+    (first.starts_with("apply_patch ") || first.starts_with("apply_patch<<"))
+        && first.contains("*** Begin Patch")
 }
 
 /// A patch edits files, unless all that it does is make new ones.
@@ -420,7 +422,9 @@ fn command_line(command: &RawValue) -> Option<String> {
     let words: Vec<String> = serde_json::from_str(command.get()).ok()?;
     if let [shell, flag, script] = words.as_slice() {
         let shell = shell.rsplit('/').next().unwrap_or(shell);
-        if matches!(shell, "bash" | "sh" | "zsh" | "dash") && matches!(flag.as_str(), "-lc" | "-c" | "-ic" | "-lic") {
+        if matches!(shell, "bash" | "sh" | "zsh" | "dash")
+            && matches!(flag.as_str(), "-lc" | "-c" | "-ic" | "-lic")
+        {
             return Some(script.clone());
         }
     }
@@ -611,9 +615,11 @@ fn item_completed(item: &Item<'_>, at: Option<String>) -> Record {
                 result.outcome = Outcome::Error;
                 result.user_stopped = true;
             }
-            let reads = item.parsed_cmd.iter().flatten().filter(|command| {
-                command.kind.as_ref().is_some_and(|kind| kind.as_str() == "read")
-            });
+            let reads = item
+                .parsed_cmd
+                .iter()
+                .flatten()
+                .filter(|command| command.kind.as_ref().is_some_and(|kind| kind.as_str() == "read"));
             result.paths = reads.filter_map(|command| command.path.as_ref()).map(Text::owned).collect();
             result.id = id();
             let call = Call {
@@ -638,15 +644,24 @@ fn item_completed(item: &Item<'_>, at: Option<String>) -> Record {
             let mut result = file_change(item.changes, outcome);
             result.user_stopped = item.status.as_ref().is_some_and(|status| status.as_str() == "declined");
             result.id = id();
-            let call = Call { tool: "apply_patch".to_owned(), kind: Kind::Edit, at: at.clone(), ..Call::default() };
+            let call =
+                Call { tool: "apply_patch".to_owned(), kind: Kind::Edit, at: at.clone(), ..Call::default() };
             result.unannounced = unannounced(&result.id, call);
             result.at = at;
             result.snippet = item.stdout.and_then(|text| content::snippet(text, SNIPPET));
             Record::of(result.into())
         }
         "SubAgentActivity" => sub_agent(item.agent_thread_id.as_ref()),
-        "CollabAgentToolCall" | "HookPrompt" | "ContextCompaction" | "Reasoning" | "Plan" | "WebSearch" | "McpToolCall" | "ImageView"
-        | "EnteredReviewMode" | "ExitedReviewMode" => Record::bookkeeping(),
+        "CollabAgentToolCall"
+        | "HookPrompt"
+        | "ContextCompaction"
+        | "Reasoning"
+        | "Plan"
+        | "WebSearch"
+        | "McpToolCall"
+        | "ImageView"
+        | "EnteredReviewMode"
+        | "ExitedReviewMode" => Record::bookkeeping(),
         _ => Record::not_understood(),
     }
 }

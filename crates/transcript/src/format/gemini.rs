@@ -114,6 +114,8 @@ pub(crate) fn message(line: &Line<'_>) -> Record {
         return Record::of(Entry::Rewind(target.owned()));
     }
     let mut record = match line.kind.as_ref().map(Text::as_str) {
+        // Other clients have such types too, but no such ids.
+        Some(_) if line.id.is_none() => Record::not_understood(),
         Some("user") => user(line),
         Some("gemini") => gemini(line),
         Some("info" | "error" | "warning") => Record::bookkeeping(),
@@ -233,8 +235,10 @@ fn call(tool_call: &ToolCall<'_>) -> Call {
         }
         Kind::Other => {}
         Kind::Read | Kind::Edit | Kind::Write => {
-            let mut paths: Vec<String> =
-                [arguments.file_path, arguments.absolute_path].into_iter().filter_map(content::string).collect();
+            let mut paths: Vec<String> = [arguments.file_path, arguments.absolute_path]
+                .into_iter()
+                .filter_map(content::string)
+                .collect();
             for list in [arguments.paths, arguments.include].into_iter().flatten() {
                 paths.extend(serde_json::from_str::<Vec<String>>(list.get()).unwrap_or_default());
             }
@@ -296,7 +300,8 @@ fn shell_outcome(output: Option<&RawValue>, display: Option<&RawValue>) -> (Outc
     // Printed and really so: then the line stands there twice.
     let topmost = code.or(signal);
     let shown = display.and_then(last_line);
-    let printed = topmost.is_some() && shown.as_deref() == topmost && lines.next() != topmost;
+    let above = lines.next().map(|line| line.strip_prefix("Output: ").unwrap_or(line));
+    let printed = topmost.is_some() && shown.as_deref() == topmost && above != topmost;
     let (signal, code) = match (signal, code) {
         (signal, Some(_)) if printed => (signal, None),
         (Some(_), None) if printed => (None, None),
@@ -311,7 +316,9 @@ fn shell_outcome(output: Option<&RawValue>, display: Option<&RawValue>) -> (Outc
 }
 
 fn is_footer(line: &str) -> bool {
-    line == "</untrusted_context>" || line.starts_with("Process Group PGID: ") || line.starts_with("Background PIDs: ")
+    line == "</untrusted_context>"
+        || line.starts_with("Process Group PGID: ")
+        || line.starts_with("Background PIDs: ")
 }
 
 /// The last line of what was shown to the person: a string, or rows of styled pieces.
@@ -322,9 +329,10 @@ fn last_line(display: &RawValue) -> Option<String> {
         return tail.trim_end().lines().next_back().map(str::to_owned);
     }
     let rows: Vec<Vec<Part<'_>>> = serde_json::from_str(raw).ok()?;
-    let shown = rows.iter().rev().map(|row| {
-        row.iter().filter_map(|piece| piece.text.as_ref()).map(Text::as_str).collect::<String>()
-    });
+    let shown = rows
+        .iter()
+        .rev()
+        .map(|row| row.iter().filter_map(|piece| piece.text.as_ref()).map(Text::as_str).collect::<String>());
     shown.map(|row| row.trim_end().to_owned()).find(|row| !row.is_empty())
 }
 

@@ -20,7 +20,8 @@ pub(crate) fn all() -> Vec<PathBuf> {
                 found.push(path);
                 continue;
             }
-            let mut inside: Vec<PathBuf> = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()).collect();
+            let mut inside: Vec<PathBuf> =
+                fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()).collect();
             inside.retain(|path| path.is_file());
             inside.sort();
             found.push(inside.remove(0));
@@ -80,7 +81,8 @@ fn copy_until(from: &Path, to: &Path, latest: &str, except: &Path) {
             copy_until(&entry.path(), &target, latest, except);
         } else if entry.path() != except {
             let text = fs::read_to_string(entry.path()).unwrap();
-            let kept = text.split_inclusive('\n').filter(|line| latest_time(line.as_bytes()).as_str() <= latest);
+            let kept =
+                text.split_inclusive('\n').filter(|line| latest_time(line.as_bytes()).as_str() <= latest);
             fs::write(target, kept.collect::<String>()).unwrap();
         }
     }
@@ -119,7 +121,11 @@ fn summary(reading: &Reading) -> String {
             call.line.map_or("?".to_owned(), |line| line.to_string()),
             call.tool,
             call.kind,
-            if shown.len() > 120 { format!("{}…", &shown[..shown.floor_char_boundary(117)]) } else { shown },
+            if shown.len() > 120 {
+                format!("{}…", &shown[..shown.floor_char_boundary(117)])
+            } else {
+                shown
+            },
             call.outcome,
             call.exit_code,
         );
@@ -144,7 +150,8 @@ fn check_every_call(path: &Path, reading: &Reading) {
         assert_eq!(call.path, call.paths.first().cloned());
         assert!(call.ended_at.is_none() || call.ended_at >= call.at, "{path:?}: {call:?}");
     }
-    let places: Vec<_> = reading.calls.iter().filter(|call| call.subagent.is_none()).map(|call| call.offset).collect();
+    let places: Vec<_> =
+        reading.calls.iter().filter(|call| call.subagent.is_none()).map(|call| call.offset).collect();
     assert!(places.is_sorted(), "{path:?}: out of order");
 }
 
