@@ -1,1 +1,94 @@
-fn main() {}
+//! `cargo xtask`: everything a contributor runs.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is a program for people at a terminal")]
+
+mod bench;
+mod fuzz;
+mod process;
+mod schemas;
+mod steps;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use steps::Steps;
+
+/// Everything a contributor runs
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Everything that must pass before a change lands: formatting, lints, tests, schemas, a sample of fuzzing
+    Test,
+    /// The long campaigns in full: minutes of fuzzing per target
+    Soak {
+        /// Seconds of fuzzing per target
+        #[arg(long, default_value_t = 120)]
+        fuzz_seconds: u32,
+    },
+    /// Measure; every figure is a ratio against something measured in the same run
+    Bench {
+        #[command(subcommand)]
+        which: Bench,
+    },
+    /// Write the JSON schemas into `schemas/`
+    Schemas,
+}
+
+#[derive(Subcommand)]
+enum Bench {
+    /// Reading transcripts: scaling with the file, memory, speed on a large turn
+    Transcript,
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Test => test(),
+        Command::Soak { fuzz_seconds } => soak(fuzz_seconds),
+        Command::Bench { which: Bench::Transcript } => bench::transcript::run(),
+        Command::Schemas => schemas::write(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Seconds of fuzzing per target in a test run: enough to try the kept corpus and a little more.
+const FUZZ_SAMPLE: u32 = 4;
+
+fn test() -> Result<(), String> {
+    let mut steps = Steps::new();
+    steps.run("formatting", || process::cargo(&["fmt", "--all", "--check"]));
+    steps.run("lints", || {
+        process::cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-D", "warnings"])
+    });
+    steps.run("tests", || process::cargo(&["test", "--workspace", "--quiet"]));
+    steps.run("schemas", schemas::check);
+    steps.run("tidy", tidy::check);
+    steps.run("fuzzing sample", || fuzz::all(FUZZ_SAMPLE));
+    steps.finish()
+}
+
+fn soak(fuzz_seconds: u32) -> Result<(), String> {
+    let mut steps = Steps::new();
+    steps.run("fuzzing", || fuzz::all(fuzz_seconds));
+    steps.finish()
+}
+
+/// The root of the checkout.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_owned()
+}

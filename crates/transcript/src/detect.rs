@@ -26,7 +26,10 @@ impl Format {
 /// Lines looked at from the end. One would do, were it not torn or of a kind that several clients write.
 const LINES: usize = 20;
 
-const HEAD: u64 = 64 * 1024;
+const WINDOW: u64 = 64 * 1024;
+
+/// Enough of a document to tell it from lines.
+const DOCUMENT_HEAD: u64 = 4 * 1024;
 
 /// The format; `named` where the caller knows the client.
 pub(crate) fn format(source: &Source<'_>, named: Option<Agent>) -> Option<Format> {
@@ -37,7 +40,7 @@ pub(crate) fn format(source: &Source<'_>, named: Option<Agent>) -> Option<Format
         return Some(Format::Lines(agent));
     }
     let mut votes = [0_usize; Agent::ALL.len()];
-    let mut lines = ReverseLines::new(source, HEAD, 16 * HEAD);
+    let mut lines = ReverseLines::new(source, WINDOW, 16 * WINDOW);
     for _ in 0..LINES {
         let Ok(Some(line)) = lines.next_line() else { break };
         let Ok(text) = std::str::from_utf8(line.bytes) else { continue };
@@ -62,16 +65,16 @@ fn recognises(agent: Agent, line: &str) -> bool {
 
 /// A document begins with a brace on a line of its own, or is one line with messages in it.
 fn is_document(source: &Source<'_>) -> bool {
-    let mut head = vec![0; HEAD.min(source.len()) as usize];
-    if source.read_exact_at(&mut head, 0).is_err() {
+    let mut head = Vec::new();
+    if source.append_at(&mut head, DOCUMENT_HEAD.min(source.len()) as usize, 0).is_err() {
         return false;
     }
     let text = String::from_utf8_lossy(&head);
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
-    let session = |part: &str| part.contains(r#""sessionId""#) || part.contains(r#""messages""#);
     if first.trim_end() == "{" {
-        return session(text);
+        return text.contains(r#""sessionId""#) || text.contains(r#""messages""#);
     }
-    first.starts_with('{') && rest.trim().is_empty() && first.contains(r#""messages":["#) && session(first)
+    let patches = first.starts_with(r#"{"$set""#);
+    first.starts_with('{') && !patches && rest.trim().is_empty() && first.contains(r#""messages":["#)
 }

@@ -181,8 +181,9 @@ fn turn_of_document(source: &Source<'_>, options: &Options) -> Result<FoundTurn,
     if source.len() > options.max_bytes {
         return Err(format!("a single document of {} bytes is too large to load", source.len()));
     }
-    let mut bytes = vec![0; source.len() as usize];
-    source.read_exact_at(&mut bytes, 0).map_err(|error| format!("reading stopped: {error}"))?;
+    let mut bytes = Vec::new();
+    let read = source.append_at(&mut bytes, source.len() as usize, 0);
+    read.map_err(|error| format!("reading stopped: {error}"))?;
     let text = String::from_utf8_lossy(&bytes);
     let start = text.as_ptr() as usize;
     let document = gemini_document::messages(text.trim_start_matches('\u{feff}'));

@@ -5,7 +5,6 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
@@ -21,14 +20,14 @@ impl Source<'_> {
     pub(crate) fn open(path: &Path) -> Result<Source<'static>, String> {
         let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
             .map(File::from)
-            .map_err(|error| format!("cannot open `{}`: {}", path.display(), io::Error::from(error)))?;
+            .map_err(|error| format!("cannot be opened: {}", io::Error::from(error)))?;
         let metadata =
-            file.metadata().map_err(|error| format!("cannot examine `{}`: {error}", path.display()))?;
+            file.metadata().map_err(|error| format!("cannot be examined: {error}"))?;
         if metadata.is_dir() {
-            return Err(format!("`{}` is a folder, not a transcript", path.display()));
+            return Err("it is a folder".to_owned());
         }
         if !metadata.is_file() {
-            return Err(format!("`{}` is not a regular file", path.display()));
+            return Err("it is not a regular file".to_owned());
         }
         Ok(Source::File { file, len: metadata.len() })
     }
@@ -40,32 +39,45 @@ impl Source<'_> {
         }
     }
 
-    /// Fills `buffer` from `offset`; an error where the source ends before it is full.
-    pub(crate) fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    /// Appends `length` bytes from `offset` on to `buffer`; an error where the source ends before.
+    pub(crate) fn append_at(&self, buffer: &mut Vec<u8>, length: usize, offset: u64) -> io::Result<()> {
+        buffer.reserve_exact(length);
         match self {
-            Self::File { file, .. } => file.read_exact_at(buffer, offset),
             Self::Bytes(bytes) => {
                 let start = usize::try_from(offset).map_err(|_| io::ErrorKind::UnexpectedEof)?;
-                let end = start.checked_add(buffer.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
-                let part = bytes.get(start..end).ok_or(io::ErrorKind::UnexpectedEof)?;
-                buffer.copy_from_slice(part);
-                Ok(())
+                let end = start.checked_add(length).ok_or(io::ErrorKind::UnexpectedEof)?;
+                buffer.extend_from_slice(bytes.get(start..end).ok_or(io::ErrorKind::UnexpectedEof)?);
+            }
+            Self::File { file, .. } => {
+                let wanted = buffer.len() + length;
+                while buffer.len() < wanted {
+                    let at = offset + (length - (wanted - buffer.len())) as u64;
+                    // The spare room is as large as what is wanted, and is not filled with zeros first.
+                    match rustix::io::pread(file, rustix::buffer::spare_capacity(buffer), at) {
+                        Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                        Ok(_) => {}
+                        Err(rustix::io::Errno::INTR) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                    buffer.truncate(wanted);
+                }
             }
         }
+        Ok(())
     }
 
     /// How many lines end before `offset`.
     pub(crate) fn count_newlines(&self, offset: u64) -> io::Result<u64> {
         const CHUNK: u64 = 256 * 1024;
-        let mut buffer = vec![0; CHUNK.min(offset) as usize];
+        let mut chunk = Vec::new();
         let mut position = 0;
         let mut count = 0;
         while position < offset {
-            let wanted = CHUNK.min(offset - position) as usize;
-            let Some(chunk) = buffer.get_mut(..wanted) else { break };
-            self.read_exact_at(chunk, position)?;
-            count += memchr::memchr_iter(b'\n', chunk).count() as u64;
-            position += wanted as u64;
+            let wanted = CHUNK.min(offset - position);
+            chunk.clear();
+            self.append_at(&mut chunk, wanted as usize, position)?;
+            count += memchr::memchr_iter(b'\n', &chunk).count() as u64;
+            position += wanted;
         }
         Ok(count)
     }

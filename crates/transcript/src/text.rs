@@ -162,15 +162,24 @@ impl Snippet {
 
     /// A JSON string literal; of a long one only the ends are decoded.
     pub(crate) fn push_literal(&mut self, literal: &str) {
-        // Twelve bytes of JSON are enough for any character.
-        let half = self.limit * 12;
-        if literal.len() <= 2 * half {
-            self.text.push_str(&decode(literal));
-        } else {
-            self.text.push_str(&decode(literal_head(literal, half)));
-            self.gap = Some(self.text.len());
-            self.text.push_str(&decode(literal_tail(literal, half)));
+        // A character takes one byte of JSON mostly, and twelve at the most.
+        for bytes_a_character in [2, 12] {
+            let half = self.limit * bytes_a_character;
+            if literal.len() <= 2 * half {
+                break;
+            }
+            let head = decode(literal_head(literal, half));
+            let tail = decode(literal_tail(literal, half));
+            let enough = |text: &str| text.trim_end().chars().nth(self.limit / 2).is_some();
+            if bytes_a_character == 12 || (enough(&head) && enough(&tail)) {
+                self.text.push_str(&head);
+                self.gap = Some(self.text.len());
+                self.text.push_str(&tail);
+                self.compact();
+                return;
+            }
         }
+        self.text.push_str(&decode(literal));
         self.compact();
     }
 

@@ -180,7 +180,7 @@ impl Timeline {
             call.user_stopped |= result.user_stopped;
             call.ended_at = result.at.or(call.ended_at.take());
         }
-        if result.snippet.is_some() {
+        if result.snippet.is_some() && (result.recorded || call.snippet.is_none()) {
             call.snippet = result.snippet;
         }
         match result.kind {

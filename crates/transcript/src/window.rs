@@ -113,13 +113,10 @@ impl<'a> ReverseLines<'a> {
         let size = self.window.min(self.start - self.floor);
         self.window = (self.window * 2).min(LARGEST_WINDOW.max(self.window));
         let new = size as usize;
-        let wanted = self.end + new;
-        self.buffer.reserve_exact(wanted.saturating_sub(self.buffer.len()));
-        self.buffer.resize(wanted, 0);
-        self.buffer.copy_within(..self.end, new);
-        if let Some(space) = self.buffer.get_mut(..new) {
-            self.source.read_exact_at(space, self.start - size)?;
-        }
+        let mut grown = Vec::with_capacity(new + self.end);
+        self.source.append_at(&mut grown, new, self.start - size)?;
+        grown.extend_from_slice(self.buffer.get(..self.end).unwrap_or_default());
+        self.buffer = grown;
         self.start -= size;
         self.end += new;
         Ok(new)

@@ -266,11 +266,10 @@ fn is_bookkeeping(line: &str) -> bool {
     if let Some((kind, _)) = typed_first {
         return BOOKKEEPING.contains(&kind);
     }
-    let head = line.get(..line.floor_char_boundary(400)).unwrap_or(line);
-    match head.split_once(r#""attachment":{"type":""#).and_then(|(_, rest)| rest.split_once('"')) {
-        Some((kind, _)) => kind != "queued_command",
-        None => false,
-    }
+    const ATTACHMENT: &[u8] = br#""attachment":{"type":""#;
+    let head = line.as_bytes().get(..400).unwrap_or(line.as_bytes());
+    let kind = memchr::memmem::find(head, ATTACHMENT).and_then(|at| head.get(at + ATTACHMENT.len()..));
+    kind.is_some_and(|kind| !kind.starts_with(b"queued_command\""))
 }
 
 fn user(line: &Line<'_>) -> Record {
@@ -398,13 +397,15 @@ fn tool_result(line: &Line<'_>, block: &Block<'_>) -> CallResult {
         .or(if facts.is_async { facts.agent.as_ref() } else { None })
         .map(Text::owned)
         .or_else(|| if facts.given || failed { None } else { block.content.and_then(moved_to_background) });
-    let user_stopped = line.tool_denial_kind.is_some() || facts.interrupted;
     let outcome = match () {
         () if failed => Outcome::Error,
         () if running_as.is_some() || facts.interrupted => Outcome::Unknown,
         () => Outcome::Ok,
     };
     let literal = block.content.and_then(content::first_literal).unwrap_or_default();
+    // Older versions say it in words only.
+    let refused = failed && literal.starts_with("\"The user doesn't want to proceed with this tool use");
+    let user_stopped = line.tool_denial_kind.is_some() || facts.interrupted || refused;
     // Where the tool's own account is missing, this text also stands for a `grep` without a match.
     let silent = !facts.given && literal == r#""(Bash completed with no output)""#;
     let exit_code = match outcome {

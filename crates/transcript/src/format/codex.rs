@@ -13,7 +13,7 @@ use crate::entry::{
     SNIPPET, Said, Standing, set_paths,
 };
 use crate::model::{Call, Kind, Outcome};
-use crate::text::{self, Text};
+use crate::text::{self, Snippet, Text};
 
 /// Record types that carry nothing about a turn; their type comes before their body.
 const BOOKKEEPING: &[&str] = &[
@@ -482,8 +482,30 @@ fn output(raw: Option<&RawValue>) -> CallResult {
             };
         }
     }
-    let snippet = content::snippet(raw, SNIPPET);
-    CallResult { snippet, ..header(&text::decode(text::literal_head(literal, 2048))) }
+    CallResult { snippet: printed(raw), ..header(&text::decode(text::literal_head(literal, HEADER))) }
+}
+
+/// The client's own lines above a command's output take no more than this.
+const HEADER: usize = 2048;
+
+/// What the program printed: the output without the client's own lines above it.
+fn printed(raw: &RawValue) -> Option<String> {
+    let mut snippet = Snippet::new(SNIPPET);
+    let mut first = true;
+    content::each_literal(raw, |literal| {
+        let below = if std::mem::take(&mut first) { below_header(literal) } else { literal };
+        snippet.push_literal(below);
+    });
+    Some(snippet.finish()).filter(|text| !text.is_empty())
+}
+
+fn below_header(literal: &str) -> &str {
+    const OUTPUT: &str = r"\nOutput:\n";
+    let head = text::literal_head(literal, HEADER);
+    match head.find(OUTPUT).and_then(|at| literal.get(at + OUTPUT.len()..)) {
+        Some(below) => below,
+        None => literal,
+    }
 }
 
 fn exited(exit_code: Option<i32>) -> CallResult {

@@ -13,7 +13,13 @@ use crate::model::{Call, Kind, Outcome};
 use crate::text::{self, Text};
 
 /// What the client says in the user's name.
-const INJECTED: &[&str] = &["<session_context>", "<state_snapshot>", "System: ", "[Function Response: "];
+const INJECTED: &[&str] = &[
+    "<session_context>",
+    "<state_snapshot>",
+    "I ran the following shell command:",
+    "System: ",
+    "[Function Response: ",
+];
 
 /// Whole texts that the client sends in the user's name.
 const NUDGES: &[&str] = &["Please continue."];
@@ -258,10 +264,13 @@ fn result(call: &Call, tool_call: &ToolCall<'_>) -> CallResult {
         _ => None,
     };
     let (output, error) = response.map_or((None, None), |response| (response.output, response.error));
+    // What a command printed is shown to the person without the client's own words around it.
+    let shown = tool_call.result_display.filter(|display| call.kind == Kind::Shell && display.get().len() > 2);
+    let shown = shown.filter(|display| display.get().starts_with('"'));
     let mut result = CallResult {
         id: call.id.clone(),
         at: tool_call.timestamp.as_ref().map(Text::owned),
-        snippet: output.or(error).and_then(|text| content::snippet(text, SNIPPET)),
+        snippet: shown.or(output).or(error).and_then(|text| content::snippet(text, SNIPPET)),
         recorded: true,
         ..CallResult::default()
     };

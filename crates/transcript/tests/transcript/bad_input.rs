@@ -29,14 +29,14 @@ fn t10_what_cannot_be_read_is_told() {
     fs::write(path("empty.jsonl"), "").unwrap();
     unavailable(&read("empty.jsonl"), "empty");
     fs::create_dir(path("folder")).unwrap();
-    unavailable(&read("folder"), "is a folder");
+    unavailable(&read("folder"), "it is a folder");
     rustix::fs::mknodat(rustix::fs::CWD, path("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
     unavailable(&read("pipe"), "not a regular file");
     unavailable(&transcript::read("/dev/zero".as_ref(), &Options::default()), "not a regular file");
     symlink(path("nowhere"), path("dangling")).unwrap();
     unavailable(&read("dangling"), "No such file");
     symlink(path("loop"), path("loop")).unwrap();
-    unavailable(&read("loop"), "cannot open");
+    unavailable(&read("loop"), "cannot be opened");
     fs::write(path("blank.jsonl"), "\n\n  \n").unwrap();
     unavailable(&read("blank.jsonl"), "no transcript");
 }

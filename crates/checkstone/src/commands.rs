@@ -1,0 +1,5 @@
+//! One file per command: an argument struct whose doc comment is the help, and one function that runs it.
+
+pub(crate) mod demo;
+pub(crate) mod hook;
+pub(crate) mod timeline;

@@ -1,0 +1,256 @@
+//! `checkstone timeline`: what a transcript says about its last turn, as a table for people or as JSON.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anstyle::Style;
+use jiff::Timestamp;
+use transcript::{Agent, Call, Extent, Kind, Options, Outcome, Reading};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::arguments::{AgentName, byte_size};
+use crate::error::CommandError;
+use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
+
+/// Show what an agent did in its last turn, as its transcript tells it
+///
+/// Reads the transcript backwards to the prompt that opened the last turn and lists the turn's tool calls,
+/// each with its own result. With --json the transcript's coverage tells what could not be read, and the
+/// exit code is 0.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone timeline --transcript ~/.claude/projects/my-project/SESSION.jsonl
+  checkstone timeline --transcript rollout.jsonl --json | jq '.calls[] | select(.outcome == \"error\")'")]
+pub(crate) struct TimelineArguments {
+    /// The client that wrote the transcript; guessed from the content where it is not given
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<AgentName>,
+    /// The transcript
+    #[arg(long, value_name = "FILE")]
+    transcript: PathBuf,
+    /// Print JSON (schemas/timeline.schema.json)
+    #[arg(long)]
+    json: bool,
+    /// Print the conversation as plain text instead of a table
+    #[arg(long, conflicts_with = "json")]
+    plain: bool,
+    /// Read at most this much from the end of the transcript
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = byte_size)]
+    max_bytes: u64,
+}
+
+/// A person can wait the milliseconds that it takes to count the lines of such a file.
+const COUNT_LINES_UP_TO: u64 = 64 * 1024 * 1024;
+
+pub(crate) fn run(arguments: &TimelineArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let options = Options {
+        agent: arguments.agent.map(Agent::from),
+        max_bytes: arguments.max_bytes,
+        count_lines_up_to: COUNT_LINES_UP_TO,
+        ..Options::default()
+    };
+    let reading = transcript::read(&arguments.transcript, &options);
+    if arguments.json {
+        let json = serde_json::to_string(&reading).map_err(CommandError::new)?;
+        printer.data(&format!("{json}\n"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if reading.coverage.extent == Extent::Unavailable {
+        return Err(unreadable(arguments, &reading));
+    }
+    if arguments.plain {
+        printer.data(&transcript::plain(&reading));
+    } else {
+        printer.text(&table(&reading, printer.width()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn unreadable(arguments: &TimelineArguments, reading: &Reading) -> CommandError {
+    let path = arguments.transcript.display();
+    let reason = reading.coverage.reason.as_deref().unwrap_or("nothing was understood");
+    let error = CommandError::new(format!("nothing to show of `{path}`: {reason}"));
+    match (arguments.agent, reading.agent) {
+        (Some(_), _) if reading.coverage.records > 0 => {
+            error.hint("leave out `--agent` to have the client guessed from the content")
+        }
+        (None, None) if arguments.transcript.is_file() => {
+            error.hint("transcripts of Claude Code, Gemini CLI and Codex CLI are understood; name one with `--agent`")
+        }
+        _ => error,
+    }
+}
+
+/// The turn for people: the prompt, one line a call, and how much of it was understood.
+pub(crate) fn table(reading: &Reading, width: Option<usize>) -> String {
+    let mut text = String::new();
+    let began = reading.turn.as_ref().and_then(|turn| instant(turn.started_at.as_deref()));
+    let client = match reading.agent {
+        Some(Agent::Claude) => "Claude Code",
+        Some(Agent::Gemini) => "Gemini CLI",
+        Some(Agent::Codex) => "Codex CLI",
+        None => "unknown client",
+    };
+    let _ = writeln!(text, "{STRONG}{client}{STRONG:#}, {}", summary(reading, began));
+    if let Some(turn) = &reading.turn {
+        let prompt = fit(&transcript::visible(&turn.prompt), width.map(|width| width.saturating_sub(2)));
+        let _ = writeln!(text, "{FAINT}›{FAINT:#} {STRONG}{prompt}{STRONG:#}");
+    }
+    text.push('\n');
+    let tools = reading.calls.iter().map(|call| tool(call).width()).max().unwrap_or_default().min(24);
+    for call in &reading.calls {
+        call_lines(&mut text, call, began, tools, width);
+    }
+    if !reading.calls.is_empty() {
+        text.push('\n');
+    }
+    let _ = writeln!(text, "{FAINT}{}{FAINT:#}", footing(reading));
+    text
+}
+
+fn summary(reading: &Reading, began: Option<Timestamp>) -> String {
+    let calls = reading.calls.len();
+    let mut summary = format!("{calls} {}", if calls == 1 { "call" } else { "calls" });
+    let failed = reading.calls.iter().filter(|call| call.outcome == Outcome::Error).count();
+    if failed > 0 {
+        let _ = write!(summary, ", {BAD}{failed} failed{BAD:#}");
+    }
+    if let Some(began) = began {
+        let last = reading.calls.iter().filter_map(|call| instant(call.ended_at.as_deref())).max();
+        if let Some(last) = last {
+            let _ = write!(summary, ", in {}", seconds(began, last));
+        }
+        let _ = write!(summary, ", from {}", began.strftime("%Y-%m-%d %H:%M:%S UTC"));
+    }
+    summary
+}
+
+fn call_lines(text: &mut String, call: &Call, began: Option<Timestamp>, tools: usize, width: Option<usize>) {
+    let (style, mark) = mark(call);
+    let when = match (began, instant(call.at.as_deref())) {
+        (Some(began), Some(at)) => format!("+{}", seconds(began, at)),
+        _ => String::new(),
+    };
+    let tool = fit(&tool(call), Some(tools));
+    let pad = tools.saturating_sub(tool.width());
+    let note = note(call);
+    let what = match (&call.command, call.kind) {
+        (Some(command), Kind::Shell) => transcript::visible(command),
+        _ => transcript::visible(&call.paths.join(" ")),
+    };
+    let taken = 9 + 2 + tools + 2 + if note.is_empty() { 0 } else { note.width() + 2 };
+    let what = fit(&what, width.map(|width| width.saturating_sub(taken).max(10)));
+    let _ = write!(text, "{when:>8} {style}{mark}{style:#} {tool}{:pad$}  {what}", "");
+    if !note.is_empty() {
+        let _ = write!(text, "  {style}{note}{style:#}");
+    }
+    text.push('\n');
+    // The last line of an error is mostly the one that says what is wrong.
+    let shown = call.snippet.as_deref().filter(|_| call.outcome == Outcome::Error && !call.user_stopped);
+    if let Some(last) = shown.and_then(|snippet| snippet.lines().rev().find(|line| !line.trim().is_empty())) {
+        let indent = 9 + 2 + tools + 2;
+        let line = fit(transcript::visible(last).trim(), width.map(|width| width.saturating_sub(indent).max(10)));
+        let _ = writeln!(text, "{:indent$}{FAINT}{line}{FAINT:#}", "");
+    }
+}
+
+fn mark(call: &Call) -> (Style, char) {
+    match call.outcome {
+        Outcome::Ok => (GOOD, '✓'),
+        Outcome::Error => (BAD, '✗'),
+        Outcome::Unknown => (DOUBTFUL, '?'),
+    }
+}
+
+fn tool(call: &Call) -> String {
+    let tool = transcript::visible(&call.tool);
+    if call.subagent.is_some() { format!("↳ {tool}") } else { tool }
+}
+
+fn note(call: &Call) -> String {
+    match (call.user_stopped, call.exit_code) {
+        (true, _) => "stopped by the user".to_owned(),
+        (false, Some(code)) if code != 0 => format!("exit {code}"),
+        (false, _) if call.outcome == Outcome::Unknown => "no result".to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn footing(reading: &Reading) -> String {
+    let coverage = &reading.coverage;
+    let mut footing = format!("understood {} of {} records", coverage.understood, coverage.records);
+    if let Some(reason) = &coverage.reason {
+        let _ = write!(footing, "; {reason}");
+    }
+    if let Some(usage) = &reading.usage {
+        let _ = write!(footing, "; context: {} tokens", grouped(usage.tokens));
+        if let (Some(window), Some(percent)) = (usage.window, usage.percent) {
+            let _ = write!(footing, " of {} ({percent} %)", grouped(window));
+        }
+    }
+    footing
+}
+
+fn instant(text: Option<&str>) -> Option<Timestamp> {
+    text?.parse().ok()
+}
+
+fn seconds(from: Timestamp, to: Timestamp) -> String {
+    let tenths = to.duration_since(from).as_millis().max(0) / 100;
+    match tenths {
+        0..600 => format!("{}.{}s", tenths / 10, tenths % 10),
+        600..36_000 => format!("{}m{:02}s", tenths / 600, tenths / 10 % 60),
+        _ => format!("{}h{:02}m", tenths / 36_000, tenths / 600 % 60),
+    }
+}
+
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `text` in at most `width` columns, with a mark where it was cut.
+fn fit(text: &str, width: Option<usize>) -> String {
+    let Some(width) = width.filter(|width| text.width() > *width) else { return text.to_owned() };
+    let mut fitted = String::new();
+    let mut taken = 1;
+    for character in text.chars() {
+        taken += character.width().unwrap_or(0);
+        if taken > width {
+            break;
+        }
+        fitted.push(character);
+    }
+    fitted.push('…');
+    fitted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_fits_by_columns_not_by_characters() {
+        assert_eq!(fit("日本語テスト", Some(7)), "日本語…");
+        assert_eq!(fit("plain", Some(5)), "plain");
+        assert_eq!(fit("plainer", Some(5)), "plai…");
+        assert_eq!(fit("anything", None), "anything");
+    }
+
+    #[test]
+    fn durations_and_numbers_are_readable() {
+        let at = |seconds: i64| Timestamp::from_second(seconds).unwrap();
+        let shown: Vec<_> = [1, 59, 61, 3_700].map(|after| seconds(at(0), at(after))).into();
+        assert_eq!(shown, ["1.0s", "59.0s", "1m01s", "1h01m"]);
+        assert_eq!(seconds(at(5), at(0)), "0.0s");
+        assert_eq!([grouped(0), grouped(999), grouped(1_000_000)], ["0", "999", "1,000,000"]);
+    }
+}

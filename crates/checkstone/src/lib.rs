@@ -1,0 +1,48 @@
+//! The `checkstone` program: arguments, printing, exit codes and the wiring of the library crates. One file
+//! per command in [`commands`].
+
+mod arguments;
+mod commands;
+mod environment;
+mod error;
+mod fail_open;
+mod printer;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+use printer::Printer;
+
+/// Runs the program with the arguments of a command line, the program's own name first.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    // A client must never be stopped by its hook, so not even by arguments that this version does not know.
+    if arguments.get(1).is_some_and(|command| command == "hook") {
+        return fail_open::guard(|| commands::hook::run(&arguments));
+    }
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are answers, not errors; clap prints each where it belongs.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let printer = Printer::new();
+    let result = match &arguments.command {
+        Command::Demo(arguments) => commands::demo::run(arguments, &printer),
+        Command::Timeline(arguments) => commands::timeline::run(arguments, &printer),
+        // Answered above, before anything could go wrong.
+        Command::Hook(_) => Ok(ExitCode::SUCCESS),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            printer.error(&error);
+            error.exit_code()
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! All output goes through here: data to stdout, everything else to stderr, colour only where it shows. A
+//! reader that went away (`| head`) ends the output quietly.
+
+use std::io::Write as _;
+
+use anstyle::{AnsiColor, Style};
+
+use crate::environment;
+use crate::error::CommandError;
+
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+pub(crate) const BAD: Style = AnsiColor::Red.on_default();
+pub(crate) const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
+pub(crate) const STRONG: Style = Style::new().bold();
+pub(crate) const FAINT: Style = Style::new().dimmed();
+
+#[derive(Debug)]
+pub(crate) struct Printer {
+    width: Option<usize>,
+}
+
+impl Printer {
+    pub(crate) fn new() -> Self {
+        Self { width: terminal_width() }
+    }
+
+    /// The columns that a line may take; `None` where nobody watches and nothing needs to be cut.
+    pub(crate) fn width(&self) -> Option<usize> {
+        self.width
+    }
+
+    /// Data, exactly as it is.
+    pub(crate) fn data(&self, text: &str) {
+        write_decision(text);
+    }
+
+    /// Text for people, styled; the styles are left out where they would not show.
+    pub(crate) fn text(&self, text: &str) {
+        let mut stdout = anstream::stdout().lock();
+        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    }
+
+    pub(crate) fn error(&self, error: &CommandError) {
+        let mut stderr = anstream::stderr().lock();
+        let bad = BAD.bold();
+        let _ = writeln!(stderr, "{bad}error:{bad:#} {}", error.message());
+        for hint in error.hints() {
+            let _ = writeln!(stderr, "{STRONG}hint:{STRONG:#} {hint}");
+        }
+    }
+}
+
+/// One write, so that nothing is printed by halves.
+pub(crate) fn write_decision(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
+/// What the terminal says, unless a person set `COLUMNS`.
+fn terminal_width() -> Option<usize> {
+    let set = environment::read(environment::COLUMNS).and_then(|columns| columns.to_str()?.parse().ok());
+    set.or_else(|| {
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+        Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    })
+}

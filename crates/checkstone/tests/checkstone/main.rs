@@ -1,0 +1,14 @@
+//! The program as people and clients run it: exit code, stdout and stderr of real processes.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+mod demo;
+mod hook;
+mod program;
+mod timeline;

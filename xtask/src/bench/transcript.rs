@@ -1,0 +1,185 @@
+//! How reading a transcript scales: with the file, in memory, and over a turn of thousands of calls. The
+//! transcripts are made of records that a real client wrote.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::process::{self, cargo_command};
+use crate::root;
+
+const MEGABYTE: u64 = 1024 * 1024;
+const LAST_TURN: u64 = 200 * 1024;
+const LARGE_TURN: u64 = 30 * MEGABYTE;
+const ROUNDS: usize = 41;
+
+pub(crate) fn run() -> Result<(), String> {
+    println!("building…");
+    process::run(cargo_command().args(["build", "--release", "--quiet", "-p", "checkstone"]))?;
+    process::run(cargo_command().args(["build", "--release", "--quiet", "-p", "transcript", "--example", "measure"]))?;
+    let folder = root().join("target/bench");
+    fs_err::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let records = Records::load()?;
+    let mut files = Vec::new();
+    for (name, size) in [("1 MB", MEGABYTE), ("50 MB", 50 * MEGABYTE), ("1 GB", 1024 * MEGABYTE)] {
+        let path = folder.join(format!("{}.jsonl", name.replace(' ', "").to_lowercase()));
+        records.write(&path, size, LAST_TURN)?;
+        files.push((name, path));
+    }
+    let large = folder.join("turn.jsonl");
+    records.write(&large, LARGE_TURN, LARGE_TURN)?;
+    scaling(&files)?;
+    large_turn(&large)
+}
+
+/// Real records of one sample: a prompt, and the records of a turn that follow it.
+struct Records {
+    prompt: String,
+    turn: Vec<String>,
+}
+
+impl Records {
+    fn load() -> Result<Self, String> {
+        let mut turn = Vec::new();
+        let mut prompt = None;
+        for sample in ["2.1.325-at-stop-slowhook.jsonl", "2.1.325-bash.jsonl"] {
+            let path = root().join("crates/transcript/tests/samples/claude").join(sample);
+            let text = fs_err::read_to_string(path).map_err(|error| error.to_string())?;
+            for line in text.lines() {
+                match line.contains(r#""promptSource""#) {
+                    true => prompt = Some(line.to_owned()),
+                    false => turn.push(line.to_owned()),
+                }
+            }
+        }
+        let prompt = prompt.ok_or("the samples hold no prompt")?;
+        Ok(Self { prompt, turn })
+    }
+
+    /// A transcript of `size` bytes whose last turn takes `last_turn` of them. Ids are made anew in every
+    /// repetition, so that every call is a call of its own.
+    fn write(&self, path: &Path, size: u64, last_turn: u64) -> Result<(), String> {
+        if path.metadata().is_ok_and(|metadata| metadata.len().abs_diff(size) < 64 * 1024) {
+            return Ok(());
+        }
+        let file = fs_err::File::create(path).map_err(|error| error.to_string())?;
+        let mut writer = Counted { inner: BufWriter::with_capacity(1 << 20, file), written: 0 };
+        let mut repetition = 0_u32;
+        for end in [size - last_turn, size] {
+            let mut began = false;
+            while writer.written < end && (!began || writer.written < end) {
+                if !began || end < size {
+                    writer.line(&self.prompt)?;
+                }
+                began = true;
+                repetition += 1;
+                let id = format!("toolu_{repetition:04x}_");
+                for line in &self.turn {
+                    if writer.written >= end {
+                        break;
+                    }
+                    writer.line(&line.replace("toolu_mock_", &id))?;
+                }
+            }
+        }
+        writer.inner.flush().map_err(|error| error.to_string())
+    }
+}
+
+struct Counted {
+    inner: BufWriter<fs_err::File>,
+    written: u64,
+}
+
+impl Counted {
+    fn line(&mut self, line: &str) -> Result<(), String> {
+        self.written += line.len() as u64 + 1;
+        let write = self.inner.write_all(line.as_bytes()).and_then(|()| self.inner.write_all(b"\n"));
+        write.map_err(|error| error.to_string())
+    }
+}
+
+/// Every round reads each file once; the figures are the tenth percentile and the median of the rounds.
+fn scaling(files: &[(&str, PathBuf)]) -> Result<(), String> {
+    let measure = root().join("target/release/examples/measure");
+    let program = root().join("target/release/checkstone");
+    let mut reading = vec![Vec::new(); files.len()];
+    let mut whole = vec![Vec::new(); files.len()];
+    let mut peaks = vec![0_u64; files.len()];
+    for _ in 0..ROUNDS {
+        for (place, (_, path)) in files.iter().enumerate() {
+            let told = process::output(Command::new(&measure).arg("read").arg(path))?;
+            let mut numbers = told.split_whitespace().filter_map(|word| word.parse::<u64>().ok());
+            let (Some(nanoseconds), Some(peak)) = (numbers.next(), numbers.next()) else {
+                return Err(format!("`measure` printed `{told}`"));
+            };
+            at(&mut reading, place).push(Duration::from_nanos(nanoseconds));
+            if let Some(highest) = peaks.get_mut(place) {
+                *highest = peak.max(*highest);
+            }
+            let began = Instant::now();
+            process::output(Command::new(&program).args(["timeline", "--json", "--transcript"]).arg(path))?;
+            at(&mut whole, place).push(began.elapsed());
+        }
+    }
+    println!("\nA last turn of {} KB at the end of a transcript of growing size ({ROUNDS} rounds in turns):\n", LAST_TURN / 1024);
+    println!("| transcript | reading p10 | reading p50 | against 1 MB (p10) | whole `timeline --json` p10 | against 1 MB | peak memory |");
+    println!("|---|---|---|---|---|---|---|");
+    let (first_reading, first_whole) = (percentile(at(&mut reading, 0), 10), percentile(at(&mut whole, 0), 10));
+    for (place, (name, _)) in files.iter().enumerate() {
+        let (p10, p50) = (percentile(at(&mut reading, place), 10), percentile(at(&mut reading, place), 50));
+        let process = percentile(at(&mut whole, place), 10);
+        println!(
+            "| {name} | {:.2} ms | {:.2} ms | {:.2} × | {:.2} ms | {:.2} × | {:.1} MB |",
+            milliseconds(p10),
+            milliseconds(p50),
+            p10.as_secs_f64() / first_reading.as_secs_f64(),
+            milliseconds(process),
+            process.as_secs_f64() / first_whole.as_secs_f64(),
+            peaks.get(place).copied().unwrap_or_default() as f64 / 1024.0,
+        );
+    }
+    println!("\nLimits: 1 GB at most 1.5 × 1 MB; at most 24 MB each. (`timeline` counts lines in files up to 64 MB.)");
+    Ok(())
+}
+
+fn large_turn(path: &Path) -> Result<(), String> {
+    let measure = root().join("target/release/examples/measure");
+    let told = process::output(Command::new(&measure).arg("turn").arg(path))?;
+    let numbers: Vec<f64> = told.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [ours, values, newlines, calls] = numbers.as_slice() else {
+        return Err(format!("`measure` printed `{told}`"));
+    };
+    let size = path.metadata().map_err(|error| error.to_string())?.len() as f64;
+    println!("\nA turn of {:.0} MB with {calls} calls, read whole (best of 9 rounds in turns):\n", size / MEGABYTE as f64);
+    println!("| way | time | speed | against `Value` |");
+    println!("|---|---|---|---|");
+    for (name, nanoseconds) in
+        [("checkstone, file to timeline", ours), ("`serde_json::Value` of every line, in memory", values), ("search for newlines, in memory (the limit)", newlines)]
+    {
+        println!(
+            "| {name} | {:.1} ms | {:.2} GB/s | {:.1} × |",
+            nanoseconds / 1e6,
+            size / nanoseconds,
+            values / nanoseconds
+        );
+    }
+    println!("\nLimit: at least 2 × as fast as `Value`.");
+    Ok(())
+}
+
+fn at(lists: &mut [Vec<Duration>], place: usize) -> &mut Vec<Duration> {
+    // Every list was made for its place.
+    #[expect(clippy::indexing_slicing, reason = "as many lists as files")]
+    &mut lists[place]
+}
+
+fn percentile(times: &mut [Duration], percent: usize) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() * percent / 100).copied().unwrap_or_default()
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}

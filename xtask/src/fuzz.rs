@@ -1,0 +1,70 @@
+//! Coverage-guided fuzzing with libFuzzer on the stable compiler. The instrumentation that `cargo fuzz` would
+//! pass is passed here, so that nothing has to be installed.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::process::{self, cargo_command};
+use crate::root;
+use crate::steps::Done;
+
+/// What libFuzzer needs to see which code an input reached.
+const INSTRUMENTATION: &str = "--cfg fuzzing -Cpasses=sancov-module \
+    -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+    -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares \
+    -Cdebug-assertions -Ccodegen-units=1";
+
+/// Builds every target and lets each run for so many seconds, beginning with the kept corpus.
+pub(crate) fn all(seconds: u32) -> Result<Done, String> {
+    let folder = root().join("fuzz");
+    build(&folder)?;
+    for target in targets(&folder)? {
+        run(&folder, &target, seconds)?;
+    }
+    Ok(Done::Passed)
+}
+
+fn build(folder: &Path) -> Result<(), String> {
+    let mut build = cargo_command();
+    build.current_dir(folder).env("RUSTFLAGS", INSTRUMENTATION);
+    // An explicit target keeps the instrumentation away from build scripts and procedural macros.
+    build.args(["build", "--release", "--quiet", "--target", TARGET]);
+    process::run(&mut build).map(|_| ())
+}
+
+const TARGET: &str = env!("XTASK_HOST");
+
+fn targets(folder: &Path) -> Result<Vec<String>, String> {
+    let mut targets = Vec::new();
+    for entry in fs_err::read_dir(folder.join("targets")).map_err(|error| error.to_string())? {
+        let name = entry.map_err(|error| error.to_string())?.file_name();
+        targets.extend(name.to_str().and_then(|name| name.strip_suffix(".rs")).map(str::to_owned));
+    }
+    targets.sort();
+    Ok(targets)
+}
+
+fn run(folder: &Path, target: &str, seconds: u32) -> Result<(), String> {
+    // New inputs go to a folder of this run; the kept corpus grows only on purpose.
+    let found = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let artifacts = folder.join("artifacts").join(target);
+    fs_err::create_dir_all(&artifacts).map_err(|error| error.to_string())?;
+    let program: PathBuf = folder.join("target").join(TARGET).join("release").join(target);
+    let mut fuzz = Command::new(program);
+    fuzz.arg(found.path()).arg(folder.join("corpus").join(target));
+    fuzz.arg(format!("-max_total_time={seconds}"));
+    fuzz.arg(format!("-artifact_prefix={}/", artifacts.display()));
+    fuzz.args(["-timeout=5", "-rss_limit_mb=1024", "-max_len=65536", "-seed=1", "-print_final_stats=1", "-verbosity=0"]);
+    let output = fuzz.output().map_err(|error| format!("{target}: {error}"))?;
+    let told = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        let tail: Vec<&str> = told.lines().rev().take(15).collect();
+        let tail: Vec<&str> = tail.into_iter().rev().collect();
+        return Err(format!("{target} found a failing input, kept in `{}`:\n{}", artifacts.display(), tail.join("\n")));
+    }
+    let runs = told.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
+    println!("{target}: {} inputs in {seconds} s, none failed", runs.unwrap_or("?").trim());
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! Runs other programs from the root of the checkout.
+
+use std::process::Command;
+
+use crate::root;
+use crate::steps::Done;
+
+/// The cargo that runs this.
+pub(crate) fn cargo_command() -> Command {
+    let mut command = Command::new(option_env!("CARGO").unwrap_or("cargo"));
+    command.current_dir(root());
+    command
+}
+
+pub(crate) fn cargo(arguments: &[&str]) -> Result<Done, String> {
+    run(cargo_command().args(arguments))
+}
+
+/// Runs to the end with its output shown.
+pub(crate) fn run(command: &mut Command) -> Result<Done, String> {
+    let name = shown(command);
+    match command.status() {
+        Ok(status) if status.success() => Ok(Done::Passed),
+        Ok(status) => Err(format!("`{name}` ended with {status}")),
+        Err(error) => Err(format!("`{name}` could not be started: {error}")),
+    }
+}
+
+/// Runs to the end; what it printed on stdout.
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
+    let name = shown(command);
+    let output = command.output().map_err(|error| format!("`{name}` could not be started: {error}"))?;
+    if !output.status.success() {
+        let told = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("`{name}` ended with {}: {}", output.status, told.trim()));
+    }
+    String::from_utf8(output.stdout).map_err(|_| format!("`{name}` printed something that is no text"))
+}
+
+fn shown(command: &Command) -> String {
+    let mut words = vec![command.get_program().to_string_lossy()];
+    words.extend(command.get_args().map(|argument| argument.to_string_lossy()));
+    words.join(" ")
+}

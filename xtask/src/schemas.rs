@@ -1,0 +1,40 @@
+//! The JSON schemas of what commands print with `--json`. They are made from the types, kept in `schemas/`
+//! so that others can rely on them, and checked so that a change of a type cannot go unnoticed.
+
+use std::path::PathBuf;
+
+use crate::root;
+use crate::steps::Done;
+
+/// File name and content of every schema.
+fn all() -> Result<Vec<(&'static str, String)>, String> {
+    let timeline = schemars::schema_for!(transcript::Reading);
+    let mut schemas = Vec::new();
+    for (name, schema) in [("timeline.schema.json", timeline)] {
+        let mut text = serde_json::to_string_pretty(&schema).map_err(|error| format!("{name}: {error}"))?;
+        text.push('\n');
+        schemas.push((name, text));
+    }
+    Ok(schemas)
+}
+
+fn path(name: &str) -> PathBuf {
+    root().join("schemas").join(name)
+}
+
+pub(crate) fn write() -> Result<(), String> {
+    for (name, text) in all()? {
+        fs_err::write(path(name), text).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+pub(crate) fn check() -> Result<Done, String> {
+    for (name, text) in all()? {
+        let kept = fs_err::read_to_string(path(name)).map_err(|error| error.to_string())?;
+        if kept != text {
+            return Err(format!("`schemas/{name}` is not what the types say; run `cargo xtask schemas`"));
+        }
+    }
+    Ok(Done::Passed)
+}
