@@ -22,5 +22,8 @@ pub fn check(bytes: &[u8], agent: Option<Agent>) {
 }
 
 fn read(bytes: &[u8], agent: Option<Agent>, first_window: u64) -> Reading {
-    transcript::read_bytes(bytes, &Options { agent, first_window, count_lines_up_to: u64::MAX, ..Options::default() })
+    transcript::read_bytes(
+        bytes,
+        &Options { agent, first_window, count_lines_up_to: u64::MAX, ..Options::default() },
+    )
 }

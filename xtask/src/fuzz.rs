@@ -56,13 +56,24 @@ fn run(folder: &Path, target: &str, seconds: u32) -> Result<(), String> {
     fuzz.arg(found.path()).arg(folder.join("corpus").join(target));
     fuzz.arg(format!("-max_total_time={seconds}"));
     fuzz.arg(format!("-artifact_prefix={}/", artifacts.display()));
-    fuzz.args(["-timeout=5", "-rss_limit_mb=1024", "-max_len=65536", "-seed=1", "-print_final_stats=1", "-verbosity=0"]);
+    fuzz.args([
+        "-timeout=5",
+        "-rss_limit_mb=1024",
+        "-max_len=65536",
+        "-seed=1",
+        "-print_final_stats=1",
+        "-verbosity=0",
+    ]);
     let output = fuzz.output().map_err(|error| format!("{target}: {error}"))?;
     let told = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         let tail: Vec<&str> = told.lines().rev().take(15).collect();
         let tail: Vec<&str> = tail.into_iter().rev().collect();
-        return Err(format!("{target} found a failing input, kept in `{}`:\n{}", artifacts.display(), tail.join("\n")));
+        return Err(format!(
+            "{target} found a failing input, kept in `{}`:\n{}",
+            artifacts.display(),
+            tail.join("\n")
+        ));
     }
     let runs = told.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
     println!("{target}: {} inputs in {seconds} s, none failed", runs.unwrap_or("?").trim());

@@ -72,7 +72,16 @@ fn test() -> Result<(), String> {
     let mut steps = Steps::new();
     steps.run("formatting", || process::cargo(&["fmt", "--all", "--check"]));
     steps.run("lints", || {
-        process::cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-D", "warnings"])
+        process::cargo(&[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--all-features",
+            "--quiet",
+            "--",
+            "-D",
+            "warnings",
+        ])
     });
     steps.run("tests", || process::cargo(&["test", "--workspace", "--quiet"]));
     steps.run("schemas", schemas::check);

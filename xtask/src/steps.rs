@@ -53,7 +53,12 @@ impl Steps {
         for (name, why) in &self.failed {
             println!("failed: {name}: {why}");
         }
-        println!("steps: {} passed, {} failed, {} skipped", self.passed, self.failed.len(), self.skipped.len());
+        println!(
+            "steps: {} passed, {} failed, {} skipped",
+            self.passed,
+            self.failed.len(),
+            self.skipped.len()
+        );
         if self.failed.is_empty() { Ok(()) } else { Err(format!("{} steps failed", self.failed.len())) }
     }
 }

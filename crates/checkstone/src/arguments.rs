@@ -70,7 +70,9 @@ mod tests {
 
     #[test]
     fn sizes_are_read() {
-        for (text, size) in [("1", 1), ("512K", 512 << 10), ("64MiB", 64 << 20), ("1gb", 1 << 30), (" 2 M ", 2 << 20)] {
+        for (text, size) in
+            [("1", 1), ("512K", 512 << 10), ("64MiB", 64 << 20), ("1gb", 1 << 30), (" 2 M ", 2 << 20)]
+        {
             assert_eq!(byte_size(text), Ok(size), "{text}");
         }
         for text in ["", "0", "-1", "x", "1T", "99999999999G"] {

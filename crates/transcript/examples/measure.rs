@@ -1,7 +1,12 @@
 //! Measures one reading in a process of its own: `measure read FILE` prints the nanoseconds that the reading
 //! took and the peak memory in kilobytes; `measure turn FILE` compares ways to go through a large turn.
 
-#![allow(clippy::print_stdout, clippy::unwrap_used, clippy::disallowed_methods, reason = "a benchmark, not the product")]
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a benchmark, not the product"
+)]
 
 use std::hint::black_box;
 use std::path::Path;

@@ -3,10 +3,12 @@
 
 pub(crate) mod claude;
 pub(crate) mod codex;
+mod codex_calls;
+mod codex_output;
 pub(crate) mod content;
 pub(crate) mod gemini;
 pub(crate) mod gemini_document;
-pub(crate) mod patch;
+mod patch;
 
 use std::borrow::Cow;
 

@@ -21,8 +21,7 @@ impl Source<'_> {
         let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
             .map(File::from)
             .map_err(|error| format!("cannot be opened: {}", io::Error::from(error)))?;
-        let metadata =
-            file.metadata().map_err(|error| format!("cannot be examined: {error}"))?;
+        let metadata = file.metadata().map_err(|error| format!("cannot be examined: {error}"))?;
         if metadata.is_dir() {
             return Err("it is a folder".to_owned());
         }

@@ -17,7 +17,15 @@ const ROUNDS: usize = 41;
 pub(crate) fn run() -> Result<(), String> {
     println!("building…");
     process::run(cargo_command().args(["build", "--release", "--quiet", "-p", "checkstone"]))?;
-    process::run(cargo_command().args(["build", "--release", "--quiet", "-p", "transcript", "--example", "measure"]))?;
+    process::run(cargo_command().args([
+        "build",
+        "--release",
+        "--quiet",
+        "-p",
+        "transcript",
+        "--example",
+        "measure",
+    ]))?;
     let folder = root().join("target/bench");
     fs_err::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let records = Records::load()?;
@@ -123,10 +131,16 @@ fn scaling(files: &[(&str, PathBuf)]) -> Result<(), String> {
             at(&mut whole, place).push(began.elapsed());
         }
     }
-    println!("\nA last turn of {} KB at the end of a transcript of growing size ({ROUNDS} rounds in turns):\n", LAST_TURN / 1024);
-    println!("| transcript | reading p10 | reading p50 | against 1 MB (p10) | whole `timeline --json` p10 | against 1 MB | peak memory |");
+    println!(
+        "\nA last turn of {} KB at the end of a transcript of growing size ({ROUNDS} rounds in turns):\n",
+        LAST_TURN / 1024
+    );
+    println!(
+        "| transcript | reading p10 | reading p50 | against 1 MB (p10) | whole `timeline --json` p10 | against 1 MB | peak memory |"
+    );
     println!("|---|---|---|---|---|---|---|");
-    let (first_reading, first_whole) = (percentile(at(&mut reading, 0), 10), percentile(at(&mut whole, 0), 10));
+    let (first_reading, first_whole) =
+        (percentile(at(&mut reading, 0), 10), percentile(at(&mut whole, 0), 10));
     for (place, (name, _)) in files.iter().enumerate() {
         let (p10, p50) = (percentile(at(&mut reading, place), 10), percentile(at(&mut reading, place), 50));
         let process = percentile(at(&mut whole, place), 10);
@@ -140,7 +154,9 @@ fn scaling(files: &[(&str, PathBuf)]) -> Result<(), String> {
             peaks.get(place).copied().unwrap_or_default() as f64 / 1024.0,
         );
     }
-    println!("\nLimits: 1 GB at most 1.5 × 1 MB; at most 24 MB each. (`timeline` counts lines in files up to 64 MB.)");
+    println!(
+        "\nLimits: 1 GB at most 1.5 × 1 MB; at most 24 MB each. (`timeline` counts lines in files up to 64 MB.)"
+    );
     Ok(())
 }
 
@@ -152,12 +168,17 @@ fn large_turn(path: &Path) -> Result<(), String> {
         return Err(format!("`measure` printed `{told}`"));
     };
     let size = path.metadata().map_err(|error| error.to_string())?.len() as f64;
-    println!("\nA turn of {:.0} MB with {calls} calls, read whole (best of 9 rounds in turns):\n", size / MEGABYTE as f64);
+    println!(
+        "\nA turn of {:.0} MB with {calls} calls, read whole (best of 9 rounds in turns):\n",
+        size / MEGABYTE as f64
+    );
     println!("| way | time | speed | against `Value` |");
     println!("|---|---|---|---|");
-    for (name, nanoseconds) in
-        [("checkstone, file to timeline", ours), ("`serde_json::Value` of every line, in memory", values), ("search for newlines, in memory (the limit)", newlines)]
-    {
+    for (name, nanoseconds) in [
+        ("checkstone, file to timeline", ours),
+        ("`serde_json::Value` of every line, in memory", values),
+        ("search for newlines, in memory (the limit)", newlines),
+    ] {
         println!(
             "| {name} | {:.1} ms | {:.2} GB/s | {:.1} × |",
             nanoseconds / 1e6,

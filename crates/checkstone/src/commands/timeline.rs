@@ -75,9 +75,9 @@ fn unreadable(arguments: &TimelineArguments, reading: &Reading) -> CommandError 
         (Some(_), _) if reading.coverage.records > 0 => {
             error.hint("leave out `--agent` to have the client guessed from the content")
         }
-        (None, None) if arguments.transcript.is_file() => {
-            error.hint("transcripts of Claude Code, Gemini CLI and Codex CLI are understood; name one with `--agent`")
-        }
+        (None, None) if arguments.transcript.is_file() => error.hint(
+            "transcripts of Claude Code, Gemini CLI and Codex CLI are understood; name one with `--agent`",
+        ),
         _ => error,
     }
 }
@@ -145,12 +145,14 @@ fn call_lines(text: &mut String, call: &Call, began: Option<Timestamp>, tools: u
     if !note.is_empty() {
         let _ = write!(text, "  {style}{note}{style:#}");
     }
+    text.truncate(text.trim_end_matches(' ').len());
     text.push('\n');
     // The last line of an error is mostly the one that says what is wrong.
     let shown = call.snippet.as_deref().filter(|_| call.outcome == Outcome::Error && !call.user_stopped);
     if let Some(last) = shown.and_then(|snippet| snippet.lines().rev().find(|line| !line.trim().is_empty())) {
         let indent = 9 + 2 + tools + 2;
-        let line = fit(transcript::visible(last).trim(), width.map(|width| width.saturating_sub(indent).max(10)));
+        let line =
+            fit(transcript::visible(last).trim(), width.map(|width| width.saturating_sub(indent).max(10)));
         let _ = writeln!(text, "{:indent$}{FAINT}{line}{FAINT:#}", "");
     }
 }
@@ -209,7 +211,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

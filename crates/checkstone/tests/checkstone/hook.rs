@@ -5,8 +5,10 @@ use crate::program::{run_with_input, shown};
 #[test]
 fn any_payload_and_any_arguments_pass_in_silence() {
     let huge = vec![b'{'; 8 << 20];
-    for arguments in [&["hook", "claude"][..], &["hook", "gemini"], &["hook", "codex", "--future"], &["hook"]] {
-        for input in [&b""[..], b"{}", b"not json", b"{\"hook_event_name\":\"Unheard\"}", b"\xff\xfe", &huge] {
+    for arguments in [&["hook", "claude"][..], &["hook", "gemini"], &["hook", "codex", "--future"], &["hook"]]
+    {
+        for input in [&b""[..], b"{}", b"not json", b"{\"hook_event_name\":\"Unheard\"}", b"\xff\xfe", &huge]
+        {
             let output = run_with_input(arguments, input);
             assert_eq!(shown(&output), "exit code: 0\n--- stdout\n--- stderr\n", "{arguments:?}");
         }

@@ -7,7 +7,12 @@ use std::process::{Command, Output, Stdio};
 /// The program with its own home and a fixed width; nothing of the caller's environment reaches it.
 pub(crate) fn checkstone(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_checkstone"));
-    command.args(arguments).env_clear().env("COLUMNS", "90").env("HOME", "/nonexistent").current_dir(samples());
+    command
+        .args(arguments)
+        .env_clear()
+        .env("COLUMNS", "90")
+        .env("HOME", "/nonexistent")
+        .current_dir(samples());
     command
 }
 

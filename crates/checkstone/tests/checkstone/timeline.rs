@@ -6,16 +6,26 @@ use crate::program::{checkstone, run, samples, shown};
 
 #[test]
 fn a_table_for_people() {
-    insta::assert_snapshot!("table_claude", shown(&run(&["timeline", "--transcript", "claude/2.1.325-at-stop-slowhook.jsonl"])));
-    insta::assert_snapshot!("table_gemini", shown(&run(&["timeline", "--transcript", "gemini/0.61.0-at-stop.jsonl"])));
-    insta::assert_snapshot!("table_codex", shown(&run(&["timeline", "--transcript", "codex/0.166.0-code-mode.jsonl"])));
+    insta::assert_snapshot!(
+        "table_claude",
+        shown(&run(&["timeline", "--transcript", "claude/2.1.325-at-stop-slowhook.jsonl"]))
+    );
+    insta::assert_snapshot!(
+        "table_gemini",
+        shown(&run(&["timeline", "--transcript", "gemini/0.61.0-at-stop.jsonl"]))
+    );
+    insta::assert_snapshot!(
+        "table_codex",
+        shown(&run(&["timeline", "--transcript", "codex/0.166.0-code-mode.jsonl"]))
+    );
 }
 
 #[test]
 fn the_table_fits_the_terminal() {
     let path = "claude/2.1.325-subagents/e491e1c7-0c0a-4224-a245-b8ea395a0ba8.jsonl";
     for columns in ["40", "60", "100"] {
-        let output = checkstone(&["timeline", "--transcript", path]).env("COLUMNS", columns).output().unwrap();
+        let output =
+            checkstone(&["timeline", "--transcript", path]).env("COLUMNS", columns).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         // The heading and the last line are sentences, which the terminal may wrap.
         for line in text.lines().filter(|line| line.starts_with("  ")) {
@@ -27,23 +37,31 @@ fn the_table_fits_the_terminal() {
 #[test]
 fn colour_only_where_it_is_wanted() {
     let path = "claude/2.1.325-main.jsonl";
-    let coloured = checkstone(&["timeline", "--transcript", path]).env("CLICOLOR_FORCE", "1").output().unwrap();
+    let coloured =
+        checkstone(&["timeline", "--transcript", path]).env("CLICOLOR_FORCE", "1").output().unwrap();
     assert!(coloured.stdout.contains(&0x1b));
-    let refused =
-        checkstone(&["timeline", "--transcript", path]).env("NO_COLOR", "1").output().unwrap();
+    let refused = checkstone(&["timeline", "--transcript", path]).env("NO_COLOR", "1").output().unwrap();
     assert!(!refused.stdout.contains(&0x1b));
 }
 
 #[test]
 fn a_plain_rendering() {
-    insta::assert_snapshot!(shown(&run(&["timeline", "--plain", "--transcript", "claude/2.1.325-at-stop-slowhook.jsonl"])));
+    insta::assert_snapshot!(shown(&run(&[
+        "timeline",
+        "--plain",
+        "--transcript",
+        "claude/2.1.325-at-stop-slowhook.jsonl"
+    ])));
 }
 
 #[test]
 fn what_cannot_be_read_is_said_in_one_sentence() {
     insta::assert_snapshot!("missing", shown(&run(&["timeline", "--transcript", "nowhere.jsonl"])));
     insta::assert_snapshot!("folder", shown(&run(&["timeline", "--transcript", "claude"])));
-    insta::assert_snapshot!("wrong_agent", shown(&run(&["timeline", "--agent", "codex", "--transcript", "claude/2.1.325-main.jsonl"])));
+    insta::assert_snapshot!(
+        "wrong_agent",
+        shown(&run(&["timeline", "--agent", "codex", "--transcript", "claude/2.1.325-main.jsonl"]))
+    );
     let notes = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(notes.path(), "just notes\n").unwrap();
     let output = run(&["timeline", "--transcript", notes.path().to_str().unwrap()]);
@@ -87,7 +105,10 @@ fn the_json_has_the_documented_keys() {
     assert_eq!(value["agent"], "claude");
     assert_eq!(value["turn"]["prompt"], "Fix the bug in calc.py");
     assert_eq!(value["turn"]["started_at"], "2026-11-15T00:54:54.624Z");
-    assert_eq!(value["transcript"], serde_json::json!({ "coverage": "complete", "records": 56, "understood": 56 }));
+    assert_eq!(
+        value["transcript"],
+        serde_json::json!({ "coverage": "complete", "records": 56, "understood": 56 })
+    );
     assert_eq!((&value["usage"]["tokens"], &value["usage"]["percent"]), (&3892.into(), &0.into()));
     let call = &value["calls"][0];
     for (key, expected) in [
@@ -105,7 +126,10 @@ fn the_json_has_the_documented_keys() {
         assert_eq!(call[key], expected, "{key}");
     }
     let missing = json(&["timeline", "--json", "--transcript", "nowhere.jsonl"]);
-    assert_eq!((&missing["transcript"]["coverage"], &missing["turn"], &missing["usage"]), (&"unavailable".into(), &Value::Null, &Value::Null));
+    assert_eq!(
+        (&missing["transcript"]["coverage"], &missing["turn"], &missing["usage"]),
+        (&"unavailable".into(), &Value::Null, &Value::Null)
+    );
 }
 
 /// A reader that goes away is no error.

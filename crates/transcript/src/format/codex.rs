@@ -3,17 +3,19 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::codex_calls::{call, command_line};
+use super::codex_output::{exited, output};
 use super::content::{self, Content, Present};
-use super::patch::patched_files;
 use crate::entry::{
-    COMMAND, CallMade, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, SCRIPT,
-    SNIPPET, Said, Standing, set_paths,
+    COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, SNIPPET, Said,
+    Standing,
 };
 use crate::model::{Call, Kind, Outcome};
-use crate::text::{self, Snippet, Text};
+use crate::text::{self, Text};
 
 /// Record types that carry nothing about a turn; their type comes before their body.
 const BOOKKEEPING: &[&str] = &[
@@ -92,20 +94,6 @@ const INJECTED: &[&str] = &[
     "Warning: apply_patch was requested via ",
 ];
 
-/// Outputs that begin so are failures that the client itself reports.
-const FAILURES: &[&str] = &[
-    "apply_patch verification failed",
-    "command timed out",
-    "exec_command failed",
-    "execution error",
-    "failed to parse function arguments",
-    "failed in sandbox",
-    "sandbox error",
-    "unsupported call",
-    "unsupported custom tool call",
-    "write_stdin failed",
-];
-
 #[derive(Deserialize)]
 struct Line<'a> {
     #[serde(borrow, rename = "type")]
@@ -117,9 +105,9 @@ struct Line<'a> {
 }
 
 #[derive(Deserialize)]
-struct ResponseItem<'a> {
+pub(super) struct ResponseItem<'a> {
     #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
+    pub(super) kind: Text<'a>,
     #[serde(borrow)]
     role: Option<Text<'a>>,
     #[serde(borrow, default)]
@@ -129,15 +117,15 @@ struct ResponseItem<'a> {
     #[serde(borrow)]
     call_id: Option<Text<'a>>,
     #[serde(borrow)]
-    name: Option<Text<'a>>,
+    pub(super) name: Option<Text<'a>>,
     #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
+    pub(super) arguments: Option<&'a RawValue>,
     #[serde(borrow)]
-    input: Option<&'a RawValue>,
+    pub(super) input: Option<&'a RawValue>,
     #[serde(borrow)]
     output: Option<&'a RawValue>,
     #[serde(borrow)]
-    action: Option<&'a RawValue>,
+    pub(super) action: Option<&'a RawValue>,
     #[serde(borrow, rename = "internal_chat_message_metadata_passthrough")]
     metadata: Option<Metadata<'a>>,
 }
@@ -194,6 +182,7 @@ struct Event<'a> {
     aggregated_output: Option<&'a RawValue>,
     #[serde(borrow)]
     agent_thread_id: Option<Text<'a>>,
+    started_at_ms: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -326,227 +315,8 @@ fn prompt(typed: &str, at: Option<String>, standing: Standing) -> Option<Entry> 
     Some(Entry::Prompt(Prompt { text, at, standing }))
 }
 
-fn call_id(item: &ResponseItem<'_>) -> String {
+pub(super) fn call_id(item: &ResponseItem<'_>) -> String {
     item.call_id.as_ref().or(item.id.as_ref()).map(Text::owned).unwrap_or_default()
-}
-
-#[derive(Deserialize)]
-struct Arguments<'a> {
-    #[serde(borrow, alias = "cmd")]
-    command: Option<&'a RawValue>,
-    #[serde(borrow)]
-    input: Option<&'a RawValue>,
-    #[serde(borrow)]
-    path: Option<&'a RawValue>,
-    session_id: Option<u64>,
-    #[serde(borrow)]
-    cell_id: Option<&'a RawValue>,
-}
-
-fn call(item: &ResponseItem<'_>) -> CallMade {
-    let tool = match &item.name {
-        Some(name) => name.owned(),
-        None => item.kind.owned(),
-    };
-    let mut call = Call { id: call_id(item), tool, ..Call::default() };
-    let mut polls = None;
-    let arguments = match item.arguments.or(item.action) {
-        Some(raw) if raw.get().starts_with('"') => text::decode(raw.get()),
-        Some(raw) => raw.get().to_owned(),
-        None => String::new(),
-    };
-    let arguments = serde_json::from_str::<Arguments<'_>>(&arguments).ok();
-    match call.tool.as_str() {
-        "exec_command" | "shell" | "shell_command" | "local_shell" | "local_shell_call"
-        | "container.exec" | "unified_exec" => {
-            call.kind = Kind::Shell;
-            let command = arguments.as_ref().and_then(|arguments| arguments.command).and_then(command_line);
-            if let Some(patch) = command.as_deref().filter(|command| carries_patch(command)) {
-                edit(&mut call, patch);
-            }
-            call.command = command.map(|command| text::head(command, COMMAND));
-        }
-        "apply_patch" => {
-            let patch = content::string(item.input)
-                .or_else(|| arguments.as_ref().and_then(|arguments| content::string(arguments.input)));
-            edit(&mut call, &patch.unwrap_or_default());
-        }
-        "read_file" | "view_image" => {
-            call.kind = Kind::Read;
-            let path = arguments.as_ref().and_then(|arguments| content::string(arguments.path));
-            set_paths(&mut call, path.into_iter().collect());
-        }
-        // Looks after a session that an earlier call started; its command is that call's.
-        "write_stdin" | "wait" => {
-            polls =
-                arguments.as_ref().and_then(|arguments| match (arguments.session_id, arguments.cell_id) {
-                    (Some(session), _) => Some(session.to_string()),
-                    (None, cell) => content::string(cell).map(|cell| script_task(&cell)),
-                });
-        }
-        _ => {}
-    }
-    CallMade { call, polls }
-}
-
-/// The id under which a script that goes on is remembered; sessions have numbers of their own.
-fn script_task(cell: &str) -> String {
-    format!("{SCRIPT}{cell}")
-}
-
-/// The client does not run such a command: it applies the patch in it.
-fn carries_patch(command: &str) -> bool {
-    let first = match command.split_once("&&") {
-        Some((cd, rest)) if cd.trim_start().starts_with("cd ") => rest,
-        _ => command,
-    };
-    let first = first.trim_start();
-    (first.starts_with("apply_patch ") || first.starts_with("apply_patch<<"))
-        && first.contains("*** Begin Patch")
-}
-
-/// A patch edits files, unless all that it does is make new ones.
-fn edit(call: &mut Call, patch: &str) {
-    let files = patched_files(patch);
-    let only_creates = !files.paths.is_empty() && files.paths == files.created;
-    call.kind = if only_creates { Kind::Write } else { Kind::Edit };
-    call.created = files.created;
-    set_paths(call, files.paths);
-}
-
-/// The command as one would type it. Of `bash -lc SCRIPT` that is the script.
-fn command_line(command: &RawValue) -> Option<String> {
-    if let Some(line) = content::string(Some(command)) {
-        return Some(line);
-    }
-    let words: Vec<String> = serde_json::from_str(command.get()).ok()?;
-    if let [shell, flag, script] = words.as_slice() {
-        let shell = shell.rsplit('/').next().unwrap_or(shell);
-        if matches!(shell, "bash" | "sh" | "zsh" | "dash")
-            && matches!(flag.as_str(), "-lc" | "-c" | "-ic" | "-lic")
-        {
-            return Some(script.clone());
-        }
-    }
-    Some(words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "))
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-/// Older versions: the whole output is a JSON document in a string.
-#[derive(Deserialize)]
-struct OutputDocument<'a> {
-    #[serde(borrow)]
-    output: Option<&'a RawValue>,
-    metadata: OutputMetadata,
-}
-
-#[derive(Deserialize)]
-struct OutputMetadata {
-    exit_code: Option<i32>,
-}
-
-#[derive(Deserialize)]
-struct OutputObject<'a> {
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-    success: Option<bool>,
-}
-
-fn output(raw: Option<&RawValue>) -> CallResult {
-    let Some(raw) = raw else { return CallResult::default() };
-    if raw.get().starts_with('{')
-        && let Ok(OutputObject { content: Some(content), success }) = serde_json::from_str(raw.get())
-    {
-        let mut result = output(Some(content));
-        if let (Some(success), true) = (success, result.unmarked) {
-            result.outcome = if success { Outcome::Ok } else { Outcome::Error };
-            result.unmarked = false;
-        }
-        return result;
-    }
-    let Some(literal) = content::first_literal(raw) else { return CallResult::default() };
-    if literal.starts_with(r#""{\"output\""#) || literal.starts_with(r#""{\"metadata\""#) {
-        let document = text::decode(literal);
-        if let Ok(OutputDocument { output, metadata }) = serde_json::from_str(&document) {
-            return CallResult {
-                snippet: output.and_then(|output| content::snippet(output, SNIPPET)),
-                ..exited(metadata.exit_code)
-            };
-        }
-    }
-    CallResult { snippet: printed(raw), ..header(&text::decode(text::literal_head(literal, HEADER))) }
-}
-
-/// The client's own lines above a command's output take no more than this.
-const HEADER: usize = 2048;
-
-/// What the program printed: the output without the client's own lines above it.
-fn printed(raw: &RawValue) -> Option<String> {
-    let mut snippet = Snippet::new(SNIPPET);
-    let mut first = true;
-    content::each_literal(raw, |literal| {
-        let below = if std::mem::take(&mut first) { below_header(literal) } else { literal };
-        snippet.push_literal(below);
-    });
-    Some(snippet.finish()).filter(|text| !text.is_empty())
-}
-
-fn below_header(literal: &str) -> &str {
-    const OUTPUT: &str = r"\nOutput:\n";
-    let head = text::literal_head(literal, HEADER);
-    match head.find(OUTPUT).and_then(|at| literal.get(at + OUTPUT.len()..)) {
-        Some(below) => below,
-        None => literal,
-    }
-}
-
-fn exited(exit_code: Option<i32>) -> CallResult {
-    // The client writes -1 for a command that was ended with the session, before it could exit.
-    let exit_code = exit_code.filter(|code| *code >= 0);
-    let outcome = match exit_code {
-        Some(0) => Outcome::Ok,
-        Some(_) => Outcome::Error,
-        None => Outcome::Unknown,
-    };
-    CallResult { outcome, exit_code, ..CallResult::default() }
-}
-
-/// The client's own lines above `Output:`. What stands below was printed by the program.
-fn header(text: &str) -> CallResult {
-    if FAILURES.iter().any(|failure| text.starts_with(failure)) {
-        return CallResult { outcome: Outcome::Error, ..CallResult::default() };
-    }
-    for line in text.lines().take_while(|line| *line != "Output:") {
-        if line.starts_with("aborted by user") || line == "aborted" {
-            return CallResult { outcome: Outcome::Error, user_stopped: true, ..CallResult::default() };
-        }
-        let code =
-            line.strip_prefix("Process exited with code ").or_else(|| line.strip_prefix("Exit code: "));
-        if let Some(code) = code.and_then(|code| code.trim().parse().ok()) {
-            return exited(Some(code));
-        }
-        if line.starts_with("Script completed") {
-            return CallResult { outcome: Outcome::Ok, ..CallResult::default() };
-        }
-        if line.starts_with("Script failed") {
-            return CallResult { outcome: Outcome::Error, ..CallResult::default() };
-        }
-        if let Some(cell) = line.strip_prefix("Script running with cell ID ") {
-            return CallResult { running_as: Some(script_task(cell.trim())), ..CallResult::default() };
-        }
-        if let Some(session) = line.strip_prefix("Process running with session ID ") {
-            return CallResult { running_as: Some(session.trim().to_owned()), ..CallResult::default() };
-        }
-    }
-    CallResult { unmarked: true, ..CallResult::default() }
 }
 
 fn event_record(event: &Event<'_>, at: Option<String>) -> Record {
@@ -579,7 +349,10 @@ fn event_record(event: &Event<'_>, at: Option<String>) -> Record {
             Record::of(result.into())
         }
         "item_completed" => match event.item.map(|item| serde_json::from_str::<Item<'_>>(item.get())) {
-            Some(Ok(item)) => item_completed(&item, at),
+            Some(Ok(item)) => {
+                let began = event.started_at_ms.and_then(|started| Timestamp::from_millisecond(started).ok());
+                item_completed(&item, began.map(|began| format!("{began:.3}")), at)
+            }
             _ => Record::not_understood(),
         },
         kind if BOOKKEEPING_EVENTS.contains(&kind) => Record::bookkeeping(),
@@ -618,7 +391,7 @@ fn token_count(info: Option<&RawValue>) -> Record {
     }
 }
 
-fn item_completed(item: &Item<'_>, at: Option<String>) -> Record {
+fn item_completed(item: &Item<'_>, began: Option<String>, at: Option<String>) -> Record {
     let id = || item.id.as_ref().map(Text::owned).unwrap_or_default();
     match item.kind.as_str() {
         "UserMessage" => {
@@ -648,7 +421,7 @@ fn item_completed(item: &Item<'_>, at: Option<String>) -> Record {
                 tool: "exec_command".to_owned(),
                 kind: Kind::Shell,
                 command: item.command.and_then(command_line).map(|command| text::head(command, COMMAND)),
-                at: at.clone(),
+                at: began.or_else(|| at.clone()),
                 ..Call::default()
             };
             result.unannounced = unannounced(&result.id, call);
@@ -666,8 +439,12 @@ fn item_completed(item: &Item<'_>, at: Option<String>) -> Record {
             let mut result = file_change(item.changes, outcome);
             result.user_stopped = item.status.as_ref().is_some_and(|status| status.as_str() == "declined");
             result.id = id();
-            let call =
-                Call { tool: "apply_patch".to_owned(), kind: Kind::Edit, at: at.clone(), ..Call::default() };
+            let call = Call {
+                tool: "apply_patch".to_owned(),
+                kind: Kind::Edit,
+                at: began.or_else(|| at.clone()),
+                ..Call::default()
+            };
             result.unannounced = unannounced(&result.id, call);
             result.at = at;
             result.snippet = item.stdout.and_then(|text| content::snippet(text, SNIPPET));
@@ -729,23 +506,4 @@ pub(crate) fn recognises(line: &str) -> bool {
         let Shape { timestamp: Present, r#type: Present, payload: Present } = shape;
         true
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn arguments_become_a_command_line() {
-        for (raw, expected) in [
-            (r#""make test""#, "make test"),
-            (r#"["bash","-lc","cd x && make"]"#, "cd x && make"),
-            (r#"["/usr/bin/zsh","-c","ls"]"#, "ls"),
-            (r#"["git","commit","-m","it's"]"#, r"git commit -m 'it'\''s'"),
-            (r#"["printf",""]"#, "printf ''"),
-        ] {
-            let value: Box<RawValue> = serde_json::from_str(raw).unwrap();
-            assert_eq!(command_line(&value).as_deref(), Some(expected));
-        }
-    }
 }

@@ -265,7 +265,8 @@ fn result(call: &Call, tool_call: &ToolCall<'_>) -> CallResult {
     };
     let (output, error) = response.map_or((None, None), |response| (response.output, response.error));
     // What a command printed is shown to the person without the client's own words around it.
-    let shown = tool_call.result_display.filter(|display| call.kind == Kind::Shell && display.get().len() > 2);
+    let shown =
+        tool_call.result_display.filter(|display| call.kind == Kind::Shell && display.get().len() > 2);
     let shown = shown.filter(|display| display.get().starts_with('"'));
     let mut result = CallResult {
         id: call.id.clone(),

@@ -1,0 +1,133 @@
+//! How Codex says that a call ended: a header above the output, a JSON document, or a sentence.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::codex_calls::script_task;
+use super::content;
+use crate::entry::{CallResult, SNIPPET};
+use crate::model::Outcome;
+use crate::text::{self, Snippet};
+
+/// Outputs that begin so are failures that the client itself reports.
+const FAILURES: &[&str] = &[
+    "apply_patch verification failed",
+    "command timed out",
+    "exec_command failed",
+    "execution error",
+    "failed to parse function arguments",
+    "failed in sandbox",
+    "sandbox error",
+    "unsupported call",
+    "unsupported custom tool call",
+    "write_stdin failed",
+];
+
+/// Older versions: the whole output is a JSON document in a string.
+#[derive(Deserialize)]
+struct OutputDocument<'a> {
+    #[serde(borrow)]
+    output: Option<&'a RawValue>,
+    metadata: OutputMetadata,
+}
+
+#[derive(Deserialize)]
+struct OutputMetadata {
+    exit_code: Option<i32>,
+}
+
+#[derive(Deserialize)]
+struct OutputObject<'a> {
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    success: Option<bool>,
+}
+
+pub(super) fn output(raw: Option<&RawValue>) -> CallResult {
+    let Some(raw) = raw else { return CallResult::default() };
+    if raw.get().starts_with('{')
+        && let Ok(OutputObject { content: Some(content), success }) = serde_json::from_str(raw.get())
+    {
+        let mut result = output(Some(content));
+        if let (Some(success), true) = (success, result.unmarked) {
+            result.outcome = if success { Outcome::Ok } else { Outcome::Error };
+            result.unmarked = false;
+        }
+        return result;
+    }
+    let Some(literal) = content::first_literal(raw) else { return CallResult::default() };
+    if literal.starts_with(r#""{\"output\""#) || literal.starts_with(r#""{\"metadata\""#) {
+        let document = text::decode(literal);
+        if let Ok(OutputDocument { output, metadata }) = serde_json::from_str(&document) {
+            return CallResult {
+                snippet: output.and_then(|output| content::snippet(output, SNIPPET)),
+                ..exited(metadata.exit_code)
+            };
+        }
+    }
+    CallResult { snippet: printed(raw), ..header(&text::decode(text::literal_head(literal, HEADER))) }
+}
+
+/// The client's own lines above a command's output take no more than this.
+const HEADER: usize = 2048;
+
+/// What the program printed: the output without the client's own lines above it.
+fn printed(raw: &RawValue) -> Option<String> {
+    let mut snippet = Snippet::new(SNIPPET);
+    let mut first = true;
+    content::each_literal(raw, |literal| {
+        let below = if std::mem::take(&mut first) { below_header(literal) } else { literal };
+        snippet.push_literal(below);
+    });
+    Some(snippet.finish()).filter(|text| !text.is_empty())
+}
+
+fn below_header(literal: &str) -> &str {
+    const OUTPUT: &str = r"\nOutput:\n";
+    let head = text::literal_head(literal, HEADER);
+    match head.find(OUTPUT).and_then(|at| literal.get(at + OUTPUT.len()..)) {
+        Some(below) => below,
+        None => literal,
+    }
+}
+
+pub(super) fn exited(exit_code: Option<i32>) -> CallResult {
+    // The client writes -1 for a command that was ended with the session, before it could exit.
+    let exit_code = exit_code.filter(|code| *code >= 0);
+    let outcome = match exit_code {
+        Some(0) => Outcome::Ok,
+        Some(_) => Outcome::Error,
+        None => Outcome::Unknown,
+    };
+    CallResult { outcome, exit_code, ..CallResult::default() }
+}
+
+/// The client's own lines above `Output:`. What stands below was printed by the program.
+fn header(text: &str) -> CallResult {
+    if FAILURES.iter().any(|failure| text.starts_with(failure)) {
+        return CallResult { outcome: Outcome::Error, ..CallResult::default() };
+    }
+    for line in text.lines().take_while(|line| *line != "Output:") {
+        if line.starts_with("aborted by user") || line == "aborted" {
+            return CallResult { outcome: Outcome::Error, user_stopped: true, ..CallResult::default() };
+        }
+        let code =
+            line.strip_prefix("Process exited with code ").or_else(|| line.strip_prefix("Exit code: "));
+        if let Some(code) = code.and_then(|code| code.trim().parse().ok()) {
+            return exited(Some(code));
+        }
+        if line.starts_with("Script completed") {
+            return CallResult { outcome: Outcome::Ok, ..CallResult::default() };
+        }
+        if line.starts_with("Script failed") {
+            return CallResult { outcome: Outcome::Error, ..CallResult::default() };
+        }
+        if let Some(cell) = line.strip_prefix("Script running with cell ID ") {
+            return CallResult { running_as: Some(script_task(cell.trim())), ..CallResult::default() };
+        }
+        if let Some(session) = line.strip_prefix("Process running with session ID ") {
+            return CallResult { running_as: Some(session.trim().to_owned()), ..CallResult::default() };
+        }
+    }
+    CallResult { unmarked: true, ..CallResult::default() }
+}
