@@ -8,14 +8,13 @@ use crate::steps::Done;
 
 /// File name and content of every schema.
 fn all() -> Result<Vec<(&'static str, String)>, String> {
-    let timeline = schemars::schema_for!(transcript::Reading);
-    let mut schemas = Vec::new();
-    for (name, schema) in [("timeline.schema.json", timeline)] {
-        let mut text = serde_json::to_string_pretty(&schema).map_err(|error| format!("{name}: {error}"))?;
-        text.push('\n');
-        schemas.push((name, text));
-    }
-    Ok(schemas)
+    Ok(vec![rendered("timeline.schema.json", &schemars::schema_for!(transcript::Reading))?])
+}
+
+fn rendered(name: &'static str, schema: &schemars::Schema) -> Result<(&'static str, String), String> {
+    let mut text = serde_json::to_string_pretty(schema).map_err(|error| format!("{name}: {error}"))?;
+    text.push('\n');
+    Ok((name, text))
 }
 
 fn path(name: &str) -> PathBuf {

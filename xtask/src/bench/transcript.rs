@@ -76,7 +76,7 @@ impl Records {
         let mut repetition = 0_u32;
         for end in [size - last_turn, size] {
             let mut began = false;
-            while writer.written < end && (!began || writer.written < end) {
+            while writer.written < end {
                 if !began || end < size {
                     writer.line(&self.prompt)?;
                 }
