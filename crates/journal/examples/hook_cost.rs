@@ -43,7 +43,10 @@ fn compare(rounds: usize, input_bytes: &str) {
             times.push(start.elapsed());
         }
     }
-    println!("{:>10} {:>9} {:>9} {:>9} {:>9}   (ms, whole process, {rounds} rounds)", "", "min", "p10", "p50", "p95");
+    println!(
+        "{:>10} {:>9} {:>9} {:>9} {:>9}   (ms, whole process, {rounds} rounds)",
+        "", "min", "p10", "p50", "p95"
+    );
     for (mode, times) in MODES.iter().zip(&mut times) {
         times.sort();
         let at = |percent: usize| times[(times.len() - 1) * percent / 100].as_secs_f64() * 1000.0;

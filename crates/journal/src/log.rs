@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,22 +37,21 @@ pub fn append(state_directory: &Path, line: &str) -> Result<(), LogError> {
     let path = state_directory.join(FILE_NAME);
     let mut text = one_line(line);
     text.push('\n');
-    let (mut file, mut size) = open(state_directory, &path)?;
+    let (mut file, size) = open(state_directory, &path)?;
     if size > 0 && size + text.len() as u64 > LARGEST_FILE && rotate(state_directory, &path) {
-        (file, size) = open(state_directory, &path)?;
+        (file, _) = open(state_directory, &path)?;
     }
-    // A full disk can cut a line off; the next one must not continue it.
-    let mut last = [b'\n'];
-    if size > 0 && file.read_at(&mut last, size - 1).is_ok() && last != [b'\n'] {
-        text.insert(0, '\n');
+    // One write, never a second one for what a full disk left out: another process's line may be between.
+    match file.write(text.as_bytes()) {
+        Ok(written) if written == text.len() => Ok(()),
+        Ok(_) => Err(LogError::Append { path, source: io::ErrorKind::WriteZero.into() }),
+        Err(source) => Err(LogError::Append { path, source }),
     }
-    file.write_all(text.as_bytes()).map_err(|source| LogError::Append { path, source })
 }
 
 fn open(state_directory: &Path, path: &Path) -> Result<(File, u64), LogError> {
     let mut options = OpenOptions::new();
     options
-        .read(true)
         .append(true)
         .create(true)
         .mode(0o600)

@@ -80,7 +80,9 @@ impl Reading<'_> {
             .connection
             .prepare(&format!("SELECT {COLUMNS} FROM sessions ORDER BY seen_at DESC, id DESC LIMIT ?1"))
             .map_err(&failed)?;
-        let rows = statement.query_map([limit as i64], Session::from_row).map_err(&failed)?;
+        let rows = statement
+            .query_map([i64::try_from(limit).unwrap_or(i64::MAX)], Session::from_row)
+            .map_err(&failed)?;
         rows.collect::<Result<_, _>>().map_err(failed)
     }
 }

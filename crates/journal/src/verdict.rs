@@ -135,7 +135,10 @@ impl Reading<'_> {
             ))
             .map_err(&failed)?;
         let rows = statement
-            .query_map(params![session, repository, limit as i64], RecordedVerdict::from_row)
+            .query_map(
+                params![session, repository, i64::try_from(limit).unwrap_or(i64::MAX)],
+                RecordedVerdict::from_row,
+            )
             .map_err(&failed)?;
         rows.collect::<Result<_, _>>().map_err(failed)
     }
