@@ -24,8 +24,6 @@ pub enum JournalError {
     DiskFull { path: PathBuf },
     #[error("cannot create `{}`", path.display())]
     Create { path: PathBuf, source: io::Error },
-    #[error("cannot open `{}`", path.display())]
-    Open { path: PathBuf, source: rusqlite::Error },
     #[error("cannot {doing} in `{}`", path.display())]
     Query { path: PathBuf, doing: &'static str, source: rusqlite::Error },
     #[error("cannot move `{}` to `{}`", from.display(), to.display())]

@@ -67,10 +67,9 @@ impl Journal {
         let path = directory.join(FILE_NAME);
         let mut connection = match connect(&path) {
             Ok(connection) => connection,
-            Err(error) if path.is_file() => return Err(JournalError::sorted(&path, "open", error)),
             Err(_) => {
                 create(directory, &path)?;
-                connect(&path).map_err(|source| JournalError::Open { path: path.clone(), source })?
+                connect(&path).map_err(|source| JournalError::sorted(&path, "open", source))?
             }
         };
         let failed = |source| JournalError::sorted(&path, "set up the connection", source);
@@ -175,8 +174,13 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
 fn create(directory: &Path, path: &Path) -> Result<(), JournalError> {
     create_directory(directory)
         .map_err(|source| JournalError::Create { path: directory.to_owned(), source })?;
-    if path.symlink_metadata().is_ok_and(|existing| !existing.is_file()) {
-        return Err(JournalError::NotAFile { path: path.to_owned() });
+    match path.symlink_metadata() {
+        Ok(existing) if existing.is_dir() || !path.is_file() => {
+            return Err(JournalError::NotAFile { path: path.to_owned() });
+        }
+        // Another process was faster; or the file is there and cannot be opened, which SQLite says better.
+        Ok(_) => return Ok(()),
+        Err(_) => {}
     }
     OpenOptions::new()
         .write(true)

@@ -36,15 +36,21 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path, limit: Duration)
     if version >= VERSION {
         return Ok(());
     }
-    let application: u32 =
-        connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(failed)?;
-    let tables: u32 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0)).map_err(failed)?;
-    if tables > 0 && application != APPLICATION_ID {
+    let foreign = is_foreign(connection).map_err(failed)?;
+    if foreign {
         return Err(JournalError::NotAJournal { path: path.to_owned() });
     }
     migrate(connection, limit)
         .map_err(|source| JournalError::sorted(path, "bring the schema up to date", source))
+}
+
+/// Whether the file has tables that are not ours. One statement, since another process may create ours now.
+fn is_foreign(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row(
+        "SELECT application_id <> ?1 AND EXISTS (SELECT 1 FROM sqlite_schema) FROM pragma_application_id",
+        [APPLICATION_ID],
+        |row| row.get(0),
+    )
 }
 
 fn stored_version(connection: &Connection) -> rusqlite::Result<(u32, u32)> {
