@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::{JournalError, schema};
 
@@ -56,6 +56,7 @@ impl OpenFor {
 pub struct Journal {
     connection: Connection,
     path: PathBuf,
+    lock_limit: Duration,
     wrote: bool,
 }
 
@@ -80,9 +81,8 @@ impl Journal {
         connection.execute_batch(open_for.synchronous()).map_err(failed)?;
         connection.pragma_update(None, "wal_autocheckpoint", 0).map_err(failed)?;
         // What opening has already waited is not waited again.
-        let left = limit.saturating_sub(start.elapsed()).max(limit / 10);
-        connection.busy_timeout(left).map_err(failed)?;
-        Ok(Self { connection, path, wrote: false })
+        let lock_limit = limit.saturating_sub(start.elapsed()).max(limit / 10);
+        Ok(Self { connection, path, lock_limit, wrote: false })
     }
 
     pub fn path(&self) -> &Path {
@@ -94,7 +94,8 @@ impl Journal {
         &mut self,
         read: impl FnOnce(&Reading<'_>) -> Result<T, JournalError>,
     ) -> Result<T, JournalError> {
-        let transaction = begin(&mut self.connection, &self.path, TransactionBehavior::Deferred)?;
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Deferred);
+        let transaction = transaction.map_err(|source| JournalError::sorted(&self.path, "read", source))?;
         read(&Reading { connection: &transaction, path: &self.path })
     }
 
@@ -104,7 +105,8 @@ impl Journal {
         &mut self,
         write: impl FnOnce(&Writing<'_>) -> Result<T, JournalError>,
     ) -> Result<T, JournalError> {
-        let transaction = begin(&mut self.connection, &self.path, TransactionBehavior::Immediate)?;
+        let transaction = wait_for_turn(&self.connection, self.lock_limit)
+            .map_err(|source| JournalError::sorted(&self.path, "begin to write", source))?;
         let value = write(&Writing(Reading { connection: &transaction, path: &self.path }))?;
         transaction.commit().map_err(|source| JournalError::sorted(&self.path, "commit", source))?;
         self.wrote = true;
@@ -197,14 +199,24 @@ pub(crate) fn create_directory(directory: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory)
 }
 
-fn begin<'c>(
-    connection: &'c mut Connection,
-    path: &Path,
-    behavior: TransactionBehavior,
-) -> Result<Transaction<'c>, JournalError> {
-    connection
-        .transaction_with_behavior(behavior)
-        .map_err(|source| JournalError::sorted(path, "begin a transaction", source))
+/// Begins a writing transaction. SQLite's own waiting sleeps ever longer, so that the process that has waited
+/// longest looks least often: of fifty hooks at once some then ran into the limit. This one looks every millisecond.
+fn wait_for_turn(connection: &Connection, limit: Duration) -> rusqlite::Result<Transaction<'_>> {
+    let start = Instant::now();
+    connection.busy_timeout(Duration::ZERO)?;
+    loop {
+        match Transaction::new_unchecked(connection, TransactionBehavior::Immediate) {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && start.elapsed() < limit =>
+            {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            begun => {
+                connection.busy_timeout(limit)?;
+                return begun;
+            }
+        }
+    }
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
