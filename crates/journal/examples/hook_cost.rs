@@ -52,11 +52,28 @@ fn compare(rounds: usize, input_bytes: &str) {
         let at = |percent: usize| times[(times.len() - 1) * percent / 100].as_secs_f64() * 1000.0;
         println!("{mode:>10} {:>9.2} {:>9.2} {:>9.2} {:>9.2}", at(0), at(10), at(50), at(95));
     }
+    let (typical, slowest) = slowest_at_the_limit();
+    println!("in one process, with a full journal: {typical:.2?} typical, {slowest:.2?} at most");
+}
+
+/// The slowest of the hooks that open a turn in a journal that is full: one in many prunes.
+fn slowest_at_the_limit() -> (Duration, Duration) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut times = Vec::new();
+    for turn in 0..4000 {
+        let start = Instant::now();
+        let mut journal = Journal::open(directory.path(), OpenFor::Hook).unwrap();
+        write(&mut journal, directory.path(), &turn.to_string(), &[b'x'; 20_000]);
+        drop(journal);
+        times.push(start.elapsed());
+    }
+    let last = &mut times[3800..];
+    last.sort();
+    (last[100], last[199])
 }
 
 /// The typical sequence of a stop hook, as far as `mode` goes.
 fn hook(mode: &str, directory: &Path, input_bytes: usize) {
-    let now = Timestamp::now();
     let inputs = vec![b'x'; input_bytes];
     match mode {
         "empty" => {}
@@ -88,39 +105,41 @@ fn hook(mode: &str, directory: &Path, input_bytes: usize) {
             if mode == "read" {
                 return;
             }
-            journal
-                .write(|write| {
-                    let session = write.see_session(
-                        &SeenSession {
-                            agent: "claude",
-                            client_id: "session-1",
-                            directory: Some(directory),
-                            repository: Some(directory),
-                            transcript: None,
-                        },
-                        now,
-                    )?;
-                    let key = format!("{}", now.as_millisecond() / 10);
-                    let turn = write.open_turn(&NewTurn {
-                        session: session.id,
-                        key: Some(&key),
-                        opened_at: now,
-                        prompt: "make it work",
-                        baseline: Some(&[b'b'; 1000]),
-                    })?;
-                    write.try_hold(turn.id, 1)?;
-                    write.record_held_actions(turn.id, &["tests", "restart"])?;
-                    write.record_verdict(&NewVerdict {
-                        turn: turn.id,
-                        at: now,
-                        verdict: Verdict::Hold,
-                        scope: "turn-baseline",
-                        message: "[checkstone] Context-aware checkpoint",
-                        timings: "{}",
-                        inputs: Inputs { version: 1, bytes: &inputs },
-                    })
-                })
-                .unwrap();
+            let key = (Timestamp::now().as_millisecond() / 10).to_string();
+            write(&mut journal, directory, &key, &inputs);
         }
     }
+}
+
+fn write(journal: &mut Journal, directory: &Path, key: &str, inputs: &[u8]) {
+    let now = Timestamp::now();
+    let written = journal.write(|write| {
+        let seen = SeenSession {
+            agent: "claude",
+            client_id: "session-1",
+            directory: Some(directory),
+            repository: Some(directory),
+            transcript: None,
+        };
+        let session = write.see_session(&seen, now)?;
+        let turn = write.open_turn(&NewTurn {
+            session: session.id,
+            key: Some(key),
+            opened_at: now,
+            prompt: "make it work",
+            baseline: Some(&[b'b'; 1000]),
+        })?;
+        write.try_hold(turn.id, 1)?;
+        write.record_held_actions(turn.id, &["tests", "restart"])?;
+        write.record_verdict(&NewVerdict {
+            turn: turn.id,
+            at: now,
+            verdict: Verdict::Hold,
+            scope: "turn-baseline",
+            message: "[checkstone] Context-aware checkpoint",
+            timings: "{}",
+            inputs: Inputs { version: 1, bytes: inputs },
+        })
+    });
+    written.unwrap();
 }

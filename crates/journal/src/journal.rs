@@ -1,16 +1,16 @@
 //! Opening the journal, and its two kinds of access: reading, and writing in one transaction.
 //!
-//! A hook is a process of milliseconds, so closing must not cost a disk flush: the write-ahead log stays as it
-//! is when the file is closed, and is folded into the database only once it has grown past a bound. Killing the process
-//! loses nothing that was committed. A power cut can lose the last commits of hooks (what the kernel had not
-//! yet written by itself, some seconds), never older ones and never the consistency of the file; commits of commands are
-//! flushed at once.
+//! A hook is a process of milliseconds, so closing must not cost a disk flush: the write-ahead log stays as
+//! it is when the file is closed, and is folded into the database only once it has grown past a bound. Killing
+//! the process loses nothing that was committed. A power cut can lose the last commits of hooks (what the
+//! kernel had not yet written by itself, some seconds), never older ones and never the consistency of the
+//! file. At worst a turn is then held once more. Commits of commands are flushed at once.
 
 use std::ffi::OsString;
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
 use std::ops::Deref;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
-use crate::{JournalError, schema};
+use crate::{JournalError, schema, state_directory};
 
 const FILE_NAME: &str = "journal.db";
 
@@ -51,7 +51,8 @@ impl OpenFor {
     }
 }
 
-/// The open journal. Drop it after the answer is printed: closing may fold the write-ahead log.
+/// The open journal. Drop it after the answer is printed, since closing may fold the write-ahead log; and do
+/// drop it: a process that exits around this leaves the folding to others.
 #[derive(Debug)]
 pub struct Journal {
     connection: Connection,
@@ -70,7 +71,7 @@ impl Journal {
             Ok(connection) => connection,
             Err(_) => {
                 create(directory, &path)?;
-                connect(&path).map_err(|source| JournalError::sorted(&path, "open", source))?
+                connect(&path).map_err(|source| JournalError::sorted(&path, "open the file", source))?
             }
         };
         let failed = |source| JournalError::sorted(&path, "set up the connection", source);
@@ -174,12 +175,10 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
 
 /// An empty file, which `schema::prepare` fills. SQLite gives its other files the same mode.
 fn create(directory: &Path, path: &Path) -> Result<(), JournalError> {
-    create_directory(directory)
+    state_directory::create(directory)
         .map_err(|source| JournalError::Create { path: directory.to_owned(), source })?;
     match path.symlink_metadata() {
-        Ok(existing) if existing.is_dir() || !path.is_file() => {
-            return Err(JournalError::NotAFile { path: path.to_owned() });
-        }
+        Ok(_) if !path.is_file() => return Err(JournalError::NotAFile { path: path.to_owned() }),
         // Another process was faster; or the file is there and cannot be opened, which SQLite says better.
         Ok(_) => return Ok(()),
         Err(_) => {}
@@ -194,13 +193,9 @@ fn create(directory: &Path, path: &Path) -> Result<(), JournalError> {
         .map_err(|source| JournalError::Create { path: path.to_owned(), source })
 }
 
-/// Makes the directory and its missing parents, for this user only; an existing one stays as it is.
-pub(crate) fn create_directory(directory: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(directory)
-}
-
 /// Begins a writing transaction. SQLite's own waiting sleeps ever longer, so that the process that has waited
-/// longest looks least often: of fifty hooks at once some then ran into the limit. This one looks every millisecond.
+/// longest looks least often: of fifty hooks at once some then ran into the limit. This one looks every
+/// millisecond.
 fn wait_for_turn(connection: &Connection, limit: Duration) -> rusqlite::Result<Transaction<'_>> {
     let start = Instant::now();
     connection.busy_timeout(Duration::ZERO)?;

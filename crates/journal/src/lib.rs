@@ -14,6 +14,7 @@ pub mod log;
 mod prune;
 mod schema;
 mod session;
+mod state_directory;
 pub mod switch;
 mod trust;
 mod turn;

@@ -58,7 +58,7 @@ fn open(state_directory: &Path, path: &Path) -> Result<(File, u64), LogError> {
         .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
     let opened = match options.open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            crate::journal::create_directory(state_directory)
+            crate::state_directory::create(state_directory)
                 .map_err(|source| LogError::CreateDirectory { path: state_directory.to_owned(), source })?;
             options.open(path)
         }

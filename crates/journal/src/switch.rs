@@ -27,7 +27,7 @@ pub fn is_off(state_directory: &Path, agent: &str, client_id: &str) -> bool {
 pub fn turn_off(state_directory: &Path, agent: &str, client_id: &str) -> Result<(), SwitchError> {
     let marker = marker(state_directory, agent, client_id)
         .ok_or_else(|| SwitchError::TooLong { client_id: client_id.to_owned() })?;
-    crate::journal::create_directory(&state_directory.join(DIRECTORY))
+    crate::state_directory::create(&state_directory.join(DIRECTORY))
         .and_then(|()| fs_err::OpenOptions::new().write(true).create(true).truncate(false).open(&marker))
         .map(drop)
         .map_err(|source| SwitchError::Off { path: marker, source })

@@ -73,6 +73,13 @@ impl Reading<'_> {
             .map_err(self.failed("read a turn"))
     }
 
+    pub fn turn_by_id(&self, id: TurnId) -> Result<Option<Turn>, JournalError> {
+        self.connection
+            .query_row(&format!("SELECT {COLUMNS} FROM turns WHERE id = ?1"), [id.0], Turn::from_row)
+            .optional()
+            .map_err(self.failed("read a turn"))
+    }
+
     /// The turn that was opened last.
     pub fn latest_turn(&self, session: SessionId) -> Result<Option<Turn>, JournalError> {
         self.connection

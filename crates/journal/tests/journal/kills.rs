@@ -29,12 +29,15 @@ fn kill_after(job: &[&str], dots: u64, moment: Duration) -> u64 {
 /// without repair.
 #[test]
 fn a_killed_hook_loses_nothing_it_acknowledged() {
-    let state = State::new();
-    let directory = state.directory();
     let mut dice = Dice(14);
+    let mut state = State::new();
     let mut before = 0;
-    for _ in 0..count("CHECKSTONE_SOAK_KILLS", 25) {
-        // Some are killed while they create the file, most somewhere in the middle.
+    for kill in 0..count("CHECKSTONE_SOAK_KILLS", 25) {
+        // A new one now and then, so that its creation is hit too, and before old turns are pruned.
+        if kill % 20 == 0 {
+            (state, before) = (State::new(), 0);
+        }
+        let directory = state.directory();
         let (dots, moment) = (dice.below(40), Duration::from_micros(dice.below(4000)));
         let acknowledged = kill_after(&["hooks_until_killed", directory.to_str().unwrap()], dots, moment);
         let recorded = check_invariants(&state);
