@@ -1,0 +1,55 @@
+//! How times and paths are stored: times as milliseconds since 1970, paths as text of any bytes.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+
+/// A time as it is stored. What is finer than a millisecond is cut off.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Milliseconds(pub(crate) Timestamp);
+
+impl ToSql for Milliseconds {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.0.as_millisecond().into())
+    }
+}
+
+impl FromSql for Milliseconds {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let stored = value.as_i64()?;
+        Timestamp::from_millisecond(stored).map(Self).map_err(|_| FromSqlError::OutOfRange(stored))
+    }
+}
+
+/// A path to store. SQLite keeps text of any bytes, so a name that is not UTF-8 comes back as it was.
+#[derive(Debug)]
+pub(crate) struct PathText<'a>(pub(crate) &'a Path);
+
+impl ToSql for PathText<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(ValueRef::Text(self.0.as_os_str().as_bytes())))
+    }
+}
+
+/// A path that was stored.
+#[derive(Debug)]
+pub(crate) struct StoredPath(pub(crate) PathBuf);
+
+impl FromSql for StoredPath {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        match value {
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+                Ok(Self(PathBuf::from(OsStr::from_bytes(bytes))))
+            }
+            _ => Err(FromSqlError::InvalidType),
+        }
+    }
+}
+
+/// The first `limit` bytes of `text` or a little less, between two characters.
+pub(crate) fn head(text: &str, limit: usize) -> &str {
+    text.get(..text.floor_char_boundary(limit)).unwrap_or(text)
+}

@@ -1,0 +1,32 @@
+//! The durable record: sessions, turns, verdicts and holds in one SQLite file; and the small tools that every
+//! durable write of the program uses: atomic files, locks, the decision log, the session switch.
+//!
+//! Knows nothing of transcripts, git or policies: what they want kept comes in as text and bytes. Reads no
+//! environment and no wall clock: the state directory and every time are given by the caller.
+
+pub mod atomic_file;
+mod column;
+mod delivery;
+mod error;
+mod journal;
+pub mod lock;
+pub mod log;
+mod prune;
+mod schema;
+mod session;
+mod state_directory;
+pub mod switch;
+mod trust;
+mod turn;
+mod value;
+mod verdict;
+mod waiver;
+
+pub use error::JournalError;
+pub use journal::{Journal, OpenFor, Reading, Writing, set_aside};
+pub use prune::{Limits, Pruned};
+pub use session::{SeenSession, Session, SessionId};
+pub use trust::{Trust, TrustEntry};
+pub use turn::{NewTurn, Turn, TurnId};
+pub use verdict::{Inputs, NewVerdict, Of, RecordedVerdict, Verdict, VerdictId};
+pub use waiver::Waiver;

@@ -1,0 +1,102 @@
+//! Keeps the journal bounded: the oldest turns go first, a few at a time, so that no hook pays for many.
+//!
+//! The file itself never shrinks: freed pages are used again. So it stays near the limit without the rewriting
+//! that giving space back would need.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rusqlite::params;
+
+use crate::column::Milliseconds;
+use crate::{JournalError, Writing};
+
+/// How many turns are opened between two prunings.
+pub(crate) const PRUNE_EVERY: i64 = 64;
+
+/// One pruning deletes at most this many turns: twice what is opened in between, so that it catches up.
+const MOST_AT_ONCE: i64 = 2 * PRUNE_EVERY;
+
+/// How many turns are deleted between two looks at the size.
+const STEP: i64 = 16;
+
+/// A delivery is looked up within seconds; a day is plenty.
+const DELIVERIES_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub age: Duration,
+    pub bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { age: Duration::from_secs(90 * 24 * 60 * 60), bytes: 64 * 1024 * 1024 }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pruned {
+    pub turns: usize,
+    pub sessions: usize,
+}
+
+impl Writing<'_> {
+    /// Deletes turns that are too old; then, while the rest takes too much space, the oldest ones, except the
+    /// newest of each session, whose count of holds may still be needed. Within bounds per call: call it
+    /// again until nothing was pruned to have it all at once.
+    pub fn prune(&self, now: Timestamp, limits: &Limits) -> Result<Pruned, JournalError> {
+        let failed = self.failed("prune old turns");
+        let before = |age: Duration| Milliseconds(now.checked_sub(age).unwrap_or(Timestamp::MIN));
+        let mut pruned = Pruned::default();
+        // Turns are numbered in the order in which they were opened, so only the first ones can be old.
+        pruned.turns += self
+            .connection
+            .execute(
+                "DELETE FROM turns WHERE id IN (SELECT id FROM turns ORDER BY id LIMIT ?1) AND opened_at < ?2",
+                params![MOST_AT_ONCE, before(limits.age)],
+            )
+            .map_err(&failed)?;
+        for _ in 0..MOST_AT_ONCE / STEP {
+            if self.used_bytes()? <= limits.bytes {
+                break;
+            }
+            let deleted = self
+                .connection
+                .execute(
+                    "DELETE FROM turns WHERE id IN (
+                         SELECT id FROM turns AS turn
+                         WHERE id < (SELECT max(id) FROM turns WHERE session = turn.session)
+                         ORDER BY id LIMIT ?1)",
+                    [STEP],
+                )
+                .map_err(&failed)?;
+            if deleted == 0 {
+                break;
+            }
+            pruned.turns += deleted;
+        }
+        pruned.sessions = self
+            .connection
+            .execute(
+                "DELETE FROM sessions
+                 WHERE seen_at < ?1 AND NOT EXISTS (SELECT 1 FROM turns WHERE session = sessions.id)",
+                [before(limits.age)],
+            )
+            .map_err(&failed)?;
+        self.connection
+            .execute("DELETE FROM deliveries WHERE at < ?1", [before(DELIVERIES_KEPT)])
+            .map_err(&failed)?;
+        Ok(pruned)
+    }
+
+    fn used_bytes(&self) -> Result<u64, JournalError> {
+        let number = |pragma| -> Result<u64, JournalError> {
+            self.connection
+                .pragma_query_value(None, pragma, |row| row.get::<_, i64>(0))
+                .map(|value| value.try_into().unwrap_or(0))
+                .map_err(self.failed("measure the journal"))
+        };
+        Ok((number("page_count")?.saturating_sub(number("freelist_count")?)) * number("page_size")?)
+    }
+}

@@ -1,0 +1,131 @@
+//! Sessions: one conversation in one client, and what we remember about it.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, params};
+
+use crate::column::{Milliseconds, PathText, StoredPath};
+use crate::{JournalError, Reading, Writing};
+
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct SessionId(pub i64);
+
+/// What a hook's payload tells about its session. A later hook that does not know one of the paths leaves
+/// the known one in place.
+#[derive(Clone, Copy, Debug)]
+pub struct SeenSession<'a> {
+    pub agent: &'a str,
+    pub client_id: &'a str,
+    pub directory: Option<&'a Path>,
+    pub repository: Option<&'a Path>,
+    pub transcript: Option<&'a Path>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Session {
+    pub id: SessionId,
+    pub agent: String,
+    /// The client's own id of the session.
+    pub client_id: String,
+    pub directory: Option<PathBuf>,
+    pub repository: Option<PathBuf>,
+    pub transcript: Option<PathBuf>,
+    /// The work item that the session is on.
+    pub slug: Option<String>,
+    /// The tmux pane that the session runs in.
+    pub pane: Option<String>,
+    pub started_at: Timestamp,
+    pub seen_at: Timestamp,
+}
+
+const COLUMNS: &str =
+    "id, agent, client_id, directory, repository, transcript, slug, pane, started_at, seen_at";
+
+impl Session {
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let path =
+            |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<StoredPath>>(column)?.map(|path| path.0));
+        Ok(Self {
+            id: SessionId(row.get(0)?),
+            agent: row.get(1)?,
+            client_id: row.get(2)?,
+            directory: path(3)?,
+            repository: path(4)?,
+            transcript: path(5)?,
+            slug: row.get(6)?,
+            pane: row.get(7)?,
+            started_at: row.get::<_, Milliseconds>(8)?.0,
+            seen_at: row.get::<_, Milliseconds>(9)?.0,
+        })
+    }
+}
+
+impl Reading<'_> {
+    pub fn session(&self, agent: &str, client_id: &str) -> Result<Option<Session>, JournalError> {
+        self.connection
+            .query_row(
+                &format!("SELECT {COLUMNS} FROM sessions WHERE agent = ?1 AND client_id = ?2"),
+                (agent, client_id),
+                Session::from_row,
+            )
+            .optional()
+            .map_err(self.failed("read a session"))
+    }
+
+    /// The sessions that were seen last, newest first.
+    pub fn recent_sessions(&self, limit: usize) -> Result<Vec<Session>, JournalError> {
+        let failed = self.failed("list the sessions");
+        let mut statement = self
+            .connection
+            .prepare(&format!("SELECT {COLUMNS} FROM sessions ORDER BY seen_at DESC, id DESC LIMIT ?1"))
+            .map_err(&failed)?;
+        let rows = statement
+            .query_map([i64::try_from(limit).unwrap_or(i64::MAX)], Session::from_row)
+            .map_err(&failed)?;
+        rows.collect::<Result<_, _>>().map_err(failed)
+    }
+}
+
+impl Writing<'_> {
+    /// Records that the session is alive, and returns all that is known of it.
+    pub fn see_session(&self, seen: &SeenSession<'_>, at: Timestamp) -> Result<Session, JournalError> {
+        self.connection
+            .query_row(
+                &format!(
+                    "INSERT INTO sessions (agent, client_id, directory, repository, transcript, started_at, seen_at)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)
+                     ON CONFLICT (agent, client_id) DO UPDATE SET
+                         directory = coalesce(excluded.directory, directory),
+                         repository = coalesce(excluded.repository, repository),
+                         transcript = coalesce(excluded.transcript, transcript),
+                         seen_at = max(seen_at, excluded.seen_at)
+                     RETURNING {COLUMNS}"
+                ),
+                params![
+                    seen.agent,
+                    seen.client_id,
+                    seen.directory.map(PathText),
+                    seen.repository.map(PathText),
+                    seen.transcript.map(PathText),
+                    Milliseconds(at),
+                ],
+                Session::from_row,
+            )
+            .map_err(self.failed("record a session"))
+    }
+
+    pub fn set_slug(&self, session: SessionId, slug: Option<&str>) -> Result<(), JournalError> {
+        self.connection
+            .execute("UPDATE sessions SET slug = ?2 WHERE id = ?1", params![session.0, slug])
+            .map(drop)
+            .map_err(self.failed("set a session's work item"))
+    }
+
+    pub fn set_pane(&self, session: SessionId, pane: Option<&str>) -> Result<(), JournalError> {
+        self.connection
+            .execute("UPDATE sessions SET pane = ?2 WHERE id = ?1", params![session.0, pane])
+            .map(drop)
+            .map_err(self.failed("set a session's pane"))
+    }
+}

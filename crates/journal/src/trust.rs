@@ -1,0 +1,79 @@
+//! Which repository files the user said `trust` to: by path and content, so that any change withdraws it.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, params};
+
+use crate::column::{Milliseconds, PathText, StoredPath};
+use crate::{JournalError, Reading, Writing};
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Trust {
+    Trusted,
+    /// Trusted once, with other content than it has now.
+    Changed,
+    Unknown,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrustEntry {
+    pub path: PathBuf,
+    pub content_hash: String,
+    pub trusted_at: Timestamp,
+}
+
+impl Reading<'_> {
+    /// How the file at `path` (absolute and resolved, as it was trusted) stands with its present content.
+    pub fn trust(&self, path: &Path, content_hash: &str) -> Result<Trust, JournalError> {
+        let trusted: Option<String> = self
+            .connection
+            .query_row("SELECT content_hash FROM trust WHERE path = ?1", [PathText(path)], |row| row.get(0))
+            .optional()
+            .map_err(self.failed("read the trust"))?;
+        Ok(match trusted {
+            Some(trusted) if trusted == content_hash => Trust::Trusted,
+            Some(_) => Trust::Changed,
+            None => Trust::Unknown,
+        })
+    }
+
+    pub fn trusted_files(&self) -> Result<Vec<TrustEntry>, JournalError> {
+        let failed = self.failed("list the trusted files");
+        let mut statement = self
+            .connection
+            .prepare("SELECT path, content_hash, trusted_at FROM trust ORDER BY path")
+            .map_err(&failed)?;
+        let rows = statement
+            .query_map((), |row| {
+                Ok(TrustEntry {
+                    path: row.get::<_, StoredPath>(0)?.0,
+                    content_hash: row.get(1)?,
+                    trusted_at: row.get::<_, Milliseconds>(2)?.0,
+                })
+            })
+            .map_err(&failed)?;
+        rows.collect::<Result<_, _>>().map_err(failed)
+    }
+}
+
+impl Writing<'_> {
+    pub fn set_trusted(&self, path: &Path, content_hash: &str, at: Timestamp) -> Result<(), JournalError> {
+        self.connection
+            .execute(
+                "INSERT INTO trust (path, content_hash, trusted_at) VALUES (?1, ?2, ?3)
+                 ON CONFLICT DO UPDATE SET content_hash = excluded.content_hash, trusted_at = excluded.trusted_at",
+                params![PathText(path), content_hash, Milliseconds(at)],
+            )
+            .map(drop)
+            .map_err(self.failed("record the trust"))
+    }
+
+    /// Whether there was anything to revoke.
+    pub fn revoke_trust(&self, path: &Path) -> Result<bool, JournalError> {
+        self.connection
+            .execute("DELETE FROM trust WHERE path = ?1", [PathText(path)])
+            .map(|changed| changed == 1)
+            .map_err(self.failed("revoke the trust"))
+    }
+}

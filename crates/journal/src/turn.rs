@@ -1,0 +1,145 @@
+//! Turns, and the count that decides how often a turn may be held.
+
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, params};
+
+use crate::column::{Milliseconds, head};
+use crate::prune::{Limits, PRUNE_EVERY};
+use crate::{JournalError, Reading, SessionId, Writing};
+
+/// A larger baseline is not kept: the turn then counts as one without, and says so.
+const LARGEST_BASELINE: usize = 2 * 1024 * 1024;
+
+/// Enough of the prompt for a person to know the turn again.
+const LONGEST_PROMPT: usize = 500;
+
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct TurnId(pub i64);
+
+#[derive(Clone, Copy, Debug)]
+pub struct NewTurn<'a> {
+    pub session: SessionId,
+    /// The client's own id of the prompt or turn, where it has one.
+    pub key: Option<&'a str>,
+    pub opened_at: Timestamp,
+    /// Only its beginning is kept.
+    pub prompt: &'a str,
+    /// The state of the repository at the prompt, in whatever form the caller wants it back.
+    pub baseline: Option<&'a [u8]>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    pub id: TurnId,
+    pub session: SessionId,
+    pub key: Option<String>,
+    pub opened_at: Timestamp,
+    pub prompt: String,
+    pub baseline: Option<Vec<u8>>,
+    /// There was a baseline, and it was too large to keep.
+    pub baseline_too_large: bool,
+    /// How often the turn has been held.
+    pub holds: u32,
+}
+
+const COLUMNS: &str = "id, session, key, opened_at, prompt, holds, baseline_size, baseline";
+
+impl Turn {
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let baseline: Option<Vec<u8>> = row.get(7)?;
+        Ok(Self {
+            id: TurnId(row.get(0)?),
+            session: SessionId(row.get(1)?),
+            key: row.get(2)?,
+            opened_at: row.get::<_, Milliseconds>(3)?.0,
+            prompt: row.get(4)?,
+            holds: row.get(5)?,
+            baseline_too_large: row.get::<_, Option<i64>>(6)?.is_some() && baseline.is_none(),
+            baseline,
+        })
+    }
+}
+
+impl Reading<'_> {
+    /// The turn with the client's own id.
+    pub fn turn(&self, session: SessionId, key: &str) -> Result<Option<Turn>, JournalError> {
+        self.connection
+            .query_row(
+                &format!("SELECT {COLUMNS} FROM turns WHERE session = ?1 AND key = ?2"),
+                params![session.0, key],
+                Turn::from_row,
+            )
+            .optional()
+            .map_err(self.failed("read a turn"))
+    }
+
+    pub fn turn_by_id(&self, id: TurnId) -> Result<Option<Turn>, JournalError> {
+        self.connection
+            .query_row(&format!("SELECT {COLUMNS} FROM turns WHERE id = ?1"), [id.0], Turn::from_row)
+            .optional()
+            .map_err(self.failed("read a turn"))
+    }
+
+    /// The turn that was opened last.
+    pub fn latest_turn(&self, session: SessionId) -> Result<Option<Turn>, JournalError> {
+        self.connection
+            .query_row(
+                &format!("SELECT {COLUMNS} FROM turns WHERE session = ?1 ORDER BY id DESC LIMIT 1"),
+                [session.0],
+                Turn::from_row,
+            )
+            .optional()
+            .map_err(self.failed("read the latest turn"))
+    }
+}
+
+impl Writing<'_> {
+    /// Opens a turn. A key that is open already gives that turn as it is: the first baseline is the true
+    /// one. Without a key every call opens a turn, so a caller asks `first_delivery` before.
+    ///
+    /// Every so many turns this also prunes, within bounds, so that no one has to think of it.
+    pub fn open_turn(&self, new: &NewTurn<'_>) -> Result<Turn, JournalError> {
+        let failed = self.failed("open a turn");
+        let opened = self
+            .connection
+            .query_row(
+                &format!(
+                    "INSERT INTO turns (session, key, opened_at, prompt, baseline_size, baseline)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                     ON CONFLICT (session, key) DO NOTHING
+                     RETURNING {COLUMNS}"
+                ),
+                params![
+                    new.session.0,
+                    new.key,
+                    Milliseconds(new.opened_at),
+                    head(new.prompt, LONGEST_PROMPT),
+                    new.baseline.map(|baseline| baseline.len() as i64),
+                    new.baseline.filter(|baseline| baseline.len() <= LARGEST_BASELINE),
+                ],
+                Turn::from_row,
+            )
+            .optional()
+            .map_err(&failed)?;
+        if let Some(turn) = opened {
+            if turn.id.0 % PRUNE_EVERY == 0 {
+                self.prune(new.opened_at, &Limits::default())?;
+            }
+            return Ok(turn);
+        }
+        self.turn(new.session, new.key.unwrap_or_default())?
+            .ok_or_else(|| failed(rusqlite::Error::QueryReturnedNoRows))
+    }
+
+    /// Counts one more hold, where the turn has had fewer than `limit`; `false` means: let the agent stop. Of
+    /// several processes that ask at once for the last one, exactly one gets it.
+    pub fn try_hold(&self, turn: TurnId, limit: u32) -> Result<bool, JournalError> {
+        self.connection
+            .execute(
+                "UPDATE turns SET holds = holds + 1 WHERE id = ?1 AND holds < ?2",
+                params![turn.0, limit],
+            )
+            .map(|changed| changed == 1)
+            .map_err(self.failed("count a hold"))
+    }
+}

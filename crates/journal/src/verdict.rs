@@ -1,0 +1,180 @@
+//! Verdicts with all that went into them, so that each can be explained and replayed.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
+use rusqlite::{OptionalExtension, Row, params};
+
+use crate::column::{Milliseconds, PathText, StoredPath, head};
+use crate::{JournalError, Reading, SessionId, TurnId, Writing};
+
+/// Larger inputs are not kept; the verdict then cannot be replayed, and says so.
+const LARGEST_INPUTS: usize = 2 * 1024 * 1024;
+
+/// Well above what any message may have.
+const LONGEST_MESSAGE: usize = 16 * 1024;
+
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct VerdictId(pub i64);
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Verdict {
+    Pass,
+    Notify,
+    Hold,
+}
+
+impl Verdict {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Notify => "notify",
+            Self::Hold => "hold",
+        }
+    }
+}
+
+impl FromSql for Verdict {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        match value.as_str()? {
+            "pass" => Ok(Self::Pass),
+            "notify" => Ok(Self::Notify),
+            "hold" => Ok(Self::Hold),
+            _ => Err(FromSqlError::InvalidType),
+        }
+    }
+}
+
+/// What the verdict was made from, in the caller's own form; `version` is that form's version.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inputs<Bytes> {
+    pub version: u32,
+    pub bytes: Bytes,
+}
+
+#[derive(Clone, Debug)]
+pub struct NewVerdict<'a> {
+    pub turn: TurnId,
+    pub at: Timestamp,
+    pub verdict: Verdict,
+    /// Which source the change set came from.
+    pub scope: &'a str,
+    pub message: &'a str,
+    /// The time spent in each part, in the caller's own form.
+    pub timings: &'a str,
+    pub inputs: Inputs<&'a [u8]>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedVerdict {
+    pub id: VerdictId,
+    pub turn: TurnId,
+    pub session: SessionId,
+    pub agent: String,
+    pub client_id: String,
+    pub repository: Option<PathBuf>,
+    pub at: Timestamp,
+    pub verdict: Verdict,
+    pub scope: String,
+    pub message: String,
+    pub timings: String,
+}
+
+/// Whose verdicts.
+#[derive(Clone, Copy, Debug)]
+pub enum Of<'a> {
+    Everyone,
+    Session(SessionId),
+    Repository(&'a Path),
+}
+
+const SELECT: &str = "
+    SELECT verdicts.id, turn, session, agent, client_id, repository, at, verdict, scope, message, timings
+    FROM verdicts JOIN turns ON turns.id = turn JOIN sessions ON sessions.id = session";
+
+impl RecordedVerdict {
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: VerdictId(row.get(0)?),
+            turn: TurnId(row.get(1)?),
+            session: SessionId(row.get(2)?),
+            agent: row.get(3)?,
+            client_id: row.get(4)?,
+            repository: row.get::<_, Option<StoredPath>>(5)?.map(|path| path.0),
+            at: row.get::<_, Milliseconds>(6)?.0,
+            verdict: row.get(7)?,
+            scope: row.get(8)?,
+            message: row.get(9)?,
+            timings: row.get(10)?,
+        })
+    }
+}
+
+impl Reading<'_> {
+    pub fn verdict(&self, id: VerdictId) -> Result<Option<RecordedVerdict>, JournalError> {
+        self.connection
+            .query_row(&format!("{SELECT} WHERE verdicts.id = ?1"), [id.0], RecordedVerdict::from_row)
+            .optional()
+            .map_err(self.failed("read a verdict"))
+    }
+
+    /// The newest verdicts first.
+    pub fn recent_verdicts(&self, of: Of<'_>, limit: usize) -> Result<Vec<RecordedVerdict>, JournalError> {
+        let failed = self.failed("list the verdicts");
+        let (session, repository) = match of {
+            Of::Everyone => (None, None),
+            Of::Session(session) => (Some(session.0), None),
+            Of::Repository(path) => (None, Some(PathText(path))),
+        };
+        let mut statement = self
+            .connection
+            .prepare(&format!(
+                "{SELECT} WHERE (?1 IS NULL OR session = ?1) AND (?2 IS NULL OR repository = ?2)
+                 ORDER BY verdicts.id DESC LIMIT ?3"
+            ))
+            .map_err(&failed)?;
+        let rows = statement
+            .query_map(
+                params![session, repository, i64::try_from(limit).unwrap_or(i64::MAX)],
+                RecordedVerdict::from_row,
+            )
+            .map_err(&failed)?;
+        rows.collect::<Result<_, _>>().map_err(failed)
+    }
+
+    /// What the verdict was made from; `None` where it was too large to keep, or there is no such verdict.
+    pub fn inputs(&self, id: VerdictId) -> Result<Option<Inputs<Vec<u8>>>, JournalError> {
+        self.connection
+            .query_row(
+                "SELECT inputs_version, inputs FROM verdicts WHERE id = ?1 AND inputs IS NOT NULL",
+                [id.0],
+                |row| Ok(Inputs { version: row.get(0)?, bytes: row.get(1)? }),
+            )
+            .optional()
+            .map_err(self.failed("read a verdict's inputs"))
+    }
+}
+
+impl Writing<'_> {
+    pub fn record_verdict(&self, new: &NewVerdict<'_>) -> Result<VerdictId, JournalError> {
+        self.connection
+            .execute(
+                "INSERT INTO verdicts (turn, at, verdict, scope, message, timings, inputs_version, inputs_size, inputs)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                params![
+                    new.turn.0,
+                    Milliseconds(new.at),
+                    new.verdict.as_str(),
+                    new.scope,
+                    head(new.message, LONGEST_MESSAGE),
+                    head(new.timings, LONGEST_MESSAGE),
+                    new.inputs.version,
+                    new.inputs.bytes.len() as i64,
+                    Some(new.inputs.bytes).filter(|bytes| bytes.len() <= LARGEST_INPUTS),
+                ],
+            )
+            .map_err(self.failed("record a verdict"))?;
+        Ok(VerdictId(self.connection.last_insert_rowid()))
+    }
+}

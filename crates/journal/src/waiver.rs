@@ -1,0 +1,83 @@
+//! What keeps the gate from nagging: actions waived for a session, and actions held for one turn earlier.
+
+use jiff::Timestamp;
+use rusqlite::params;
+
+use crate::column::{Milliseconds, head};
+use crate::{JournalError, Reading, SessionId, TurnId, Writing};
+
+/// The agent's own words; a sentence is enough.
+const LONGEST_REASON: usize = 500;
+
+/// An action that the agent said it cannot do here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waiver {
+    pub action: String,
+    pub reason: String,
+    pub at: Timestamp,
+}
+
+impl Reading<'_> {
+    pub fn waivers(&self, session: SessionId) -> Result<Vec<Waiver>, JournalError> {
+        let failed = self.failed("read the waived actions");
+        let mut statement = self
+            .connection
+            .prepare("SELECT action, reason, at FROM waivers WHERE session = ?1 ORDER BY action")
+            .map_err(&failed)?;
+        let rows = statement
+            .query_map([session.0], |row| {
+                Ok(Waiver { action: row.get(0)?, reason: row.get(1)?, at: row.get::<_, Milliseconds>(2)?.0 })
+            })
+            .map_err(&failed)?;
+        rows.collect::<Result<_, _>>().map_err(failed)
+    }
+
+    /// The actions recorded with the turn before `turn` in the same session.
+    pub fn actions_held_before(&self, turn: TurnId) -> Result<Vec<String>, JournalError> {
+        let failed = self.failed("read the actions of the turn before");
+        let mut statement = self
+            .connection
+            .prepare(
+                "SELECT action FROM held_actions WHERE turn =
+                     (SELECT max(earlier.id) FROM turns AS earlier JOIN turns AS this ON this.id = ?1
+                      WHERE earlier.session = this.session AND earlier.id < this.id)
+                 ORDER BY action",
+            )
+            .map_err(&failed)?;
+        let rows = statement.query_map([turn.0], |row| row.get(0)).map_err(&failed)?;
+        rows.collect::<Result<_, _>>().map_err(failed)
+    }
+}
+
+impl Writing<'_> {
+    /// The first reason stays.
+    pub fn waive(
+        &self,
+        session: SessionId,
+        action: &str,
+        reason: &str,
+        at: Timestamp,
+    ) -> Result<(), JournalError> {
+        self.connection
+            .execute(
+                "INSERT INTO waivers (session, action, reason, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+                params![session.0, action, head(reason, LONGEST_REASON), Milliseconds(at)],
+            )
+            .map(drop)
+            .map_err(self.failed("waive an action"))
+    }
+
+    /// Remembers what the turn was held for. An action that was left out of a later hold because it stood in
+    /// the one before is recorded there again: otherwise it would be asked for every second turn.
+    pub fn record_held_actions(&self, turn: TurnId, actions: &[&str]) -> Result<(), JournalError> {
+        let failed = self.failed("record the actions of a hold");
+        let mut statement = self
+            .connection
+            .prepare("INSERT INTO held_actions (turn, action) VALUES (?1, ?2) ON CONFLICT DO NOTHING")
+            .map_err(&failed)?;
+        for action in actions {
+            statement.execute(params![turn.0, action]).map_err(&failed)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! The journal does not grow without end.
+
+use std::time::Duration;
+
+use journal::{Limits, NewTurn, Pruned, SessionId, Verdict, Writing};
+
+use crate::support::{State, minute, open_turn, record, see};
+
+const DAY: i64 = 24 * 60;
+
+fn open_at(write: &Writing<'_>, session: SessionId, at: i64) -> journal::Turn {
+    write
+        .open_turn(&NewTurn { session, key: None, opened_at: minute(at), prompt: "", baseline: None })
+        .unwrap()
+}
+
+fn rows(state: &State, table: &str) -> u32 {
+    state.sqlite().query_row(&format!("SELECT count(*) FROM {table}"), (), |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn old_turns_go_with_all_that_hangs_on_them() {
+    let state = State::new();
+    let pruned = state
+        .open()
+        .write(|write| {
+            let (old, young) = (see(write, "old")?, see(write, "young")?);
+            for at in [0, DAY, 2 * DAY] {
+                let turn = open_at(write, old, at);
+                record(write, turn.id, Verdict::Pass, b"inputs")?;
+                write.record_held_actions(turn.id, &["tests"])?;
+            }
+            write.set_value(old, "window", b"1")?;
+            write.first_delivery(old, "stop", minute(0), Duration::ZERO)?;
+            let turn = open_at(write, young, 91 * DAY);
+            record(write, turn.id, Verdict::Pass, b"inputs")?;
+            write.set_trusted("/repo/checkstone.toml".as_ref(), "aa", minute(0))?;
+            write.see_session(
+                &journal::SeenSession {
+                    agent: "claude",
+                    client_id: "young",
+                    directory: None,
+                    repository: None,
+                    transcript: None,
+                },
+                minute(91 * DAY),
+            )?;
+            write.prune(minute(100 * DAY), &Limits::default())
+        })
+        .unwrap();
+    assert_eq!(pruned, Pruned { turns: 3, sessions: 1 });
+    for (table, left) in [
+        ("turns", 1),
+        ("verdicts", 1),
+        ("sessions", 1),
+        ("held_actions", 0),
+        ("session_values", 0),
+        ("deliveries", 0),
+        ("trust", 1),
+    ] {
+        assert_eq!(rows(&state, table), left, "{table}");
+    }
+}
+
+#[test]
+fn over_the_size_the_oldest_go_but_never_a_sessions_newest() {
+    let state = State::new();
+    let mut journal = state.open();
+    let (quiet, busy) = journal
+        .write(|write| {
+            let (quiet, busy) = (see(write, "quiet")?, see(write, "busy")?);
+            for session in [quiet].into_iter().chain([busy; 60]) {
+                let turn = open_at(write, session, 0);
+                record(write, turn.id, Verdict::Pass, &[1; 20_000])?;
+            }
+            Ok((quiet, busy))
+        })
+        .unwrap();
+    let limits = Limits { bytes: 500_000, ..Limits::default() };
+    let pruned = journal.write(|write| write.prune(minute(1), &limits)).unwrap();
+    assert_eq!(pruned, Pruned { turns: 48, sessions: 0 });
+    assert_eq!(rows(&state, "turns"), 13);
+    let mut latest = |session| journal.read(|read| read.latest_turn(session)).unwrap().unwrap().id.0;
+    assert_eq!((latest(quiet), latest(busy)), (1, 61));
+    let nothing_fits = Limits { bytes: 0, ..limits };
+    while journal.write(|write| write.prune(minute(1), &nothing_fits)).unwrap().turns > 0 {}
+    assert_eq!(rows(&state, "turns"), 2);
+}
+
+/// Opening turns prunes by itself, and freed space is used again.
+#[test]
+fn the_file_stays_bounded_without_anyone_asking() {
+    let state = State::new();
+    let mut sizes = Vec::new();
+    for day in 0..600 {
+        let mut journal = state.open();
+        journal
+            .write(|write| {
+                let session = see(write, &format!("session-{}", day / 10))?;
+                let turn = open_at(write, session, day * DAY);
+                record(write, turn.id, Verdict::Pass, &[1; 20_000])
+            })
+            .unwrap();
+        drop(journal);
+        sizes.push(state.database().metadata().unwrap().len());
+    }
+    assert!(rows(&state, "turns") <= 90 + 64, "{}", rows(&state, "turns"));
+    assert_eq!(sizes[300], sizes[599], "no growth once the bound is reached");
+}
+
+/// The write-ahead log is not folded at every close, and yet has an end.
+#[test]
+fn the_write_ahead_log_stays_bounded_over_many_short_processes() {
+    let state = State::new();
+    let log = state.directory().join("journal.db-wal");
+    let mut largest = 0;
+    let mut folded = 0;
+    for round in 0..300 {
+        let mut journal = state.open();
+        journal
+            .write(|write| {
+                let turn = open_turn(write, see(write, "s")?, Some(&round.to_string()))?;
+                record(write, turn.id, Verdict::Pass, &[1; 10_000])
+            })
+            .unwrap();
+        drop(journal);
+        let size = log.metadata().unwrap().len();
+        largest = size.max(largest);
+        folded += u32::from(size == 0);
+    }
+    assert!(largest <= 512 * 1024, "{largest}");
+    assert!((5..60).contains(&folded), "{folded}");
+}

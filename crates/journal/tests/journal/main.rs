@@ -1,0 +1,17 @@
+//! The journal as other crates use it: real files, real processes, real kills.
+
+// Clippy knows test functions, not the functions that they share.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stderr)]
+
+mod bounds;
+mod concurrency;
+mod damage;
+mod files;
+mod holds;
+mod kills;
+mod locks;
+mod log_lines;
+mod records;
+mod support;
+mod versions;
+mod worker;

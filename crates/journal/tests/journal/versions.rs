@@ -1,0 +1,74 @@
+//! Older and newer binaries on one file.
+
+use journal::{Journal, JournalError, OpenFor, Verdict};
+
+use crate::support::{State, open_turn, record, see};
+
+fn filled() -> State {
+    let state = State::new();
+    state
+        .open()
+        .write(|write| {
+            let turn = open_turn(write, see(write, "s")?, Some("k"))?;
+            record(write, turn.id, Verdict::Pass, b"inputs")
+        })
+        .unwrap();
+    state
+}
+
+/// A later version that only added things: this one goes on reading and writing, and takes nothing back.
+#[test]
+fn a_newer_file_that_only_has_more_is_used() {
+    let state = filled();
+    state
+        .sqlite()
+        .execute_batch(
+            "ALTER TABLE turns ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';
+             ALTER TABLE verdicts ADD COLUMN cost INTEGER;
+             CREATE TABLE autosaves (id INTEGER PRIMARY KEY, turn INTEGER REFERENCES turns ON DELETE CASCADE);
+             PRAGMA user_version = 1007;",
+        )
+        .unwrap();
+    let mut journal = state.open();
+    let held = journal
+        .write(|write| {
+            let session = see(write, "s")?;
+            let turn = open_turn(write, session, Some("next"))?;
+            record(write, turn.id, Verdict::Hold, b"more")?;
+            write.try_hold(turn.id, 1)
+        })
+        .unwrap();
+    assert!(held);
+    let version: u32 = state.sqlite().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    assert_eq!(version, 1007);
+}
+
+/// H6: a later version that this one would get wrong: an error of its own, and not a byte changed.
+#[test]
+fn a_newer_file_of_another_kind_is_left_alone() {
+    let state = filled();
+    // A log that was not folded yet must stay that way, too.
+    let writer = state.sqlite();
+    writer
+        .execute_batch("ALTER TABLE turns RENAME COLUMN holds TO pauses; PRAGMA user_version = 2002")
+        .unwrap();
+    let files = ["journal.db", "journal.db-wal"].map(|name| state.directory().join(name));
+    let before = files.each_ref().map(|file| fs_err::read(file).unwrap());
+    for open_for in [OpenFor::Hook, OpenFor::Command] {
+        let error = Journal::open(&state.directory(), open_for).unwrap_err();
+        assert!(matches!(error, JournalError::NewerSchema { found: 2, supported: 1, .. }), "{error:?}");
+    }
+    assert_eq!(files.each_ref().map(|file| fs_err::read(file).unwrap()), before);
+    drop(writer);
+    assert!(Journal::open(&state.directory(), OpenFor::Hook).is_err());
+}
+
+#[test]
+fn the_file_says_whose_it_is_and_who_may_use_it() {
+    let state = filled();
+    let number = |name| state.sqlite().pragma_query_value(None, name, |row| row.get::<_, u32>(0)).unwrap();
+    assert_eq!(number("user_version"), 1001);
+    assert_eq!(number("application_id").to_be_bytes(), *b"chks");
+    let mode: String = state.sqlite().pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+    assert_eq!(mode, "wal");
+}
