@@ -217,11 +217,11 @@ impl Turn<'_, '_> {
         }
         // A clean file is as HEAD has it, whether or not it is on disk (sparse checkout).
         let (is_there, new_mode, new_id) = match self.history.between.get(path) {
-            Some(change)
-                if !self.dirt.contains(path) || self.history.was_committed(path) && !change.is_there() =>
-            {
+            Some(change) if !self.dirt.contains(path) => {
                 (change.is_there(), change.new_mode.as_str(), Some(change.new_id.clone()))
             }
+            // Taken out of git by a commit, and still lying there as it was.
+            Some(change) if !change.is_there() && self.disk.blob_id(path) == old_id => (false, "", None),
             _ => {
                 let state = self.disk.state(path);
                 (!state.is_absent(), state.git_mode(), None)

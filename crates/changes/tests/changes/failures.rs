@@ -138,9 +138,6 @@ fn nothing_that_the_repository_configures_is_run() {
         let changed = fs_err::read_to_string(sandbox.repo.join("a")).unwrap().to_uppercase();
         sandbox.write("a", &changed);
         fs_err::rename(sandbox.repo.join("b"), sandbox.repo.join("moved")).unwrap();
-        let plain =
-            sandbox.command(&sandbox.repo, &["-c", "core.fsmonitor=false", "-c", "filter.evil.process="]);
-        drop(plain);
         let changes = sandbox.turn(&baseline);
         assert_eq!(changes.files.len(), 3, "{:?}", lines(&changes.files));
         sandbox.ask(Request::DiffHead).unwrap();
