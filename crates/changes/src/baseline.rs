@@ -103,8 +103,8 @@ impl Baseline {
 
 fn known(disk: &mut Disk<'_>, entry: Entry) -> KnownFile {
     let mut state = disk.state(&entry.path);
-    if let (FileState::Repository { modified, untracked, .. }, Some(flags)) = (&mut state, entry.submodule) {
-        (*modified, *untracked) = (flags.modified, flags.untracked);
+    if let (FileState::Repository { dirt, .. }, Some(inside)) = (&mut state, &entry.submodule) {
+        *dirt = inside.digest.clone();
     }
     let staged = (entry.kind == EntryKind::Tracked && entry.is_staged()).then_some(entry.index_id);
     KnownFile { path: entry.path, state, staged }

@@ -127,7 +127,7 @@ impl Turn<'_, '_> {
         if let Some(known) = self.baseline.file(path) {
             return self.changed.contains(path)
                 || self.has_new_staged_content(known)
-                || self.has_new_dirt_inside(known);
+                || self.has_other_dirt_inside(known);
         }
         // Everything else was as HEAD of then has it.
         match (self.dirt.records(path), self.history.between.get(path)) {
@@ -151,12 +151,11 @@ impl Turn<'_, '_> {
         })
     }
 
-    /// A submodule at the same commit that became dirty inside, or dirty in another way.
-    fn has_new_dirt_inside(&self, known: &KnownFile) -> bool {
-        let FileState::Repository { modified, untracked, .. } = &known.state else { return false };
-        let flags =
-            self.dirt.records(&known.path).iter().find_map(|entry| entry.submodule).unwrap_or_default();
-        (flags.modified && !modified) || (flags.untracked && !untracked)
+    /// A submodule at the same commit, with other dirt inside.
+    fn has_other_dirt_inside(&self, known: &KnownFile) -> bool {
+        let FileState::Repository { dirt, .. } = &known.state else { return false };
+        let inside = self.dirt.records(&known.path).iter().find_map(|entry| entry.submodule.as_ref());
+        inside.and_then(|inside| inside.digest.as_ref()) != dirt.as_ref()
     }
 
     /// HEAD moved away from under a file that is dirty now: after a soft reset, for example, it is just as it was.
@@ -172,7 +171,10 @@ impl Turn<'_, '_> {
         }
         let now = self.disk.state(&entry.path);
         match &now {
-            FileState::Repository { commit, .. } => commit.as_ref() != Some(&change.old_id),
+            FileState::Repository { commit, .. } => {
+                let is_dirty = entry.submodule.as_ref().is_some_and(|inside| inside.digest.is_some());
+                is_dirty || commit.as_ref() != Some(&change.old_id)
+            }
             FileState::Absent => true,
             _ => {
                 now.git_mode() != change.old_mode

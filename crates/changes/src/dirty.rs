@@ -191,7 +191,10 @@ pub(crate) fn diff_head(git: &Git, status: &Status, disk: &mut Disk<'_>) -> Resu
     let mut found = BTreeMap::new();
     for path in dirt.paths() {
         let in_diff = match &listed {
-            Some(listed) => listed.contains(path),
+            // Git was told to stay out of submodules, here too.
+            Some(listed) => {
+                listed.contains(path) || dirt.records(path).iter().any(|entry| entry.submodule.is_some())
+            }
             None => dirt.records(path).iter().any(|entry| entry.kind != EntryKind::Untracked),
         };
         // Files that were touched and not changed are in git's list, but in no record.
@@ -211,8 +214,8 @@ fn equals_head(entry: &Entry, change: &Change, disk: &mut Disk<'_>) -> bool {
     if entry.kind != EntryKind::Tracked || *change == Change::Deleted {
         return false;
     }
-    if let Some(flags) = entry.submodule {
-        return !entry.is_staged() && !flags.new_commits && !flags.modified;
+    if let Some(dirt) = &entry.submodule {
+        return !entry.is_staged() && !dirt.new_commits && !dirt.modified;
     }
     entry.is_staged()
         && entry.is_unstaged()
@@ -242,6 +245,7 @@ fn by_git(git: &Git) -> Result<BTreeSet<BytePath>, Error> {
         "--no-textconv",
         "--find-renames",
         "--no-relative",
+        "--ignore-submodules=dirty",
         "HEAD",
         "--",
     ];

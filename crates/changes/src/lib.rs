@@ -19,6 +19,7 @@ mod reflog;
 mod repository;
 mod state;
 mod status;
+mod submodules;
 
 pub use baseline::{BASELINE_VERSION, Baseline, KnownFile};
 pub use change_set::{Change, ChangeSet, ChangedFile, How, Scope};

@@ -15,6 +15,7 @@ use crate::reflog;
 use crate::repository::Repository;
 use crate::state::Disk;
 use crate::status::{self, Status};
+use crate::submodules::{self, Inner};
 
 /// Finds the repository of `cwd` and starts `git status` in it. `cwd` is absolute.
 pub fn start(cwd: &Path, settings: &Settings) -> Result<Pending, Error> {
@@ -23,7 +24,8 @@ pub fn start(cwd: &Path, settings: &Settings) -> Result<Pending, Error> {
     git.filters = filters::of_repository(&repository, &git)?;
     let reflog_size = reflog::size(&repository.git_dir);
     let status = status::start(&git)?;
-    Ok(Pending { repository, git, reflog_size, status })
+    let submodules = submodules::start(&repository, settings)?;
+    Ok(Pending { repository, git, reflog_size, status, submodules })
 }
 
 /// Git is running. Dropping this ends it.
@@ -33,6 +35,7 @@ pub struct Pending {
     git: Git,
     reflog_size: Option<u64>,
     status: Running,
+    submodules: Vec<Inner>,
 }
 
 /// Which files are asked for.
@@ -65,13 +68,13 @@ impl Pending {
 
     /// The baseline of a turn that begins at `now_ns` (nanoseconds since 1970, by the machine's real clock).
     pub fn baseline(self, now_ns: i64) -> Result<Baseline, Error> {
-        let status = status::parse(&self.status.finish()?)?;
+        let status = answer(self.status, self.submodules)?;
         Ok(Baseline::new(&self.repository, status, self.reflog_size, now_ns))
     }
 
     pub fn change_set(self, request: Request<'_>) -> Result<ChangeSet, Error> {
-        let Self { repository, git, status, .. } = self;
-        let answer = move || status::parse(&status.finish()?);
+        let Self { repository, git, status, submodules, .. } = self;
+        let answer = move || answer(status, submodules);
         match request {
             Request::Turn { baseline: Some(baseline), touched } => match baseline.unusable_for(&repository) {
                 Some(reason) => without_baseline(&repository, &answer()?, touched, Some(reason)),
@@ -89,6 +92,12 @@ impl Pending {
             }
         }
     }
+}
+
+fn answer(status: Running, submodules: Vec<Inner>) -> Result<Status, Error> {
+    let mut status = status::parse(&status.finish()?)?;
+    submodules::finish(submodules, &mut status)?;
+    Ok(status)
 }
 
 fn with_baseline(

@@ -64,9 +64,8 @@ pub enum FileState {
     /// A submodule, or another repository inside this one.
     Repository {
         commit: Option<String>,
-        /// Tracked files inside differ from that commit.
-        modified: bool,
-        untracked: bool,
+        /// A hash over the dirty files inside; `None` where there are none, or nobody looked.
+        dirt: Option<String>,
     },
 }
 
@@ -89,6 +88,16 @@ pub enum Identity {
     Ends(String),
     /// Only size and modification time are known.
     Unread(()),
+}
+
+impl FileContent {
+    /// What tells this content from another.
+    pub(crate) fn identity_or_times(&self) -> String {
+        match &self.identity {
+            Identity::Blob(id) | Identity::Ends(id) => id.clone(),
+            Identity::Unread(()) => format!("{} {}", self.size, self.modified_ns),
+        }
+    }
 }
 
 impl FileState {
@@ -164,9 +173,7 @@ impl<'a> Disk<'a> {
     fn state_of(&mut self, full: &Path, metadata: &Metadata) -> FileState {
         if metadata.is_dir() {
             return match Repository::at(full) {
-                Some(inner) => {
-                    FileState::Repository { commit: inner.head_commit(), modified: false, untracked: false }
-                }
+                Some(inner) => FileState::Repository { commit: inner.head_commit(), dirt: None },
                 None => FileState::Absent,
             };
         }

@@ -7,8 +7,8 @@ use crate::git::{Git, Running};
 use crate::path::BytePath;
 
 /// What is asked of git, always the same: which scope the policy wants is not known yet when git starts.
-/// Comparing with the upstream branch would walk history, and nobody here needs it.
-const ARGUMENTS: [&str; 7] = [
+/// Comparing with the upstream branch would walk history, and nobody here needs it. For submodules see there.
+const ARGUMENTS: [&str; 8] = [
     "status",
     "--porcelain=v2",
     "-z",
@@ -16,6 +16,7 @@ const ARGUMENTS: [&str; 7] = [
     "--untracked-files=all",
     "--no-ahead-behind",
     "--find-renames",
+    "--ignore-submodules=dirty",
 ];
 
 pub(crate) fn start(git: &Git) -> Result<Running, Error> {
@@ -39,8 +40,8 @@ pub(crate) struct Entry {
     /// HEAD against index and index against working tree, in git's letters; `.` where equal.
     pub(crate) staged: u8,
     pub(crate) unstaged: u8,
-    /// Present for a submodule: git's `S…` field.
-    pub(crate) submodule: Option<SubmoduleFlags>,
+    /// Present for a submodule.
+    pub(crate) submodule: Option<SubmoduleDirt>,
     /// In HEAD; for a renamed file those of the old path.
     pub(crate) head_mode: String,
     pub(crate) head_id: String,
@@ -58,12 +59,16 @@ pub(crate) enum EntryKind {
     Untracked,
 }
 
-/// What is dirty inside a submodule, apart from its commit.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct SubmoduleFlags {
+/// What is dirty about a submodule.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct SubmoduleDirt {
+    /// It is at another commit than the index says.
     pub(crate) new_commits: bool,
+    /// Files inside; see `submodules`.
     pub(crate) modified: bool,
     pub(crate) untracked: bool,
+    /// A hash over the dirty files inside.
+    pub(crate) digest: Option<String>,
 }
 
 impl Entry {
@@ -156,10 +161,11 @@ fn fields(record: &[u8], kind: EntryKind, count: usize) -> Option<Entry> {
         kind,
         staged: *states.first()?,
         unstaged: *states.get(1)?,
-        submodule: flag(0, b'S').then(|| SubmoduleFlags {
+        submodule: flag(0, b'S').then(|| SubmoduleDirt {
             new_commits: flag(1, b'C'),
             modified: flag(2, b'M'),
             untracked: flag(3, b'U'),
+            digest: None,
         }),
         head_mode,
         head_id,
@@ -190,7 +196,7 @@ mod tests {
         let paths: Vec<String> = status.entries.iter().map(|entry| entry.path.to_string()).collect();
         assert_eq!(paths, ["a \"b\"\nc", "new name", "both", "module", "un tracked", "nested"]);
         assert_eq!(status.entries[1].renamed_from, Some(BytePath::from("old name")));
-        let flags = SubmoduleFlags { new_commits: true, modified: false, untracked: true };
+        let flags = SubmoduleDirt { new_commits: true, untracked: true, ..SubmoduleDirt::default() };
         assert_eq!(status.entries[3].submodule, Some(flags));
     }
 

@@ -148,3 +148,29 @@ fn nothing_that_the_repository_configures_is_run() {
         assert!(trap.exists());
     }
 }
+
+/// The same for the config of a submodule, which git would use where it looks into one.
+#[test]
+fn nothing_that_a_submodule_configures_is_run() {
+    let sandbox = Sandbox::with_submodule();
+    let module = sandbox.repo.join("module");
+    let baseline = sandbox.baseline();
+    let trap = sandbox.root().join("trap");
+    let config = sandbox.repo.join(".git/modules/module/config");
+    let own = fs_err::read_to_string(&config).unwrap();
+    let bait = format!("touch {}; cat", trap.display());
+    fs_err::write(&config, format!("{own}[filter \"evil\"]\n\tclean = {bait:?}\n")).unwrap();
+    fs_err::write(sandbox.repo.join(".git/modules/module/info/attributes"), "* filter=evil\n").unwrap();
+    let changed = fs_err::read_to_string(module.join("a")).unwrap().to_uppercase();
+    fs_err::write(module.join("a"), changed).unwrap();
+    fs_err::rename(sandbox.repo.join("b"), sandbox.repo.join("moved")).unwrap();
+    sandbox.git(&["add", "moved"]);
+    let expected = ["deleted b [unstaged]", "modified module [unstaged]", "added moved [staged]"];
+    assert_eq!(lines(&sandbox.turn(&baseline).files), expected);
+    let changes = sandbox.ask(Request::DiffHead).unwrap();
+    assert_eq!(changes.files.len(), 2, "{:?}", lines(&changes.files));
+    assert!(!trap.exists());
+    // The bait works: plain git does run it.
+    let _ = sandbox.command(&sandbox.repo, &["status"]).output().unwrap();
+    assert!(trap.exists());
+}

@@ -134,29 +134,10 @@ fn linked_worktree() {
     assert!(main.files.is_empty() && main.baseline_unusable.is_some());
 }
 
-/// A sandbox whose repository has the repository `library` as submodule `module`.
-fn with_submodule() -> Sandbox {
-    let sandbox = Sandbox::new();
-    let library = sandbox.root().join("library");
-    sandbox.git(&["clone", "--quiet", ".", library.to_str().unwrap()]);
-    let add = [
-        "-c",
-        "protocol.file.allow=always",
-        "submodule",
-        "--quiet",
-        "add",
-        library.to_str().unwrap(),
-        "module",
-    ];
-    sandbox.git(&add);
-    sandbox.commit_all("module");
-    sandbox
-}
-
 /// C5
 #[test]
 fn submodules() {
-    let sandbox = with_submodule();
+    let sandbox = Sandbox::with_submodule();
     let module = sandbox.repo.join("module");
     let baseline = sandbox.baseline();
     assert!(baseline.files.is_empty());
@@ -164,6 +145,13 @@ fn submodules() {
     assert_eq!(lines(&sandbox.turn(&baseline).files), ["modified module [unstaged]"]);
     // Dirt inside that was there before.
     let dirty = sandbox.baseline();
+    assert!(sandbox.turn(&dirty).files.is_empty());
+    // Dirt inside that was changed again.
+    fs_err::write(module.join("a"), "CHANGED\n").unwrap();
+    assert_eq!(lines(&sandbox.turn(&dirty).files), ["modified module [unstaged]"]);
+    sandbox.git_in(&module, &["checkout", "--quiet", "."]);
+    assert_eq!(lines(&sandbox.turn(&dirty).files), ["modified module [no-longer-dirty]"]);
+    fs_err::write(module.join("a"), "changed\n").unwrap();
     assert!(sandbox.turn(&dirty).files.is_empty());
     sandbox.git_in(&module, &["commit", "--quiet", "--all", "--message", "inside"]);
     for baseline in [&baseline, &dirty] {

@@ -29,6 +29,18 @@ impl Sandbox {
         sandbox
     }
 
+    /// The same, with a clone of itself as submodule `module`.
+    pub(crate) fn with_submodule() -> Self {
+        let sandbox = Self::new();
+        let library = sandbox.root().join("library");
+        let library = library.to_str().unwrap();
+        sandbox.git(&["clone", "--quiet", ".", library]);
+        let allow = "protocol.file.allow=always";
+        sandbox.git(&["-c", allow, "submodule", "--quiet", "add", library, "module"]);
+        sandbox.commit_all("module");
+        sandbox
+    }
+
     /// A repository without a commit.
     pub(crate) fn empty(init: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
