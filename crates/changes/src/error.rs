@@ -13,6 +13,11 @@ pub enum Error {
     NotARepository { directory: PathBuf },
     #[error("`{directory}` belongs to a bare repository: it has no working tree", directory = .directory.display())]
     NoWorkTree { directory: PathBuf },
+    #[error(
+        "the working tree of `{directory}` is configured to be elsewhere (`core.worktree`)",
+        directory = .directory.display()
+    )]
+    WorkTreeElsewhere { directory: PathBuf },
     /// Git's own protection: the repository belongs to another user and is not in `safe.directory`.
     #[error("git does not trust the owner of `{directory}` (`safe.directory`)", directory = .directory.display())]
     Refused { directory: PathBuf },

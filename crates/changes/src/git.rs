@@ -332,3 +332,29 @@ impl Channel {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where a hook runs inside another git command, that command's repository must not become ours.
+    #[test]
+    fn the_environment_leads_to_no_other_repository() {
+        let git = Git {
+            settings: Settings::default(),
+            directory: PathBuf::from("/"),
+            filters: vec![BytePath::from("a=b")],
+        };
+        let command = git.command(&[OsStr::new("status")]);
+        let value = |name: &str| command.get_envs().find(|(key, _)| *key == name).map(|(_, value)| value);
+        let local = Command::new("git").args(["rev-parse", "--local-env-vars"]).output().unwrap();
+        for name in
+            String::from_utf8(local.stdout).unwrap().lines().filter(|name| *name != "GIT_CONFIG_COUNT")
+        {
+            assert_eq!(value(name), Some(None), "{name}");
+        }
+        assert_eq!(value("GIT_OPTIONAL_LOCKS"), Some(Some(OsStr::new("0"))));
+        assert_eq!(value("GIT_CONFIG_COUNT"), Some(Some(OsStr::new("4"))));
+        assert_eq!(value("GIT_CONFIG_KEY_2"), Some(Some(OsStr::new("filter.a=b.process"))));
+    }
+}

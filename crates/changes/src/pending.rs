@@ -24,7 +24,7 @@ pub fn start(cwd: &Path, settings: &Settings) -> Result<Pending, Error> {
     git.filters = filters::of_repository(&repository, &git)?;
     let reflog_size = reflog::size(&repository.git_dir);
     let status = status::start(&git)?;
-    let submodules = submodules::start(&repository, settings)?;
+    let submodules = submodules::start(&repository, settings);
     Ok(Pending { repository, git, reflog_size, status, submodules })
 }
 
@@ -96,7 +96,7 @@ impl Pending {
 
 fn answer(status: Running, submodules: Vec<Inner>) -> Result<Status, Error> {
     let mut status = status::parse(&status.finish()?)?;
-    submodules::finish(submodules, &mut status)?;
+    submodules::finish(submodules, &mut status);
     Ok(status)
 }
 

@@ -1,7 +1,8 @@
 //! Finds the repository of a folder without running git, so that its policy can be read while git runs.
 //!
 //! This walk is for finding files; git is the judge of everything else. Where the two differ:
-//! - `core.worktree` in the repository's config moves the working tree elsewhere; the walk does not know.
+//! - `core.worktree` moves the working tree elsewhere. That is refused; where it is set in the user's config or in
+//!   an included file, the walk does not know.
 //! - Git stops at `GIT_CEILING_DIRECTORIES` and at the border of a file system; the walk goes on, and the git
 //!   process that follows then says that there is no repository.
 //! - Git refuses a repository of another owner; the walk finds it. Nothing of it may be trusted before git has
@@ -10,6 +11,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::path::BytePath;
 
 /// Where a repository keeps what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +34,12 @@ impl Repository {
         let start = fs_err::canonicalize(existing).map_err(|_| not_found())?;
         for folder in start.ancestors() {
             if let Some(repository) = Self::at(folder) {
-                return Ok(repository);
+                return match repository.configured_work_tree() {
+                    Some(elsewhere) if elsewhere != repository.root => {
+                        Err(Error::WorkTreeElsewhere { directory: repository.root })
+                    }
+                    _ => Ok(repository),
+                };
             }
             if is_git_dir(folder, folder) {
                 return Err(Error::NoWorkTree { directory: cwd.to_owned() });
@@ -48,6 +55,22 @@ impl Repository {
         let git_dir = if kind.is_dir() { dot_git } else { linked_git_dir(root, &dot_git)? };
         let common_dir = common_dir(&git_dir);
         is_git_dir(&git_dir, &common_dir).then(|| Self { root: root.to_owned(), git_dir, common_dir })
+    }
+
+    /// `core.worktree` of the repository's config. Submodules have it too, and there it names their own folder.
+    fn configured_work_tree(&self) -> Option<PathBuf> {
+        // Git ignores the shared value in linked worktrees.
+        if self.git_dir != self.common_dir {
+            return None;
+        }
+        let config = fs_err::read(self.common_dir.join("config")).ok()?;
+        let value = config.split(|byte| *byte == b'\n').find_map(|line| {
+            let (key, value) = line.split_at(line.iter().position(|byte| *byte == b'=')?);
+            let value = value.get(1..)?.trim_ascii();
+            key.trim_ascii().eq_ignore_ascii_case(b"worktree").then_some(value)
+        })?;
+        let value = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);
+        fs_err::canonicalize(self.git_dir.join(BytePath::from(value).as_path())).ok()
     }
 
     /// The commit that HEAD points to, for submodules and repositories inside this one. `None` where there is
@@ -81,13 +104,13 @@ fn commit_id(text: &str) -> Option<String> {
 fn linked_git_dir(root: &Path, dot_git: &Path) -> Option<PathBuf> {
     let text = fs_err::read(dot_git).ok()?;
     let target = text.strip_prefix(b"gitdir: ")?.trim_ascii_end();
-    let target = crate::path::BytePath::from(target);
+    let target = BytePath::from(target);
     fs_err::canonicalize(root.join(target.as_path())).ok()
 }
 
 fn common_dir(git_dir: &Path) -> PathBuf {
     let Ok(text) = fs_err::read(git_dir.join("commondir")) else { return git_dir.to_owned() };
-    let target = crate::path::BytePath::from(text.trim_ascii_end());
+    let target = BytePath::from(text.trim_ascii_end());
     fs_err::canonicalize(git_dir.join(target.as_path())).unwrap_or_else(|_| git_dir.to_owned())
 }
 

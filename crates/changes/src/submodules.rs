@@ -2,14 +2,14 @@
 //! config, whose filters we could not switch off from outside (see `filters`). So git is told to stay out, and every
 //! submodule is asked like the repository it is, beside the main question.
 //!
-//! Submodules are found by `.gitmodules`. One that is not listed there shows changes of its commit only.
+//! Submodules are found by `.gitmodules`. One that is not listed there, or whose status fails, shows changes of its
+//! commit only: a broken submodule must not hide what the turn did elsewhere.
 
 use std::collections::BTreeMap;
 
 use sha1::{Digest, Sha1};
 
 use crate::baseline::object_format;
-use crate::error::Error;
 use crate::filters;
 use crate::git::{Git, Running, Settings};
 use crate::path::{BytePath, hex};
@@ -35,7 +35,7 @@ pub(crate) struct Inner {
 }
 
 /// Starts git in every submodule of `repository`.
-pub(crate) fn start(repository: &Repository, settings: &Settings) -> Result<Vec<Inner>, Error> {
+pub(crate) fn start(repository: &Repository, settings: &Settings) -> Vec<Inner> {
     let mut started = Vec::new();
     let mut waiting = vec![(repository.clone(), None::<BytePath>, 0)];
     while let Some((outer, outermost, depth)) = waiting.pop() {
@@ -44,11 +44,12 @@ pub(crate) fn start(repository: &Repository, settings: &Settings) -> Result<Vec<
             let Some((_, folder)) = disk.metadata(&path) else { continue };
             let Some(repository) = Repository::at(&folder) else { continue };
             if started.len() >= MOST {
-                return Ok(started);
+                return started;
             }
             let mut git = Git { settings: settings.clone(), directory: folder, filters: Vec::new() };
-            git.filters = filters::of_repository(&repository, &git)?;
-            let status = status::start(&git)?;
+            let Ok(filters) = filters::of_repository(&repository, &git) else { continue };
+            git.filters = filters;
+            let Ok(status) = status::start(&git) else { continue };
             let outermost = outermost.clone().unwrap_or(path);
             if depth < DEEPEST {
                 waiting.push((repository.clone(), Some(outermost.clone()), depth + 1));
@@ -56,7 +57,7 @@ pub(crate) fn start(repository: &Repository, settings: &Settings) -> Result<Vec<
             started.push(Inner { outermost, repository, status });
         }
     }
-    Ok(started)
+    started
 }
 
 /// The paths in `.gitmodules`. They are untrusted: `Disk` refuses those that lead out.
@@ -80,10 +81,10 @@ fn listed(repository: &Repository) -> Vec<BytePath> {
 }
 
 /// Waits for the submodules and adds what they say to the status of the main repository.
-pub(crate) fn finish(submodules: Vec<Inner>, status: &mut Status) -> Result<(), Error> {
+pub(crate) fn finish(submodules: Vec<Inner>, status: &mut Status) {
     let mut found: BTreeMap<BytePath, (SubmoduleDirt, Sha1)> = BTreeMap::new();
     for inner in submodules {
-        let inside = status::parse(&inner.status.finish()?)?;
+        let inside = inner.status.finish().and_then(|output| status::parse(&output)).unwrap_or_default();
         if inside.entries.is_empty() {
             continue;
         }
@@ -113,7 +114,6 @@ pub(crate) fn finish(submodules: Vec<Inner>, status: &mut Status) -> Result<(), 
             }),
         }
     }
-    Ok(())
 }
 
 /// Path, mode and content; the times only where the content was not read.

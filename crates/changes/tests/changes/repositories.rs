@@ -281,3 +281,26 @@ fn an_invalid_dot_git_is_passed_over() {
     assert_eq!(Path::new(top.trim()), found.root);
     changes::start(&sandbox.repo.join("sub"), &sandbox.settings).unwrap().baseline(now_ns()).unwrap();
 }
+
+/// The walk finds `.git` where the files are not.
+#[test]
+fn a_working_tree_elsewhere_is_refused() {
+    let sandbox = Sandbox::new();
+    let elsewhere = sandbox.root().join("elsewhere");
+    fs_err::create_dir_all(&elsewhere).unwrap();
+    sandbox.git(&["config", "core.worktree", elsewhere.to_str().unwrap()]);
+    let error = sandbox.ask(Request::Worktree).unwrap_err();
+    assert!(matches!(error, Error::WorkTreeElsewhere { .. }), "{error}");
+    sandbox.git(&["config", "core.worktree", sandbox.repo.to_str().unwrap()]);
+    assert!(sandbox.ask(Request::Worktree).unwrap().files.is_empty());
+}
+
+/// A submodule that cannot be asked hides nothing else.
+#[test]
+fn a_broken_submodule() {
+    let sandbox = Sandbox::with_submodule();
+    let baseline = sandbox.baseline();
+    sandbox.write(".git/modules/module/index", "not an index");
+    sandbox.write("a", "changed\n");
+    assert_eq!(lines(&sandbox.turn(&baseline).files), ["modified a [unstaged]"]);
+}
