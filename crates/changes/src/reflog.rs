@@ -165,6 +165,13 @@ mod tests {
         }
     }
 
+    /// Somebody else's commit came between: it is not for certain that all of it is ours.
+    #[test]
+    fn a_log_with_a_gap_is_not_linear() {
+        let text = log(&[("x", "b", "commit: one")]);
+        assert!(matches!(movements(&text, Some("a"), Some("b")), Movements::Mixed { .. }));
+    }
+
     #[test]
     fn a_log_that_ends_elsewhere_knows_nothing() {
         let text = log(&[("a", "b", "commit: one")]);

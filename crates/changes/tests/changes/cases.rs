@@ -199,6 +199,22 @@ fn a_rename_that_is_renamed_again_is_one_rename() {
     assert_eq!(lines(&sandbox.turn(&baseline).files), expected);
 }
 
+/// A rename is one only where the old path was there, and clean, when the turn began.
+#[test]
+fn moving_a_new_or_a_dirty_file_is_no_rename_of_the_turn() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", &format!("{}dirt\n", text("a")));
+    let baseline = sandbox.baseline();
+    sandbox.write("new", &text("new"));
+    sandbox.git(&["add", "new"]);
+    sandbox.git(&["commit", "--quiet", "--message", "new"]);
+    sandbox.git(&["mv", "new", "newer"]);
+    sandbox.git(&["add", "a"]);
+    sandbox.git(&["mv", "a", "moved"]);
+    let expected = ["deleted a [staged]", "added moved [staged]", "added newer [staged]"];
+    assert_eq!(lines(&sandbox.turn(&baseline).files), expected);
+}
+
 #[test]
 fn a_rename_from_before_is_not_ours() {
     let sandbox = Sandbox::new();

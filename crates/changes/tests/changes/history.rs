@@ -201,6 +201,25 @@ fn a_soft_or_mixed_reset_leaves_files_as_they_were() {
     assert_eq!(lines(&sandbox.turn(&baseline).files), ["modified new [untracked]"]);
 }
 
+/// What lies in index and working tree after a reset is compared with the commit the turn began with.
+#[test]
+fn changes_after_a_reset_are_ours() {
+    let sandbox = Sandbox::new();
+    for name in ["a", "b", "sub/c"] {
+        sandbox.write(name, "second\n");
+    }
+    sandbox.commit_all("second");
+    sandbox.write("b", "dirt\n");
+    let baseline = sandbox.baseline();
+    sandbox.git(&["reset", "--quiet", "--soft", "HEAD~1"]);
+    assert!(sandbox.turn(&baseline).files.is_empty());
+    sandbox.write("a", "third\n");
+    sandbox.git(&["add", "a"]);
+    sandbox.set_executable("sub/c");
+    let expected = ["modified a [staged]", "mode sub/c [staged unstaged]"];
+    assert_eq!(lines(&sandbox.turn(&baseline).files), expected);
+}
+
 /// C2: committed and taken back in the turn, the work is still there.
 #[test]
 fn work_that_was_committed_and_reset_is_ours() {

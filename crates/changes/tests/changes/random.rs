@@ -61,8 +61,11 @@ fn tree_of_git(sandbox: &Sandbox, listing: &[&str]) -> Tree {
 
 const NAMES: [&str; 7] = ["a", "b", "sub/c", "sub/d", "deep/er/e", "f g", "ü"];
 
+/// Stands in some of the content that is written in a turn, and nowhere else.
+const TURN: &str = "written in the turn";
+
 /// One thing that an agent or a person does. What does not work in the present state is left out.
-fn act(sandbox: &Sandbox, dice: &mut Dice) -> String {
+fn act(sandbox: &Sandbox, dice: &mut Dice, mark: &str) -> String {
     let name = NAMES[dice.roll(NAMES.len())];
     let other = NAMES[dice.roll(NAMES.len())];
     let exists = sandbox.repo.join(name).is_file();
@@ -70,10 +73,11 @@ fn act(sandbox: &Sandbox, dice: &mut Dice) -> String {
         let _ = sandbox.command(&sandbox.repo, arguments).output().unwrap();
         arguments.join(" ")
     };
-    match dice.roll(16) {
+    match dice.roll(17) {
         0..=3 => {
             // Often the same content again, often of the same size.
-            let content = format!("{}{}", text(name), dice.roll(3));
+            let mark = if dice.roll(2) == 0 { mark } else { "" };
+            let content = format!("{}{}{mark}", text(name), dice.roll(3));
             sandbox.write(name, &content);
             format!("write {name}")
         }
@@ -99,6 +103,7 @@ fn act(sandbox: &Sandbox, dice: &mut Dice) -> String {
         13 => try_git(&["checkout", "--", name]),
         14 => try_git(&["reset", ["--soft", "--mixed", "--hard"][dice.roll(3)], "HEAD~1"]),
         15 => try_git(&["merge", "--no-edit", "--quiet", "one"]),
+        16 => try_git(&["reset", "--", name]),
         _ => "nothing".to_owned(),
     }
 }
@@ -121,11 +126,11 @@ fn start() -> Sandbox {
 fn check(seed: u64) {
     let mut dice = Dice(seed);
     let sandbox = start();
-    let mut story: Vec<String> = (0..dice.roll(6)).map(|_| act(&sandbox, &mut dice)).collect();
+    let mut story: Vec<String> = (0..dice.roll(6)).map(|_| act(&sandbox, &mut dice, "")).collect();
     let baseline = sandbox.baseline();
     let before = tree(&sandbox);
     story.push("the turn begins".to_owned());
-    story.extend((0..1 + dice.roll(9)).map(|_| act(&sandbox, &mut dice)));
+    story.extend((0..1 + dice.roll(9)).map(|_| act(&sandbox, &mut dice, TURN)));
     let after = tree(&sandbox);
     let changes = sandbox.turn(&baseline);
     let context = format!("seed {seed}\n{}\n{changes:#?}", story.join("\n"));
@@ -176,6 +181,11 @@ fn check(seed: u64) {
             _ => {}
         }
         assert_eq!(file.modified_ns.is_some(), is.is_some(), "{name}: {context}");
+    }
+    // What the turn wrote and what is still there is its own work.
+    let own: BTreeSet<String> = changes.files.iter().map(|file| file.path.to_string()).collect();
+    for (name, (_, content)) in &after {
+        assert!(own.contains(name) || !content.ends_with(TURN.as_bytes()), "{name} is ours: {context}");
     }
     // What is not ours came with commits, and is clean.
     for file in &changes.arrived {
