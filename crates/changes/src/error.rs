@@ -1,0 +1,40 @@
+//! What can go wrong between us and git. The hook passes on every one of them; the variants are there so that
+//! it can say why, and so that `no repository` can be told from a broken one.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("there is no program `{program}`")]
+    NoGit { program: String },
+    #[error("`{directory}` is not inside a git repository", directory = .directory.display())]
+    NotARepository { directory: PathBuf },
+    #[error("`{directory}` belongs to a bare repository: it has no working tree", directory = .directory.display())]
+    NoWorkTree { directory: PathBuf },
+    #[error(
+        "the working tree of `{directory}` is configured to be elsewhere (`core.worktree`)",
+        directory = .directory.display()
+    )]
+    WorkTreeElsewhere { directory: PathBuf },
+    /// Git's own protection: the repository belongs to another user and is not in `safe.directory`.
+    #[error("git does not trust the owner of `{directory}` (`safe.directory`)", directory = .directory.display())]
+    Refused { directory: PathBuf },
+    /// Only asked of `git diff HEAD`, which has no answer before the first commit.
+    #[error("`{directory}` has no commit yet", directory = .directory.display())]
+    NoCommit { directory: PathBuf },
+    #[error("cannot start `{command}`: {source}")]
+    Start { command: String, source: io::Error },
+    #[error("cannot read from `{command}`: {source}")]
+    Read { command: String, source: io::Error },
+    /// With the first line that git wrote to stderr.
+    #[error("`{command}` failed: {reason}")]
+    Failed { command: String, reason: String },
+    #[error("`{command}` took longer than {limit:?}")]
+    TimedOut { command: String, limit: Duration },
+    #[error("`{command}` wrote more than {limit} bytes")]
+    TooMuch { command: String, limit: usize },
+    #[error("cannot understand what `{command}` wrote: {record}")]
+    NotUnderstood { command: String, record: String },
+}

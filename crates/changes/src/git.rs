@@ -1,0 +1,360 @@
+//! The git program as a child process: what it may read and run, how long it may take, and what its failures
+//! mean.
+//!
+//! Nothing that we start writes to the repository, asks anyone anything, reaches for the network or runs a
+//! program that the repository's own config names:
+//!
+//! - `GIT_OPTIONAL_LOCKS=0` keeps `git status` from writing the refreshed index, so `index.lock` is never taken
+//!   and the post-index-change hook never runs. `git diff` needs `diff.autoRefreshIndex=false` on top.
+//! - `core.fsmonitor=false`: its value may be a command, and a repository that came as an archive brings its own
+//!   config. This costs people with a file watcher its speed-up; the answer is the same.
+//! - Clean filters that the *repository's* config defines are emptied (see `filters`); those of the user's own
+//!   config stay, git-lfs for example.
+//! - `GIT_NO_LAZY_FETCH` and `GIT_ALLOW_PROTOCOL`: a partial clone must not start to download.
+//! - External diffs, text conversions, signatures and pagers are no part of the plumbing formats that we ask for.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::error::Error;
+use crate::path::BytePath;
+
+/// What git calls repository-local (`git rev-parse --local-env-vars`), and what would change the formats that
+/// we read. A hook runs inside other programs' environments; none of these may lead git to another repository.
+const REMOVED_VARIABLES: [&str; 24] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_ATTR_SOURCE",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIFF_OPTS",
+    "GIT_DIR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_GRAFT_FILE",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_NAMESPACE",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
+const FIXED_VARIABLES: [(&str, &str); 6] = [
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    // Also for versions that do not know GIT_NO_LAZY_FETCH: no protocol has this name.
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_PAGER", "cat"),
+    ("LC_ALL", "C"),
+];
+
+const FIXED_CONFIG: [(&str, &str); 2] = [("core.fsmonitor", "false"), ("diff.autoRefreshIndex", "false")];
+
+/// A repository with more untracked files than fit here is not one whose changes a person could look at.
+const LARGEST_OUTPUT: usize = 64 * 1024 * 1024;
+
+const LARGEST_COMPLAINT: usize = 16 * 1024;
+
+/// Which git, and how long each of its processes may take.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// A name to be looked up in `PATH`, or a path.
+    pub git: OsString,
+    pub time_limit: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { git: OsString::from("git"), time_limit: Duration::from_secs(10) }
+    }
+}
+
+/// Everything needed to start git in one repository.
+#[derive(Clone, Debug)]
+pub(crate) struct Git {
+    pub(crate) settings: Settings,
+    pub(crate) directory: PathBuf,
+    /// Filter drivers of the repository's own config, which must not run.
+    pub(crate) filters: Vec<BytePath>,
+}
+
+impl Git {
+    /// Runs git to its end, with `input` on its stdin.
+    pub(crate) fn run(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Vec<u8>, Error> {
+        self.start(arguments, input)?.finish()
+    }
+
+    /// Starts git and returns at once.
+    pub(crate) fn start(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Running, Error> {
+        let text = describe(arguments);
+        let mut command = self.command(arguments);
+        command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
+        let mut child = command.spawn().map_err(|source| match source.kind() {
+            // The same error means a missing program and a missing folder to run it in.
+            io::ErrorKind::NotFound if self.directory.is_dir() => {
+                Error::NoGit { program: self.settings.git.to_string_lossy().into_owned() }
+            }
+            io::ErrorKind::NotFound => Error::NotARepository { directory: self.directory.clone() },
+            _ => Error::Start { command: text.clone(), source },
+        })?;
+        let input_pipe = child.stdin.take();
+        let running = Running {
+            child,
+            command: text,
+            directory: self.directory.clone(),
+            limit: self.settings.time_limit,
+            deadline: Instant::now() + self.settings.time_limit,
+        };
+        if let Some(mut pipe) = input_pipe {
+            let input = input.to_vec();
+            // Beside the reading: neither side may wait for the other. Git may end early, over a bad id for
+            // example; its own complaint then says more than the broken pipe.
+            std::thread::spawn(move || {
+                let _ = pipe.write_all(&input);
+            });
+        }
+        Ok(running)
+    }
+
+    fn command(&self, arguments: &[&OsStr]) -> Command {
+        let mut command = Command::new(&self.settings.git);
+        command.args(arguments).current_dir(&self.directory).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A group of its own, so that the time limit ends git's children too.
+        command.process_group(0);
+        for variable in REMOVED_VARIABLES {
+            command.env_remove(variable);
+        }
+        command.envs(FIXED_VARIABLES);
+        let mut count = 0;
+        let mut configure = |key: &OsStr, value: &str| {
+            command.env(format!("GIT_CONFIG_KEY_{count}"), key);
+            command.env(format!("GIT_CONFIG_VALUE_{count}"), value);
+            count += 1;
+        };
+        for (key, value) in FIXED_CONFIG {
+            configure(OsStr::new(key), value);
+        }
+        for filter in &self.filters {
+            // A driver with an empty `process` runs nothing, `clean` included; `required` would make that fatal.
+            for (variable, value) in [("process", ""), ("required", "false")] {
+                let mut key = OsString::from("filter.");
+                key.push(filter.as_path());
+                key.push(".");
+                key.push(variable);
+                configure(&key, value);
+            }
+        }
+        command.env("GIT_CONFIG_COUNT", count.to_string());
+        command
+    }
+}
+
+/// `git status …`, without arguments that are only ids.
+fn describe(arguments: &[&OsStr]) -> String {
+    let name = arguments.first().map(|name| name.to_string_lossy()).unwrap_or_default();
+    format!("git {name}")
+}
+
+/// A git process that was started. Dropping it ends the process.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    pub(crate) command: String,
+    directory: PathBuf,
+    limit: Duration,
+    deadline: Instant,
+}
+
+impl Running {
+    /// What git wrote to stdout, once it has ended well.
+    pub(crate) fn finish(mut self) -> Result<Vec<u8>, Error> {
+        let mut output = Channel::new(self.child.stdout.take().map(OwnedFd::from), LARGEST_OUTPUT);
+        let mut complaint = Channel::new(self.child.stderr.take().map(OwnedFd::from), LARGEST_COMPLAINT);
+        let exit = pidfd(&self.child);
+        let mut exited = false;
+        // Where the kernel has no pidfd, the end of both pipes has to do for the exit.
+        while !exited && (output.pipe.is_some() || complaint.pipe.is_some() || exit.is_some()) {
+            exited = self.wait_for_any(&mut output, &mut complaint, exit.as_ref())?;
+            if output.overflowed {
+                return Err(Error::TooMuch { command: self.command.clone(), limit: LARGEST_OUTPUT });
+            }
+        }
+        let status = self.child.wait().map_err(|source| self.unreadable(source))?;
+        // A process that git left behind may hold the pipes open: take what is there, and do not wait for more.
+        for channel in [&mut output, &mut complaint] {
+            channel.drain().map_err(|source| self.unreadable(source))?;
+        }
+        if status.success() {
+            return Ok(output.bytes);
+        }
+        Err(self.failure(&complaint.bytes, &status.to_string()))
+    }
+
+    /// Waits for output, a complaint or the exit, reads what there is, and says whether git has exited.
+    fn wait_for_any(
+        &self,
+        output: &mut Channel,
+        complaint: &mut Channel,
+        exit: Option<&OwnedFd>,
+    ) -> Result<bool, Error> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Error::TimedOut { command: self.command.clone(), limit: self.limit });
+        }
+        let timeout = Timespec::try_from(left).ok();
+        let pipes = [output.pipe.as_ref(), complaint.pipe.as_ref(), exit];
+        let mut waiting: Vec<PollFd<'_>> =
+            pipes.into_iter().flatten().map(|pipe| PollFd::new(pipe, PollFlags::IN)).collect();
+        match poll(&mut waiting, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(self.unreadable(errno.into())),
+        }
+        let mut ready = waiting.iter().map(|pipe| !pipe.revents().is_empty());
+        let mut is_ready = |there: bool| there && ready.next().unwrap_or(false);
+        let output_ready = is_ready(output.pipe.is_some());
+        let complaint_ready = is_ready(complaint.pipe.is_some());
+        let exited = is_ready(exit.is_some());
+        for (channel, ready) in [(output, output_ready), (complaint, complaint_ready)] {
+            if ready {
+                channel.read_some().map_err(|source| self.unreadable(source))?;
+            }
+        }
+        Ok(exited)
+    }
+
+    fn unreadable(&self, source: io::Error) -> Error {
+        Error::Read { command: self.command.clone(), source }
+    }
+
+    fn failure(&self, complaint: &[u8], status: &str) -> Error {
+        let complaint = String::from_utf8_lossy(complaint);
+        let directory = self.directory.clone();
+        if complaint.contains("detected dubious ownership") {
+            return Error::Refused { directory };
+        }
+        if complaint.contains("not a git repository") {
+            return Error::NotARepository { directory };
+        }
+        if complaint.contains("must be run in a work tree") {
+            return Error::NoWorkTree { directory };
+        }
+        // Warnings come before what ended the command.
+        let fatal = complaint.lines().find(|line| line.starts_with("fatal:") || line.starts_with("error:"));
+        let line = fatal.or_else(|| complaint.lines().find(|line| !line.trim().is_empty()));
+        let reason = line.map_or_else(|| status.to_owned(), str::to_owned);
+        Error::Failed { command: self.command.clone(), reason }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Ok(Some(_)) = self.child.try_wait() {
+            return;
+        }
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// Becomes readable when the child exits.
+#[cfg(target_os = "linux")]
+fn pidfd(child: &Child) -> Option<OwnedFd> {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw)?;
+    rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn pidfd(_child: &Child) -> Option<OwnedFd> {
+    None
+}
+
+/// One of git's pipes, read as far as its limit.
+struct Channel {
+    pipe: Option<OwnedFd>,
+    bytes: Vec<u8>,
+    limit: usize,
+    overflowed: bool,
+}
+
+impl Channel {
+    fn new(pipe: Option<OwnedFd>, limit: usize) -> Self {
+        Self { pipe, bytes: Vec::new(), limit, overflowed: false }
+    }
+
+    /// One read; the pipe is dropped at its end.
+    fn read_some(&mut self) -> io::Result<()> {
+        let Some(pipe) = &self.pipe else { return Ok(()) };
+        // What a pipe holds by default.
+        let mut buffer = [0; 64 * 1024];
+        match rustix::io::read(pipe.as_fd(), &mut buffer) {
+            Ok(0) => self.pipe = None,
+            Ok(count) => {
+                let room = self.limit.saturating_sub(self.bytes.len());
+                self.overflowed |= count > room;
+                self.bytes.extend_from_slice(buffer.get(..count.min(room)).unwrap_or_default());
+            }
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        Ok(())
+    }
+
+    /// Reads what the pipe holds now.
+    fn drain(&mut self) -> io::Result<()> {
+        while let Some(pipe) = &self.pipe {
+            let mut waiting = [PollFd::new(pipe, PollFlags::IN)];
+            let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+            if poll(&mut waiting, Some(&now))? == 0 || self.overflowed {
+                return Ok(());
+            }
+            self.read_some()?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where a hook runs inside another git command, that command's repository must not become ours.
+    #[test]
+    fn the_environment_leads_to_no_other_repository() {
+        let git = Git {
+            settings: Settings::default(),
+            directory: PathBuf::from("/"),
+            filters: vec![BytePath::from("a=b")],
+        };
+        let command = git.command(&[OsStr::new("status")]);
+        let value = |name: &str| command.get_envs().find(|(key, _)| *key == name).map(|(_, value)| value);
+        let local = Command::new("git").args(["rev-parse", "--local-env-vars"]).output().unwrap();
+        for name in
+            String::from_utf8(local.stdout).unwrap().lines().filter(|name| *name != "GIT_CONFIG_COUNT")
+        {
+            assert_eq!(value(name), Some(None), "{name}");
+        }
+        assert_eq!(value("GIT_OPTIONAL_LOCKS"), Some(Some(OsStr::new("0"))));
+        assert_eq!(value("GIT_CONFIG_COUNT"), Some(Some(OsStr::new("4"))));
+        assert_eq!(value("GIT_CONFIG_KEY_2"), Some(Some(OsStr::new("filter.a=b.process"))));
+    }
+}

@@ -1,0 +1,31 @@
+//! What a turn changed in a git repository. The only crate that runs git.
+//!
+//! [`start`] starts `git status` and returns at once; the caller loads its policy and its transcript while git
+//! runs, and then takes from the [`Pending`] either the [`Baseline`] of a turn that begins, or the [`ChangeSet`]
+//! of one that ends. While HEAD stands still, that one git process is all that runs. Nothing is ever written to
+//! the repository.
+
+mod baseline;
+mod change_set;
+mod compare;
+mod dirty;
+mod error;
+mod filters;
+mod git;
+mod history;
+mod path;
+mod pending;
+mod reflog;
+mod repository;
+mod state;
+mod status;
+mod submodules;
+
+pub use baseline::{BASELINE_VERSION, Baseline, KnownFile};
+pub use change_set::{Change, ChangeSet, ChangedFile, How, Scope};
+pub use error::Error;
+pub use git::Settings;
+pub use path::BytePath;
+pub use pending::{Pending, Request, Touched, start};
+pub use repository::Repository;
+pub use state::{FileContent, FileState, Identity, ObjectFormat};

@@ -1,0 +1,156 @@
+//! A question to a repository that is under way: git is started first, and the caller does everything else while
+//! it runs.
+
+use std::path::{Path, PathBuf};
+
+use crate::baseline::{self, Baseline};
+use crate::change_set::{ChangeSet, ChangedFile, Scope};
+use crate::compare;
+use crate::dirty::{self, Dirt};
+use crate::error::Error;
+use crate::filters;
+use crate::git::{Git, Running, Settings};
+use crate::path::BytePath;
+use crate::reflog;
+use crate::repository::Repository;
+use crate::state::Disk;
+use crate::status::{self, Status};
+use crate::submodules::{self, Inner};
+
+/// Finds the repository of `cwd` and starts `git status` in it. `cwd` is absolute.
+pub fn start(cwd: &Path, settings: &Settings) -> Result<Pending, Error> {
+    let repository = Repository::discover(cwd)?;
+    let mut git = Git { settings: settings.clone(), directory: repository.root.clone(), filters: Vec::new() };
+    git.filters = filters::of_repository(&repository, &git)?;
+    let reflog_size = reflog::size(&repository.git_dir);
+    let status = status::start(&git)?;
+    let submodules = submodules::start(&repository, settings);
+    Ok(Pending { repository, git, reflog_size, status, submodules })
+}
+
+/// Git is running. Dropping this ends it.
+#[derive(Debug)]
+pub struct Pending {
+    repository: Repository,
+    git: Git,
+    reflog_size: Option<u64>,
+    status: Running,
+    submodules: Vec<Inner>,
+}
+
+/// Which files are asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum Request<'a> {
+    /// What the turn changed, by the best source there is: the baseline, else what was touched, else everything
+    /// that is dirty.
+    Turn { baseline: Option<&'a Baseline>, touched: Option<Touched<'a>> },
+    /// Everything that is dirty or untracked.
+    Worktree,
+    /// Exactly the files of `git diff --name-only HEAD`: no untracked ones, and an error before the first commit.
+    DiffHead,
+}
+
+/// The files that a transcript shows as written; reading is not touching. `None` in its place means that nobody
+/// knows, an empty list that nothing was touched.
+#[derive(Clone, Copy, Debug)]
+pub struct Touched<'a> {
+    /// Absolute, or relative to `cwd`.
+    pub paths: &'a [PathBuf],
+    pub cwd: &'a Path,
+}
+
+impl Pending {
+    /// Known before git answers. Nothing that lies in it may be trusted before git has answered, since only git
+    /// knows whether its owner is trusted.
+    pub fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// The baseline of a turn that begins at `now_ns` (nanoseconds since 1970, by the machine's real clock).
+    pub fn baseline(self, now_ns: i64) -> Result<Baseline, Error> {
+        let status = answer(self.status, self.submodules)?;
+        Ok(Baseline::new(&self.repository, status, self.reflog_size, now_ns))
+    }
+
+    pub fn change_set(self, request: Request<'_>) -> Result<ChangeSet, Error> {
+        let Self { repository, git, status, submodules, .. } = self;
+        let answer = move || answer(status, submodules);
+        match request {
+            Request::Turn { baseline: Some(baseline), touched } => match baseline.unusable_for(&repository) {
+                Some(reason) => without_baseline(&repository, &answer()?, touched, Some(reason)),
+                None => with_baseline(&git, &repository, baseline, touched, answer),
+            },
+            Request::Turn { baseline: None, touched } => {
+                without_baseline(&repository, &answer()?, touched, None)
+            }
+            Request::Worktree => without_baseline(&repository, &answer()?, None, None),
+            Request::DiffHead => {
+                let status = answer()?;
+                let mut disk = disk_of(&repository, &status);
+                let files = dirty::diff_head(&git, &status, &mut disk)?;
+                Ok(change_set(&repository, &status, Scope::Worktree, files))
+            }
+        }
+    }
+}
+
+fn answer(status: Running, submodules: Vec<Inner>) -> Result<Status, Error> {
+    let mut status = status::parse(&status.finish()?)?;
+    submodules::finish(submodules, &mut status);
+    Ok(status)
+}
+
+fn with_baseline(
+    git: &Git,
+    repository: &Repository,
+    baseline: &Baseline,
+    touched: Option<Touched<'_>>,
+    answer: impl FnOnce() -> Result<Status, Error>,
+) -> Result<ChangeSet, Error> {
+    let mut disk = Disk::new(&repository.root, baseline.object_format);
+    // Git is still running: the baseline's files need no answer of it.
+    let changed = compare::changed_since(baseline, &mut disk);
+    let status = answer()?;
+    match compare::compare(git, repository, baseline, &status, &changed, &mut disk) {
+        Ok(comparison) => {
+            let mut changes = change_set(repository, &status, Scope::TurnBaseline, comparison.files);
+            changes.arrived = comparison.arrived;
+            Ok(changes)
+        }
+        // The commit that the turn began with can be gone: amended away and cleaned up.
+        Err(Error::Failed { reason, .. }) => without_baseline(repository, &status, touched, Some(reason)),
+        Err(error) => Err(error),
+    }
+}
+
+fn without_baseline(
+    repository: &Repository,
+    status: &Status,
+    touched: Option<Touched<'_>>,
+    baseline_unusable: Option<String>,
+) -> Result<ChangeSet, Error> {
+    let mut disk = disk_of(repository, status);
+    let mut files = Dirt::new(status).files(&mut disk);
+    let mut scope = Scope::Worktree;
+    if let Some(touched) = touched {
+        dirty::keep_touched(&mut files, &repository.root, touched.cwd, touched.paths);
+        scope = Scope::Touched;
+    }
+    Ok(ChangeSet { baseline_unusable, ..change_set(repository, status, scope, files) })
+}
+
+fn disk_of<'a>(repository: &'a Repository, status: &Status) -> Disk<'a> {
+    Disk::new(&repository.root, baseline::object_format(repository, status))
+}
+
+fn change_set(repository: &Repository, status: &Status, scope: Scope, files: Vec<ChangedFile>) -> ChangeSet {
+    ChangeSet {
+        scope,
+        files,
+        arrived: Vec::new(),
+        head: status.head.clone(),
+        branch: status.branch.clone(),
+        root: BytePath::from(repository.root.as_path()),
+        baseline_unusable: None,
+    }
+}

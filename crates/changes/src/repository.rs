@@ -1,0 +1,122 @@
+//! Finds the repository of a folder without running git, so that its policy can be read while git runs.
+//!
+//! This walk is for finding files; git is the judge of everything else. Where the two differ:
+//! - `core.worktree` moves the working tree elsewhere. That is refused; where it is set in the user's config or in
+//!   an included file, the walk does not know.
+//! - Git stops at `GIT_CEILING_DIRECTORIES` and at the border of a file system; the walk goes on, and the git
+//!   process that follows then says that there is no repository.
+//! - Git refuses a repository of another owner; the walk finds it. Nothing of it may be trusted before git has
+//!   answered.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::path::BytePath;
+
+/// Where a repository keeps what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repository {
+    /// The top folder of the working tree.
+    pub root: PathBuf,
+    /// HEAD, the index and HEAD's log; a linked worktree and a submodule have one of their own.
+    pub git_dir: PathBuf,
+    /// Config, branches and objects, shared by all worktrees.
+    pub common_dir: PathBuf,
+}
+
+impl Repository {
+    /// Walks up from `cwd` to the first folder with a valid `.git`. A folder that is gone (removed or renamed
+    /// while the agent stood in it) is searched from its nearest parent that exists.
+    pub fn discover(cwd: &Path) -> Result<Self, Error> {
+        let not_found = || Error::NotARepository { directory: cwd.to_owned() };
+        let existing = cwd.ancestors().find(|folder| folder.is_dir()).ok_or_else(not_found)?;
+        // Git names everything by real paths, and `..` in `cwd` must not be taken by its letters.
+        let start = fs_err::canonicalize(existing).map_err(|_| not_found())?;
+        for folder in start.ancestors() {
+            if let Some(repository) = Self::at(folder) {
+                return match repository.configured_work_tree() {
+                    Some(elsewhere) if elsewhere != repository.root => {
+                        Err(Error::WorkTreeElsewhere { directory: repository.root })
+                    }
+                    _ => Ok(repository),
+                };
+            }
+            if is_git_dir(folder, folder) {
+                return Err(Error::NoWorkTree { directory: cwd.to_owned() });
+            }
+        }
+        Err(not_found())
+    }
+
+    /// The repository whose `.git` lies directly in `root`.
+    pub(crate) fn at(root: &Path) -> Option<Self> {
+        let dot_git = root.join(".git");
+        let kind = dot_git.metadata().ok()?;
+        let git_dir = if kind.is_dir() { dot_git } else { linked_git_dir(root, &dot_git)? };
+        let common_dir = common_dir(&git_dir);
+        is_git_dir(&git_dir, &common_dir).then(|| Self { root: root.to_owned(), git_dir, common_dir })
+    }
+
+    /// `core.worktree` of the repository's config. Submodules have it too, and there it names their own folder.
+    fn configured_work_tree(&self) -> Option<PathBuf> {
+        // Git ignores the shared value in linked worktrees.
+        if self.git_dir != self.common_dir {
+            return None;
+        }
+        let config = fs_err::read(self.common_dir.join("config")).ok()?;
+        let value = config.split(|byte| *byte == b'\n').find_map(|line| {
+            let (key, value) = line.split_at(line.iter().position(|byte| *byte == b'=')?);
+            let value = value.get(1..)?.trim_ascii();
+            key.trim_ascii().eq_ignore_ascii_case(b"worktree").then_some(value)
+        })?;
+        let value = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);
+        fs_err::canonicalize(self.git_dir.join(BytePath::from(value).as_path())).ok()
+    }
+
+    /// The commit that HEAD points to, for submodules and repositories inside this one. `None` where there is
+    /// none, or where the branches are kept in a format other than files.
+    pub(crate) fn head_commit(&self) -> Option<String> {
+        let head = fs_err::read_to_string(self.git_dir.join("HEAD")).ok()?;
+        let Some(name) = head.trim_end().strip_prefix("ref: ") else {
+            return commit_id(&head);
+        };
+        // The name comes from a file of the repository: it must stay inside.
+        if !name.starts_with("refs/") || name.split('/').any(|part| part == "..") {
+            return None;
+        }
+        if let Ok(loose) = fs_err::read_to_string(self.common_dir.join(name)) {
+            return commit_id(&loose);
+        }
+        let packed = fs_err::read_to_string(self.common_dir.join("packed-refs")).ok()?;
+        let line =
+            packed.lines().find(|line| line.split_once(' ').is_some_and(|(_, packed)| packed == name))?;
+        commit_id(line.split_once(' ')?.0)
+    }
+}
+
+fn commit_id(text: &str) -> Option<String> {
+    let id = text.trim_end();
+    let is_id = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_id.then(|| id.to_owned())
+}
+
+/// A `.git` file names the folder: linked worktrees and submodules have one.
+fn linked_git_dir(root: &Path, dot_git: &Path) -> Option<PathBuf> {
+    let text = fs_err::read(dot_git).ok()?;
+    let target = text.strip_prefix(b"gitdir: ")?.trim_ascii_end();
+    let target = BytePath::from(target);
+    fs_err::canonicalize(root.join(target.as_path())).ok()
+}
+
+fn common_dir(git_dir: &Path) -> PathBuf {
+    let Ok(text) = fs_err::read(git_dir.join("commondir")) else { return git_dir.to_owned() };
+    let target = BytePath::from(text.trim_ascii_end());
+    fs_err::canonicalize(git_dir.join(target.as_path())).unwrap_or_else(|_| git_dir.to_owned())
+}
+
+/// What git itself looks for before it takes a folder for a repository.
+fn is_git_dir(git_dir: &Path, common_dir: &Path) -> bool {
+    git_dir.join("HEAD").symlink_metadata().is_ok()
+        && common_dir.join("objects").is_dir()
+        && common_dir.join("refs").is_dir()
+}
