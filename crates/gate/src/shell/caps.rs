@@ -5,6 +5,8 @@
 
 use super::NotUnderstood;
 
+/// With here-documents and strings, which cost little.
+pub(crate) const LONGEST_WITH_BODIES: usize = 4 * 1024 * 1024;
 const LONGEST: usize = 256 * 1024;
 const MOST_SUBSTITUTIONS: usize = 16;
 const MOST_BACKTICKS: usize = 16;

@@ -16,6 +16,9 @@ pub struct Touched {
     pub others: bool,
 }
 
+/// As long as Linux allows.
+const LONGEST_PATH: usize = 4096;
+
 /// Of each command; what is beyond counts as not named.
 const MOST_PATHS: usize = 200;
 
@@ -51,14 +54,14 @@ impl Touched {
 /// One spelling for one file: `./a/../b` is `b`, and `x` after `cd sub` is `sub/x`. `None` where the folder
 /// is not known or the path is empty.
 pub(crate) fn resolve(path: &str, directory: &Directory) -> Option<String> {
-    if path.is_empty() {
+    if path.is_empty() || path.len() > LONGEST_PATH {
         return None;
     }
     let base = match directory {
         _ if path.starts_with('/') => "",
         Directory::Start => "",
-        Directory::At(base) => base,
-        Directory::Unknown => return None,
+        Directory::At(base) if base.len() <= LONGEST_PATH => base,
+        Directory::At(_) | Directory::Unknown => return None,
     };
     let absolute = path.starts_with('/') || base.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();

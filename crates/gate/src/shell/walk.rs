@@ -20,6 +20,9 @@ const DEEPEST: usize = 60;
 const DEEPEST_SCRIPT: usize = 4;
 
 pub(crate) fn commands(command: &str) -> Result<Vec<SimpleCommand>, NotUnderstood> {
+    if command.len() > caps::LONGEST_WITH_BODIES {
+        return Err(NotUnderstood::TooLong);
+    }
     // A client on Windows may send CRLF; no shell is meant to see the CR.
     let unix = command.replace("\r\n", "\n");
     let (stripped, nodes) = parse(&unix)?;

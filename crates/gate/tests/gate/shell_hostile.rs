@@ -105,10 +105,10 @@ fn every_shape_is_refused_before_it_hurts() {
     let worker = std::thread::Builder::new().stack_size(2 * 1024 * 1024);
     let answered = worker.spawn(move || {
         for (name, shape) in shapes {
-            for count in [1, 15, 60, 500, 1400, 2900, 20_000, 200_000] {
+            for count in [1, 15, 60, 500, 1400, 2900, 20_000] {
                 let start = Instant::now();
                 gate::shell::fuzz(&shape(count));
-                if start.elapsed().as_millis() > 60 { eprintln!("SLOW {count} {name} took {:?}", start.elapsed()); }
+                assert!(start.elapsed() < HANG, "{count} {name} took {:?}", start.elapsed());
             }
         }
     });
@@ -122,6 +122,7 @@ fn the_caps_say_what_was_too_much() {
         ("`a` ".repeat(9), NotUnderstood::TooManyBackticks),
         ("a;".repeat(3001), NotUnderstood::TooManyOperators),
         ("a".repeat(300_000), NotUnderstood::TooLong),
+        (format!("echo '{}'", "a".repeat(5_000_000)), NotUnderstood::TooLong),
         ("${a}".repeat(501), NotUnderstood::TooManyExpansions),
         ("( ".repeat(100) + "a" + &")".repeat(100), NotUnderstood::TooDeep),
     ] {
