@@ -144,7 +144,10 @@ impl Tally {
             && (what.starts_with("tests in ") || what.starts_with("test in "))
         {
             self.ran = Some(number);
-        } else if line == "OK" || line.starts_with("OK (skipped=") || line.starts_with("OK (expected failures=") {
+        } else if line == "OK"
+            || line.starts_with("OK (skipped=")
+            || line.starts_with("OK (expected failures=")
+        {
             if let Some(number) = self.ran.take() {
                 self.add(number, 0);
             }
@@ -183,7 +186,8 @@ impl Tally {
             self.nothing_ran = true;
             return true;
         }
-        let Some((_, counts)) = line.split_once(" tests run: ").or_else(|| line.split_once(" test run: ")) else {
+        let Some((_, counts)) = line.split_once(" tests run: ").or_else(|| line.split_once(" test run: "))
+        else {
             return false;
         };
         let (mut passed, mut failed) = (0, 0);
@@ -248,14 +252,16 @@ impl Tally {
     /// `5 passing (12ms)`, `1 failing`
     fn mocha(&mut self, line: &str) -> bool {
         match numbered(line) {
-            Some((number, what)) if what.starts_with("passing (") && what.ends_with(')') => self.add(number, 0),
+            Some((number, what)) if what.starts_with("passing (") && what.ends_with(')') => {
+                self.add(number, 0)
+            }
             Some((number, "failing")) => self.fail(number),
             _ => return false,
         }
         true
     }
 
-    /// `ok  	package	0.003s`, `FAIL	package	0.01s`, `--- FAIL: TestX (0.00s)`
+    /// `ok package 0.003s` and `FAIL package 0.01s` with tabs between, `--- FAIL: TestX (0.00s)`
     fn go(&mut self, line: &str) -> bool {
         if line.starts_with("--- FAIL: ") {
             self.fail(1);
@@ -347,7 +353,8 @@ impl Tally {
 
     /// `Passed!  - Failed:     0, Passed:     5, Skipped:     0, Total:     5`
     fn dotnet(&mut self, line: &str) -> bool {
-        let Some((_, counts)) = line.split_once("!  - Failed:").or_else(|| line.split_once("! - Failed:")) else {
+        let Some((_, counts)) = line.split_once("!  - Failed:").or_else(|| line.split_once("! - Failed:"))
+        else {
             return false;
         };
         let failed = counts.split(',').next().and_then(|number| number.trim().parse().ok()).unwrap_or(0);
@@ -359,7 +366,8 @@ impl Tally {
     /// `Tests run: 5, Failures: 0, Errors: 0, Skipped: 1`, for each class and once more for all.
     fn maven(&mut self, line: &str) -> bool {
         let line = line.trim_start_matches(|character: char| !character.is_ascii_alphabetic());
-        let line = ["INFO] ", "ERROR] ", "WARNING] "].iter().find_map(|tag| line.strip_prefix(tag)).unwrap_or(line);
+        let line =
+            ["INFO] ", "ERROR] ", "WARNING] "].iter().find_map(|tag| line.strip_prefix(tag)).unwrap_or(line);
         if line == "BUILD FAILURE" {
             self.fail(0);
             return true;
@@ -381,7 +389,9 @@ impl Tally {
 
     /// `5 tests completed, 1 failed`, `BUILD SUCCESSFUL in 5s`
     fn gradle(&mut self, line: &str) -> bool {
-        if let Some((_, counts)) = line.split_once(" tests completed, ").or_else(|| line.split_once(" test completed, ")) {
+        if let Some((_, counts)) =
+            line.split_once(" tests completed, ").or_else(|| line.split_once(" test completed, "))
+        {
             self.fail(numbered(counts).map_or(0, |(number, _)| number));
         } else if line.starts_with("BUILD SUCCESSFUL in ") {
             self.success = true;

@@ -24,7 +24,8 @@ pub(crate) fn check(text: &str) -> Result<(), NotUnderstood> {
         return Err(NotUnderstood::TooLong);
     }
     let (mut substitutions, mut backticks, mut operators, mut expansions, mut arithmetic) = (0, 0, 0, 0, 0);
-    let mut openings = text.split(|character: char| !character.is_ascii_lowercase()).filter(|word| opens(word)).count();
+    let mut openings =
+        text.split(|character: char| !character.is_ascii_lowercase()).filter(|word| opens(word)).count();
     let mut has_arithmetic = false;
     let mut previous = b' ';
     for &byte in text.as_bytes() {
@@ -38,7 +39,9 @@ pub(crate) fn check(text: &str) -> Result<(), NotUnderstood> {
         if matches!(byte, b'&' | b';' | b'|' | b'\n') && byte != previous {
             operators += 1;
         }
-        if matches!(byte, b'!'..=b'/' | b':'..=b'?' | b'^' | b'|' | b'~') && !matches!(byte, b'"' | b'\'' | b'#' | b'.' | b';') {
+        if matches!(byte, b'!'..=b'/' | b':'..=b'?' | b'^' | b'|' | b'~')
+            && !matches!(byte, b'"' | b'\'' | b'#' | b'.' | b';')
+        {
             arithmetic += 1;
         }
         has_arithmetic |= matches!((previous, byte), (b'(', b'(') | (b'[', b'[') | (b'$', b'['));

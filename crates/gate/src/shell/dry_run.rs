@@ -28,8 +28,17 @@ const BY_PROGRAM: &[(&str, &[&str])] = &[
     (
         "pytest",
         &[
-            "--collect-only", "--co", "--collectonly", "--fixtures", "--fixtures-per-test", "--markers", "--setup-plan",
-            "--setup-only", "--cache-show", "-h", "-V",
+            "--collect-only",
+            "--co",
+            "--collectonly",
+            "--fixtures",
+            "--fixtures-per-test",
+            "--markers",
+            "--setup-plan",
+            "--setup-only",
+            "--cache-show",
+            "-h",
+            "-V",
         ],
     ),
     ("rspec", &["-h", "-v"]),
@@ -62,6 +71,8 @@ pub(crate) fn flag(command: &SimpleCommand) -> Option<&str> {
 /// `-nB`, but neither `-j4` nor `--trace`.
 fn cluster_has(argument: &str, letters: &[char]) -> bool {
     argument.strip_prefix('-').is_some_and(|cluster| {
-        cluster.len() > 1 && cluster.bytes().all(|byte| byte.is_ascii_alphabetic()) && cluster.starts_with(letters)
+        cluster.len() > 1
+            && cluster.bytes().all(|byte| byte.is_ascii_alphabetic())
+            && cluster.starts_with(letters)
     })
 }

@@ -82,8 +82,31 @@ pub(crate) fn resolve(path: &str, directory: &Directory) -> Option<String> {
 pub(crate) fn lets_output_through(program: &str) -> bool {
     matches!(
         program,
-        "tail" | "head" | "tee" | "cat" | "grep" | "egrep" | "fgrep" | "rg" | "sed" | "awk" | "gawk" | "less" | "more"
-            | "sort" | "uniq" | "nl" | "cut" | "tr" | "ts" | "fold" | "column" | "col" | "strings" | "bat" | "perl"
+        "tail"
+            | "head"
+            | "tee"
+            | "cat"
+            | "grep"
+            | "egrep"
+            | "fgrep"
+            | "rg"
+            | "sed"
+            | "awk"
+            | "gawk"
+            | "less"
+            | "more"
+            | "sort"
+            | "uniq"
+            | "nl"
+            | "cut"
+            | "tr"
+            | "ts"
+            | "fold"
+            | "column"
+            | "col"
+            | "strings"
+            | "bat"
+            | "perl"
     )
 }
 
@@ -91,8 +114,24 @@ pub(crate) fn lets_output_through(program: &str) -> bool {
 pub(crate) fn never_fails(program: &str) -> bool {
     matches!(
         program,
-        "echo" | "printf" | "true" | ":" | "pwd" | "set" | "export" | "unset" | "sleep" | "trap" | "shopt" | "alias"
-            | "local" | "declare" | "date" | "clear" | "break" | "continue"
+        "echo"
+            | "printf"
+            | "true"
+            | ":"
+            | "pwd"
+            | "set"
+            | "export"
+            | "unset"
+            | "sleep"
+            | "trap"
+            | "shopt"
+            | "alias"
+            | "local"
+            | "declare"
+            | "date"
+            | "clear"
+            | "break"
+            | "continue"
     )
 }
 
@@ -128,7 +167,9 @@ impl<'a> Reader<'a> {
     /// Whether a letter occurs among the short options, as in `-pi`.
     fn has_letter(&self, letter: char) -> bool {
         self.arguments.iter().filter_map(Word::known).any(|text| {
-            text.strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.split('.').next().unwrap_or_default().contains(letter))
+            text.strip_prefix('-').is_some_and(|letters| {
+                !letters.starts_with('-') && letters.split('.').next().unwrap_or_default().contains(letter)
+            })
         })
     }
 
@@ -141,14 +182,23 @@ impl<'a> Reader<'a> {
     }
 
     fn read(&self, words: &[&Word]) -> Vec<String> {
-        words.iter().filter_map(|word| resolve(word.known()?, self.directory)).filter(|path| path != "-").collect()
+        words
+            .iter()
+            .filter_map(|word| resolve(word.known()?, self.directory))
+            .filter(|path| path != "-")
+            .collect()
     }
 }
 
 const OTHERS: Touched = Touched { paths: Vec::new(), others: true };
 
 /// What a command changes and what it reads. `body`: its here-document.
-pub(crate) fn touched(program: &str, arguments: &[Word], directory: &Directory, body: &str) -> (Touched, Vec<String>) {
+pub(crate) fn touched(
+    program: &str,
+    arguments: &[Word],
+    directory: &Directory,
+    body: &str,
+) -> (Touched, Vec<String>) {
     let reader = Reader { arguments, directory };
     let edits = edits(program, &reader, body);
     let mut reads = if edits.is_nothing() { reads(program, &reader) } else { Vec::new() };
@@ -164,25 +214,31 @@ fn edits(program: &str, reader: &Reader<'_>, body: &str) -> Touched {
             let mut operands = reader.operands(&valued);
             // BSD's `sed -i ''`.
             operands.retain(|word| word.known() != Some(""));
-            let script_given = reader.has(&valued) || reader.arguments.iter().any(|word| word.text().starts_with("--expression="));
+            let script_given = reader.has(&valued)
+                || reader.arguments.iter().any(|word| word.text().starts_with("--expression="));
             reader.touch(operands.get(usize::from(!script_given)..).unwrap_or_default())
         }
         "perl" | "ruby" if reader.has_letter('i') && reader.has_letter('e') => {
             let after_script = reader.arguments.iter().position(|word| {
-                word.text().starts_with('-') && !word.text().starts_with("--") && word.text().ends_with(['e', 'E'])
+                word.text().starts_with('-')
+                    && !word.text().starts_with("--")
+                    && word.text().ends_with(['e', 'E'])
             });
             let files = after_script.and_then(|at| reader.arguments.get(at + 2..)).unwrap_or_default();
             reader.touch(&files.iter().filter(|word| !word.text().starts_with('-')).collect::<Vec<_>>())
         }
         "tee" | "sponge" | "unlink" | "shred" => {
-            let files: Vec<_> = operands.into_iter().filter(|word| !word.text().starts_with("/dev/")).collect();
+            let files: Vec<_> =
+                operands.into_iter().filter(|word| !word.text().starts_with("/dev/")).collect();
             reader.touch(&files)
         }
         "touch" => reader.touch(&reader.operands(&["-d", "-r", "-t", "--date", "--reference"])),
         "truncate" => reader.touch(&reader.operands(&["-s", "-r", "--size"])),
         "rm" => reader.touch(&operands),
         "mv" => moved(reader, &reader.operands(&["-t", "-S"]), true),
-        "cp" | "ln" | "install" | "rsync" => moved(reader, &reader.operands(&["-t", "-S", "-m", "-o", "-g", "-e"]), false),
+        "cp" | "ln" | "install" | "rsync" => {
+            moved(reader, &reader.operands(&["-t", "-S", "-m", "-o", "-g", "-e"]), false)
+        }
         "patch" if reader.has(&["--dry-run"]) => Touched::default(),
         "patch" => match reader.operands(&["-i", "--input", "-d", "-p"]).first() {
             Some(file) => reader.touch(&[file]),
@@ -191,8 +247,12 @@ fn edits(program: &str, reader: &Reader<'_>, body: &str) -> Touched {
         "apply_patch" | "applypatch" => patched(reader, body),
         "git" => git_edits(reader),
         "dd" => {
-            let files: Vec<Word> =
-                operands.iter().filter_map(|word| word.text().strip_prefix("of=")).filter(|path| !path.starts_with("/dev/")).map(Word::from).collect();
+            let files: Vec<Word> = operands
+                .iter()
+                .filter_map(|word| word.text().strip_prefix("of="))
+                .filter(|path| !path.starts_with("/dev/"))
+                .map(Word::from)
+                .collect();
             reader.touch(&files.iter().collect::<Vec<_>>())
         }
         "curl" => option_value(reader, &["-o", "--output"]),
@@ -210,7 +270,8 @@ fn sed_in_place(reader: &Reader<'_>) -> bool {
     reader.arguments.iter().filter_map(Word::known).take_while(|text| *text != "--").any(|text| {
         text.starts_with("--in-place=")
             || text.strip_prefix('-').is_some_and(|letters| {
-                let flags: String = letters.chars().take_while(|letter| letter.is_ascii_alphabetic()).collect();
+                let flags: String =
+                    letters.chars().take_while(|letter| letter.is_ascii_alphabetic()).collect();
                 !letters.starts_with('-') && flags.contains('i') && !flags.starts_with(['e', 'f'])
             })
     })
@@ -252,7 +313,8 @@ fn patched(reader: &Reader<'_>, body: &str) -> Touched {
 }
 
 fn git_edits(reader: &Reader<'_>) -> Touched {
-    let operands = reader.operands(&["-C", "-c", "--git-dir", "--work-tree", "-s", "--source", "-b", "-B", "-m"]);
+    let operands =
+        reader.operands(&["-C", "-c", "--git-dir", "--work-tree", "-s", "--source", "-b", "-B", "-m"]);
     let Some((subcommand, operands)) = operands.split_first() else { return Touched::default() };
     let after_dashes = || {
         let at = reader.arguments.iter().position(|word| word.text() == "--")?;
@@ -265,7 +327,9 @@ fn git_edits(reader: &Reader<'_>) -> Touched {
             Some(files) => reader.touch(&files),
             None => OTHERS,
         },
-        "restore" if reader.has(&["--staged", "-S"]) && !reader.has(&["--worktree", "-W"]) => Touched::default(),
+        "restore" if reader.has(&["--staged", "-S"]) && !reader.has(&["--worktree", "-W"]) => {
+            Touched::default()
+        }
         "restore" => reader.touch(operands),
         "mv" => moved(reader, operands, true),
         "rm" if reader.has(&["--cached"]) => Touched::default(),
@@ -275,8 +339,8 @@ fn git_edits(reader: &Reader<'_>) -> Touched {
         "stash" if operands.first().is_some_and(|word| matches!(word.text(), "list" | "show" | "drop")) => {
             Touched::default()
         }
-        "apply" | "am" | "reset" | "stash" | "merge" | "rebase" | "pull" | "cherry-pick" | "revert" | "switch"
-        | "clean" => OTHERS,
+        "apply" | "am" | "reset" | "stash" | "merge" | "rebase" | "pull" | "cherry-pick" | "revert"
+        | "switch" | "clean" => OTHERS,
         _ => Touched::default(),
     };
     if elsewhere && !touched.is_nothing() { OTHERS } else { touched }
@@ -302,7 +366,8 @@ fn formats(program: &str, reader: &Reader<'_>) -> bool {
     let only_looks = reader.has(&["--check", "--diff", "--check-only", "-l", "-c", "--list-different"]);
     match program {
         "cargo" => {
-            let subcommand = reader.operands(&[]).iter().map(|word| word.text()).find(|text| !text.starts_with('+'));
+            let subcommand =
+                reader.operands(&[]).iter().map(|word| word.text()).find(|text| !text.starts_with('+'));
             match subcommand {
                 Some("fmt") => !only_looks,
                 Some("fix") => true,
@@ -329,8 +394,10 @@ fn has_extension(path: &str) -> bool {
 
 fn reads(program: &str, reader: &Reader<'_>) -> Vec<String> {
     match program {
-        "cat" | "less" | "more" | "bat" | "batcat" | "nl" | "wc" | "xxd" | "od" | "hexdump" | "strings" | "tac"
-        | "sort" | "uniq" | "file" | "stat" | "md5sum" | "sha256sum" => reader.read(&reader.operands(&["-l", "-r", "--line-range", "-n"])),
+        "cat" | "less" | "more" | "bat" | "batcat" | "nl" | "wc" | "xxd" | "od" | "hexdump" | "strings"
+        | "tac" | "sort" | "uniq" | "file" | "stat" | "md5sum" | "sha256sum" => {
+            reader.read(&reader.operands(&["-l", "-r", "--line-range", "-n"]))
+        }
         "head" | "tail" => reader.read(&reader.operands(&["-n", "-c", "--lines", "--bytes"])),
         "diff" | "cmp" | "comm" => reader.read(&reader.operands(&["-U", "-C"])),
         "sed" | "gsed" | "awk" | "gawk" | "jq" | "yq" => {
@@ -338,15 +405,38 @@ fn reads(program: &str, reader: &Reader<'_>) -> Vec<String> {
             let script_given = reader.has(&["-e", "-f", "--expression", "--file"]);
             let operands = reader.operands(&valued);
             let valued_jq = reader.has(&["--arg", "--argjson"]);
-            if valued_jq { Vec::new() } else { reader.read(operands.get(usize::from(!script_given)..).unwrap_or_default()) }
+            if valued_jq {
+                Vec::new()
+            } else {
+                reader.read(operands.get(usize::from(!script_given)..).unwrap_or_default())
+            }
         }
         "grep" | "egrep" | "fgrep" | "rg" | "ag" => {
             let pattern = ["-e", "-f", "--regexp", "--file"];
-            let valued = ["-e", "-f", "--regexp", "--file", "-A", "-B", "-C", "-m", "-g", "--glob", "-t", "--type", "-T", "--include", "--exclude"];
+            let valued = [
+                "-e",
+                "-f",
+                "--regexp",
+                "--file",
+                "-A",
+                "-B",
+                "-C",
+                "-m",
+                "-g",
+                "--glob",
+                "-t",
+                "--type",
+                "-T",
+                "--include",
+                "--exclude",
+            ];
             let operands = reader.operands(&valued);
             let given = reader.has(&pattern);
             let files: Vec<&Word> = operands.get(usize::from(!given)..).unwrap_or_default().to_vec();
-            let files: Vec<&Word> = files.into_iter().filter(|word| has_extension(word.text()) || !word.text().ends_with(['.', '/'])).collect();
+            let files: Vec<&Word> = files
+                .into_iter()
+                .filter(|word| has_extension(word.text()) || !word.text().ends_with(['.', '/']))
+                .collect();
             reader.read(&files)
         }
         "git" => {
@@ -357,7 +447,8 @@ fn reads(program: &str, reader: &Reader<'_>) -> Vec<String> {
                     .filter_map(|word| resolve(word.known()?.split_once(':')?.1, reader.directory))
                     .collect(),
                 Some((subcommand, rest)) if matches!(subcommand.text(), "diff" | "blame") => {
-                    let files: Vec<&Word> = rest.iter().copied().filter(|word| has_extension(word.text())).collect();
+                    let files: Vec<&Word> =
+                        rest.iter().copied().filter(|word| has_extension(word.text())).collect();
                     reader.read(&files)
                 }
                 _ => Vec::new(),

@@ -104,8 +104,15 @@ struct Scanner<'a> {
 
 pub(crate) fn strip(source: &str) -> Stripped<'_> {
     let stripped = Stripped { text: String::with_capacity(source.len().min(4096)), taken: Vec::new() };
-    let mut scanner =
-        Scanner { source, at: 0, stack: Vec::new(), pending: Vec::new(), copied: 0, stripped, word_start: true };
+    let mut scanner = Scanner {
+        source,
+        at: 0,
+        stack: Vec::new(),
+        pending: Vec::new(),
+        copied: 0,
+        stripped,
+        word_start: true,
+    };
     scanner.run();
     scanner.stripped
 }
@@ -149,12 +156,19 @@ impl<'a> Scanner<'a> {
                 },
                 '(' if code && rest.starts_with("((") && word_start => self.open(Inside::Arithmetic, 1),
                 '(' => {
-                    let inner = if inside == Some(Inside::Arithmetic) { Inside::Arithmetic } else { Inside::Parentheses };
+                    let inner = if inside == Some(Inside::Arithmetic) {
+                        Inside::Arithmetic
+                    } else {
+                        Inside::Parentheses
+                    };
                     self.stack.push(inner);
                     self.word_start = true;
                 }
                 ')' => {
-                    if inside == Some(Inside::Arithmetic) && self.rest().starts_with(')') && self.opened_twice() {
+                    if inside == Some(Inside::Arithmetic)
+                        && self.rest().starts_with(')')
+                        && self.opened_twice()
+                    {
                         self.at += 1;
                     }
                     if matches!(inside, Some(Inside::Parentheses | Inside::Arithmetic)) {

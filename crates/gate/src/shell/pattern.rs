@@ -34,7 +34,8 @@ impl Pattern {
         }
         let not_simple = || PatternError::NotSimple(text.to_owned());
         let operators = ["&&", "||", "|", ";", "&", ">", ">>", "<"];
-        if words.iter().any(|word| operators.contains(&word.text()) || word.text().contains(['\'', '"', '`'])) {
+        if words.iter().any(|word| operators.contains(&word.text()) || word.text().contains(['\'', '"', '`']))
+        {
             return Err(not_simple());
         }
         let Peeled::Command { words, .. } = wrapper::peel(words) else { return Err(not_simple()) };
@@ -58,7 +59,8 @@ impl Pattern {
         let arguments = subcommand::significant(command, with_rest);
         let mut rest = arguments.iter();
         for (index, word) in self.words.iter().enumerate() {
-            let place = if index == 0 && subcommand::has_subcommands(&self.program) && !word.starts_with('-') {
+            let place = if index == 0 && subcommand::has_subcommands(&self.program) && !word.starts_with('-')
+            {
                 rest.next().filter(|argument| word_matches(word, argument))
             } else {
                 rest.find(|argument| word_matches(word, argument))

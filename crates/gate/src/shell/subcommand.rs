@@ -41,7 +41,11 @@ pub(crate) fn has_subcommands(program: &str) -> bool {
 pub(crate) fn significant(command: &SimpleCommand, with_rest: bool) -> Vec<&str> {
     let program = command.program.as_str();
     let subcommands = SUBCOMMANDS.iter().find(|(name, _)| *name == program);
-    let valued = VALUED.iter().find(|(name, _)| *name == program).or(subcommands).map_or(&[][..], |(_, valued)| valued);
+    let valued = VALUED
+        .iter()
+        .find(|(name, _)| *name == program)
+        .or(subcommands)
+        .map_or(&[][..], |(_, valued)| valued);
     let mut words = Vec::with_capacity(command.arguments.len());
     let mut arguments = command.arguments.iter();
     while let Some(argument) = arguments.next() {

@@ -26,7 +26,14 @@ pub(crate) fn commands(command: &str) -> Result<Vec<SimpleCommand>, NotUnderstoo
     // A client on Windows may send CRLF; no shell is meant to see the CR.
     let unix = command.replace("\r\n", "\n");
     let (stripped, nodes) = parse(&unix)?;
-    let mut walk = Walk { found: Vec::new(), masks: Vec::new(), shell: Shell::default(), depth: 0, scripts: 0, trapped: false };
+    let mut walk = Walk {
+        found: Vec::new(),
+        masks: Vec::new(),
+        shell: Shell::default(),
+        depth: 0,
+        scripts: 0,
+        trapped: false,
+    };
     let whole = walk.sequence(&nodes.iter().collect::<Vec<_>>(), &stripped, Tested::No)?;
     Ok(walk.finish(whole.subshell(false)))
 }
@@ -129,7 +136,9 @@ impl Walk {
     fn show_what_is_read_back(&mut self) {
         let mut read_later: Vec<String> = Vec::new();
         for command in self.found.iter_mut().rev() {
-            if command.output == Output::Hidden && command.edits.paths.iter().any(|path| read_later.contains(path)) {
+            if command.output == Output::Hidden
+                && command.edits.paths.iter().any(|path| read_later.contains(path))
+            {
                 command.output = Output::Filtered;
             }
             if command.output != Output::Hidden {
@@ -282,12 +291,18 @@ impl Walk {
     }
 
     /// `a && b || c; d & e`: and-or lists, which `;` and `&` end.
-    fn parts(&mut self, parts: &[(&Node, Option<ListOperator>)], stripped: &Stripped<'_>, tested: Tested) -> Walked {
+    fn parts(
+        &mut self,
+        parts: &[(&Node, Option<ListOperator>)],
+        stripped: &Stripped<'_>,
+        tested: Tested,
+    ) -> Walked {
         let mut statements = Vec::new();
         let ends = |operator| !matches!(operator, Some(ListOperator::And | ListOperator::Or));
         let count = parts.split_inclusive(|(_, operator)| ends(*operator)).count();
         for (index, statement) in parts.split_inclusive(|(_, operator)| ends(*operator)).enumerate() {
-            let background = statement.last().is_some_and(|(_, operator)| *operator == Some(ListOperator::Background));
+            let background =
+                statement.last().is_some_and(|(_, operator)| *operator == Some(ListOperator::Background));
             let flow = if background {
                 self.background(|walk| walk.and_or(statement, stripped, Tested::Yes))?
             } else {
@@ -301,7 +316,12 @@ impl Walk {
         Ok(Flow::sequence(statements))
     }
 
-    fn and_or(&mut self, parts: &[(&Node, Option<ListOperator>)], stripped: &Stripped<'_>, tested: Tested) -> Walked {
+    fn and_or(
+        &mut self,
+        parts: &[(&Node, Option<ListOperator>)],
+        stripped: &Stripped<'_>,
+        tested: Tested,
+    ) -> Walked {
         let mut whole: Option<Flow> = None;
         let mut operator = None;
         for (index, (node, next_operator)) in parts.iter().enumerate() {
@@ -373,13 +393,18 @@ impl Walk {
                 // Behind `xargs` the input becomes arguments.
                 files::lets_output_through(&command.program) && !command.arguments.contains(&Word::unknown())
             });
-            let hidden = range.iter().any(|command| command.output == Output::Hidden && command.program != "tee");
+            let hidden =
+                range.iter().any(|command| command.output == Output::Hidden && command.program != "tee");
             if passes != Output::Shown {
                 for command in range.iter_mut().filter(|command| command.output == Output::Shown) {
                     command.output = passes;
                 }
             }
-            passes = if lets_through && !hidden && passes != Output::Hidden { Output::Filtered } else { Output::Hidden };
+            passes = if lets_through && !hidden && passes != Output::Hidden {
+                Output::Filtered
+            } else {
+                Output::Hidden
+            };
         }
     }
 
@@ -428,8 +453,9 @@ impl Walk {
         let mut whole: Option<Flow> = None;
         let mut has_default = false;
         for CasePattern { patterns, body, .. } in patterns {
-            has_default |=
-                patterns.iter().any(|pattern| matches!(&pattern.kind, NodeKind::Word { value, .. } if value == "*"));
+            has_default |= patterns
+                .iter()
+                .any(|pattern| matches!(&pattern.kind, NodeKind::Word { value, .. } if value == "*"));
             let branch = match body {
                 Some(body) => self.node(body, stripped, tested)?,
                 None => Flow::neutral(),
@@ -488,7 +514,9 @@ impl Walk {
             last.edits.add(effect.edits.clone());
         }
         if effect.output == Some(Output::Hidden) {
-            for command in self.found.iter_mut().skip(first).filter(|command| command.output == Output::Hidden) {
+            for command in
+                self.found.iter_mut().skip(first).filter(|command| command.output == Output::Hidden)
+            {
                 command.edits.add(effect.edits.clone());
             }
         }
@@ -508,7 +536,9 @@ impl Walk {
             let text = word.text();
             let stdout = matches!(fd, -1 | 1) || op.starts_with('&');
             match op.as_str() {
-                "<" => effect.reads.extend(word.known().and_then(|path| files::resolve(path, &self.shell.directory))),
+                "<" => effect
+                    .reads
+                    .extend(word.known().and_then(|path| files::resolve(path, &self.shell.directory))),
                 ">&" if text == "-" || text.bytes().all(|byte| byte.is_ascii_digit()) => {
                     // `>&2` still shows; `2>&1` moves nothing of ours away.
                 }
@@ -540,7 +570,8 @@ impl Walk {
         };
         let mut last = None;
         for part in parts {
-            if let NodeKind::CommandSubstitution { command, .. } | NodeKind::ProcessSubstitution { command, .. } = &part.kind
+            if let NodeKind::CommandSubstitution { command, .. }
+            | NodeKind::ProcessSubstitution { command, .. } = &part.kind
             {
                 let outer = self.shell.clone();
                 self.shell.output = Output::Hidden;
@@ -675,12 +706,21 @@ impl Walk {
                 }
                 Ok(self.builtin(index, strict))
             }
-            Inner::Script { text, errexit, pipefail } => self.script(&text, errexit, pipefail, effect, strict),
+            Inner::Script { text, errexit, pipefail } => {
+                self.script(&text, errexit, pipefail, effect, strict)
+            }
         }
     }
 
     /// `bash -c '…'`, `eval '…'`, `bash <<EOF`.
-    fn script(&mut self, text: &str, errexit: bool, pipefail: bool, effect: Redirections, strict: bool) -> Walked {
+    fn script(
+        &mut self,
+        text: &str,
+        errexit: bool,
+        pipefail: bool,
+        effect: Redirections,
+        strict: bool,
+    ) -> Walked {
         let parsed = if self.scripts < DEEPEST_SCRIPT { parse(text).ok() } else { None };
         let Some((stripped, nodes)) = parsed else {
             let output = effect.output.unwrap_or(self.shell.output);
@@ -728,7 +768,11 @@ impl Walk {
         if let Some(last) = self.found.get_mut(first..).and_then(<[_]>::last_mut) {
             last.edits.add(effect.edits);
         }
-        let leaves = self.found.iter().skip(first).any(|command| matches!(command.program.as_str(), "return" | "exit"));
+        let leaves = self
+            .found
+            .iter()
+            .skip(first)
+            .any(|command| matches!(command.program.as_str(), "return" | "exit"));
         if leaves {
             self.mask_from(first, Mask::Function);
             return Ok(Flow::neutral());
@@ -736,7 +780,13 @@ impl Walk {
         Ok(flow)
     }
 
-    fn emit(&mut self, words: Vec<Word>, effect: Redirections, body: &str, output: Output) -> Result<usize, NotUnderstood> {
+    fn emit(
+        &mut self,
+        words: Vec<Word>,
+        effect: Redirections,
+        body: &str,
+        output: Output,
+    ) -> Result<usize, NotUnderstood> {
         if self.found.len() >= MOST_COMMANDS {
             return Err(NotUnderstood::TooManyCommands);
         }
@@ -766,20 +816,25 @@ impl Walk {
         let first = command.arguments.first();
         match command.program.as_str() {
             "cd" | "pushd" => {
-                let target = command.arguments.iter().find(|word| !matches!(word.known(), Some("-L" | "-P" | "--")));
-                let target = target.and_then(Word::known).filter(|target| *target != "-" && !target.starts_with('+'));
-                self.shell.directory = match target.and_then(|path| files::resolve(path, &self.shell.directory)) {
-                    Some(path) if path.is_empty() => Directory::Start,
-                    Some(path) => Directory::At(path),
-                    None => Directory::Unknown,
-                };
+                let target =
+                    command.arguments.iter().find(|word| !matches!(word.known(), Some("-L" | "-P" | "--")));
+                let target =
+                    target.and_then(Word::known).filter(|target| *target != "-" && !target.starts_with('+'));
+                self.shell.directory =
+                    match target.and_then(|path| files::resolve(path, &self.shell.directory)) {
+                        Some(path) if path.is_empty() => Directory::Start,
+                        Some(path) => Directory::At(path),
+                        None => Directory::Unknown,
+                    };
             }
             "popd" => self.shell.directory = Directory::Unknown,
             "set" => self.set_options(index),
             "trap" => {
                 self.trapped |= first.is_some_and(|word| word.text().contains("exit"));
             }
-            "exec" if first.is_none() && command.output == Output::Hidden => self.shell.output = Output::Hidden,
+            "exec" if first.is_none() && command.output == Output::Hidden => {
+                self.shell.output = Output::Hidden
+            }
             "exit" | "return" => {
                 let status = self.status_named(first.map(Word::text));
                 let success = status.success.map(|mut proven| {

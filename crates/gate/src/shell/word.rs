@@ -99,7 +99,8 @@ impl Reader<'_> {
                 }
                 '{' => {
                     let inner = self.rest.split('}').next().unwrap_or_default();
-                    self.unexpanded |= inner.len() < self.rest.len() && (inner.contains(',') || inner.contains(".."));
+                    self.unexpanded |=
+                        inner.len() < self.rest.len() && (inner.contains(',') || inner.contains(".."));
                     self.text.push(character);
                 }
                 _ => self.text.push(character),
@@ -117,7 +118,8 @@ impl Reader<'_> {
         if let Some((quoted, after)) = self.rest.split_once('"') {
             let string = self.command.string(quoted);
             if !std::ptr::eq(string, quoted) {
-                let mut inner = Reader { rest: string, text: String::new(), unexpanded: false, command: self.command };
+                let mut inner =
+                    Reader { rest: string, text: String::new(), unexpanded: false, command: self.command };
                 inner.double_quoted();
                 self.text.push_str(&inner.text);
                 self.rest = after;
@@ -236,7 +238,9 @@ fn closing(rest: &str, last: &str) -> usize {
                 open.pop();
             }
             '"' | '`' => open.push(character),
-            '(' | '{' | '[' if innermost != Some('"') || rest.get(..at).is_some_and(|before| before.ends_with('$')) => {
+            '(' | '{' | '['
+                if innermost != Some('"') || rest.get(..at).is_some_and(|before| before.ends_with('$')) =>
+            {
                 open.push(match character {
                     '(' => ')',
                     '{' => '}',

@@ -8,12 +8,26 @@ use super::word::Word;
 #[derive(Debug, PartialEq)]
 pub(crate) enum Peeled {
     /// `mask`: a wrapper that hides the exit status.
-    Command { words: Vec<Word>, mask: Option<Mask> },
-    Script { text: String, errexit: bool, pipefail: bool },
+    Command {
+        words: Vec<Word>,
+        mask: Option<Mask>,
+    },
+    Script {
+        text: String,
+        errexit: bool,
+        pipefail: bool,
+    },
     /// A shell that reads its script from standard input, if there is one.
-    ScriptFromInput { words: Vec<Word>, errexit: bool },
+    ScriptFromInput {
+        words: Vec<Word>,
+        errexit: bool,
+    },
     /// `find … -exec command`
-    PerFile { words: Vec<Word>, command: Vec<Word>, mask: Option<Mask> },
+    PerFile {
+        words: Vec<Word>,
+        command: Vec<Word>,
+        mask: Option<Mask>,
+    },
 }
 
 /// A wrapper that takes options and then the command.
@@ -37,19 +51,72 @@ const fn wrapper(
 }
 
 const UV_RUN: &[&str] = &[
-    "--with", "--python", "-p", "--extra", "--group", "--only-group", "--no-group", "--project", "--directory",
-    "--env-file", "--package", "--with-requirements", "--with-editable", "--index", "--index-url", "--from", "-w",
-    "--color", "--config-file", "--cache-dir", "--no-extra", "-C",
+    "--with",
+    "--python",
+    "-p",
+    "--extra",
+    "--group",
+    "--only-group",
+    "--no-group",
+    "--project",
+    "--directory",
+    "--env-file",
+    "--package",
+    "--with-requirements",
+    "--with-editable",
+    "--index",
+    "--index-url",
+    "--from",
+    "-w",
+    "--color",
+    "--config-file",
+    "--cache-dir",
+    "--no-extra",
+    "-C",
 ];
 const NPX: &[&str] = &["-p", "--package", "-w", "--workspace", "--prefix", "-c", "--call"];
 const PNPM: &[&str] = &["-C", "--dir", "--filter", "-F", "--package", "-w"];
 const DOCKER: &[&str] = &[
-    "-u", "--user", "-w", "--workdir", "-e", "--env", "--env-file", "-v", "--volume", "-p", "--publish", "--name",
-    "--network", "--net", "--entrypoint", "--platform", "--mount", "-m", "--memory", "--cpus", "-h", "--hostname",
-    "-l", "--label", "--index", "--detach-keys", "--add-host", "--gpus", "--shm-size", "--ulimit", "--cap-add",
-    "--security-opt", "--device", "--tmpfs", "--pull", "--ipc", "--pid",
+    "-u",
+    "--user",
+    "-w",
+    "--workdir",
+    "-e",
+    "--env",
+    "--env-file",
+    "-v",
+    "--volume",
+    "-p",
+    "--publish",
+    "--name",
+    "--network",
+    "--net",
+    "--entrypoint",
+    "--platform",
+    "--mount",
+    "-m",
+    "--memory",
+    "--cpus",
+    "-h",
+    "--hostname",
+    "-l",
+    "--label",
+    "--index",
+    "--detach-keys",
+    "--add-host",
+    "--gpus",
+    "--shm-size",
+    "--ulimit",
+    "--cap-add",
+    "--security-opt",
+    "--device",
+    "--tmpfs",
+    "--pull",
+    "--ipc",
+    "--pid",
 ];
-const COMPOSE: &[&str] = &["-f", "--file", "-p", "--project-name", "--profile", "--project-directory", "--env-file"];
+const COMPOSE: &[&str] =
+    &["-f", "--file", "-p", "--project-name", "--profile", "--project-directory", "--env-file"];
 
 /// Longer subcommands come before shorter ones of the same program.
 const WRAPPERS: &[Wrapper] = &[
@@ -60,7 +127,12 @@ const WRAPPERS: &[Wrapper] = &[
     wrapper("ionice", &[], &["-c", "-n", "--class", "--classdata"], 0),
     wrapper("chrt", &[], &[], 1),
     wrapper("taskset", &[], &[], 1),
-    wrapper("sudo", &[], &["-u", "--user", "-g", "--group", "-h", "--host", "-C", "-D", "--chdir", "-p", "-r", "-t"], 0),
+    wrapper(
+        "sudo",
+        &[],
+        &["-u", "--user", "-g", "--group", "-h", "--host", "-C", "-D", "--chdir", "-p", "-r", "-t"],
+        0,
+    ),
     wrapper("doas", &[], &["-u", "-C"], 0),
     wrapper("env", &[], &["-u", "--unset", "-C", "--chdir"], 0),
     wrapper("command", &[], &[], 0),
@@ -86,7 +158,12 @@ const WRAPPERS: &[Wrapper] = &[
     wrapper("pixi", &["run"], &["-e", "--environment"], 0),
     wrapper("conda", &["run"], &["-n", "--name", "-p", "--prefix", "--cwd"], 0),
     wrapper("mamba", &["run"], &["-n", "--name", "-p", "--prefix", "--cwd"], 0),
-    wrapper("coverage", &["run"], &["--source", "--omit", "--include", "--rcfile", "--data-file", "--context"], 0),
+    wrapper(
+        "coverage",
+        &["run"],
+        &["--source", "--omit", "--include", "--rcfile", "--data-file", "--context"],
+        0,
+    ),
     wrapper("bundle", &["exec"], &[], 0),
     wrapper("npx", &[], NPX, 0),
     wrapper("bunx", &[], &[], 0),
@@ -115,8 +192,23 @@ const WRAPPERS: &[Wrapper] = &[
 
 /// Tools of Node that `yarn`, `pnpm` and `bun` run by their name alone.
 const NODE_TOOLS: &[&str] = &[
-    "jest", "vitest", "mocha", "ava", "tap", "playwright", "cypress", "karma", "tsc", "eslint", "prettier", "biome",
-    "node", "tsx", "ts-node", "turbo", "nx",
+    "jest",
+    "vitest",
+    "mocha",
+    "ava",
+    "tap",
+    "playwright",
+    "cypress",
+    "karma",
+    "tsc",
+    "eslint",
+    "prettier",
+    "biome",
+    "node",
+    "tsx",
+    "ts-node",
+    "turbo",
+    "nx",
 ];
 
 const SHELLS: &[&str] = &["bash", "sh", "zsh", "dash", "ksh", "ash"];
@@ -188,7 +280,7 @@ pub(crate) fn peel(mut words: Vec<Word>) -> Peeled {
             _ => unwrap(&program, &words),
         };
         match inner {
-            Some(inner) if !inner.is_empty() && inner.len() <= words.len() && inner != words => {
+            Some(inner) if !inner.is_empty() => {
                 words = inner;
                 // `env A=b cmd`, `sudo A=b cmd`
                 let assignments = words.iter().take_while(|word| is_assignment(word.text())).count();
@@ -255,7 +347,9 @@ fn unwrap(program: &str, words: &[Word]) -> Option<Vec<Word>> {
         }
         let inner = words.get(at..).unwrap_or_default();
         // `coverage run -m pytest` runs a module, `coverage run x.py` a script.
-        if program == "coverage" && !words.get(1..at).unwrap_or_default().iter().any(|word| word.text() == "-m") {
+        if program == "coverage"
+            && !words.get(1..at).unwrap_or_default().iter().any(|word| word.text() == "-m")
+        {
             return None;
         }
         return Some(inner.to_vec());
@@ -288,11 +382,15 @@ fn nix(words: &[Word]) -> Option<Vec<Word>> {
 
 /// The command gets more arguments than are written.
 fn xargs(words: &[Word], mask: &mut Option<Mask>) -> Option<Vec<Word>> {
-    const VALUED: &[&str] = &["-n", "-P", "-I", "-L", "-d", "-E", "-s", "-a", "--max-args", "--max-procs", "--delimiter"];
+    const VALUED: &[&str] =
+        &["-n", "-P", "-I", "-L", "-d", "-E", "-s", "-a", "--max-args", "--max-procs", "--delimiter"];
     let at = skip_options(words, 1, VALUED);
     let options = words.get(1..at).unwrap_or_default();
     // With `-r` it may run nothing at all.
-    if options.iter().any(|word| matches!(word.known(), Some("--no-run-if-empty")) || short_flags(word).contains('r')) {
+    if options
+        .iter()
+        .any(|word| matches!(word.known(), Some("--no-run-if-empty")) || short_flags(word).contains('r'))
+    {
         *mask = Some(Mask::Conditional);
     }
     let mut inner = words.get(at..).unwrap_or_default().to_vec();
@@ -305,9 +403,7 @@ fn xargs(words: &[Word], mask: &mut Option<Mask>) -> Option<Vec<Word>> {
             *word = Word::Unexpanded { unexpanded: word.text().to_owned() };
         }
     }
-    if inner.len() + 1 <= words.len() {
-        inner.push(Word::unknown());
-    }
+    inner.push(Word::unknown());
     Some(inner)
 }
 
@@ -367,13 +463,20 @@ fn find(words: Vec<Word>) -> Result<Peeled, Vec<Word>> {
     let Some(exec) = words.iter().position(|word| matches!(word.known(), Some("-exec" | "-execdir"))) else {
         return Err(words);
     };
-    let Some(length) = words.iter().skip(exec + 1).position(|word| matches!(word.known(), Some(";" | "+"))) else {
+    let Some(length) = words.iter().skip(exec + 1).position(|word| matches!(word.known(), Some(";" | "+")))
+    else {
         return Err(words);
     };
     let command = words.get(exec + 1..exec + 1 + length).unwrap_or_default();
     let command: Vec<Word> = command
         .iter()
-        .map(|word| if word.text().contains("{}") { Word::Unexpanded { unexpanded: word.text().to_owned() } } else { word.clone() })
+        .map(|word| {
+            if word.text().contains("{}") {
+                Word::Unexpanded { unexpanded: word.text().to_owned() }
+            } else {
+                word.clone()
+            }
+        })
         .collect();
     if command.is_empty() {
         return Err(words);

@@ -27,9 +27,15 @@ fn summaries_of_the_runners() {
         ("==== no tests ran in 0.01s ====", NOTHING),
         ("==== 3 deselected in 0.01s ====", NOTHING),
         ("==== 3 skipped in 0.01s ====", NOTHING),
-        ("\u{1b}[32m===== \u{1b}[32m\u{1b}[1m7 passed\u{1b}[0m\u{1b}[32m in 0.10s\u{1b}[0m\u{1b}[32m =====\u{1b}[0m", passed(7)),
+        (
+            "\u{1b}[32m===== \u{1b}[32m\u{1b}[1m7 passed\u{1b}[0m\u{1b}[32m in 0.10s\u{1b}[0m\u{1b}[32m =====\u{1b}[0m",
+            passed(7),
+        ),
         // unittest
-        ("....\n----------------------------------------------------------------------\nRan 4 tests in 0.003s\n\nOK", passed(4)),
+        (
+            "....\n----------------------------------------------------------------------\nRan 4 tests in 0.003s\n\nOK",
+            passed(4),
+        ),
         ("Ran 4 tests in 0.003s\n\nOK (skipped=1)", passed(4)),
         ("Ran 4 tests in 0.003s\n\nFAILED (failures=1, errors=2, skipped=1)", failed(3)),
         ("Ran 0 tests in 0.000s\n\nOK", NOTHING),
@@ -44,20 +50,32 @@ fn summaries_of_the_runners() {
             "test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s\ntest result: FAILED. 3 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s\n\nerror: test failed, to rerun pass `--lib`",
             failed(1),
         ),
-        ("test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 40 filtered out; finished in 0.00s", NOTHING),
-        ("error[E0425]: cannot find value\nerror: could not compile `x` (lib test) due to 1 previous error", FAILED),
+        (
+            "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 40 filtered out; finished in 0.00s",
+            NOTHING,
+        ),
+        (
+            "error[E0425]: cannot find value\nerror: could not compile `x` (lib test) due to 1 previous error",
+            FAILED,
+        ),
         // nextest
         ("------------\n     Summary [   0.123s] 5 tests run: 5 passed, 0 skipped", passed(5)),
         ("     Summary [   0.123s] 5 tests run: 4 passed (1 slow), 1 failed, 2 skipped", failed(1)),
         ("     Summary [   0.003s] 1 test run: 1 passed, 0 skipped", passed(1)),
         ("     Summary [   0.003s] 0 tests run: 0 passed, 7 skipped\nerror: no tests to run", NOTHING),
         // jest
-        ("Test Suites: 1 passed, 1 total\nTests:       5 passed, 5 total\nSnapshots:   0 total\nTime:        0.5 s", passed(5)),
+        (
+            "Test Suites: 1 passed, 1 total\nTests:       5 passed, 5 total\nSnapshots:   0 total\nTime:        0.5 s",
+            passed(5),
+        ),
         ("Test Suites: 1 failed, 1 total\nTests:       1 failed, 5 passed, 6 total", failed(1)),
         ("Test Suites: 1 failed, 1 total\nTests:       0 total", FAILED),
         ("No tests found, exiting with code 1", NOTHING),
         // vitest
-        (" Test Files  1 passed (1)\n      Tests  5 passed (5)\n   Start at  10:00:00\n   Duration  320ms", passed(5)),
+        (
+            " Test Files  1 passed (1)\n      Tests  5 passed (5)\n   Start at  10:00:00\n   Duration  320ms",
+            passed(5),
+        ),
         (" Test Files  1 failed | 2 passed (3)\n      Tests  1 failed | 4 passed (5)", failed(1)),
         ("No test files found, exiting with code 1", NOTHING),
         // mocha
@@ -98,7 +116,10 @@ fn summaries_of_the_runners() {
         ("80% tests passed, 1 tests failed out of 5", failed(1)),
         ("No tests were found!!!", NOTHING),
         // dotnet
-        ("Passed!  - Failed:     0, Passed:     5, Skipped:     0, Total:     5, Duration: 10 ms - x.dll (net8.0)", passed(5)),
+        (
+            "Passed!  - Failed:     0, Passed:     5, Skipped:     0, Total:     5, Duration: 10 ms - x.dll (net8.0)",
+            passed(5),
+        ),
         ("Failed!  - Failed:     1, Passed:     4, Skipped:     0, Total:     5, Duration: 10 ms", failed(1)),
         // Maven
         (
@@ -126,7 +147,10 @@ fn summaries_of_the_runners() {
 #[test]
 fn a_cut_output_is_read_honestly() {
     for (output, expected) in [
-        ("collected 900 items\n\ntests/test_a.py ...…........ [100%]\n\n===== 900 passed in 9.12s =====", passed(900)),
+        (
+            "collected 900 items\n\ntests/test_a.py ...…........ [100%]\n\n===== 900 passed in 9.12s =====",
+            passed(900),
+        ),
         // The number itself is torn.
         ("collected…5 passed in 9.12s", None),
         ("==== 2 failed, 1…5 passed in 9.12s ====", None),
@@ -134,9 +158,15 @@ fn a_cut_output_is_read_honestly() {
         ("===== 3 passed in 0.1s =====\nmore\n…\nlast words", None),
         ("===== 3 failed in 0.1s =====\nmore\n…\nlast words", failed(3)),
         // The last binary of a workspace had none; the others are not seen.
-        ("running…\n   Doc-tests x\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out", None),
+        (
+            "running…\n   Doc-tests x\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out",
+            None,
+        ),
         ("running…\ntest result: ok. 7 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out", passed(7)),
-        ("running…\ntest result: ok. 7 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\nerror: test failed, to rerun pass `-p x --lib`", FAILED),
+        (
+            "running…\ntest result: ok. 7 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\nerror: test failed, to rerun pass `-p x --lib`",
+            FAILED,
+        ),
         // A plan that lost its lines proves nothing.
         ("1..50\nok 1 a\nok 2…\nok 49 y\nok 50 z", None),
     ] {

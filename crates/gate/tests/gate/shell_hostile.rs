@@ -89,13 +89,18 @@ fn every_shape_is_refused_before_it_hurts() {
         ("extended globs", |n| "@(".repeat(n) + &")".repeat(n)),
         ("here-documents", |n| "cat".to_owned() + &" <<E".repeat(n) + "\n" + &"E\n".repeat(n)),
         ("here-documents without end", |n| "cat".to_owned() + &" <<E".repeat(n) + "\n"),
-        ("nested scripts", |n| (0..n.min(12)).fold("a".to_owned(), |inner, _| format!("bash -c '{}'", inner.replace('\'', r"'\''")))),
+        ("nested scripts", |n| {
+            (0..n.min(12))
+                .fold("a".to_owned(), |inner, _| format!("bash -c '{}'", inner.replace('\'', r"'\''")))
+        }),
         ("wrappers", |n| "sudo ".repeat(n) + "a"),
         ("xargs", |n| "xargs ".repeat(n) + "a"),
         ("words", |n| "a ".repeat(n)),
         ("quotes", |n| "a".to_owned() + &"'b'\"c\"".repeat(n)),
         ("redirections", |n| "a".to_owned() + &" >b".repeat(n)),
-        ("redirections to many files", |n| "a".to_owned() + &(0..n).map(|i| format!(" >b{i}")).collect::<String>()),
+        ("redirections to many files", |n| {
+            "a".to_owned() + &(0..n).map(|i| format!(" >b{i}")).collect::<String>()
+        }),
         ("strict lines", |n| "set -e\n".to_owned() + &"a\n".repeat(n)),
         ("cases", |n| "case x in ".to_owned() + &"a) b;; ".repeat(n) + "esac"),
         ("assignments", |n| "a=1 ".repeat(n) + "b"),
@@ -160,7 +165,10 @@ fn no_command_is_taken_for_a_body() {
         "echo $'\\'<<EOF'\npytest\nEOF\n",
     ] {
         let intents = Intents::read(command);
-        assert!(intents.commands().iter().any(|command| command.program == "pytest"), "{command}: {intents:?}");
+        assert!(
+            intents.commands().iter().any(|command| command.program == "pytest"),
+            "{command}: {intents:?}"
+        );
     }
 }
 

@@ -78,7 +78,10 @@ fn plain_commands() {
         ("pytest -k 'a and b'", &["decides: pytest -k \"a and b\""]),
         ("p\\ytest 'te'\"sts\"", &["decides: pytest tests"]),
         ("cargo \\\n  test \\\n  --lib", &["decides: cargo test --lib"]),
-        ("echo \"über 日本語 🎉\" && cargo test", &["decides: echo \"über 日本語 🎉\"", "decides: cargo test"]),
+        (
+            "echo \"über 日本語 🎉\" && cargo test",
+            &["decides: echo \"über 日本語 🎉\"", "decides: cargo test"],
+        ),
         ("cd x\r\nmake test\r\n", &["followed: cd x", "decides: make test @x"]),
         ("printf $'a\\n\\tb'", &["decides: printf \"a\\n\\tb\""]),
     ]);
@@ -93,12 +96,18 @@ fn mentions_run_nothing() {
         ("grep pytest Makefile", &["decides: grep pytest Makefile <Makefile"]),
         ("rg -n 'make restart' docs/x.md", &["decides: rg -n \"make restart\" docs/x.md <docs/x.md"]),
         ("git commit -m 'make restart'", &["decides: git commit -m \"make restart\""]),
-        ("git commit -m \"run pytest && make test\"", &["decides: git commit -m \"run pytest && make test\""]),
+        (
+            "git commit -m \"run pytest && make test\"",
+            &["decides: git commit -m \"run pytest && make test\""],
+        ),
         ("cat > a.py <<'EOF'\nmake restart\nEOF", &["decides: cat hidden >a.py"]),
         ("cat > a.py <<EOF\nmake restart\npytest\nEOF\n", &["decides: cat hidden >a.py"]),
         ("cat <<-EOF\n\tpytest\n\tEOF\n", &["decides: cat"]),
         ("cat <<A <<B\npytest\nA\nmake test\nB\n", &["decides: cat"]),
-        ("cat <<EOF > f && make restart\nhello pytest\nEOF", &["decides: cat hidden >f", "decides: make restart"]),
+        (
+            "cat <<EOF > f && make restart\nhello pytest\nEOF",
+            &["decides: cat hidden >f", "decides: make restart"],
+        ),
         (
             "python3 - <<'PY' | tee out.txt\nimport os\nos.system('make restart')\nPY",
             &["piped: python - filtered", "decides: tee out.txt >out.txt"],
@@ -117,7 +126,10 @@ fn mentions_run_nothing() {
         ("alias t='make test'", &["decides: alias \"t=make test\""]),
         ("tmux send-keys 'pytest' Enter", &["decides: tmux send-keys pytest Enter"]),
         ("ssh host 'make restart'", &["decides: ssh host \"make restart\""]),
-        ("python3 -c \"import os; os.system('pytest')\"", &["decides: python -c \"import os; os.system('pytest')\""]),
+        (
+            "python3 -c \"import os; os.system('pytest')\"",
+            &["decides: python -c \"import os; os.system('pytest')\""],
+        ),
         ("bash -n script.sh", &["decides: bash -n script.sh"]),
         ("f() { pytest; }", &[]),
     ]);
@@ -146,7 +158,10 @@ fn chains_decide() {
         ("cd \"$DIR\" && make", &["decides: cd ‹$DIR›", "decides: make @?"]),
         ("cd - && make", &["decides: cd -", "decides: make @?"]),
         ("cd ~/x && make", &["decides: cd ‹~/x›", "decides: make @?"]),
-        ("pushd web && npm test && popd", &["decides: pushd web", "decides: npm test @web", "decides: popd @web"]),
+        (
+            "pushd web && npm test && popd",
+            &["decides: pushd web", "decides: npm test @web", "decides: popd @web"],
+        ),
     ]);
 }
 
@@ -160,14 +175,20 @@ fn masked_statuses() {
         ("make x || pytest", &["orelse: make x", "conditional: pytest"]),
         ("pytest -q 2>&1 | tail -20", &["piped: pytest -q filtered", "decides: tail -20"]),
         ("pytest |& tee log", &["piped: pytest filtered", "decides: tee log >log"]),
-        ("pytest | tee log | tail -3", &["piped: pytest filtered", "piped: tee log filtered >log", "decides: tail -3"]),
+        (
+            "pytest | tee log | tail -3",
+            &["piped: pytest filtered", "piped: tee log filtered >log", "decides: tail -3"],
+        ),
         ("pytest | wc -l", &["piped: pytest hidden", "decides: wc -l"]),
         ("pytest | grep -c passed > /dev/null", &["piped: pytest hidden", "decides: grep -c passed hidden"]),
         ("pytest; echo ok", &["followed: pytest", "decides: echo ok"]),
         ("pytest\necho ok", &["followed: pytest", "decides: echo ok"]),
         ("pytest;", &["decides: pytest"]),
         ("pytest &", &["background: pytest"]),
-        ("npm run dev & sleep 1; npm test", &["background: npm run dev", "followed: sleep 1", "decides: npm test"]),
+        (
+            "npm run dev & sleep 1; npm test",
+            &["background: npm run dev", "followed: sleep 1", "decides: npm test"],
+        ),
         ("make a && make b & wait", &["background: make a", "background: make b", "decides: wait"]),
         ("! pytest", &["negated: pytest"]),
         ("! grep -q foo bar && pytest", &["negated: grep -q foo bar <bar", "decides: pytest"]),
@@ -178,22 +199,31 @@ fn masked_statuses() {
         ("echo \"$(pytest)\"", &["substitution: pytest hidden", "decides: echo ‹$(pytest)›"]),
         ("echo `pytest`", &["substitution: pytest hidden", "decides: echo ‹`pytest`›"]),
         ("export X=$(pytest)", &["substitution: pytest hidden", "decides: export ‹X=$(pytest)›"]),
-        ("diff <(pytest) <(cat a.txt)", &[
-            "substitution: pytest hidden",
-            "substitution: cat a.txt hidden <a.txt",
-            "decides: diff ‹<(pytest)› ‹<(cat a.txt)›",
-        ]),
+        (
+            "diff <(pytest) <(cat a.txt)",
+            &[
+                "substitution: pytest hidden",
+                "substitution: cat a.txt hidden <a.txt",
+                "decides: diff ‹<(pytest)› ‹<(cat a.txt)›",
+            ],
+        ),
         ("case $1 in a|b) pytest;; *) make x;; esac", &["conditional: pytest", "conditional: make x"]),
         ("pytest || exit 0", &["orelse: pytest", "conditional: exit 0"]),
         ("exit 0; pytest", &["decides: exit 0", "conditional: pytest"]),
         ("pytest; exit 0", &["followed: pytest", "decides: exit 0"]),
         ("(pytest; true)", &["followed: pytest", "decides: true"]),
         ("{ pytest; echo; } && make x", &["followed: pytest", "decides: echo", "decides: make x"]),
-        ("trap 'exit 0' ERR; set -e; pytest; echo", &["trap: trap \"exit 0\" ERR", "trap: set -e", "trap: pytest", "trap: echo"]),
+        (
+            "trap 'exit 0' ERR; set -e; pytest; echo",
+            &["trap: trap \"exit 0\" ERR", "trap: set -e", "trap: pytest", "trap: echo"],
+        ),
         ("setsid pytest", &["background: pytest"]),
         ("coproc pytest", &["background: pytest"]),
         ("cd x; pytest", &["followed: cd x", "decides: pytest @x"]),
-        ("for i in 1 2 3; do make test && break; sleep 1; done", &["followed: make test", "followed: break", "loop: sleep 1"]),
+        (
+            "for i in 1 2 3; do make test && break; sleep 1; done",
+            &["followed: make test", "followed: break", "loop: sleep 1"],
+        ),
     ]);
 }
 
@@ -201,44 +231,79 @@ fn masked_statuses() {
 fn statuses_that_survive() {
     check(&[
         ("set -e; pytest; echo ok", &["followed: set -e", "decides: pytest", "decides: echo ok"]),
-        ("set -euo pipefail\npytest | tail\necho ok", &[
-            "followed: set -euo pipefail",
-            "decides: pytest filtered",
-            "decides: tail",
-            "decides: echo ok",
-        ]),
-        ("set -o pipefail; pytest | tail -5", &["followed: set -o pipefail", "decides: pytest filtered", "decides: tail -5"]),
-        ("set -o pipefail && pytest | tail -5", &["decides: set -o pipefail", "decides: pytest filtered", "decides: tail -5"]),
-        ("set -e; set +e; pytest; echo", &["followed: set -e", "decides: set +e", "followed: pytest", "decides: echo"]),
-        ("set -e; pytest || true; echo", &["followed: set -e", "orelse: pytest", "conditional: true", "decides: echo"]),
+        (
+            "set -euo pipefail\npytest | tail\necho ok",
+            &["followed: set -euo pipefail", "decides: pytest filtered", "decides: tail", "decides: echo ok"],
+        ),
+        (
+            "set -o pipefail; pytest | tail -5",
+            &["followed: set -o pipefail", "decides: pytest filtered", "decides: tail -5"],
+        ),
+        (
+            "set -o pipefail && pytest | tail -5",
+            &["decides: set -o pipefail", "decides: pytest filtered", "decides: tail -5"],
+        ),
+        (
+            "set -e; set +e; pytest; echo",
+            &["followed: set -e", "decides: set +e", "followed: pytest", "decides: echo"],
+        ),
+        (
+            "set -e; pytest || true; echo",
+            &["followed: set -e", "orelse: pytest", "conditional: true", "decides: echo"],
+        ),
         // `set -e` leaves a failing `cd` alone here, and then pytest never ran.
-        ("set -e; cd x && pytest; echo", &["followed: set -e", "followed: cd x", "followed: pytest @x", "decides: echo @x"]),
+        (
+            "set -e; cd x && pytest; echo",
+            &["followed: set -e", "followed: cd x", "followed: pytest @x", "decides: echo @x"],
+        ),
         ("set -e; if pytest; then echo; fi", &["followed: set -e", "condition: pytest", "conditional: echo"]),
-        ("set -e; (pytest; make x); echo", &["followed: set -e", "decides: pytest", "decides: make x", "decides: echo"]),
+        (
+            "set -e; (pytest; make x); echo",
+            &["followed: set -e", "decides: pytest", "decides: make x", "decides: echo"],
+        ),
         ("(set -e; pytest; make x)", &["followed: set -e", "decides: pytest", "decides: make x"]),
         ("(set -e; pytest); echo", &["followed: set -e", "followed: pytest", "decides: echo"]),
         ("pytest || exit 1", &["decides: pytest", "conditional: exit 1"]),
         ("pytest || exit 1; echo ok", &["decides: pytest", "conditional: exit 1", "decides: echo ok"]),
-        ("pytest || { echo bad; exit 1; }; echo ok", &["decides: pytest", "followed: echo bad", "conditional: exit 1", "decides: echo ok"]),
+        (
+            "pytest || { echo bad; exit 1; }; echo ok",
+            &["decides: pytest", "followed: echo bad", "conditional: exit 1", "decides: echo ok"],
+        ),
         ("pytest || (echo bad; exit 1)", &["decides: pytest", "followed: echo bad", "conditional: exit 1"]),
         ("pytest || false", &["decides: pytest", "conditional: false"]),
-        ("if make test; then echo ok; else echo bad; exit 1; fi", &[
-            "decides: make test",
-            "decides: echo ok",
-            "followed: echo bad",
-            "conditional: exit 1",
-        ]),
+        (
+            "if make test; then echo ok; else echo bad; exit 1; fi",
+            &["decides: make test", "decides: echo ok", "followed: echo bad", "conditional: exit 1"],
+        ),
         ("pytest; exit $?", &["decides: pytest", "decides: exit ‹$?›"]),
-        ("pytest; rc=$?; echo done; exit $rc", &["decides: pytest", "followed: echo done", "decides: exit ‹$rc›"]),
-        ("pytest | tee log; exit ${PIPESTATUS[0]}", &["decides: pytest filtered", "followed: tee log >log", "decides: exit ‹${PIPESTATUS[0]}›"]),
+        (
+            "pytest; rc=$?; echo done; exit $rc",
+            &["decides: pytest", "followed: echo done", "decides: exit ‹$rc›"],
+        ),
+        (
+            "pytest | tee log; exit ${PIPESTATUS[0]}",
+            &["decides: pytest filtered", "followed: tee log >log", "decides: exit ‹${PIPESTATUS[0]}›"],
+        ),
         ("pytest; rc=$?; rc=0; exit $rc", &["followed: pytest", "decides: exit ‹$rc›"]),
-        ("for f in *.py; do python -m py_compile \"$f\" || exit 1; done", &["decides: py_compile ‹$f›", "loop: exit 1"]),
+        (
+            "for f in *.py; do python -m py_compile \"$f\" || exit 1; done",
+            &["decides: py_compile ‹$f›", "loop: exit 1"],
+        ),
         ("for f in $FILES; do pytest \"$f\" || exit 1; done", &["loop: pytest ‹$f›", "loop: exit 1"]),
-        ("until curl -sf localhost:80; do sleep 1; done", &["decides: curl -sf localhost:80", "loop: sleep 1"]),
-        ("until curl -sf localhost:80; do sleep 1; done; pytest", &["decides: curl -sf localhost:80", "loop: sleep 1", "decides: pytest"]),
+        (
+            "until curl -sf localhost:80; do sleep 1; done",
+            &["decides: curl -sf localhost:80", "loop: sleep 1"],
+        ),
+        (
+            "until curl -sf localhost:80; do sleep 1; done; pytest",
+            &["decides: curl -sf localhost:80", "loop: sleep 1", "decides: pytest"],
+        ),
         ("run() { cargo test \"$@\"; }; run --lib", &["decides: cargo test --lib"]),
         ("t() { pytest; echo; }; t", &["followed: pytest", "decides: echo"]),
-        ("t() { pytest || return 1; echo; }; t", &["function: pytest", "function: return 1", "function: echo"]),
+        (
+            "t() { pytest || return 1; echo; }; t",
+            &["function: pytest", "function: return 1", "function: echo"],
+        ),
     ]);
 }
 
@@ -249,7 +314,10 @@ fn wrappers() {
         ("FOO=1 BAR=2 pytest", &["decides: pytest"]),
         ("time pytest", &["decides: pytest"]),
         ("/usr/bin/time -v pytest -q", &["decides: pytest -q"]),
-        ("timeout 60 cargo test --workspace -- --nocapture", &["decides: cargo test --workspace -- --nocapture"]),
+        (
+            "timeout 60 cargo test --workspace -- --nocapture",
+            &["decides: cargo test --workspace -- --nocapture"],
+        ),
         ("timeout -k 5 --signal INT 10m make restart", &["decides: make restart"]),
         ("timeout --preserve-status 60s pytest", &["decides: pytest"]),
         ("nice -n 10 make test", &["decides: make test"]),
@@ -266,13 +334,22 @@ fn wrappers() {
         ("stdbuf -o L pytest", &["decides: pytest"]),
         ("flock /tmp/lock make test", &["decides: make test"]),
         ("bash -lc 'make restart && make status'", &["decides: make restart", "decides: make status"]),
-        ("bash -lc \"cd /tmp && echo \\\"hi\\\" && pytest\"", &["decides: cd /tmp", "decides: echo hi @/tmp", "decides: pytest @/tmp"]),
+        (
+            "bash -lc \"cd /tmp && echo \\\"hi\\\" && pytest\"",
+            &["decides: cd /tmp", "decides: echo hi @/tmp", "decides: pytest @/tmp"],
+        ),
         ("bash -c 'pytest; echo'", &["followed: pytest", "decides: echo"]),
         ("bash -ec 'pytest; echo'", &["decides: pytest", "decides: echo"]),
-        ("bash -euo pipefail -c 'pytest | tail; echo'", &["decides: pytest filtered", "decides: tail", "decides: echo"]),
+        (
+            "bash -euo pipefail -c 'pytest | tail; echo'",
+            &["decides: pytest filtered", "decides: tail", "decides: echo"],
+        ),
         ("sh -c 'pytest' || true", &["orelse: pytest", "conditional: true"]),
         ("bash -c \"bash -c 'pytest'\"", &["decides: pytest"]),
-        ("bash -c 'cd sub && pytest' && make x", &["decides: cd sub", "decides: pytest @sub", "decides: make x"]),
+        (
+            "bash -c 'cd sub && pytest' && make x",
+            &["decides: cd sub", "decides: pytest @sub", "decides: make x"],
+        ),
         ("bash scripts/test.sh --fast", &["decides: test.sh --fast"]),
         ("bash -x scripts/test.sh", &["decides: test.sh"]),
         ("bash -c \"echo 'unterminated\"", &["decides: bash -c \"echo 'unterminated\""]),
@@ -320,12 +397,15 @@ fn wrappers() {
         ("docker exec -d web pytest", &["decides: docker exec -d web pytest"]),
         ("docker compose up -d", &["decides: docker compose up -d"]),
         ("nix develop -c cargo test", &["decides: cargo test"]),
-        ("git ls-files '*.py' | xargs -0 -n1 python -m pyflakes", &["piped: git ls-files *.py hidden", "decides: pyflakes ‹›"]),
+        (
+            "git ls-files '*.py' | xargs -0 -n1 python -m pyflakes",
+            &["piped: git ls-files *.py hidden", "decides: pyflakes ‹›"],
+        ),
         ("ls tests | xargs -r pytest", &["piped: ls tests hidden", "conditional: pytest ‹›"]),
-        ("find . -name '*.rs' -exec grep -l foo {} \\;", &[
-            "decides: find . -name *.rs -exec grep -l foo {} ;",
-            "loop: grep -l foo ‹{}›",
-        ]),
+        (
+            "find . -name '*.rs' -exec grep -l foo {} \\;",
+            &["decides: find . -name *.rs -exec grep -l foo {} ;", "loop: grep -l foo ‹{}›"],
+        ),
         ("sudo timeout 60 env A=b nice uv run python -m pytest", &["decides: pytest"]),
         ("sudo", &["decides: sudo"]),
         ("timeout 60", &["decides: timeout 60"]),
@@ -345,7 +425,10 @@ fn edits() {
         ("make test >out.log 2>&1 </dev/null", &["decides: make test hidden >out.log </dev/null"]),
         ("make test &> out.log", &["decides: make test hidden >out.log"]),
         ("make test 2> err.log", &["decides: make test >err.log"]),
-        ("make test > out.log; tail out.log", &["followed: make test filtered >out.log", "decides: tail out.log <out.log"]),
+        (
+            "make test > out.log; tail out.log",
+            &["followed: make test filtered >out.log", "decides: tail out.log <out.log"],
+        ),
         ("make test > >(tee log)", &["substitution: tee log hidden >log", "decides: make test filtered"]),
         ("{ make a; make b; } > log 2>&1", &["followed: make a hidden >log", "decides: make b hidden >log"]),
         ("sed -i 's/foo/bar/g; s#a/b#c#' x.txt", &["decides: sed -i \"s/foo/bar/g; s#a/b#c#\" x.txt >x.txt"]),
@@ -356,11 +439,14 @@ fn edits() {
         ("sed -i s/a/b/ *.c", &["decides: sed -i s/a/b/ ‹*.c› >*"]),
         ("cd src && sed -i s/a/b/ a.c", &["decides: cd src", "decides: sed -i s/a/b/ a.c @src >src/a.c"]),
         ("cd $X && touch a", &["decides: cd ‹$X›", "decides: touch a @? >*"]),
-        ("rg -l foo | xargs sed -i s/foo/bar/", &["piped: rg -l foo hidden", "decides: sed -i s/foo/bar/ ‹› >*"]),
-        ("find . -name '*.py' -exec sed -i s/a/b/ {} +", &[
-            "decides: find . -name *.py -exec sed -i s/a/b/ {} +",
-            "loop: sed -i s/a/b/ ‹{}› >*",
-        ]),
+        (
+            "rg -l foo | xargs sed -i s/foo/bar/",
+            &["piped: rg -l foo hidden", "decides: sed -i s/foo/bar/ ‹› >*"],
+        ),
+        (
+            "find . -name '*.py' -exec sed -i s/a/b/ {} +",
+            &["decides: find . -name *.py -exec sed -i s/a/b/ {} +", "loop: sed -i s/a/b/ ‹{}› >*"],
+        ),
         ("perl -pi -e 's/a/b/' a.c b.c", &["decides: perl -pi -e s/a/b/ a.c b.c >a.c,b.c"]),
         ("echo x | tee -a a.txt", &["piped: echo x filtered", "decides: tee -a a.txt >a.txt"]),
         ("mv a.py b.py", &["decides: mv a.py b.py >a.py,b.py"]),
@@ -387,9 +473,10 @@ fn edits() {
         ("prettier --write .", &["decides: prettier --write . >*"]),
         ("gofmt -w a.go", &["decides: gofmt -w a.go >a.go"]),
         ("curl -sSf https://x/y -o bin/tool", &["decides: curl -sSf https://x/y -o bin/tool >bin/tool"]),
-        ("apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** Add File: b.py\n+z\n*** End Patch\nEOF", &[
-            "decides: apply_patch >src/a.py,b.py",
-        ]),
+        (
+            "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** Add File: b.py\n+z\n*** End Patch\nEOF",
+            &["decides: apply_patch >src/a.py,b.py"],
+        ),
         ("dd if=/dev/zero of=disk.img bs=1", &["decides: dd if=/dev/zero of=disk.img bs=1 >disk.img"]),
     ]);
 }
@@ -406,7 +493,10 @@ fn reads() {
         ("nl -ba a.py | sed -n '1,5p'", &["piped: nl -ba a.py filtered <a.py", "decides: sed -n 1,5p"]),
         ("git show HEAD:src/a.py", &["decides: git show HEAD:src/a.py <src/a.py"]),
         ("git diff src/a.py", &["decides: git diff src/a.py <src/a.py"]),
-        ("while read -r l; do echo \"$l\"; done < file.txt", &["condition: read -r l <file.txt", "loop: echo ‹$l›"]),
+        (
+            "while read -r l; do echo \"$l\"; done < file.txt",
+            &["condition: read -r l <file.txt", "loop: echo ‹$l›"],
+        ),
         ("cat /etc/hosts", &["decides: cat /etc/hosts </etc/hosts"]),
     ]);
 }
@@ -414,8 +504,18 @@ fn reads() {
 #[test]
 fn what_is_not_understood_says_why() {
     check(&[
-        ("echo 'unterminated", &["not understood: not shell syntax: unmatched delimiter at line 1, position 18: unterminated single quote"]),
-        ("make test &&", &["not understood: not shell syntax: parse error at line 1, position 12: syntax error: unexpected end of input"]),
+        (
+            "echo 'unterminated",
+            &[
+                "not understood: not shell syntax: unmatched delimiter at line 1, position 18: unterminated single quote",
+            ],
+        ),
+        (
+            "make test &&",
+            &[
+                "not understood: not shell syntax: parse error at line 1, position 12: syntax error: unexpected end of input",
+            ],
+        ),
     ]);
 }
 
@@ -455,7 +555,12 @@ fn failures_are_explained_where_they_can_be() {
 
 #[test]
 fn intents_survive_being_recorded() {
-    for command in ["cd x && pytest \"$A\" | tail", "sed -i s/a/b/ *.py; echo x > f", "echo 'unterminated", "pytest || true"] {
+    for command in [
+        "cd x && pytest \"$A\" | tail",
+        "sed -i s/a/b/ *.py; echo x > f",
+        "echo 'unterminated",
+        "pytest || true",
+    ] {
         let intents = Intents::read(command);
         let recorded = serde_json::to_string(&intents).unwrap();
         assert_eq!(serde_json::from_str::<Intents>(&recorded).unwrap(), intents, "{recorded}");
@@ -473,7 +578,8 @@ fn intents_survive_being_recorded() {
 #[test]
 fn proof_by_success_lists_what_decides() {
     let intents = Intents::read("make a && make b; make c && make d");
-    let proven: Vec<_> = intents.proven_by_success().flat_map(|command| command.arguments.iter().map(Word::text)).collect();
+    let proven: Vec<_> =
+        intents.proven_by_success().flat_map(|command| command.arguments.iter().map(Word::text)).collect();
     assert_eq!(proven, ["c", "d"]);
     assert_eq!(Intents::read("pytest |").commands(), []);
     assert_eq!(Mask::Piped.to_string(), "a pipe hides its exit status");
