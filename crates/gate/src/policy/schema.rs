@@ -1,0 +1,284 @@
+//! The JSON schema of the policy file, for editors and for the check that what we publish is what we read.
+
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema};
+
+/// What a repository requires of an agent before it may stop.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct PolicyFile {
+    /// Presets that this file builds on, in order; what stands here overrides them by name.
+    presets: Option<Vec<PresetName>>,
+    /// Globs of files that need no action. A category beats prose.
+    prose: Option<Vec<String>>,
+    /// Actions that code in no category needs. Default: `tests`, where there is such an action.
+    other_code: Option<Vec<String>>,
+    gate: Option<GateTable>,
+    plan: Option<PlanTable>,
+    category: Option<Vec<CategoryTable>>,
+    /// Actions by their id.
+    action: Option<BTreeMap<String, ActionTable>>,
+    error: Option<Vec<ErrorTable>>,
+    /// Commands that run at the stop, once the user trusts the file.
+    check: Option<Vec<CheckTable>>,
+    message: Option<MessageTable>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+enum PresetName {
+    Docs,
+    Go,
+    Make,
+    Node,
+    Python,
+    Rust,
+    Teleclaude,
+}
+
+/// How the gate behaves.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct GateTable {
+    enabled: Option<bool>,
+    /// Shorter turns pass: `30s`, `2m`.
+    min_turn: Option<String>,
+    /// What counts as changed: this turn's changes, the whole dirty tree, or `git diff --name-only HEAD`.
+    scope: Option<ScopeName>,
+    /// What to do where everything required was seen.
+    all_clear: Option<TellingName>,
+    /// What to do where only prose changed.
+    docs_only: Option<TellingName>,
+    no_git: Option<NoGitName>,
+    second_stop: Option<SecondStopName>,
+    /// The closing reminder to write down what was learnt.
+    capture: Option<bool>,
+    /// The step that says to commit last.
+    commit: Option<bool>,
+    /// More top-level folders than this are a wide blast radius.
+    blast_radius: Option<u64>,
+    /// Ask again for an action that was asked for in the turn before, and neither done nor touched since.
+    ask_again: Option<bool>,
+    /// Accept `checkstone: cannot <action>: <reason>`.
+    waivers: Option<bool>,
+    /// Actions that any change needs, prose too.
+    always: Option<Vec<String>>,
+    rules: Option<RulesTable>,
+}
+
+/// What each rule may do where it is alone.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct RulesTable {
+    errors: Option<LevelName>,
+    hygiene: Option<LevelName>,
+    drift: Option<LevelName>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+enum LevelName {
+    Hold,
+    Notify,
+    Off,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+enum ScopeName {
+    Turn,
+    Worktree,
+    Diff,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+enum TellingName {
+    Silent,
+    Notify,
+    Hold,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+enum NoGitName {
+    Silent,
+    Generic,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+enum SecondStopName {
+    Pass,
+    HoldUncommitted,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+enum FreshName {
+    AfterChange,
+    ThisTurn,
+}
+
+/// Where the plan of the work item is.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct PlanTable {
+    /// A branch name with `{slug}` in it.
+    slug_from_branch: Option<String>,
+    /// A path with `{slug}` in it.
+    path: Option<String>,
+}
+
+/// Files that need the same actions.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct CategoryTable {
+    name: String,
+    /// Globs, relative to the root of the repository; `*` stays inside a folder.
+    include: Option<Vec<String>>,
+    exclude: Option<Vec<String>>,
+    /// Ids of actions.
+    require: Option<Vec<String>>,
+    /// Counts only where no other category and no other code changed.
+    alone: Option<bool>,
+}
+
+/// Something that has to be done, and what proves that it was.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct ActionTable {
+    /// Smaller comes first. Default: 50.
+    order: Option<i64>,
+    /// The instruction. `{since}` is the log window of the turn.
+    say: Option<String>,
+    /// What is added to the instruction of `after` where both are required.
+    say_after: Option<String>,
+    /// The observation where no evidence was seen. `{category}` is what changed.
+    gap: Option<String>,
+    /// A program and words that must occur as whole arguments, in order: `make restart`.
+    evidence: Option<Vec<String>>,
+    fresh: Option<FreshName>,
+    /// The evidence must come after that of this action.
+    after: Option<String>,
+}
+
+/// What to say about an unresolved error.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct ErrorTable {
+    /// One of these texts is in the output.
+    contains: Option<OneOrMore>,
+    /// One of these was what failed.
+    ran: Option<Vec<String>>,
+    say: String,
+}
+
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its shape is used")]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+/// A command to run at the stop.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct CheckTable {
+    /// Globs of the changed files that it is for.
+    when: Vec<String>,
+    run: String,
+    timeout: Option<String>,
+}
+
+/// Fixed sentences of the message.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct MessageTable {
+    all_clear: Option<String>,
+    docs_only: Option<String>,
+    capture: Option<String>,
+    /// `{last}` is the number of the step before.
+    commit: Option<String>,
+    generic: Option<String>,
+    uncommitted: Option<String>,
+}
+
+/// The schema of `checkstone.toml`.
+pub fn json_schema() -> Schema {
+    schemars::schema_for!(PolicyFile)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{PRESETS, file};
+
+    fn names(schema: &serde_json::Value) -> Vec<&str> {
+        let mut names: Vec<&str> =
+            schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names
+    }
+
+    #[test]
+    fn the_schema_knows_the_keys_that_are_read() {
+        let schema = json_schema().to_value();
+        let tables = [
+            (&schema, file::TOP),
+            (&schema["$defs"]["GateTable"], file::GATE),
+            (&schema["$defs"]["RulesTable"], file::RULES),
+            (&schema["$defs"]["PlanTable"], file::PLAN),
+            (&schema["$defs"]["CategoryTable"], file::CATEGORY),
+            (&schema["$defs"]["ActionTable"], file::ACTION),
+            (&schema["$defs"]["ErrorTable"], file::ERROR),
+            (&schema["$defs"]["CheckTable"], file::CHECK),
+            (&schema["$defs"]["MessageTable"], file::MESSAGE),
+        ];
+        for (table, keys) in tables {
+            let mut keys = keys.to_vec();
+            keys.sort_unstable();
+            assert_eq!(names(table), keys);
+        }
+        let choices = [
+            ("LevelName", file::RULE_LEVELS.iter().map(|(name, _)| *name).collect::<Vec<_>>()),
+            ("ScopeName", file::SCOPES.iter().map(|(name, _)| *name).collect()),
+            ("TellingName", file::TELLINGS.iter().map(|(name, _)| *name).collect()),
+            ("NoGitName", file::NO_GITS.iter().map(|(name, _)| *name).collect()),
+            ("SecondStopName", file::SECOND_STOPS.iter().map(|(name, _)| *name).collect()),
+            ("FreshName", file::FRESHNESS.iter().map(|(name, _)| *name).collect()),
+            ("PresetName", PRESETS.iter().map(|(name, _)| *name).collect()),
+        ];
+        for (name, expected) in choices {
+            let listed = &schema["$defs"][name];
+            let found: Vec<&str> = match listed["enum"].as_array() {
+                Some(values) => values.iter().filter_map(|value| value.as_str()).collect(),
+                None => listed["oneOf"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .filter_map(|one| one["const"].as_str())
+                    .collect(),
+            };
+            assert_eq!(found, expected, "{name}");
+        }
+    }
+}

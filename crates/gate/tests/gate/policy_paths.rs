@@ -1,0 +1,172 @@
+//! Which file is what (C6).
+
+use gate::policy::{Class, Policy, Source};
+
+fn policy(text: &str) -> Policy {
+    Policy::load(&[Source { name: "checkstone.toml", text }]).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// The names of the categories, or `prose`, `code`, `file`.
+fn class(policy: &Policy, path: &str) -> String {
+    match policy.classify(path) {
+        Class::Categories(indices) => indices
+            .iter()
+            .map(|index| policy.categories[*index].name.as_str())
+            .collect::<Vec<_>>()
+            .join(" + "),
+        Class::Prose => "prose".to_owned(),
+        Class::OtherCode => "code".to_owned(),
+        Class::OtherFile => "file".to_owned(),
+    }
+}
+
+#[track_caller]
+fn check(text: &str, table: &[(&str, &str)]) {
+    let policy = policy(text);
+    for (path, expected) in table {
+        assert_eq!(class(&policy, path), *expected, "{path}");
+    }
+}
+
+/// C6: `**` is any number of folders, none too; `*` stays in its folder; a dot is a character.
+#[test]
+fn globs() {
+    check(
+        r#"
+        prose = ["docs/**", "*.txt", "**/X.md"]
+        [[category]]
+        name = "package"
+        include = ["pkg/**/*.py"]
+        exclude = ["pkg/hooks/**"]
+        [[category]]
+        name = "dependencies"
+        include = ["requirements*.txt", "pyproject.toml"]
+        [[category]]
+        name = "setup"
+        include = [".pre-commit-config.yaml", ".husky/pre-commit", "./tools/*.sh"]
+        [[category]]
+        name = "guide"
+        include = ["docs/guide/*.md"]
+        "#,
+        &[
+            ("pkg/x.py", "package"),
+            ("pkg/a/b/x.py", "package"),
+            ("pkg/x.pyc", "file"),
+            ("other/pkg/x.py", "code"),
+            ("pkg/hooks/x.py", "code"),
+            ("pkg/hooks.py", "package"),
+            ("X.md", "prose"),
+            ("a/b/X.md", "prose"),
+            ("a/b/Y.md", "file"),
+            ("notes.txt", "prose"),
+            ("a/notes.txt", "file"),
+            ("requirements.txt", "dependencies"),
+            ("requirements-dev.txt", "dependencies"),
+            ("sub/requirements.txt", "file"),
+            (".pre-commit-config.yaml", "setup"),
+            ("pre-commit-config.yaml", "file"),
+            (".husky/pre-commit", "setup"),
+            ("tools/a.sh", "setup"),
+            ("tools/sub/a.sh", "code"),
+            ("docs/guide/a.md", "guide"),
+            ("docs/guide/a/b.md", "prose"),
+            ("docs/.hidden", "prose"),
+            ("docs", "file"),
+            ("./pkg/x.py", "package"),
+            ("Makefile", "code"),
+            ("src/ünï code.rs", "code"),
+            ("new\nline.py", "code"),
+            ("logo.png", "file"),
+            ("data.json", "file"),
+            (".py", "file"),
+            ("", "file"),
+        ],
+    );
+}
+
+#[test]
+fn prose_by_default() {
+    check(
+        "",
+        &[
+            ("README.md", "prose"),
+            ("docs/a.py", "prose"),
+            ("a/b/c.rst", "prose"),
+            ("LICENSE-MIT", "prose"),
+            (".gitignore", "prose"),
+            ("src/main.rs", "code"),
+            ("Cargo.lock", "file"),
+        ],
+    );
+}
+
+/// R2, row by row.
+#[test]
+fn teleclaude_categories() {
+    check(
+        "presets = [\"teleclaude\"]",
+        &[
+            ("teleclaude/core/agent_coordinator.py", "daemon code"),
+            ("teleclaude/daemon.py", "daemon code"),
+            ("teleclaude/hooks/receiver.py", "hook runtime code"),
+            ("teleclaude/hooks/data.json", "hook runtime code"),
+            ("teleclaude/cli/tui/app.py", "TUI code"),
+            ("teleclaude/cli/telec.py", "daemon code"),
+            ("teleclaude/project_setup/hooks.py", "daemon code + telec setup (watchers/hooks/filters)"),
+            ("templates/ai.instrukt.teleclaude.docs-watch.plist", "telec setup (watchers/hooks/filters)"),
+            ("templates/teleclaude-docs-watch.service", "telec setup (watchers/hooks/filters)"),
+            ("templates/teleclaude-docs-watch.path", "telec setup (watchers/hooks/filters)"),
+            (".pre-commit-config.yaml", "telec setup (watchers/hooks/filters)"),
+            (".gitattributes", "telec setup (watchers/hooks/filters)"),
+            (".husky/pre-commit", "telec setup (watchers/hooks/filters)"),
+            ("tests/unit/test_x.py", "tests only"),
+            ("tests/conftest.py", "tests only"),
+            ("agents/skills/x.md", "agent artifacts"),
+            (".agents/x", "agent artifacts"),
+            ("AGENTS.master.md", "agent artifacts"),
+            ("docs/AGENTS.master.md", "agent artifacts"),
+            ("config.yml", "config"),
+            ("sub/config.yml", "file"),
+            ("pyproject.toml", "dependencies"),
+            ("requirements.txt", "dependencies"),
+            ("requirements-dev.txt", "dependencies"),
+            ("docs/project/design.md", "prose"),
+            ("todos/x/implementation-plan.md", "prose"),
+            ("ideas/y.txt", "prose"),
+            ("README.md", "prose"),
+            ("scripts/deploy.py", "code"),
+        ],
+    );
+}
+
+#[test]
+fn language_presets() {
+    check(
+        "presets = [\"rust\", \"python\", \"node\", \"go\", \"make\"]",
+        &[
+            ("src/lib.rs", "Rust code"),
+            ("crates/a/tests/x.rs", "Rust code"),
+            ("target/debug/build/x.rs", "code"),
+            ("Cargo.toml", "Rust dependencies"),
+            ("crates/a/Cargo.toml", "Rust dependencies"),
+            ("Cargo.lock", "Rust dependencies"),
+            ("app/main.py", "Python code"),
+            ("pyproject.toml", "Python dependencies"),
+            ("requirements.txt", "Python dependencies"),
+            ("uv.lock", "Python dependencies"),
+            ("src/app.tsx", "JavaScript and TypeScript code"),
+            ("vite.config.ts", "code"),
+            ("package.json", "Node dependencies"),
+            ("web/pnpm-lock.yaml", "Node dependencies"),
+            ("cmd/main.go", "Go code"),
+            ("vendor/x/y.go", "code"),
+            ("go.mod", "Go modules"),
+            ("src/x.c", "code"),
+            ("README.md", "prose"),
+            ("docs/conf.py", "prose"),
+            ("CHANGELOG.md", "prose"),
+            (".github/workflows/ci.yml", "file"),
+        ],
+    );
+    check("presets = [\"docs\"]", &[("src/x.py", "prose"), ("README.md", "prose"), (".hidden/x", "prose")]);
+}

@@ -1,0 +1,586 @@
+//! Commands and what they would run. Each command of the right side is written as
+//! `decides|<mask>: program arguments [@directory] [hidden|filtered] [>edits] [<reads]`; what the shell would
+//! have to expand stands in `‹›`, and `>*` are edits of files that the command line does not name.
+
+use gate::shell::{Attribution, Directory, Failed, Intents, Mask, Output, SimpleCommand, Word};
+
+fn render(command: &SimpleCommand) -> String {
+    let mut text = match command.attribution {
+        Attribution::Decides => "decides".to_owned(),
+        Attribution::Masked(mask) => format!("{mask:?}").to_lowercase(),
+    };
+    text.push_str(": ");
+    text.push_str(&command.program);
+    for argument in &command.arguments {
+        text.push(' ');
+        match argument {
+            Word::Known(known) if known.is_empty() || known.contains([' ', '\n', '\t']) => {
+                text.push_str(&format!("{known:?}"));
+            }
+            Word::Known(known) => text.push_str(known),
+            Word::Unexpanded { unexpanded } => text.push_str(&format!("‹{unexpanded}›")),
+        }
+    }
+    match &command.directory {
+        Directory::Start => {}
+        Directory::At(path) => text.push_str(&format!(" @{path}")),
+        Directory::Unknown => text.push_str(" @?"),
+    }
+    match command.output {
+        Output::Shown => {}
+        Output::Filtered => text.push_str(" filtered"),
+        Output::Hidden => text.push_str(" hidden"),
+    }
+    if !command.edits.is_nothing() {
+        let others = if command.edits.others { Some("*") } else { None };
+        let paths: Vec<&str> = command.edits.paths.iter().map(String::as_str).chain(others).collect();
+        text.push_str(&format!(" >{}", paths.join(",")));
+    }
+    if !command.reads.is_empty() {
+        text.push_str(&format!(" <{}", command.reads.join(",")));
+    }
+    text
+}
+
+/// Checks every row and reports all that differ.
+#[track_caller]
+fn check(table: &[(&str, &[&str])]) {
+    let mut wrong = String::new();
+    for (command, expected) in table {
+        let found = match Intents::read(command) {
+            Intents::Understood(commands) => commands.iter().map(render).collect(),
+            Intents::NotUnderstood(reason) => vec![format!("not understood: {reason}")],
+        };
+        if found != *expected {
+            wrong.push_str(&format!("\n  {command}\n    expected {expected:#?}\n    found    {found:#?}\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn plain_commands() {
+    check(&[
+        ("", &[]),
+        ("   \n\n", &[]),
+        ("# only a comment: make restart", &[]),
+        ("cargo test", &["decides: cargo test"]),
+        ("cargo test  # make restart", &["decides: cargo test"]),
+        ("# run the tests\npytest -q  # all", &["decides: pytest -q"]),
+        ("/usr/bin/make restart", &["decides: make restart"]),
+        ("./gradlew test", &["decides: gradlew test"]),
+        (".venv/bin/pytest -q", &["decides: pytest -q"]),
+        ("\"$VENV/bin/pytest\" -q", &["decides: pytest -q"]),
+        ("$RUNNER test", &["decides: $RUNNER test"]),
+        ("pytest tests/test_a.py::test_b", &["decides: pytest tests/test_a.py::test_b"]),
+        ("pytest \"$FILE\"", &["decides: pytest ‹$FILE›"]),
+        ("pytest tests/*.py", &["decides: pytest ‹tests/*.py›"]),
+        ("pytest -k 'a and b'", &["decides: pytest -k \"a and b\""]),
+        ("p\\ytest 'te'\"sts\"", &["decides: pytest tests"]),
+        ("cargo \\\n  test \\\n  --lib", &["decides: cargo test --lib"]),
+        (
+            "echo \"über 日本語 🎉\" && cargo test",
+            &["decides: echo \"über 日本語 🎉\"", "decides: cargo test"],
+        ),
+        ("cd x\r\nmake test\r\n", &["followed: cd x", "decides: make test @x"]),
+        ("printf $'a\\n\\tb'", &["decides: printf \"a\\n\\tb\""]),
+    ]);
+}
+
+/// E2: a mention is no execution.
+#[test]
+fn mentions_run_nothing() {
+    check(&[
+        ("echo \"make restart\"", &["decides: echo \"make restart\""]),
+        ("echo make restart", &["decides: echo make restart"]),
+        ("grep pytest Makefile", &["decides: grep pytest Makefile <Makefile"]),
+        ("rg -n 'make restart' docs/x.md", &["decides: rg -n \"make restart\" docs/x.md <docs/x.md"]),
+        ("git commit -m 'make restart'", &["decides: git commit -m \"make restart\""]),
+        (
+            "git commit -m \"run pytest && make test\"",
+            &["decides: git commit -m \"run pytest && make test\""],
+        ),
+        ("cat > a.py <<'EOF'\nmake restart\nEOF", &["decides: cat hidden >a.py"]),
+        ("cat > a.py <<EOF\nmake restart\npytest\nEOF\n", &["decides: cat hidden >a.py"]),
+        ("cat <<-EOF\n\tpytest\n\tEOF\n", &["decides: cat"]),
+        ("cat <<A <<B\npytest\nA\nmake test\nB\n", &["decides: cat"]),
+        (
+            "cat <<EOF > f && make restart\nhello pytest\nEOF",
+            &["decides: cat hidden >f", "decides: make restart"],
+        ),
+        (
+            "python3 - <<'PY' | tee out.txt\nimport os\nos.system('make restart')\nPY",
+            &["piped: python - filtered", "decides: tee out.txt >out.txt"],
+        ),
+        (
+            "git commit -m \"$(cat <<'EOF'\nfix: don't run `make test`\n\nEOF\n)\" && git push",
+            &[
+                "substitution: cat hidden",
+                "decides: git commit -m ‹$(cat <<'EOF'\nfix: don't run `make test`\n\nEOF\n)›",
+                "decides: git push",
+            ],
+        ),
+        ("command -v pytest", &["decides: command -v pytest"]),
+        ("which pytest && type cargo", &["decides: which pytest", "decides: type cargo"]),
+        ("man make", &["decides: man make"]),
+        ("alias t='make test'", &["decides: alias \"t=make test\""]),
+        ("tmux send-keys 'pytest' Enter", &["decides: tmux send-keys pytest Enter"]),
+        ("ssh host 'make restart'", &["decides: ssh host \"make restart\""]),
+        (
+            "python3 -c \"import os; os.system('pytest')\"",
+            &["decides: python -c \"import os; os.system('pytest')\""],
+        ),
+        ("bash -n script.sh", &["decides: bash -n script.sh"]),
+        ("f() { pytest; }", &[]),
+    ]);
+}
+
+#[test]
+fn chains_decide() {
+    check(&[
+        ("cd x && pytest", &["decides: cd x", "decides: pytest @x"]),
+        ("cd x && FOO=1 make restart", &["decides: cd x", "decides: make restart @x"]),
+        ("pytest && echo ok", &["decides: pytest", "decides: echo ok"]),
+        ("make restart && make status", &["decides: make restart", "decides: make status"]),
+        ("make a &&\n  make b", &["decides: make a", "decides: make b"]),
+        ("(cd sub && make test)", &["decides: cd sub", "decides: make test @sub"]),
+        ("(cd sub && make a) && make b", &["decides: cd sub", "decides: make a @sub", "decides: make b"]),
+        ("{ make a && make b; }", &["decides: make a", "decides: make b"]),
+        ("time make test", &["decides: make test"]),
+        ("[ -f Cargo.toml ] && cargo test", &["decides: [ -f Cargo.toml ]", "decides: cargo test"]),
+        ("[[ -f Cargo.toml && $x =~ ^[a-z]+$ ]] && cargo build", &["decides: cargo build"]),
+        ("out=$(pytest) && echo ok", &["decides: pytest hidden", "decides: echo ok"]),
+        ("out=$(pytest 2>&1)", &["decides: pytest hidden"]),
+        ("cd a && cd b && make", &["decides: cd a", "decides: cd b @a", "decides: make @a/b"]),
+        ("cd a/../b && make", &["decides: cd a/../b", "decides: make @b"]),
+        ("cd sub && cd .. && make", &["decides: cd sub", "decides: cd .. @sub", "decides: make"]),
+        ("cd /srv/app && make", &["decides: cd /srv/app", "decides: make @/srv/app"]),
+        ("cd \"$DIR\" && make", &["decides: cd ‹$DIR›", "decides: make @?"]),
+        ("cd - && make", &["decides: cd -", "decides: make @?"]),
+        ("cd ~/x && make", &["decides: cd ‹~/x›", "decides: make @?"]),
+        (
+            "pushd web && npm test && popd",
+            &["decides: pushd web", "decides: npm test @web", "decides: popd @web"],
+        ),
+    ]);
+}
+
+/// E3: the exit status of the whole says nothing about these.
+#[test]
+fn masked_statuses() {
+    check(&[
+        ("pytest -q || true", &["orelse: pytest -q", "conditional: true"]),
+        ("pytest || echo failed", &["orelse: pytest", "conditional: echo failed"]),
+        ("pytest && echo ok || echo bad", &["orelse: pytest", "orelse: echo ok", "conditional: echo bad"]),
+        ("make x || pytest", &["orelse: make x", "conditional: pytest"]),
+        ("pytest -q 2>&1 | tail -20", &["piped: pytest -q filtered", "decides: tail -20"]),
+        ("pytest |& tee log", &["piped: pytest filtered", "decides: tee log >log"]),
+        (
+            "pytest | tee log | tail -3",
+            &["piped: pytest filtered", "piped: tee log filtered >log", "decides: tail -3"],
+        ),
+        ("pytest | wc -l", &["piped: pytest hidden", "decides: wc -l"]),
+        ("pytest | grep -c passed > /dev/null", &["piped: pytest hidden", "decides: grep -c passed hidden"]),
+        ("pytest; echo ok", &["followed: pytest", "decides: echo ok"]),
+        ("pytest\necho ok", &["followed: pytest", "decides: echo ok"]),
+        ("pytest;", &["decides: pytest"]),
+        ("pytest &", &["background: pytest"]),
+        (
+            "npm run dev & sleep 1; npm test",
+            &["background: npm run dev", "followed: sleep 1", "decides: npm test"],
+        ),
+        ("make a && make b & wait", &["background: make a", "background: make b", "decides: wait"]),
+        ("! pytest", &["negated: pytest"]),
+        ("! grep -q foo bar && pytest", &["negated: grep -q foo bar <bar", "decides: pytest"]),
+        ("if pytest; then echo ok; fi", &["condition: pytest", "conditional: echo ok"]),
+        ("if true; then pytest; fi", &["condition: true", "conditional: pytest"]),
+        ("while pytest; do sleep 1; done", &["condition: pytest", "loop: sleep 1"]),
+        ("for t in a b; do pytest $t; done", &["loop: pytest ‹$t›"]),
+        ("echo \"$(pytest)\"", &["substitution: pytest hidden", "decides: echo ‹$(pytest)›"]),
+        ("echo `pytest`", &["substitution: pytest hidden", "decides: echo ‹`pytest`›"]),
+        ("export X=$(pytest)", &["substitution: pytest hidden", "decides: export ‹X=$(pytest)›"]),
+        (
+            "diff <(pytest) <(cat a.txt)",
+            &[
+                "substitution: pytest hidden",
+                "substitution: cat a.txt hidden <a.txt",
+                "decides: diff ‹<(pytest)› ‹<(cat a.txt)›",
+            ],
+        ),
+        ("case $1 in a|b) pytest;; *) make x;; esac", &["conditional: pytest", "conditional: make x"]),
+        ("pytest || exit 0", &["orelse: pytest", "conditional: exit 0"]),
+        ("exit 0; pytest", &["decides: exit 0", "conditional: pytest"]),
+        ("pytest; exit 0", &["followed: pytest", "decides: exit 0"]),
+        ("(pytest; true)", &["followed: pytest", "decides: true"]),
+        ("{ pytest; echo; } && make x", &["followed: pytest", "decides: echo", "decides: make x"]),
+        (
+            "trap 'exit 0' ERR; set -e; pytest; echo",
+            &["trap: trap \"exit 0\" ERR", "trap: set -e", "trap: pytest", "trap: echo"],
+        ),
+        ("setsid pytest", &["background: pytest"]),
+        ("coproc pytest", &["background: pytest"]),
+        ("cd x; pytest", &["followed: cd x", "decides: pytest @x"]),
+        (
+            "for i in 1 2 3; do make test && break; sleep 1; done",
+            &["followed: make test", "followed: break", "loop: sleep 1"],
+        ),
+    ]);
+}
+
+#[test]
+fn statuses_that_survive() {
+    check(&[
+        ("set -e; pytest; echo ok", &["followed: set -e", "decides: pytest", "decides: echo ok"]),
+        (
+            "set -euo pipefail\npytest | tail\necho ok",
+            &["followed: set -euo pipefail", "decides: pytest filtered", "decides: tail", "decides: echo ok"],
+        ),
+        (
+            "set -o pipefail; pytest | tail -5",
+            &["followed: set -o pipefail", "decides: pytest filtered", "decides: tail -5"],
+        ),
+        (
+            "set -o pipefail && pytest | tail -5",
+            &["decides: set -o pipefail", "decides: pytest filtered", "decides: tail -5"],
+        ),
+        (
+            "set -e; set +e; pytest; echo",
+            &["followed: set -e", "decides: set +e", "followed: pytest", "decides: echo"],
+        ),
+        (
+            "set -e; pytest || true; echo",
+            &["followed: set -e", "orelse: pytest", "conditional: true", "decides: echo"],
+        ),
+        // `set -e` leaves a failing `cd` alone here, and then pytest never ran.
+        (
+            "set -e; cd x && pytest; echo",
+            &["followed: set -e", "followed: cd x", "followed: pytest @x", "decides: echo @x"],
+        ),
+        ("set -e; if pytest; then echo; fi", &["followed: set -e", "condition: pytest", "conditional: echo"]),
+        (
+            "set -e; (pytest; make x); echo",
+            &["followed: set -e", "decides: pytest", "decides: make x", "decides: echo"],
+        ),
+        ("(set -e; pytest; make x)", &["followed: set -e", "decides: pytest", "decides: make x"]),
+        ("(set -e; pytest); echo", &["followed: set -e", "followed: pytest", "decides: echo"]),
+        ("pytest || exit 1", &["decides: pytest", "conditional: exit 1"]),
+        ("pytest || exit 1; echo ok", &["decides: pytest", "conditional: exit 1", "decides: echo ok"]),
+        (
+            "pytest || { echo bad; exit 1; }; echo ok",
+            &["decides: pytest", "followed: echo bad", "conditional: exit 1", "decides: echo ok"],
+        ),
+        ("pytest || (echo bad; exit 1)", &["decides: pytest", "followed: echo bad", "conditional: exit 1"]),
+        ("pytest || false", &["decides: pytest", "conditional: false"]),
+        (
+            "if make test; then echo ok; else echo bad; exit 1; fi",
+            &["decides: make test", "decides: echo ok", "followed: echo bad", "conditional: exit 1"],
+        ),
+        ("pytest; exit $?", &["decides: pytest", "decides: exit ‹$?›"]),
+        (
+            "pytest; rc=$?; echo done; exit $rc",
+            &["decides: pytest", "followed: echo done", "decides: exit ‹$rc›"],
+        ),
+        (
+            "pytest | tee log; exit ${PIPESTATUS[0]}",
+            &["decides: pytest filtered", "followed: tee log >log", "decides: exit ‹${PIPESTATUS[0]}›"],
+        ),
+        ("pytest; rc=$?; rc=0; exit $rc", &["followed: pytest", "decides: exit ‹$rc›"]),
+        (
+            "for f in *.py; do python -m py_compile \"$f\" || exit 1; done",
+            &["decides: py_compile ‹$f›", "loop: exit 1"],
+        ),
+        ("for f in $FILES; do pytest \"$f\" || exit 1; done", &["loop: pytest ‹$f›", "loop: exit 1"]),
+        (
+            "until curl -sf localhost:80; do sleep 1; done",
+            &["decides: curl -sf localhost:80", "loop: sleep 1"],
+        ),
+        (
+            "until curl -sf localhost:80; do sleep 1; done; pytest",
+            &["decides: curl -sf localhost:80", "loop: sleep 1", "decides: pytest"],
+        ),
+        ("run() { cargo test \"$@\"; }; run --lib", &["decides: cargo test --lib"]),
+        ("t() { pytest; echo; }; t", &["followed: pytest", "decides: echo"]),
+        (
+            "t() { pytest || return 1; echo; }; t",
+            &["function: pytest", "function: return 1", "function: echo"],
+        ),
+    ]);
+}
+
+/// E6: the program behind its wrappers.
+#[test]
+fn wrappers() {
+    check(&[
+        ("FOO=1 BAR=2 pytest", &["decides: pytest"]),
+        ("time pytest", &["decides: pytest"]),
+        ("/usr/bin/time -v pytest -q", &["decides: pytest -q"]),
+        (
+            "timeout 60 cargo test --workspace -- --nocapture",
+            &["decides: cargo test --workspace -- --nocapture"],
+        ),
+        ("timeout -k 5 --signal INT 10m make restart", &["decides: make restart"]),
+        ("timeout --preserve-status 60s pytest", &["decides: pytest"]),
+        ("nice -n 10 make test", &["decides: make test"]),
+        ("nice ionice -c 3 make test", &["decides: make test"]),
+        ("sudo make restart", &["decides: make restart"]),
+        ("sudo -u postgres psql -c 'select 1;'", &["decides: psql -c \"select 1;\""]),
+        ("sudo -E FOO=1 make restart", &["decides: make restart"]),
+        ("env -i PATH=$PATH RUST_BACKTRACE=1 cargo test -p x", &["decides: cargo test -p x"]),
+        ("env -u FOO pytest", &["decides: pytest"]),
+        ("command pytest", &["decides: pytest"]),
+        ("exec pytest", &["decides: pytest"]),
+        ("nohup make test", &["decides: make test"]),
+        ("stdbuf -oL pytest", &["decides: pytest"]),
+        ("stdbuf -o L pytest", &["decides: pytest"]),
+        ("flock /tmp/lock make test", &["decides: make test"]),
+        ("bash -lc 'make restart && make status'", &["decides: make restart", "decides: make status"]),
+        (
+            "bash -lc \"cd /tmp && echo \\\"hi\\\" && pytest\"",
+            &["decides: cd /tmp", "decides: echo hi @/tmp", "decides: pytest @/tmp"],
+        ),
+        ("bash -c 'pytest; echo'", &["followed: pytest", "decides: echo"]),
+        ("bash -ec 'pytest; echo'", &["decides: pytest", "decides: echo"]),
+        (
+            "bash -euo pipefail -c 'pytest | tail; echo'",
+            &["decides: pytest filtered", "decides: tail", "decides: echo"],
+        ),
+        ("sh -c 'pytest' || true", &["orelse: pytest", "conditional: true"]),
+        ("bash -c \"bash -c 'pytest'\"", &["decides: pytest"]),
+        (
+            "bash -c 'cd sub && pytest' && make x",
+            &["decides: cd sub", "decides: pytest @sub", "decides: make x"],
+        ),
+        ("bash scripts/test.sh --fast", &["decides: test.sh --fast"]),
+        ("bash -x scripts/test.sh", &["decides: test.sh"]),
+        ("bash -c \"echo 'unterminated\"", &["decides: bash -c \"echo 'unterminated\""]),
+        ("bash <<'EOF'\npytest\nmake restart\nEOF", &["followed: pytest", "decides: make restart"]),
+        ("bash -e <<'EOF'\npytest\nmake restart\nEOF", &["decides: pytest", "decides: make restart"]),
+        ("eval 'make test'", &["decides: make test"]),
+        ("uv run pytest tests/unit -x -q", &["decides: pytest tests/unit -x -q"]),
+        ("uv run --with pytest-xdist --python 3.12 pytest", &["decides: pytest"]),
+        ("uv run -m pytest", &["decides: pytest"]),
+        ("uv run python -m pytest -q", &["decides: pytest -q"]),
+        ("uv --directory web run pytest", &["decides: pytest"]),
+        ("uvx ruff check", &["decides: ruff check"]),
+        ("uv pip install -e .", &["decides: pip install -e ."]),
+        ("uv sync", &["decides: uv sync"]),
+        ("poetry run pytest", &["decides: pytest"]),
+        ("pipenv run python -m pytest", &["decides: pytest"]),
+        ("hatch run pytest", &["decides: pytest"]),
+        ("pdm run pytest", &["decides: pytest"]),
+        ("conda run -n env pytest", &["decides: pytest"]),
+        ("python -m pytest -q", &["decides: pytest -q"]),
+        ("python3.12 -u -m pytest", &["decides: pytest"]),
+        ("python -X dev -m unittest discover", &["decides: unittest discover"]),
+        ("python3 manage.py test", &["decides: python manage.py test"]),
+        ("coverage run -m pytest", &["decides: pytest"]),
+        ("coverage run --source=x -m pytest -q", &["decides: pytest -q"]),
+        ("coverage report", &["decides: coverage report"]),
+        ("npx jest --ci", &["decides: jest --ci"]),
+        ("npx -y vitest run", &["decides: vitest run"]),
+        ("npx --yes -p typescript tsc", &["decides: tsc"]),
+        ("npm exec -- jest", &["decides: jest"]),
+        ("pnpm exec vitest run", &["decides: vitest run"]),
+        ("pnpm dlx jest", &["decides: jest"]),
+        ("pnpm vitest run", &["decides: vitest run"]),
+        ("pnpm --filter web test", &["decides: pnpm --filter web test"]),
+        ("yarn jest src/a.test.ts", &["decides: jest src/a.test.ts"]),
+        ("yarn test", &["decides: yarn test"]),
+        ("bunx vitest", &["decides: vitest"]),
+        ("bun test", &["decides: bun test"]),
+        ("bundle exec rspec", &["decides: rspec"]),
+        ("docker exec -it web pytest -q", &["decides: pytest -q"]),
+        ("docker exec -e A=1 web sh -c 'pytest -q'", &["decides: pytest -q"]),
+        ("docker compose exec -T web make test", &["decides: make test"]),
+        ("docker compose -f x.yml run --rm web pytest", &["decides: pytest"]),
+        ("docker run --rm -v $(pwd):/w img make test", &["substitution: pwd hidden", "decides: make test"]),
+        ("docker exec -d web pytest", &["decides: docker exec -d web pytest"]),
+        ("docker compose up -d", &["decides: docker compose up -d"]),
+        ("nix develop -c cargo test", &["decides: cargo test"]),
+        (
+            "git ls-files '*.py' | xargs -0 -n1 python -m pyflakes",
+            &["piped: git ls-files *.py hidden", "decides: pyflakes ‹›"],
+        ),
+        ("ls tests | xargs -r pytest", &["piped: ls tests hidden", "conditional: pytest ‹›"]),
+        (
+            "find . -name '*.rs' -exec grep -l foo {} \\;",
+            &["decides: find . -name *.rs -exec grep -l foo {} ;", "loop: grep -l foo ‹{}›"],
+        ),
+        ("sudo timeout 60 env A=b nice uv run python -m pytest", &["decides: pytest"]),
+        ("sudo", &["decides: sudo"]),
+        ("timeout 60", &["decides: timeout 60"]),
+        ("just test", &["decides: just test"]),
+        ("make -j4 restart", &["decides: make -j4 restart"]),
+    ]);
+}
+
+/// E12: edits made through the shell.
+#[test]
+fn edits() {
+    check(&[
+        ("echo x > a.txt", &["decides: echo x hidden >a.txt"]),
+        ("echo x >> src/a.txt", &["decides: echo x hidden >src/a.txt"]),
+        ("> a.txt", &["decides: : hidden >a.txt"]),
+        ("make test > /dev/null 2>&1", &["decides: make test hidden"]),
+        ("make test >out.log 2>&1 </dev/null", &["decides: make test hidden >out.log </dev/null"]),
+        ("make test &> out.log", &["decides: make test hidden >out.log"]),
+        ("make test 2> err.log", &["decides: make test >err.log"]),
+        (
+            "make test > out.log; tail out.log",
+            &["followed: make test filtered >out.log", "decides: tail out.log <out.log"],
+        ),
+        ("make test > >(tee log)", &["substitution: tee log hidden >log", "decides: make test filtered"]),
+        ("{ make a; make b; } > log 2>&1", &["followed: make a hidden >log", "decides: make b hidden >log"]),
+        ("sed -i 's/foo/bar/g; s#a/b#c#' x.txt", &["decides: sed -i \"s/foo/bar/g; s#a/b#c#\" x.txt >x.txt"]),
+        ("sed -i.bak -e s/a/b/ a.c b.c", &["decides: sed -i.bak -e s/a/b/ a.c b.c >a.c,b.c"]),
+        ("sed -i '' s/a/b/ a.c", &["decides: sed -i \"\" s/a/b/ a.c >a.c"]),
+        ("sed -Ei s/a/b/ ./src/../a.c", &["decides: sed -Ei s/a/b/ ./src/../a.c >a.c"]),
+        ("sed -n 1,20p a.c", &["decides: sed -n 1,20p a.c <a.c"]),
+        ("sed -i s/a/b/ *.c", &["decides: sed -i s/a/b/ ‹*.c› >*"]),
+        ("cd src && sed -i s/a/b/ a.c", &["decides: cd src", "decides: sed -i s/a/b/ a.c @src >src/a.c"]),
+        ("cd $X && touch a", &["decides: cd ‹$X›", "decides: touch a @? >*"]),
+        (
+            "rg -l foo | xargs sed -i s/foo/bar/",
+            &["piped: rg -l foo hidden", "decides: sed -i s/foo/bar/ ‹› >*"],
+        ),
+        (
+            "find . -name '*.py' -exec sed -i s/a/b/ {} +",
+            &["decides: find . -name *.py -exec sed -i s/a/b/ {} +", "loop: sed -i s/a/b/ ‹{}› >*"],
+        ),
+        ("perl -pi -e 's/a/b/' a.c b.c", &["decides: perl -pi -e s/a/b/ a.c b.c >a.c,b.c"]),
+        ("echo x | tee -a a.txt", &["piped: echo x filtered", "decides: tee -a a.txt >a.txt"]),
+        ("mv a.py b.py", &["decides: mv a.py b.py >a.py,b.py"]),
+        ("mv a.py b.py pkg/", &["decides: mv a.py b.py pkg/ >a.py,b.py,pkg/a.py,pkg/b.py"]),
+        ("cp a.py pkg/", &["decides: cp a.py pkg/ >pkg/a.py"]),
+        ("rm -rf build a.py", &["decides: rm -rf build a.py >build,a.py"]),
+        ("touch -d yesterday a", &["decides: touch -d yesterday a >a"]),
+        ("patch -p1 < fix.diff", &["decides: patch -p1 >* <fix.diff"]),
+        ("git apply fix.patch", &["decides: git apply fix.patch >*"]),
+        ("git apply --check fix.patch", &["decides: git apply --check fix.patch"]),
+        ("git checkout -- src/a.py", &["decides: git checkout -- src/a.py >src/a.py"]),
+        ("git checkout HEAD~1 -- a b", &["decides: git checkout HEAD~1 -- a b >a,b"]),
+        ("git checkout main", &["decides: git checkout main >*"]),
+        ("git checkout -b topic", &["decides: git checkout -b topic"]),
+        ("git restore a.py", &["decides: git restore a.py >a.py"]),
+        ("git restore --staged a.py", &["decides: git restore --staged a.py"]),
+        ("git mv a b", &["decides: git mv a b >a,b"]),
+        ("git rm a", &["decides: git rm a >a"]),
+        ("git stash pop", &["decides: git stash pop >*"]),
+        ("git add -A && git commit -m x", &["decides: git add -A", "decides: git commit -m x"]),
+        ("cargo fmt", &["decides: cargo fmt >*"]),
+        ("cargo fmt --check", &["decides: cargo fmt --check"]),
+        ("ruff check --fix src/a.py", &["decides: ruff check --fix src/a.py >src/a.py"]),
+        ("prettier --write .", &["decides: prettier --write . >*"]),
+        ("gofmt -w a.go", &["decides: gofmt -w a.go >a.go"]),
+        ("curl -sSf https://x/y -o bin/tool", &["decides: curl -sSf https://x/y -o bin/tool >bin/tool"]),
+        (
+            "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** Add File: b.py\n+z\n*** End Patch\nEOF",
+            &["decides: apply_patch >src/a.py,b.py"],
+        ),
+        ("dd if=/dev/zero of=disk.img bs=1", &["decides: dd if=/dev/zero of=disk.img bs=1 >disk.img"]),
+    ]);
+}
+
+#[test]
+fn reads() {
+    check(&[
+        ("cat a.py ./b.py", &["decides: cat a.py ./b.py <a.py,b.py"]),
+        ("head -n 20 a.py", &["decides: head -n 20 a.py <a.py"]),
+        ("tail -20 a.py", &["decides: tail -20 a.py <a.py"]),
+        ("grep -n foo a.py b.py", &["decides: grep -n foo a.py b.py <a.py,b.py"]),
+        ("rg -e foo -A 3 src/a.rs", &["decides: rg -e foo -A 3 src/a.rs <src/a.rs"]),
+        ("awk '{ print $1 }' f.txt", &["decides: awk \"{ print $1 }\" f.txt <f.txt"]),
+        ("nl -ba a.py | sed -n '1,5p'", &["piped: nl -ba a.py filtered <a.py", "decides: sed -n 1,5p"]),
+        ("git show HEAD:src/a.py", &["decides: git show HEAD:src/a.py <src/a.py"]),
+        ("git diff src/a.py", &["decides: git diff src/a.py <src/a.py"]),
+        (
+            "while read -r l; do echo \"$l\"; done < file.txt",
+            &["condition: read -r l <file.txt", "loop: echo ‹$l›"],
+        ),
+        ("cat /etc/hosts", &["decides: cat /etc/hosts </etc/hosts"]),
+    ]);
+}
+
+#[test]
+fn what_is_not_understood_says_why() {
+    check(&[
+        (
+            "echo 'unterminated",
+            &[
+                "not understood: not shell syntax: unmatched delimiter at line 1, position 18: unterminated single quote",
+            ],
+        ),
+        (
+            "make test &&",
+            &[
+                "not understood: not shell syntax: parse error at line 1, position 12: syntax error: unexpected end of input",
+            ],
+        ),
+    ]);
+}
+
+/// Which command failed, given that the whole did.
+#[test]
+fn failures_are_explained_where_they_can_be() {
+    let table: &[(&str, &[&str])] = &[
+        ("pytest", &["pytest"]),
+        ("cd x && pytest", &["cd", "pytest"]),
+        ("echo a && pytest", &["pytest"]),
+        ("pytest; make x", &["make"]),
+        ("pytest; echo ok", &[]),
+        ("pytest | tail", &["tail"]),
+        ("set -o pipefail; pytest | tail", &["pytest", "tail"]),
+        ("set -e; make a; make b", &["make", "make"]),
+        ("pytest || exit 1", &["pytest"]),
+        ("pytest || exit 1; echo ok", &["pytest"]),
+        ("pytest || { echo bad; exit 1; }", &["pytest"]),
+        ("if make test; then echo ok; else exit 1; fi", &["make"]),
+        ("pytest; rc=$?; tail log; exit $rc", &["pytest"]),
+        ("pytest || true", &["pytest"]),
+        ("! pytest", &[]),
+        ("pytest & wait", &["wait"]),
+        ("bash -c 'cd x; pytest'", &["pytest"]),
+        ("(pytest)", &["pytest"]),
+    ];
+    for (command, expected) in table {
+        let intents = Intents::read(command);
+        let found: Vec<&str> = match intents.explained_failure() {
+            Failed::Unknown => vec![],
+            Failed::Known(one) => vec![&one.program],
+            Failed::OneOf(several) => several.iter().map(|command| command.program.as_str()).collect(),
+        };
+        assert_eq!(found, *expected, "{command}");
+    }
+}
+
+#[test]
+fn intents_survive_being_recorded() {
+    for command in [
+        "cd x && pytest \"$A\" | tail",
+        "sed -i s/a/b/ *.py; echo x > f",
+        "echo 'unterminated",
+        "pytest || true",
+    ] {
+        let intents = Intents::read(command);
+        let recorded = serde_json::to_string(&intents).unwrap();
+        assert_eq!(serde_json::from_str::<Intents>(&recorded).unwrap(), intents, "{recorded}");
+    }
+    let recorded = serde_json::to_value(Intents::read("pytest -q | tail")).unwrap();
+    assert_eq!(
+        recorded,
+        serde_json::json!({"understood": [
+            {"program": "pytest", "arguments": ["-q"], "attribution": {"masked": "piped"}, "suspect": false, "output": "filtered"},
+            {"program": "tail", "attribution": "decides", "suspect": true, "output": "shown"},
+        ]})
+    );
+}
+
+#[test]
+fn proof_by_success_lists_what_decides() {
+    let intents = Intents::read("make a && make b; make c && make d");
+    let proven: Vec<_> =
+        intents.proven_by_success().flat_map(|command| command.arguments.iter().map(Word::text)).collect();
+    assert_eq!(proven, ["c", "d"]);
+    assert_eq!(Intents::read("pytest |").commands(), []);
+    assert_eq!(Mask::Piped.to_string(), "a pipe hides its exit status");
+}
