@@ -1,6 +1,22 @@
 //! The gate: what changed × what the agent did → pass, notify or hold. Pure: no files, no processes, no
 //! clock, so that every verdict can be replayed from its recorded inputs.
+//!
+//! [`judge`] takes a [`policy::Policy`] and [`Inputs`] and returns a [`Verdict`]. One file per rule in
+//! [`rules`]; each says in its type what would satisfy it and what was seen.
 
+mod inputs;
+mod judge;
+mod message;
 pub mod policy;
+mod rules;
 pub mod runner_summary;
 pub mod shell;
+mod verdict;
+mod work;
+
+pub use inputs::{Changes, History, INPUTS_VERSION, Inputs, PlanFile, RecordedCall, Stop, Waiting, Waived};
+pub use judge::judge;
+pub use message::{HEADER, PREFIX};
+pub use verdict::{
+    ActionState, ActionVerdict, ChangedCategory, Decision, Evidence, Observation, Rule, Scope, Verdict,
+};

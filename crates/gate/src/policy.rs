@@ -105,6 +105,8 @@ pub struct Gate {
     pub ask_again: bool,
     /// Accept `checkstone: cannot <action>: <reason>`.
     pub waivers: bool,
+    /// What settles an error.
+    pub resolved_by: ResolvedBy,
     /// Actions that any change needs, prose too.
     pub always: Vec<String>,
     pub rules: Rules,
@@ -159,6 +161,16 @@ pub enum SecondStop {
     Pass,
     /// Hold once more where changes are not committed.
     HoldUncommitted,
+}
+
+/// What settles an error that a call ended with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ResolvedBy {
+    /// The same thing went well later.
+    Success,
+    /// Something about it was tried later, whatever came of it.
+    Attempt,
 }
 
 /// Where the plan of the work item is.

@@ -10,8 +10,8 @@ use toml::de::{DeTable, DeValue};
 use super::paths::Globs;
 use super::problem::{Problem, ProblemKind};
 use super::{
-    Check, ErrorText, Fresh, Gate, Messages, NoGit, Plan, RuleLevel, Rules, Scope, SecondStop, Telling,
-    duration, nearest, replace,
+    Check, ErrorText, Fresh, Gate, Messages, NoGit, Plan, ResolvedBy, RuleLevel, Rules, Scope, SecondStop,
+    Telling, duration, nearest, replace,
 };
 use crate::shell::Pattern;
 
@@ -30,6 +30,7 @@ pub(crate) const GATE: &[&str] = &[
     "blast_radius",
     "ask_again",
     "waivers",
+    "resolved_by",
     "always",
     "rules",
 ];
@@ -51,6 +52,8 @@ pub(crate) const TELLINGS: &[(&str, Telling)] =
 pub(crate) const NO_GITS: &[(&str, NoGit)] = &[("silent", NoGit::Silent), ("generic", NoGit::Generic)];
 pub(crate) const SECOND_STOPS: &[(&str, SecondStop)] =
     &[("pass", SecondStop::Pass), ("hold-uncommitted", SecondStop::HoldUncommitted)];
+pub(crate) const RESOLVED_BY: &[(&str, ResolvedBy)] =
+    &[("success", ResolvedBy::Success), ("attempt", ResolvedBy::Attempt)];
 pub(crate) const FRESHNESS: &[(&str, Fresh)] =
     &[("after-change", Fresh::AfterChange), ("this-turn", Fresh::ThisTurn)];
 
@@ -104,6 +107,7 @@ pub(crate) struct GateLayer {
     blast_radius: Option<u64>,
     ask_again: Option<bool>,
     waivers: Option<bool>,
+    resolved_by: Option<ResolvedBy>,
     pub(crate) always: Option<Vec<At<String>>>,
     errors: Option<RuleLevel>,
     hygiene: Option<RuleLevel>,
@@ -124,6 +128,7 @@ impl GateLayer {
         replace(&mut self.blast_radius, newer.blast_radius);
         replace(&mut self.ask_again, newer.ask_again);
         replace(&mut self.waivers, newer.waivers);
+        replace(&mut self.resolved_by, newer.resolved_by);
         replace(&mut self.always, newer.always);
         replace(&mut self.errors, newer.errors);
         replace(&mut self.hygiene, newer.hygiene);
@@ -144,6 +149,7 @@ impl GateLayer {
             blast_radius: self.blast_radius.unwrap_or(3),
             ask_again: self.ask_again.unwrap_or(false),
             waivers: self.waivers.unwrap_or(true),
+            resolved_by: self.resolved_by.unwrap_or(ResolvedBy::Success),
             always,
             rules: Rules {
                 errors: self.errors.unwrap_or(RuleLevel::Hold),
@@ -451,6 +457,7 @@ impl Reader<'_> {
                 "blast_radius" => gate.blast_radius = self.integer(value, "a whole number from 0 up"),
                 "ask_again" => gate.ask_again = self.boolean(value),
                 "waivers" => gate.waivers = self.boolean(value),
+                "resolved_by" => gate.resolved_by = self.choice(value, RESOLVED_BY),
                 "always" => gate.always = self.names(value),
                 "rules" => self.rules(value, &mut gate),
                 _ => self.unknown(key, GATE),

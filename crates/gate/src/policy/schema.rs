@@ -65,6 +65,8 @@ struct GateTable {
     ask_again: Option<bool>,
     /// Accept `checkstone: cannot <action>: <reason>`.
     waivers: Option<bool>,
+    /// What settles an error: the same going well later, or any later attempt.
+    resolved_by: Option<ResolvedByName>,
     /// Actions that any change needs, prose too.
     always: Option<Vec<String>>,
     rules: Option<RulesTable>,
@@ -121,6 +123,14 @@ enum NoGitName {
 enum SecondStopName {
     Pass,
     HoldUncommitted,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+enum ResolvedByName {
+    Success,
+    Attempt,
 }
 
 #[derive(JsonSchema)]

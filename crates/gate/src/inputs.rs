@@ -1,0 +1,116 @@
+//! Everything a verdict depends on beside the policy, as plain data that is recorded with the verdict.
+
+use changes::ChangeSet;
+use serde::{Deserialize, Serialize};
+use transcript::{Call, Coverage, Kind, Reading};
+
+use crate::shell::Intents;
+
+/// The version of [`Inputs`] as they are recorded.
+pub const INPUTS_VERSION: u32 = 1;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Inputs {
+    pub changes: Changes,
+    /// How much of the transcript was understood.
+    pub coverage: Coverage,
+    /// The turn's calls, with what their commands would run.
+    pub calls: Vec<RecordedCall>,
+    /// What the agent said in the turn: only to find what it says it cannot do.
+    pub said: Vec<String>,
+    /// Where the agent works; paths in calls may be relative to it.
+    pub cwd: String,
+    pub stop: Stop,
+    pub history: History,
+    /// The plan of the work item, where one is set.
+    pub plan: Option<PlanFile>,
+}
+
+/// What changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Changes {
+    Known(ChangeSet),
+    /// Files that the timeline shows as edited; there is no repository to ask.
+    Transcript(Vec<String>),
+    /// Git could not be asked, and why.
+    Unknown(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordedCall {
+    #[serde(flatten)]
+    pub call: Call,
+    /// What a shell command would run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intents: Option<Intents>,
+}
+
+/// The circumstances of the stop.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stop {
+    /// How long the turn took, where its beginning is known.
+    pub elapsed_ms: Option<u64>,
+    /// The agent does not claim to be done.
+    pub waiting: Option<Waiting>,
+}
+
+/// What an agent can be waiting for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Waiting {
+    BackgroundTasks,
+    AnswerOfUser,
+    PlanMode,
+    Interrupted,
+    FailedRequest,
+}
+
+/// What earlier verdicts of this session said.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct History {
+    pub holds_this_turn: u32,
+    /// Actions that the last turn was held for.
+    pub held_before: Vec<String>,
+    /// Actions that cannot be done here.
+    pub waived: Vec<Waived>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waived {
+    pub action: String,
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanFile {
+    pub slug: String,
+    pub text: String,
+}
+
+impl RecordedCall {
+    /// Reads what the call's command would run.
+    pub fn new(call: Call) -> Self {
+        let intents = match (call.kind, &call.command) {
+            (Kind::Shell, Some(command)) => Some(Intents::read(command)),
+            _ => None,
+        };
+        Self { call, intents }
+    }
+}
+
+impl Inputs {
+    /// The part that a transcript gives.
+    pub fn of_reading(reading: Reading, changes: Changes, cwd: String) -> Self {
+        Self {
+            changes,
+            coverage: reading.coverage,
+            calls: reading.calls.into_iter().map(RecordedCall::new).collect(),
+            said: reading.messages.into_iter().map(|message| message.text).collect(),
+            cwd,
+            stop: Stop::default(),
+            history: History::default(),
+            plan: None,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What the gate says, as plain data: the JSON of `checkstone check --json`.
+
+use serde::{Deserialize, Serialize};
+use transcript::Coverage;
+
+/// The verdict and everything that led to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Verdict {
+    #[serde(rename = "verdict")]
+    pub decision: Decision,
+    /// For the agent where it is held, for the person where they are told; null where nothing is said.
+    pub message: Option<String>,
+    /// Why, in a few words, for the log.
+    pub reason: String,
+    /// Where the change set comes from; null where it is not known.
+    pub scope: Option<Scope>,
+    /// What changed, by category.
+    pub changed: Vec<ChangedCategory>,
+    pub actions: Vec<ActionVerdict>,
+    pub observations: Vec<Observation>,
+    #[serde(rename = "transcript")]
+    pub coverage: Coverage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Decision {
+    Pass,
+    /// The person is told; it costs the agent nothing.
+    Notify,
+    /// The agent gets the message and goes on.
+    Hold,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// Compared with the state at the prompt.
+    TurnBaseline,
+    /// Dirty and untracked files that the transcript shows as touched.
+    Touched,
+    /// Everything that is dirty.
+    Worktree,
+    /// What the timeline edited, without asking a repository.
+    Transcript,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ChangedCategory {
+    pub category: String,
+    pub files: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ActionVerdict {
+    pub id: String,
+    pub say: String,
+    pub state: ActionState,
+    /// What proves it, where it is satisfied.
+    pub evidence: Option<Evidence>,
+    /// Why what was seen is no evidence, or why the action is waived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum ActionState {
+    Required,
+    Satisfied,
+    Waived,
+}
+
+/// A call that proves an action.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Evidence {
+    pub command: String,
+    /// The line of the call in its transcript.
+    pub line: Option<u64>,
+}
+
+/// One sentence about something seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Observation {
+    pub rule: Rule,
+    pub text: String,
+    /// The line of the call that it is about.
+    pub line: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// An action was expected and not seen.
+    MissingAction,
+    UnresolvedError,
+    EditWithoutRead,
+    WideBlastRadius,
+    PlanDrift,
+}

@@ -1,0 +1,154 @@
+//! What the agent did, as the rules ask for it: which commands ran, which files were edited and read, in
+//! which order. The order counts inside one command line too: `sed -i … && pytest`.
+
+use transcript::{Call, Kind, Outcome};
+
+use crate::inputs::{Inputs, RecordedCall};
+use crate::shell::{Intents, SimpleCommand};
+
+/// A place in the timeline: the call, and the command within it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment {
+    pub(crate) call: usize,
+    pub(crate) command: usize,
+}
+
+/// A command of a shell call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ran<'a> {
+    pub(crate) at: Moment,
+    pub(crate) call: &'a Call,
+    pub(crate) command: &'a SimpleCommand,
+}
+
+/// A file at a moment.
+#[derive(Debug)]
+struct Touch {
+    path: String,
+    at: Moment,
+}
+
+#[derive(Debug)]
+pub(crate) struct Work<'a> {
+    calls: &'a [RecordedCall],
+    /// Edits and writes that took place, by path.
+    edits: Vec<Touch>,
+    reads: Vec<Touch>,
+    paths: Paths<'a>,
+}
+
+/// One spelling for one file: relative to the root of the repository, absolute outside of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Paths<'a> {
+    cwd: &'a str,
+    root: &'a str,
+}
+
+impl<'a> Paths<'a> {
+    pub(crate) fn new(cwd: &'a str, root: &'a str) -> Self {
+        Self { cwd, root: root.trim_end_matches('/') }
+    }
+
+    pub(crate) fn one(&self, path: &str) -> String {
+        let mut parts: Vec<&str> = Vec::new();
+        let base = if path.starts_with('/') { "" } else { self.cwd };
+        for part in base.split('/').chain(path.split('/')) {
+            match part {
+                "" | "." => {}
+                ".." => {
+                    parts.pop();
+                }
+                part => parts.push(part),
+            }
+        }
+        let absolute = format!("/{}", parts.join("/"));
+        match absolute.strip_prefix(self.root).and_then(|rest| rest.strip_prefix('/')) {
+            Some(relative) if !self.root.is_empty() => relative.to_owned(),
+            _ => absolute,
+        }
+    }
+}
+
+impl<'a> Work<'a> {
+    pub(crate) fn new(inputs: &'a Inputs, root: &'a str) -> Self {
+        let paths = Paths::new(&inputs.cwd, root);
+        let mut work = Self { calls: &inputs.calls, edits: Vec::new(), reads: Vec::new(), paths };
+        for (number, recorded) in inputs.calls.iter().enumerate() {
+            work.take(number, recorded);
+        }
+        work
+    }
+
+    fn take(&mut self, number: usize, recorded: &RecordedCall) {
+        let call = &recorded.call;
+        let whole = Moment { call: number, command: 0 };
+        let touches = |paths: &[String]| -> Vec<Touch> {
+            paths.iter().map(|path| Touch { path: self.paths.one(path), at: whole }).collect()
+        };
+        match call.kind {
+            // A call that failed or was refused changed nothing; one without a result may have.
+            Kind::Edit | Kind::Write if call.outcome != Outcome::Error => {
+                let touched = touches(&call.paths);
+                self.edits.extend(touched);
+            }
+            Kind::Read if call.outcome != Outcome::Error => {
+                let touched = touches(&call.paths);
+                self.reads.extend(touched);
+            }
+            Kind::Shell => {
+                let touched = touches(&call.paths);
+                self.reads.extend(touched);
+                self.take_commands(number, recorded.intents.as_ref());
+            }
+            _ => {}
+        }
+    }
+
+    /// A command that failed may have edited before it did.
+    fn take_commands(&mut self, number: usize, intents: Option<&Intents>) {
+        for (place, command) in intents.map(Intents::commands).unwrap_or_default().iter().enumerate() {
+            let at = Moment { call: number, command: place };
+            for path in &command.edits.paths {
+                self.edits.push(Touch { path: self.paths.one(path), at });
+            }
+            for path in &command.reads {
+                self.reads.push(Touch { path: self.paths.one(path), at });
+            }
+        }
+    }
+
+    pub(crate) fn paths(&self) -> Paths<'a> {
+        self.paths
+    }
+
+    pub(crate) fn calls(&self) -> impl DoubleEndedIterator<Item = (usize, &'a RecordedCall)> {
+        self.calls.iter().enumerate()
+    }
+
+    /// Every command of every shell call, in order.
+    pub(crate) fn commands(&self) -> impl Iterator<Item = Ran<'a>> {
+        self.calls.iter().enumerate().flat_map(|(number, recorded)| {
+            let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
+            commands.iter().enumerate().map(move |(place, command)| Ran {
+                at: Moment { call: number, command: place },
+                call: &recorded.call,
+                command,
+            })
+        })
+    }
+
+    /// When one of the files was edited last, as far as calls tell.
+    pub(crate) fn last_edit(&self, files: &[String]) -> Option<Moment> {
+        self.edits.iter().filter(|touch| files.contains(&touch.path)).map(|touch| touch.at).max()
+    }
+
+    pub(crate) fn was_edited(&self, file: &str) -> bool {
+        self.edits.iter().any(|touch| touch.path == file)
+    }
+
+    /// Whether the file was read or written by a call before the moment.
+    pub(crate) fn was_known_before(&self, file: &str, moment: Moment) -> bool {
+        let earlier = |touch: &&Touch| touch.path == file && touch.at < moment;
+        self.reads.iter().find(earlier).or_else(|| self.edits.iter().find(earlier)).is_some()
+    }
+}
