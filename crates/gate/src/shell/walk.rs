@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use rable::{CasePattern, ListItem, ListOperator, Node, NodeKind};
 
-use super::flow::{Flow, Proof, Set};
+use super::flow::{Blame, Flow, Proof, Set};
 use super::opaque::{self, Stripped};
 use super::word::{self, Word};
 use super::wrapper::{self, Peeled};
@@ -73,16 +73,16 @@ struct Shell {
 #[derive(Clone)]
 struct Status {
     success: Proof,
-    suspects: Set,
+    failure: Blame,
 }
 
 impl Status {
     fn of(flow: &Flow) -> Self {
-        Self { success: flow.success.clone(), suspects: flow.suspects.clone() }
+        Self { success: flow.success.clone(), failure: flow.failure.clone() }
     }
 
     fn unknown() -> Self {
-        Self { success: Some(Set::new()), suspects: Set::new() }
+        Self { success: Some(Set::new()), failure: Blame::nobody() }
     }
 }
 
@@ -117,6 +117,7 @@ type Walked = Result<Flow, NotUnderstood>;
 impl Walk {
     fn finish(mut self, whole: Flow) -> Vec<SimpleCommand> {
         let proven = whole.success.unwrap_or_default();
+        let explained = !whole.failure.unexplained && !self.trapped;
         for (index, command) in self.found.iter_mut().enumerate() {
             let mask = self.masks.get(index).copied().flatten();
             command.attribution = if self.trapped {
@@ -126,7 +127,7 @@ impl Walk {
             } else {
                 Attribution::Masked(mask.unwrap_or(Mask::Conditional))
             };
-            command.suspect = whole.suspects.contains(&index);
+            command.suspect = explained && whole.failure.suspects.contains(&index);
         }
         self.show_what_is_read_back();
         self.found
@@ -187,6 +188,10 @@ impl Walk {
         }
         let flow = self.construct(node, stripped, tested)?;
         self.depth -= 1;
+        self.shell.status = Status::of(&flow);
+        if !matches!(node.kind, NodeKind::Pipeline { .. }) {
+            self.shell.first_of_pipe = Status::unknown();
+        }
         Ok(flow)
     }
 
@@ -260,7 +265,8 @@ impl Walk {
                 self.background(|walk| walk.subshell(command, stripped, Tested::Yes))
             }
             // Tests and arithmetic: they run nothing, and can fail without a command to name.
-            _ => Ok(Flow::neutral()),
+            NodeKind::Empty | NodeKind::Comment { .. } => Ok(Flow::neutral()),
+            _ => Ok(Flow::opaque()),
         }
     }
 
@@ -340,6 +346,13 @@ impl Walk {
                 (None, _) => flow,
             });
             operator = *next_operator;
+            // On the right of `&&` it is 0 anyway.
+            if operator != Some(ListOperator::And) {
+                self.shell.status = whole.as_ref().map_or_else(Status::unknown, Status::of);
+            }
+            if index > 0 {
+                self.shell.first_of_pipe = Status::unknown();
+            }
         }
         Ok(whole.unwrap_or_else(Flow::neutral))
     }
@@ -359,7 +372,7 @@ impl Walk {
             let mut flows = Vec::new();
             for command in commands {
                 let first = self.found.len();
-                let flow = self.node(command, stripped, Tested::Yes)?.subshell(false);
+                let flow = self.node(command, stripped, tested)?.subshell(false);
                 flows.push((first, self.found.len(), flow));
                 self.shell = outer.clone();
             }
@@ -378,10 +391,8 @@ impl Walk {
                 whole = next;
             }
         }
-        let whole = whole.subshell(self.strict(tested));
-        self.shell.status = Status::of(&whole);
         self.shell.first_of_pipe = first_status;
-        Ok(whole)
+        Ok(whole.subshell(self.strict(tested)))
     }
 
     /// All but the last one show only what the programs after them let through.
@@ -412,9 +423,7 @@ impl Walk {
         let outer = self.shell.clone();
         let flow = self.node(body, stripped, tested)?;
         self.shell = outer;
-        let flow = flow.subshell(self.strict(tested));
-        self.shell.status = Status::of(&flow);
-        Ok(flow)
+        Ok(flow.subshell(self.strict(tested)))
     }
 
     fn condition(&mut self, condition: &Node, stripped: &Stripped<'_>) -> Walked {
@@ -608,9 +617,7 @@ impl Walk {
             _ => None,
         });
         let body: String = bodies.collect();
-        let flow = self.run(words, effect, &body, stripped, tested)?;
-        self.shell.status = Status::of(&flow);
-        Ok(flow)
+        self.run(words, effect, &body, stripped, tested)
     }
 
     /// `X=1`, `X=$(cmd)`, `> file`: no program.
@@ -638,14 +645,10 @@ impl Walk {
         let effect = self.redirections(redirects, stripped);
         if !effect.edits.is_nothing() {
             let index = self.emit(vec![Word::from(":")], effect, "", Output::Hidden)?;
-            let flow = Flow::command(index, true, self.strict(tested));
-            self.shell.status = Status::of(&flow);
-            return Ok(flow);
+            return Ok(Flow::command(index, true, self.strict(tested)));
         }
         // The status of an assignment is that of the last substitution in it.
-        let flow = substituted.unwrap_or_else(Flow::neutral).subshell(self.strict(tested));
-        self.shell.status = Status::of(&flow);
-        Ok(flow)
+        Ok(substituted.unwrap_or_else(Flow::neutral).subshell(self.strict(tested)))
     }
 
     fn words(&self, words: &[Node], stripped: &Stripped<'_>) -> Vec<Word> {
@@ -681,9 +684,8 @@ impl Walk {
             Peeled::Command { words, mask } => (mask, Inner::Words(words)),
             Peeled::Script { text, errexit, pipefail } => (None, Inner::Script { text, errexit, pipefail }),
             Peeled::ScriptFromInput { words, errexit } if !body.is_empty() => {
-                let text = body.to_owned();
-                let _ = words;
-                (None, Inner::Script { text, errexit, pipefail: false })
+                drop(words);
+                (None, Inner::Script { text: body.to_owned(), errexit, pipefail: false })
             }
             Peeled::ScriptFromInput { words, .. } => (None, Inner::Words(words)),
             Peeled::PerFile { words, command, mask } => {
@@ -702,7 +704,7 @@ impl Walk {
                 let index = self.emit(words, effect, body, output)?;
                 if let Some(mask) = mask {
                     self.mask_from(index, mask);
-                    return Ok(Flow::neutral());
+                    return Ok(Flow::command(index, true, false).unproven());
                 }
                 Ok(self.builtin(index, strict))
             }
@@ -768,16 +770,13 @@ impl Walk {
         if let Some(last) = self.found.get_mut(first..).and_then(<[_]>::last_mut) {
             last.edits.add(effect.edits);
         }
-        let leaves = self
-            .found
-            .iter()
-            .skip(first)
-            .any(|command| matches!(command.program.as_str(), "return" | "exit"));
-        if leaves {
+        let runs = |name: &str| self.found.iter().skip(first).any(|command| command.program == name);
+        let (returns, exits) = (runs("return"), runs("exit"));
+        if returns || exits {
             self.mask_from(first, Mask::Function);
-            return Ok(Flow::neutral());
+            return Ok(if exits { Flow::may_exit() } else { Flow::opaque() });
         }
-        Ok(flow)
+        Ok(if self.strict(tested) { flow.checked() } else { flow })
     }
 
     fn emit(
@@ -841,7 +840,7 @@ impl Walk {
                     proven.insert(index);
                     proven
                 });
-                return Flow::exit(success, status.suspects);
+                return Flow::exit(success, status.failure);
             }
             "false" => return Flow::failure(strict),
             _ => {}
@@ -857,7 +856,7 @@ impl Walk {
             Some("${PIPESTATUS[0]}" | "$PIPESTATUS") => self.shell.first_of_pipe.clone(),
             Some("0") => Status::unknown(),
             Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
-                Status { success: None, suspects: Set::new() }
+                Status { success: None, failure: Blame::nobody() }
             }
             Some(name) => {
                 let name = name.trim_start_matches('$').trim_start_matches('{').trim_end_matches('}');

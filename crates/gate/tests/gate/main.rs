@@ -16,3 +16,4 @@ mod runner_summary;
 mod shell_hostile;
 mod shell_intents;
 mod shell_patterns;
+mod shell_truth;
