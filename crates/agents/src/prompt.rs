@@ -16,17 +16,25 @@ const CONTEXT_ENDS: &str = "</hook_context>";
 /// itself for the client, with a prompt id of its own, and a continuation for us (T5).
 const TASK_NOTIFICATION: &str = "<task-notification>";
 
-/// What a person typed, without the context of a session-start hook that Gemini CLI puts before the first
-/// prompt. A text that is nothing but context stays.
+/// What a person typed, without the context that hooks gave, which Gemini CLI puts before the prompt (at the start
+/// of a session) or behind it. A text that is nothing but context stays.
 pub(crate) fn typed(agent: Agent, text: &str) -> &str {
     let text = text.trim();
     if agent != Agent::Gemini {
         return text;
     }
-    match text.strip_prefix(CONTEXT_OPENS).and_then(|context| context.split_once(CONTEXT_ENDS)) {
-        Some((_, after)) if !after.trim().is_empty() => after.trim(),
-        _ => text,
+    let mut typed = text;
+    while let Some((_, after)) =
+        typed.strip_prefix(CONTEXT_OPENS).and_then(|rest| rest.split_once(CONTEXT_ENDS))
+    {
+        typed = after.trim_start();
     }
+    while let Some((before, _)) =
+        typed.strip_suffix(CONTEXT_ENDS).and_then(|rest| rest.rsplit_once(CONTEXT_OPENS))
+    {
+        typed = before.trim_end();
+    }
+    if typed.is_empty() { text } else { typed }
 }
 
 /// The text is ours, in whatever the client wraps it when it hands it to the model.
@@ -95,6 +103,9 @@ mod tests {
         let first = "<hook_context>[checkstone] Resume at step 3</hook_context>\n\nSay hi";
         assert_eq!(typed(Agent::Gemini, first), "Say hi");
         assert!(!is_own(typed(Agent::Gemini, first)));
+        let around = "<hook_context>a</hook_context>\n<hook_context>b</hook_context>\n\nSay hi\n<hook_context>c</hook_context>";
+        assert_eq!(typed(Agent::Gemini, around), "Say hi");
+        assert_eq!(typed(Agent::Claude, around), around);
         let alone = "<hook_context>[checkstone] Resume at step 3</hook_context>\n";
         assert!(is_own(typed(Agent::Gemini, alone)));
         let unclosed = "<hook_context> is what?";
