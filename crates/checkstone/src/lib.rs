@@ -5,8 +5,13 @@ mod arguments;
 mod commands;
 mod environment;
 mod error;
+mod evidence;
 mod fail_open;
+mod hook;
+mod policy_files;
 mod printer;
+mod record;
+mod stopwatch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -343,19 +343,26 @@ fn capitalised(text: &str) -> String {
     }
 }
 
-/// What the agent says, in lines of their own, that it cannot do: `checkstone: cannot <action>: <reason>`; and
-/// what it said before in this session.
+/// What cannot be done here: what the agent says now, and what it said before in this session.
 fn waived(policy: &Policy, inputs: &Inputs) -> Vec<Waived> {
     if !policy.gate.waivers {
         return Vec::new();
     }
     let mut waived = inputs.history.waived.clone();
-    for line in inputs.said.iter().flat_map(|text| text.lines()) {
+    waived
+        .extend(waived_in(&inputs.said).into_iter().filter(|waived| policy.action(&waived.action).is_some()));
+    waived
+}
+
+/// What an agent says, in lines of their own, that it cannot do: `checkstone: cannot <action>: <reason>`.
+pub fn waived_in(said: &[String]) -> Vec<Waived> {
+    let mut waived = Vec::new();
+    for line in said.iter().flat_map(|text| text.lines()) {
         let line = line.trim().trim_matches(['`', '*', '-', ' ']);
         let Some(rest) = line.strip_prefix("checkstone: cannot ") else { continue };
         let (action, reason) = rest.split_once(':').unwrap_or((rest, ""));
         let (action, reason) = (action.trim().trim_matches('`'), reason.trim());
-        if policy.action(action).is_some() && !reason.is_empty() {
+        if !action.is_empty() && !reason.is_empty() {
             waived.push(Waived { action: action.to_owned(), reason: reason.to_owned() });
         }
     }

@@ -254,11 +254,14 @@ pub struct Check {
 impl Policy {
     /// Merges the sources in their order, each after the presets it names.
     pub fn load(sources: &[Source<'_>]) -> Result<Self, Problems> {
-        Self::load_with(sources, presets::text)
+        Self::load_with_presets(sources, &|name| presets::text(name))
     }
 
-    /// As `load`, with presets from elsewhere.
-    fn load_with(sources: &[Source<'_>], preset: fn(&str) -> Option<&'static str>) -> Result<Self, Problems> {
+    /// As `load`, with presets from elsewhere: those that were recorded with a verdict.
+    pub fn load_with_presets<'a>(
+        sources: &[Source<'_>],
+        preset: &dyn Fn(&str) -> Option<&'a str>,
+    ) -> Result<Self, Problems> {
         let mut loading = Loading {
             preset,
             problems: Vec::new(),
@@ -284,8 +287,8 @@ impl Policy {
     }
 }
 
-struct Loading {
-    preset: fn(&str) -> Option<&'static str>,
+struct Loading<'p, 'a> {
+    preset: &'p dyn Fn(&str) -> Option<&'a str>,
     problems: Vec<Problem>,
     loaded: Vec<String>,
     /// The presets that are being loaded, outermost first.
@@ -293,7 +296,7 @@ struct Loading {
     merged: Merged,
 }
 
-impl Loading {
+impl Loading<'_, '_> {
     fn source(&mut self, name: &str, text: &str) {
         let layer = file::read(name, text, &mut self.problems);
         for preset in &layer.presets {
@@ -472,7 +475,7 @@ mod tests {
     }
 
     fn load(text: &str) -> Result<Policy, Problems> {
-        Policy::load_with(&[Source { name: "checkstone.toml", text }], circular)
+        Policy::load_with_presets(&[Source { name: "checkstone.toml", text }], &circular)
     }
 
     #[test]

@@ -1,0 +1,114 @@
+//! Gathers what the gate judges, beside the policy: the timeline, the change set, the plan of the work item. Shared
+//! by the hook and by `checkstone check`.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use changes::{Baseline, Pending, Request, Touched};
+use gate::policy::{Policy, Scope};
+use gate::{Changes, Inputs, PlanFile, Waiting};
+use transcript::{Extent, Kind, Outcome, Reading};
+
+/// A larger plan is not read to its end.
+const LARGEST_PLAN: u64 = 256 * 1024;
+
+/// The files that the timeline shows as written; `None` where nobody knows.
+pub(crate) fn touched(inputs: &Inputs) -> Option<Vec<PathBuf>> {
+    if inputs.coverage.extent != Extent::Complete {
+        return None;
+    }
+    let mut paths = Vec::new();
+    for recorded in &inputs.calls {
+        if matches!(recorded.call.kind, Kind::Edit | Kind::Write) && recorded.call.outcome != Outcome::Error {
+            paths.extend(recorded.call.paths.iter().map(PathBuf::from));
+        }
+        let commands = recorded.intents.as_ref().map(gate::shell::Intents::commands).unwrap_or_default();
+        for command in commands {
+            // A command that edits what it does not name may have touched anything.
+            if command.edits.others {
+                return None;
+            }
+            paths.extend(command.edits.paths.iter().map(PathBuf::from));
+        }
+    }
+    Some(paths)
+}
+
+/// Asks git for what the policy looks at.
+pub(crate) fn changes(
+    pending: Result<Pending, changes::Error>,
+    policy: &Policy,
+    baseline: Option<&Baseline>,
+    touched: Option<&[PathBuf]>,
+    cwd: &Path,
+) -> Changes {
+    let touched = touched.map(|paths| Touched { paths, cwd });
+    let request = match policy.gate.scope {
+        Scope::Turn => Request::Turn { baseline, touched },
+        Scope::Worktree => Request::Worktree,
+        Scope::Diff => Request::DiffHead,
+    };
+    match pending.and_then(|pending| pending.change_set(request)) {
+        Ok(set) => Changes::Known(set),
+        Err(error) => Changes::Unknown(error.to_string()),
+    }
+}
+
+/// What the transcript and the client say that the agent waits for.
+pub(crate) fn waiting(reading: &Reading) -> Option<Waiting> {
+    let last = reading.calls.iter().rev().find(|call| call.subagent.is_none())?;
+    if last.user_stopped {
+        return Some(Waiting::Interrupted);
+    }
+    let asks = matches!(last.tool.as_str(), "AskUserQuestion" | "ask_user" | "request_user_input");
+    (asks && last.outcome == Outcome::Unknown).then_some(Waiting::AnswerOfUser)
+}
+
+/// The plan of the work item `slug`, or of the one that the branch names.
+pub(crate) fn plan(
+    policy: &Policy,
+    root: &Path,
+    slug: Option<&str>,
+    branch: Option<&str>,
+) -> Option<PlanFile> {
+    let slug = match slug {
+        Some(slug) => slug.to_owned(),
+        None => slug_of_branch(&policy.plan.slug_from_branch, branch?)?,
+    };
+    let harmless = !slug.is_empty()
+        && slug.len() <= 200
+        && !slug.contains(['/', '\\', '\0'])
+        && slug != "."
+        && slug != "..";
+    if !harmless || policy.plan.path.is_empty() {
+        return None;
+    }
+    let path = root.join(policy.plan.path.replace("{slug}", &slug));
+    let inside = fs_err::canonicalize(&path).ok()?.starts_with(fs_err::canonicalize(root).ok()?);
+    if !inside {
+        return None;
+    }
+    let mut text = String::new();
+    fs_err::File::open(&path).ok()?.take(LARGEST_PLAN).read_to_string(&mut text).ok()?;
+    Some(PlanFile { slug, text })
+}
+
+/// `work/{slug}` and `work/parser` give `parser`.
+fn slug_of_branch(pattern: &str, branch: &str) -> Option<String> {
+    let (before, after) = pattern.split_once("{slug}")?;
+    let slug = branch.strip_prefix(before)?.strip_suffix(after)?;
+    Some(slug.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_branch_names_its_work_item() {
+        assert_eq!(slug_of_branch("work/{slug}", "work/parser").as_deref(), Some("parser"));
+        assert_eq!(slug_of_branch("{slug}-wip", "parser-wip").as_deref(), Some("parser"));
+        assert_eq!(slug_of_branch("work/{slug}", "main"), None);
+        assert_eq!(slug_of_branch("", "main"), None);
+    }
+}

@@ -1,0 +1,322 @@
+//! The agent wants to stop: git is started first, and everything else is done while it runs. What the agent did and
+//! what changed go to the gate; a hold is counted before it is said.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use agents::Decision;
+use changes::{Baseline, Repository, Settings};
+use gate::policy::{Policy, SecondStop};
+use gate::{ActionState, Changes, INPUTS_VERSION, Inputs, Verdict, Waiting, Waived};
+use journal::{Journal, JournalError, NewTurn, NewVerdict, OpenFor, Session, Turn};
+use transcript::{Agent, Options, Reading};
+
+use super::{Context, log};
+use crate::environment;
+use crate::evidence;
+use crate::policy_files::{FILE_NAME, PolicyTexts};
+use crate::record::Record;
+
+/// Claude Code writes its last lines up to 90 ms after it has called us (T21).
+const FLUSH_LIMIT: Duration = Duration::from_millis(250);
+const FLUSH_POLL: Duration = Duration::from_millis(5);
+
+pub(crate) fn decide(mut context: Context) -> Decision {
+    let repository = Repository::discover(&context.cwd).ok();
+    let root = match &repository {
+        Some(repository) => Some(repository.root.clone()),
+        None => policy_folder(&context.cwd),
+    };
+    let Some((root, texts)) =
+        root.and_then(|root| PolicyTexts::of_repository(&root).map(|texts| (root, texts)))
+    else {
+        return Decision::Pass;
+    };
+    if texts.may_switch_off() && texts.load().is_ok_and(|policy| !policy.gate.enabled) {
+        return Decision::Pass;
+    }
+    let pending = changes::start(&context.cwd, &Settings::default());
+    context.stopwatch.lap("git start");
+    let policy = match texts.load() {
+        Ok(policy) => policy,
+        Err(problems) => return broken_policy(&context, &problems.to_string()),
+    };
+    context.stopwatch.lap("policy");
+    let reading = read_transcript(&context);
+    context.stopwatch.lap("transcript");
+    let opened = Journal::open(&context.state, OpenFor::Hook).and_then(|mut journal| {
+        let known = known(&mut journal, &context, &reading)?;
+        Ok((journal, known))
+    });
+    let (mut journal, known) = match opened {
+        Ok(opened) => opened,
+        Err(error) => return fail_open(&context, &format!("the journal cannot be used: {error}")),
+    };
+    context.stopwatch.lap("journal");
+    let limit = match policy.gate.second_stop {
+        SecondStop::Pass => 1,
+        SecondStop::HoldUncommitted => 2,
+    };
+    let holds = known.turn.as_ref().map_or(0, |turn| turn.holds);
+    if holds >= limit {
+        return pass(&context, "held already in this turn");
+    }
+    let waiting = waiting(&context, &reading);
+    let mut inputs = Inputs::of_reading(reading, Changes::Unknown(String::new()), shown(&context.cwd));
+    let touched = evidence::touched(&inputs);
+    context.stopwatch.lap("intents");
+    let baseline = known.turn.as_ref().and_then(baseline);
+    inputs.changes = evidence::changes(pending, &policy, baseline.as_ref(), touched.as_deref(), &context.cwd);
+    context.stopwatch.lap("git wait");
+    let branch = match &inputs.changes {
+        Changes::Known(set) => set.branch.clone(),
+        _ => None,
+    };
+    let slug = known
+        .session
+        .as_ref()
+        .and_then(|session| session.slug.clone())
+        .or_else(|| environment::read(environment::SLUG).and_then(|slug| slug.into_string().ok()));
+    inputs.plan = evidence::plan(&policy, &root, slug.as_deref(), branch.as_deref());
+    inputs.stop.waiting = waiting;
+    inputs.stop.elapsed_ms =
+        known.opened_at.and_then(|opened| u64::try_from(context.now.duration_since(opened).as_millis()).ok());
+    inputs.history.holds_this_turn = holds;
+    inputs.history.held_before = known.held_before.clone();
+    inputs.history.waived = known.waived.clone();
+    let verdict = gate::judge(&policy, &inputs);
+    context.stopwatch.lap("judge");
+    conclude(context, &mut journal, &texts, &policy, &known, inputs, verdict, limit, &root)
+}
+
+/// What the journal knows of the turn.
+#[derive(Default)]
+struct Known {
+    session: Option<Session>,
+    turn: Option<Turn>,
+    key: Option<String>,
+    opened_at: Option<jiff::Timestamp>,
+    held_before: Vec<String>,
+    waived: Vec<Waived>,
+}
+
+fn known(journal: &mut Journal, context: &Context, reading: &Reading) -> Result<Known, JournalError> {
+    // The transcript knows which prompt opened the turn, also where the client counts a notification as a new one.
+    let recorded = reading.turn.as_ref().and_then(|turn| turn.id.clone());
+    let key = recorded.or_else(|| context.payload.turn.clone());
+    let began = reading.turn.as_ref().and_then(|turn| turn.started_at.as_deref()?.parse().ok());
+    journal.read(|reader| {
+        let mut known = Known { key: key.clone(), opened_at: began, ..Known::default() };
+        known.session = reader.session(context.agent(), &context.session)?;
+        let Some(session) = &known.session else { return Ok(known) };
+        known.turn = match (&key, context.payload.agent) {
+            (Some(key), Agent::Claude | Agent::Codex) => reader.turn(session.id, key)?,
+            _ => reader.latest_turn(session.id)?,
+        };
+        known.waived = reader
+            .waivers(session.id)?
+            .into_iter()
+            .map(|waiver| Waived { action: waiver.action, reason: waiver.reason })
+            .collect();
+        if let Some(turn) = &known.turn {
+            known.held_before = reader.actions_held_before(turn.id)?;
+            known.opened_at = Some(turn.opened_at);
+        }
+        Ok(known)
+    })
+}
+
+/// Reads the turn; where the client has not written the agent's last words yet, waits for them in short, bounded
+/// steps, and then goes on with what is there.
+fn read_transcript(context: &Context) -> Reading {
+    let options = Options { agent: Some(context.payload.agent), ..Options::default() };
+    let Some(path) = &context.payload.transcript else {
+        return transcript::read_bytes(&[], &options);
+    };
+    let mut reading = transcript::read(path, &options);
+    if context.payload.agent != Agent::Claude {
+        return reading;
+    }
+    let deadline = Instant::now() + FLUSH_LIMIT;
+    let mut length = size(path);
+    while !context.payload.transcript_is_complete(reading.last_assistant.as_deref())
+        && Instant::now() < deadline
+    {
+        std::thread::sleep(FLUSH_POLL);
+        let now = size(path);
+        if now != length {
+            length = now;
+            reading = transcript::read(path, &options);
+        }
+    }
+    reading
+}
+
+fn size(path: &Path) -> Option<u64> {
+    fs_err::metadata(path).ok().map(|metadata| metadata.len())
+}
+
+fn waiting(context: &Context, reading: &Reading) -> Option<Waiting> {
+    // A server left running by an earlier turn is nothing that this one waits for.
+    let running = |call: &transcript::Call| call.outcome == transcript::Outcome::Unknown;
+    if context.payload.background_tasks > 0 && reading.calls.iter().any(running) {
+        return Some(Waiting::BackgroundTasks);
+    }
+    if context.payload.is_planning() {
+        return Some(Waiting::PlanMode);
+    }
+    evidence::waiting(reading)
+}
+
+fn baseline(turn: &Turn) -> Option<Baseline> {
+    serde_json::from_slice(turn.baseline.as_deref()?).ok()
+}
+
+/// Records the verdict, counts the hold, and only then says it.
+#[expect(clippy::too_many_arguments, reason = "the end of one straight path, called once")]
+fn conclude(
+    mut context: Context,
+    journal: &mut Journal,
+    texts: &PolicyTexts,
+    policy: &Policy,
+    known: &Known,
+    inputs: Inputs,
+    verdict: Verdict,
+    limit: u32,
+    root: &Path,
+) -> Decision {
+    let record = Record::new(texts, policy, inputs, verdict);
+    let bytes = serde_json::to_vec(&record).unwrap_or_default();
+    let verdict = record.verdict;
+    let written = write(journal, &context, known, &record.inputs, &verdict, &bytes, limit, root);
+    context.stopwatch.lap("write");
+    let held = match written {
+        Ok(held) => held,
+        Err(error) if verdict.decision == gate::Decision::Hold => {
+            return fail_open(&context, &format!("the hold cannot be counted: {error}"));
+        }
+        Err(error) => {
+            log(&context.state, &context.line("pass", &format!("not recorded: {error}")));
+            false
+        }
+    };
+    let message = verdict.message.clone().unwrap_or_default();
+    match verdict.decision {
+        gate::Decision::Hold if held => {
+            log(&context.state, &context.line("hold", &verdict.reason));
+            Decision::Hold { to_agent: message, to_person: None }
+        }
+        gate::Decision::Hold => pass(&context, "held already in this turn"),
+        gate::Decision::Notify => {
+            log(&context.state, &context.line("notify", &verdict.reason));
+            Decision::Notify { to_person: message }
+        }
+        gate::Decision::Pass => pass(&context, &verdict.reason),
+    }
+}
+
+/// One transaction; whether the hold was granted.
+#[expect(clippy::too_many_arguments, reason = "one transaction of everything that is known")]
+fn write(
+    journal: &mut Journal,
+    context: &Context,
+    known: &Known,
+    inputs: &Inputs,
+    verdict: &Verdict,
+    record: &[u8],
+    limit: u32,
+    root: &Path,
+) -> Result<bool, JournalError> {
+    journal.write(|writing| {
+        let session = writing.see_session(&context.seen(Some(root)), context.now)?;
+        let turn = match &known.turn {
+            Some(turn) => turn.id,
+            None => {
+                let key = known.key.as_deref();
+                let opened_at = known.opened_at.unwrap_or(context.now);
+                writing
+                    .open_turn(&NewTurn { session: session.id, key, opened_at, prompt: "", baseline: None })?
+                    .id
+            }
+        };
+        let wants = verdict.decision == gate::Decision::Hold;
+        let held = wants && writing.try_hold(turn, limit)?;
+        let recorded = match verdict.decision {
+            gate::Decision::Hold if held => journal::Verdict::Hold,
+            gate::Decision::Notify => journal::Verdict::Notify,
+            _ => journal::Verdict::Pass,
+        };
+        writing.record_verdict(&NewVerdict {
+            turn,
+            at: context.now,
+            verdict: recorded,
+            scope: scope(verdict),
+            message: verdict.message.as_deref().unwrap_or_default(),
+            timings: &context.stopwatch.report(),
+            inputs: journal::Inputs { version: INPUTS_VERSION, bytes: record },
+        })?;
+        // What was left out because the turn before was held for it stays remembered.
+        let asked: Vec<&str> = verdict
+            .actions
+            .iter()
+            .filter(|action| {
+                action.state == ActionState::Required || inputs.history.held_before.contains(&action.id)
+            })
+            .filter(|action| action.state != ActionState::Satisfied)
+            .map(|action| action.id.as_str())
+            .collect();
+        writing.record_held_actions(turn, &asked)?;
+        for waived in gate::waived_in(&inputs.said) {
+            writing.waive(session.id, &waived.action, &waived.reason, context.now)?;
+        }
+        Ok(held)
+    })
+}
+
+fn scope(verdict: &Verdict) -> &'static str {
+    match verdict.scope {
+        Some(gate::Scope::TurnBaseline) => "turn-baseline",
+        Some(gate::Scope::Touched) => "touched",
+        Some(gate::Scope::Worktree) => "worktree",
+        Some(gate::Scope::Transcript) => "transcript",
+        None => "",
+    }
+}
+
+/// Where there is no repository, a policy may still lie in the folder or above it.
+fn policy_folder(cwd: &Path) -> Option<PathBuf> {
+    cwd.ancestors().find(|folder| folder.join(FILE_NAME).is_file()).map(Path::to_owned)
+}
+
+/// A broken policy blocks nobody; the person is told, once for each mistake.
+fn broken_policy(context: &Context, problems: &str) -> Decision {
+    log(&context.state, &context.line("pass", &format!("the policy is broken: {problems}")));
+    let name = "told-policy-problem";
+    let told = Journal::open(&context.state, OpenFor::Hook).and_then(|mut journal| {
+        journal.write(|writing| {
+            let session = writing.see_session(&context.seen(None), context.now)?;
+            let before = writing.value(session.id, name)?;
+            writing.set_value(session.id, name, problems.as_bytes())?;
+            Ok(before.as_deref() == Some(problems.as_bytes()))
+        })
+    });
+    match told {
+        Ok(false) => Decision::Notify {
+            to_person: format!("[checkstone] The policy is broken, so nothing is checked:\n{problems}"),
+        },
+        _ => Decision::Pass,
+    }
+}
+
+fn pass(context: &Context, reason: &str) -> Decision {
+    log(&context.state, &context.line("pass", reason));
+    Decision::Pass
+}
+
+fn fail_open(context: &Context, reason: &str) -> Decision {
+    pass(context, &format!("fail open: {reason}"))
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
