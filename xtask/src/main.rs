@@ -47,6 +47,12 @@ enum Command {
 enum Bench {
     /// Reading transcripts: scaling with the file, memory, speed on a large turn
     Transcript,
+    /// The hook against the one git command that it runs, and against an empty program
+    Hook {
+        /// Rounds of each measurement
+        #[arg(long, default_value_t = 200)]
+        rounds: usize,
+    },
 }
 
 fn main() -> ExitCode {
@@ -54,6 +60,7 @@ fn main() -> ExitCode {
         Command::Test => test(),
         Command::Soak { fuzz_seconds } => soak(fuzz_seconds),
         Command::Bench { which: Bench::Transcript } => bench::transcript::run(),
+        Command::Bench { which: Bench::Hook { rounds } } => bench::hook::run(rounds),
         Command::Schemas => schemas::write(),
     };
     match result {
