@@ -40,8 +40,12 @@ pub(crate) fn run(rounds: usize) -> Result<(), String> {
     let large = repository(&folder, 50_000)?;
     let [(_, _, fifty), (_, _, gigabyte)] = &transcripts;
     let mut bench = Bench::new(&folder)?;
-    println!("\nThe whole hook against the one git command that it runs, alone (rounds in turns; ratios of p10):\n");
-    println!("| repository | transcript | git p10 | stop p10 | p50 | p95 | stop ÷ git | prompt p10 | prompt ÷ git | peak |");
+    println!(
+        "\nThe whole hook against the one git command that it runs, alone (rounds in turns; ratios of p10):\n"
+    );
+    println!(
+        "| repository | transcript | git p10 | stop p10 | p50 | p95 | stop ÷ git | prompt p10 | prompt ÷ git | peak |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     bench.row("1,000 files", &small, "50 MB", fifty, rounds)?;
     bench.row("1,000 files", &small, "1 GB", gigabyte, rounds)?;
@@ -115,7 +119,14 @@ impl Bench {
         command
     }
 
-    fn row(&mut self, name: &str, repository: &Path, size: &str, transcript: &Path, rounds: usize) -> Result<(), String> {
+    fn row(
+        &mut self,
+        name: &str,
+        repository: &Path,
+        size: &str,
+        transcript: &Path,
+        rounds: usize,
+    ) -> Result<(), String> {
         let (mut git, mut stop, mut prompt) = (Vec::new(), Vec::new(), Vec::new());
         let mut peak = 0;
         for _ in 0..rounds {

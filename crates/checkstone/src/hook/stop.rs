@@ -42,21 +42,26 @@ pub(crate) fn decide(mut context: Context) -> Decision {
         Err(problems) => return broken_policy(&context, &problems.to_string()),
     };
     context.stopwatch.lap("policy");
-    let reading = read_transcript(&context);
-    context.stopwatch.lap("transcript");
-    let opened = Journal::open(&context.state, OpenFor::Hook).and_then(|mut journal| {
-        let known = known(&mut journal, &context, &reading)?;
-        Ok((journal, known))
-    });
-    let (mut journal, known) = match opened {
-        Ok(opened) => opened,
-        Err(error) => return fail_open(&context, &format!("the journal cannot be used: {error}")),
-    };
-    context.stopwatch.lap("journal");
     let limit = match policy.gate.second_stop {
         SecondStop::Pass => 1,
         SecondStop::HoldUncommitted => 2,
     };
+    let mut journal = match Journal::open(&context.state, OpenFor::Hook) {
+        Ok(journal) => journal,
+        Err(error) => return fail_open(&context, &format!("the journal cannot be used: {error}")),
+    };
+    // The second stop of a turn does not wait for the client to write its transcript.
+    if held_already(&mut journal, &context, limit).unwrap_or(false) {
+        return pass(&context, "held already in this turn");
+    }
+    context.stopwatch.lap("journal");
+    let reading = read_transcript(&context);
+    context.stopwatch.lap("transcript");
+    let known = match known(&mut journal, &context, &reading) {
+        Ok(known) => known,
+        Err(error) => return fail_open(&context, &format!("the journal cannot be read: {error}")),
+    };
+    context.stopwatch.lap("turn");
     let holds = known.turn.as_ref().map_or(0, |turn| turn.holds);
     if holds >= limit {
         return pass(&context, "held already in this turn");
@@ -87,6 +92,15 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     let verdict = gate::judge(&policy, &inputs);
     context.stopwatch.lap("judge");
     conclude(context, &mut journal, &texts, &policy, &known, inputs, verdict, limit, &root)
+}
+
+/// Whether the turn that the client names has had all its holds.
+fn held_already(journal: &mut Journal, context: &Context, limit: u32) -> Result<bool, JournalError> {
+    let Some(key) = &context.payload.turn else { return Ok(false) };
+    journal.read(|reader| {
+        let Some(session) = reader.session(context.agent(), &context.session)? else { return Ok(false) };
+        Ok(reader.turn(session.id, key)?.is_some_and(|turn| turn.holds >= limit))
+    })
 }
 
 /// What the journal knows of the turn.
