@@ -18,6 +18,7 @@ use serde::Serialize;
 use crate::shell::Pattern;
 use file::{At, Layer};
 
+pub(crate) use paths::is_source;
 pub use paths::{Class, Globs};
 pub use presets::PRESETS;
 pub use problem::{Problem, ProblemKind, Problems};

@@ -202,7 +202,8 @@ fn conclude(
     let record = Record::new(texts, policy, inputs, verdict);
     let bytes = serde_json::to_vec(&record).unwrap_or_default();
     let verdict = record.verdict;
-    let written = write(journal, &context, known, &record.inputs, &verdict, &bytes, limit, root);
+    let waived = gate::waivers(policy, &record.inputs);
+    let written = write(journal, &context, known, &record.inputs, &verdict, &waived, &bytes, limit, root);
     context.stopwatch.lap("write");
     let held = match written {
         Ok(held) => held,
@@ -237,6 +238,7 @@ fn write(
     known: &Known,
     inputs: &Inputs,
     verdict: &Verdict,
+    waived: &[Waived],
     record: &[u8],
     limit: u32,
     root: &Path,
@@ -280,7 +282,7 @@ fn write(
             .map(|action| action.id.as_str())
             .collect();
         writing.record_held_actions(turn, &asked)?;
-        for waived in gate::waived_in(&inputs.said) {
+        for waived in waived {
             writing.waive(session.id, &waived.action, &waived.reason, context.now)?;
         }
         Ok(held)

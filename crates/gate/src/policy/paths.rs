@@ -129,7 +129,7 @@ impl PathClasses {
             Class::Categories(categories)
         } else if found.contains(&Means::Prose) {
             Class::Prose
-        } else if is_code(path) {
+        } else if is_source(path) {
             Class::OtherCode
         } else {
             Class::OtherFile
@@ -138,7 +138,7 @@ impl PathClasses {
 }
 
 /// Whether a file is source code by its name.
-fn is_code(path: &str) -> bool {
+pub(crate) fn is_source(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     if matches!(
         name,
