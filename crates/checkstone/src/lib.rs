@@ -2,6 +2,7 @@
 //! per command in [`commands`].
 
 mod arguments;
+mod checks;
 mod commands;
 mod environment;
 mod error;

@@ -18,7 +18,10 @@ mod silence;
 mod verdict;
 mod work;
 
-pub use inputs::{Changes, History, INPUTS_VERSION, Inputs, PlanFile, RecordedCall, Stop, Waiting, Waived};
+pub use inputs::{
+    Changes, CheckOutcome, CheckResult, History, INPUTS_VERSION, Inputs, PlanFile, RecordedCall, Stop,
+    Waiting, Waived,
+};
 pub use judge::judge;
 pub use message::HEADER;
 pub use silence::{ASKED_BEFORE, waivers};

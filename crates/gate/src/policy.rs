@@ -283,6 +283,12 @@ impl Policy {
         self.paths.classify(path)
     }
 
+    /// The checks for what changed, where they are trusted.
+    pub fn checks_for(&self, trust: Trust, changed: &[String]) -> Vec<&Check> {
+        let checks = self.checks.with(trust).map(Vec::as_slice).unwrap_or_default();
+        checks.iter().filter(|check| Globs::any_matches(&check.when, changed)).collect()
+    }
+
     pub fn action(&self, id: &str) -> Option<&Action> {
         self.actions.iter().find(|action| action.id == id)
     }

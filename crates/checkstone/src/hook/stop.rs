@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use agents::Decision;
 use changes::{Baseline, Repository, Settings};
 use gate::policy::{Policy, SecondStop};
-use gate::{ActionState, Changes, INPUTS_VERSION, Inputs, Verdict, Waiting, Waived};
+use gate::{ActionState, Changes, CheckResult, INPUTS_VERSION, Inputs, Verdict, Waiting, Waived};
 use journal::{Journal, JournalError, NewTurn, NewVerdict, OpenFor, Session, Turn};
 use transcript::{Agent, OWN_PREFIX, Options, Reading};
 
 use super::{Context, log};
+use crate::checks;
 use crate::environment;
 use crate::evidence;
 use crate::policy_files::{FILE_NAME, PolicyTexts};
@@ -83,6 +84,7 @@ pub(crate) fn decide(mut context: Context) -> Decision {
         .and_then(|session| session.slug.clone())
         .or_else(|| environment::read(environment::SLUG).and_then(|slug| slug.into_string().ok()));
     inputs.plan = evidence::plan(&policy, &root, slug.as_deref(), branch.as_deref());
+    inputs.checks = run_checks(&mut journal, &texts, &policy, &inputs, &root);
     inputs.stop.waiting = waiting;
     inputs.stop.elapsed_ms =
         known.opened_at.and_then(|opened| u64::try_from(context.now.duration_since(opened).as_millis()).ok());
@@ -92,6 +94,20 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     let verdict = gate::judge(&policy, &inputs);
     context.stopwatch.lap("judge");
     conclude(context, &mut journal, &texts, &policy, &known, inputs, verdict, limit, &root)
+}
+
+/// The policy's own checks for what changed, where the user trusted the file that names them.
+fn run_checks(
+    journal: &mut Journal,
+    texts: &PolicyTexts,
+    policy: &Policy,
+    inputs: &Inputs,
+    root: &Path,
+) -> Vec<CheckResult> {
+    let (Changes::Known(set), true) = (&inputs.changes, policy.checks.count() > 0) else { return Vec::new() };
+    let changed: Vec<String> = set.files.iter().map(|file| file.path.to_string()).collect();
+    let trust = checks::trust(texts, journal);
+    policy.checks_for(trust, &changed).into_iter().map(|check| checks::run(check, root)).collect()
 }
 
 /// Whether the turn that the client names has had all its holds.
