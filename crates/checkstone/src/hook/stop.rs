@@ -63,11 +63,15 @@ pub(crate) fn decide(mut context: Context) -> Decision {
         return pass(&context, "held already in this turn");
     }
     let waiting = waiting(&context, &reading);
+    let is_whole = context.payload.transcript_is_complete(reading.last_assistant.as_deref());
     let mut inputs = Inputs::of_reading(reading, Changes::Unknown(String::new()), shown(&context.cwd));
     let touched = evidence::touched(&inputs);
     context.stopwatch.lap("intents");
     let baseline = known.turn.as_ref().and_then(baseline);
     inputs.changes = evidence::changes(pending, &policy, baseline.as_ref(), touched.as_deref(), &context.cwd);
+    if is_whole {
+        evidence::leave_out_others(&mut inputs, touched.as_deref(), &context.cwd);
+    }
     context.stopwatch.lap("git wait");
     let branch = match &inputs.changes {
         Changes::Known(set) => set.branch.clone(),

@@ -58,7 +58,11 @@ fn h8_a_turn_of_29_seconds_passes_and_one_of_30_is_held() {
         let answer = session.stop("Done.");
         assert_eq!(answer.is_hold(), holds, "{seconds} s: {}", world.log());
         if holds {
-            assert!(answer.holds().contains("1. Run `make restart` then `make status`"), "{}", answer.holds());
+            assert!(
+                answer.holds().contains("1. Run `make restart` then `make status`"),
+                "{}",
+                answer.holds()
+            );
             assert!(answer.holds().contains("--since 2m"), "{}", answer.holds());
         }
     }
@@ -256,8 +260,13 @@ fn h14_killed_at_any_instant() {
         session.say("Done again.");
         let after = answer(world.hook("claude"), &session.stop_event());
         assert_eq!(after.0.status.code(), Some(0), "round {round}");
-        assert!(u32::from(said) + u32::from(after.is_hold()) <= 1, "round {round}: held twice\n{}", world.log());
-        let sound: String = world.database().query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+        assert!(
+            u32::from(said) + u32::from(after.is_hold()) <= 1,
+            "round {round}: held twice\n{}",
+            world.log()
+        );
+        let sound: String =
+            world.database().query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
         assert_eq!(sound, "ok", "round {round}");
         assert!(world.holds().iter().all(|holds| *holds <= 1), "round {round}: {:?}", world.holds());
     }

@@ -34,7 +34,9 @@ fn h6_a_missing_journal_is_made_anew() {
 /// H6: a writer that keeps its lock, and a process that keeps all others out.
 #[test]
 fn h6_a_locked_journal_passes_within_its_limit() {
-    for exclusive in ["BEGIN EXCLUSIVE", "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; PRAGMA user_version"] {
+    for exclusive in
+        ["BEGIN EXCLUSIVE", "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; PRAGMA user_version"]
+    {
         let world = World::new(PYTHON);
         let mut session = due(&world, "claude");
         let database = world.database();
@@ -105,7 +107,10 @@ fn h6_a_journal_that_cannot_be_used_passes_and_the_log_says_why() {
         session.stop("Done.").passes();
         let log = world.log();
         let line = log.lines().last().unwrap_or_default();
-        assert!(line.contains("pass: fail open: the journal cannot be used") && line.contains(said), "{said}: {log}");
+        assert!(
+            line.contains("pass: fail open: the journal cannot be used") && line.contains(said),
+            "{said}: {log}"
+        );
         session.prompt("Go on");
         session.stop("Done.").passes();
     }
@@ -141,14 +146,16 @@ fn h6_a_state_directory_that_cannot_be_written_passes() {
         })
         .passes();
     assert_eq!(super::world::contents(&world.state), before);
-    session.stop_with("Done.", |command| {
-        command.env("CHECKSTONE_STATE_DIR", "/proc/checkstone/state");
-    })
-    .passes();
-    session.stop_with("Done.", |command| {
-        command.env("CHECKSTONE_STATE_DIR", world.repository.join("calc.py"));
-    })
-    .passes();
+    session
+        .stop_with("Done.", |command| {
+            command.env("CHECKSTONE_STATE_DIR", "/proc/checkstone/state");
+        })
+        .passes();
+    session
+        .stop_with("Done.", |command| {
+            command.env("CHECKSTONE_STATE_DIR", world.repository.join("calc.py"));
+        })
+        .passes();
 }
 
 /// H6: no room is left for what must be counted, so nothing is held.
@@ -173,10 +180,11 @@ fn h7_without_git_the_policy_decides() {
             None => world.home.clone(),
         };
         let mut session = due(&world, "claude");
-        session.stop_with("Done.", |command| {
-            command.env("PATH", &folder);
-        })
-        .passes();
+        session
+            .stop_with("Done.", |command| {
+                command.env("PATH", &folder);
+            })
+            .passes();
         assert!(world.log().contains("pass: git could not be asked: "), "{script:?}: {}", world.log());
 
         let world = World::new("[gate]\nno_git = \"generic\"\n");
@@ -191,10 +199,11 @@ fn h7_without_git_the_policy_decides() {
             })
             .holds();
         assert!(reason.starts_with("[checkstone] Context-aware checkpoint\n\n"), "{reason}");
-        session.stop_with("Done again.", |command| {
-            command.env("PATH", &folder);
-        })
-        .passes();
+        session
+            .stop_with("Done again.", |command| {
+                command.env("PATH", &folder);
+            })
+            .passes();
     }
 }
 
@@ -222,10 +231,11 @@ fn h7_a_git_that_hangs_is_not_waited_for() {
     let folder = world.fake_git(&format!("sleep 600 & echo $! $$ >> '{}'\nwait", pids.display()));
     let path = format!("{}:/usr/bin:/bin", folder.display());
     let began = Instant::now();
-    session.stop_with("Done.", |command| {
-        command.env("PATH", &path);
-    })
-    .passes();
+    session
+        .stop_with("Done.", |command| {
+            command.env("PATH", &path);
+        })
+        .passes();
     let took = began.elapsed();
     assert!(took >= Duration::from_secs(4) && took < Duration::from_secs(9), "{took:?}");
     assert!(world.log().contains("git could not be asked: "), "{}", world.log());
@@ -289,7 +299,9 @@ fn h10_odd_fields_pass() {
     let mut session = due(&world, "claude");
     session.say("Done.");
     for field in ["session_id", "cwd", "hook_event_name"] {
-        for odd in [serde_json::json!(null), serde_json::json!(7), serde_json::json!([]), serde_json::json!("")] {
+        for odd in
+            [serde_json::json!(null), serde_json::json!(7), serde_json::json!([]), serde_json::json!("")]
+        {
             let mut event = session.stop_event();
             event[field] = odd;
             answer(world.hook("claude"), &event).passes();
@@ -353,7 +365,9 @@ fn h12_unknown_arguments_pass() {
     let mut session = due(&world, "claude");
     session.say("Done.");
     let payload = session.stop_event();
-    for arguments in [&["hook"][..], &["hook", "opencode"], &["hook", ""], &["hook", "--help"], &["hook", "-V"]] {
+    for arguments in
+        [&["hook"][..], &["hook", "opencode"], &["hook", ""], &["hook", "--help"], &["hook", "-V"]]
+    {
         let mut command = world.hook("claude");
         let program = command.get_program().to_owned();
         let mut other = std::process::Command::new(program);

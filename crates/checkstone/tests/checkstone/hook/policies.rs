@@ -18,8 +18,14 @@ fn a_broken_policy_is_told_once_and_blocks_nobody() {
         let world = World::new("presets = [\"pyton\"]\n");
         let mut session = due(&world, agent);
         let told = session.stop("Done.").notifies();
-        assert!(told.starts_with("[checkstone] The policy is broken, so nothing is checked:\n"), "{agent}: {told}");
-        assert!(told.contains("checkstone.toml:1:") && told.contains("did you mean `python`?"), "{agent}: {told}");
+        assert!(
+            told.starts_with("[checkstone] The policy is broken, so nothing is checked:\n"),
+            "{agent}: {told}"
+        );
+        assert!(
+            told.contains("checkstone.toml:1:") && told.contains("did you mean `python`?"),
+            "{agent}: {told}"
+        );
         session.stop("Done again.").passes();
         session.prompt("Go on");
         session.stop("Done.").passes();
@@ -91,7 +97,8 @@ fn a_policy_behind_a_link_inside_the_repository_counts() {
 /// The plan of the work item is a file of the repository too: a pipe in its place is not waited for.
 #[test]
 fn a_plan_that_is_a_pipe_is_not_waited_for() {
-    let world = World::new("presets = [\"python\"]\n[plan]\npath = \"todos/{slug}/implementation-plan.md\"\n");
+    let world =
+        World::new("presets = [\"python\"]\n[plan]\npath = \"todos/{slug}/implementation-plan.md\"\n");
     let mut session = due(&world, "claude");
     world.write("todos/add/note.md", "x\n");
     let plan = world.repository.join("todos/add/implementation-plan.md");

@@ -195,10 +195,13 @@ impl<'a> Session<'a> {
                 self.gemini("user", json!({ "content": [{ "text": reason }] }));
             }
             _ => {
-                let wrapped =
-                    format!("<hook_prompt hook_run_id=\"stop:12:/home/dev/.codex/hooks.json\">{reason}</hook_prompt>");
+                let wrapped = format!(
+                    "<hook_prompt hook_run_id=\"stop:12:/home/dev/.codex/hooks.json\">{reason}</hook_prompt>"
+                );
                 self.codex_said("user", &wrapped);
-                self.codex_item(json!({ "type": "HookPrompt", "id": "h", "fragments": [{ "text": reason }] }));
+                self.codex_item(
+                    json!({ "type": "HookPrompt", "id": "h", "fragments": [{ "text": reason }] }),
+                );
             }
         }
     }
@@ -318,7 +321,8 @@ impl<'a> Session<'a> {
 
     fn gemini_tool(&mut self, name: &str, arguments: Value, output: &str, display: Value) {
         let id = self.next(name);
-        let response = json!([{ "functionResponse": { "id": id, "name": name, "response": { "output": output } } }]);
+        let response =
+            json!([{ "functionResponse": { "id": id, "name": name, "response": { "output": output } } }]);
         self.gemini(
             "gemini",
             json!({ "content": "", "thoughts": [], "model": "gemini-3.8-flash", "toolCalls": [{
@@ -334,8 +338,7 @@ impl<'a> Session<'a> {
     }
 
     fn codex_item(&mut self, item: Value) {
-        let event =
-            json!({ "type": "item_completed", "thread_id": self.id, "turn_id": self.turn_id(), "item": item });
+        let event = json!({ "type": "item_completed", "thread_id": self.id, "turn_id": self.turn_id(), "item": item });
         self.codex_event(event);
     }
 
@@ -347,10 +350,13 @@ impl<'a> Session<'a> {
     fn codex_said(&mut self, role: &str, text: &str) {
         let (kind, provenance) = match role {
             "assistant" => ("output_text", json!(null)),
-            _ if text.starts_with("<hook_prompt") => ("input_text", json!({ "type": "harness", "hook": true })),
+            _ if text.starts_with("<hook_prompt") => {
+                ("input_text", json!({ "type": "harness", "hook": true }))
+            }
             _ => ("input_text", json!({ "type": "user" })),
         };
-        let mut payload = json!({ "type": "message", "role": role, "content": [{ "type": kind, "text": text }] });
+        let mut payload =
+            json!({ "type": "message", "role": role, "content": [{ "type": kind, "text": text }] });
         payload["internal_chat_message_metadata_passthrough"] = json!({
             "turn_id": self.turn_id(), "content_item_metadata": [{ "provenance": provenance }],
         });

@@ -65,7 +65,8 @@ fn h13_a_session_is_switched_off_and_on_again() {
 /// no process started.
 #[test]
 fn h13_no_file_is_opened_and_nothing_is_started() {
-    let strace = ["/usr/bin/strace", "/bin/strace"].into_iter().find(|path| std::path::Path::new(path).exists());
+    let strace =
+        ["/usr/bin/strace", "/bin/strace"].into_iter().find(|path| std::path::Path::new(path).exists());
     let Some(strace) = strace else { return };
     for session_only in [false, true] {
         let world = World::new(PYTHON);

@@ -134,18 +134,41 @@ fn c3_older_dirt_is_not_blamed() {
     }
 }
 
-/// C3: two sessions in one tree; the one that only talked is not held for what the other one did before its prompt.
+/// C3: two sessions in one tree at once: each is held for its own work, and one that only looks is not held.
 #[test]
 fn c3_the_dirt_of_another_session_is_not_ours() {
-    let world = World::new(PYTHON);
-    let mut worker = Session::named(&world, "claude", "worker");
-    worker.prompt("Fix add");
-    worker.edit("calc.py", FIXED);
-    let mut talker = Session::named(&world, "codex", "talker");
-    talker.prompt("Describe it");
-    talker.edit("README.md", "# calc\n\nAdds.\n");
-    talker.stop("Done.").passes();
-    assert_eq!(worker.stop("Done.").holds(), RUN_TESTS);
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        let mut worker = Session::named(&world, "claude", "worker");
+        let mut looker = Session::named(&world, agent, "looker");
+        let mut writer = Session::named(&world, agent, "writer");
+        worker.prompt("Fix add");
+        looker.prompt("What does it do?");
+        writer.prompt("Describe it");
+        worker.edit("calc.py", FIXED);
+        looker.read("calc.py");
+        looker.shell("git status --short && git diff | head -50", " M calc.py", 0);
+        writer.edit("README.md", "# calc\n\nAdds.\n");
+        looker.stop("It adds.").passes();
+        writer.stop("Done.").passes();
+        assert_eq!(worker.stop("Done.").holds(), RUN_TESTS, "{agent}");
+    }
+}
+
+/// A program that may write anywhere has written what is new.
+#[test]
+fn what_a_script_wrote_is_seen() {
+    for agent in AGENTS {
+        for command in ["python3 generate.py", "perl -pi -e s/a/b/ *", "$TOOL --fix", "git stash pop"] {
+            let world = World::new(PYTHON);
+            let mut session = Session::new(&world, agent);
+            session.prompt("Generate it");
+            world.write("calc.py", FIXED);
+            session.shell(command, "", 0);
+            let reason = session.stop("Done.").holds();
+            assert!(reason.contains("1. Run the tests"), "{agent}, {command}: {reason}");
+        }
+    }
 }
 
 /// A client that was started before the hook was registered: no prompt was seen, and the stop still holds once.

@@ -155,7 +155,10 @@ impl Answer {
     /// H2: not a word, and success.
     #[track_caller]
     pub(crate) fn passes(&self) {
-        assert_eq!((self.stdout(), self.stderr(), self.0.status.code()), (String::new(), String::new(), Some(0)));
+        assert_eq!(
+            (self.stdout(), self.stderr(), self.0.status.code()),
+            (String::new(), String::new(), Some(0))
+        );
     }
 
     /// H1: exactly the keys of a hold.
