@@ -1,17 +1,18 @@
 //! The agent wants to stop: git is started first, and everything else is done while it runs. What the agent did and
 //! what changed go to the gate; a hold is counted before it is said.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use agents::Decision;
-use changes::{Baseline, Repository, Settings};
+use changes::{Baseline, Repository};
 use gate::policy::{Policy, SecondStop};
 use gate::{ActionState, Changes, CheckResult, INPUTS_VERSION, Inputs, Verdict, Waiting, Waived};
 use journal::{Journal, JournalError, NewTurn, NewVerdict, OpenFor, Session, Turn};
 use transcript::{Agent, OWN_PREFIX, Options, Reading};
 
-use super::{Context, log};
+use super::{Context, SAME_DELIVERY, git_settings, log};
 use crate::checks;
 use crate::environment;
 use crate::evidence;
@@ -33,10 +34,10 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     else {
         return Decision::Pass;
     };
-    if texts.may_switch_off() && texts.load().is_ok_and(|policy| !policy.gate.enabled) {
+    if texts.switch_off() {
         return Decision::Pass;
     }
-    let pending = changes::start(&context.cwd, &Settings::default());
+    let pending = changes::start(&context.cwd, &git_settings());
     context.stopwatch.lap("git start");
     let policy = match texts.load() {
         Ok(policy) => policy,
@@ -68,11 +69,15 @@ pub(crate) fn decide(mut context: Context) -> Decision {
         return pass(&context, "held already in this turn");
     }
     let waiting = waiting(&context, &reading);
+    let is_whole = context.payload.transcript_is_complete(reading.last_assistant.as_deref());
     let mut inputs = Inputs::of_reading(reading, Changes::Unknown(String::new()), shown(&context.cwd));
     let touched = evidence::touched(&inputs);
     context.stopwatch.lap("intents");
     let baseline = known.turn.as_ref().and_then(baseline);
     inputs.changes = evidence::changes(pending, &policy, baseline.as_ref(), touched.as_deref(), &context.cwd);
+    if is_whole {
+        evidence::leave_out_others(&mut inputs, touched.as_deref(), &context.cwd);
+    }
     context.stopwatch.lap("git wait");
     let branch = match &inputs.changes {
         Changes::Known(set) => set.branch.clone(),
@@ -133,6 +138,7 @@ struct Known {
 fn known(journal: &mut Journal, context: &Context, reading: &Reading) -> Result<Known, JournalError> {
     // The transcript knows which prompt opened the turn, also where the client counts a notification as a new one.
     let recorded = reading.turn.as_ref().and_then(|turn| turn.id.clone());
+    let known_prompt = recorded.is_some();
     let key = recorded.or_else(|| context.payload.turn.clone());
     let began = reading.turn.as_ref().and_then(|turn| turn.started_at.as_deref()?.parse().ok());
     journal.read(|reader| {
@@ -140,7 +146,11 @@ fn known(journal: &mut Journal, context: &Context, reading: &Reading) -> Result<
         known.session = reader.session(context.agent(), &context.session)?;
         let Some(session) = &known.session else { return Ok(known) };
         known.turn = match (&key, context.payload.agent) {
-            (Some(key), Agent::Claude | Agent::Codex) => reader.turn(session.id, key)?,
+            (Some(key), Agent::Claude | Agent::Codex) => match reader.turn(session.id, key)? {
+                // A key that no prompt announced may be a notification's: it belongs to the turn before.
+                None if !known_prompt => reader.latest_turn(session.id)?,
+                turn => turn,
+            },
             _ => reader.latest_turn(session.id)?,
         };
         known.waived = reader
@@ -163,12 +173,13 @@ fn read_transcript(context: &Context) -> Reading {
     let Some(path) = &context.payload.transcript else {
         return transcript::read_bytes(&[], &options);
     };
+    // Before the reading: what is written during it must be seen as new.
+    let mut length = size(path);
     let mut reading = transcript::read(path, &options);
     if context.payload.agent != Agent::Claude {
         return reading;
     }
     let deadline = Instant::now() + FLUSH_LIMIT;
-    let mut length = size(path);
     while !context.payload.transcript_is_complete(reading.last_assistant.as_deref())
         && Instant::now() < deadline
     {
@@ -222,7 +233,8 @@ fn conclude(
     let written = write(journal, &context, known, &record.inputs, &verdict, &waived, &bytes, limit, root);
     context.stopwatch.lap("write");
     let held = match written {
-        Ok(held) => held,
+        Ok(Written::Again) => return pass(&context, "answered already: the hook is registered twice"),
+        Ok(Written::First { held }) => held,
         Err(error) if verdict.decision == gate::Decision::Hold => {
             return fail_open(&context, &format!("the hold cannot be counted: {error}"));
         }
@@ -246,7 +258,16 @@ fn conclude(
     }
 }
 
-/// One transaction; whether the hold was granted.
+/// What the transaction found.
+enum Written {
+    First {
+        held: bool,
+    },
+    /// Another process answers this very stop (H9).
+    Again,
+}
+
+/// One transaction of all that is to be remembered.
 #[expect(clippy::too_many_arguments, reason = "one transaction of everything that is known")]
 fn write(
     journal: &mut Journal,
@@ -258,13 +279,22 @@ fn write(
     record: &[u8],
     limit: u32,
     root: &Path,
-) -> Result<bool, JournalError> {
+) -> Result<Written, JournalError> {
     journal.write(|writing| {
         let session = writing.see_session(&context.seen(Some(root)), context.now)?;
-        let turn = match &known.turn {
-            Some(turn) => turn.id,
+        if !writing.first_delivery(session.id, &fingerprint(context, known), context.now, SAME_DELIVERY)? {
+            return Ok(Written::Again);
+        }
+        let key = known.key.as_deref();
+        // Without a key each opening is a new turn, and another stop may have opened this one just now (H11).
+        let turn = match (&known.turn, key) {
+            (Some(turn), _) => Some(turn.id),
+            (None, None) => writing.latest_turn(session.id)?.map(|turn| turn.id),
+            (None, Some(_)) => None,
+        };
+        let turn = match turn {
+            Some(turn) => turn,
             None => {
-                let key = known.key.as_deref();
                 let opened_at = known.opened_at.unwrap_or(context.now);
                 writing
                     .open_turn(&NewTurn { session: session.id, key, opened_at, prompt: "", baseline: None })?
@@ -301,8 +331,20 @@ fn write(
         for waived in waived {
             writing.waive(session.id, &waived.action, &waived.reason, context.now)?;
         }
-        Ok(held)
+        Ok(Written::First { held })
     })
+}
+
+/// Two deliveries of one stop say the same; two stops of one turn differ in the agent's last words or in the flag.
+fn fingerprint(context: &Context, known: &Known) -> String {
+    let mut said = DefaultHasher::new();
+    context.payload.last_text.hash(&mut said);
+    let turn = match (&known.key, &known.turn) {
+        (Some(key), _) => key.clone(),
+        (None, Some(turn)) => turn.id.0.to_string(),
+        (None, None) => String::new(),
+    };
+    format!("stop:{turn}:{}:{:x}", context.payload.stop_hook_active, said.finish())
 }
 
 fn scope(verdict: &Verdict) -> &'static str {
