@@ -221,7 +221,7 @@ fn told(level: RuleLevel, observations: impl FnOnce() -> Vec<Observation>) -> Ve
     if level == RuleLevel::Off { Vec::new() } else { observations() }
 }
 
-fn root(changes: &Changes) -> String {
+pub(crate) fn root(changes: &Changes) -> String {
     match changes {
         Changes::Known(set) => set.root.to_string(),
         Changes::Transcript(_) | Changes::Unknown(_) => String::new(),
@@ -240,7 +240,7 @@ fn scope(changes: &Changes) -> Option<Scope> {
     }
 }
 
-fn changed_files(policy: &Policy, inputs: &Inputs) -> Vec<Changed> {
+pub(crate) fn changed_files(policy: &Policy, inputs: &Inputs) -> Vec<Changed> {
     let changed = |path: String, modified_ns| Changed { class: policy.classify(&path), path, modified_ns };
     match &inputs.changes {
         Changes::Known(set) => {

@@ -4,6 +4,7 @@
 //! [`judge`] takes a [`policy::Policy`] and [`Inputs`] and returns a [`Verdict`]. One file per rule in
 //! [`rules`]; each says in its type what would satisfy it and what was seen.
 
+mod explain;
 mod inputs;
 mod judge;
 mod message;
@@ -14,6 +15,7 @@ pub mod shell;
 mod verdict;
 mod work;
 
+pub use explain::{Explanation, RuleState, explain};
 pub use inputs::{Changes, History, INPUTS_VERSION, Inputs, PlanFile, RecordedCall, Stop, Waiting, Waived};
 pub use judge::{judge, waived_in};
 pub use message::{HEADER, PREFIX};
