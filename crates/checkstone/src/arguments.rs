@@ -3,7 +3,11 @@
 use clap::{Parser, Subcommand, ValueEnum};
 use transcript::Agent;
 
-use crate::commands::{demo::DemoArguments, hook::HookArguments, timeline::TimelineArguments};
+use crate::commands::check::CheckArguments;
+use crate::commands::demo::DemoArguments;
+use crate::commands::hook::HookArguments;
+use crate::commands::policy::PolicyArguments;
+use crate::commands::timeline::TimelineArguments;
 
 /// Hold points for AI coding agents
 ///
@@ -19,6 +23,8 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Demo(DemoArguments),
+    Check(CheckArguments),
+    Policy(PolicyArguments),
     Timeline(TimelineArguments),
     Hook(HookArguments),
 }

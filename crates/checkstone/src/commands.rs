@@ -1,5 +1,7 @@
 //! One file per command: an argument struct whose doc comment is the help, and one function that runs it.
 
+pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod hook;
+pub(crate) mod policy;
 pub(crate) mod timeline;

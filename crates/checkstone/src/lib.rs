@@ -9,10 +9,15 @@ mod error;
 mod evidence;
 mod fail_open;
 mod hook;
+mod journal_access;
+mod layout;
 mod policy_files;
 mod printer;
 mod record;
+mod repository_argument;
 mod stopwatch;
+mod trust;
+mod verdict_text;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -40,6 +45,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let printer = Printer::new();
     let result = match &arguments.command {
         Command::Demo(arguments) => commands::demo::run(arguments, &printer),
+        Command::Check(arguments) => commands::check::run(arguments, &printer),
+        Command::Policy(arguments) => commands::policy::run(arguments, &printer),
         Command::Timeline(arguments) => commands::timeline::run(arguments, &printer),
         // Answered above, before anything could go wrong.
         Command::Hook(_) => Ok(ExitCode::SUCCESS),

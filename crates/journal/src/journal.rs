@@ -86,6 +86,11 @@ impl Journal {
         Ok(Self { connection, path, lock_limit, wrote: false })
     }
 
+    /// Whether there is a journal in `directory`, for those who must not create one by looking.
+    pub fn exists(directory: &Path) -> bool {
+        directory.join(FILE_NAME).symlink_metadata().is_ok()
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }

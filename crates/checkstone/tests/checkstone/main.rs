@@ -8,7 +8,10 @@
     reason = "a test fails by panicking"
 )]
 
+mod check;
 mod demo;
 mod hook;
+mod policy;
 mod program;
 mod timeline;
+mod workplace;
