@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 
-use crate::inputs::Inputs;
 use crate::changed::{self, Changed};
+use crate::inputs::Inputs;
 use crate::policy::{Policy, RuleLevel};
 use crate::rules::{Seen, drift, errors, hygiene};
 use crate::verdict::{ActionState, Evidence, Rule, Verdict};
