@@ -22,7 +22,10 @@ fn trust(world: &World) {
 }
 
 fn stop_after_tested_edit(world: &World) -> super::world::Answer {
-    let mut session = Session::new(world, "claude");
+    stop_in(Session::new(world, "claude"))
+}
+
+fn stop_in(mut session: Session<'_>) -> super::world::Answer {
     session.prompt("Fix add");
     session.edit("calc.py", FIXED);
     session.test();
@@ -53,7 +56,7 @@ fn a_trusted_check_that_passes_changes_nothing_and_a_changed_file_is_not_trusted
     world.write("checkstone.toml", &policy("touch RAN; exit 1", "10s"));
     world.write("calc.py", "def add(a, b):\n    return a - b\n");
     world.commit("another check");
-    stop_after_tested_edit(&world).notifies();
+    stop_in(Session::named(&world, "claude", "another-session")).notifies();
     assert!(!world.repository.join("RAN").exists());
 }
 
