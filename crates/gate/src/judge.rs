@@ -188,7 +188,7 @@ fn uncommitted(policy: &Policy, inputs: &Inputs) -> Verdict {
     }
     Verdict {
         decision: Decision::Hold,
-        message: Some(format!("{}\n\n{}", message::HEADER, policy.messages.uncommitted)),
+        message: Some(format!("{}\n\n{}", message::header(), policy.messages.uncommitted)),
         scope: scope(&inputs.changes),
         ..pass(inputs, "changes are not committed")
     }

@@ -16,7 +16,6 @@ mod work;
 
 pub use inputs::{Changes, History, INPUTS_VERSION, Inputs, PlanFile, RecordedCall, Stop, Waiting, Waived};
 pub use judge::{judge, waived_in};
-pub use message::{HEADER, PREFIX};
 pub use verdict::{
     ActionState, ActionVerdict, ChangedCategory, Decision, Evidence, Observation, Rule, Scope, Verdict,
 };

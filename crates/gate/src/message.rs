@@ -1,14 +1,15 @@
 //! What an agent reads when it is held (R9): what changed, the next steps in their order, observations, how to say
 //! that a step cannot be done. At most 2,000 characters; clients show it to people too.
 
+use transcript::OWN_PREFIX;
+
 use crate::policy::{Action, Policy};
 use crate::verdict::{ActionState, ActionVerdict, ChangedCategory, Observation};
 
-/// The first words of everything we tell an agent, so that we know our own text again.
-pub const PREFIX: &str = "[checkstone]";
-
 /// The first line of a hold.
-pub const HEADER: &str = "[checkstone] Context-aware checkpoint";
+pub(crate) fn header() -> String {
+    format!("{OWN_PREFIX} Context-aware checkpoint")
+}
 
 const LONGEST: usize = 2000;
 
@@ -25,7 +26,7 @@ pub(crate) struct Parts<'a> {
 }
 
 pub(crate) fn compose(parts: &Parts<'_>) -> String {
-    let mut sections = vec![HEADER.to_owned()];
+    let mut sections = vec![header()];
     if !parts.changed.is_empty() {
         let names: Vec<String> = parts.changed.iter().map(summary).collect();
         sections.push(format!("Changed: {}", names.join(", ")));
@@ -62,7 +63,7 @@ pub(crate) fn compose(parts: &Parts<'_>) -> String {
 pub(crate) fn generic(policy: &Policy) -> String {
     let capture =
         if policy.gate.capture { format!("\n\n{}", policy.messages.capture) } else { String::new() };
-    format!("{HEADER}\n\n{}{capture}", policy.messages.generic)
+    format!("{}\n\n{}{capture}", header(), policy.messages.generic)
 }
 
 /// As many as fit; the rest are counted. They stand behind the steps.

@@ -9,7 +9,7 @@ use changes::{Baseline, Repository, Settings};
 use gate::policy::{Policy, SecondStop};
 use gate::{ActionState, Changes, INPUTS_VERSION, Inputs, Verdict, Waiting, Waived};
 use journal::{Journal, JournalError, NewTurn, NewVerdict, OpenFor, Session, Turn};
-use transcript::{Agent, Options, Reading};
+use transcript::{Agent, OWN_PREFIX, Options, Reading};
 
 use super::{Context, log};
 use crate::environment;
@@ -302,7 +302,7 @@ fn broken_policy(context: &Context, problems: &str) -> Decision {
     });
     match told {
         Ok(false) => Decision::Notify {
-            to_person: format!("[checkstone] The policy is broken, so nothing is checked:\n{problems}"),
+            to_person: format!("{OWN_PREFIX} The policy is broken, so nothing is checked:\n{problems}"),
         },
         _ => Decision::Pass,
     }
