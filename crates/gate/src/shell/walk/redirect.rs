@@ -31,10 +31,7 @@ impl Walk {
         self.shell.output = effect.output.unwrap_or(outer);
         let flow = inner(self)?;
         self.shell.output = outer;
-        // The file is written while the group runs: its last command stands for it, its first for what is read.
-        if let Some(last) = self.found.get_mut(first..).and_then(<[_]>::last_mut) {
-            last.edits.add(effect.edits.clone());
-        }
+        self.edited(first, effect.edits.clone());
         if effect.output == Some(Output::Hidden) {
             for command in
                 self.found.iter_mut().skip(first).filter(|command| command.output == Output::Hidden)
@@ -42,10 +39,18 @@ impl Walk {
                 command.edits.add(effect.edits.clone());
             }
         }
+        // As `edited`: the first command stands for what is read.
         if let Some(first) = self.found.get_mut(first) {
             first.reads.extend(effect.reads);
         }
         Ok(flow)
+    }
+
+    /// The file of a redirection is written while the commands from `first` on run: the last one stands for it.
+    pub(super) fn edited(&mut self, first: usize, edits: Touched) {
+        if let Some(last) = self.found.get_mut(first..).and_then(<[_]>::last_mut) {
+            last.edits.add(edits);
+        }
     }
 
     /// What the redirections of one command do.

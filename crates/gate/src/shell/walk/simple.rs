@@ -189,9 +189,7 @@ impl Walk {
         let flow = self.sequence(&nodes.iter().collect::<Vec<_>>(), &stripped, Tested::No)?;
         self.scripts -= 1;
         self.shell = outer;
-        if let Some(last) = self.found.get_mut(first..).and_then(<[_]>::last_mut) {
-            last.edits.add(effect.edits);
-        }
+        self.edited(first, effect.edits);
         Ok(flow.subshell(strict))
     }
 
@@ -215,9 +213,7 @@ impl Walk {
         self.scripts -= 1;
         self.shell.positional = positional;
         self.shell.output = output;
-        if let Some(last) = self.found.get_mut(first..).and_then(<[_]>::last_mut) {
-            last.edits.add(effect.edits);
-        }
+        self.edited(first, effect.edits);
         let runs = |name: &str| self.found.iter().skip(first).any(|command| command.program == name);
         let (returns, exits) = (runs("return"), runs("exit"));
         if returns || exits {
