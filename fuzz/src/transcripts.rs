@@ -1,4 +1,4 @@
-//! What must hold for any bytes, whichever client they are read as.
+//! What must hold for the bytes of any transcript, whichever client they are read as.
 
 use transcript::{Agent, Extent, Options, Reading};
 
