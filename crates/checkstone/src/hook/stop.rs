@@ -66,7 +66,7 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     context.stopwatch.lap("turn");
     let holds = known.turn.as_ref().map_or(0, |turn| turn.holds);
     if holds >= limit {
-        return pass(&context, "held already in this turn");
+        return held_already(&context, &mut journal, &policy, &known, &reading);
     }
     let waiting = waiting(&context, &reading);
     let is_whole = context.payload.transcript_is_complete(reading.last_assistant.as_deref());
@@ -211,6 +211,46 @@ fn waiting(context: &Context, reading: &Reading) -> Option<Waiting> {
 
 fn baseline(turn: &Turn) -> Option<Baseline> {
     serde_json::from_slice(turn.baseline.as_deref()?).ok()
+}
+
+/// The stop after the hold passes. It is also where the agent says what it cannot do, as the hold told it to: that is
+/// remembered for the session, and the person hears of it.
+fn held_already(
+    context: &Context,
+    journal: &mut Journal,
+    policy: &Policy,
+    known: &Known,
+    reading: &Reading,
+) -> Decision {
+    let said: Vec<String> = reading.messages.iter().map(|message| message.text.clone()).collect();
+    let is_new = |waived: &Waived| {
+        policy.action(&waived.action).is_some()
+            && known.waived.iter().all(|before| before.action != waived.action)
+    };
+    let waived: Vec<Waived> = match policy.gate.waivers {
+        true => gate::waived_in(&said).into_iter().filter(is_new).collect(),
+        false => Vec::new(),
+    };
+    if waived.is_empty() {
+        return pass(context, "held already in this turn");
+    }
+    let written = journal.write(|writing| {
+        let session = writing.see_session(&context.seen(None), context.now)?;
+        for waived in &waived {
+            writing.waive(session.id, &waived.action, &waived.reason, context.now)?;
+        }
+        writing.first_delivery(session.id, &fingerprint(context, known), context.now, SAME_DELIVERY)
+    });
+    match written {
+        Ok(true) => {
+            let named: Vec<String> =
+                waived.iter().map(|waived| format!("{} ({})", waived.action, waived.reason)).collect();
+            log(&context.state, &context.line("notify", "waived"));
+            Decision::Notify { to_person: format!("{} Not done: {}", gate::PREFIX, named.join(", ")) }
+        }
+        Ok(false) => pass(context, "answered already: the hook is registered twice"),
+        Err(error) => pass(context, &format!("held already in this turn; not recorded: {error}")),
+    }
 }
 
 /// Records the verdict, counts the hold, and only then says it.

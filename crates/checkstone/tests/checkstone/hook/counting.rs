@@ -4,6 +4,7 @@
 use std::process::Child;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::session::{AGENTS, Session};
@@ -48,40 +49,43 @@ fn h5_thirty_stops_of_a_turn_are_one_hold() {
 /// H8: `min_turn` of `teleclaude` is 30 s, by the journal's own record of the turn's beginning.
 #[test]
 fn h8_a_turn_of_29_seconds_passes_and_one_of_30_is_held() {
-    for (seconds, holds) in [(27, false), (31, true)] {
-        let world = World::new("presets = [\"teleclaude\"]\n");
-        let mut session = Session::new(&world, "claude");
-        session.prompt("Fix add");
-        session.edit("teleclaude/core.py", "x = 1\n");
-        world.git(&["add", "--all"]);
-        begin_earlier(&world, seconds);
-        let answer = session.stop("Done.");
-        assert_eq!(answer.is_hold(), holds, "{seconds} s: {}", world.log());
-        if holds {
-            assert!(
-                answer.holds().contains("1. Run `make restart` then `make status`"),
-                "{}",
-                answer.holds()
-            );
-            assert!(answer.holds().contains("--since 2m"), "{}", answer.holds());
+    // A machine that stalls for a second in the hook makes 30 seconds of 29; then the case is made anew.
+    let passed = (0..5).any(|_| {
+        let (began, answer) = teleclaude_turn(29);
+        let is_short = Timestamp::now().duration_since(began).as_millis() < 30_000;
+        if is_short {
+            answer.passes();
         }
-    }
-    // The exact border is the gate's, and judged there from recorded milliseconds.
+        is_short
+    });
+    assert!(passed);
+    let (_, answer) = teleclaude_turn(30);
+    let reason = answer.holds();
+    assert!(reason.contains("1. Run `make restart` then `make status`"), "{reason}");
+    assert!(reason.contains("--since 2m"), "{reason}");
 }
 
 /// H8: the window of the logs.
 #[test]
 fn h8_the_window_of_the_logs_follows_the_turn() {
-    for (seconds, window) in [(59, "--since 2m"), (121, "--since 3m")] {
-        let world = World::new("presets = [\"teleclaude\"]\n");
-        let mut session = Session::new(&world, "claude");
-        session.prompt("Fix add");
-        session.edit("teleclaude/core.py", "x = 1\n");
-        world.git(&["add", "--all"]);
-        begin_earlier(&world, seconds);
-        let reason = session.stop("Done.").holds();
+    for (seconds, window) in [(61, "--since 2m"), (121, "--since 3m"), (181, "--since 4m")] {
+        let reason = teleclaude_turn(seconds).1.holds();
         assert!(reason.contains(window), "{reason}");
     }
+}
+
+/// A turn that began this many seconds ago, and the answer to its stop.
+fn teleclaude_turn(seconds: i64) -> (Timestamp, Answer) {
+    let world = World::new("presets = [\"teleclaude\"]\n");
+    let mut session = Session::new(&world, "claude");
+    session.prompt("Fix add");
+    session.edit("teleclaude/core.py", "x = 1\n");
+    world.git(&["add", "--all"]);
+    let began = Timestamp::now() - jiff::SignedDuration::from_secs(seconds);
+    let changed =
+        world.database().execute("UPDATE turns SET opened_at = ?1", [began.as_millisecond()]).unwrap();
+    assert_eq!(changed, 1);
+    (began, session.stop("Done."))
 }
 
 /// H8: where nobody knows when the turn began, it passes.
@@ -97,10 +101,6 @@ fn h8_a_turn_of_unknown_beginning_passes() {
     event["transcript_path"] = json!(null);
     answer(world.hook("claude"), &event).passes();
     assert!(world.log().contains("its beginning is not known"), "{}", world.log());
-}
-
-fn begin_earlier(world: &World, seconds: i64) {
-    world.database().execute("UPDATE turns SET opened_at = opened_at - ?1 * 1000", [seconds]).unwrap();
 }
 
 /// H9: registered by a plugin and by the settings: both processes run, one acts, at every event.
@@ -195,7 +195,7 @@ fn h11_twenty_stops_without_any_id_are_one_hold() {
         })
         .collect();
     let answers = together(&world, "gemini", &events);
-    assert!(spoken(&answers) <= 1, "{}", world.log());
+    assert_eq!(spoken(&answers), 1, "{}", world.log());
     assert_eq!(world.holds().len(), 1);
 }
 

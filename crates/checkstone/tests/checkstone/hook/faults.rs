@@ -358,6 +358,103 @@ fn a_transcript_that_cannot_be_read_does_not_break_the_stop() {
     }
 }
 
+/// Text that is made to break a reader: nested to the bottom of any stack, or of exploding size.
+#[test]
+fn hostile_text_in_the_transcript_does_not_break_the_stop() {
+    let deep = |opening: &str| opening.repeat(200_000);
+    for command in [
+        deep("("),
+        deep("$("),
+        deep("`"),
+        deep("{a,"),
+        deep("if "),
+        deep("! "),
+        deep("<<x "),
+        deep("a;"),
+        deep("bash -c '"),
+    ] {
+        let world = World::new(PYTHON);
+        let mut session = due(&world, "claude");
+        session.shell(&command, "", 0);
+        let began = Instant::now();
+        let answer = session.stop("Done.");
+        assert_eq!(answer.0.status.code(), Some(0), "{}", &command[..10]);
+        assert!(began.elapsed() < Duration::from_secs(5), "{}: {:?}", &command[..10], began.elapsed());
+        assert!(answer.is_hold(), "{}: {}", &command[..10], world.log());
+    }
+    for record in
+        [deep("["), deep("{\"a\":"), format!("{{\"type\":\"user\",\"message\":{}", deep("[{\"content\":"))]
+    {
+        let world = World::new(PYTHON);
+        let mut session = due(&world, "claude");
+        let mut file = fs_err::OpenOptions::new().append(true).open(&session.transcript).unwrap();
+        file.write_all(format!("{record}\n").as_bytes()).unwrap();
+        assert!(session.stop("Done.").is_hold(), "{}", world.log());
+    }
+    let world = World::new(PYTHON);
+    for payload in
+        [deep("["), deep("{\"cwd\":"), format!("{{\"hook_event_name\":\"Stop\",\"x\":{}", deep("["))]
+    {
+        finish(send(&mut world.hook("claude"), payload.as_bytes())).passes();
+    }
+}
+
+/// Invariant 3: a panic is silence and success, and the log says where it was. What panics here is the start of a
+/// thread, which the system refuses: git is given the names of commits by one.
+#[test]
+fn a_panic_lets_the_agent_stop() {
+    let world = World::new(PYTHON);
+    let library = world.home.join("nothread.so");
+    let source = world.home.join("nothread.c");
+    fs_err::write(&source, "int pthread_create(void *a, void *b, void *c, void *d) { return 11; }\n")
+        .unwrap();
+    let compiled =
+        std::process::Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source).status();
+    if !compiled.is_ok_and(|status| status.success()) {
+        return;
+    }
+    let mut session = Session::new(&world, "claude");
+    session.prompt("Fix add on a branch");
+    world.git(&["checkout", "--quiet", "-b", "work"]);
+    session.edit("calc.py", FIXED);
+    world.commit("work");
+    world.git(&["checkout", "--quiet", "main"]);
+    session.shell("git checkout main", "", 0);
+    session
+        .stop_with("Done.", |command| {
+            command.env("LD_PRELOAD", &library);
+        })
+        .passes();
+    assert!(world.log().contains("pass: fail open: a panic at "), "{}", world.log());
+    // Nothing was counted, so the next stop is judged as ever.
+    assert!(session.stop("Done again.").is_hold());
+}
+
+/// H6: no room is left on the disk.
+#[test]
+fn h6_a_full_disk_passes() {
+    let world = World::new(PYTHON);
+    let mut session = due(&world, "claude");
+    session.say("Done.");
+    fs_err::remove_dir_all(&world.state).unwrap();
+    fs_err::create_dir(&world.state).unwrap();
+    let mut command = std::process::Command::new("unshare");
+    let hook = world.hook("claude");
+    let script = "mount -t tmpfs -o size=8k none \"$CHECKSTONE_STATE_DIR\" || exit 77; exec \"$0\" \"$@\"";
+    command.args(["--mount", "--map-root-user", "sh", "-c", script]);
+    command.arg(hook.get_program()).args(hook.get_args()).current_dir(&world.repository).env_clear();
+    command.envs(hook.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Ok(mut child) = command.spawn() else { return };
+    let _ = child.stdin.take().unwrap().write_all(session.stop_event().to_string().as_bytes());
+    let answer = finish(child);
+    // Not every machine lets a test mount something.
+    if matches!(answer.0.status.code(), Some(1 | 77)) {
+        return;
+    }
+    answer.passes();
+}
+
 /// H12: words that this version does not know.
 #[test]
 fn h12_unknown_arguments_pass() {

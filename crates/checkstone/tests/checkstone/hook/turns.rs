@@ -1,7 +1,7 @@
 //! A turn in each of the three clients, from the prompt to the stop, in real processes.
 
 use super::session::{AGENTS, Session};
-use super::world::{PYTHON, RUN_TESTS, World};
+use super::world::{PYTHON, RUN_TESTS, World, answer};
 
 const FIXED: &str = "def add(a, b):\n    return a + b\n";
 
@@ -198,5 +198,78 @@ fn without_a_policy_nothing_is_said() {
         session.edit("calc.py", FIXED);
         session.stop("Done.").passes();
         assert_eq!(world.holds(), [0], "{agent}");
+    }
+}
+
+/// What the agent says after the hold that it cannot do is shown to the person and not asked for again in this session;
+/// another session is asked.
+#[test]
+fn what_cannot_be_done_is_not_asked_for_again() {
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        let mut session = Session::new(&world, agent);
+        session.prompt("Fix add");
+        session.edit("calc.py", FIXED);
+        session.stop("Done.").holds();
+        session.receive(RUN_TESTS);
+        let told = session.stop("checkstone: cannot python-tests: pytest is not installed").notifies();
+        assert_eq!(told, "[checkstone] Not done: python-tests (pytest is not installed)", "{agent}");
+        session.prompt("Now multiply");
+        session.edit("calc.py", "def mul(a, b):\n    return a * b\n");
+        let told = session.stop("Done.").notifies();
+        assert!(told.contains("Not done: python-tests (pytest is not installed)"), "{agent}: {told}");
+        let mut other = Session::named(&world, agent, "other");
+        other.prompt("Now divide");
+        other.edit("calc.py", "def div(a, b):\n    return a / b\n");
+        assert_eq!(other.stop("Done.").holds(), RUN_TESTS, "{agent}");
+    }
+}
+
+/// The agent is not done: it plans, or a task that it started still runs.
+#[test]
+fn an_agent_that_waits_is_not_held() {
+    let world = World::new(PYTHON);
+    let mut session = Session::new(&world, "claude");
+    session.prompt("Fix add");
+    session.edit("calc.py", FIXED);
+    session.say("Here is the plan.");
+    let mut event = session.stop_event();
+    event["permission_mode"] = serde_json::json!("plan");
+    answer(world.hook("claude"), &event).passes();
+
+    let call = serde_json::json!([{ "type": "tool_use", "id": "toolu_bg", "name": "Bash", "input": { "command": "pytest" } }]);
+    session.append(serde_json::json!({
+        "type": "assistant", "isSidechain": false, "uuid": "bg", "sessionId": "0a1b", "timestamp": "2026-11-15T00:00:00.000Z",
+        "message": { "id": "m", "role": "assistant", "content": call },
+    }));
+    session.say("The tests run.");
+    let mut event = session.stop_event();
+    event["background_tasks"] = serde_json::json!([{ "id": "b1", "type": "shell", "status": "running" }]);
+    answer(world.hook("claude"), &event).passes();
+    assert_eq!(world.holds(), [0]);
+    assert!(session.stop("They ended.").is_hold());
+}
+
+/// C5: the agent works in a folder of the repository, or in a linked worktree of it.
+#[test]
+fn c5_in_a_folder_and_in_a_linked_worktree() {
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        world.write("deep/er/x.py", "x = 1\n");
+        world.commit("deep");
+        world.git(&["worktree", "add", "--quiet", "../linked"]);
+        for folder in [world.repository.join("deep/er"), world.home.join("../linked")] {
+            let mut session = Session::named(&world, agent, folder.file_name().unwrap().to_str().unwrap());
+            session.type_prompt("Change it");
+            let mut event = session.prompt_event("Change it");
+            event["cwd"] = serde_json::json!(folder);
+            answer(world.hook(agent), &event).passes();
+            fs_err::write(folder.join("new.py"), "y = 2\n").unwrap();
+            session.shell("python3 generate.py", "", 0);
+            session.say("Done.");
+            let mut event = session.stop_event();
+            event["cwd"] = serde_json::json!(folder);
+            assert_eq!(answer(world.hook(agent), &event).holds(), RUN_TESTS, "{agent}");
+        }
     }
 }
