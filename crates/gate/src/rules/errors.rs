@@ -62,7 +62,7 @@ pub(crate) fn observation(policy: &Policy, failure: Failure<'_>) -> Observation 
 }
 
 /// The command in one short line.
-fn shown(call: &Call) -> String {
+pub(crate) fn shown(call: &Call) -> String {
     const LONGEST: usize = 80;
     let text = match (&call.command, call.kind) {
         (Some(command), Kind::Shell) => command.split_whitespace().collect::<Vec<_>>().join(" "),
