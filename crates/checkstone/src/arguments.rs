@@ -5,7 +5,9 @@ use transcript::Agent;
 
 use crate::commands::check::CheckArguments;
 use crate::commands::demo::DemoArguments;
+use crate::commands::explain::ExplainArguments;
 use crate::commands::hook::HookArguments;
+use crate::commands::log::LogArguments;
 use crate::commands::policy::PolicyArguments;
 use crate::commands::timeline::TimelineArguments;
 
@@ -24,6 +26,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     Demo(DemoArguments),
     Check(CheckArguments),
+    Explain(ExplainArguments),
+    Log(LogArguments),
     Policy(PolicyArguments),
     Timeline(TimelineArguments),
     Hook(HookArguments),

@@ -2,6 +2,8 @@
 
 pub(crate) mod check;
 pub(crate) mod demo;
+pub(crate) mod explain;
 pub(crate) mod hook;
+pub(crate) mod log;
 pub(crate) mod policy;
 pub(crate) mod timeline;

@@ -49,15 +49,10 @@ pub fn explain(policy: &Policy, inputs: &Inputs, verdict: &Verdict) -> Vec<Expla
     let work = Work::new(inputs, &root);
     let rules = policy.gate.rules;
     for failure in errors::expectations(policy, &work) {
-        let observation = errors::observation(policy, failure.subject);
         let state = state(&failure.seen, rules.errors);
-        explanations.push(looked(
-            Rule::UnresolvedError,
-            observation.text,
-            state,
-            failure.seen,
-            observation.line,
-        ));
+        let call = &failure.subject.call;
+        let subject = format!("`{}`", crate::work::shown(call));
+        explanations.push(looked(Rule::UnresolvedError, subject, state, failure.seen, call.line));
     }
     for edit in hygiene::edits(inputs, &work) {
         let state = state(&edit.seen, rules.hygiene);
@@ -99,7 +94,10 @@ fn blast_radius(policy: &Policy, changed: &[Changed]) -> Explanation {
     let wide = hygiene::blast_radius(policy, changed).is_some();
     Explanation {
         rule: Rule::WideBlastRadius,
-        subject: format!("{} changed files", changed.len()),
+        subject: match changed.len() {
+            1 => "1 changed file".to_owned(),
+            count => format!("{count} changed files"),
+        },
         state: match (policy.gate.rules.hygiene, wide) {
             (RuleLevel::Off, _) => RuleState::Off,
             (_, true) => RuleState::Fired,

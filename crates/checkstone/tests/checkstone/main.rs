@@ -10,7 +10,9 @@
 
 mod check;
 mod demo;
+mod explain;
 mod hook;
+mod log;
 mod policy;
 mod program;
 mod timeline;
