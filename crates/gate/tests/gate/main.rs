@@ -9,6 +9,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod corpus;
 mod hygiene_and_drift;
 mod policy_errors;
 mod policy_paths;

@@ -69,9 +69,8 @@ fn does_as_much(later: &SimpleCommand, earlier: &SimpleCommand) -> bool {
     let takes_all = takes_all_by_default(&later.program);
     let covers = |word: &&str| later_selects.words.iter().any(|wider| contains(wider, word));
     // Where words choose by name, more of them choose less.
-    let is_chosen = |word: &&str| earlier_selects.words.contains(word);
-    let chooses_less =
-        chooses_by_name(later, &later_selects) && !later_selects.words.iter().all(|word| is_chosen(&word));
+    let chooses_less = chooses_by_name(later, &later_selects)
+        && !later_selects.words.iter().all(|word| earlier_selects.words.contains(word));
     let covered = match (later_selects.words.is_empty(), earlier_selects.words.is_empty()) {
         (true, _) if takes_all => true,
         (false, true) if takes_all => false,
