@@ -53,8 +53,8 @@ pub(crate) fn decide(mut context: Context) -> Decision {
         Err(error) => return fail_open(&context, &format!("the journal cannot be used: {error}")),
     };
     // The second stop of a turn does not wait for the client to write its transcript.
-    if held_already(&mut journal, &context, limit).unwrap_or(false) {
-        return pass(&context, "held already in this turn");
+    if has_had_its_holds(&mut journal, &context, limit).unwrap_or(false) {
+        return after_hold(&context, &mut journal, &policy, &read_once(&context));
     }
     context.stopwatch.lap("journal");
     let reading = read_transcript(&context);
@@ -66,7 +66,7 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     context.stopwatch.lap("turn");
     let holds = known.turn.as_ref().map_or(0, |turn| turn.holds);
     if holds >= limit {
-        return held_already(&context, &mut journal, &policy, &known, &reading);
+        return after_hold(&context, &mut journal, &policy, &reading);
     }
     let waiting = waiting(&context, &reading);
     let is_whole = context.payload.transcript_is_complete(reading.last_assistant.as_deref());
@@ -116,7 +116,7 @@ fn run_checks(
 }
 
 /// Whether the turn that the client names has had all its holds.
-fn held_already(journal: &mut Journal, context: &Context, limit: u32) -> Result<bool, JournalError> {
+fn has_had_its_holds(journal: &mut Journal, context: &Context, limit: u32) -> Result<bool, JournalError> {
     let Some(key) = &context.payload.turn else { return Ok(false) };
     journal.read(|reader| {
         let Some(session) = reader.session(context.agent(), &context.session)? else { return Ok(false) };
@@ -169,16 +169,13 @@ fn known(journal: &mut Journal, context: &Context, reading: &Reading) -> Result<
 /// Reads the turn; where the client has not written the agent's last words yet, waits for them in short, bounded
 /// steps, and then goes on with what is there.
 fn read_transcript(context: &Context) -> Reading {
-    let options = Options { agent: Some(context.payload.agent), ..Options::default() };
-    let Some(path) = &context.payload.transcript else {
-        return transcript::read_bytes(&[], &options);
+    let Some(path) = context.payload.transcript.as_deref().filter(|_| context.payload.agent == Agent::Claude)
+    else {
+        return read_once(context);
     };
     // Before the reading: what is written during it must be seen as new.
     let mut length = size(path);
-    let mut reading = transcript::read(path, &options);
-    if context.payload.agent != Agent::Claude {
-        return reading;
-    }
+    let mut reading = read_once(context);
     let deadline = Instant::now() + FLUSH_LIMIT;
     while !context.payload.transcript_is_complete(reading.last_assistant.as_deref())
         && Instant::now() < deadline
@@ -187,10 +184,18 @@ fn read_transcript(context: &Context) -> Reading {
         let now = size(path);
         if now != length {
             length = now;
-            reading = transcript::read(path, &options);
+            reading = read_once(context);
         }
     }
     reading
+}
+
+fn read_once(context: &Context) -> Reading {
+    let options = Options { agent: Some(context.payload.agent), ..Options::default() };
+    match &context.payload.transcript {
+        Some(path) => transcript::read(path, &options),
+        None => transcript::read_bytes(&[], &options),
+    }
 }
 
 fn size(path: &Path) -> Option<u64> {
@@ -215,22 +220,12 @@ fn baseline(turn: &Turn) -> Option<Baseline> {
 
 /// The stop after the hold passes. It is also where the agent says what it cannot do, as the hold told it to: that is
 /// remembered for the session, and the person hears of it.
-fn held_already(
-    context: &Context,
-    journal: &mut Journal,
-    policy: &Policy,
-    known: &Known,
-    reading: &Reading,
-) -> Decision {
-    let said: Vec<String> = reading.messages.iter().map(|message| message.text.clone()).collect();
-    let is_new = |waived: &Waived| {
-        policy.action(&waived.action).is_some()
-            && known.waived.iter().all(|before| before.action != waived.action)
-    };
-    let waived: Vec<Waived> = match policy.gate.waivers {
-        true => gate::waived_in(&said).into_iter().filter(is_new).collect(),
-        false => Vec::new(),
-    };
+fn after_hold(context: &Context, journal: &mut Journal, policy: &Policy, reading: &Reading) -> Decision {
+    let mut said: Vec<String> = reading.messages.iter().map(|message| message.text.clone()).collect();
+    said.extend(context.payload.last_text.clone());
+    let mut waived = gate::waived_in(policy, &said);
+    let before = known(journal, context, reading).unwrap_or_default();
+    waived.retain(|new| before.waived.iter().all(|known| known.action != new.action));
     if waived.is_empty() {
         return pass(context, "held already in this turn");
     }
@@ -239,14 +234,14 @@ fn held_already(
         for waived in &waived {
             writing.waive(session.id, &waived.action, &waived.reason, context.now)?;
         }
-        writing.first_delivery(session.id, &fingerprint(context, known), context.now, SAME_DELIVERY)
+        writing.first_delivery(session.id, &fingerprint(context, &before), context.now, SAME_DELIVERY)
     });
     match written {
         Ok(true) => {
             let named: Vec<String> =
                 waived.iter().map(|waived| format!("{} ({})", waived.action, waived.reason)).collect();
             log(&context.state, &context.line("notify", "waived"));
-            Decision::Notify { to_person: format!("{} Not done: {}", gate::PREFIX, named.join(", ")) }
+            Decision::Notify { to_person: format!("{OWN_PREFIX} Not done: {}", named.join(", ")) }
         }
         Ok(false) => pass(context, "answered already: the hook is registered twice"),
         Err(error) => pass(context, &format!("held already in this turn; not recorded: {error}")),
