@@ -2,6 +2,7 @@
 //! what changed go to the gate; a hold is counted before it is said.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -290,7 +291,10 @@ fn write(
 ) -> Result<Written, JournalError> {
     journal.write(|writing| {
         let session = writing.see_session(&context.seen(Some(root)), context.now)?;
-        if !writing.first_delivery(session.id, &fingerprint(context, known), context.now, SAME_DELIVERY)? {
+        // Silence may be repeated: it must not swallow what a later stop with the same words has to hear.
+        let speaks = verdict.decision != gate::Decision::Pass;
+        let fingerprint = fingerprint(context, known);
+        if speaks && !writing.first_delivery(session.id, &fingerprint, context.now, SAME_DELIVERY)? {
             return Ok(Written::Again);
         }
         let key = known.key.as_deref();
@@ -365,9 +369,12 @@ fn scope(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// Where there is no repository, a policy may still lie in the folder or above it.
+/// Where there is no repository, a policy may still lie in the folder or above it. Only the user's own: anybody could
+/// put one into a folder such as `/tmp`.
 fn policy_folder(cwd: &Path) -> Option<PathBuf> {
-    cwd.ancestors().find(|folder| folder.join(FILE_NAME).is_file()).map(Path::to_owned)
+    let user = rustix::process::geteuid().as_raw();
+    let is_policy = |file: PathBuf| file.metadata().is_ok_and(|file| file.is_file() && file.uid() == user);
+    cwd.ancestors().find(|folder| is_policy(folder.join(FILE_NAME))).map(Path::to_owned)
 }
 
 /// A broken policy blocks nobody; the person is told, once for each mistake.
