@@ -3,7 +3,13 @@
 use clap::{Parser, Subcommand, ValueEnum};
 use transcript::Agent;
 
-use crate::commands::{demo::DemoArguments, hook::HookArguments, timeline::TimelineArguments};
+use crate::commands::check::CheckArguments;
+use crate::commands::demo::DemoArguments;
+use crate::commands::explain::ExplainArguments;
+use crate::commands::hook::HookArguments;
+use crate::commands::log::LogArguments;
+use crate::commands::policy::PolicyArguments;
+use crate::commands::timeline::TimelineArguments;
 
 /// Hold points for AI coding agents
 ///
@@ -19,6 +25,10 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Demo(DemoArguments),
+    Check(CheckArguments),
+    Explain(ExplainArguments),
+    Log(LogArguments),
+    Policy(PolicyArguments),
     Timeline(TimelineArguments),
     Hook(HookArguments),
 }

@@ -1,5 +1,9 @@
 //! One file per command: an argument struct whose doc comment is the help, and one function that runs it.
 
+pub(crate) mod check;
 pub(crate) mod demo;
+pub(crate) mod explain;
 pub(crate) mod hook;
+pub(crate) mod log;
+pub(crate) mod policy;
 pub(crate) mod timeline;

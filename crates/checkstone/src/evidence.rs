@@ -10,6 +10,8 @@ use gate::shell::{Intents, SimpleCommand, Word};
 use gate::{Changes, Inputs, PlanFile, RecordedCall, Waiting};
 use transcript::{Extent, Kind, Outcome, Reading};
 
+use crate::environment;
+
 /// A larger plan is not read to its end.
 const LARGEST_PLAN: u64 = 256 * 1024;
 
@@ -114,12 +116,7 @@ pub(crate) fn plan(
         Some(slug) => slug.to_owned(),
         None => slug_of_branch(&policy.plan.slug_from_branch, branch?)?,
     };
-    let harmless = !slug.is_empty()
-        && slug.len() <= 200
-        && !slug.contains(['/', '\\', '\0'])
-        && slug != "."
-        && slug != "..";
-    if !harmless || policy.plan.path.is_empty() {
+    if !is_slug(&slug) || policy.plan.path.is_empty() {
         return None;
     }
     let path = root.join(policy.plan.path.replace("{slug}", &slug));
@@ -131,6 +128,16 @@ pub(crate) fn plan(
     let mut text = String::new();
     fs_err::File::open(&path).ok()?.take(LARGEST_PLAN).read_to_string(&mut text).ok()?;
     Some(PlanFile { slug, text })
+}
+
+/// A name that leads nowhere but into the folder it is put in.
+pub(crate) fn is_slug(slug: &str) -> bool {
+    !slug.is_empty() && slug.len() <= 200 && !slug.contains(['/', '\\', '\0']) && slug != "." && slug != ".."
+}
+
+/// The work item of an environment in which the session has none of its own.
+pub(crate) fn slug_of_environment() -> Option<String> {
+    environment::read(environment::SLUG).and_then(|slug| slug.into_string().ok())
 }
 
 /// `work/{slug}` and `work/parser` give `parser`.

@@ -2,16 +2,22 @@
 //! per command in [`commands`].
 
 mod arguments;
+mod checks;
 mod commands;
 mod environment;
 mod error;
 mod evidence;
 mod fail_open;
 mod hook;
+mod journal_access;
+mod layout;
 mod policy_files;
 mod printer;
 mod record;
+mod repository_argument;
 mod stopwatch;
+mod trust;
+mod verdict_text;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -39,6 +45,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let printer = Printer::new();
     let result = match &arguments.command {
         Command::Demo(arguments) => commands::demo::run(arguments, &printer),
+        Command::Check(arguments) => commands::check::run(arguments, &printer),
+        Command::Explain(arguments) => commands::explain::run(arguments, &printer),
+        Command::Log(arguments) => commands::log::run(arguments, &printer),
+        Command::Policy(arguments) => commands::policy::run(arguments, &printer),
         Command::Timeline(arguments) => commands::timeline::run(arguments, &printer),
         // Answered above, before anything could go wrong.
         Command::Hook(_) => Ok(ExitCode::SUCCESS),

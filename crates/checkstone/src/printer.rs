@@ -40,6 +40,22 @@ impl Printer {
         let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     }
 
+    /// As `text`; whether anyone still reads it.
+    pub(crate) fn line(&self, text: &str) -> bool {
+        let mut stdout = anstream::stdout().lock();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_ok()
+    }
+
+    /// Something that a person should know, beside the answer.
+    pub(crate) fn warning(&self, warning: &CommandError) {
+        let mut stderr = anstream::stderr().lock();
+        let doubtful = DOUBTFUL.bold();
+        let _ = writeln!(stderr, "{doubtful}warning:{doubtful:#} {}", warning.message());
+        for hint in warning.hints() {
+            let _ = writeln!(stderr, "{STRONG}hint:{STRONG:#} {hint}");
+        }
+    }
+
     pub(crate) fn error(&self, error: &CommandError) {
         let mut stderr = anstream::stderr().lock();
         let bad = BAD.bold();

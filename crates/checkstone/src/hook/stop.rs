@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use agents::Decision;
 use changes::{Baseline, Repository};
 use gate::policy::{Policy, SecondStop};
-use gate::{ActionState, Changes, INPUTS_VERSION, Inputs, Verdict, Waiting, Waived};
+use gate::{ActionState, Changes, CheckResult, INPUTS_VERSION, Inputs, Verdict, Waiting, Waived};
 use journal::{Journal, JournalError, NewTurn, NewVerdict, OpenFor, Session, Turn};
-use transcript::{Agent, Options, Reading};
+use transcript::{Agent, OWN_PREFIX, Options, Reading};
 
 use super::{Context, SAME_DELIVERY, git_settings, log};
+use crate::checks;
 use crate::environment;
 use crate::evidence;
 use crate::policy_files::{FILE_NAME, PolicyTexts};
@@ -44,21 +45,26 @@ pub(crate) fn decide(mut context: Context) -> Decision {
         Err(problems) => return broken_policy(&context, &problems.to_string()),
     };
     context.stopwatch.lap("policy");
-    let reading = read_transcript(&context);
-    context.stopwatch.lap("transcript");
-    let opened = Journal::open(&context.state, OpenFor::Hook).and_then(|mut journal| {
-        let known = known(&mut journal, &context, &reading)?;
-        Ok((journal, known))
-    });
-    let (mut journal, known) = match opened {
-        Ok(opened) => opened,
-        Err(error) => return fail_open(&context, &format!("the journal cannot be used: {error}")),
-    };
-    context.stopwatch.lap("journal");
     let limit = match policy.gate.second_stop {
         SecondStop::Pass => 1,
         SecondStop::HoldUncommitted => 2,
     };
+    let mut journal = match Journal::open(&context.state, OpenFor::Hook) {
+        Ok(journal) => journal,
+        Err(error) => return fail_open(&context, &format!("the journal cannot be used: {error}")),
+    };
+    // The second stop of a turn does not wait for the client to write its transcript.
+    if held_already(&mut journal, &context, limit).unwrap_or(false) {
+        return pass(&context, "held already in this turn");
+    }
+    context.stopwatch.lap("journal");
+    let reading = read_transcript(&context);
+    context.stopwatch.lap("transcript");
+    let known = match known(&mut journal, &context, &reading) {
+        Ok(known) => known,
+        Err(error) => return fail_open(&context, &format!("the journal cannot be read: {error}")),
+    };
+    context.stopwatch.lap("turn");
     let holds = known.turn.as_ref().map_or(0, |turn| turn.holds);
     if holds >= limit {
         return held_already(&context, &mut journal, &policy, &known, &reading);
@@ -84,6 +90,7 @@ pub(crate) fn decide(mut context: Context) -> Decision {
         .and_then(|session| session.slug.clone())
         .or_else(|| environment::read(environment::SLUG).and_then(|slug| slug.into_string().ok()));
     inputs.plan = evidence::plan(&policy, &root, slug.as_deref(), branch.as_deref());
+    inputs.checks = run_checks(&mut journal, &texts, &policy, &inputs, &root);
     inputs.stop.waiting = waiting;
     inputs.stop.elapsed_ms =
         known.opened_at.and_then(|opened| u64::try_from(context.now.duration_since(opened).as_millis()).ok());
@@ -93,6 +100,29 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     let verdict = gate::judge(&policy, &inputs);
     context.stopwatch.lap("judge");
     conclude(context, &mut journal, &texts, &policy, &known, inputs, verdict, limit, &root)
+}
+
+/// The policy's own checks for what changed, where the user trusted the file that names them.
+fn run_checks(
+    journal: &mut Journal,
+    texts: &PolicyTexts,
+    policy: &Policy,
+    inputs: &Inputs,
+    root: &Path,
+) -> Vec<CheckResult> {
+    let (Changes::Known(set), true) = (&inputs.changes, policy.checks.count() > 0) else { return Vec::new() };
+    let changed: Vec<String> = set.files.iter().map(|file| file.path.to_string()).collect();
+    let trust = checks::trust(texts, journal);
+    policy.checks_for(trust, &changed).into_iter().map(|check| checks::run(check, root)).collect()
+}
+
+/// Whether the turn that the client names has had all its holds.
+fn held_already(journal: &mut Journal, context: &Context, limit: u32) -> Result<bool, JournalError> {
+    let Some(key) = &context.payload.turn else { return Ok(false) };
+    journal.read(|reader| {
+        let Some(session) = reader.session(context.agent(), &context.session)? else { return Ok(false) };
+        Ok(reader.turn(session.id, key)?.is_some_and(|turn| turn.holds >= limit))
+    })
 }
 
 /// What the journal knows of the turn.
@@ -240,7 +270,8 @@ fn conclude(
     let record = Record::new(texts, policy, inputs, verdict);
     let bytes = serde_json::to_vec(&record).unwrap_or_default();
     let verdict = record.verdict;
-    let written = write(journal, &context, known, &record.inputs, &verdict, &bytes, limit, root);
+    let waived = gate::waivers(policy, &record.inputs);
+    let written = write(journal, &context, known, &record.inputs, &verdict, &waived, &bytes, limit, root);
     context.stopwatch.lap("write");
     let held = match written {
         Ok(Written::Again) => return pass(&context, "answered already: the hook is registered twice"),
@@ -285,6 +316,7 @@ fn write(
     known: &Known,
     inputs: &Inputs,
     verdict: &Verdict,
+    waived: &[Waived],
     record: &[u8],
     limit: u32,
     root: &Path,
@@ -340,7 +372,7 @@ fn write(
             .map(|action| action.id.as_str())
             .collect();
         writing.record_held_actions(turn, &asked)?;
-        for waived in gate::waived_in(&inputs.said) {
+        for waived in waived {
             writing.waive(session.id, &waived.action, &waived.reason, context.now)?;
         }
         Ok(Written::First { held })
@@ -391,7 +423,7 @@ fn broken_policy(context: &Context, problems: &str) -> Decision {
     });
     match told {
         Ok(false) => Decision::Notify {
-            to_person: format!("[checkstone] The policy is broken, so nothing is checked:\n{problems}"),
+            to_person: format!("{OWN_PREFIX} The policy is broken, so nothing is checked:\n{problems}"),
         },
         _ => Decision::Pass,
     }

@@ -8,7 +8,12 @@
     reason = "a test fails by panicking"
 )]
 
+mod check;
 mod demo;
+mod explain;
 mod hook;
+mod log;
+mod policy;
 mod program;
 mod timeline;
+mod workplace;

@@ -1,15 +1,15 @@
 //! Plan drift (R7): the work item's plan names the files that it means to change; where none of them was
 //! changed, the agent may be working on something else.
 
-use super::actions::Changed;
 use super::{Expectation, Seen};
+use crate::changed::Changed;
 use crate::inputs::PlanFile;
 use crate::verdict::{Evidence, Observation, Rule};
 
 /// The plan's files; what would satisfy the rule is that at least one of them changed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Planned<'a> {
-    slug: &'a str,
+    pub(crate) slug: &'a str,
 }
 
 /// `None` where there is no plan, it has no table of files, or nothing changed.

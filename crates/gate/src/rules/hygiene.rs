@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use transcript::{Extent, Kind, Outcome};
 
-use super::actions::Changed;
 use super::{Expectation, Seen};
+use crate::changed::Changed;
 use crate::inputs::Inputs;
 use crate::policy::Policy;
 use crate::verdict::{Evidence, Observation, Rule};
@@ -14,8 +14,8 @@ use crate::work::{Moment, Work};
 /// An edited file; what would satisfy the rule is that it was read, or written, before.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Edited {
-    path: String,
-    line: Option<u64>,
+    pub(crate) path: String,
+    pub(crate) line: Option<u64>,
 }
 
 /// Every edit of an existing file, and whether the file was known. Silent where the whole turn was not seen.

@@ -1,0 +1,127 @@
+//! How a verdict came about: each thing that a rule looked at, whether the rule spoke, and if not, what silenced it.
+//! Made from the same expectations that the verdict is made from.
+
+use serde::Serialize;
+
+use crate::changed::{self, Changed};
+use crate::inputs::Inputs;
+use crate::policy::{Policy, RuleLevel};
+use crate::rules::{Seen, drift, errors, hygiene};
+use crate::verdict::{ActionState, Evidence, Rule, Verdict};
+use crate::work::Work;
+
+/// One thing that a rule looked at.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    pub rule: Rule,
+    /// What it is about: an action, a command, a file, a work item.
+    pub subject: String,
+    pub state: RuleState,
+    /// What silenced the rule.
+    pub evidence: Option<Evidence>,
+    pub reason: Option<String>,
+    /// The line of the call that it is about.
+    pub line: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleState {
+    /// It spoke.
+    Fired,
+    /// There was evidence.
+    Suppressed,
+    /// It would have spoken, and what it asks for is waived.
+    Waived,
+    /// The policy does not want it.
+    Off,
+}
+
+/// Explains a `verdict` of `judge` on the same policy and inputs. Empty where the rules were not asked: the agent
+/// waited, had been held already, or git could not be asked; the verdict's reason says which.
+pub fn explain(policy: &Policy, inputs: &Inputs, verdict: &Verdict) -> Vec<Explanation> {
+    if verdict.scope.is_none() || inputs.history.holds_this_turn > 0 {
+        return Vec::new();
+    }
+    let mut explanations: Vec<Explanation> = verdict.actions.iter().map(of_action).collect();
+    let changed = changed::files(policy, inputs);
+    let root = changed::root(inputs);
+    let work = Work::new(inputs, &root);
+    let rules = policy.gate.rules;
+    for failure in errors::expectations(policy, &work) {
+        let state = state(&failure.seen, rules.errors);
+        let call = &failure.subject.call;
+        let subject = format!("`{}`", crate::work::shown(call));
+        explanations.push(looked(Rule::UnresolvedError, subject, state, failure.seen, call.line));
+    }
+    for edit in hygiene::edits(inputs, &work) {
+        let state = state(&edit.seen, rules.hygiene);
+        explanations.push(looked(
+            Rule::EditWithoutRead,
+            edit.subject.path,
+            state,
+            edit.seen,
+            edit.subject.line,
+        ));
+    }
+    if !changed.is_empty() {
+        explanations.push(blast_radius(policy, &changed));
+    }
+    if let Some(planned) = drift::expectation(inputs.plan.as_ref(), &changed) {
+        let state = state(&planned.seen, rules.drift);
+        let subject = format!("work item {}", planned.subject.slug);
+        explanations.push(looked(Rule::PlanDrift, subject, state, planned.seen, None));
+    }
+    explanations
+}
+
+fn of_action(action: &crate::verdict::ActionVerdict) -> Explanation {
+    Explanation {
+        rule: Rule::MissingAction,
+        subject: action.id.clone(),
+        state: match action.state {
+            ActionState::Required => RuleState::Fired,
+            ActionState::Satisfied => RuleState::Suppressed,
+            ActionState::Waived => RuleState::Waived,
+        },
+        evidence: action.evidence.clone(),
+        reason: action.reason.clone(),
+        line: None,
+    }
+}
+
+fn blast_radius(policy: &Policy, changed: &[Changed]) -> Explanation {
+    let wide = hygiene::blast_radius(policy, changed).is_some();
+    Explanation {
+        rule: Rule::WideBlastRadius,
+        subject: match changed.len() {
+            1 => "1 changed file".to_owned(),
+            count => format!("{count} changed files"),
+        },
+        state: match (policy.gate.rules.hygiene, wide) {
+            (RuleLevel::Off, _) => RuleState::Off,
+            (_, true) => RuleState::Fired,
+            (_, false) => RuleState::Suppressed,
+        },
+        evidence: None,
+        reason: (!wide).then(|| format!("at most {} top-level folders", policy.gate.blast_radius)),
+        line: None,
+    }
+}
+
+fn state(seen: &Seen, level: RuleLevel) -> RuleState {
+    match (level, seen) {
+        (RuleLevel::Off, _) => RuleState::Off,
+        (_, Seen::Evidence(_)) => RuleState::Suppressed,
+        _ => RuleState::Fired,
+    }
+}
+
+fn looked(rule: Rule, subject: String, state: RuleState, seen: Seen, line: Option<u64>) -> Explanation {
+    let (evidence, reason) = match seen {
+        Seen::Evidence(evidence) => (Some(evidence), None),
+        Seen::Ambiguous { why: reason, .. } => (None, Some(reason)),
+        Seen::Nothing => (None, None),
+    };
+    Explanation { rule, subject, state, evidence, reason, line }
+}
