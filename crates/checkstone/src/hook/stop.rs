@@ -55,7 +55,8 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     };
     // The second stop of a turn does not wait for the client to write its transcript.
     if held_already(&mut journal, &context, limit).unwrap_or(false) {
-        return pass(&context, "held already in this turn");
+        let reading = read_as_it_is(&context);
+        return after_the_hold(&context, &mut journal, &policy, reading);
     }
     context.stopwatch.lap("journal");
     let reading = read_transcript(&context);
@@ -67,7 +68,7 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     context.stopwatch.lap("turn");
     let holds = known.turn.as_ref().map_or(0, |turn| turn.holds);
     if holds >= limit {
-        return held_already(&context, &mut journal, &policy, &known, &reading);
+        return after_the_hold(&context, &mut journal, &policy, reading);
     }
     let waiting = waiting(&context, &reading);
     let is_whole = context.payload.transcript_is_complete(reading.last_assistant.as_deref());
@@ -75,7 +76,12 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     let touched = evidence::touched(&inputs);
     context.stopwatch.lap("intents");
     let baseline = known.turn.as_ref().and_then(baseline);
-    inputs.changes = evidence::changes(pending, &policy, baseline.as_ref(), touched.as_deref(), &context.cwd);
+    let changed = evidence::change_set(pending, &policy, baseline.as_ref(), touched.as_deref(), &context.cwd);
+    if let Err(error @ changes::Error::Refused { .. }) = &changed {
+        // A stranger's repository, and so a stranger's policy.
+        return pass(&context, &error.to_string());
+    }
+    inputs.changes = evidence::known(changed);
     if is_whole {
         evidence::leave_out_others(&mut inputs, touched.as_deref(), &context.cwd);
     }
@@ -167,19 +173,23 @@ fn known(journal: &mut Journal, context: &Context, reading: &Reading) -> Result<
     })
 }
 
+fn read_as_it_is(context: &Context) -> Reading {
+    let options = Options { agent: Some(context.payload.agent), ..Options::default() };
+    match &context.payload.transcript {
+        Some(path) => transcript::read(path, &options),
+        None => transcript::read_bytes(&[], &options),
+    }
+}
+
 /// Reads the turn; where the client has not written the agent's last words yet, waits for them in short, bounded
 /// steps, and then goes on with what is there.
 fn read_transcript(context: &Context) -> Reading {
-    let options = Options { agent: Some(context.payload.agent), ..Options::default() };
-    let Some(path) = &context.payload.transcript else {
-        return transcript::read_bytes(&[], &options);
+    let (Some(path), Agent::Claude) = (&context.payload.transcript, context.payload.agent) else {
+        return read_as_it_is(context);
     };
     // Before the reading: what is written during it must be seen as new.
     let mut length = size(path);
-    let mut reading = transcript::read(path, &options);
-    if context.payload.agent != Agent::Claude {
-        return reading;
-    }
+    let mut reading = read_as_it_is(context);
     let deadline = Instant::now() + FLUSH_LIMIT;
     while !context.payload.transcript_is_complete(reading.last_assistant.as_deref())
         && Instant::now() < deadline
@@ -188,7 +198,7 @@ fn read_transcript(context: &Context) -> Reading {
         let now = size(path);
         if now != length {
             length = now;
-            reading = transcript::read(path, &options);
+            reading = read_as_it_is(context);
         }
     }
     reading
@@ -216,40 +226,30 @@ fn baseline(turn: &Turn) -> Option<Baseline> {
 
 /// The stop after the hold passes. It is also where the agent says what it cannot do, as the hold told it to: that is
 /// remembered for the session, and the person hears of it.
-fn held_already(
-    context: &Context,
-    journal: &mut Journal,
-    policy: &Policy,
-    known: &Known,
-    reading: &Reading,
-) -> Decision {
-    let said: Vec<String> = reading.messages.iter().map(|message| message.text.clone()).collect();
-    let is_new = |waived: &Waived| {
-        policy.action(&waived.action).is_some()
-            && known.waived.iter().all(|before| before.action != waived.action)
-    };
-    let waived: Vec<Waived> = match policy.gate.waivers {
-        true => gate::waived_in(&said).into_iter().filter(is_new).collect(),
-        false => Vec::new(),
-    };
+fn after_the_hold(context: &Context, journal: &mut Journal, policy: &Policy, reading: Reading) -> Decision {
+    let mut inputs = Inputs::of_reading(reading, Changes::Unknown(String::new()), shown(&context.cwd));
+    inputs.said.extend(context.payload.last_text.clone());
+    let mut waived = gate::waivers(policy, &inputs);
     if waived.is_empty() {
         return pass(context, "held already in this turn");
     }
     let written = journal.write(|writing| {
         let session = writing.see_session(&context.seen(None), context.now)?;
+        let before = writing.waivers(session.id)?;
+        waived.retain(|waived| before.iter().all(|before| before.action != waived.action));
         for waived in &waived {
             writing.waive(session.id, &waived.action, &waived.reason, context.now)?;
         }
-        writing.first_delivery(session.id, &fingerprint(context, known), context.now, SAME_DELIVERY)
+        Ok(())
     });
     match written {
-        Ok(true) => {
+        Ok(()) if !waived.is_empty() => {
             let named: Vec<String> =
                 waived.iter().map(|waived| format!("{} ({})", waived.action, waived.reason)).collect();
             log(&context.state, &context.line("notify", "waived"));
-            Decision::Notify { to_person: format!("{} Not done: {}", gate::PREFIX, named.join(", ")) }
+            Decision::Notify { to_person: format!("{OWN_PREFIX} Not done: {}", named.join(", ")) }
         }
-        Ok(false) => pass(context, "answered already: the hook is registered twice"),
+        Ok(()) => pass(context, "held already in this turn"),
         Err(error) => pass(context, &format!("held already in this turn; not recorded: {error}")),
     }
 }

@@ -126,3 +126,20 @@ fn a_policy_without_a_repository_is_the_users_own() {
     session.prompt("Hello again");
     session.stop("Hi.").passes();
 }
+
+/// C5: git refuses a repository of another owner, so what lies in it is a stranger's and says nothing to the agent.
+#[test]
+fn the_policy_of_a_refused_repository_is_not_followed() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let world = World::new("presets = [\"python\"]\n[gate]\nno_git = \"generic\"\n");
+    let mut session = Session::new(&world, "claude");
+    for path in [&world.repository, &world.repository.join(".git")] {
+        std::os::unix::fs::chown(path, Some(65534), None).unwrap();
+    }
+    session.prompt("Fix add");
+    session.edit("calc.py", FIXED);
+    session.stop("Done.").passes();
+    assert!(world.log().contains("pass: "), "{}", world.log());
+}
