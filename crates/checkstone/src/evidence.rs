@@ -4,7 +4,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use changes::{Baseline, Pending, Request, Touched};
+use changes::{Baseline, ChangeSet, Pending, Request, Touched};
 use gate::policy::{Policy, Scope};
 use gate::shell::{Intents, SimpleCommand, Word};
 use gate::{Changes, Inputs, PlanFile, RecordedCall, Waiting};
@@ -38,6 +38,23 @@ pub(crate) fn touched(inputs: &Inputs) -> Option<Vec<PathBuf>> {
 }
 
 /// Asks git for what the policy looks at.
+pub(crate) fn change_set(
+    pending: Result<Pending, changes::Error>,
+    policy: &Policy,
+    baseline: Option<&Baseline>,
+    touched: Option<&[PathBuf]>,
+    cwd: &Path,
+) -> Result<ChangeSet, changes::Error> {
+    let touched = touched.map(|paths| Touched { paths, cwd });
+    let request = match policy.gate.scope {
+        Scope::Turn => Request::Turn { baseline, touched },
+        Scope::Worktree => Request::Worktree,
+        Scope::Diff => Request::DiffHead,
+    };
+    pending.and_then(|pending| pending.change_set(request))
+}
+
+/// The same as the gate takes it.
 pub(crate) fn changes(
     pending: Result<Pending, changes::Error>,
     policy: &Policy,
@@ -45,13 +62,11 @@ pub(crate) fn changes(
     touched: Option<&[PathBuf]>,
     cwd: &Path,
 ) -> Changes {
-    let touched = touched.map(|paths| Touched { paths, cwd });
-    let request = match policy.gate.scope {
-        Scope::Turn => Request::Turn { baseline, touched },
-        Scope::Worktree => Request::Worktree,
-        Scope::Diff => Request::DiffHead,
-    };
-    match pending.and_then(|pending| pending.change_set(request)) {
+    known(change_set(pending, policy, baseline, touched, cwd))
+}
+
+pub(crate) fn known(changed: Result<ChangeSet, changes::Error>) -> Changes {
+    match changed {
         Ok(set) => Changes::Known(set),
         Err(error) => Changes::Unknown(error.to_string()),
     }

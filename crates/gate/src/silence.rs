@@ -12,27 +12,14 @@ use crate::work::Work;
 /// The reason of an action that is waived because the turn before was held for it.
 pub const ASKED_BEFORE: &str = "asked for in the turn before, and nothing changed since";
 
-/// What the agent said before in this session, and says in this turn, that it cannot do.
+/// What the agent said before in this session, and says in this turn in lines of their own, that it cannot do:
+/// `checkstone: cannot <action>: <reason>`.
 pub fn waivers(policy: &Policy, inputs: &Inputs) -> Vec<Waived> {
     if !policy.gate.waivers {
         return Vec::new();
     }
     let mut waived = inputs.history.waived.clone();
-    for new in waived_in(policy, &inputs.said) {
-        if waived.iter().all(|known| known.action != new.action) {
-            waived.push(new);
-        }
-    }
-    waived
-}
-
-/// What the agent says in lines of their own that it cannot do: `checkstone: cannot <action>: <reason>`.
-pub fn waived_in(policy: &Policy, said: &[String]) -> Vec<Waived> {
-    let mut waived: Vec<Waived> = Vec::new();
-    if !policy.gate.waivers {
-        return waived;
-    }
-    for line in said.iter().flat_map(|text| text.lines()) {
+    for line in inputs.said.iter().flat_map(|text| text.lines()) {
         let line = line.trim().trim_matches(['`', '*', '-', '>', ' ']);
         let Some(rest) = line.strip_prefix("checkstone: cannot ") else { continue };
         let Some((action, reason)) = rest.split_once(':') else { continue };

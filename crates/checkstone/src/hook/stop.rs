@@ -2,6 +2,7 @@
 //! what changed go to the gate; a hold is counted before it is said.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -53,8 +54,9 @@ pub(crate) fn decide(mut context: Context) -> Decision {
         Err(error) => return fail_open(&context, &format!("the journal cannot be used: {error}")),
     };
     // The second stop of a turn does not wait for the client to write its transcript.
-    if has_had_its_holds(&mut journal, &context, limit).unwrap_or(false) {
-        return after_hold(&context, &mut journal, &policy, &read_once(&context));
+    if held_already(&mut journal, &context, limit).unwrap_or(false) {
+        let reading = read_as_it_is(&context);
+        return after_the_hold(&context, &mut journal, &policy, reading);
     }
     context.stopwatch.lap("journal");
     let reading = read_transcript(&context);
@@ -66,7 +68,7 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     context.stopwatch.lap("turn");
     let holds = known.turn.as_ref().map_or(0, |turn| turn.holds);
     if holds >= limit {
-        return after_hold(&context, &mut journal, &policy, &reading);
+        return after_the_hold(&context, &mut journal, &policy, reading);
     }
     let waiting = waiting(&context, &reading);
     let is_whole = context.payload.transcript_is_complete(reading.last_assistant.as_deref());
@@ -74,7 +76,12 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     let touched = evidence::touched(&inputs);
     context.stopwatch.lap("intents");
     let baseline = known.turn.as_ref().and_then(baseline);
-    inputs.changes = evidence::changes(pending, &policy, baseline.as_ref(), touched.as_deref(), &context.cwd);
+    let changed = evidence::change_set(pending, &policy, baseline.as_ref(), touched.as_deref(), &context.cwd);
+    if let Err(error @ changes::Error::Refused { .. }) = &changed {
+        // A stranger's repository, and so a stranger's policy.
+        return pass(&context, &error.to_string());
+    }
+    inputs.changes = evidence::known(changed);
     if is_whole {
         evidence::leave_out_others(&mut inputs, touched.as_deref(), &context.cwd);
     }
@@ -116,7 +123,7 @@ fn run_checks(
 }
 
 /// Whether the turn that the client names has had all its holds.
-fn has_had_its_holds(journal: &mut Journal, context: &Context, limit: u32) -> Result<bool, JournalError> {
+fn held_already(journal: &mut Journal, context: &Context, limit: u32) -> Result<bool, JournalError> {
     let Some(key) = &context.payload.turn else { return Ok(false) };
     journal.read(|reader| {
         let Some(session) = reader.session(context.agent(), &context.session)? else { return Ok(false) };
@@ -166,16 +173,23 @@ fn known(journal: &mut Journal, context: &Context, reading: &Reading) -> Result<
     })
 }
 
+fn read_as_it_is(context: &Context) -> Reading {
+    let options = Options { agent: Some(context.payload.agent), ..Options::default() };
+    match &context.payload.transcript {
+        Some(path) => transcript::read(path, &options),
+        None => transcript::read_bytes(&[], &options),
+    }
+}
+
 /// Reads the turn; where the client has not written the agent's last words yet, waits for them in short, bounded
 /// steps, and then goes on with what is there.
 fn read_transcript(context: &Context) -> Reading {
-    let Some(path) = context.payload.transcript.as_deref().filter(|_| context.payload.agent == Agent::Claude)
-    else {
-        return read_once(context);
+    let (Some(path), Agent::Claude) = (&context.payload.transcript, context.payload.agent) else {
+        return read_as_it_is(context);
     };
     // Before the reading: what is written during it must be seen as new.
     let mut length = size(path);
-    let mut reading = read_once(context);
+    let mut reading = read_as_it_is(context);
     let deadline = Instant::now() + FLUSH_LIMIT;
     while !context.payload.transcript_is_complete(reading.last_assistant.as_deref())
         && Instant::now() < deadline
@@ -184,18 +198,10 @@ fn read_transcript(context: &Context) -> Reading {
         let now = size(path);
         if now != length {
             length = now;
-            reading = read_once(context);
+            reading = read_as_it_is(context);
         }
     }
     reading
-}
-
-fn read_once(context: &Context) -> Reading {
-    let options = Options { agent: Some(context.payload.agent), ..Options::default() };
-    match &context.payload.transcript {
-        Some(path) => transcript::read(path, &options),
-        None => transcript::read_bytes(&[], &options),
-    }
 }
 
 fn size(path: &Path) -> Option<u64> {
@@ -220,30 +226,30 @@ fn baseline(turn: &Turn) -> Option<Baseline> {
 
 /// The stop after the hold passes. It is also where the agent says what it cannot do, as the hold told it to: that is
 /// remembered for the session, and the person hears of it.
-fn after_hold(context: &Context, journal: &mut Journal, policy: &Policy, reading: &Reading) -> Decision {
-    let mut said: Vec<String> = reading.messages.iter().map(|message| message.text.clone()).collect();
-    said.extend(context.payload.last_text.clone());
-    let mut waived = gate::waived_in(policy, &said);
-    let before = known(journal, context, reading).unwrap_or_default();
-    waived.retain(|new| before.waived.iter().all(|known| known.action != new.action));
+fn after_the_hold(context: &Context, journal: &mut Journal, policy: &Policy, reading: Reading) -> Decision {
+    let mut inputs = Inputs::of_reading(reading, Changes::Unknown(String::new()), shown(&context.cwd));
+    inputs.said.extend(context.payload.last_text.clone());
+    let mut waived = gate::waivers(policy, &inputs);
     if waived.is_empty() {
         return pass(context, "held already in this turn");
     }
     let written = journal.write(|writing| {
         let session = writing.see_session(&context.seen(None), context.now)?;
+        let before = writing.waivers(session.id)?;
+        waived.retain(|waived| before.iter().all(|before| before.action != waived.action));
         for waived in &waived {
             writing.waive(session.id, &waived.action, &waived.reason, context.now)?;
         }
-        writing.first_delivery(session.id, &fingerprint(context, &before), context.now, SAME_DELIVERY)
+        Ok(())
     });
     match written {
-        Ok(true) => {
+        Ok(()) if !waived.is_empty() => {
             let named: Vec<String> =
                 waived.iter().map(|waived| format!("{} ({})", waived.action, waived.reason)).collect();
             log(&context.state, &context.line("notify", "waived"));
             Decision::Notify { to_person: format!("{OWN_PREFIX} Not done: {}", named.join(", ")) }
         }
-        Ok(false) => pass(context, "answered already: the hook is registered twice"),
+        Ok(()) => pass(context, "held already in this turn"),
         Err(error) => pass(context, &format!("held already in this turn; not recorded: {error}")),
     }
 }
@@ -317,7 +323,10 @@ fn write(
 ) -> Result<Written, JournalError> {
     journal.write(|writing| {
         let session = writing.see_session(&context.seen(Some(root)), context.now)?;
-        if !writing.first_delivery(session.id, &fingerprint(context, known), context.now, SAME_DELIVERY)? {
+        // Silence may be repeated: it must not swallow what a later stop with the same words has to hear.
+        let speaks = verdict.decision != gate::Decision::Pass;
+        let fingerprint = fingerprint(context, known);
+        if speaks && !writing.first_delivery(session.id, &fingerprint, context.now, SAME_DELIVERY)? {
             return Ok(Written::Again);
         }
         let key = known.key.as_deref();
@@ -392,9 +401,12 @@ fn scope(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// Where there is no repository, a policy may still lie in the folder or above it.
+/// Where there is no repository, a policy may still lie in the folder or above it. Only the user's own: anybody could
+/// put one into a folder such as `/tmp`.
 fn policy_folder(cwd: &Path) -> Option<PathBuf> {
-    cwd.ancestors().find(|folder| folder.join(FILE_NAME).is_file()).map(Path::to_owned)
+    let user = rustix::process::geteuid().as_raw();
+    let is_policy = |file: PathBuf| file.metadata().is_ok_and(|file| file.is_file() && file.uid() == user);
+    cwd.ancestors().find(|folder| is_policy(folder.join(FILE_NAME))).map(Path::to_owned)
 }
 
 /// A broken policy blocks nobody; the person is told, once for each mistake.

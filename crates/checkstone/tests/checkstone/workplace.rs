@@ -144,8 +144,10 @@ impl Workplace {
         lines.push(json!({
             "type": "assistant", "uuid": "last", "parentUuid": "u9", "isSidechain": false,
             "timestamp": at.to_string(), "sessionId": SESSION,
-            "message": {"id": "last", "role": "assistant", "type": "message",
-                        "content": [{"type": "text", "text": "Done."}]},
+            // What changed was changed by a tool that does not say what it writes.
+            "message": {"id": "last", "role": "assistant", "type": "message", "content": [
+                {"type": "tool_use", "id": "toolu_last", "name": "mcp__editor__save", "input": {}},
+                {"type": "text", "text": "Done."}]},
         }));
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         std::fs::write(self.transcript(), text).unwrap();

@@ -108,3 +108,38 @@ fn a_plan_that_is_a_pipe_is_not_waited_for() {
     });
     assert!(held.holds().contains("1. Run the tests"));
 }
+
+/// Without a repository the user's own policy counts, and nobody else's: `/tmp` is everybody's.
+#[test]
+fn a_policy_without_a_repository_is_the_users_own() {
+    let world = World::bare();
+    world.write("checkstone.toml", "[gate]\nno_git = \"generic\"\n");
+    let mut session = Session::new(&world, "claude");
+    session.prompt("Hello");
+    assert!(session.stop("Hi.").holds().starts_with("[checkstone] Context-aware checkpoint\n\n"));
+    session.stop("Hi again.").passes();
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let policy = world.repository.join("checkstone.toml");
+    std::os::unix::fs::chown(&policy, Some(65534), None).unwrap();
+    session.prompt("Hello again");
+    session.stop("Hi.").passes();
+}
+
+/// C5: git refuses a repository of another owner, so what lies in it is a stranger's and says nothing to the agent.
+#[test]
+fn the_policy_of_a_refused_repository_is_not_followed() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let world = World::new("presets = [\"python\"]\n[gate]\nno_git = \"generic\"\n");
+    let mut session = Session::new(&world, "claude");
+    for path in [&world.repository, &world.repository.join(".git")] {
+        std::os::unix::fs::chown(path, Some(65534), None).unwrap();
+    }
+    session.prompt("Fix add");
+    session.edit("calc.py", FIXED);
+    session.stop("Done.").passes();
+    assert!(world.log().contains("pass: "), "{}", world.log());
+}

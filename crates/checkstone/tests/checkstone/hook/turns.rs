@@ -273,3 +273,47 @@ fn c5_in_a_folder_and_in_a_linked_worktree() {
         }
     }
 }
+
+/// T4, and a prompt that is typed while the agent works: neither begins a turn.
+#[test]
+fn our_own_text_and_an_added_prompt_begin_no_turn() {
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        let mut session = Session::new(&world, agent);
+        session.prompt("Fix add");
+        session.edit("calc.py", FIXED);
+        let reason = session.stop("Done.").holds();
+        session.receive(&reason);
+        let wrapped = [
+            reason.clone(),
+            format!("Stop hook feedback:\n{reason}"),
+            format!("<hook_prompt hook_run_id=\"stop:0:/x\">{reason}</hook_prompt>"),
+        ];
+        for text in wrapped {
+            let mut event = session.prompt_event(&text);
+            event["prompt_id"] = serde_json::json!("another");
+            event["turn_id"] = serde_json::json!("another");
+            answer(world.hook(agent), &event).passes();
+        }
+        if agent != "gemini" {
+            answer(world.hook(agent), &session.prompt_event("And be quick")).passes();
+        }
+        session.edit("calc.py", "def add(a, b):\n    return b + a\n");
+        session.stop("Done again.").passes();
+        assert_eq!(world.holds(), [1], "{agent}");
+    }
+}
+
+/// A stop that was let through, because a task still ran, does not answer for the next one with the same words.
+#[test]
+fn a_stop_that_passed_does_not_answer_for_the_next_one() {
+    let world = World::new(PYTHON);
+    let mut session = Session::new(&world, "claude");
+    session.prompt("Fix add");
+    session.edit("calc.py", FIXED);
+    session.say("Done.");
+    let mut event = session.stop_event();
+    event["permission_mode"] = serde_json::json!("plan");
+    answer(world.hook("claude"), &event).passes();
+    assert_eq!(answer(world.hook("claude"), &session.stop_event()).holds(), RUN_TESTS);
+}
