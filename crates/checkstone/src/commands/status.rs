@@ -100,7 +100,8 @@ impl Status {
             told(error);
             Vec::new()
         });
-        let off = off(&policy, session.as_ref());
+        let off = off(&policy, session.as_ref())
+            .or_else(|| journal_problem.is_some().then(|| "the journal cannot be used".to_owned()));
         Ok(Self { state, root, policy, session, off, journal_problem, verdicts })
     }
 
@@ -159,7 +160,7 @@ impl Status {
             let _ = writeln!(text, "{STRONG}{name:<11}{STRONG:#} {value}");
         };
         match &self.off {
-            None => line("gate", &format!("{GOOD}on{GOOD:#}")),
+            None => line("gate", &format!("{GOOD}on{GOOD:#}, for every client that calls `checkstone hook`")),
             Some(reason) => line("gate", &format!("{BAD}off{BAD:#}: {reason}")),
         }
         match &self.root {

@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitC
 
 /// What the file would be allowed to do.
 fn wanted(file: &Path, checks: &[Check]) -> String {
-    let mut text = format!("{STRONG}{}{STRONG:#}\n", file.display());
+    let mut text = format!("{STRONG}{}{STRONG:#}\n", visible(&file.to_string_lossy()));
     if checks.is_empty() {
         text.push_str("  wants to run nothing that needs trust\n");
     }
