@@ -5,6 +5,7 @@
 //! [`rules`]; each says in its type what would satisfy it and what was seen.
 
 mod changed;
+mod explain;
 mod inputs;
 mod judge;
 mod layout;
@@ -18,6 +19,7 @@ mod silence;
 mod verdict;
 mod work;
 
+pub use explain::{Explanation, Saw, explain};
 pub use inputs::{Changes, History, INPUTS_VERSION, Inputs, PlanFile, RecordedCall, Stop, Waiting, Waived};
 pub use judge::judge;
 pub use message::{HEADER, PREFIX};

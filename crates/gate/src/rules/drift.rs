@@ -9,7 +9,7 @@ use crate::verdict::{Evidence, Observation, Rule};
 /// The plan's files; what would satisfy the rule is that at least one of them changed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Planned<'a> {
-    slug: &'a str,
+    pub(crate) slug: &'a str,
 }
 
 /// `None` where there is no plan, it has no table of files, or nothing changed.
