@@ -8,7 +8,11 @@ use crate::steps::Done;
 
 /// File name and content of every schema.
 fn all() -> Result<Vec<(&'static str, String)>, String> {
-    Ok(vec![rendered("timeline.schema.json", &schemars::schema_for!(transcript::Reading))?])
+    Ok(vec![
+        rendered("check.schema.json", &schemars::schema_for!(gate::Verdict))?,
+        rendered("policy.schema.json", &gate::policy::json_schema())?,
+        rendered("timeline.schema.json", &schemars::schema_for!(transcript::Reading))?,
+    ])
 }
 
 fn rendered(name: &'static str, schema: &schemars::Schema) -> Result<(&'static str, String), String> {

@@ -3,7 +3,16 @@
 use clap::{Parser, Subcommand, ValueEnum};
 use transcript::Agent;
 
-use crate::commands::{demo::DemoArguments, hook::HookArguments, timeline::TimelineArguments};
+use crate::commands::check::CheckArguments;
+use crate::commands::demo::DemoArguments;
+use crate::commands::explain::ExplainArguments;
+use crate::commands::hook::HookArguments;
+use crate::commands::log::LogArguments;
+use crate::commands::policy::PolicyArguments;
+use crate::commands::session::SessionArguments;
+use crate::commands::status::StatusArguments;
+use crate::commands::timeline::TimelineArguments;
+use crate::commands::trust::TrustArguments;
 
 /// Hold points for AI coding agents
 ///
@@ -19,6 +28,13 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Demo(DemoArguments),
+    Check(CheckArguments),
+    Explain(ExplainArguments),
+    Log(LogArguments),
+    Policy(PolicyArguments),
+    Trust(TrustArguments),
+    Session(SessionArguments),
+    Status(StatusArguments),
     Timeline(TimelineArguments),
     Hook(HookArguments),
 }

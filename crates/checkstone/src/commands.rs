@@ -1,5 +1,12 @@
 //! One file per command: an argument struct whose doc comment is the help, and one function that runs it.
 
+pub(crate) mod check;
 pub(crate) mod demo;
+pub(crate) mod explain;
 pub(crate) mod hook;
+pub(crate) mod log;
+pub(crate) mod policy;
+pub(crate) mod session;
+pub(crate) mod status;
 pub(crate) mod timeline;
+pub(crate) mod trust;

@@ -1,11 +1,59 @@
-//! The environment variables that are read, each named once. Nothing else reads the environment.
+//! The environment variables that are read, each named once, and the folders that they lead to. Nothing else reads
+//! the environment.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// The width of the terminal, where the terminal itself does not tell.
 pub(crate) const COLUMNS: &str = "COLUMNS";
 
+/// `off` switches every hook off.
+pub(crate) const SWITCH: &str = "CHECKSTONE";
+
+/// Where the journal and the log are.
+pub(crate) const STATE_DIRECTORY: &str = "CHECKSTONE_STATE_DIR";
+
+/// The slug of the work item, where none is set for the session.
+pub(crate) const SLUG: &str = "CHECKSTONE_SLUG";
+
+/// Set by Claude Code in the environment of its tools: the session that calls.
+pub(crate) const CLAUDE_SESSION: &str = "CLAUDE_CODE_SESSION_ID";
+
+/// Set by Codex CLI in the environment of its tools: the session that calls.
+pub(crate) const CODEX_SESSION: &str = "CODEX_SESSION_ID";
+
+/// Set by Gemini CLI in the environment of its tools; it does not say which session calls.
+pub(crate) const GEMINI_CALLS: &str = "GEMINI_CLI";
+
+const HOME: &str = "HOME";
+const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
+const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
+
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
 pub(crate) fn read(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Whether the hooks are switched off altogether.
+pub(crate) fn is_switched_off() -> bool {
+    read(SWITCH).is_some_and(|value| value.eq_ignore_ascii_case("off"))
+}
+
+/// `None` where there is no home to keep anything in.
+pub(crate) fn state_directory() -> Option<PathBuf> {
+    if let Some(directory) = read(STATE_DIRECTORY) {
+        return Some(PathBuf::from(directory));
+    }
+    Some(base(XDG_STATE_HOME, ".local/state")?.join("checkstone"))
+}
+
+/// The user's own configuration.
+pub(crate) fn configuration_file() -> Option<PathBuf> {
+    Some(base(XDG_CONFIG_HOME, ".config")?.join("checkstone/config.toml"))
+}
+
+/// Relative folders in these variables do not count, as the XDG specification says.
+fn base(variable: &str, under_home: &str) -> Option<PathBuf> {
+    let set = read(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+    set.or_else(|| Some(PathBuf::from(read(HOME)?).join(under_home)))
 }

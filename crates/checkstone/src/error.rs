@@ -14,6 +14,17 @@ impl CommandError {
         Self { message: message.to_string(), hints: Vec::new() }
     }
 
+    /// An error of a library, with what caused it.
+    pub(crate) fn of(error: &dyn std::error::Error) -> Self {
+        let mut message = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            message.push_str(&format!(": {error}"));
+            cause = error.source();
+        }
+        Self::new(message)
+    }
+
     pub(crate) fn hint(mut self, hint: impl fmt::Display) -> Self {
         self.hints.push(hint.to_string());
         self

@@ -1,12 +1,24 @@
 //! The `checkstone` program: arguments, printing, exit codes and the wiring of the library crates. One file
 //! per command in [`commands`].
 
+mod agent_session;
 mod arguments;
+mod checks;
 mod commands;
 mod environment;
 mod error;
+mod evidence;
 mod fail_open;
+mod hook;
+mod journal_access;
+mod layout;
+mod policy_files;
 mod printer;
+mod record;
+mod repository_argument;
+mod stopwatch;
+mod trust;
+mod verdict_text;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -21,7 +33,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     // A client must never be stopped by its hook, so not even by arguments that this version does not know.
     if arguments.get(1).is_some_and(|command| command == "hook") {
-        return fail_open::guard(|| commands::hook::run(&arguments));
+        return fail_open::guard(|| commands::hook::run(&arguments), hook::report_panic);
     }
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
@@ -34,6 +46,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let printer = Printer::new();
     let result = match &arguments.command {
         Command::Demo(arguments) => commands::demo::run(arguments, &printer),
+        Command::Check(arguments) => commands::check::run(arguments, &printer),
+        Command::Explain(arguments) => commands::explain::run(arguments, &printer),
+        Command::Log(arguments) => commands::log::run(arguments, &printer),
+        Command::Policy(arguments) => commands::policy::run(arguments, &printer),
+        Command::Trust(arguments) => commands::trust::run(arguments, &printer),
+        Command::Session(arguments) => commands::session::run(arguments, &printer),
+        Command::Status(arguments) => commands::status::run(arguments, &printer),
         Command::Timeline(arguments) => commands::timeline::run(arguments, &printer),
         // Answered above, before anything could go wrong.
         Command::Hook(_) => Ok(ExitCode::SUCCESS),

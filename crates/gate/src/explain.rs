@@ -1,84 +1,116 @@
-//! What every rule expected and what it saw, also where it kept silent: the answer to “why did it hold?” and to “why
-//! did it not?”. Made from the same inputs as the verdict, and by the same rules.
+//! How a verdict came about: each thing that a rule looked at, whether the rule spoke, and if not, what silenced it.
+//! Made from the same expectations that the verdict is made from.
 
 use serde::Serialize;
 
 use crate::changed;
-use crate::inputs::{Changes, Inputs};
-use crate::policy::Policy;
-use crate::rules::{Expectation, Seen, actions, drift, errors, hygiene};
-use crate::verdict::{Evidence, Rule};
-use crate::work::{Work, shown};
+use crate::inputs::Inputs;
+use crate::policy::{Policy, RuleLevel};
+use crate::rules::{Seen, drift, errors, hygiene};
+use crate::silence;
+use crate::verdict::{ActionState, Evidence, Rule, Verdict};
+use crate::work::Work;
 
-/// One expectation of one rule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// One thing that a rule looked at.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
     pub rule: Rule,
-    /// What it is about: an action, a command that failed, an edited file, a plan.
-    pub about: String,
-    /// Where that is in its transcript.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// What it is about: an action, a command, a file, a work item.
+    pub subject: String,
+    pub state: RuleState,
+    /// What silenced the rule.
+    pub evidence: Option<Evidence>,
+    pub reason: Option<String>,
+    /// The line of the call that it is about.
     pub line: Option<u64>,
-    #[serde(flatten)]
-    pub saw: Saw,
 }
 
-/// What a rule saw of what it expected.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "saw", rename_all = "kebab-case")]
-pub enum Saw {
-    /// It kept silent because of this.
-    Evidence { evidence: Evidence },
-    /// It spoke, because what looks like evidence is none.
-    Ambiguous { like: Evidence, why: String },
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleState {
     /// It spoke.
-    Nothing,
+    Fired,
+    /// There was evidence.
+    Suppressed,
+    /// It would have spoken, and what it asks for is waived.
+    Waived,
+    /// The policy does not want it.
+    Off,
 }
 
-/// Everything that the rules look at, whatever the policy makes of it; nothing where it is not known what changed.
-pub fn explain(policy: &Policy, inputs: &Inputs) -> Vec<Explanation> {
-    if matches!(inputs.changes, Changes::Unknown(_)) {
+/// Explains a `verdict` of `judge` on the same policy and inputs. Empty where the rules were not asked: the agent
+/// waited, had been held already, or git could not be asked; the verdict's reason says which.
+pub fn explain(policy: &Policy, inputs: &Inputs, verdict: &Verdict) -> Vec<Explanation> {
+    if verdict.scope.is_none() || inputs.history.holds_this_turn > 0 {
         return Vec::new();
     }
-    let files = changed::files(policy, inputs);
+    let mut explanations: Vec<Explanation> = verdict.actions.iter().map(of_action).collect();
+    let changed = changed::files(policy, inputs);
     let root = changed::root(inputs);
     let work = Work::new(inputs, &root);
-    let mut explanations = Vec::new();
-    for expectation in actions::expectations(policy, &files, &work) {
-        let about = expectation.subject.action.id.clone();
-        explanations.push(explanation(Rule::MissingAction, about, None, expectation));
+    let rules = policy.gate.rules;
+    let waived = silence::waivers(policy, inputs);
+    for failure in errors::expectations(policy, &work) {
+        let state = match state(&failure.seen, rules.errors) {
+            RuleState::Fired if errors::is_waived(policy, failure.subject, &waived) => RuleState::Waived,
+            state => state,
+        };
+        let call = &failure.subject.call;
+        let subject = format!("`{}`", crate::work::shown(call));
+        explanations.push(looked(Rule::UnresolvedError, subject, state, failure.seen, call.line));
     }
-    for expectation in errors::expectations(policy, &work) {
-        let call = &expectation.subject.call;
-        let (about, line) = (shown(call), call.line);
-        explanations.push(explanation(Rule::UnresolvedError, about, line, expectation));
+    for edit in hygiene::edits(inputs, &work) {
+        let state = state(&edit.seen, rules.hygiene);
+        explanations.push(looked(
+            Rule::EditWithoutRead,
+            edit.subject.path,
+            state,
+            edit.seen,
+            edit.subject.line,
+        ));
     }
-    for expectation in hygiene::edits(inputs, &work) {
-        let (about, line) = (expectation.subject.path.clone(), expectation.subject.line);
-        explanations.push(explanation(Rule::EditWithoutRead, about, line, expectation));
+    if !changed.is_empty() {
+        let spread = hygiene::spread(policy, &changed);
+        let state = state(&spread.seen, rules.hygiene);
+        let subject = format!("at most {} top-level folders", policy.gate.blast_radius);
+        explanations.push(looked(Rule::WideBlastRadius, subject, state, spread.seen, None));
     }
-    if !files.is_empty() {
-        let expectation = hygiene::spread(policy, &files);
-        let about = format!("at most {} folders", policy.gate.blast_radius);
-        explanations.push(explanation(Rule::WideBlastRadius, about, None, expectation));
-    }
-    if let Some(expectation) = drift::expectation(inputs.plan.as_ref(), &files) {
-        let about = expectation.subject.slug.to_owned();
-        explanations.push(explanation(Rule::PlanDrift, about, None, expectation));
+    if let Some(planned) = drift::expectation(inputs.plan.as_ref(), &changed) {
+        let state = state(&planned.seen, rules.drift);
+        let subject = format!("work item {}", planned.subject.slug);
+        explanations.push(looked(Rule::PlanDrift, subject, state, planned.seen, None));
     }
     explanations
 }
 
-fn explanation<Subject>(
-    rule: Rule,
-    about: String,
-    line: Option<u64>,
-    expectation: Expectation<Subject>,
-) -> Explanation {
-    let saw = match expectation.seen {
-        Seen::Evidence(evidence) => Saw::Evidence { evidence },
-        Seen::Ambiguous { like, why } => Saw::Ambiguous { like, why },
-        Seen::Nothing => Saw::Nothing,
+fn of_action(action: &crate::verdict::ActionVerdict) -> Explanation {
+    Explanation {
+        rule: Rule::MissingAction,
+        subject: action.id.clone(),
+        state: match action.state {
+            ActionState::Required => RuleState::Fired,
+            ActionState::Satisfied => RuleState::Suppressed,
+            ActionState::Waived => RuleState::Waived,
+        },
+        evidence: action.evidence.clone(),
+        reason: action.reason.clone(),
+        line: None,
+    }
+}
+
+fn state(seen: &Seen, level: RuleLevel) -> RuleState {
+    match (level, seen) {
+        (RuleLevel::Off, _) => RuleState::Off,
+        (_, Seen::Evidence(_)) => RuleState::Suppressed,
+        _ => RuleState::Fired,
+    }
+}
+
+fn looked(rule: Rule, subject: String, state: RuleState, seen: Seen, line: Option<u64>) -> Explanation {
+    let (evidence, reason) = match seen {
+        Seen::Evidence(evidence) => (Some(evidence), None),
+        Seen::Ambiguous { why: reason, .. } => (None, Some(reason)),
+        Seen::Nothing => (None, None),
     };
-    Explanation { rule, about, line, saw }
+    Explanation { rule, subject, state, evidence, reason, line }
 }

@@ -2,7 +2,7 @@
 //! already, or that changed nothing.
 
 use crate::changed::{self, Changed, by_category, scope};
-use crate::inputs::{Changes, Inputs, Waived};
+use crate::inputs::{Changes, CheckOutcome, Inputs, Waived};
 use crate::message::{self, Parts};
 use crate::policy::{Class, NoGit, Policy, RuleLevel, Telling};
 use crate::rules::actions::{self, Demand};
@@ -108,7 +108,10 @@ fn conclude(policy: &Policy, inputs: &Inputs, mut verdict: Verdict, extent: Exte
         Telling::Notify => Decision::Notify,
         Telling::Hold => Decision::Hold,
     };
+    let checks = message::checks(&inputs.checks);
+    let failed = inputs.checks.iter().any(|check| check.outcome == CheckOutcome::Failed);
     let holds = !missing.is_empty()
+        || failed
         || verdict.observations.iter().any(|observation| holds(policy, observation.rule, extent));
     let docs_only = Some(policy.messages.docs_only.as_str());
 
@@ -123,11 +126,12 @@ fn conclude(policy: &Policy, inputs: &Inputs, mut verdict: Verdict, extent: Exte
     } else if extent == Extent::OnlyProse && policy.gate.docs_only == Telling::Hold {
         (Decision::Hold, "only prose changed".to_owned(), compose(&verdict, docs_only))
     } else if holds {
-        let reason = match missing.is_empty() {
-            true => "observations".to_owned(),
-            false => format!("missing: {}", missing.join(", ")),
+        let reason = match (failed, missing.is_empty()) {
+            (true, _) => "a check failed".to_owned(),
+            (false, true) => "observations".to_owned(),
+            (false, false) => format!("missing: {}", missing.join(", ")),
         };
-        (Decision::Hold, reason, compose(&verdict, None))
+        (Decision::Hold, reason, compose(&verdict, checks.as_deref()))
     } else if !verdict.observations.is_empty() {
         (Decision::Notify, "observations".to_owned(), compose(&verdict, waived.as_deref()))
     } else if let Some(waived) = &waived {

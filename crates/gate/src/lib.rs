@@ -19,10 +19,13 @@ mod silence;
 mod verdict;
 mod work;
 
-pub use explain::{Explanation, Saw, explain};
-pub use inputs::{Changes, History, INPUTS_VERSION, Inputs, PlanFile, RecordedCall, Stop, Waiting, Waived};
+pub use explain::{Explanation, RuleState, explain};
+pub use inputs::{
+    Changes, CheckOutcome, CheckResult, History, INPUTS_VERSION, Inputs, PlanFile, RecordedCall, Stop,
+    Waiting, Waived,
+};
 pub use judge::judge;
-pub use message::{HEADER, PREFIX};
+pub use message::HEADER;
 pub use silence::{ASKED_BEFORE, waivers};
 pub use verdict::{
     ActionState, ActionVerdict, ChangedCategory, Decision, Evidence, Observation, Rule, Scope, Verdict,

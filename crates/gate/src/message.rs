@@ -1,12 +1,10 @@
 //! What an agent reads when it is held (R9): what changed, the next steps in their order, observations, how to say
 //! that a step cannot be done. At most 2,000 characters; clients show it to people too.
 
+use crate::inputs::{CheckOutcome, CheckResult};
 use crate::policy::{Action, Policy};
 use crate::silence::ASKED_BEFORE;
 use crate::verdict::{ActionState, ActionVerdict, ChangedCategory, Observation};
-
-/// The first words of everything we tell an agent, so that we know our own text again.
-pub const PREFIX: &str = "[checkstone]";
 
 /// The first line of a hold.
 pub const HEADER: &str = "[checkstone] Context-aware checkpoint";
@@ -59,6 +57,20 @@ pub(crate) fn compose(parts: &Parts<'_>) -> String {
     let observations = observations(parts.observations, LONGEST.saturating_sub(taken));
     let sections: Vec<String> = before.into_iter().chain(observations).chain(after).collect();
     bounded(sections.join("\n\n"))
+}
+
+/// What the policy's own checks said, failures with the end of their output.
+pub(crate) fn checks(results: &[CheckResult]) -> Option<String> {
+    let told = results.iter().map(|check| match check.outcome {
+        CheckOutcome::Passed => format!("`{}` passed.", check.run),
+        CheckOutcome::Failed => {
+            format!("`{}` FAILED. Fix failing tests before proceeding:\n{}", check.run, check.output)
+        }
+        CheckOutcome::TimedOut => format!("`{}` took too long and was ended.", check.run),
+        CheckOutcome::NotStarted => format!("`{}` could not be started.", check.run),
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join("\n"))
 }
 
 /// One sentence, and nothing else.

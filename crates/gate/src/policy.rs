@@ -255,11 +255,14 @@ pub struct Check {
 impl Policy {
     /// Merges the sources in their order, each after the presets it names.
     pub fn load(sources: &[Source<'_>]) -> Result<Self, Problems> {
-        Self::load_with(sources, presets::text)
+        Self::load_with_presets(sources, &|name| presets::text(name))
     }
 
-    /// As `load`, with presets from elsewhere.
-    fn load_with(sources: &[Source<'_>], preset: fn(&str) -> Option<&'static str>) -> Result<Self, Problems> {
+    /// As `load`, with presets from elsewhere: those that were recorded with a verdict.
+    pub fn load_with_presets<'a>(
+        sources: &[Source<'_>],
+        preset: &dyn Fn(&str) -> Option<&'a str>,
+    ) -> Result<Self, Problems> {
         let mut loading = Loading {
             preset,
             problems: Vec::new(),
@@ -280,13 +283,19 @@ impl Policy {
         self.paths.classify(path)
     }
 
+    /// The checks for what changed, where they are trusted.
+    pub fn checks_for(&self, trust: Trust, changed: &[String]) -> Vec<&Check> {
+        let checks = self.checks.with(trust).map(Vec::as_slice).unwrap_or_default();
+        checks.iter().filter(|check| Globs::any_matches(&check.when, changed)).collect()
+    }
+
     pub fn action(&self, id: &str) -> Option<&Action> {
         self.actions.iter().find(|action| action.id == id)
     }
 }
 
-struct Loading {
-    preset: fn(&str) -> Option<&'static str>,
+struct Loading<'p, 'a> {
+    preset: &'p dyn Fn(&str) -> Option<&'a str>,
     problems: Vec<Problem>,
     loaded: Vec<String>,
     /// The presets that are being loaded, outermost first.
@@ -294,7 +303,7 @@ struct Loading {
     merged: Merged,
 }
 
-impl Loading {
+impl Loading<'_, '_> {
     fn source(&mut self, name: &str, text: &str) {
         let layer = file::read(name, text, &mut self.problems);
         for preset in &layer.presets {
@@ -473,7 +482,7 @@ mod tests {
     }
 
     fn load(text: &str) -> Result<Policy, Problems> {
-        Policy::load_with(&[Source { name: "checkstone.toml", text }], circular)
+        Policy::load_with_presets(&[Source { name: "checkstone.toml", text }], &circular)
     }
 
     #[test]

@@ -7,10 +7,11 @@ use std::process::ExitCode;
 use anstyle::Style;
 use jiff::Timestamp;
 use transcript::{Agent, Call, Extent, Kind, Options, Outcome, Reading};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 use crate::arguments::{AgentName, byte_size};
 use crate::error::CommandError;
+use crate::layout::fit;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 
 /// Show what an agent did in its last turn, as its transcript tells it
@@ -219,33 +220,9 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// `text` in at most `width` columns, with a mark where it was cut.
-fn fit(text: &str, width: Option<usize>) -> String {
-    let Some(width) = width.filter(|width| text.width() > *width) else { return text.to_owned() };
-    let mut fitted = String::new();
-    let mut taken = 1;
-    for character in text.chars() {
-        taken += character.width().unwrap_or(0);
-        if taken > width {
-            break;
-        }
-        fitted.push(character);
-    }
-    fitted.push('…');
-    fitted
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn text_fits_by_columns_not_by_characters() {
-        assert_eq!(fit("日本語テスト", Some(7)), "日本語…");
-        assert_eq!(fit("plain", Some(5)), "plain");
-        assert_eq!(fit("plainer", Some(5)), "plai…");
-        assert_eq!(fit("anything", None), "anything");
-    }
 
     #[test]
     fn durations_and_numbers_are_readable() {

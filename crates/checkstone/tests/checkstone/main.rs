@@ -8,7 +8,15 @@
     reason = "a test fails by panicking"
 )]
 
+mod check;
 mod demo;
+mod explain;
 mod hook;
+mod log;
+mod policy;
 mod program;
+mod session;
+mod status;
 mod timeline;
+mod trust;
+mod workplace;

@@ -2,6 +2,7 @@
 //! are listed once for each table; what is not in the list is a mistake, and the list names the nearest.
 
 use std::ops::Range;
+use std::rc::Rc;
 use std::time::Duration;
 
 use toml::Spanned;
@@ -61,7 +62,7 @@ pub(crate) const FRESHNESS: &[(&str, Fresh)] =
 #[derive(Clone, Debug, Default)]
 pub(crate) struct At<T> {
     pub(crate) value: T,
-    file: String,
+    file: Rc<str>,
     line: usize,
     column: usize,
 }
@@ -69,7 +70,7 @@ pub(crate) struct At<T> {
 impl At<String> {
     pub(crate) fn problem(&self, kind: ProblemKind) -> Problem {
         Problem {
-            file: self.file.clone(),
+            file: self.file.to_string(),
             line: self.line,
             column: self.column,
             found: self.value.clone(),
@@ -261,7 +262,8 @@ impl ActionLayer {
 pub(crate) fn read(name: &str, text: &str, problems: &mut Vec<Problem>) -> Layer {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (document, errors) = DeTable::parse_recoverable(text);
-    let mut reader = Reader { name, text, problems };
+    let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+    let mut reader = Reader { name: name.into(), text, line_starts, problems };
     for error in &errors {
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
         reader.problem(error.span().unwrap_or(0..0), ProblemKind::Syntax { message });
@@ -271,8 +273,9 @@ pub(crate) fn read(name: &str, text: &str, problems: &mut Vec<Problem>) -> Layer
 }
 
 struct Reader<'a> {
-    name: &'a str,
+    name: Rc<str>,
     text: &'a str,
+    line_starts: Vec<usize>,
     problems: &'a mut Vec<Problem>,
 }
 
@@ -281,10 +284,10 @@ type Value<'i> = Spanned<DeValue<'i>>;
 
 impl Reader<'_> {
     fn place(&self, offset: usize) -> (usize, usize) {
-        let before = self.text.get(..self.text.floor_char_boundary(offset)).unwrap_or_default();
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let column = before.get(line_start..).unwrap_or_default().chars().count() + 1;
-        (before.bytes().filter(|byte| *byte == b'\n').count() + 1, column)
+        let line = self.line_starts.partition_point(|start| *start <= offset);
+        let line_start = self.line_starts.get(line.saturating_sub(1)).copied().unwrap_or(0);
+        let before = self.text.get(line_start..self.text.floor_char_boundary(offset)).unwrap_or_default();
+        (line, before.chars().count() + 1)
     }
 
     fn problem(&mut self, span: Range<usize>, kind: ProblemKind) {
@@ -293,12 +296,12 @@ impl Reader<'_> {
         let found = found.or_else(|| self.text.get(span.start..)).unwrap_or_default();
         let found: String =
             found.lines().next().unwrap_or_default().trim_matches(['"', '\'']).chars().take(60).collect();
-        self.problems.push(Problem { file: self.name.to_owned(), line, column, found, kind });
+        self.problems.push(Problem { file: self.name.to_string(), line, column, found, kind });
     }
 
     fn at(&self, span: Range<usize>, value: String) -> At<String> {
         let (line, column) = self.place(span.start);
-        At { value, file: self.name.to_owned(), line, column }
+        At { value, file: Rc::clone(&self.name), line, column }
     }
 
     fn unknown(&mut self, key: &Key<'_>, known: &[&'static str]) {

@@ -22,7 +22,6 @@ const LONGEST_PATH: usize = 4096;
 /// Of each command; what is beyond counts as not named.
 const MOST_PATHS: usize = 200;
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
 fn is_false(value: &bool) -> bool {
     !*value
 }

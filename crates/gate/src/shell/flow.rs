@@ -10,6 +10,41 @@ pub(crate) type Set = BTreeSet<usize>;
 /// follows from it.
 pub(crate) type Proof = Option<Set>;
 
+/// Where a failure can come from.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Blame {
+    /// One of these failed.
+    pub(crate) suspects: Set,
+    /// Or none of them: `exit 1`, `! cmd`, `[[ … ]]`.
+    pub(crate) unexplained: bool,
+}
+
+impl Blame {
+    pub(crate) fn nobody() -> Self {
+        Self { suspects: Set::new(), unexplained: true }
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self {
+            suspects: union(self.suspects, other.suspects),
+            unexplained: self.unexplained || other.unexplained,
+        }
+    }
+
+    /// The failure of something that ran only because `cause` had failed: each of the two explains it.
+    fn because_of(self, cause: &Self) -> Self {
+        Self {
+            unexplained: self.unexplained && cause.unexplained,
+            suspects: union(self.suspects, cause.suspects.clone()),
+        }
+    }
+
+    /// Nothing to explain where no failure is possible.
+    fn if_possible(self, explain: impl FnOnce(Self) -> Self) -> Self {
+        if self.unexplained || !self.suspects.is_empty() { explain(self) } else { self }
+    }
+}
+
 /// A piece of shell.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
@@ -19,10 +54,10 @@ pub(crate) struct Flow {
     pub(crate) goes_on: Proof,
     /// Where it ends the shell with status 0.
     pub(crate) exits: Proof,
-    /// The commands that can explain a status other than 0.
-    pub(crate) suspects: Set,
-    /// The commands that can explain that it ended the shell with a status other than 0.
-    pub(crate) fatal: Set,
+    /// Where a status other than 0 comes from.
+    pub(crate) failure: Blame,
+    /// Where it ended the shell with a status other than 0.
+    pub(crate) fatal: Blame,
 }
 
 fn nothing() -> Proof {
@@ -50,19 +85,36 @@ pub(crate) fn either(one: Proof, other: Proof) -> Proof {
 impl Flow {
     /// Succeeds, and proves nothing.
     pub(crate) fn neutral() -> Self {
-        Self { success: nothing(), goes_on: nothing(), exits: None, suspects: Set::new(), fatal: Set::new() }
+        Self {
+            success: nothing(),
+            goes_on: nothing(),
+            exits: None,
+            failure: Blame::default(),
+            fatal: Blame::default(),
+        }
+    }
+
+    /// Succeeds or fails, and nobody knows why.
+    pub(crate) fn opaque() -> Self {
+        Self { failure: Blame::nobody(), ..Self::neutral() }
+    }
+
+    /// Succeeds, fails or ends the shell, and nobody knows why.
+    pub(crate) fn may_exit() -> Self {
+        Self { exits: nothing(), fatal: Blame::nobody(), ..Self::opaque() }
     }
 
     /// One command. `strict`: under `set -e`, and not where its status is tested.
     pub(crate) fn command(index: usize, can_fail: bool, strict: bool) -> Self {
         let one: Set = [index].into();
         let suspects = if can_fail { one.clone() } else { Set::new() };
+        let failure = Blame { suspects, unexplained: false };
         Self {
             goes_on: if strict { Some(one.clone()) } else { nothing() },
             success: Some(one),
             exits: None,
-            fatal: if strict { suspects.clone() } else { Set::new() },
-            suspects,
+            fatal: if strict { failure.clone() } else { Blame::default() },
+            failure,
         }
     }
 
@@ -72,18 +124,19 @@ impl Flow {
             success: None,
             goes_on: if strict { None } else { nothing() },
             exits: None,
-            suspects: Set::new(),
-            fatal: Set::new(),
+            failure: Blame::nobody(),
+            fatal: if strict { Blame::nobody() } else { Blame::default() },
         }
     }
 
-    /// `exit`: with status 0 on the ways that `success` describes, else on account of the `suspects`.
-    pub(crate) fn exit(success: Proof, suspects: Set) -> Self {
-        Self { success: None, goes_on: None, exits: success, suspects: Set::new(), fatal: suspects }
+    /// `exit`: with status 0 on the ways that `success` describes, else on account of `failure`.
+    pub(crate) fn exit(success: Proof, failure: Blame) -> Self {
+        Self { success: None, goes_on: None, exits: success, failure: Blame::default(), fatal: failure }
     }
 
-    fn never_goes_on(&self) -> bool {
-        self.goes_on.is_none()
+    /// The same, with an outcome that proves nothing.
+    pub(crate) fn unproven(self) -> Self {
+        Self { success: nothing(), goes_on: nothing(), ..self }
     }
 
     /// `a; b; c`. Linear in the number of parts: only what the last one needs is copied.
@@ -96,10 +149,10 @@ impl Flow {
             }
             if index + 1 == count {
                 whole.success = both(whole.goes_on.clone(), flow.success);
-                whole.suspects = flow.suspects;
+                whole.failure = flow.failure;
             }
             whole.goes_on = both(whole.goes_on, flow.goes_on);
-            whole.fatal = union(whole.fatal, flow.fatal);
+            whole.fatal = whole.fatal.or(flow.fatal);
         }
         whole
     }
@@ -115,49 +168,39 @@ impl Flow {
             // Also where the first one failed, and the second one never ran.
             goes_on: self.goes_on,
             exits,
-            suspects: union(self.suspects, next.suspects),
-            fatal: union(self.fatal, next.fatal),
+            failure: self.failure.or(next.failure),
+            fatal: self.fatal.or(next.fatal),
         }
     }
 
     /// `self || next`
     pub(crate) fn or(self, next: Self) -> Self {
         let before = self.goes_on;
-        let stops_where_self_fails = next.never_goes_on();
-        let exits = both(before.clone(), next.exits);
-        let fatal = union(self.fatal, next.fatal);
         Self {
             success: either(self.success.clone(), both(before.clone(), next.success)),
-            goes_on: if stops_where_self_fails { self.success } else { before },
-            exits: either(self.exits, exits),
-            fatal: if stops_where_self_fails { union(fatal, self.suspects.clone()) } else { fatal },
-            suspects: union(self.suspects, next.suspects),
+            goes_on: either(self.success, both(before.clone(), next.goes_on)),
+            exits: either(self.exits, both(before, next.exits)),
+            fatal: self.fatal.or(next.fatal.if_possible(|fatal| fatal.because_of(&self.failure))),
+            failure: next.failure.because_of(&self.failure),
         }
     }
 
     /// `! self`
     pub(crate) fn negated(self) -> Self {
-        Self { success: self.goes_on.clone(), suspects: Set::new(), ..self }
+        Self { success: self.goes_on.clone(), failure: Blame::nobody(), ..self }
     }
 
     /// `if self; then …; else …; fi`; an absent `else` is neutral.
     pub(crate) fn branch(self, then_branch: Self, else_branch: Self) -> Self {
         let (yes, no) = (both(self.goes_on.clone(), self.success), self.goes_on);
-        let blame_condition = else_branch.success.is_none();
-        let mut suspects = union(then_branch.suspects, else_branch.suspects);
-        let mut fatal = union(self.fatal, union(then_branch.fatal, else_branch.fatal));
-        if blame_condition {
-            if else_branch.goes_on.is_none() {
-                fatal = union(fatal, self.suspects.clone());
-            }
-            suspects = union(suspects, self.suspects);
-        }
+        let else_failure = else_branch.failure.if_possible(|failure| failure.because_of(&self.failure));
+        let else_fatal = else_branch.fatal.if_possible(|fatal| fatal.because_of(&self.failure));
         Self {
             success: either(both(yes.clone(), then_branch.success), both(no.clone(), else_branch.success)),
             goes_on: either(both(yes.clone(), then_branch.goes_on), both(no.clone(), else_branch.goes_on)),
             exits: either(self.exits, either(both(yes, then_branch.exits), both(no, else_branch.exits))),
-            suspects,
-            fatal,
+            failure: then_branch.failure.or(else_failure),
+            fatal: self.fatal.or(then_branch.fatal).or(else_fatal),
         }
     }
 
@@ -167,21 +210,26 @@ impl Flow {
             success: either(self.success, other.success),
             goes_on: either(self.goes_on, other.goes_on),
             exits: either(self.exits, other.exits),
-            suspects: union(self.suspects, other.suspects),
-            fatal: union(self.fatal, other.fatal),
+            failure: self.failure.or(other.failure),
+            fatal: self.fatal.or(other.fatal),
         }
+    }
+
+    /// A function that was called under `set -e`: where it fails, the shell ends, whatever was tested inside.
+    pub(crate) fn checked(self) -> Self {
+        Self { goes_on: self.success.clone(), fatal: self.fatal.or(self.failure.clone()), ..self }
     }
 
     /// A shell of its own: its exits end only itself. `strict` as for a command.
     pub(crate) fn subshell(self, strict: bool) -> Self {
         let success = either(self.success, self.exits);
-        let suspects = union(self.suspects, self.fatal);
+        let failure = self.failure.or(self.fatal);
         Self {
             goes_on: if strict { success.clone() } else { nothing() },
             success,
             exits: None,
-            fatal: if strict { suspects.clone() } else { Set::new() },
-            suspects,
+            fatal: if strict { failure.clone() } else { Blame::default() },
+            failure,
         }
     }
 

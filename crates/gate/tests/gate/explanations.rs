@@ -1,10 +1,29 @@
-//! What each rule expected and saw, also where it kept silent.
+//! What each rule looked at, and what silenced it.
 
-use gate::{Changes, PlanFile, Rule, Saw, explain};
+use gate::{Changes, Explanation, Inputs, PlanFile, explain, judge};
 
 use crate::turns::*;
 
-/// R8: every rule says what satisfied it, or why what it saw does not.
+fn explained(text: &str, turn: &Inputs) -> Vec<Explanation> {
+    let policy = policy(text);
+    explain(&policy, turn, &judge(&policy, turn))
+}
+
+fn lines(explanations: &[Explanation]) -> Vec<String> {
+    let line = |one: &Explanation| {
+        let mut line = format!("{:?} {} {:?}", one.rule, one.subject, one.state);
+        if let Some(evidence) = &one.evidence {
+            line.push_str(&format!(" by {} in line {:?}", evidence.command, evidence.line));
+        }
+        if let Some(reason) = &one.reason {
+            line.push_str(&format!(": {reason}"));
+        }
+        line
+    };
+    explanations.iter().map(line).collect()
+}
+
+/// R8: every rule says what silenced it, or why what it saw does not.
 #[test]
 fn r8_every_rule_tells_its_evidence() {
     let mut turn = inputs(
@@ -19,39 +38,39 @@ fn r8_every_rule_tells_its_evidence() {
     );
     let text = "## Files to Change\n| `src/a.rs` |\n".to_owned();
     turn.plan = Some(PlanFile { slug: "lexer".to_owned(), text });
-    let told: Vec<String> = explain(&policy(r#"presets = ["rust"]"#), &turn)
-        .into_iter()
-        .map(|explanation| {
-            let saw = match explanation.saw {
-                Saw::Evidence { evidence } => {
-                    format!("silent: {} (line {:?})", evidence.command, evidence.line)
-                }
-                Saw::Ambiguous { like, why } => format!("speaks: {}: {why}", like.command),
-                Saw::Nothing => "speaks".to_owned(),
-            };
-            format!("{:?} {}: {saw}", explanation.rule, explanation.about)
-        })
-        .collect();
     assert_eq!(
-        told,
+        lines(&explained(r#"presets = ["rust"]"#, &turn)),
         [
-            "MissingAction rust-tests: speaks: cargo test: it ran before the last change",
-            "UnresolvedError cargo test: silent: cargo test (line Some(4))",
-            "EditWithoutRead src/a.rs: silent: read src/a.rs (line Some(1))",
-            "EditWithoutRead src/b.rs: speaks",
-            "WideBlastRadius at most 3 folders: silent: folders changed: 1 (line None)",
-            "PlanDrift lexer: silent: src/a.rs (line None)",
+            "MissingAction rust-tests Fired: it ran before the last change",
+            "UnresolvedError `cargo test` Suppressed by cargo test in line Some(4)",
+            "EditWithoutRead src/a.rs Suppressed by read src/a.rs in line Some(1)",
+            "EditWithoutRead src/b.rs Fired",
+            "WideBlastRadius at most 3 top-level folders Suppressed by folders changed: 1 in line None",
+            "PlanDrift work item lexer Suppressed by src/a.rs in line None",
         ]
     );
 }
 
 #[test]
-fn nothing_is_explained_that_did_not_change() {
+fn what_is_waived_or_off_is_told_as_such() {
+    let mut turn = inputs(vec![write("src/a.rs"), failed("cargo test", 101, "no linker")], &["src/a.rs"]);
+    turn.said = vec!["checkstone: cannot rust-tests: no linker".to_owned()];
+    let told = lines(&explained("presets = [\"rust\"]\n[gate.rules]\nhygiene = \"off\"", &turn));
+    assert_eq!(
+        told,
+        [
+            "MissingAction rust-tests Waived: no linker",
+            "UnresolvedError `cargo test` Waived",
+            "WideBlastRadius at most 3 top-level folders Off by folders changed: 1 in line None",
+        ]
+    );
+}
+
+#[test]
+fn nothing_is_explained_that_was_not_asked() {
     let mut turn = inputs(vec![failed("make", 2, "")], &[]);
     turn.plan = Some(PlanFile { slug: "x".to_owned(), text: "## Files to Change\n| `a.rs` |".to_owned() });
-    let rules: Vec<Rule> =
-        explain(&policy(""), &turn).into_iter().map(|explanation| explanation.rule).collect();
-    assert_eq!(rules, [Rule::UnresolvedError]);
+    assert_eq!(lines(&explained("", &turn)), ["UnresolvedError `make` Fired"]);
     turn.changes = Changes::Unknown("no git".to_owned());
-    assert!(explain(&policy(""), &turn).is_empty());
+    assert!(explained("", &turn).is_empty());
 }

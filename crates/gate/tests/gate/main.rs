@@ -21,6 +21,7 @@ mod runner_summary;
 mod shell_hostile;
 mod shell_intents;
 mod shell_patterns;
+mod shell_truth;
 mod silence;
 mod teleclaude;
 mod turns;

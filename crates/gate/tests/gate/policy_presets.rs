@@ -40,7 +40,7 @@ fn a_policy_without_a_word_asks_for_nothing() {
     assert!(policy.other_code.is_empty());
 }
 
-/// The shape of DESIGN's example.
+/// Every table and key that people write.
 #[test]
 fn the_whole_shape() {
     let policy = load(

@@ -50,7 +50,8 @@ fn hostile_commands_are_answered_at_once() {
 /// thread of 2 MB, where an unbounded recursion would end the process.
 #[test]
 fn every_shape_is_refused_before_it_hurts() {
-    let shapes: &[(&str, fn(usize) -> String)] = &[
+    type Shape = (&'static str, fn(usize) -> String);
+    let shapes: &[Shape] = &[
         ("substitutions", |n| "$(".repeat(n) + "echo x" + &")".repeat(n)),
         ("substitutions side by side", |n| "a $(b) ".repeat(n)),
         ("process substitutions", |n| "a <(b) ".repeat(n)),

@@ -119,6 +119,7 @@ pub(crate) fn with_files(calls: Vec<Call>, files: Vec<ChangedFile>) -> Inputs {
         stop: Stop { elapsed_ms: Some(60_000), waiting: None },
         history: History::default(),
         plan: None,
+        checks: Vec::new(),
     }
 }
 

@@ -1,0 +1,16 @@
+//! The clients' side of the hook: what each of them sends, and what each of them accepts.
+//!
+//! [`Payload`] is what a client says at an event, in the same words for every client; [`Decision`] is what it
+//! is told, rendered in that client's own schema. What was learnt from the real clients stands beside the code
+//! that relies on it, with the versions it was seen in: Claude Code 2.1.325, Gemini CLI 0.61.0, Codex CLI
+//! 0.166.0.
+//!
+//! Nothing here decides anything. A payload that is not understood is an error on which the caller passes.
+
+mod decision;
+mod field;
+mod payload;
+mod prompt;
+
+pub use decision::Decision;
+pub use payload::{Event, Payload, PayloadError, Subagent};

@@ -1,0 +1,123 @@
+//! Every decision for every client at every event: as a reviewed table, and against what each client accepts.
+
+use std::fmt::Write as _;
+
+use agents::{Decision, Event, Payload};
+use serde_json::{Value, json};
+use transcript::{Agent, OWN_PREFIX};
+
+fn events() -> Vec<Event> {
+    vec![
+        Event::PromptSubmitted,
+        Event::Stop,
+        Event::SubagentStop,
+        Event::SessionStart { source: "startup".to_owned() },
+        Event::BeforeCompaction,
+        Event::SessionEnd,
+        Event::Other("PostToolUse".to_owned()),
+    ]
+}
+
+fn decisions() -> Vec<Decision> {
+    let agent = "[checkstone] Context-aware checkpoint\n\n1. Run `make \"test\"` – now".to_owned();
+    let person = "checkstone held: tests were not run".to_owned();
+    vec![
+        Decision::Pass,
+        Decision::Notify { to_person: person.clone() },
+        Decision::Hold { to_agent: agent.clone(), to_person: None },
+        Decision::Hold { to_agent: agent.clone(), to_person: Some(person) },
+        Decision::Context { to_agent: agent },
+    ]
+}
+
+/// What a client accepts at an event. Codex fails a hook for any other key; the others ignore it or, worse, do
+/// something with it, so nobody gets one.
+fn schema(event: &Event) -> Value {
+    let text = json!({ "type": "string", "minLength": 1 });
+    let mut properties = json!({ "systemMessage": text });
+    let mut dependent = json!({});
+    if matches!(event, Event::Stop | Event::SubagentStop) {
+        properties["decision"] = json!({ "const": "block" });
+        // Codex: a block without a reason fails.
+        properties["reason"] = text.clone();
+        dependent = json!({ "decision": ["reason"], "reason": ["decision"] });
+    }
+    if matches!(event, Event::SessionStart { .. }) {
+        properties["hookSpecificOutput"] = json!({
+            "type": "object",
+            "properties": { "hookEventName": { "const": "SessionStart" }, "additionalContext": text },
+            "required": ["hookEventName", "additionalContext"],
+            "additionalProperties": false,
+        });
+    }
+    json!({
+        "type": "object",
+        "properties": properties,
+        "dependentRequired": dependent,
+        "additionalProperties": false,
+        "minProperties": 1,
+    })
+}
+
+/// H1: exactly the client's schema. H2: a pass is empty stdout.
+#[test]
+fn h1_h2_every_decision_fits_the_schema_of_its_client() {
+    let mut table = String::new();
+    for agent in Agent::ALL {
+        for event in events() {
+            let validator = jsonschema::draft202012::new(&schema(&event)).unwrap();
+            writeln!(table, "{} {event:?}", agent.name()).unwrap();
+            for decision in decisions() {
+                let rendered = decision.render(agent, &event);
+                writeln!(table, "  {}", rendered.as_deref().unwrap_or("(nothing)")).unwrap();
+                let Some(rendered) = rendered else { continue };
+                assert!(!rendered.contains('\n'), "one line");
+                let value: Value = serde_json::from_str(&rendered).unwrap();
+                assert!(validator.is_valid(&value), "{agent:?} {event:?}: {rendered}");
+            }
+        }
+    }
+    insta::with_settings!({ snapshot_path => "../snapshots", prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!("decisions", table);
+    });
+}
+
+/// H2: a pass says nothing to anybody, at any event.
+#[test]
+fn h2_a_pass_is_empty_stdout() {
+    for agent in Agent::ALL {
+        for event in events() {
+            assert_eq!(Decision::Pass.render(agent, &event), None);
+        }
+    }
+}
+
+/// `block` at a prompt would throw the person's prompt away.
+#[test]
+fn only_a_stop_is_ever_held() {
+    for agent in Agent::ALL {
+        for event in events() {
+            for decision in decisions() {
+                let holds = decision.render(agent, &event).is_some_and(|text| text.contains("\"block\""));
+                let may = matches!(decision, Decision::Hold { .. })
+                    && (event == Event::Stop || (event == Event::SubagentStop && agent != Agent::Gemini));
+                assert_eq!(holds, may, "{agent:?} {event:?} {decision:?}");
+            }
+        }
+    }
+}
+
+/// T4: whatever we tell an agent is known again when it comes back.
+#[test]
+fn t4_what_an_agent_is_told_is_known_again() {
+    for said in ["", "Run the tests", "[checkstone] Run the tests"] {
+        let hold = Decision::Hold { to_agent: said.to_owned(), to_person: None };
+        let rendered = hold.render(Agent::Gemini, &Event::Stop).unwrap();
+        let reason = serde_json::from_str::<Value>(&rendered).unwrap()["reason"].as_str().unwrap().to_owned();
+        assert!(reason.starts_with(OWN_PREFIX));
+        assert_eq!(reason.matches(OWN_PREFIX).count(), 1);
+
+        let back = json!({ "hook_event_name": "BeforeAgent", "prompt": reason }).to_string();
+        assert!(Payload::parse(Agent::Gemini, back.as_bytes()).unwrap().is_own_text());
+    }
+}

@@ -1,0 +1,14 @@
+//! What the real clients send, read right; what they are told, in their own schema; any bytes survived.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+mod bad_input;
+mod decisions;
+mod properties;
+mod samples;

@@ -1,0 +1,333 @@
+//! `checkstone explain`: how a recorded verdict came about, and that it can be had again from what was recorded.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use anstyle::Style;
+use gate::{Explanation, INPUTS_VERSION, Rule, RuleState, Verdict};
+use journal::{Inputs, Journal, Of, RecordedVerdict, VerdictId};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use transcript::visible;
+
+use crate::error::CommandError;
+use crate::journal_access::{self, explained};
+use crate::layout::{fit, wrap};
+use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
+use crate::record::Record;
+use crate::repository_argument::RepositoryArgument;
+use crate::verdict_text::verdict_text;
+
+/// Explain a verdict: every rule, what silenced it or made it speak
+///
+/// Shows the latest verdict of this repository, or the one with the given id. It is judged once more from what was
+/// recorded with it, the policy as it was then included; that must give the same verdict, bit for bit, and it is said
+/// where it does not.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone explain
+  checkstone explain --list
+  checkstone explain 12 --json | jq '.rules[] | select(.state == \"fired\")'")]
+pub(crate) struct ExplainArguments {
+    /// The id of a verdict, as `--list` shows it
+    verdict: Option<i64>,
+    /// List the recent verdicts of this repository
+    #[arg(long, conflicts_with = "verdict")]
+    list: bool,
+    #[command(flatten)]
+    repository: RepositoryArgument,
+    /// Print JSON (schemas/explain.schema.json, with --list schemas/explain-list.schema.json)
+    #[arg(long)]
+    json: bool,
+}
+
+/// How many verdicts a list has.
+const LISTED: usize = 20;
+
+pub(crate) fn run(arguments: &ExplainArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let state = journal_access::state_directory()?;
+    let mut journal = journal_access::open_existing(&state)?;
+    if arguments.list {
+        let root = arguments.repository.find()?.root;
+        let listed = match &mut journal {
+            Some(journal) => recent(journal, Of::Repository(&root), LISTED)?,
+            None => Vec::new(),
+        };
+        return list(arguments, &listed, printer);
+    }
+    let recorded = match (&mut journal, arguments.verdict) {
+        (Some(journal), Some(id)) => {
+            journal.read(|reader| reader.verdict(VerdictId(id))).map_err(|error| explained(&error))?
+        }
+        (Some(journal), None) => {
+            let root = arguments.repository.find()?.root;
+            let latest = journal.read(|reader| reader.recent_verdicts(Of::Repository(&root), 1));
+            latest.map_err(|error| explained(&error))?.into_iter().next()
+        }
+        (None, _) => None,
+    };
+    let (Some(recorded), Some(journal)) = (recorded, &mut journal) else {
+        return Err(unknown(arguments)?);
+    };
+    let inputs = journal.read(|reader| reader.inputs(recorded.id)).map_err(|error| explained(&error))?;
+    let explained = explain(recorded, inputs.as_ref());
+    if arguments.json {
+        let json = serde_json::to_string(&explained.json()).map_err(CommandError::new)?;
+        printer.data(&format!("{json}\n"));
+    } else {
+        printer.text(&explained.text(printer.width()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn unknown(arguments: &ExplainArguments) -> Result<CommandError, CommandError> {
+    Ok(match arguments.verdict {
+        Some(id) => CommandError::new(format!("there is no verdict {id}"))
+            .hint("`checkstone explain --list` shows the recent ones; old ones are pruned"),
+        None => {
+            let root = arguments.repository.find()?.root;
+            CommandError::new(format!("no verdict is recorded for `{}`", root.display()))
+                .hint("verdicts come from the hooks; `checkstone check` says what the gate would say now")
+        }
+    })
+}
+
+/// A verdict in a list.
+#[derive(Debug, Serialize)]
+pub(crate) struct ListedVerdict {
+    pub(crate) id: i64,
+    pub(crate) at: String,
+    pub(crate) agent: String,
+    pub(crate) session: String,
+    pub(crate) verdict: &'static str,
+    /// Null where the inputs were too large to keep, or of another version.
+    pub(crate) reason: Option<String>,
+}
+
+pub(crate) fn recent(
+    journal: &mut Journal,
+    of: Of<'_>,
+    limit: usize,
+) -> Result<Vec<ListedVerdict>, CommandError> {
+    journal
+        .read(|reader| {
+            let mut listed = Vec::new();
+            for recorded in reader.recent_verdicts(of, limit)? {
+                let reason = reader.inputs(recorded.id)?.and_then(|inputs| reason(&inputs.bytes));
+                listed.push(ListedVerdict {
+                    id: recorded.id.0,
+                    at: recorded.at.to_string(),
+                    agent: recorded.agent,
+                    session: recorded.client_id,
+                    verdict: recorded.verdict.as_str(),
+                    reason,
+                });
+            }
+            Ok(listed)
+        })
+        .map_err(|error| explained(&error))
+}
+
+/// The reason alone, without building everything else.
+fn reason(bytes: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct WithVerdict {
+        verdict: WithReason,
+    }
+    #[derive(Deserialize)]
+    struct WithReason {
+        reason: String,
+    }
+    Some(serde_json::from_slice::<WithVerdict>(bytes).ok()?.verdict.reason)
+}
+
+fn list(
+    arguments: &ExplainArguments,
+    listed: &[ListedVerdict],
+    printer: &Printer,
+) -> Result<ExitCode, CommandError> {
+    if arguments.json {
+        let json =
+            serde_json::to_string(&serde_json::json!({"verdicts": listed})).map_err(CommandError::new)?;
+        printer.data(&format!("{json}\n"));
+    } else if listed.is_empty() {
+        printer.text("No verdict is recorded for this repository.\n");
+    } else {
+        let lines: String = listed.iter().map(|verdict| listed_line(verdict, printer.width())).collect();
+        printer.text(&lines);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `   12  2026-11-15 04:12:09  claude  hold    missing: tests`
+pub(crate) fn listed_line(verdict: &ListedVerdict, width: Option<usize>) -> String {
+    let style = match verdict.verdict {
+        "hold" => BAD,
+        "notify" => DOUBTFUL,
+        _ => GOOD,
+    };
+    let at = verdict.at.get(..19).unwrap_or(&verdict.at).replace('T', " ");
+    let reason = visible(verdict.reason.as_deref().unwrap_or("(not kept)"));
+    let reason = fit(&reason, width.map(|width| width.saturating_sub(45).max(10)));
+    let (id, agent, word) = (verdict.id, &verdict.agent, verdict.verdict);
+    format!("{id:>6}  {at}  {agent:<6}  {style}{word:<6}{style:#}  {reason}\n")
+}
+
+/// A verdict with how it came about.
+struct Explained {
+    recorded: RecordedVerdict,
+    verdict: Option<Verdict>,
+    rules: Vec<Explanation>,
+    replay: Replay,
+}
+
+/// What judging again gave.
+enum Replay {
+    Same,
+    Different(String),
+    /// It cannot be tried, and why.
+    Impossible(String),
+}
+
+fn explain(recorded: RecordedVerdict, inputs: Option<&Inputs<Vec<u8>>>) -> Explained {
+    let nothing = |recorded, why: &str| Explained {
+        recorded,
+        verdict: None,
+        rules: Vec::new(),
+        replay: Replay::Impossible(why.to_owned()),
+    };
+    let Some(inputs) = inputs else {
+        return nothing(recorded, "its inputs were too large to keep");
+    };
+    if inputs.version > INPUTS_VERSION {
+        return nothing(recorded, "its inputs were recorded by a newer version of checkstone");
+    }
+    let Ok(record) = serde_json::from_slice::<Record>(&inputs.bytes) else {
+        return nothing(recorded, "its inputs cannot be read");
+    };
+    let (rules, replay) = match record.policy() {
+        Ok(policy) => {
+            let again = gate::judge(&policy, &record.inputs);
+            (gate::explain(&policy, &record.inputs, &record.verdict), compared(&inputs.bytes, &again))
+        }
+        Err(problems) => {
+            (Vec::new(), Replay::Impossible(format!("this version does not take its policy: {problems}")))
+        }
+    };
+    Explained { recorded, verdict: Some(record.verdict), rules, replay }
+}
+
+/// The recorded verdict as it was written, against the one that came out now.
+fn compared(bytes: &[u8], again: &Verdict) -> Replay {
+    #[derive(Deserialize)]
+    struct AsWritten<'a> {
+        #[serde(borrow)]
+        verdict: &'a RawValue,
+    }
+    let written = serde_json::from_slice::<AsWritten<'_>>(bytes).map(|record| record.verdict.get());
+    match (written, serde_json::to_string(again)) {
+        (Ok(written), Ok(again)) if written == again => Replay::Same,
+        (Ok(_), Ok(_)) => {
+            let (_, word) = crate::verdict_text::decision(again.decision);
+            Replay::Different(format!("judged again it is `{word}`: {}", again.reason))
+        }
+        _ => Replay::Impossible("its inputs cannot be read".to_owned()),
+    }
+}
+
+impl Explained {
+    fn json(&self) -> serde_json::Value {
+        let (same, problem) = match &self.replay {
+            Replay::Same => (Some(true), None),
+            Replay::Different(how) => (Some(false), Some(how)),
+            Replay::Impossible(why) => (None, Some(why)),
+        };
+        serde_json::json!({
+            "id": self.recorded.id.0,
+            "at": self.recorded.at.to_string(),
+            "agent": self.recorded.agent,
+            "session": self.recorded.client_id,
+            "repository": self.recorded.repository.as_ref().map(|path| path.to_string_lossy()),
+            "answered": self.recorded.verdict.as_str(),
+            "timings": self.recorded.timings,
+            "verdict": self.verdict,
+            "rules": self.rules,
+            "replay": {"same": same, "problem": problem},
+        })
+    }
+
+    fn text(&self, width: Option<usize>) -> String {
+        let recorded = &self.recorded;
+        let mut text = String::new();
+        let _ = writeln!(
+            text,
+            "{STRONG}Verdict {}{STRONG:#} of {}, {}, session {}\n",
+            recorded.id.0,
+            recorded.at.strftime("%Y-%m-%d %H:%M:%S UTC"),
+            visible(&recorded.agent),
+            visible(&recorded.client_id),
+        );
+        match &self.verdict {
+            Some(verdict) => text.push_str(&verdict_text(verdict, width)),
+            None => {
+                let _ = writeln!(text, "{}", recorded.verdict.as_str());
+            }
+        }
+        let held = self.verdict.as_ref().is_some_and(|verdict| verdict.decision == gate::Decision::Hold);
+        if held && recorded.verdict != journal::Verdict::Hold {
+            text.push_str("The agent was not held: the turn had been held already.\n");
+        }
+        let _ = writeln!(text, "\n{STRONG}Rules{STRONG:#}");
+        if self.rules.is_empty() {
+            text.push_str("  none was asked\n");
+        }
+        for rule in &self.rules {
+            text.push_str(&rule_line(rule, width));
+        }
+        let _ = match &self.replay {
+            Replay::Same => {
+                writeln!(text, "\n{GOOD}✓{GOOD:#} judged again from what was recorded: the same, bit for bit")
+            }
+            Replay::Different(how) => {
+                let how = wrap(&visible(how), 2, width);
+                writeln!(
+                    text,
+                    "\n{BAD}✗ the recorded inputs do not give this verdict any more{BAD:#}\n  {how}"
+                )
+            }
+            Replay::Impossible(why) => {
+                let why = wrap(&visible(why), 2, width);
+                writeln!(text, "\n{DOUBTFUL}?{DOUBTFUL:#} cannot be judged again:\n  {why}")
+            }
+        };
+        let _ = writeln!(text, "{FAINT}{}{FAINT:#}", wrap(&visible(&recorded.timings), 0, width));
+        text
+    }
+}
+
+fn rule_line(explanation: &Explanation, width: Option<usize>) -> String {
+    let (style, state): (Style, &str) = match explanation.state {
+        RuleState::Fired => (BAD, "fired"),
+        RuleState::Suppressed => (GOOD, "suppressed"),
+        RuleState::Waived => (DOUBTFUL, "waived"),
+        RuleState::Off => (FAINT, "off"),
+    };
+    let rule = match explanation.rule {
+        Rule::MissingAction => "missing-action",
+        Rule::UnresolvedError => "unresolved-error",
+        Rule::EditWithoutRead => "edit-without-read",
+        Rule::WideBlastRadius => "wide-blast-radius",
+        Rule::PlanDrift => "plan-drift",
+    };
+    let mut says = format!("{rule}, {}", visible(&explanation.subject));
+    let at = |line: Option<u64>| line.map(|line| format!(" (line {line})")).unwrap_or_default();
+    says.push_str(&at(explanation.line));
+    if let Some(evidence) = &explanation.evidence {
+        let command = fit(&visible(&evidence.command), Some(120));
+        let _ = write!(says, ", by `{command}`{}", at(evidence.line));
+    }
+    if let Some(reason) = &explanation.reason {
+        let _ = write!(says, ": {}", visible(reason));
+    }
+    format!("  {style}{state:<10}{style:#} {}\n", wrap(&says, 13, width))
+}

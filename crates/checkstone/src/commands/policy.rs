@@ -1,0 +1,259 @@
+//! `checkstone policy`: whether a repository's policy is sound, and what it comes to with its presets.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use gate::policy::{Fresh, Policy, Problems, RuleLevel, Scope, Telling};
+use serde_json::{Value, json};
+use transcript::visible;
+
+use super::check::{no_policy, policy_hint};
+use crate::environment;
+use crate::error::CommandError;
+use crate::journal_access;
+use crate::layout::{counted, wrap, wrap_behind};
+use crate::policy_files::{FILE_NAME, PolicyTexts};
+use crate::printer::{DOUBTFUL, FAINT, GOOD, Printer, STRONG, shown};
+use crate::repository_argument::RepositoryArgument;
+use crate::trust::{self, Standing};
+
+/// Check or show the policy of a repository
+#[derive(Debug, clap::Args)]
+pub(crate) struct PolicyArguments {
+    #[command(subcommand)]
+    command: PolicyCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum PolicyCommand {
+    /// Find every mistake in the policy
+    ///
+    /// Prints each with file, line and column. Exit code: 0 sound or none, 2 mistakes.
+    #[command(
+        after_help = "Examples:\n  checkstone policy check\n  checkstone policy check --json | jq '.problems[].message'"
+    )]
+    Check(PolicyWhere),
+    /// Show the policy as it applies: the user's configuration, presets and the repository's file in one
+    #[command(
+        after_help = "Examples:\n  checkstone policy show\n  checkstone policy show --json | jq '.policy.actions[].id'"
+    )]
+    Show(PolicyWhere),
+}
+
+#[derive(Debug, clap::Args)]
+struct PolicyWhere {
+    #[command(flatten)]
+    repository: RepositoryArgument,
+    /// Print JSON (schemas/policy-check.schema.json, schemas/policy-show.schema.json)
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &PolicyArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    match &arguments.command {
+        PolicyCommand::Check(place) => check(place, printer),
+        PolicyCommand::Show(place) => show(place, printer),
+    }
+}
+
+fn check(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let root = place.repository.find()?.root;
+    let texts = PolicyTexts::of_repository(&root);
+    let problems = texts.as_ref().and_then(|texts| texts.load().err());
+    let code = if problems.is_some() { ExitCode::from(2) } else { ExitCode::SUCCESS };
+    if place.json {
+        let found =
+            json!({"policy": texts.is_some(), "problems": problems.as_ref().map_or_else(Vec::new, listed)});
+        printer.data(&format!("{found}\n"));
+    } else if let Some(problems) = problems {
+        printer.data(&format!("{}\n", shown(&problems.to_string())));
+        let count = counted(problems.0.len(), "mistake");
+        return Err(CommandError::new(format!("the policy of `{}` has {count}", root.display()))
+            .hint("agents are not held while the policy is broken"));
+    } else if let Some(texts) = texts {
+        let from: Vec<&str> = texts.texts.iter().map(|text| text.name.as_str()).collect();
+        printer.text(&format!("{GOOD}✓{GOOD:#} the policy is sound ({})\n", from.join(", ")));
+    } else {
+        printer.text(&format!("{}\n{}\n", no_policy(&root), policy_hint(&root)));
+    }
+    Ok(code)
+}
+
+fn listed(problems: &Problems) -> Vec<Value> {
+    let one = |problem: &gate::policy::Problem| {
+        let whole = problem.to_string();
+        let place = format!("{}:{}:{}: ", problem.file, problem.line, problem.column);
+        let message = whole.strip_prefix(&place).unwrap_or(&whole);
+        json!({"file": problem.file, "line": problem.line, "column": problem.column, "message": message})
+    };
+    problems.0.iter().map(one).collect()
+}
+
+fn show(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let root = place.repository.find()?.root;
+    let Some(texts) = PolicyTexts::of_repository(&root) else {
+        if place.json {
+            let nothing = json!({"repository": root.to_string_lossy(), "files": [], "trust": "untrusted",
+                                 "ignored": [], "policy": null});
+            printer.data(&format!("{nothing}\n"));
+        } else {
+            printer.text(&format!("{}\n{}\n", no_policy(&root), policy_hint(&root)));
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    let policy = texts.load().map_err(|problems| {
+        let count = counted(problems.0.len(), "mistake");
+        CommandError::new(format!("the policy has {count}:\n{problems}"))
+            .hint("agents are not held while the policy is broken")
+    })?;
+    let standing = trust::standing(&journal_access::state_directory()?, &texts, &policy)?;
+    if place.json {
+        printer.data(&format!("{}\n", as_json(&root, &texts, &policy, &standing)?));
+    } else {
+        printer.text(&text(&texts, &policy, &standing, printer.width()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where each text of a policy comes from.
+pub(crate) fn files(root: &Path, texts: &PolicyTexts) -> Vec<String> {
+    let one = |name: &str| match name {
+        FILE_NAME => Some(root.join(FILE_NAME)),
+        "config.toml" => environment::configuration_file(),
+        _ => None,
+    };
+    texts
+        .texts
+        .iter()
+        .map(|text| match one(&text.name) {
+            Some(path) => path.to_string_lossy().into_owned(),
+            None => text.name.clone(),
+        })
+        .collect()
+}
+
+fn as_json(
+    root: &Path,
+    texts: &PolicyTexts,
+    policy: &Policy,
+    standing: &Standing,
+) -> Result<Value, CommandError> {
+    let mut merged = serde_json::to_value(policy).map_err(CommandError::new)?;
+    // Durations as they are written in the file.
+    if let Some(shortest) = merged.pointer_mut("/gate/min_turn") {
+        *shortest = json!(format!("{:?}", policy.gate.min_turn));
+    }
+    if let Some(checks) = merged.get_mut("checks") {
+        *checks = standing.allowed.iter().map(check_json).collect();
+    }
+    Ok(json!({
+        "repository": root.to_string_lossy(),
+        "files": files(root, texts),
+        "trust": standing.word(),
+        "ignored": standing.ignored.iter().map(check_json).collect::<Vec<_>>(),
+        "policy": merged,
+    }))
+}
+
+pub(crate) fn check_json(check: &gate::policy::Check) -> Value {
+    json!({"when": check.when, "run": check.run, "timeout": format!("{:?}", check.timeout)})
+}
+
+fn text(texts: &PolicyTexts, policy: &Policy, standing: &Standing, width: Option<usize>) -> String {
+    let mut text = String::new();
+    let mut from: Vec<String> = texts.texts.iter().map(|text| text.name.clone()).collect();
+    from.extend(policy.presets.iter().map(|preset| format!("preset {preset}")));
+    let _ = writeln!(text, "{STRONG}From{STRONG:#} {}", wrap(&from.join(", "), 5, width));
+    let _ = writeln!(text, "{STRONG}Gate{STRONG:#} {}", wrap(&gate_sentence(policy), 5, width));
+    let _ = writeln!(text, "\n{STRONG}Categories{STRONG:#}");
+    for category in &policy.categories {
+        let require = match category.require.is_empty() {
+            true => "nothing".to_owned(),
+            false => visible(&category.require.join(", ")),
+        };
+        let _ = writeln!(text, "  {} → {STRONG}{require}{STRONG:#}", visible(&category.name));
+        let mut globs = category.include.join(" ");
+        if !category.exclude.is_empty() {
+            let _ = write!(globs, ", not {}", category.exclude.join(" "));
+        }
+        let _ = writeln!(text, "    {FAINT}{}{FAINT:#}", wrap(&visible(&globs), 4, width));
+    }
+    if !policy.other_code.is_empty() {
+        let _ = writeln!(text, "  other code → {STRONG}{}{STRONG:#}", visible(&policy.other_code.join(", ")));
+    }
+    let _ = writeln!(text, "\n{STRONG}Actions{STRONG:#}");
+    for action in &policy.actions {
+        let _ = writeln!(
+            text,
+            "  {STRONG}{}{STRONG:#}: {}",
+            visible(&action.id),
+            wrap_behind(&format!("{}: ", action.id), &visible(&action.say), 4, width)
+        );
+        let evidence: Vec<String> =
+            action.evidence.iter().map(|pattern| format!("`{}`", String::from(pattern.clone()))).collect();
+        let fresh = match action.fresh {
+            Fresh::AfterChange => "after the change",
+            Fresh::ThisTurn => "anywhere in the turn",
+        };
+        let proof = format!("proved, {fresh}, by {}", evidence.join(", "));
+        let _ = writeln!(text, "    {FAINT}{}{FAINT:#}", wrap(&visible(&proof), 4, width));
+    }
+    checks(&mut text, standing);
+    text
+}
+
+fn gate_sentence(policy: &Policy) -> String {
+    let gate = &policy.gate;
+    if !gate.enabled {
+        return "switched off (`enabled = false`)".to_owned();
+    }
+    let scope = match gate.scope {
+        Scope::Turn => "what the turn changed",
+        Scope::Worktree => "everything that is not committed",
+        Scope::Diff => "everything that differs from HEAD",
+    };
+    let level = |level: RuleLevel| match level {
+        RuleLevel::Hold => "hold",
+        RuleLevel::Notify => "notify",
+        RuleLevel::Off => "off",
+    };
+    let all_clear = match gate.all_clear {
+        Telling::Silent => "silent",
+        Telling::Notify => "notify",
+        Telling::Hold => "hold",
+    };
+    let mut sentence = format!(
+        "looks at {scope}; missing actions: hold; errors: {}; hygiene: {}; plan drift: {}; all clear: {all_clear}",
+        level(gate.rules.errors),
+        level(gate.rules.hygiene),
+        level(gate.rules.drift),
+    );
+    if !gate.min_turn.is_zero() {
+        let _ = write!(sentence, "; turns shorter than {:?} pass", gate.min_turn);
+    }
+    sentence
+}
+
+fn checks(text: &mut String, standing: &Standing) {
+    if !standing.allowed.is_empty() {
+        let _ = writeln!(text, "\n{STRONG}Checks that run at the stop{STRONG:#}");
+        for check in &standing.allowed {
+            let _ = writeln!(text, "  {} ({:?})", check_text(check), check.timeout);
+        }
+    }
+    if !standing.ignored.is_empty() {
+        let why = match standing.trust {
+            journal::Trust::Changed => "the file has changed since it was trusted",
+            _ => "the file is not trusted",
+        };
+        let _ = writeln!(text, "\n{DOUBTFUL}Ignored: {why} (`checkstone trust`){DOUBTFUL:#}");
+        for check in &standing.ignored {
+            let _ = writeln!(text, "  {}", check_text(check));
+        }
+    }
+}
+
+fn check_text(check: &gate::policy::Check) -> String {
+    format!("`{}` for {}", visible(&check.run), visible(&check.when.join(" ")))
+}

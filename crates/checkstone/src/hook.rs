@@ -1,0 +1,131 @@
+//! The hook path: a payload in, a decision out. Synchronous, no network, and nothing that grows with the transcript
+//! or with ignored files. Whatever fails here makes the agent pass; the log says so.
+
+mod payload_input;
+mod prompt;
+mod stop;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use agents::{Decision, Event, Payload};
+use changes::{Repository, Settings};
+use jiff::Timestamp;
+use journal::{Journal, OpenFor, SeenSession};
+use transcript::Agent;
+
+use crate::environment;
+use crate::policy_files::PolicyTexts;
+use crate::stopwatch::Stopwatch;
+
+pub(crate) use payload_input::read as read_payload;
+
+/// A hook that is registered twice gets the same event within this time.
+const SAME_DELIVERY: Duration = Duration::from_secs(3);
+
+/// A git that takes longer than this hangs, and an agent waits.
+const GIT_LIMIT: Duration = Duration::from_secs(5);
+
+/// What every event needs.
+pub(crate) struct Context {
+    pub(crate) payload: Payload,
+    pub(crate) session: String,
+    pub(crate) cwd: PathBuf,
+    pub(crate) state: PathBuf,
+    pub(crate) now: Timestamp,
+    pub(crate) stopwatch: Stopwatch,
+}
+
+/// Answers one event; the text to print, or nothing.
+pub(crate) fn answer(agent: Agent, bytes: &[u8], stopwatch: Stopwatch) -> Option<String> {
+    let state = environment::state_directory()?;
+    let payload = match Payload::parse(agent, bytes) {
+        Ok(payload) => payload,
+        Err(error) => {
+            log(&state, &format!("{} pass: {error}", agent.name()));
+            return None;
+        }
+    };
+    let relevant = matches!(
+        payload.event,
+        Event::PromptSubmitted
+            | Event::Stop
+            | Event::SessionStart { .. }
+            | Event::BeforeCompaction
+            | Event::SessionEnd
+    );
+    let (Some(session), Some(cwd), true) = (payload.session.clone(), payload.cwd.clone(), relevant) else {
+        return None;
+    };
+    if journal::switch::is_off(&state, agent.name(), &session) {
+        return None;
+    }
+    let event = payload.event.clone();
+    let mut context = Context { payload, session, cwd, state, now: Timestamp::now(), stopwatch };
+    context.stopwatch.lap("start");
+    let decision = match event {
+        Event::Stop => stop::decide(context),
+        Event::PromptSubmitted => prompt::record(context),
+        _ => record_session(context),
+    };
+    decision.render(agent, &event)
+}
+
+/// Events that are only recorded.
+fn record_session(context: Context) -> Decision {
+    let repository = Repository::discover(&context.cwd).ok();
+    let texts = repository.and_then(|repository| PolicyTexts::of_repository(&repository.root));
+    if texts.is_some_and(|texts| texts.switch_off()) {
+        return Decision::Pass;
+    }
+    let recorded = Journal::open(&context.state, OpenFor::Hook).and_then(|mut journal| {
+        journal.write(|writing| writing.see_session(&context.seen(None), context.now).map(|_| ()))
+    });
+    if let Err(error) = recorded {
+        log(&context.state, &context.line("pass", &format!("not recorded: {error}")));
+    }
+    Decision::Pass
+}
+
+impl Context {
+    fn agent(&self) -> &'static str {
+        self.payload.agent.name()
+    }
+
+    fn seen<'a>(&'a self, repository: Option<&'a std::path::Path>) -> SeenSession<'a> {
+        SeenSession {
+            agent: self.agent(),
+            client_id: &self.session,
+            directory: Some(&self.cwd),
+            repository,
+            transcript: self.payload.transcript.as_deref(),
+        }
+    }
+
+    /// One line of the log. Never the environment, never what was said.
+    fn line(&self, decision: &str, reason: &str) -> String {
+        format!(
+            "{:.3} {} {} {decision}: {reason} [{}]",
+            self.now,
+            self.agent(),
+            self.session,
+            self.stopwatch.report()
+        )
+    }
+}
+
+fn git_settings() -> Settings {
+    Settings { time_limit: GIT_LIMIT, ..Settings::default() }
+}
+
+/// A panic lets the agent go on; the log says where it was.
+pub(crate) fn report_panic(place: &str) {
+    if let Some(state) = environment::state_directory() {
+        log(&state, &format!("{:.3} pass: fail open: a panic at {place}", Timestamp::now()));
+    }
+}
+
+/// The log is for people; that it cannot be written stops nobody.
+pub(crate) fn log(state: &std::path::Path, line: &str) {
+    let _ = journal::log::append(state, line);
+}

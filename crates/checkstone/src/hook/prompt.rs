@@ -1,0 +1,73 @@
+//! A prompt was submitted: a real one opens a turn, and the state of the repository is remembered, so that the stop
+//! can tell what this turn changed. Nothing is said.
+
+use std::path::Path;
+
+use agents::Decision;
+use changes::Repository;
+use journal::{Journal, JournalError, NewTurn, OpenFor};
+use transcript::Agent;
+
+use super::{Context, SAME_DELIVERY, git_settings, log};
+use crate::policy_files::PolicyTexts;
+
+pub(crate) fn record(mut context: Context) -> Decision {
+    if !context.payload.opens_turn() {
+        return Decision::Pass;
+    }
+    let repository = Repository::discover(&context.cwd).ok();
+    let root = repository.as_ref().map(|repository| repository.root.as_path());
+    let texts = root.and_then(PolicyTexts::of_repository);
+    if texts.as_ref().is_some_and(PolicyTexts::switch_off) {
+        return Decision::Pass;
+    }
+    context.stopwatch.lap("policy");
+    // Without a policy nothing will be judged, and the baseline is not needed.
+    let pending = texts.map(|_| changes::start(&context.cwd, &git_settings()));
+    let journal = Journal::open(&context.state, OpenFor::Hook);
+    context.stopwatch.lap("journal");
+    let baseline = match pending {
+        Some(Ok(pending)) => pending.baseline(nanoseconds(&context)).map_err(|error| error.to_string()),
+        Some(Err(error)) => Err(error.to_string()),
+        None => Err(String::new()),
+    };
+    context.stopwatch.lap("git");
+    let (stored, problem) = match &baseline {
+        Ok(baseline) => (serde_json::to_vec(baseline).ok(), None),
+        Err(problem) => (None, Some(problem.as_str()).filter(|problem| !problem.is_empty())),
+    };
+    let written = journal.and_then(|mut journal| open_turn(&mut journal, &context, root, stored.as_deref()));
+    context.stopwatch.lap("write");
+    if let Err(error) = written {
+        log(&context.state, &context.line("prompt", &format!("not recorded: {error}")));
+    } else if let Some(problem) = problem {
+        log(&context.state, &context.line("prompt", &format!("without a baseline: {problem}")));
+    }
+    Decision::Pass
+}
+
+fn open_turn(
+    journal: &mut Journal,
+    context: &Context,
+    root: Option<&Path>,
+    baseline: Option<&[u8]>,
+) -> Result<(), JournalError> {
+    let prompt = context.payload.prompt.as_deref().unwrap_or_default();
+    journal.write(|writing| {
+        let session = writing.see_session(&context.seen(root), context.now)?;
+        // A client without ids of its own would open two turns where the hook is registered twice (H9).
+        if context.payload.agent == Agent::Gemini {
+            let fingerprint = format!("prompt:{prompt}");
+            if !writing.first_delivery(session.id, &fingerprint, context.now, SAME_DELIVERY)? {
+                return Ok(());
+            }
+        }
+        let key = context.payload.turn.as_deref();
+        writing.open_turn(&NewTurn { session: session.id, key, opened_at: context.now, prompt, baseline })?;
+        Ok(())
+    })
+}
+
+fn nanoseconds(context: &Context) -> i64 {
+    i64::try_from(context.now.as_nanosecond()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,84 @@
+//! Whether the user trusts a repository's policy file as it is now. Trust is the file's path and the SHA-256 of its
+//! content; any change withdraws it. Only what runs, commits, pushes or sends depends on it.
+
+use std::path::Path;
+
+use gate::policy::{Check, Policy, Trust};
+use journal::Reading;
+use sha2::{Digest as _, Sha256};
+
+use crate::error::CommandError;
+use crate::journal_access;
+use crate::policy_files::{PolicyText, PolicyTexts};
+
+/// How a repository's file stands with the user, and what follows from it.
+#[derive(Debug)]
+pub(crate) struct Standing {
+    pub(crate) trust: journal::Trust,
+    /// What may run: all of it where the file is trusted, else what the user's own configuration has.
+    pub(crate) allowed: Vec<Check>,
+    /// What the repository's file asks for and may not.
+    pub(crate) ignored: Vec<Check>,
+}
+
+impl Standing {
+    /// `trust` is how the file stands, as `of_file` tells it.
+    pub(crate) fn new(trust: journal::Trust, texts: &PolicyTexts, policy: &Policy) -> Self {
+        let all = policy.checks.with(Trust::Given).cloned().unwrap_or_default();
+        if trust == journal::Trust::Trusted {
+            return Self { trust, allowed: all, ignored: Vec::new() };
+        }
+        let allowed = checks_of_user(texts);
+        let ignored = all.into_iter().filter(|check| !allowed.contains(check)).collect();
+        Self { trust, allowed, ignored }
+    }
+
+    /// One word for JSON and for people.
+    pub(crate) fn word(&self) -> &'static str {
+        match self.trust {
+            journal::Trust::Trusted => "trusted",
+            journal::Trust::Changed => "changed",
+            journal::Trust::Unknown => "untrusted",
+        }
+    }
+}
+
+/// How the repository's own file stands by what the journal says. What was read is what is hashed, so that nobody can
+/// exchange the file between the two.
+pub(crate) fn of_file(
+    reader: &Reading<'_>,
+    texts: &PolicyTexts,
+) -> Result<journal::Trust, journal::JournalError> {
+    match (&texts.own_file, own_text(texts)) {
+        (Some(path), Some(text)) => reader.trust(path, &hash(&text.text)),
+        _ => Ok(journal::Trust::Unknown),
+    }
+}
+
+/// As `of_file`, for commands.
+pub(crate) fn standing(state: &Path, texts: &PolicyTexts, policy: &Policy) -> Result<Standing, CommandError> {
+    let trust = match journal_access::open_existing(state)? {
+        Some(mut journal) => journal
+            .read(|reader| of_file(reader, texts))
+            .map_err(|error| journal_access::explained(&error))?,
+        None => journal::Trust::Unknown,
+    };
+    Ok(Standing::new(trust, texts, policy))
+}
+
+/// The repository's own file stands last.
+pub(crate) fn own_text(texts: &PolicyTexts) -> Option<&PolicyText> {
+    texts.own_file.as_ref().and_then(|_| texts.texts.last())
+}
+
+pub(crate) fn hash(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The user's own configuration needs nobody's trust.
+fn checks_of_user(texts: &PolicyTexts) -> Vec<Check> {
+    let own = usize::from(texts.own_file.is_some());
+    let mut users = texts.clone();
+    users.texts.truncate(texts.texts.len().saturating_sub(own));
+    users.load().ok().and_then(|policy| policy.checks.with(Trust::Given).cloned()).unwrap_or_default()
+}

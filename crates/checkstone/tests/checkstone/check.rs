@@ -1,0 +1,165 @@
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::{Value, json};
+
+use crate::workplace::Workplace;
+
+const RUST: &str = "presets = [\"rust\"]\n";
+const SCHEMA: &str = "check.schema.json";
+
+#[test]
+fn a_change_without_a_transcript_names_every_action() {
+    let workplace = Workplace::new(Some(RUST));
+    workplace.write("src/lib.rs", "pub fn one() -> u32 { 2 }\n");
+    insta::assert_snapshot!("hold", workplace.shown(&["check"]));
+}
+
+#[test]
+fn nothing_changed_passes() {
+    insta::assert_snapshot!("clean", Workplace::new(Some(RUST)).shown(&["check"]));
+}
+
+#[test]
+fn evidence_of_the_transcript_counts() {
+    let workplace = Workplace::new(Some(RUST));
+    workplace.write("src/lib.rs", "pub fn one() -> u32 { 2 }\n");
+    workplace.turn(&[("sed -i s/1/2/ src/lib.rs", true), ("cargo test", true)]);
+    let transcript = workplace.transcript();
+    let arguments = ["check", "--transcript", transcript.to_str().unwrap()];
+    insta::assert_snapshot!("satisfied", workplace.shown(&arguments));
+}
+
+#[test]
+fn json_is_the_documented_one() {
+    let workplace = Workplace::new(Some(RUST));
+    workplace.write("src/lib.rs", "pub fn one() -> u32 { 2 }\n");
+    let value = workplace.json(&["check", "--json"], SCHEMA);
+    assert_eq!(value["verdict"], "hold");
+    assert_eq!(value["scope"], "worktree");
+    assert_eq!(value["changed"], json!([{"category": "Rust code", "files": ["src/lib.rs"]}]));
+    assert_eq!(value["actions"][0]["id"], "rust-tests");
+    assert_eq!(value["actions"][0]["state"], "required");
+    assert_eq!(value["actions"][0]["evidence"], Value::Null);
+    assert_eq!(value["transcript"]["coverage"], "unavailable");
+    assert_eq!(workplace.run(&["check", "--json"]).status.code(), Some(1));
+}
+
+#[test]
+fn the_baseline_of_a_recorded_turn_is_used() {
+    let workplace = Workplace::new(Some(RUST));
+    workplace.write("src/older.rs", "// dirty before the turn\n");
+    workplace.held_turn(&[]);
+    let transcript = workplace.transcript();
+    let value = workplace.json(&["check", "--json", "--transcript", transcript.to_str().unwrap()], SCHEMA);
+    assert_eq!(value["scope"], "turn-baseline");
+    assert_eq!(value["changed"], json!([{"category": "Rust code", "files": ["src/lib.rs"]}]));
+}
+
+#[test]
+fn nothing_is_recorded() {
+    let workplace = Workplace::new(Some(RUST));
+    workplace.turn(&[("cargo test", true)]);
+    workplace.run(&["check", "--transcript", workplace.transcript().to_str().unwrap()]);
+    assert!(!workplace.path("state").exists());
+}
+
+#[test]
+fn a_short_turn_is_no_excuse_for_who_asks() {
+    let workplace = Workplace::new(Some("presets = [\"rust\"]\n[gate]\nmin_turn = \"30s\"\n"));
+    workplace.write("src/lib.rs", "pub fn one() -> u32 { 2 }\n");
+    assert_eq!(workplace.run(&["check"]).status.code(), Some(1));
+}
+
+#[test]
+fn without_a_policy_it_passes_and_says_how_to_have_one() {
+    let workplace = Workplace::new(None);
+    workplace.write("Cargo.toml", "[package]\n");
+    workplace.write("package.json", "{}\n");
+    insta::assert_snapshot!("no_policy", workplace.shown(&["check"]));
+    let value = workplace.json(&["check", "--json"], SCHEMA);
+    assert_eq!(
+        (&value["verdict"], &value["reason"]),
+        (&json!("pass"), &json!("the repository has no policy"))
+    );
+}
+
+#[test]
+fn what_cannot_be_checked_is_said_in_one_sentence() {
+    let workplace = Workplace::new(Some("presets = [\"rusty\"]\n[gate]\nenabled = 1\n"));
+    insta::assert_snapshot!("broken_policy", workplace.shown(&["check"]));
+    let home = workplace.path("home");
+    insta::assert_snapshot!("no_repository", workplace.shown(&["check", "--repo", home.to_str().unwrap()]));
+    insta::assert_snapshot!("no_folder", workplace.shown(&["check", "--repo", "nowhere"]));
+    let whole = Workplace::new(Some(RUST));
+    insta::assert_snapshot!("no_transcript", whole.shown(&["check", "--transcript", "nowhere.jsonl"]));
+}
+
+#[test]
+fn an_unreadable_journal_is_told_and_does_without() {
+    let workplace = Workplace::new(Some(RUST));
+    workplace.write("src/lib.rs", "pub fn one() -> u32 { 2 }\n");
+    workplace.turn(&[("sed -i s/1/2/ src/lib.rs", true)]);
+    let state = workplace.path("state");
+    std::fs::create_dir(&state).unwrap();
+    std::fs::write(
+        state.join("journal.db"),
+        "this is no database, and long enough to be looked at".repeat(40),
+    )
+    .unwrap();
+    std::fs::set_permissions(state.join("journal.db"), std::fs::Permissions::from_mode(0o600)).unwrap();
+    let output = workplace.run(&["check", "--transcript", workplace.transcript().to_str().unwrap()]);
+    let told = workplace.without_paths(std::str::from_utf8(&output.stderr).unwrap());
+    insta::assert_snapshot!("unreadable_journal", told);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn it_fits_the_terminal() {
+    let workplace = Workplace::new(Some(RUST));
+    for number in 0..12 {
+        workplace.write(&format!("src/module_{number}.rs"), "pub fn one() -> u32 { 2 }\n");
+    }
+    for columns in [40, 60, 100] {
+        let output = workplace.checkstone(&["check"]).env("COLUMNS", columns.to_string()).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        for line in text.lines() {
+            assert!(line.chars().count() <= columns, "{columns}: {line}");
+        }
+    }
+}
+
+/// Invariant 7: what a repository's files say cannot move the cursor.
+#[test]
+fn names_from_a_repository_cannot_write_to_the_terminal() {
+    let escape = "\\u001b[2J";
+    let workplace = Workplace::new(Some(&format!(
+        "[[category]]\nname = \"a{escape}\"\ninclude = [\"src/**\"]\nrequire = [\"b\"]\n[action.b]\nsay = \"do{escape}\"\n\
+         evidence = [\"make b\"]\n[[check]]\nwhen = [\"**\"]\nrun = \"x{escape}\"\n"
+    )));
+    workplace.write("src/e\u{1b}[2Jvil.rs", "\n");
+    for arguments in [&["check"][..], &["policy", "show"], &["trust", "--yes"], &["status"]] {
+        let output = workplace.checkstone(arguments).env("CLICOLOR_FORCE", "1").output().unwrap();
+        assert!(!String::from_utf8(output.stdout).unwrap().contains("\u{1b}[2J"), "{arguments:?}");
+    }
+    workplace.write("checkstone.toml", &format!("\"k{escape}\" = 1\n"));
+    for arguments in [&["check"][..], &["policy", "check"], &["policy", "show"], &["trust", "--yes"]] {
+        let output = workplace.checkstone(arguments).env("CLICOLOR_FORCE", "1").output().unwrap();
+        let all = [output.stdout, output.stderr].concat();
+        assert!(!String::from_utf8(all).unwrap().contains("\u{1b}[2J"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn without_git_nothing_can_be_said_unless_the_policy_has_words_for_it() {
+    let without_git = |workplace: &Workplace| {
+        workplace.checkstone(&["check"]).env("PATH", "/nonexistent").output().unwrap()
+    };
+    let silent = Workplace::new(Some(RUST));
+    let told = crate::program::shown(&without_git(&silent));
+    assert_eq!(
+        told,
+        "exit code: 2\n--- stdout\n--- stderr\nerror: git could not be asked: there is no program `git`\n"
+    );
+    let generic = Workplace::new(Some("[gate]\nno_git = \"generic\"\n"));
+    assert_eq!(without_git(&generic).status.code(), Some(1));
+}

@@ -1,0 +1,140 @@
+use serde_json::{Value, json};
+
+use crate::workplace::Workplace;
+
+const RUST: &str = "presets = [\"rust\"]\n";
+const SCHEMA: &str = "explain.schema.json";
+
+/// Times and durations differ at every run.
+fn steady(text: &str) -> String {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        if line.starts_with("Verdict ") {
+            let (id, _) = line.split_once(" of ").unwrap();
+            let (_, rest) = line.split_once("UTC, ").unwrap();
+            lines.push(format!("{id} of [time], {rest}"));
+        } else if line.starts_with("start ") {
+            lines.push("[timings]".to_owned());
+        } else if !line.ends_with(" ms") {
+            lines.push(line.to_owned());
+        }
+    }
+    format!("{}\n", lines.join("\n"))
+}
+
+#[test]
+fn the_latest_verdict_with_every_rule() {
+    let workplace = Workplace::new(Some(RUST));
+    let commands =
+        [("ls missing", false), ("cargo clippy", false), ("cargo clippy", true), ("cargo test | tail", true)];
+    assert_eq!(workplace.held_turn(&commands)["decision"], "block");
+    insta::assert_snapshot!("latest", steady(&workplace.shown(&["explain"])));
+    let value = workplace.json(&["explain", "--json"], SCHEMA);
+    assert_eq!(value["replay"], json!({"same": true, "problem": null}));
+    assert_eq!((&value["answered"], &value["verdict"]["verdict"]), (&json!("hold"), &json!("hold")));
+    let rules: Vec<(&Value, &Value)> =
+        value["rules"].as_array().unwrap().iter().map(|rule| (&rule["rule"], &rule["state"])).collect();
+    assert!(rules.contains(&(&json!("missing-action"), &json!("fired"))));
+    assert!(rules.contains(&(&json!("unresolved-error"), &json!("suppressed"))));
+}
+
+#[test]
+fn satisfied_actions_name_their_evidence() {
+    let workplace = Workplace::new(Some(RUST));
+    workplace.held_turn(&[("cargo test", true)]);
+    let value = workplace.json(&["explain", "1", "--json"], SCHEMA);
+    assert_eq!(value["rules"][0]["state"], "suppressed");
+    assert_eq!(value["rules"][0]["evidence"], json!({"command": "cargo test", "line": 2}));
+}
+
+#[test]
+fn the_recent_verdicts_in_a_list() {
+    let workplace = Workplace::new(Some(RUST));
+    assert_eq!(
+        workplace.shown(&["explain", "--list"]),
+        "exit code: 0\n--- stdout\nNo verdict is recorded for this repository.\n--- stderr\n"
+    );
+    workplace.held_turn(&[]);
+    let value = workplace.json(&["explain", "--list", "--json"], "explain-list.schema.json");
+    assert_eq!(value["verdicts"][0]["verdict"], "hold");
+    assert_eq!(value["verdicts"][0]["reason"], "missing: rust-tests");
+    let text = String::from_utf8(workplace.run(&["explain", "--list"]).stdout).unwrap();
+    assert!(
+        text.starts_with("     1  20") && text.ends_with("  claude  hold    missing: rust-tests\n"),
+        "{text}"
+    );
+}
+
+/// A policy that was changed since does not matter: the one that was recorded is judged with.
+#[test]
+fn the_policy_as_it_was_is_what_counts() {
+    let workplace = Workplace::new(Some(RUST));
+    workplace.held_turn(&[]);
+    workplace.write("checkstone.toml", "this is broken");
+    assert_eq!(workplace.json(&["explain", "--json"], SCHEMA)["replay"]["same"], true);
+}
+
+/// What does not come out the same is said.
+#[test]
+fn a_verdict_that_its_inputs_do_not_give_is_told() {
+    let workplace = Workplace::new(Some(RUST));
+    workplace.held_turn(&[]);
+    let database = rusqlite::Connection::open(workplace.path("state/journal.db")).unwrap();
+    let changed = database
+        .execute(
+            "UPDATE verdicts SET inputs = CAST(replace(CAST(inputs AS TEXT), '\"reason\":\"missing: rust-tests\"', \
+             '\"reason\":\"a whim\"') AS BLOB)",
+            (),
+        )
+        .unwrap();
+    assert_eq!(changed, 1);
+    drop(database);
+    let value = workplace.json(&["explain", "--json"], SCHEMA);
+    assert_eq!(value["replay"]["same"], false);
+    let text = String::from_utf8(workplace.run(&["explain"]).stdout).unwrap();
+    assert!(text.contains("✗ the recorded inputs do not give this verdict any more"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_explained_is_said_in_one_sentence() {
+    let workplace = Workplace::new(Some(RUST));
+    insta::assert_snapshot!("nothing_recorded", workplace.shown(&["explain"]));
+    insta::assert_snapshot!("unknown_id", workplace.shown(&["explain", "77"]));
+    assert!(!workplace.path("state").exists(), "looking creates nothing");
+    workplace.held_turn(&[]);
+    insta::assert_snapshot!("unknown_id", workplace.shown(&["explain", "77"]));
+    let _ = std::fs::remove_file(workplace.path("state/journal.db-wal"));
+    std::fs::write(workplace.path("state/journal.db"), "no database at all, whatever is said".repeat(50))
+        .unwrap();
+    insta::assert_snapshot!("unreadable_journal", workplace.shown(&["explain"]));
+}
+
+#[test]
+fn drift_from_the_work_item_is_explained() {
+    let workplace = Workplace::new(Some("presets = [\"rust\"]\n[gate.rules]\nhygiene = \"off\"\n"));
+    workplace.write(
+        "todos/parser/implementation-plan.md",
+        "## Files to Change\n\n| File |\n| --- |\n| `src/parser.rs` |\n",
+    );
+    workplace.run(&["session", "--agent", "claude", "--id", crate::workplace::SESSION, "--slug", "parser"]);
+    workplace.held_turn(&[("cargo test", true)]);
+    let value = workplace.json(&["explain", "--json"], SCHEMA);
+    let state = |rule: &str| {
+        let rules = value["rules"].as_array().unwrap();
+        rules.iter().find(|one| one["rule"] == rule).map(|one| one["state"].clone())
+    };
+    assert_eq!(state("plan-drift"), Some(json!("fired")));
+    assert_eq!(state("wide-blast-radius"), Some(json!("off")));
+    assert_eq!(value["replay"]["same"], true);
+}
+
+/// An agent that waits is not asked anything, and neither is any rule.
+#[test]
+fn rules_that_were_not_asked_are_not_told() {
+    let workplace = Workplace::new(Some("presets = [\"rust\"]\n[gate]\nmin_turn = \"1h\"\n"));
+    workplace.held_turn(&[]);
+    let value = workplace.json(&["explain", "--json"], SCHEMA);
+    assert_eq!((&value["answered"], &value["rules"]), (&json!("pass"), &json!([])));
+    let text = String::from_utf8(workplace.run(&["explain"]).stdout).unwrap();
+    assert!(text.contains("Rules\n  none was asked\n"), "{text}");
+}
