@@ -3,10 +3,11 @@
 
 use serde::Serialize;
 
-use crate::changed::{self, Changed};
+use crate::changed;
 use crate::inputs::Inputs;
 use crate::policy::{Policy, RuleLevel};
 use crate::rules::{Seen, drift, errors, hygiene};
+use crate::silence;
 use crate::verdict::{ActionState, Evidence, Rule, Verdict};
 use crate::work::Work;
 
@@ -48,8 +49,12 @@ pub fn explain(policy: &Policy, inputs: &Inputs, verdict: &Verdict) -> Vec<Expla
     let root = changed::root(inputs);
     let work = Work::new(inputs, &root);
     let rules = policy.gate.rules;
+    let waived = silence::waivers(policy, inputs);
     for failure in errors::expectations(policy, &work) {
-        let state = state(&failure.seen, rules.errors);
+        let state = match state(&failure.seen, rules.errors) {
+            RuleState::Fired if errors::is_waived(policy, failure.subject, &waived) => RuleState::Waived,
+            state => state,
+        };
         let call = &failure.subject.call;
         let subject = format!("`{}`", crate::work::shown(call));
         explanations.push(looked(Rule::UnresolvedError, subject, state, failure.seen, call.line));
@@ -65,7 +70,10 @@ pub fn explain(policy: &Policy, inputs: &Inputs, verdict: &Verdict) -> Vec<Expla
         ));
     }
     if !changed.is_empty() {
-        explanations.push(blast_radius(policy, &changed));
+        let spread = hygiene::spread(policy, &changed);
+        let state = state(&spread.seen, rules.hygiene);
+        let subject = format!("at most {} top-level folders", policy.gate.blast_radius);
+        explanations.push(looked(Rule::WideBlastRadius, subject, state, spread.seen, None));
     }
     if let Some(planned) = drift::expectation(inputs.plan.as_ref(), &changed) {
         let state = state(&planned.seen, rules.drift);
@@ -86,25 +94,6 @@ fn of_action(action: &crate::verdict::ActionVerdict) -> Explanation {
         },
         evidence: action.evidence.clone(),
         reason: action.reason.clone(),
-        line: None,
-    }
-}
-
-fn blast_radius(policy: &Policy, changed: &[Changed]) -> Explanation {
-    let wide = hygiene::blast_radius(policy, changed).is_some();
-    Explanation {
-        rule: Rule::WideBlastRadius,
-        subject: match changed.len() {
-            1 => "1 changed file".to_owned(),
-            count => format!("{count} changed files"),
-        },
-        state: match (policy.gate.rules.hygiene, wide) {
-            (RuleLevel::Off, _) => RuleState::Off,
-            (_, true) => RuleState::Fired,
-            (_, false) => RuleState::Suppressed,
-        },
-        evidence: None,
-        reason: (!wide).then(|| format!("at most {} top-level folders", policy.gate.blast_radius)),
         line: None,
     }
 }

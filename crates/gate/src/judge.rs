@@ -48,7 +48,7 @@ pub fn judge(policy: &Policy, inputs: &Inputs) -> Verdict {
     if extent.concerns(policy.gate.rules.hygiene) {
         let edits = hygiene::edits(inputs, &work);
         verdict.observations.extend(hygiene::edit_observation(&edits));
-        verdict.observations.extend(hygiene::blast_radius(policy, &files));
+        verdict.observations.extend(hygiene::spread_observation(&hygiene::spread(policy, &files)));
     }
     if extent.concerns(policy.gate.rules.drift) {
         let drifted = drift::expectation(inputs.plan.as_ref(), &files);

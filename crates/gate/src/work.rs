@@ -194,9 +194,8 @@ impl<'a> Work<'a> {
         self.edits.iter().any(|touch| touch.path == file && touch.at.call > call)
     }
 
-    /// Whether the file was read or written by a call before the moment.
-    pub(crate) fn was_known_before(&self, file: &str, moment: Moment) -> bool {
-        let earlier = |touch: &&Touch| touch.path == file && touch.at < moment;
-        self.reads.iter().find(earlier).or_else(|| self.edits.iter().find(earlier)).is_some()
+    /// When the file was first read or written by a call.
+    pub(crate) fn first_known(&self, file: &str) -> Option<Moment> {
+        self.reads.iter().chain(&self.edits).filter(|touch| touch.path == file).map(|touch| touch.at).min()
     }
 }

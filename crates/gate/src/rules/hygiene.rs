@@ -36,10 +36,12 @@ pub(crate) fn edits(inputs: &Inputs, work: &Work<'_>) -> Vec<Expectation<Edited>
             if expectations.iter().any(|expectation| expectation.subject.path == path) {
                 continue;
             }
-            let seen = if work.was_known_before(&path, at) {
-                Seen::Evidence(Evidence { command: format!("read {path}"), line: None })
-            } else {
-                Seen::Nothing
+            let seen = match work.first_known(&path).filter(|known| *known < at) {
+                Some(known) => {
+                    let line = inputs.calls.get(known.call).and_then(|call| call.call.line);
+                    Seen::Evidence(Evidence { command: format!("read {path}"), line })
+                }
+                None => Seen::Nothing,
             };
             expectations.push(Expectation { subject: Edited { path, line: call.line }, seen });
         }
@@ -57,11 +59,23 @@ pub(crate) fn edit_observation(expectations: &[Expectation<Edited>]) -> Option<O
     })
 }
 
-/// Changes in more top-level folders than the policy finds normal.
-pub(crate) fn blast_radius(policy: &Policy, changed: &[Changed]) -> Option<Observation> {
+/// The folders that changed; what would satisfy the rule is that they are no more than the policy finds normal.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Spread;
+
+pub(crate) fn spread(policy: &Policy, changed: &[Changed]) -> Expectation<Spread> {
     let folders: BTreeSet<&str> =
         changed.iter().filter_map(|file| file.path.split_once('/').map(|(folder, _)| folder)).collect();
-    (folders.len() as u64 > policy.gate.blast_radius).then(|| Observation {
+    let seen = if folders.len() as u64 > policy.gate.blast_radius {
+        Seen::Nothing
+    } else {
+        Seen::Evidence(Evidence { command: format!("folders changed: {}", folders.len()), line: None })
+    };
+    Expectation { subject: Spread, seen }
+}
+
+pub(crate) fn spread_observation(expectation: &Expectation<Spread>) -> Option<Observation> {
+    expectation.speaks().then(|| Observation {
         rule: Rule::WideBlastRadius,
         text: "Changes span multiple subsystems — consider committing completed work incrementally"
             .to_owned(),

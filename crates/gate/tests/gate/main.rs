@@ -10,6 +10,7 @@
 )]
 
 mod corpus;
+mod explanations;
 mod hygiene_and_drift;
 mod policy_errors;
 mod policy_paths;

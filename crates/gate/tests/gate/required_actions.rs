@@ -119,6 +119,8 @@ fn e5_evidence_before_the_last_change_is_stale() {
                 "hold rust-tests +missing-action",
             ),
             (vec![write("src/a.rs"), ran("cargo test"), ran("git add -A && git commit -m done")], "notify"),
+            // An edit that failed changed nothing.
+            (vec![write("src/a.rs"), ran("cargo test"), edit_failed("src/a.rs")], "hold +unresolved-error"),
             // Other files than those that the tests cover.
             (vec![write("src/a.rs"), ran("cargo test"), write("notes/todo.md")], "notify"),
         ],
@@ -234,6 +236,10 @@ fn one_observation_says_why_what_was_run_does_not_count() {
         say(unfinished("cargo test")),
         ["`cargo test` does not count for `rust-tests`: how it ended is not known"]
     );
+    assert_eq!(
+        say(stopped_by_user(ran("cargo test"))),
+        ["`cargo test` does not count for `rust-tests`: it was stopped"]
+    );
     // The failure itself says the rest.
     assert_eq!(
         say(failed("cargo test", 101, "test result: FAILED. 3 passed; 1 failed;")),
@@ -303,6 +309,8 @@ fn e3_a_builder_proves_itself_by_its_own_words() {
         dependencies(printed("cargo check 2>&1 | tail -5", "error[E0432]: unresolved import")),
         "hold rust-build +missing-action"
     );
+    let both = format!("{built}\nerror: could not compile `other`");
+    assert_eq!(dependencies(printed("cargo check 2>&1 | tail -5", &both)), "hold rust-build +missing-action");
     assert_eq!(dependencies(ran("cargo check 2>&1 | tail -5")), "hold rust-build +missing-action");
     // Compiled is not tested.
     table(

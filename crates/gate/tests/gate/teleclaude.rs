@@ -88,6 +88,7 @@ fn r2_tests_only_is_without_source() {
     assert_eq!(steps(&["tests/unit/test_a.py"]), ["logs", "changed-tests"]);
     assert_eq!(steps(&["pyproject.toml", "tests/unit/test_a.py"]), ["install", "logs", "changed-tests"]);
     assert_eq!(steps(&["docs/a.md", "tests/unit/test_a.py"]), ["logs", "changed-tests"]);
+    assert_eq!(steps(&["docs/example.py", "tests/unit/test_a.py"]), ["logs", "changed-tests"]);
     assert_eq!(steps(&["scripts/run.sh", "tests/unit/test_a.py"]), ["logs", "tests"]);
     assert_eq!(steps(&["agents/x.py", "tests/unit/test_a.py"]), ["agent-restart", "logs", "tests"]);
     let both = verdict(vec![], &["teleclaude/a.py", "tests/unit/test_a.py"]);
@@ -171,6 +172,14 @@ fn r5_unresolved_errors_in_the_words_of_the_table() {
         assert_eq!(sentences(&verdict), [expected]);
         assert_eq!(verdict.decision, Decision::Hold);
     }
+}
+
+/// R5: one sentence says it, however many commands failed.
+#[test]
+fn r5_the_same_sentence_is_said_once() {
+    let failures = [failed("make image", 2, "boom"), failed("npm pack", 1, "boom")];
+    let verdict = verdict(all_done().into_iter().chain(failures).collect(), &["teleclaude/core/a.py"]);
+    assert_eq!(sentences(&verdict), ["A command returned errors — verify the issue is resolved"]);
 }
 
 /// R5: Layer 1's resolutions, whatever came of them.

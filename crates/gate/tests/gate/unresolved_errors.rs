@@ -56,6 +56,7 @@ fn e9_the_same_going_well_later_settles() {
         ("pytest a --tb=long", "pytest a --tb=short -n 4"),
         ("cargo test -p one", "cargo test"),
         ("cargo test name", "cargo test"),
+        ("cargo test lexer::tests::escapes", "cargo test lexer"),
         ("cargo test", "cargo test --workspace"),
         ("cargo build --release", "cargo build"),
         ("cd web && npm test", "cd web && npm run test"),
@@ -249,6 +250,14 @@ fn a_chain_whose_tests_passed_failed_after_them() {
                 vec![
                     write("src/a.rs"),
                     failed("cargo test && git commit -m x", 101, "test result: FAILED. 1 failed;"),
+                ],
+                "hold rust-tests +unresolved-error",
+            ),
+            // Whose summary it is cannot be known.
+            (
+                vec![
+                    write("src/a.rs"),
+                    failed("cargo test && npm test", 1, "test result: ok. 21 passed; 0 failed;"),
                 ],
                 "hold rust-tests +unresolved-error",
             ),

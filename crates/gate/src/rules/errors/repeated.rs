@@ -87,21 +87,13 @@ fn does_as_much(later: &SimpleCommand, earlier: &SimpleCommand, paths: Paths<'_>
     let (later_selects, earlier_selects) = (Selection::of(later), Selection::of(earlier));
     let takes_all = takes_all_by_default(&later.program);
     let covers = |word: &&str| later_selects.words.iter().any(|wider| contains(wider, word));
-    // Where words choose by name, more of them choose less.
-    let chooses_less = chooses_by_name(later, &later_selects)
-        && !later_selects.words.iter().all(|word| earlier_selects.words.contains(word));
     let covered = match (later_selects.words.is_empty(), earlier_selects.words.is_empty()) {
         (true, _) if takes_all => true,
         (false, true) if takes_all => false,
         _ => earlier_selects.words.iter().all(covers),
     };
     let narrowed = later_selects.narrows.iter().any(|narrow| !earlier_selects.narrows.contains(narrow));
-    covered && !narrowed && !chooses_less
-}
-
-/// `cargo test name` runs what has the name; `pytest a b` runs both.
-fn chooses_by_name(command: &SimpleCommand, selection: &Selection<'_>) -> bool {
-    command.program == "cargo" && matches!(selection.does, Some("test" | "t" | "nextest" | "bench"))
+    covered && !narrowed
 }
 
 fn contains(wider: &str, word: &str) -> bool {
