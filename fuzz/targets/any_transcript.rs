@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| checkstone_fuzz::check(bytes, None));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| checkstone_fuzz::transcripts::check(bytes, None));

@@ -1,3 +1,6 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| checkstone_fuzz::check(bytes, Some(transcript::Agent::Claude)));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| checkstone_fuzz::transcripts::check(
+    bytes,
+    Some(transcript::Agent::Claude)
+));

@@ -30,7 +30,9 @@ fn build(folder: &Path) -> Result<(), String> {
     let mut build = cargo_command();
     build.current_dir(folder).env("RUSTFLAGS", INSTRUMENTATION);
     // An explicit target keeps the instrumentation away from build scripts and procedural macros.
-    build.args(["build", "--release", "--quiet", "--target", TARGET]);
+    build
+        .args(["build", "--release", "--quiet", "--target", TARGET, "--target-dir"])
+        .arg(folder.join("target"));
     process::run(&mut build).map(|_| ())
 }
 

@@ -6,13 +6,14 @@ mod bench;
 mod fuzz;
 mod process;
 mod schemas;
+mod soak;
 mod steps;
 mod tidy;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 use steps::Steps;
 
@@ -28,12 +29,8 @@ struct Arguments {
 enum Command {
     /// Everything that must pass before a change lands: formatting, lints, tests, schemas, a sample of fuzzing
     Test,
-    /// The long campaigns in full: minutes of fuzzing per target
-    Soak {
-        /// Seconds of fuzzing per target
-        #[arg(long, default_value_t = 120)]
-        fuzz_seconds: u32,
-    },
+    /// The long campaigns in full: kill loops, many processes at once, random turns, minutes of fuzzing per target
+    Soak(Soak),
     /// Measure; every figure is a ratio against something measured in the same run
     Bench {
         #[command(subcommand)]
@@ -43,17 +40,40 @@ enum Command {
     Schemas,
 }
 
+#[derive(Args)]
+struct Soak {
+    /// Kills of a process that writes, in each test that kills
+    #[arg(long, default_value_t = 1000)]
+    kills: u32,
+    /// Turns of one journal that fifty processes stop at once
+    #[arg(long, default_value_t = 100)]
+    rounds: u32,
+    /// Random turns compared with the disk
+    #[arg(long, default_value_t = 2000)]
+    turns: u32,
+    /// Seconds of fuzzing per target
+    #[arg(long, default_value_t = 120)]
+    fuzz_seconds: u32,
+}
+
 #[derive(Subcommand)]
 enum Bench {
     /// Reading transcripts: scaling with the file, memory, speed on a large turn
     Transcript,
+    /// The hook against the one git command that it runs, and against an empty program
+    Hook {
+        /// Rounds of each measurement
+        #[arg(long, default_value_t = 200)]
+        rounds: usize,
+    },
 }
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Test => test(),
-        Command::Soak { fuzz_seconds } => soak(fuzz_seconds),
+        Command::Soak(counts) => soak(&counts),
         Command::Bench { which: Bench::Transcript } => bench::transcript::run(),
+        Command::Bench { which: Bench::Hook { rounds } } => bench::hook::run(rounds),
         Command::Schemas => schemas::write(),
     };
     match result {
@@ -90,9 +110,11 @@ fn test() -> Result<(), String> {
     steps.finish()
 }
 
-fn soak(fuzz_seconds: u32) -> Result<(), String> {
+fn soak(counts: &Soak) -> Result<(), String> {
     let mut steps = Steps::new();
-    steps.run("fuzzing", || fuzz::all(fuzz_seconds));
+    steps.run("kills and many processes", || soak::journal(counts.kills, counts.rounds));
+    steps.run("random turns", || soak::changes(counts.turns));
+    steps.run("fuzzing", || fuzz::all(counts.fuzz_seconds));
     steps.finish()
 }
 

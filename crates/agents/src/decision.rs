@@ -14,10 +14,9 @@
 //! - Codex cuts a reason of more than about 2,500 tokens in the middle. The gate's message is far shorter.
 
 use serde::Serialize;
-use transcript::Agent;
+use transcript::{Agent, OWN_PREFIX};
 
 use crate::payload::Event;
-use crate::prompt::OWN_PREFIX;
 
 /// What a client is told.
 #[derive(Clone, Debug, PartialEq, Eq)]

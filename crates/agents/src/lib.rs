@@ -14,4 +14,3 @@ mod prompt;
 
 pub use decision::Decision;
 pub use payload::{Event, Payload, PayloadError, Subagent};
-pub use prompt::OWN_PREFIX;

@@ -1,10 +1,7 @@
 //! Whose words a prompt is. Clients put more through their "prompt submitted" event than what a person typed:
 //! our own hold coming back, the context that a hook gave, the end of a background task.
 
-use transcript::Agent;
-
-/// The first words of everything that we tell an agent. A text that begins with them is our own come back.
-pub const OWN_PREFIX: &str = "[checkstone]";
+use transcript::{Agent, OWN_PREFIX};
 
 /// A prompt is kept up to this many bytes: it says what was asked, and a pasted log is not part of that.
 pub(crate) const LONGEST_PROMPT: usize = 16 * 1024;

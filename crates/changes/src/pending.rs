@@ -94,6 +94,14 @@ impl Pending {
     }
 }
 
+impl ChangeSet {
+    /// Leaves out what was not touched. For a caller who knows that the turn wrote nothing else: the rest is then
+    /// another session's work or a person's (C3).
+    pub fn keep_touched(&mut self, touched: Touched<'_>) {
+        dirty::keep_touched(&mut self.files, self.root.as_path(), touched.cwd, touched.paths);
+    }
+}
+
 fn answer(status: Running, submodules: Vec<Inner>) -> Result<Status, Error> {
     let mut status = status::parse(&status.finish()?)?;
     submodules::finish(submodules, &mut status);

@@ -52,7 +52,12 @@ impl Repository {
     pub(crate) fn at(root: &Path) -> Option<Self> {
         let dot_git = root.join(".git");
         let kind = dot_git.metadata().ok()?;
-        let git_dir = if kind.is_dir() { dot_git } else { linked_git_dir(root, &dot_git)? };
+        let git_dir = match kind {
+            kind if kind.is_dir() => dot_git,
+            // Anything else, a named pipe for example, is no repository and must not be waited for.
+            kind if kind.is_file() => linked_git_dir(root, &dot_git)?,
+            _ => return None,
+        };
         let common_dir = common_dir(&git_dir);
         is_git_dir(&git_dir, &common_dir).then(|| Self { root: root.to_owned(), git_dir, common_dir })
     }

@@ -4,9 +4,10 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use changes::{Baseline, Pending, Request, Touched};
+use changes::{Baseline, ChangeSet, Pending, Request, Touched};
 use gate::policy::{Policy, Scope};
-use gate::{Changes, Inputs, PlanFile, Waiting};
+use gate::shell::{Intents, SimpleCommand, Word};
+use gate::{Changes, Inputs, PlanFile, RecordedCall, Waiting};
 use transcript::{Extent, Kind, Outcome, Reading};
 
 use crate::environment;
@@ -24,7 +25,7 @@ pub(crate) fn touched(inputs: &Inputs) -> Option<Vec<PathBuf>> {
         if matches!(recorded.call.kind, Kind::Edit | Kind::Write) && recorded.call.outcome != Outcome::Error {
             paths.extend(recorded.call.paths.iter().map(PathBuf::from));
         }
-        let commands = recorded.intents.as_ref().map(gate::shell::Intents::commands).unwrap_or_default();
+        let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
         for command in commands {
             // A command that edits what it does not name may have touched anything.
             if command.edits.others {
@@ -37,6 +38,23 @@ pub(crate) fn touched(inputs: &Inputs) -> Option<Vec<PathBuf>> {
 }
 
 /// Asks git for what the policy looks at.
+pub(crate) fn change_set(
+    pending: Result<Pending, changes::Error>,
+    policy: &Policy,
+    baseline: Option<&Baseline>,
+    touched: Option<&[PathBuf]>,
+    cwd: &Path,
+) -> Result<ChangeSet, changes::Error> {
+    let touched = touched.map(|paths| Touched { paths, cwd });
+    let request = match policy.gate.scope {
+        Scope::Turn => Request::Turn { baseline, touched },
+        Scope::Worktree => Request::Worktree,
+        Scope::Diff => Request::DiffHead,
+    };
+    pending.and_then(|pending| pending.change_set(request))
+}
+
+/// The same as the gate takes it.
 pub(crate) fn changes(
     pending: Result<Pending, changes::Error>,
     policy: &Policy,
@@ -44,15 +62,51 @@ pub(crate) fn changes(
     touched: Option<&[PathBuf]>,
     cwd: &Path,
 ) -> Changes {
-    let touched = touched.map(|paths| Touched { paths, cwd });
-    let request = match policy.gate.scope {
-        Scope::Turn => Request::Turn { baseline, touched },
-        Scope::Worktree => Request::Worktree,
-        Scope::Diff => Request::DiffHead,
-    };
-    match pending.and_then(|pending| pending.change_set(request)) {
+    known(change_set(pending, policy, baseline, touched, cwd))
+}
+
+pub(crate) fn known(changed: Result<ChangeSet, changes::Error>) -> Changes {
+    match changed {
         Ok(set) => Changes::Known(set),
         Err(error) => Changes::Unknown(error.to_string()),
+    }
+}
+
+/// Leaves out what others did in the same tree meanwhile (C3), where the timeline shows all that the turn can have
+/// written: its files are then exactly those that were touched.
+pub(crate) fn leave_out_others(inputs: &mut Inputs, touched: Option<&[PathBuf]>, cwd: &Path) {
+    let shown = inputs.coverage.extent == Extent::Complete && inputs.calls.iter().all(shows_its_writing);
+    if let (true, Some(paths), Changes::Known(set)) = (shown, touched, &mut inputs.changes)
+        && set.scope == changes::Scope::TurnBaseline
+    {
+        set.keep_touched(Touched { paths, cwd });
+    }
+}
+
+/// The client's own file tools name what they write, and some commands only look. Anything else may write anywhere.
+fn shows_its_writing(recorded: &RecordedCall) -> bool {
+    match recorded.call.kind {
+        Kind::Read => true,
+        Kind::Edit | Kind::Write => !recorded.call.paths.is_empty(),
+        Kind::Shell => match &recorded.intents {
+            Some(Intents::Understood(commands)) => commands.iter().all(only_looks),
+            _ => false,
+        },
+        Kind::Other => false,
+    }
+}
+
+fn only_looks(command: &SimpleCommand) -> bool {
+    if !command.edits.is_nothing() {
+        return false;
+    }
+    let subcommand = command.arguments.first().and_then(Word::known);
+    match command.program.as_str() {
+        "cat" | "cd" | "cmp" | "cut" | "diff" | "echo" | "file" | "grep" | "head" | "ls" | "nl"
+        | "printf" | "pwd" | "rg" | "stat" | "tail" | "test" | "tree" | "true" | "wc" | "which" => true,
+        "sed" => subcommand == Some("-n"),
+        "git" => matches!(subcommand, Some("blame" | "diff" | "log" | "ls-files" | "show" | "status")),
+        _ => false,
     }
 }
 
@@ -82,7 +136,8 @@ pub(crate) fn plan(
     }
     let path = root.join(policy.plan.path.replace("{slug}", &slug));
     let inside = fs_err::canonicalize(&path).ok()?.starts_with(fs_err::canonicalize(root).ok()?);
-    if !inside {
+    // Opening a named pipe would wait for a writer.
+    if !inside || !path.is_file() {
         return None;
     }
     let mut text = String::new();

@@ -3,13 +3,23 @@
 
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
 
 /// Runs `hook` and exits with success, whatever happens. `hook` returns what to print; nothing is printed
-/// before it has returned.
-pub(crate) fn guard(hook: impl FnOnce() -> Option<String>) -> ExitCode {
-    panic::set_hook(Box::new(|_| {}));
-    if let Ok(Some(decision)) = panic::catch_unwind(AssertUnwindSafe(hook)) {
-        crate::printer::write_decision(&decision);
+/// before it has returned. `report` is told where a panic was.
+pub(crate) fn guard(hook: impl FnOnce() -> Option<String>, report: impl FnOnce(&str)) -> ExitCode {
+    let place = Arc::new(OnceLock::new());
+    let seen = Arc::clone(&place);
+    panic::set_hook(Box::new(move |panic| {
+        let _ = seen.set(panic.location().map(ToString::to_string).unwrap_or_default());
+    }));
+    match panic::catch_unwind(AssertUnwindSafe(hook)) {
+        Ok(Some(decision)) => crate::printer::write_decision(&decision),
+        Ok(None) => {}
+        Err(_) => {
+            let place = place.get().map(String::as_str).unwrap_or_default();
+            let _ = panic::catch_unwind(AssertUnwindSafe(|| report(place)));
+        }
     }
     ExitCode::SUCCESS
 }
@@ -21,11 +31,16 @@ mod tests {
     #[test]
     fn a_panic_on_the_hook_path_is_silence_and_success() {
         let previous = panic::take_hook();
-        let code = guard(|| {
-            let empty: Vec<String> = Vec::new();
-            Some(empty[std::hint::black_box(3)].clone())
-        });
+        let mut place = String::new();
+        let code = guard(
+            || {
+                let empty: Vec<String> = Vec::new();
+                Some(empty[std::hint::black_box(3)].clone())
+            },
+            |panicked| panicked.clone_into(&mut place),
+        );
         panic::set_hook(previous);
         assert_eq!(code, ExitCode::SUCCESS);
+        assert!(place.contains("fail_open.rs:"), "{place}");
     }
 }

@@ -6,16 +6,25 @@ mod prompt;
 mod stop;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use agents::{Decision, Event, Payload};
+use changes::{Repository, Settings};
 use jiff::Timestamp;
 use journal::{Journal, OpenFor, SeenSession};
 use transcript::Agent;
 
 use crate::environment;
+use crate::policy_files::PolicyTexts;
 use crate::stopwatch::Stopwatch;
 
 pub(crate) use payload_input::read as read_payload;
+
+/// A hook that is registered twice gets the same event within this time.
+const SAME_DELIVERY: Duration = Duration::from_secs(3);
+
+/// A git that takes longer than this hangs, and an agent waits.
+const GIT_LIMIT: Duration = Duration::from_secs(5);
 
 /// What every event needs.
 pub(crate) struct Context {
@@ -64,6 +73,11 @@ pub(crate) fn answer(agent: Agent, bytes: &[u8], stopwatch: Stopwatch) -> Option
 
 /// Events that are only recorded.
 fn record_session(context: Context) -> Decision {
+    let repository = Repository::discover(&context.cwd).ok();
+    let texts = repository.and_then(|repository| PolicyTexts::of_repository(&repository.root));
+    if texts.is_some_and(|texts| texts.switch_off()) {
+        return Decision::Pass;
+    }
     let recorded = Journal::open(&context.state, OpenFor::Hook).and_then(|mut journal| {
         journal.write(|writing| writing.see_session(&context.seen(None), context.now).map(|_| ()))
     });
@@ -97,6 +111,17 @@ impl Context {
             self.session,
             self.stopwatch.report()
         )
+    }
+}
+
+fn git_settings() -> Settings {
+    Settings { time_limit: GIT_LIMIT, ..Settings::default() }
+}
+
+/// A panic lets the agent go on; the log says where it was.
+pub(crate) fn report_panic(place: &str) {
+    if let Some(state) = environment::state_directory() {
+        log(&state, &format!("{:.3} pass: fail open: a panic at {place}", Timestamp::now()));
     }
 }
 

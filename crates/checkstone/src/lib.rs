@@ -3,6 +3,7 @@
 
 mod agent_session;
 mod arguments;
+mod checks;
 mod commands;
 mod environment;
 mod error;
@@ -32,7 +33,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     // A client must never be stopped by its hook, so not even by arguments that this version does not know.
     if arguments.get(1).is_some_and(|command| command == "hook") {
-        return fail_open::guard(|| commands::hook::run(&arguments));
+        return fail_open::guard(|| commands::hook::run(&arguments), hook::report_panic);
     }
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,

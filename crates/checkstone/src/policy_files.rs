@@ -4,7 +4,8 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use gate::policy::{Policy, Problems, Source};
+use gate::policy::{Policy, Problem, ProblemKind, Problems, Source};
+use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::environment;
@@ -28,18 +29,27 @@ pub(crate) struct PolicyTexts {
     pub(crate) texts: Vec<PolicyText>,
     /// The repository's own file, where there is one.
     pub(crate) own_file: Option<PathBuf>,
+    /// A file is there that cannot be a policy.
+    unreadable: Option<Problem>,
 }
 
 impl PolicyTexts {
     /// `None` where the repository has no policy.
     pub(crate) fn of_repository(root: &Path) -> Option<Self> {
-        let user = environment::configuration_file().and_then(|path| read(&path));
-        let (user, detect) = match user {
+        let mut unreadable = None;
+        let mut text_of = |name: &str, text: Result<Option<String>, &'static str>| {
+            text.unwrap_or_else(|message| {
+                unreadable = Some(no_policy(name, message));
+                Some(String::new())
+            })
+        };
+        let user = environment::configuration_file().map_or(Ok(None), |path| read(&path));
+        let (user, detect) = match text_of("config.toml", user) {
             Some(text) => split_off_detection(&text),
             None => (String::new(), false),
         };
         let own_file = root.join(FILE_NAME);
-        let own = inside(root, &own_file).and_then(|path| read(&path));
+        let own = text_of(FILE_NAME, inside(root, &own_file).and_then(|path| read(&path)));
         let mut texts = Vec::new();
         if !user.trim().is_empty() {
             texts.push(PolicyText { name: "config.toml".to_owned(), text: user });
@@ -47,7 +57,7 @@ impl PolicyTexts {
         match own {
             Some(text) => {
                 texts.push(PolicyText { name: FILE_NAME.to_owned(), text });
-                Some(Self { texts, own_file: Some(own_file) })
+                Some(Self { texts, own_file: Some(own_file), unreadable })
             }
             None if detect => {
                 let presets = detected_presets(root);
@@ -58,13 +68,16 @@ impl PolicyTexts {
                     name: "detected presets".to_owned(),
                     text: format!("presets = {presets:?}\n"),
                 });
-                Some(Self { texts, own_file: None })
+                Some(Self { texts, own_file: None, unreadable })
             }
             None => None,
         }
     }
 
     pub(crate) fn load(&self) -> Result<Policy, Problems> {
+        if let Some(problem) = &self.unreadable {
+            return Err(Problems(vec![problem.clone()]));
+        }
         let sources: Vec<Source<'_>> =
             self.texts.iter().map(|text| Source { name: &text.name, text: &text.text }).collect();
         Policy::load(&sources)
@@ -73,6 +86,11 @@ impl PolicyTexts {
     /// Whether the text could switch the gate off; only then must it be understood before git is started.
     pub(crate) fn may_switch_off(&self) -> bool {
         self.texts.iter().any(|text| text.text.contains("enabled"))
+    }
+
+    /// Whether the gate is switched off here.
+    pub(crate) fn switch_off(&self) -> bool {
+        self.may_switch_off() && self.load().is_ok_and(|policy| !policy.gate.enabled)
     }
 }
 
@@ -98,24 +116,40 @@ fn split_off_detection(text: &str) -> (String, bool) {
     (rest, detect)
 }
 
-/// A file of the repository, unless a link leads out of it.
-fn inside(root: &Path, file: &Path) -> Option<PathBuf> {
-    let metadata = fs_err::symlink_metadata(file).ok()?;
-    if !metadata.is_symlink() {
-        return Some(file.to_owned());
-    }
-    let (target, root) = (fs_err::canonicalize(file).ok()?, fs_err::canonicalize(root).ok()?);
-    target.starts_with(root).then_some(target)
+fn no_policy(name: &str, message: &'static str) -> Problem {
+    let kind = ProblemKind::BadPath { message };
+    Problem { file: name.to_owned(), line: 1, column: 1, found: name.to_owned(), kind }
 }
 
-fn read(path: &Path) -> Option<String> {
-    let file = fs_err::File::open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
+/// A file of the repository, unless a link leads out of it.
+fn inside(root: &Path, file: &Path) -> Result<PathBuf, &'static str> {
+    if !file.is_symlink() {
+        return Ok(file.to_owned());
+    }
+    let target = fs_err::canonicalize(file).map_err(|_| "the link leads nowhere")?;
+    match fs_err::canonicalize(root) {
+        Ok(root) if target.starts_with(&root) => Ok(target),
+        _ => Err("the link leads out of the repository"),
+    }
+}
+
+/// `None` where there is no such file. Nothing here waits: a named pipe is refused.
+fn read(path: &Path) -> Result<Option<String>, &'static str> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => std::fs::File::from(file),
+        Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Ok(None),
+        Err(_) => return Err("it cannot be opened"),
+    };
+    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return Err("it is not a regular file");
     }
     let mut bytes = Vec::new();
-    file.take(LARGEST).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|_| "it cannot be read")?;
+    if bytes.len() as u64 > LARGEST {
+        return Err("it is larger than 1 MiB");
+    }
+    String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8")
 }
 
 #[cfg(test)]

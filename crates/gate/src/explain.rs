@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 
+use crate::changed::{self, Changed};
 use crate::inputs::Inputs;
-use crate::judge::{changed_files, root};
 use crate::policy::{Policy, RuleLevel};
 use crate::rules::{Seen, drift, errors, hygiene};
 use crate::verdict::{ActionState, Evidence, Rule, Verdict};
@@ -44,14 +44,14 @@ pub fn explain(policy: &Policy, inputs: &Inputs, verdict: &Verdict) -> Vec<Expla
         return Vec::new();
     }
     let mut explanations: Vec<Explanation> = verdict.actions.iter().map(of_action).collect();
-    let changed = changed_files(policy, inputs);
-    let root = root(&inputs.changes);
+    let changed = changed::files(policy, inputs);
+    let root = changed::root(inputs);
     let work = Work::new(inputs, &root);
     let rules = policy.gate.rules;
     for failure in errors::expectations(policy, &work) {
         let state = state(&failure.seen, rules.errors);
         let call = &failure.subject.call;
-        let subject = format!("`{}`", errors::shown(call));
+        let subject = format!("`{}`", crate::work::shown(call));
         explanations.push(looked(Rule::UnresolvedError, subject, state, failure.seen, call.line));
     }
     for edit in hygiene::edits(inputs, &work) {
@@ -90,7 +90,7 @@ fn of_action(action: &crate::verdict::ActionVerdict) -> Explanation {
     }
 }
 
-fn blast_radius(policy: &Policy, changed: &[crate::rules::actions::Changed]) -> Explanation {
+fn blast_radius(policy: &Policy, changed: &[Changed]) -> Explanation {
     let wide = hygiene::blast_radius(policy, changed).is_some();
     Explanation {
         rule: Rule::WideBlastRadius,
@@ -120,7 +120,7 @@ fn state(seen: &Seen, level: RuleLevel) -> RuleState {
 fn looked(rule: Rule, subject: String, state: RuleState, seen: Seen, line: Option<u64>) -> Explanation {
     let (evidence, reason) = match seen {
         Seen::Evidence(evidence) => (Some(evidence), None),
-        Seen::Ambiguous(reason) => (None, Some(reason)),
+        Seen::Ambiguous { why: reason, .. } => (None, Some(reason)),
         Seen::Nothing => (None, None),
     };
     Explanation { rule, subject, state, evidence, reason, line }

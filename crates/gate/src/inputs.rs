@@ -24,6 +24,9 @@ pub struct Inputs {
     pub history: History,
     /// The plan of the work item, where one is set.
     pub plan: Option<PlanFile>,
+    /// What the policy's own checks said, where they are trusted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckResult>,
 }
 
 /// What changed.
@@ -88,6 +91,25 @@ pub struct PlanFile {
     pub text: String,
 }
 
+/// How a command ended that the policy runs at the stop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckResult {
+    pub run: String,
+    pub outcome: CheckOutcome,
+    /// The end of what it printed.
+    pub output: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CheckOutcome {
+    Passed,
+    Failed,
+    TimedOut,
+    /// It could not be started, which proves nothing.
+    NotStarted,
+}
+
 impl RecordedCall {
     /// Reads what the call's command would run.
     pub fn new(call: Call) -> Self {
@@ -111,6 +133,7 @@ impl Inputs {
             stop: Stop::default(),
             history: History::default(),
             plan: None,
+            checks: Vec::new(),
         }
     }
 }

@@ -1,200 +1,171 @@
-//! The verdict: pass, notify or hold. What speaks first is what keeps silent: an agent that was held already, that
-//! waits, or that changed nothing.
+//! The verdict: pass, notify or hold. What speaks first is what keeps silent: an agent that waits, that was held
+//! already, or that changed nothing.
 
-use crate::inputs::{Changes, Inputs, Waived};
+use crate::changed::{self, Changed, by_category, scope};
+use crate::inputs::{Changes, CheckOutcome, Inputs, Waived};
 use crate::message::{self, Parts};
-use crate::policy::{Class, NoGit, Policy, RuleLevel, SecondStop, Telling};
-use crate::rules::actions::{self, Changed, Demand, OTHER_CODE};
+use crate::policy::{Class, NoGit, Policy, RuleLevel, Telling};
+use crate::rules::actions::{self, Demand};
 use crate::rules::{Expectation, Seen, drift, errors, hygiene};
-use crate::verdict::{
-    ActionState, ActionVerdict, ChangedCategory, Decision, Observation, Rule, Scope, Verdict,
-};
+use crate::second_stop;
+use crate::silence::{self, ASKED_BEFORE};
+use crate::verdict::{ActionState, ActionVerdict, Decision, Observation, Rule, Verdict};
 use crate::work::Work;
 
 /// Judges a stop. Pure: the same policy and inputs give the same verdict, bit for bit.
 pub fn judge(policy: &Policy, inputs: &Inputs) -> Verdict {
-    let silent = |reason: &str| pass(inputs, reason);
     if !policy.gate.enabled {
-        return silent("switched off");
-    }
-    if let Some(reason) = held_already(policy, inputs) {
-        return reason;
+        return pass(inputs, "switched off");
     }
     if let Some(waiting) = inputs.stop.waiting {
-        return silent(&format!("the agent is waiting: {waiting:?}"));
+        return pass(inputs, &format!("the agent is waiting: {waiting:?}"));
+    }
+    if let Some(verdict) = second_stop::judge(policy, inputs) {
+        return verdict;
     }
     let shortest = policy.gate.min_turn.as_millis();
     if shortest > 0 && inputs.stop.elapsed_ms.is_none_or(|elapsed| u128::from(elapsed) < shortest) {
-        return silent("a short turn, or its beginning is not known");
+        return pass(inputs, "a short turn, or its beginning is not known");
     }
-    let changed = match &inputs.changes {
-        Changes::Unknown(reason) => return without_git(policy, inputs, reason),
-        _ => changed_files(policy, inputs),
-    };
-    let root = root(&inputs.changes);
+    if let Changes::Unknown(reason) = &inputs.changes {
+        return without_git(policy, inputs, reason);
+    }
+    let files = changed::files(policy, inputs);
+    let root = changed::root(inputs);
     let work = Work::new(inputs, &root);
-    let only_prose = !changed.is_empty() && changed.iter().all(|file| file.class == Class::Prose);
-    let mut verdict = Verdict {
-        changed: by_category(policy, &changed),
-        scope: scope(&inputs.changes),
-        ..pass(inputs, "nothing to say")
-    };
-    let expected = actions::expectations(policy, &changed, &work);
-    let waived = waived(policy, inputs);
+    let extent = Extent::of(&files);
+    let mut verdict =
+        Verdict { changed: by_category(policy, &files), scope: scope(&inputs.changes), ..pass(inputs, "") };
+
+    let failures = failures(policy, &work);
+    let expected = actions::expectations(policy, &files, &work);
+    let waived = silence::waivers(policy, inputs);
     for expectation in &expected {
         verdict.actions.push(action_verdict(policy, inputs, expectation, &waived, &work));
-        verdict.observations.extend(gap(expectation, verdict.actions.last()));
     }
-    let missing = verdict.actions.iter().any(|action| action.state == ActionState::Required);
-    let failures = told(policy.gate.rules.errors, || {
-        let failures = errors::expectations(policy, &work);
-        failures
-            .iter()
-            .filter(|failure| failure.speaks())
-            .map(|failure| errors::observation(policy, failure.subject))
-            .collect()
-    });
-    let habits = told(policy.gate.rules.hygiene, || {
-        let edits = hygiene::edits(inputs, &work);
-        let mut observations: Vec<Observation> = hygiene::edit_observation(&edits).into_iter().collect();
-        observations.extend(hygiene::blast_radius(policy, &changed));
-        observations
-    });
-    let drifted = told(policy.gate.rules.drift, || {
-        drift::expectation(inputs.plan.as_ref(), &changed).iter().filter_map(drift::observation).collect()
-    });
-    let levels = policy.gate.rules;
-    let holds = missing
-        || (!changed.is_empty() && !only_prose && !failures.is_empty() && levels.errors == RuleLevel::Hold)
-        || (!changed.is_empty() && !habits.is_empty() && levels.hygiene == RuleLevel::Hold)
-        || (!changed.is_empty() && !drifted.is_empty() && levels.drift == RuleLevel::Hold);
-    let prose_only_silent = only_prose && !missing;
+    verdict.observations = gaps(&expected, &verdict.actions, &failures);
     verdict.observations.extend(failures);
-    if !changed.is_empty() && !only_prose || levels.hygiene == RuleLevel::Hold {
-        verdict.observations.extend(habits);
+    if extent.concerns(policy.gate.rules.hygiene) {
+        let edits = hygiene::edits(inputs, &work);
+        verdict.observations.extend(hygiene::edit_observation(&edits));
+        verdict.observations.extend(hygiene::blast_radius(policy, &files));
     }
-    verdict.observations.extend(drifted);
-    if changed.is_empty() {
-        verdict.observations.retain(|observation| observation.rule == Rule::UnresolvedError);
+    if extent.concerns(policy.gate.rules.drift) {
+        let drifted = drift::expectation(inputs.plan.as_ref(), &files);
+        verdict.observations.extend(drifted.as_ref().and_then(drift::observation));
     }
-    conclude(policy, inputs, verdict, holds, prose_only_silent, changed.is_empty())
+    conclude(policy, inputs, verdict, extent)
+}
+
+/// How much of what changed matters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Extent {
+    Nothing,
+    OnlyProse,
+    More,
+}
+
+impl Extent {
+    fn of(changed: &[Changed]) -> Self {
+        if changed.is_empty() {
+            Self::Nothing
+        } else if changed.iter().all(|file| file.class == Class::Prose) {
+            Self::OnlyProse
+        } else {
+            Self::More
+        }
+    }
+
+    /// Whether habits and drift are worth a word.
+    fn concerns(self, level: RuleLevel) -> bool {
+        match (self, level) {
+            (Self::Nothing, _) | (_, RuleLevel::Off) => false,
+            (Self::OnlyProse, level) => level == RuleLevel::Hold,
+            (Self::More, _) => true,
+        }
+    }
 }
 
 /// Composes the message, where there is something to say.
-fn conclude(
-    policy: &Policy,
-    inputs: &Inputs,
-    mut verdict: Verdict,
-    holds: bool,
-    only_prose: bool,
-    nothing_changed: bool,
-) -> Verdict {
-    let compose = |verdict: &Verdict, instead: Option<&str>| {
+fn conclude(policy: &Policy, inputs: &Inputs, mut verdict: Verdict, extent: Extent) -> Verdict {
+    let compose = |verdict: &Verdict, sentence: Option<&str>| {
         message::compose(&Parts {
             policy,
             changed: &verdict.changed,
             actions: &verdict.actions,
             observations: &verdict.observations,
-            instead,
+            only_prose: extent == Extent::OnlyProse,
+            sentence,
             elapsed_ms: inputs.stop.elapsed_ms,
         })
     };
-    let say = |mut verdict: Verdict, decision, reason: &str, instead: Option<&str>| {
-        verdict.message = Some(compose(&verdict, instead));
-        verdict.decision = decision;
-        verdict.reason = reason.to_owned();
-        verdict
+    let is_missing = |action: &&ActionVerdict| action.state == ActionState::Required;
+    let missing: Vec<&str> =
+        verdict.actions.iter().filter(is_missing).map(|action| action.id.as_str()).collect();
+    let waived = message::waived(&verdict.actions);
+    let telling = |telling: Telling| match telling {
+        Telling::Silent => Decision::Pass,
+        Telling::Notify => Decision::Notify,
+        Telling::Hold => Decision::Hold,
     };
-    if nothing_changed {
-        return match verdict.observations.is_empty() {
-            true => Verdict { reason: "nothing changed".to_owned(), ..verdict },
-            false => say(verdict, Decision::Notify, "nothing changed, but an error is unresolved", None),
-        };
-    }
-    if only_prose && policy.gate.docs_only == Telling::Hold {
-        return say(verdict, Decision::Hold, "only prose changed", Some(&policy.messages.docs_only));
-    }
-    if holds {
-        let required: Vec<&str> = verdict
-            .actions
-            .iter()
-            .filter(|action| action.state == ActionState::Required)
-            .map(|action| action.id.as_str())
-            .collect();
-        let reason = match required.is_empty() {
-            true => "observations".to_owned(),
-            false => format!("missing: {}", required.join(", ")),
-        };
-        return say(verdict, Decision::Hold, &reason, None);
-    }
-    if !verdict.observations.is_empty() {
-        return say(verdict, Decision::Notify, "observations", None);
-    }
-    if only_prose {
-        return match policy.gate.docs_only {
-            Telling::Notify => {
-                say(verdict, Decision::Notify, "only prose changed", Some(&policy.messages.docs_only))
+    let checks = message::checks(&inputs.checks);
+    let failed = inputs.checks.iter().any(|check| check.outcome == CheckOutcome::Failed);
+    let holds = !missing.is_empty()
+        || failed
+        || verdict.observations.iter().any(|observation| holds(policy, observation.rule, extent));
+    let docs_only = Some(policy.messages.docs_only.as_str());
+
+    let (decision, reason, message) = if extent == Extent::Nothing {
+        match verdict.observations.is_empty() {
+            true => (Decision::Pass, "nothing changed".to_owned(), String::new()),
+            false => {
+                let reason = "nothing changed, but an error is unresolved";
+                (Decision::Notify, reason.to_owned(), compose(&verdict, None))
             }
-            _ => Verdict { reason: "only prose changed".to_owned(), ..verdict },
+        }
+    } else if extent == Extent::OnlyProse && policy.gate.docs_only == Telling::Hold {
+        (Decision::Hold, "only prose changed".to_owned(), compose(&verdict, docs_only))
+    } else if holds {
+        let reason = match (failed, missing.is_empty()) {
+            (true, _) => "a check failed".to_owned(),
+            (false, true) => "observations".to_owned(),
+            (false, false) => format!("missing: {}", missing.join(", ")),
         };
-    }
-    let waived: Vec<String> = verdict
-        .actions
-        .iter()
-        .filter(|action| action.state == ActionState::Waived)
-        .map(|action| format!("{} ({})", action.id, action.reason.as_deref().unwrap_or_default()))
-        .collect();
-    if !waived.is_empty() {
-        let sentence = format!("Not done: {}", waived.join(", "));
-        return say(verdict, Decision::Notify, "waived", Some(&sentence));
-    }
-    if verdict.actions.is_empty() {
-        verdict.reason = "nothing is required for what changed".to_owned();
-        return verdict;
-    }
-    match policy.gate.all_clear {
-        Telling::Silent => Verdict { reason: "all clear".to_owned(), ..verdict },
-        Telling::Notify => say(verdict, Decision::Notify, "all clear", Some(&policy.messages.all_clear)),
-        Telling::Hold => say(verdict, Decision::Hold, "all clear", Some(&policy.messages.all_clear)),
+        (Decision::Hold, reason, compose(&verdict, checks.as_deref()))
+    } else if !verdict.observations.is_empty() {
+        (Decision::Notify, "observations".to_owned(), compose(&verdict, waived.as_deref()))
+    } else if let Some(waived) = &waived {
+        (Decision::Notify, "waived".to_owned(), message::sentence(waived))
+    } else if extent == Extent::OnlyProse {
+        let message = compose(&verdict, docs_only);
+        (telling(policy.gate.docs_only), "only prose changed".to_owned(), message)
+    } else if verdict.actions.is_empty() {
+        (Decision::Pass, "nothing is required for what changed".to_owned(), String::new())
+    } else if verdict.actions.iter().any(|action| action.state == ActionState::Waived) {
+        (Decision::Pass, ASKED_BEFORE.to_owned(), String::new())
+    } else {
+        let message = message::sentence(&policy.messages.all_clear);
+        (telling(policy.gate.all_clear), "all clear".to_owned(), message)
+    };
+    verdict.decision = decision;
+    verdict.reason = reason;
+    verdict.message = (decision != Decision::Pass).then_some(message);
+    verdict
+}
+
+/// Whether an observation alone holds.
+fn holds(policy: &Policy, rule: Rule, extent: Extent) -> bool {
+    let rules = policy.gate.rules;
+    match rule {
+        // The action itself does.
+        Rule::MissingAction => false,
+        Rule::UnresolvedError => extent == Extent::More && rules.errors == RuleLevel::Hold,
+        Rule::EditWithoutRead | Rule::WideBlastRadius => rules.hygiene == RuleLevel::Hold,
+        Rule::PlanDrift => rules.drift == RuleLevel::Hold,
     }
 }
 
-/// The second stop of a turn passes, whatever the state; once more where the owner chose to see it committed.
-fn held_already(policy: &Policy, inputs: &Inputs) -> Option<Verdict> {
-    match (inputs.history.holds_this_turn, policy.gate.second_stop) {
-        (0, _) => None,
-        (1, SecondStop::HoldUncommitted) => Some(uncommitted(policy, inputs)),
-        _ => Some(pass(inputs, "held already in this turn")),
-    }
-}
-
-/// The uncommitted-changes gate: code that is still dirty is held for, once.
-fn uncommitted(policy: &Policy, inputs: &Inputs) -> Verdict {
-    let Changes::Known(set) = &inputs.changes else { return pass(inputs, "held already in this turn") };
-    let dirty = set.files.iter().filter(|file| {
-        file.how.iter().any(|how| {
-            matches!(
-                how,
-                changes::How::Staged
-                    | changes::How::Unstaged
-                    | changes::How::Untracked
-                    | changes::How::Unmerged
-            )
-        })
-    });
-    let gated = dirty.map(|file| file.path.to_string()).any(|path| policy.classify(&path) != Class::Prose);
-    if !gated {
-        return pass(inputs, "held already in this turn, and all is committed");
-    }
-    Verdict {
-        decision: Decision::Hold,
-        message: Some(format!("{}\n\n{}", message::HEADER, policy.messages.uncommitted)),
-        scope: scope(&inputs.changes),
-        ..pass(inputs, "changes are not committed")
-    }
-}
-
-fn pass(inputs: &Inputs, reason: &str) -> Verdict {
+pub(crate) fn pass(inputs: &Inputs, reason: &str) -> Verdict {
     Verdict {
         decision: Decision::Pass,
         message: None,
@@ -217,62 +188,49 @@ fn without_git(policy: &Policy, inputs: &Inputs, reason: &str) -> Verdict {
     }
 }
 
-fn told(level: RuleLevel, observations: impl FnOnce() -> Vec<Observation>) -> Vec<Observation> {
-    if level == RuleLevel::Off { Vec::new() } else { observations() }
-}
-
-pub(crate) fn root(changes: &Changes) -> String {
-    match changes {
-        Changes::Known(set) => set.root.to_string(),
-        Changes::Transcript(_) | Changes::Unknown(_) => String::new(),
+/// What is told of the errors that nothing settled; the same sentence once.
+fn failures(policy: &Policy, work: &Work<'_>) -> Vec<Observation> {
+    if policy.gate.rules.errors == RuleLevel::Off {
+        return Vec::new();
     }
-}
-
-fn scope(changes: &Changes) -> Option<Scope> {
-    match changes {
-        Changes::Known(set) => Some(match set.scope {
-            changes::Scope::TurnBaseline => Scope::TurnBaseline,
-            changes::Scope::Touched => Scope::Touched,
-            changes::Scope::Worktree => Scope::Worktree,
-        }),
-        Changes::Transcript(_) => Some(Scope::Transcript),
-        Changes::Unknown(_) => None,
+    let mut told: Vec<Observation> = Vec::new();
+    for failure in errors::expectations(policy, work).iter().filter(|failure| failure.speaks()) {
+        let observation = errors::observation(policy, failure.subject);
+        // The last one is what the agent left behind.
+        told.retain(|earlier| earlier.text != observation.text);
+        told.push(observation);
     }
+    told
 }
 
-pub(crate) fn changed_files(policy: &Policy, inputs: &Inputs) -> Vec<Changed> {
-    let changed = |path: String, modified_ns| Changed { class: policy.classify(&path), path, modified_ns };
-    match &inputs.changes {
-        Changes::Known(set) => {
-            set.files.iter().map(|file| changed(file.path.to_string(), file.modified_ns)).collect()
+/// The observations that go with required actions, where nothing else says the same.
+fn gaps(
+    expected: &[Expectation<Demand<'_>>],
+    actions: &[ActionVerdict],
+    failures: &[Observation],
+) -> Vec<Observation> {
+    let is_required =
+        |id: &str| actions.iter().any(|action| action.id == id && action.state == ActionState::Required);
+    let is_told = |expectation: &Expectation<Demand<'_>>| match &expectation.seen {
+        // A step that is one with the step before.
+        _ if expectation.subject.action.say_after.is_some()
+            && expectation.subject.action.after.as_deref().is_some_and(is_required) =>
+        {
+            true
         }
-        Changes::Transcript(paths) => paths.iter().map(|path| changed(path.clone(), None)).collect(),
-        Changes::Unknown(_) => Vec::new(),
-    }
-}
-
-fn by_category(policy: &Policy, changed: &[Changed]) -> Vec<ChangedCategory> {
-    let mut groups: Vec<ChangedCategory> = Vec::new();
-    let mut add = |category: &str, path: &str| match groups
-        .iter_mut()
-        .find(|group| group.category == category)
-    {
-        Some(group) => group.files.push(path.to_owned()),
-        None => groups.push(ChangedCategory { category: category.to_owned(), files: vec![path.to_owned()] }),
+        // The failure speaks for itself.
+        Seen::Ambiguous { like, .. } if expectation.subject.action.gap.is_none() => {
+            failures.iter().any(|failure| {
+                failure.line == like.line && failure.text.contains(&format!("(`{}`)", like.command))
+            })
+        }
+        _ => false,
     };
-    for file in changed {
-        match &file.class {
-            Class::Categories(indices) => {
-                for category in indices.iter().filter_map(|index| policy.categories.get(*index)) {
-                    add(&category.name, &file.path);
-                }
-            }
-            Class::Prose => add("prose", &file.path),
-            Class::OtherCode => add(OTHER_CODE, &file.path),
-            Class::OtherFile => add("other files", &file.path),
-        }
-    }
-    groups
+    expected
+        .iter()
+        .filter(|expectation| is_required(&expectation.subject.action.id) && !is_told(expectation))
+        .filter_map(actions::observation)
+        .collect()
 }
 
 fn action_verdict(
@@ -282,7 +240,7 @@ fn action_verdict(
     waived: &[Waived],
     work: &Work<'_>,
 ) -> ActionVerdict {
-    let Demand { action, covers, .. } = &expectation.subject;
+    let Demand { action, .. } = &expectation.subject;
     let mut verdict = ActionVerdict {
         id: action.id.clone(),
         say: message::said(action, inputs.stop.elapsed_ms),
@@ -296,75 +254,15 @@ fn action_verdict(
             verdict.evidence = Some(evidence.clone());
             return verdict;
         }
-        Seen::Ambiguous(why) => verdict.reason = Some(why.clone()),
+        Seen::Ambiguous { why, .. } => verdict.reason = Some(why.clone()),
         Seen::Nothing => {}
     }
     if let Some(Waived { reason, .. }) = waived.iter().find(|waived| waived.action == action.id) {
         verdict.state = ActionState::Waived;
         verdict.reason = Some(reason.clone());
-    } else if !policy.gate.ask_again && inputs.history.held_before.contains(&action.id) {
-        // The turn before was held for it. It is asked for again only if what it covers was touched since.
-        let by_baseline = scope(&inputs.changes) == Some(Scope::TurnBaseline);
-        let touched = by_baseline || covers.iter().any(|path| work.was_edited(path));
-        if !touched {
-            verdict.state = ActionState::Waived;
-            verdict.reason = Some("asked for in the turn before, and nothing changed since".to_owned());
-        }
+    } else if silence::was_asked_before(policy, inputs, expectation, work) {
+        verdict.state = ActionState::Waived;
+        verdict.reason = Some(ASKED_BEFORE.to_owned());
     }
     verdict
-}
-
-/// The observation that goes with a required action.
-fn gap(expectation: &Expectation<Demand<'_>>, verdict: Option<&ActionVerdict>) -> Option<Observation> {
-    let verdict = verdict.filter(|verdict| verdict.state == ActionState::Required)?;
-    let Demand { action, categories, .. } = &expectation.subject;
-    let subject = capitalised(&categories.join(" and "));
-    let text = match (&action.gap, &verdict.reason) {
-        (Some(gap), _) if gap.is_empty() => return None,
-        (Some(gap), None) => gap.replace("{category}", &subject),
-        (gap, Some(reason)) => {
-            let seen = match gap {
-                Some(gap) => gap.replace("{category}", &subject),
-                None => format!("{subject} changed, and what was run for `{}` does not count", action.id),
-            };
-            format!("{seen}: {reason}")
-        }
-        // Without words of its own the step itself says enough.
-        (None, None) => return None,
-    };
-    Some(Observation { rule: Rule::MissingAction, text, line: None })
-}
-
-fn capitalised(text: &str) -> String {
-    let mut characters = text.chars();
-    match characters.next() {
-        Some(first) => first.to_uppercase().chain(characters).collect(),
-        None => "The work".to_owned(),
-    }
-}
-
-/// What cannot be done here: what the agent says now, and what it said before in this session.
-fn waived(policy: &Policy, inputs: &Inputs) -> Vec<Waived> {
-    if !policy.gate.waivers {
-        return Vec::new();
-    }
-    let mut waived = inputs.history.waived.clone();
-    waived
-        .extend(waived_in(&inputs.said).into_iter().filter(|waived| policy.action(&waived.action).is_some()));
-    waived
-}
-
-/// What an agent says, in lines of their own, that it cannot do: `checkstone: cannot <action>: <reason>`.
-pub fn waived_in(said: &[String]) -> Vec<Waived> {
-    let mut waived = Vec::new();
-    for line in said.iter().flat_map(|text| text.lines()) {
-        let line = line.trim().trim_matches(['`', '*', '-', ' ']);
-        let Some(rest) = line.strip_prefix("checkstone: cannot ") else { continue };
-        let (action, reason) = rest.split_once(':').unwrap_or((rest, ""));
-        let (action, reason) = (action.trim().trim_matches('`'), reason.trim());
-        if !action.is_empty() && !reason.is_empty() {
-            waived.push(Waived { action: action.to_owned(), reason: reason.to_owned() });
-        }
-    }
-    waived
 }

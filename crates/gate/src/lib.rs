@@ -4,21 +4,29 @@
 //! [`judge`] takes a [`policy::Policy`] and [`Inputs`] and returns a [`Verdict`]. One file per rule in
 //! [`rules`]; each says in its type what would satisfy it and what was seen.
 
+mod changed;
 mod explain;
 mod inputs;
 mod judge;
+mod layout;
 mod message;
 pub mod policy;
 mod rules;
 pub mod runner_summary;
+mod second_stop;
 pub mod shell;
+mod silence;
 mod verdict;
 mod work;
 
 pub use explain::{Explanation, RuleState, explain};
-pub use inputs::{Changes, History, INPUTS_VERSION, Inputs, PlanFile, RecordedCall, Stop, Waiting, Waived};
-pub use judge::{judge, waived_in};
-pub use message::{HEADER, PREFIX};
+pub use inputs::{
+    Changes, CheckOutcome, CheckResult, History, INPUTS_VERSION, Inputs, PlanFile, RecordedCall, Stop,
+    Waiting, Waived,
+};
+pub use judge::judge;
+pub use message::HEADER;
+pub use silence::{ASKED_BEFORE, waivers};
 pub use verdict::{
     ActionState, ActionVerdict, ChangedCategory, Decision, Evidence, Observation, Rule, Scope, Verdict,
 };

@@ -1,11 +1,10 @@
 //! What an agent reads when it is held (R9): what changed, the next steps in their order, observations, how to say
 //! that a step cannot be done. At most 2,000 characters; clients show it to people too.
 
+use crate::inputs::{CheckOutcome, CheckResult};
 use crate::policy::{Action, Policy};
+use crate::silence::ASKED_BEFORE;
 use crate::verdict::{ActionState, ActionVerdict, ChangedCategory, Observation};
-
-/// The first words of everything we tell an agent, so that we know our own text again.
-pub const PREFIX: &str = "[checkstone]";
 
 /// The first line of a hold.
 pub const HEADER: &str = "[checkstone] Context-aware checkpoint";
@@ -18,28 +17,28 @@ pub(crate) struct Parts<'a> {
     pub(crate) changed: &'a [ChangedCategory],
     pub(crate) actions: &'a [ActionVerdict],
     pub(crate) observations: &'a [Observation],
-    /// A sentence in place of steps: all clear, or nothing but prose.
-    pub(crate) instead: Option<&'a str>,
+    /// Nothing is there to commit for: the reminder and what the policy always asks for.
+    pub(crate) only_prose: bool,
+    /// A sentence before the steps.
+    pub(crate) sentence: Option<&'a str>,
     /// How long the turn took, for the window of the logs.
     pub(crate) elapsed_ms: Option<u64>,
 }
 
 pub(crate) fn compose(parts: &Parts<'_>) -> String {
-    let mut sections = vec![HEADER.to_owned()];
+    let mut before = vec![HEADER.to_owned()];
     if !parts.changed.is_empty() {
-        let names: Vec<String> = parts.changed.iter().map(summary).collect();
-        sections.push(format!("Changed: {}", names.join(", ")));
+        before.push(summary(parts.changed));
     }
-    if let Some(sentence) = parts.instead {
-        sections.push(sentence.to_owned());
-    }
+    before.extend(parts.sentence.map(str::to_owned));
     let steps = steps(parts);
     if !steps.is_empty() {
         let numbered = steps.iter().enumerate().map(|(place, step)| format!("{}. {step}", place + 1));
-        sections.push(format!("Required actions:\n{}", numbered.collect::<Vec<_>>().join("\n")));
+        before.push(format!("Required actions:\n{}", numbered.collect::<Vec<_>>().join("\n")));
     }
+    let mut after = Vec::new();
     if parts.policy.gate.capture {
-        sections.push(parts.policy.messages.capture.clone());
+        after.push(parts.policy.messages.capture.clone());
     }
     let open: Vec<&str> = parts
         .actions
@@ -48,53 +47,109 @@ pub(crate) fn compose(parts: &Parts<'_>) -> String {
         .map(|action| action.id.as_str())
         .collect();
     if parts.policy.gate.waivers && !open.is_empty() {
-        sections.push(format!(
+        after.push(format!(
             "If a step cannot be done here, say so in a line of its own: `checkstone: cannot <action>: <reason>` \
              (actions: {}).",
             open.join(", ")
         ));
     }
-    insert_observations(&mut sections, parts, !steps.is_empty());
-    sections.join("\n\n")
+    let taken = before.iter().chain(&after).map(|section| section.chars().count() + 2).sum();
+    let observations = observations(parts.observations, LONGEST.saturating_sub(taken));
+    let sections: Vec<String> = before.into_iter().chain(observations).chain(after).collect();
+    bounded(sections.join("\n\n"))
+}
+
+/// What the policy's own checks said, failures with the end of their output.
+pub(crate) fn checks(results: &[CheckResult]) -> Option<String> {
+    let told = results.iter().map(|check| match check.outcome {
+        CheckOutcome::Passed => format!("`{}` passed.", check.run),
+        CheckOutcome::Failed => {
+            format!("`{}` FAILED. Fix failing tests before proceeding:\n{}", check.run, check.output)
+        }
+        CheckOutcome::TimedOut => format!("`{}` took too long and was ended.", check.run),
+        CheckOutcome::NotStarted => format!("`{}` could not be started.", check.run),
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join("\n"))
+}
+
+/// One sentence, and nothing else.
+pub(crate) fn sentence(text: &str) -> String {
+    bounded(format!("{HEADER}\n\n{text}"))
 }
 
 /// The generic checkpoint, where nothing is known.
 pub(crate) fn generic(policy: &Policy) -> String {
     let capture =
         if policy.gate.capture { format!("\n\n{}", policy.messages.capture) } else { String::new() };
-    format!("{HEADER}\n\n{}{capture}", policy.messages.generic)
+    sentence(&format!("{}{capture}", policy.messages.generic))
 }
 
-/// As many as fit; the rest are counted. They stand behind the steps.
-fn insert_observations(sections: &mut Vec<String>, parts: &Parts<'_>, with_steps: bool) {
-    if parts.observations.is_empty() {
-        return;
+/// The commit gate of the second stop.
+pub(crate) fn uncommitted(policy: &Policy, dirty: &[String]) -> String {
+    const MOST: usize = 10;
+    let mut shown: Vec<String> = dirty.iter().take(MOST).map(|path| format!("`{path}`")).collect();
+    if dirty.len() > MOST {
+        shown.push(format!("and {} more", dirty.len() - MOST));
     }
-    let place = 1
-        + usize::from(!parts.changed.is_empty())
-        + usize::from(parts.instead.is_some())
-        + usize::from(with_steps);
-    let taken: usize = sections.iter().map(|section| section.chars().count() + 2).sum();
-    let mut left = LONGEST.saturating_sub(taken + 40);
+    sentence(&format!("{}\n\nChanged: {}", policy.messages.uncommitted, shown.join(", ")))
+}
+
+/// What the agent said it cannot do, for the person.
+pub(crate) fn waived(actions: &[ActionVerdict]) -> Option<String> {
+    let waived: Vec<String> = actions
+        .iter()
+        .filter(|action| {
+            action.state == ActionState::Waived && action.reason.as_deref() != Some(ASKED_BEFORE)
+        })
+        .map(|action| format!("{} ({})", action.id, action.reason.as_deref().unwrap_or_default()))
+        .collect();
+    (!waived.is_empty()).then(|| format!("Not done: {}", waived.join(", ")))
+}
+
+fn bounded(text: String) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some(_) => text.chars().take(LONGEST - 1).chain(['…']).collect(),
+        None => text,
+    }
+}
+
+/// As many as fit; the rest are counted.
+fn observations(observations: &[Observation], room: usize) -> Option<String> {
+    const COUNTED: usize = 24;
+    if observations.is_empty() {
+        return None;
+    }
     let mut text = "Observations:".to_owned();
-    for (number, observation) in parts.observations.iter().enumerate() {
+    let mut left = room.saturating_sub(text.chars().count() + 2);
+    for (number, observation) in observations.iter().enumerate() {
         let line = format!("\n- {}", observation.text);
         let length = line.chars().count();
-        if length > left {
-            text.push_str(&format!("\n- … and {} more", parts.observations.len() - number));
+        let is_last = number + 1 == observations.len();
+        if length + if is_last { 0 } else { COUNTED } > left {
+            text.push_str(&format!("\n- … and {} more", observations.len() - number));
             break;
         }
         left -= length;
         text.push_str(&line);
     }
-    sections.insert(place.min(sections.len()), text);
+    Some(text)
 }
 
-fn summary(changed: &ChangedCategory) -> String {
-    match changed.files.len() {
-        1 => format!("{} (1 file)", changed.category),
-        count => format!("{} ({count} files)", changed.category),
+fn summary(changed: &[ChangedCategory]) -> String {
+    const MOST: usize = 12;
+    let mut names: Vec<String> = changed
+        .iter()
+        .take(MOST)
+        .map(|changed| match changed.files.len() {
+            1 => format!("{} (1 file)", changed.category),
+            count => format!("{} ({count} files)", changed.category),
+        })
+        .collect();
+    if changed.len() > MOST {
+        names.push(format!("and {} more", changed.len() - MOST));
     }
+    format!("Changed: {}", names.join(", "))
 }
 
 /// The steps that are required, in the policy's order, and committing last.
@@ -117,8 +172,12 @@ fn steps(parts: &Parts<'_>) -> Vec<String> {
             _ => steps.push(said(action, parts.elapsed_ms)),
         }
     }
-    if parts.policy.gate.commit && !steps.is_empty() {
-        steps.push(parts.policy.messages.commit.replace("{last}", &steps.len().to_string()));
+    if parts.policy.gate.commit && !parts.only_prose && !steps.is_empty() {
+        let before = match steps.len() {
+            1 => "step 1 is".to_owned(),
+            last => format!("steps 1-{last} are"),
+        };
+        steps.push(parts.policy.messages.commit.replace("{steps}", &before));
     }
     steps
 }

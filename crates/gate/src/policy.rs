@@ -18,6 +18,7 @@ use serde::Serialize;
 use crate::shell::Pattern;
 use file::{At, Layer};
 
+pub(crate) use paths::is_source;
 pub use paths::{Class, Globs};
 pub use presets::PRESETS;
 pub use problem::{Problem, ProblemKind, Problems};
@@ -280,6 +281,12 @@ impl Policy {
     /// What a path, relative to the root of the repository, is.
     pub fn classify(&self, path: &str) -> Class {
         self.paths.classify(path)
+    }
+
+    /// The checks for what changed, where they are trusted.
+    pub fn checks_for(&self, trust: Trust, changed: &[String]) -> Vec<&Check> {
+        let checks = self.checks.with(trust).map(Vec::as_slice).unwrap_or_default();
+        checks.iter().filter(|check| Globs::any_matches(&check.when, changed)).collect()
     }
 
     pub fn action(&self, id: &str) -> Option<&Action> {

@@ -5,7 +5,10 @@
 pub(crate) mod actions;
 pub(crate) mod drift;
 pub(crate) mod errors;
+pub(crate) mod evidence;
 pub(crate) mod hygiene;
+
+use crate::verdict::Evidence;
 
 /// What a rule expects, and what was seen of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,9 +22,9 @@ pub(crate) struct Expectation<Subject> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Seen {
     /// It took place: the rule is silent.
-    Evidence(crate::verdict::Evidence),
+    Evidence(Evidence),
     /// Something like it, which proves nothing, and why: the rule speaks.
-    Ambiguous(String),
+    Ambiguous { like: Evidence, why: String },
     /// Nothing: the rule speaks.
     Nothing,
 }

@@ -213,13 +213,7 @@ impl Tally {
         if !counts.ends_with(" total") {
             return false;
         }
-        let counts: Vec<_> = counts.split(',').filter_map(|part| numbered(part.trim())).collect();
-        let count = |what| counts.iter().find(|(_, word)| *word == what).map_or(0, |(number, _)| *number);
-        match suites {
-            Some(_) if count("failed") > 0 => self.fail(0),
-            Some(_) => {}
-            None => self.add(count("passed"), count("failed")),
-        }
+        self.counts(counts.split(','), suites.is_some());
         true
     }
 
@@ -239,14 +233,19 @@ impl Tally {
             return false;
         };
         let counts = counts.split_once('(').map_or(counts, |(counts, _)| counts);
-        let counts: Vec<_> = counts.split('|').filter_map(|part| numbered(part.trim())).collect();
-        let count = |what| counts.iter().find(|(_, word)| *word == what).map_or(0, |(number, _)| *number);
-        match files {
-            Some(_) if count("failed") > 0 => self.fail(0),
-            Some(_) => {}
-            None => self.add(count("passed"), count("failed")),
-        }
+        self.counts(counts.split('|'), files.is_some());
         true
+    }
+
+    /// `1 failed`, `4 passed`: tests, or the files that hold them, which only tell that something failed.
+    fn counts<'text>(&mut self, parts: impl Iterator<Item = &'text str>, are_files: bool) {
+        let counts: Vec<_> = parts.filter_map(|part| numbered(part.trim())).collect();
+        let count = |what| counts.iter().find(|(_, word)| *word == what).map_or(0, |(number, _)| *number);
+        match are_files {
+            true if count("failed") > 0 => self.fail(0),
+            true => {}
+            false => self.add(count("passed"), count("failed")),
+        }
     }
 
     /// `5 passing (12ms)`, `1 failing`

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use files::Touched;
 pub use pattern::{Pattern, PatternError};
+pub(crate) use subcommand::has_subcommands;
 pub use word::Word;
 
 /// What a shell command would run.

@@ -1,9 +1,11 @@
 //! What the agent did, as the rules ask for it: which commands ran, which files were edited and read, in
 //! which order. The order counts inside one command line too: `sed -i … && pytest`.
 
+use jiff::Timestamp;
 use transcript::{Call, Kind, Outcome};
 
 use crate::inputs::{Inputs, RecordedCall};
+use crate::layout;
 use crate::shell::{Intents, SimpleCommand};
 
 /// A place in the timeline: the call, and the command within it.
@@ -20,6 +22,9 @@ pub(crate) struct Ran<'a> {
     pub(crate) call: &'a Call,
     pub(crate) command: &'a SimpleCommand,
 }
+
+/// Clocks and records are not more exact than this.
+pub(crate) const SLACK_NS: i128 = 1_000_000_000;
 
 /// A file at a moment.
 #[derive(Debug)]
@@ -69,6 +74,20 @@ impl<'a> Paths<'a> {
     }
 }
 
+/// A call in one short line: its command, or the tool and its file.
+pub(crate) fn shown(call: &Call) -> String {
+    const LONGEST: usize = 80;
+    let text = match (&call.command, call.kind) {
+        (Some(command), Kind::Shell) => command.split_whitespace().collect::<Vec<_>>().join(" "),
+        _ => [call.tool.as_str(), call.path.as_deref().unwrap_or_default()].join(" ").trim().to_owned(),
+    };
+    let text = text.replace('`', "'");
+    match text.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text,
+    }
+}
+
 impl<'a> Work<'a> {
     pub(crate) fn new(inputs: &'a Inputs, root: &'a str) -> Self {
         let paths = Paths::new(&inputs.cwd, root);
@@ -108,7 +127,8 @@ impl<'a> Work<'a> {
     fn take_commands(&mut self, number: usize, intents: Option<&Intents>) {
         for (place, command) in intents.map(Intents::commands).unwrap_or_default().iter().enumerate() {
             let at = Moment { call: number, command: place };
-            for path in &command.edits.paths {
+            let edited = if layout::only_formats(command) { &[][..] } else { &command.edits.paths };
+            for path in edited {
                 self.edits.push(Touch { path: self.paths.one(path), at });
             }
             for path in &command.reads {
@@ -142,8 +162,28 @@ impl<'a> Work<'a> {
         self.edits.iter().filter(|touch| files.contains(&touch.path)).map(|touch| touch.at).max()
     }
 
+    /// Whether a file that was written at this time, after the moment, was only laid out anew: by a formatter or by
+    /// the hooks of a commit.
+    pub(crate) fn was_laid_out(&self, written: Timestamp, after: Moment) -> bool {
+        let is_layout = |ran: &Ran<'_>| layout::only_formats(ran.command) || layout::commits(ran.command);
+        self.commands().filter(|ran| ran.at > after).filter(is_layout).any(|ran| {
+            let time =
+                |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<Timestamp>().ok());
+            let (began, ended) = (time(&ran.call.at), time(&ran.call.ended_at));
+            began.zip(ended).is_some_and(|(began, ended)| {
+                let written = written.as_nanosecond();
+                began.as_nanosecond() - SLACK_NS <= written && written <= ended.as_nanosecond() + SLACK_NS
+            })
+        })
+    }
+
     pub(crate) fn was_edited(&self, file: &str) -> bool {
         self.edits.iter().any(|touch| touch.path == file)
+    }
+
+    /// Whether the file was edited after the call.
+    pub(crate) fn was_edited_after(&self, file: &str, call: usize) -> bool {
+        self.edits.iter().any(|touch| touch.path == file && touch.at.call > call)
     }
 
     /// Whether the file was read or written by a call before the moment.

@@ -142,6 +142,20 @@ impl Reading<'_> {
     pub(crate) fn failed(&self, doing: &'static str) -> impl Fn(rusqlite::Error) -> JournalError {
         move |source| JournalError::sorted(self.path, doing, source)
     }
+
+    /// All rows of a query, each made by `read`.
+    pub(crate) fn rows<T>(
+        &self,
+        doing: &'static str,
+        query: &str,
+        parameters: impl rusqlite::Params,
+        read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, JournalError> {
+        let failed = self.failed(doing);
+        let mut statement = self.connection.prepare(query).map_err(&failed)?;
+        let rows = statement.query_map(parameters, read).map_err(&failed)?;
+        rows.collect::<Result<_, _>>().map_err(failed)
+    }
 }
 
 /// The one writing transaction that all processes take in turn.

@@ -75,15 +75,12 @@ impl Reading<'_> {
 
     /// The sessions that were seen last, newest first.
     pub fn recent_sessions(&self, limit: usize) -> Result<Vec<Session>, JournalError> {
-        let failed = self.failed("list the sessions");
-        let mut statement = self
-            .connection
-            .prepare(&format!("SELECT {COLUMNS} FROM sessions ORDER BY seen_at DESC, id DESC LIMIT ?1"))
-            .map_err(&failed)?;
-        let rows = statement
-            .query_map([i64::try_from(limit).unwrap_or(i64::MAX)], Session::from_row)
-            .map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        self.rows(
+            "list the sessions",
+            &format!("SELECT {COLUMNS} FROM sessions ORDER BY seen_at DESC, id DESC LIMIT ?1"),
+            [i64::try_from(limit).unwrap_or(i64::MAX)],
+            Session::from_row,
+        )
     }
 }
 

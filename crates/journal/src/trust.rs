@@ -39,21 +39,18 @@ impl Reading<'_> {
     }
 
     pub fn trusted_files(&self) -> Result<Vec<TrustEntry>, JournalError> {
-        let failed = self.failed("list the trusted files");
-        let mut statement = self
-            .connection
-            .prepare("SELECT path, content_hash, trusted_at FROM trust ORDER BY path")
-            .map_err(&failed)?;
-        let rows = statement
-            .query_map((), |row| {
+        self.rows(
+            "list the trusted files",
+            "SELECT path, content_hash, trusted_at FROM trust ORDER BY path",
+            (),
+            |row| {
                 Ok(TrustEntry {
                     path: row.get::<_, StoredPath>(0)?.0,
                     content_hash: row.get(1)?,
                     trusted_at: row.get::<_, Milliseconds>(2)?.0,
                 })
-            })
-            .map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+            },
+        )
     }
 }
 

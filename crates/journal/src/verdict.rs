@@ -121,26 +121,20 @@ impl Reading<'_> {
 
     /// The newest verdicts first.
     pub fn recent_verdicts(&self, of: Of<'_>, limit: usize) -> Result<Vec<RecordedVerdict>, JournalError> {
-        let failed = self.failed("list the verdicts");
         let (session, repository) = match of {
             Of::Everyone => (None, None),
             Of::Session(session) => (Some(session.0), None),
             Of::Repository(path) => (None, Some(PathText(path))),
         };
-        let mut statement = self
-            .connection
-            .prepare(&format!(
+        self.rows(
+            "list the verdicts",
+            &format!(
                 "{SELECT} WHERE (?1 IS NULL OR session = ?1) AND (?2 IS NULL OR repository = ?2)
                  ORDER BY verdicts.id DESC LIMIT ?3"
-            ))
-            .map_err(&failed)?;
-        let rows = statement
-            .query_map(
-                params![session, repository, i64::try_from(limit).unwrap_or(i64::MAX)],
-                RecordedVerdict::from_row,
-            )
-            .map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+            ),
+            params![session, repository, i64::try_from(limit).unwrap_or(i64::MAX)],
+            RecordedVerdict::from_row,
+        )
     }
 
     /// What the verdict was made from; `None` where it was too large to keep, or there is no such verdict.

@@ -19,33 +19,27 @@ pub struct Waiver {
 
 impl Reading<'_> {
     pub fn waivers(&self, session: SessionId) -> Result<Vec<Waiver>, JournalError> {
-        let failed = self.failed("read the waived actions");
-        let mut statement = self
-            .connection
-            .prepare("SELECT action, reason, at FROM waivers WHERE session = ?1 ORDER BY action")
-            .map_err(&failed)?;
-        let rows = statement
-            .query_map([session.0], |row| {
+        self.rows(
+            "read the waived actions",
+            "SELECT action, reason, at FROM waivers WHERE session = ?1 ORDER BY action",
+            [session.0],
+            |row| {
                 Ok(Waiver { action: row.get(0)?, reason: row.get(1)?, at: row.get::<_, Milliseconds>(2)?.0 })
-            })
-            .map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+            },
+        )
     }
 
     /// The actions recorded with the turn before `turn` in the same session.
     pub fn actions_held_before(&self, turn: TurnId) -> Result<Vec<String>, JournalError> {
-        let failed = self.failed("read the actions of the turn before");
-        let mut statement = self
-            .connection
-            .prepare(
-                "SELECT action FROM held_actions WHERE turn =
-                     (SELECT max(earlier.id) FROM turns AS earlier JOIN turns AS this ON this.id = ?1
-                      WHERE earlier.session = this.session AND earlier.id < this.id)
-                 ORDER BY action",
-            )
-            .map_err(&failed)?;
-        let rows = statement.query_map([turn.0], |row| row.get(0)).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        self.rows(
+            "read the actions of the turn before",
+            "SELECT action FROM held_actions WHERE turn =
+                 (SELECT max(earlier.id) FROM turns AS earlier JOIN turns AS this ON this.id = ?1
+                  WHERE earlier.session = this.session AND earlier.id < this.id)
+             ORDER BY action",
+            [turn.0],
+            |row| row.get(0),
+        )
     }
 }
 

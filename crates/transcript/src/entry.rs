@@ -4,7 +4,7 @@
 use crate::model::{Call, Kind, Outcome};
 
 /// The first words of everything we tell an agent. A prompt that begins with them is our own text come back.
-pub(crate) const OWN_PREFIX: &str = "[checkstone]";
+pub const OWN_PREFIX: &str = "[checkstone]";
 
 /// How the ids of tasks begin that are scripts, which end without an exit code.
 pub(crate) const SCRIPT: &str = "script ";

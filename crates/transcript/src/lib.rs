@@ -23,6 +23,7 @@ mod turn;
 mod usage;
 mod window;
 
+pub use entry::OWN_PREFIX;
 pub use model::{Agent, Call, Coverage, Extent, Kind, Message, Outcome, Reading, Turn, Usage};
 pub use reader::{Options, read, read_bytes};
 pub use render::{plain, visible};

@@ -1,15 +1,15 @@
 //! How reading a transcript scales: with the file, in memory, and over a turn of thousands of calls. The
 //! transcripts are made of records that a real client wrote.
 
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use super::records::{MEGABYTE, Records};
+use super::{milliseconds, percentile};
 use crate::process::{self, cargo_command};
 use crate::root;
 
-const MEGABYTE: u64 = 1024 * 1024;
 const LAST_TURN: u64 = 200 * 1024;
 const LARGE_TURN: u64 = 30 * MEGABYTE;
 const ROUNDS: usize = 41;
@@ -39,73 +39,6 @@ pub(crate) fn run() -> Result<(), String> {
     records.write(&large, LARGE_TURN, LARGE_TURN)?;
     scaling(&files)?;
     large_turn(&large)
-}
-
-/// Real records of one sample: a prompt, and the records of a turn that follow it.
-struct Records {
-    prompt: String,
-    turn: Vec<String>,
-}
-
-impl Records {
-    fn load() -> Result<Self, String> {
-        let mut turn = Vec::new();
-        let mut prompt = None;
-        for sample in ["2.1.325-at-stop-slowhook.jsonl", "2.1.325-bash.jsonl"] {
-            let path = root().join("crates/transcript/tests/samples/claude").join(sample);
-            let text = fs_err::read_to_string(path).map_err(|error| error.to_string())?;
-            for line in text.lines() {
-                match line.contains(r#""promptSource""#) {
-                    true => prompt = Some(line.to_owned()),
-                    false => turn.push(line.to_owned()),
-                }
-            }
-        }
-        let prompt = prompt.ok_or("the samples hold no prompt")?;
-        Ok(Self { prompt, turn })
-    }
-
-    /// A transcript of `size` bytes whose last turn takes `last_turn` of them. Ids are made anew in every
-    /// repetition, so that every call is a call of its own.
-    fn write(&self, path: &Path, size: u64, last_turn: u64) -> Result<(), String> {
-        if path.metadata().is_ok_and(|metadata| metadata.len().abs_diff(size) < 64 * 1024) {
-            return Ok(());
-        }
-        let file = fs_err::File::create(path).map_err(|error| error.to_string())?;
-        let mut writer = Counted { inner: BufWriter::with_capacity(1 << 20, file), written: 0 };
-        let mut repetition = 0_u32;
-        for end in [size - last_turn, size] {
-            let mut began = false;
-            while writer.written < end {
-                if !began || end < size {
-                    writer.line(&self.prompt)?;
-                }
-                began = true;
-                repetition += 1;
-                let id = format!("toolu_{repetition:04x}_");
-                for line in &self.turn {
-                    if writer.written >= end {
-                        break;
-                    }
-                    writer.line(&line.replace("toolu_mock_", &id))?;
-                }
-            }
-        }
-        writer.inner.flush().map_err(|error| error.to_string())
-    }
-}
-
-struct Counted {
-    inner: BufWriter<fs_err::File>,
-    written: u64,
-}
-
-impl Counted {
-    fn line(&mut self, line: &str) -> Result<(), String> {
-        self.written += line.len() as u64 + 1;
-        let write = self.inner.write_all(line.as_bytes()).and_then(|()| self.inner.write_all(b"\n"));
-        write.map_err(|error| error.to_string())
-    }
 }
 
 /// Every round reads each file once; the figures are the tenth percentile and the median of the rounds.
@@ -194,13 +127,4 @@ fn at(lists: &mut [Vec<Duration>], place: usize) -> &mut Vec<Duration> {
     // Every list was made for its place.
     #[expect(clippy::indexing_slicing, reason = "as many lists as files")]
     &mut lists[place]
-}
-
-fn percentile(times: &mut [Duration], percent: usize) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() * percent / 100).copied().unwrap_or_default()
-}
-
-fn milliseconds(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
 }

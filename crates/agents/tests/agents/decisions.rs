@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use agents::{Decision, Event, OWN_PREFIX, Payload};
+use agents::{Decision, Event, Payload};
 use serde_json::{Value, json};
-use transcript::{Agent, Options};
+use transcript::{Agent, OWN_PREFIX};
 
 fn events() -> Vec<Event> {
     vec![
@@ -107,7 +107,7 @@ fn only_a_stop_is_ever_held() {
     }
 }
 
-/// T4: whatever we tell an agent is known again when it comes back, here and in a transcript.
+/// T4: whatever we tell an agent is known again when it comes back.
 #[test]
 fn t4_what_an_agent_is_told_is_known_again() {
     for said in ["", "Run the tests", "[checkstone] Run the tests"] {
@@ -119,16 +119,5 @@ fn t4_what_an_agent_is_told_is_known_again() {
 
         let back = json!({ "hook_event_name": "BeforeAgent", "prompt": reason }).to_string();
         assert!(Payload::parse(Agent::Gemini, back.as_bytes()).unwrap().is_own_text());
-
-        let transcript = [
-            json!({ "sessionId": "s", "projectHash": "p", "startTime": "t", "lastUpdated": "t", "kind": "main" }),
-            json!({ "id": "1", "type": "user", "content": [{ "text": "Fix the bug" }] }),
-            json!({ "id": "2", "type": "user", "content": [{ "text": reason }] }),
-        ]
-        .map(|line| format!("{line}\n"))
-        .concat();
-        let options = Options { agent: Some(Agent::Gemini), ..Options::default() };
-        let reading = transcript::read_bytes(transcript.as_bytes(), &options);
-        assert_eq!(reading.turn.unwrap().prompt, "Fix the bug");
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn read() -> Vec<u8> {
             let mut descriptors = [PollFd::new(&stdin, PollFlags::IN)];
             poll(&mut descriptors, Some(&wait)).unwrap_or(0) > 0
         };
-        if !ready {
+        if !ready || left.is_zero() {
             break;
         }
         match stdin.read(&mut chunk) {

@@ -4,15 +4,12 @@
 use std::path::Path;
 
 use agents::Decision;
-use changes::{Repository, Settings};
+use changes::Repository;
 use journal::{Journal, JournalError, NewTurn, OpenFor};
 use transcript::Agent;
 
-use super::{Context, log};
+use super::{Context, SAME_DELIVERY, git_settings, log};
 use crate::policy_files::PolicyTexts;
-
-/// The same event, delivered to a hook that is registered twice, arrives within this time.
-const SAME_DELIVERY: std::time::Duration = std::time::Duration::from_secs(3);
 
 pub(crate) fn record(mut context: Context) -> Decision {
     if !context.payload.opens_turn() {
@@ -20,14 +17,13 @@ pub(crate) fn record(mut context: Context) -> Decision {
     }
     let repository = Repository::discover(&context.cwd).ok();
     let root = repository.as_ref().map(|repository| repository.root.as_path());
-    // Without a policy nothing will be judged, and the baseline is not needed.
-    let wanted = root.is_some_and(|root| {
-        PolicyTexts::of_repository(root).is_some_and(|texts| {
-            !texts.may_switch_off() || texts.load().is_ok_and(|policy| policy.gate.enabled)
-        })
-    });
+    let texts = root.and_then(PolicyTexts::of_repository);
+    if texts.as_ref().is_some_and(PolicyTexts::switch_off) {
+        return Decision::Pass;
+    }
     context.stopwatch.lap("policy");
-    let pending = wanted.then(|| changes::start(&context.cwd, &Settings::default()));
+    // Without a policy nothing will be judged, and the baseline is not needed.
+    let pending = texts.map(|_| changes::start(&context.cwd, &git_settings()));
     let journal = Journal::open(&context.state, OpenFor::Hook);
     context.stopwatch.lap("journal");
     let baseline = match pending {

@@ -1,17 +1,20 @@
 //! The agent wants to stop: git is started first, and everything else is done while it runs. What the agent did and
 //! what changed go to the gate; a hold is counted before it is said.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use agents::Decision;
-use changes::{Baseline, Repository, Settings};
+use changes::{Baseline, Repository};
 use gate::policy::{Policy, SecondStop};
-use gate::{ActionState, Changes, INPUTS_VERSION, Inputs, Verdict, Waiting, Waived};
+use gate::{ActionState, Changes, CheckResult, INPUTS_VERSION, Inputs, Verdict, Waiting, Waived};
 use journal::{Journal, JournalError, NewTurn, NewVerdict, OpenFor, Session, Turn};
-use transcript::{Agent, Options, Reading};
+use transcript::{Agent, OWN_PREFIX, Options, Reading};
 
-use super::{Context, log};
+use super::{Context, SAME_DELIVERY, git_settings, log};
+use crate::checks;
 use crate::environment;
 use crate::evidence;
 use crate::policy_files::{FILE_NAME, PolicyTexts};
@@ -32,41 +35,56 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     else {
         return Decision::Pass;
     };
-    if texts.may_switch_off() && texts.load().is_ok_and(|policy| !policy.gate.enabled) {
+    if texts.switch_off() {
         return Decision::Pass;
     }
-    let pending = changes::start(&context.cwd, &Settings::default());
+    let pending = changes::start(&context.cwd, &git_settings());
     context.stopwatch.lap("git start");
     let policy = match texts.load() {
         Ok(policy) => policy,
         Err(problems) => return broken_policy(&context, &problems.to_string()),
     };
     context.stopwatch.lap("policy");
-    let reading = read_transcript(&context);
-    context.stopwatch.lap("transcript");
-    let opened = Journal::open(&context.state, OpenFor::Hook).and_then(|mut journal| {
-        let known = known(&mut journal, &context, &reading)?;
-        Ok((journal, known))
-    });
-    let (mut journal, known) = match opened {
-        Ok(opened) => opened,
-        Err(error) => return fail_open(&context, &format!("the journal cannot be used: {error}")),
-    };
-    context.stopwatch.lap("journal");
     let limit = match policy.gate.second_stop {
         SecondStop::Pass => 1,
         SecondStop::HoldUncommitted => 2,
     };
+    let mut journal = match Journal::open(&context.state, OpenFor::Hook) {
+        Ok(journal) => journal,
+        Err(error) => return fail_open(&context, &format!("the journal cannot be used: {error}")),
+    };
+    // The second stop of a turn does not wait for the client to write its transcript.
+    if held_already(&mut journal, &context, limit).unwrap_or(false) {
+        let reading = read_as_it_is(&context);
+        return after_the_hold(&context, &mut journal, &policy, reading);
+    }
+    context.stopwatch.lap("journal");
+    let reading = read_transcript(&context);
+    context.stopwatch.lap("transcript");
+    let known = match known(&mut journal, &context, &reading) {
+        Ok(known) => known,
+        Err(error) => return fail_open(&context, &format!("the journal cannot be read: {error}")),
+    };
+    context.stopwatch.lap("turn");
     let holds = known.turn.as_ref().map_or(0, |turn| turn.holds);
     if holds >= limit {
-        return pass(&context, "held already in this turn");
+        return after_the_hold(&context, &mut journal, &policy, reading);
     }
     let waiting = waiting(&context, &reading);
+    let is_whole = context.payload.transcript_is_complete(reading.last_assistant.as_deref());
     let mut inputs = Inputs::of_reading(reading, Changes::Unknown(String::new()), shown(&context.cwd));
     let touched = evidence::touched(&inputs);
     context.stopwatch.lap("intents");
     let baseline = known.turn.as_ref().and_then(baseline);
-    inputs.changes = evidence::changes(pending, &policy, baseline.as_ref(), touched.as_deref(), &context.cwd);
+    let changed = evidence::change_set(pending, &policy, baseline.as_ref(), touched.as_deref(), &context.cwd);
+    if let Err(error @ changes::Error::Refused { .. }) = &changed {
+        // A stranger's repository, and so a stranger's policy.
+        return pass(&context, &error.to_string());
+    }
+    inputs.changes = evidence::known(changed);
+    if is_whole {
+        evidence::leave_out_others(&mut inputs, touched.as_deref(), &context.cwd);
+    }
     context.stopwatch.lap("git wait");
     let branch = match &inputs.changes {
         Changes::Known(set) => set.branch.clone(),
@@ -78,6 +96,7 @@ pub(crate) fn decide(mut context: Context) -> Decision {
         .and_then(|session| session.slug.clone())
         .or_else(|| environment::read(environment::SLUG).and_then(|slug| slug.into_string().ok()));
     inputs.plan = evidence::plan(&policy, &root, slug.as_deref(), branch.as_deref());
+    inputs.checks = run_checks(&mut journal, &texts, &policy, &inputs, &root);
     inputs.stop.waiting = waiting;
     inputs.stop.elapsed_ms =
         known.opened_at.and_then(|opened| u64::try_from(context.now.duration_since(opened).as_millis()).ok());
@@ -87,6 +106,29 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     let verdict = gate::judge(&policy, &inputs);
     context.stopwatch.lap("judge");
     conclude(context, &mut journal, &texts, &policy, &known, inputs, verdict, limit, &root)
+}
+
+/// The policy's own checks for what changed, where the user trusted the file that names them.
+fn run_checks(
+    journal: &mut Journal,
+    texts: &PolicyTexts,
+    policy: &Policy,
+    inputs: &Inputs,
+    root: &Path,
+) -> Vec<CheckResult> {
+    let (Changes::Known(set), true) = (&inputs.changes, policy.checks.count() > 0) else { return Vec::new() };
+    let changed: Vec<String> = set.files.iter().map(|file| file.path.to_string()).collect();
+    let trust = checks::trust(texts, journal);
+    policy.checks_for(trust, &changed).into_iter().map(|check| checks::run(check, root)).collect()
+}
+
+/// Whether the turn that the client names has had all its holds.
+fn held_already(journal: &mut Journal, context: &Context, limit: u32) -> Result<bool, JournalError> {
+    let Some(key) = &context.payload.turn else { return Ok(false) };
+    journal.read(|reader| {
+        let Some(session) = reader.session(context.agent(), &context.session)? else { return Ok(false) };
+        Ok(reader.turn(session.id, key)?.is_some_and(|turn| turn.holds >= limit))
+    })
 }
 
 /// What the journal knows of the turn.
@@ -103,6 +145,7 @@ struct Known {
 fn known(journal: &mut Journal, context: &Context, reading: &Reading) -> Result<Known, JournalError> {
     // The transcript knows which prompt opened the turn, also where the client counts a notification as a new one.
     let recorded = reading.turn.as_ref().and_then(|turn| turn.id.clone());
+    let known_prompt = recorded.is_some();
     let key = recorded.or_else(|| context.payload.turn.clone());
     let began = reading.turn.as_ref().and_then(|turn| turn.started_at.as_deref()?.parse().ok());
     journal.read(|reader| {
@@ -110,7 +153,11 @@ fn known(journal: &mut Journal, context: &Context, reading: &Reading) -> Result<
         known.session = reader.session(context.agent(), &context.session)?;
         let Some(session) = &known.session else { return Ok(known) };
         known.turn = match (&key, context.payload.agent) {
-            (Some(key), Agent::Claude | Agent::Codex) => reader.turn(session.id, key)?,
+            (Some(key), Agent::Claude | Agent::Codex) => match reader.turn(session.id, key)? {
+                // A key that no prompt announced may be a notification's: it belongs to the turn before.
+                None if !known_prompt => reader.latest_turn(session.id)?,
+                turn => turn,
+            },
             _ => reader.latest_turn(session.id)?,
         };
         known.waived = reader
@@ -126,19 +173,24 @@ fn known(journal: &mut Journal, context: &Context, reading: &Reading) -> Result<
     })
 }
 
+fn read_as_it_is(context: &Context) -> Reading {
+    let options = Options { agent: Some(context.payload.agent), ..Options::default() };
+    match &context.payload.transcript {
+        Some(path) => transcript::read(path, &options),
+        None => transcript::read_bytes(&[], &options),
+    }
+}
+
 /// Reads the turn; where the client has not written the agent's last words yet, waits for them in short, bounded
 /// steps, and then goes on with what is there.
 fn read_transcript(context: &Context) -> Reading {
-    let options = Options { agent: Some(context.payload.agent), ..Options::default() };
-    let Some(path) = &context.payload.transcript else {
-        return transcript::read_bytes(&[], &options);
+    let (Some(path), Agent::Claude) = (&context.payload.transcript, context.payload.agent) else {
+        return read_as_it_is(context);
     };
-    let mut reading = transcript::read(path, &options);
-    if context.payload.agent != Agent::Claude {
-        return reading;
-    }
-    let deadline = Instant::now() + FLUSH_LIMIT;
+    // Before the reading: what is written during it must be seen as new.
     let mut length = size(path);
+    let mut reading = read_as_it_is(context);
+    let deadline = Instant::now() + FLUSH_LIMIT;
     while !context.payload.transcript_is_complete(reading.last_assistant.as_deref())
         && Instant::now() < deadline
     {
@@ -146,7 +198,7 @@ fn read_transcript(context: &Context) -> Reading {
         let now = size(path);
         if now != length {
             length = now;
-            reading = transcript::read(path, &options);
+            reading = read_as_it_is(context);
         }
     }
     reading
@@ -172,6 +224,36 @@ fn baseline(turn: &Turn) -> Option<Baseline> {
     serde_json::from_slice(turn.baseline.as_deref()?).ok()
 }
 
+/// The stop after the hold passes. It is also where the agent says what it cannot do, as the hold told it to: that is
+/// remembered for the session, and the person hears of it.
+fn after_the_hold(context: &Context, journal: &mut Journal, policy: &Policy, reading: Reading) -> Decision {
+    let mut inputs = Inputs::of_reading(reading, Changes::Unknown(String::new()), shown(&context.cwd));
+    inputs.said.extend(context.payload.last_text.clone());
+    let mut waived = gate::waivers(policy, &inputs);
+    if waived.is_empty() {
+        return pass(context, "held already in this turn");
+    }
+    let written = journal.write(|writing| {
+        let session = writing.see_session(&context.seen(None), context.now)?;
+        let before = writing.waivers(session.id)?;
+        waived.retain(|waived| before.iter().all(|before| before.action != waived.action));
+        for waived in &waived {
+            writing.waive(session.id, &waived.action, &waived.reason, context.now)?;
+        }
+        Ok(())
+    });
+    match written {
+        Ok(()) if !waived.is_empty() => {
+            let named: Vec<String> =
+                waived.iter().map(|waived| format!("{} ({})", waived.action, waived.reason)).collect();
+            log(&context.state, &context.line("notify", "waived"));
+            Decision::Notify { to_person: format!("{OWN_PREFIX} Not done: {}", named.join(", ")) }
+        }
+        Ok(()) => pass(context, "held already in this turn"),
+        Err(error) => pass(context, &format!("held already in this turn; not recorded: {error}")),
+    }
+}
+
 /// Records the verdict, counts the hold, and only then says it.
 #[expect(clippy::too_many_arguments, reason = "the end of one straight path, called once")]
 fn conclude(
@@ -188,10 +270,12 @@ fn conclude(
     let record = Record::new(texts, policy, inputs, verdict);
     let bytes = serde_json::to_vec(&record).unwrap_or_default();
     let verdict = record.verdict;
-    let written = write(journal, &context, known, &record.inputs, &verdict, &bytes, limit, root);
+    let waived = gate::waivers(policy, &record.inputs);
+    let written = write(journal, &context, known, &record.inputs, &verdict, &waived, &bytes, limit, root);
     context.stopwatch.lap("write");
     let held = match written {
-        Ok(held) => held,
+        Ok(Written::Again) => return pass(&context, "answered already: the hook is registered twice"),
+        Ok(Written::First { held }) => held,
         Err(error) if verdict.decision == gate::Decision::Hold => {
             return fail_open(&context, &format!("the hold cannot be counted: {error}"));
         }
@@ -215,7 +299,16 @@ fn conclude(
     }
 }
 
-/// One transaction; whether the hold was granted.
+/// What the transaction found.
+enum Written {
+    First {
+        held: bool,
+    },
+    /// Another process answers this very stop (H9).
+    Again,
+}
+
+/// One transaction of all that is to be remembered.
 #[expect(clippy::too_many_arguments, reason = "one transaction of everything that is known")]
 fn write(
     journal: &mut Journal,
@@ -223,16 +316,29 @@ fn write(
     known: &Known,
     inputs: &Inputs,
     verdict: &Verdict,
+    waived: &[Waived],
     record: &[u8],
     limit: u32,
     root: &Path,
-) -> Result<bool, JournalError> {
+) -> Result<Written, JournalError> {
     journal.write(|writing| {
         let session = writing.see_session(&context.seen(Some(root)), context.now)?;
-        let turn = match &known.turn {
-            Some(turn) => turn.id,
+        // Silence may be repeated: it must not swallow what a later stop with the same words has to hear.
+        let speaks = verdict.decision != gate::Decision::Pass;
+        let fingerprint = fingerprint(context, known);
+        if speaks && !writing.first_delivery(session.id, &fingerprint, context.now, SAME_DELIVERY)? {
+            return Ok(Written::Again);
+        }
+        let key = known.key.as_deref();
+        // Without a key each opening is a new turn, and another stop may have opened this one just now (H11).
+        let turn = match (&known.turn, key) {
+            (Some(turn), _) => Some(turn.id),
+            (None, None) => writing.latest_turn(session.id)?.map(|turn| turn.id),
+            (None, Some(_)) => None,
+        };
+        let turn = match turn {
+            Some(turn) => turn,
             None => {
-                let key = known.key.as_deref();
                 let opened_at = known.opened_at.unwrap_or(context.now);
                 writing
                     .open_turn(&NewTurn { session: session.id, key, opened_at, prompt: "", baseline: None })?
@@ -266,11 +372,23 @@ fn write(
             .map(|action| action.id.as_str())
             .collect();
         writing.record_held_actions(turn, &asked)?;
-        for waived in gate::waived_in(&inputs.said) {
+        for waived in waived {
             writing.waive(session.id, &waived.action, &waived.reason, context.now)?;
         }
-        Ok(held)
+        Ok(Written::First { held })
     })
+}
+
+/// Two deliveries of one stop say the same; two stops of one turn differ in the agent's last words or in the flag.
+fn fingerprint(context: &Context, known: &Known) -> String {
+    let mut said = DefaultHasher::new();
+    context.payload.last_text.hash(&mut said);
+    let turn = match (&known.key, &known.turn) {
+        (Some(key), _) => key.clone(),
+        (None, Some(turn)) => turn.id.0.to_string(),
+        (None, None) => String::new(),
+    };
+    format!("stop:{turn}:{}:{:x}", context.payload.stop_hook_active, said.finish())
 }
 
 fn scope(verdict: &Verdict) -> &'static str {
@@ -283,9 +401,12 @@ fn scope(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// Where there is no repository, a policy may still lie in the folder or above it.
+/// Where there is no repository, a policy may still lie in the folder or above it. Only the user's own: anybody could
+/// put one into a folder such as `/tmp`.
 fn policy_folder(cwd: &Path) -> Option<PathBuf> {
-    cwd.ancestors().find(|folder| folder.join(FILE_NAME).is_file()).map(Path::to_owned)
+    let user = rustix::process::geteuid().as_raw();
+    let is_policy = |file: PathBuf| file.metadata().is_ok_and(|file| file.is_file() && file.uid() == user);
+    cwd.ancestors().find(|folder| is_policy(folder.join(FILE_NAME))).map(Path::to_owned)
 }
 
 /// A broken policy blocks nobody; the person is told, once for each mistake.
@@ -302,7 +423,7 @@ fn broken_policy(context: &Context, problems: &str) -> Decision {
     });
     match told {
         Ok(false) => Decision::Notify {
-            to_person: format!("[checkstone] The policy is broken, so nothing is checked:\n{problems}"),
+            to_person: format!("{OWN_PREFIX} The policy is broken, so nothing is checked:\n{problems}"),
         },
         _ => Decision::Pass,
     }

@@ -1,4 +1,14 @@
-//! A client can always go on: exit 0 and not a word, whatever it sends or asks.
+//! The hook as a client runs it: the agent can always stop, and the decisions are right.
+
+mod checks;
+mod counting;
+mod faults;
+mod policies;
+mod session;
+mod switches;
+mod traces;
+mod turns;
+mod world;
 
 use crate::program::{run_with_input, shown};
 

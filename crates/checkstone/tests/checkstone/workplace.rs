@@ -144,8 +144,10 @@ impl Workplace {
         lines.push(json!({
             "type": "assistant", "uuid": "last", "parentUuid": "u9", "isSidechain": false,
             "timestamp": at.to_string(), "sessionId": SESSION,
-            "message": {"id": "last", "role": "assistant", "type": "message",
-                        "content": [{"type": "text", "text": "Done."}]},
+            // What changed was changed by a tool that does not say what it writes.
+            "message": {"id": "last", "role": "assistant", "type": "message", "content": [
+                {"type": "tool_use", "id": "toolu_last", "name": "mcp__editor__save", "input": {}},
+                {"type": "text", "text": "Done."}]},
         }));
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         std::fs::write(self.transcript(), text).unwrap();
@@ -156,7 +158,8 @@ impl Workplace {
         self.turn(&[]);
         self.hook("UserPromptSubmit", json!({"prompt": "Fix it"}));
         self.write("src/lib.rs", "pub fn one() -> u32 { 2 - 1 }\n");
-        self.turn(commands);
+        // A program of the repository's own may write anywhere: what changed is this turn's.
+        self.turn(&[commands, &[("./generate", true)]].concat());
         self.hook("Stop", json!({"stop_hook_active": false, "last_assistant_message": "Done."}))
     }
 

@@ -32,6 +32,15 @@ impl Globs {
         self.0.iter().map(|glob| glob.glob().to_owned()).collect()
     }
 
+    /// Whether one of the paths matches one of the globs; texts that are none match nothing.
+    pub(crate) fn any_matches(texts: &[String], paths: &[String]) -> bool {
+        let mut builder = GlobSetBuilder::new();
+        for glob in texts.iter().filter_map(|text| glob(text).ok()) {
+            builder.add(glob);
+        }
+        builder.build().is_ok_and(|set| paths.iter().any(|path| set.is_match(path)))
+    }
+
     /// Prose for those who name none.
     pub(crate) fn default_prose() -> Self {
         const PROSE: &[&str] = &[
@@ -129,7 +138,7 @@ impl PathClasses {
             Class::Categories(categories)
         } else if found.contains(&Means::Prose) {
             Class::Prose
-        } else if is_code(path) {
+        } else if is_source(path) {
             Class::OtherCode
         } else {
             Class::OtherFile
@@ -138,7 +147,7 @@ impl PathClasses {
 }
 
 /// Whether a file is source code by its name.
-fn is_code(path: &str) -> bool {
+pub(crate) fn is_source(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     if matches!(
         name,

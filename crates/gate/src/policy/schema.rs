@@ -226,7 +226,7 @@ struct MessageTable {
     all_clear: Option<String>,
     docs_only: Option<String>,
     capture: Option<String>,
-    /// `{last}` is the number of the step before.
+    /// `{steps}` stands for the steps before: `step 1 is`, `steps 1-3 are`.
     commit: Option<String>,
     generic: Option<String>,
     uncommitted: Option<String>,

@@ -1,38 +1,21 @@
-//! Required actions (R4): what changed demands certain actions; each is looked for in the timeline. Evidence is
-//! a command that ran, succeeded attributably, and came after the last change that it is meant to cover.
+//! Required actions (R4): what changed demands certain actions; each is looked for in the timeline, and suppressed
+//! where it was seen.
 
-use jiff::Timestamp;
-use transcript::{Call, Outcome};
+use super::{Expectation, Seen, evidence};
+use crate::changed::{Changed, OTHER_CODE};
+use crate::policy::{Action, Class, Policy};
+use crate::verdict::{Evidence, Observation, Rule};
+use crate::work::{Moment, Ran, Work, shown};
 
-use super::{Expectation, Seen};
-use crate::policy::{Action, Class, Fresh, Policy};
-use crate::runner_summary::{self, Summary};
-use crate::shell::{Attribution, Output};
-use crate::verdict::Evidence;
-use crate::work::{Moment, Ran, Work};
-
-/// An action that what changed demands.
+/// An action that what changed demands; what would satisfy it is one of its commands, run well and late enough.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Demand<'a> {
     pub(crate) action: &'a Action,
     /// The categories that demand it, by name.
-    pub(crate) categories: Vec<&'a str>,
+    categories: Vec<&'a str>,
     /// The changed files that it covers.
     pub(crate) covers: Vec<String>,
 }
-
-/// A changed file, relative to the root of the repository.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Changed {
-    pub(crate) path: String,
-    pub(crate) class: Class,
-    /// Nanoseconds since 1970.
-    pub(crate) modified_ns: Option<i64>,
-}
-
-/// Files edited by something else than the agent's calls may be newer than the evidence by this much and still
-/// be what it covered: clocks and records are not that exact.
-const SLACK_NS: i64 = 1_000_000_000;
 
 /// Every action that is demanded, in the policy's order, and what was seen of it.
 pub(crate) fn expectations<'a>(
@@ -60,6 +43,45 @@ pub(crate) fn expectations<'a>(
     found.into_iter().map(|(expectation, _)| expectation).collect()
 }
 
+/// The observation that goes with a required action.
+pub(crate) fn observation(expectation: &Expectation<Demand<'_>>) -> Option<Observation> {
+    let Demand { action, .. } = &expectation.subject;
+    let gap = action.gap.as_ref().map(|gap| gap.replace("{category}", &expectation.subject.title()));
+    let text = match (gap, &expectation.seen) {
+        (_, Seen::Evidence(_)) => return None,
+        (Some(gap), _) if gap.is_empty() => return None,
+        (Some(gap), Seen::Nothing) => gap,
+        (Some(gap), Seen::Ambiguous { like, why }) => format!("{gap} (`{}`: {why})", like.command),
+        (None, Seen::Ambiguous { like, why }) => {
+            format!("`{}` does not count for `{}`: {why}", like.command, action.id)
+        }
+        // Without words of its own the step itself says enough.
+        (None, Seen::Nothing) => return None,
+    };
+    let line = match &expectation.seen {
+        Seen::Ambiguous { like, .. } => like.line,
+        _ => None,
+    };
+    Some(Observation { rule: Rule::MissingAction, text, line })
+}
+
+impl Demand<'_> {
+    /// What changed, as the beginning of a sentence.
+    fn title(&self) -> String {
+        let mut named: Vec<&str> =
+            self.categories.iter().copied().filter(|category| *category != OTHER_CODE).collect();
+        if named.is_empty() {
+            named.clone_from(&self.categories);
+        }
+        let text = named.join(" and ");
+        let mut characters = text.chars();
+        match characters.next() {
+            Some(first) => first.to_uppercase().chain(characters).collect(),
+            None => "The work".to_owned(),
+        }
+    }
+}
+
 /// What the evidence of an action has to come after.
 #[derive(Clone, Copy)]
 enum After {
@@ -70,7 +92,6 @@ enum After {
 }
 
 fn demands<'a>(policy: &'a Policy, changed: &[Changed]) -> Vec<Demand<'a>> {
-    let is_code = |file: &&Changed| !matches!(file.class, Class::Prose | Class::OtherFile);
     let mut demanded: Vec<Demand<'a>> = Vec::new();
     let mut demand = |id: &str, category: Option<&'a str>, path: &str| {
         let Some(action) = policy.action(id) else { return };
@@ -93,11 +114,6 @@ fn demands<'a>(policy: &'a Policy, changed: &[Changed]) -> Vec<Demand<'a>> {
         match &file.class {
             Class::Categories(indices) => {
                 for category in indices.iter().filter_map(|index| policy.categories.get(*index)) {
-                    let others =
-                        changed.iter().filter(is_code).any(|other| !is_in(policy, other, &category.name));
-                    if category.alone && others {
-                        continue;
-                    }
                     for id in &category.require {
                         demand(id, Some(&category.name), &file.path);
                     }
@@ -119,19 +135,6 @@ fn demands<'a>(policy: &'a Policy, changed: &[Changed]) -> Vec<Demand<'a>> {
     demanded
 }
 
-/// How source code that no category names is called.
-pub(crate) const OTHER_CODE: &str = "other code";
-
-fn is_in(policy: &Policy, file: &Changed, name: &str) -> bool {
-    match &file.class {
-        Class::Categories(indices) => indices
-            .iter()
-            .filter_map(|index| policy.categories.get(*index))
-            .any(|category| category.name == name),
-        _ => false,
-    }
-}
-
 /// The latest evidence that covers the changes; else why the latest thing like it is none.
 fn look_for(
     demand: &Demand<'_>,
@@ -139,81 +142,34 @@ fn look_for(
     work: &Work<'_>,
     after: After,
 ) -> (Seen, Option<Moment>) {
-    let mut why_not = None;
-    let runs: Vec<Ran<'_>> = work.commands().filter(|ran| names(demand.action, ran)).collect();
+    let mut latest_like = None;
+    let runs: Vec<Ran<'_>> = work.commands().filter(|ran| evidence::names(demand.action, ran)).collect();
     for ran in runs.iter().rev() {
-        let objection = objection(ran).or_else(|| {
+        let objection = evidence::objection(ran).or_else(|| {
             let order = match after {
                 After::Anything => None,
                 After::Moment(moment) if ran.at > moment => None,
                 _ => demand.action.after.as_ref().map(|id| format!("it did not come after `{id}`")),
             };
-            order.or_else(|| staleness(demand, changed, ran, work))
+            order.or_else(|| evidence::staleness(demand.action, &demand.covers, changed, ran, work))
         });
         match objection {
             None => {
                 let command = ran.call.command.clone().unwrap_or_default();
-                let evidence = Evidence { command, line: ran.call.line };
-                return (Seen::Evidence(evidence), Some(ran.at));
+                return (Seen::Evidence(Evidence { command, line: ran.call.line }), Some(ran.at));
             }
-            Some(objection) => {
-                why_not.get_or_insert(objection);
+            Some(why) => {
+                let like = Evidence { command: shown(ran.call), line: ran.call.line };
+                latest_like.get_or_insert(Seen::Ambiguous { like, why });
             }
         }
     }
-    match why_not {
-        Some(why) => (Seen::Ambiguous(why), None),
-        None => (Seen::Nothing, None),
-    }
-}
-
-fn names(action: &Action, ran: &Ran<'_>) -> bool {
-    action.evidence.iter().any(|pattern| pattern.matches(ran.command))
+    (latest_like.unwrap_or(Seen::Nothing), None)
 }
 
 fn latest_run(action: &Action, work: &Work<'_>) -> Option<Moment> {
-    work.commands().filter(|ran| names(action, ran) && objection(ran).is_none()).map(|ran| ran.at).max()
-}
-
-/// Why a command that ran proves nothing, whenever it ran.
-fn objection(ran: &Ran<'_>) -> Option<String> {
-    let Call { outcome, user_stopped, .. } = ran.call;
-    if *user_stopped {
-        return Some("it was stopped".to_owned());
-    }
-    match outcome {
-        Outcome::Error => return Some("it failed".to_owned()),
-        Outcome::Unknown => return Some("how it ended is not known".to_owned()),
-        Outcome::Ok => {}
-    }
-    let printed = match ran.command.output {
-        Output::Shown | Output::Filtered => ran.call.snippet.as_deref().and_then(runner_summary::read),
-        Output::Hidden => None,
-    };
-    match (ran.command.attribution, printed) {
-        (_, Some(Summary::NoTestsRan)) => Some("no tests ran".to_owned()),
-        (_, Some(Summary::Failed { .. })) => Some("its own summary tells of failures".to_owned()),
-        (Attribution::Decides, _) | (Attribution::Masked(_), Some(Summary::Passed { .. })) => None,
-        (Attribution::Masked(mask), None) => Some(mask.to_string()),
-    }
-}
-
-/// Why evidence does not cover what changed: something changed after it.
-fn staleness(demand: &Demand<'_>, changed: &[Changed], ran: &Ran<'_>, work: &Work<'_>) -> Option<String> {
-    if demand.action.fresh == Fresh::ThisTurn {
-        return None;
-    }
-    const STALE: &str = "it ran before the last change";
-    if work.last_edit(&demand.covers).is_some_and(|edit| edit > ran.at) {
-        return Some(STALE.to_owned());
-    }
-    let ended = ran.call.ended_at.as_deref().or(ran.call.at.as_deref());
-    let ended: Timestamp = ended?.parse().ok()?;
-    let newest = changed
-        .iter()
-        .filter(|file| demand.covers.contains(&file.path))
-        .filter_map(|file| file.modified_ns)
-        .max()?;
-    let stale = i128::from(newest) > ended.as_nanosecond() + i128::from(SLACK_NS);
-    stale.then(|| STALE.to_owned())
+    work.commands()
+        .filter(|ran| evidence::names(action, ran) && evidence::objection(ran).is_none())
+        .map(|ran| ran.at)
+        .max()
 }

@@ -1,8 +1,8 @@
 //! Plan drift (R7): the work item's plan names the files that it means to change; where none of them was
 //! changed, the agent may be working on something else.
 
-use super::actions::Changed;
 use super::{Expectation, Seen};
+use crate::changed::Changed;
 use crate::inputs::PlanFile;
 use crate::verdict::{Evidence, Observation, Rule};
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use transcript::{Extent, Kind, Outcome};
 
-use super::actions::Changed;
 use super::{Expectation, Seen};
+use crate::changed::Changed;
 use crate::inputs::Inputs;
 use crate::policy::Policy;
 use crate::verdict::{Evidence, Observation, Rule};

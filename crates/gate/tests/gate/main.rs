@@ -9,11 +9,19 @@
     reason = "a test fails by panicking"
 )]
 
+mod corpus;
+mod hygiene_and_drift;
 mod policy_errors;
 mod policy_paths;
 mod policy_presets;
+mod replay;
+mod required_actions;
 mod runner_summary;
 mod shell_hostile;
 mod shell_intents;
 mod shell_patterns;
 mod shell_truth;
+mod silence;
+mod teleclaude;
+mod turns;
+mod unresolved_errors;

@@ -1,0 +1,71 @@
+//! The policy's own checks at the stop: they run only where the user trusted the file, and what they say decides.
+
+use super::session::Session;
+use super::world::{PYTHON, World};
+
+const FIXED: &str = "def add(a, b):\n    return a + b\n";
+
+fn policy(run: &str, timeout: &str) -> String {
+    format!("{PYTHON}\n[[check]]\nwhen = [\"**/*.py\"]\nrun = {run:?}\ntimeout = {timeout:?}\n")
+}
+
+/// Says `checkstone trust` to the file as it is now.
+fn trust(world: &World) {
+    use sha2::Digest as _;
+    let path = world.repository.join("checkstone.toml");
+    let hash: String = sha2::Sha256::digest(std::fs::read(&path).unwrap())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let mut journal = journal::Journal::open(&world.state, journal::OpenFor::Command).unwrap();
+    journal.write(|writing| writing.set_trusted(&path, &hash, jiff::Timestamp::UNIX_EPOCH)).unwrap();
+}
+
+fn stop_after_tested_edit(world: &World) -> super::world::Answer {
+    stop_in(Session::new(world, "claude"))
+}
+
+fn stop_in(mut session: Session<'_>) -> super::world::Answer {
+    session.prompt("Fix add");
+    session.edit("calc.py", FIXED);
+    session.test();
+    session.stop("Done.")
+}
+
+#[test]
+fn an_untrusted_check_does_not_run() {
+    let world = World::new(&policy("touch RAN; exit 1", "10s"));
+    stop_after_tested_edit(&world).notifies();
+    assert!(!world.repository.join("RAN").exists());
+}
+
+#[test]
+fn a_trusted_check_that_fails_holds_with_the_end_of_its_output() {
+    let world = World::new(&policy("echo 3 failed, 2 passed; exit 1", "10s"));
+    trust(&world);
+    let held = stop_after_tested_edit(&world).holds();
+    assert!(held.contains("FAILED. Fix failing tests before proceeding:\n3 failed, 2 passed"), "{held}");
+}
+
+#[test]
+fn a_trusted_check_that_passes_changes_nothing_and_a_changed_file_is_not_trusted() {
+    let world = World::new(&policy("true", "10s"));
+    trust(&world);
+    stop_after_tested_edit(&world).notifies();
+    // Any change withdraws the trust.
+    world.write("checkstone.toml", &policy("touch RAN; exit 1", "10s"));
+    world.write("calc.py", "def add(a, b):\n    return a - b\n");
+    world.commit("another check");
+    stop_in(Session::named(&world, "claude", "another-session")).notifies();
+    assert!(!world.repository.join("RAN").exists());
+}
+
+#[test]
+fn a_check_that_hangs_is_ended_with_its_children_and_holds_nobody() {
+    let world = World::new(&policy("sleep 1000 & echo $! > PID; sleep 1000", "300ms"));
+    trust(&world);
+    stop_after_tested_edit(&world).notifies();
+    let child = std::fs::read_to_string(world.repository.join("PID")).unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.trim())).unwrap_or_default();
+    assert!(status.is_empty() || status.contains("State:\tZ"), "{status}");
+}

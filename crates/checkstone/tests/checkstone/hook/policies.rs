@@ -1,0 +1,145 @@
+//! A broken policy blocks nobody and is told to the person, once.
+
+use super::session::{AGENTS, Session};
+use super::world::{PYTHON, RUN_TESTS, World};
+
+const FIXED: &str = "def add(a, b):\n    return a + b\n";
+
+fn due<'a>(world: &'a World, agent: &'static str) -> Session<'a> {
+    let mut session = Session::new(world, agent);
+    session.prompt("Fix add");
+    session.edit("calc.py", FIXED);
+    session
+}
+
+#[test]
+fn a_broken_policy_is_told_once_and_blocks_nobody() {
+    for agent in AGENTS {
+        let world = World::new("presets = [\"pyton\"]\n");
+        let mut session = due(&world, agent);
+        let told = session.stop("Done.").notifies();
+        assert!(
+            told.starts_with("[checkstone] The policy is broken, so nothing is checked:\n"),
+            "{agent}: {told}"
+        );
+        assert!(
+            told.contains("checkstone.toml:1:") && told.contains("did you mean `python`?"),
+            "{agent}: {told}"
+        );
+        session.stop("Done again.").passes();
+        session.prompt("Go on");
+        session.stop("Done.").passes();
+        assert!(world.log().contains("pass: the policy is broken: "), "{agent}");
+
+        // Another mistake is told; a policy that is mended works in the next turn.
+        world.write("checkstone.toml", "[gat]\n");
+        session.prompt("Go on");
+        assert!(session.stop("Done.").notifies().contains("gat"), "{agent}");
+        world.write("checkstone.toml", PYTHON);
+        session.prompt("Fix add again");
+        session.edit("calc.py", "def add(a, b):\n    return b + a\n");
+        assert!(session.stop("Done.").holds().contains("1. Run the tests"), "{agent}");
+    }
+}
+
+#[test]
+fn a_broken_configuration_of_the_user_is_told() {
+    let world = World::new(PYTHON);
+    let folder = world.home.join(".config/checkstone");
+    fs_err::create_dir_all(&folder).unwrap();
+    fs_err::write(folder.join("config.toml"), "[gate]\nall_clear = \"loud\"\n").unwrap();
+    let told = due(&world, "claude").stop("Done.").notifies();
+    assert!(told.contains("config.toml:2:"), "{told}");
+}
+
+/// A policy is a regular file of the repository, of a sane size, in UTF-8. Everything else is told and blocks nobody.
+#[test]
+fn a_file_that_can_be_no_policy_is_told() {
+    type Make = fn(&World, &std::path::Path);
+    let makes: [(&str, Make); 6] = [
+        ("leads out of the repository", |world, path| {
+            let outside = world.home.join("policy.toml");
+            fs_err::write(&outside, PYTHON).unwrap();
+            fs_err::os::unix::fs::symlink(&outside, path).unwrap();
+        }),
+        ("leads nowhere", |_, path| fs_err::os::unix::fs::symlink("nowhere", path).unwrap()),
+        ("larger than 1 MiB", |_, path| {
+            fs_err::write(path, format!("{PYTHON}{}", "# much\n".repeat(200_000))).unwrap();
+        }),
+        ("not a regular file", |_, path| fs_err::create_dir(path).unwrap()),
+        ("not a regular file", |_, path| {
+            rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        }),
+        ("not UTF-8", |_, path| fs_err::write(path, b"presets = [\"python\"] # caf\xe9\n").unwrap()),
+    ];
+    for (said, make) in makes {
+        let world = World::new(PYTHON);
+        let path = world.repository.join("checkstone.toml");
+        fs_err::remove_file(&path).unwrap();
+        make(&world, &path);
+        let mut session = due(&world, "claude");
+        let told = session.stop("Done.").notifies();
+        assert!(told.contains(said), "{said}: {told}");
+        session.stop("Done again.").passes();
+    }
+}
+
+/// A link that stays inside is followed.
+#[test]
+fn a_policy_behind_a_link_inside_the_repository_counts() {
+    let world = World::new(PYTHON);
+    fs_err::rename(world.repository.join("checkstone.toml"), world.repository.join("real.toml")).unwrap();
+    fs_err::os::unix::fs::symlink("real.toml", world.repository.join("checkstone.toml")).unwrap();
+    world.commit("move");
+    assert_eq!(due(&world, "claude").stop("Done.").holds(), RUN_TESTS);
+}
+
+/// The plan of the work item is a file of the repository too: a pipe in its place is not waited for.
+#[test]
+fn a_plan_that_is_a_pipe_is_not_waited_for() {
+    let world =
+        World::new("presets = [\"python\"]\n[plan]\npath = \"todos/{slug}/implementation-plan.md\"\n");
+    let mut session = due(&world, "claude");
+    world.write("todos/add/note.md", "x\n");
+    let plan = world.repository.join("todos/add/implementation-plan.md");
+    rustix::fs::mknodat(rustix::fs::CWD, &plan, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let held = session.stop_with("Done.", |command| {
+        command.env("CHECKSTONE_SLUG", "add");
+    });
+    assert!(held.holds().contains("1. Run the tests"));
+}
+
+/// Without a repository the user's own policy counts, and nobody else's: `/tmp` is everybody's.
+#[test]
+fn a_policy_without_a_repository_is_the_users_own() {
+    let world = World::bare();
+    world.write("checkstone.toml", "[gate]\nno_git = \"generic\"\n");
+    let mut session = Session::new(&world, "claude");
+    session.prompt("Hello");
+    assert!(session.stop("Hi.").holds().starts_with("[checkstone] Context-aware checkpoint\n\n"));
+    session.stop("Hi again.").passes();
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let policy = world.repository.join("checkstone.toml");
+    std::os::unix::fs::chown(&policy, Some(65534), None).unwrap();
+    session.prompt("Hello again");
+    session.stop("Hi.").passes();
+}
+
+/// C5: git refuses a repository of another owner, so what lies in it is a stranger's and says nothing to the agent.
+#[test]
+fn the_policy_of_a_refused_repository_is_not_followed() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let world = World::new("presets = [\"python\"]\n[gate]\nno_git = \"generic\"\n");
+    let mut session = Session::new(&world, "claude");
+    for path in [&world.repository, &world.repository.join(".git")] {
+        std::os::unix::fs::chown(path, Some(65534), None).unwrap();
+    }
+    session.prompt("Fix add");
+    session.edit("calc.py", FIXED);
+    session.stop("Done.").passes();
+    assert!(world.log().contains("pass: "), "{}", world.log());
+}

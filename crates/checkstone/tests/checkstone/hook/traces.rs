@@ -1,0 +1,111 @@
+//! What a hook leaves behind: nothing in the repository, and nothing of the environment anywhere.
+
+use std::time::{Duration, Instant};
+
+use super::session::{AGENTS, Session};
+use super::world::{PYTHON, World, answer, contents, finish, send};
+
+const FIXED: &str = "def add(a, b):\n    return a + b\n";
+
+#[test]
+fn no_value_of_the_environment_is_written_down() {
+    let marker = "m4rk3r-of-a-secret";
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        let mut session = Session::new(&world, agent);
+        session.type_prompt("Fix add");
+        let tell = |event: &serde_json::Value| {
+            let mut command = world.hook(agent);
+            command.env("CLAUDE_CODE_MESSAGING_TOKEN", marker).env("AWS_SECRET_ACCESS_KEY", marker);
+            command.env("GIT_SSH_COMMAND", marker).env("CHECKSTONE_UNKNOWN", marker);
+            answer(command, event)
+        };
+        tell(&session.event("SessionStart")).passes();
+        tell(&session.prompt_event("Fix add")).passes();
+        session.edit("calc.py", FIXED);
+        session.say("Done.");
+        tell(&session.stop_event()).holds();
+        let mut failing = world.hook(agent);
+        failing.env("PATH", format!("/nonexistent/{marker}"));
+        session.prompt("Go on");
+        session.say("Done.");
+        answer(failing, &session.stop_event()).passes();
+        let files = contents(&world.state);
+        assert!(files.len() >= 2);
+        for (path, bytes, _) in files {
+            let found = bytes.windows(marker.len()).any(|window| window == marker.as_bytes());
+            assert!(!found, "{agent}: {path:?}");
+        }
+    }
+}
+
+/// Invariant 5: not a byte and not a time of the repository changes, `.git` included; also not where the index is
+/// stale, which tempts git to write it, and where a file monitor is configured.
+#[test]
+fn the_repository_is_untouched() {
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        let witness = world.home.join("monitor-ran");
+        world.git(&["config", "core.fsmonitor", &format!("touch {}; false", witness.display())]);
+        world.write("staged.py", "x = 1\n");
+        world.git(&["-c", "core.fsmonitor=false", "add", "staged.py"]);
+        let mut session = Session::new(&world, agent);
+        session.edit("calc.py", FIXED);
+        // The same bytes at a new time: git would refresh its index.
+        world.write("README.md", "# calc\n");
+        session.type_prompt("Fix add");
+        let _ = fs_err::remove_file(&witness);
+        let before = contents(&world.repository);
+        answer(world.hook(agent), &session.event("SessionStart")).passes();
+        answer(world.hook(agent), &session.prompt_event("Fix add")).passes();
+        session.say("Done.");
+        let _ = answer(world.hook(agent), &session.stop_event());
+        assert_eq!(contents(&world.repository), before, "{agent}");
+        assert!(!witness.exists(), "{agent}: the repository's own command ran");
+    }
+}
+
+/// T21: Claude Code writes the last lines up to 90 ms after it has called us, the test run among them.
+#[test]
+fn t21_lines_that_come_late_are_seen() {
+    let world = World::new(PYTHON);
+    let mut session = Session::new(&world, "claude");
+    session.prompt("Fix add");
+    session.edit("calc.py", FIXED);
+    let early = fs_err::read(&session.transcript).unwrap();
+    session.test();
+    session.say("All tests pass.");
+    let whole = fs_err::read(&session.transcript).unwrap();
+    fs_err::write(&session.transcript, &early).unwrap();
+    let child = send(&mut world.hook("claude"), session.stop_event().to_string().as_bytes());
+    // The event that is waited for is the client's own: its file is written in two batches.
+    let late = &whole[early.len()..];
+    let path = session.transcript.clone();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            use std::io::Write as _;
+            let (first, second) = late.split_at(late.len() / 2);
+            for part in [first, second] {
+                std::thread::sleep(Duration::from_millis(30));
+                fs_err::OpenOptions::new().append(true).open(&path).unwrap().write_all(part).unwrap();
+            }
+        });
+    });
+    let told = finish(child).notifies();
+    assert!(told.starts_with("[checkstone] "), "{told}");
+}
+
+/// T21: what never comes is waited for a quarter of a second, and then what is there is judged.
+#[test]
+fn t21_lines_that_never_come_are_not_waited_for() {
+    let world = World::new(PYTHON);
+    let mut session = Session::new(&world, "claude");
+    session.prompt("Fix add");
+    session.edit("calc.py", FIXED);
+    let mut event = session.stop_event();
+    event["last_assistant_message"] = serde_json::json!("Words that are never written.");
+    let began = Instant::now();
+    assert!(answer(world.hook("claude"), &event).is_hold());
+    let took = began.elapsed();
+    assert!(took >= Duration::from_millis(240) && took < Duration::from_secs(3), "{took:?}");
+}

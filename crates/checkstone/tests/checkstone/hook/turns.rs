@@ -1,0 +1,319 @@
+//! A turn in each of the three clients, from the prompt to the stop, in real processes.
+
+use super::session::{AGENTS, Session};
+use super::world::{PYTHON, RUN_TESTS, World, answer};
+
+const FIXED: &str = "def add(a, b):\n    return a + b\n";
+
+/// H1, H2, H3: held once in the client's schema; the second stop passes, also where the client forgets that it was
+/// held; the next turn is judged for itself.
+#[test]
+fn h3_a_turn_is_held_once_and_the_next_one_is_its_own() {
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        let mut session = Session::new(&world, agent);
+        session.prompt("Fix add");
+        session.edit("calc.py", FIXED);
+        let held = session.stop("Done.");
+        assert_eq!(held.holds(), RUN_TESTS, "{agent}");
+        assert!(held.stdout().starts_with("{\"decision\":\"block\",\"reason\":\"[checkstone] "), "{agent}");
+        session.receive(RUN_TESTS);
+        session.stop("I did not run them.").passes();
+        session.stop("Still not.").passes();
+        assert_eq!(world.holds(), [1], "{agent}");
+
+        session.prompt("Now multiply");
+        session.edit("calc.py", "def mul(a, b):\n    return a * b\n");
+        assert_eq!(session.stop("Done.").holds(), RUN_TESTS, "{agent}");
+        assert_eq!(world.holds(), [1, 1], "{agent}");
+
+        session.prompt("What does it do?");
+        session.stop("It multiplies.").passes();
+        assert_eq!(world.holds(), [1, 1, 0], "{agent}");
+    }
+}
+
+#[test]
+fn evidence_after_the_last_change_is_all_clear_and_told_to_the_person_only() {
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        let mut session = Session::new(&world, agent);
+        session.prompt("Fix add");
+        session.edit("calc.py", FIXED);
+        session.test();
+        let told = session.stop("Done.").notifies();
+        assert!(told.starts_with("[checkstone] "), "{agent}: {told}");
+        assert_eq!(world.holds(), [0], "{agent}");
+    }
+}
+
+/// E1, E5: a run that failed, and one that is older than the change, prove nothing.
+#[test]
+fn evidence_that_failed_or_is_stale_holds() {
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        let mut session = Session::new(&world, agent);
+        session.prompt("Fix add");
+        session.test();
+        session.edit("calc.py", FIXED);
+        let stale = session.stop("Done.").holds();
+        assert!(stale.contains("1. Run the tests"), "{agent}: {stale}");
+
+        session.prompt("Again");
+        session.edit("calc.py", "def add(a, b):\n    return b + a\n");
+        session.shell("pytest", "1 failed in 0.01s", 1);
+        let failed = session.stop("Done.").holds();
+        assert!(failed.contains("1. Run the tests"), "{agent}: {failed}");
+    }
+}
+
+/// What is done because of the hold counts at the next turn's stop, where nothing new was changed.
+#[test]
+fn evidence_after_the_hold_counts() {
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        let mut session = Session::new(&world, agent);
+        session.prompt("Fix add");
+        session.edit("calc.py", FIXED);
+        session.stop("Done.").holds();
+        session.receive(RUN_TESTS);
+        session.test();
+        session.stop("The tests pass.").passes();
+        session.prompt("Thanks");
+        session.stop("You are welcome.").passes();
+        assert_eq!(world.holds(), [1, 0], "{agent}");
+    }
+}
+
+#[test]
+fn prose_and_a_turn_without_changes_are_silent() {
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        let mut session = Session::new(&world, agent);
+        session.prompt("Describe it");
+        session.edit("README.md", "# calc\n\nAdds.\n");
+        session.stop("Done.").passes();
+        session.prompt("Look at it");
+        session.read("calc.py");
+        session.stop("It adds.").passes();
+        assert_eq!(world.holds(), [0, 0], "{agent}");
+    }
+}
+
+/// C1, C2: an untracked file, and work that the turn committed.
+#[test]
+fn c1_c2_untracked_and_committed_work_is_seen() {
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        let mut session = Session::new(&world, agent);
+        session.prompt("Add mul");
+        session.edit("mul.py", "def mul(a, b):\n    return a * b\n");
+        assert_eq!(session.stop("Done.").holds(), RUN_TESTS, "{agent}");
+
+        session.prompt("Fix add and commit");
+        session.edit("calc.py", FIXED);
+        world.commit("work");
+        session.shell("git add --all && git commit -m work", "[main 1234567] work", 0);
+        let reason = session.stop("Committed.").holds();
+        assert!(reason.contains("Python code (") && reason.contains("1. Run the tests"), "{agent}: {reason}");
+    }
+}
+
+/// C3: dirt from before the turn, and what another session does meanwhile before ours begins, is not blamed.
+#[test]
+fn c3_older_dirt_is_not_blamed() {
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        world.write("calc.py", "def add(a, b):\n    return 0\n");
+        world.write("scratch.py", "x = 1\n");
+        let mut session = Session::new(&world, agent);
+        session.prompt("Describe it");
+        session.edit("README.md", "# calc\n\nAdds.\n");
+        session.stop("Done.").passes();
+        assert_eq!(world.holds(), [0], "{agent}");
+    }
+}
+
+/// C3: two sessions in one tree at once: each is held for its own work, and one that only looks is not held.
+#[test]
+fn c3_the_dirt_of_another_session_is_not_ours() {
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        let mut worker = Session::named(&world, "claude", "worker");
+        let mut looker = Session::named(&world, agent, "looker");
+        let mut writer = Session::named(&world, agent, "writer");
+        worker.prompt("Fix add");
+        looker.prompt("What does it do?");
+        writer.prompt("Describe it");
+        worker.edit("calc.py", FIXED);
+        looker.read("calc.py");
+        looker.shell("git status --short && git diff | head -50", " M calc.py", 0);
+        writer.edit("README.md", "# calc\n\nAdds.\n");
+        looker.stop("It adds.").passes();
+        writer.stop("Done.").passes();
+        assert_eq!(worker.stop("Done.").holds(), RUN_TESTS, "{agent}");
+    }
+}
+
+/// A program that may write anywhere has written what is new.
+#[test]
+fn what_a_script_wrote_is_seen() {
+    for agent in AGENTS {
+        for command in ["python3 generate.py", "perl -pi -e s/a/b/ *", "$TOOL --fix", "git stash pop"] {
+            let world = World::new(PYTHON);
+            let mut session = Session::new(&world, agent);
+            session.prompt("Generate it");
+            world.write("calc.py", FIXED);
+            session.shell(command, "", 0);
+            let reason = session.stop("Done.").holds();
+            assert!(reason.contains("1. Run the tests"), "{agent}, {command}: {reason}");
+        }
+    }
+}
+
+/// A client that was started before the hook was registered: no prompt was seen, and the stop still holds once.
+#[test]
+fn without_a_prompt_event_the_touched_files_count() {
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        world.write("scratch.py", "x = 1\n");
+        let mut session = Session::new(&world, agent);
+        session.type_prompt("Fix add");
+        session.edit("calc.py", FIXED);
+        assert_eq!(session.stop("Done.").holds(), RUN_TESTS, "{agent}");
+        session.receive(RUN_TESTS);
+        session.stop("No.").passes();
+        assert_eq!(world.holds(), [1], "{agent}");
+    }
+}
+
+/// Where no policy is, nothing is said, and only the turn is recorded.
+#[test]
+fn without_a_policy_nothing_is_said() {
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        fs_err::remove_file(world.repository.join("checkstone.toml")).unwrap();
+        let mut session = Session::new(&world, agent);
+        session.prompt("Fix add");
+        session.edit("calc.py", FIXED);
+        session.stop("Done.").passes();
+        assert_eq!(world.holds(), [0], "{agent}");
+    }
+}
+
+/// What the agent says after the hold that it cannot do is shown to the person and not asked for again in this session;
+/// another session is asked.
+#[test]
+fn what_cannot_be_done_is_not_asked_for_again() {
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        let mut session = Session::new(&world, agent);
+        session.prompt("Fix add");
+        session.edit("calc.py", FIXED);
+        session.stop("Done.").holds();
+        session.receive(RUN_TESTS);
+        let told = session.stop("checkstone: cannot python-tests: pytest is not installed").notifies();
+        assert_eq!(told, "[checkstone] Not done: python-tests (pytest is not installed)", "{agent}");
+        session.prompt("Now multiply");
+        session.edit("calc.py", "def mul(a, b):\n    return a * b\n");
+        let told = session.stop("Done.").notifies();
+        assert!(told.contains("Not done: python-tests (pytest is not installed)"), "{agent}: {told}");
+        let mut other = Session::named(&world, agent, "other");
+        other.prompt("Now divide");
+        other.edit("calc.py", "def div(a, b):\n    return a / b\n");
+        assert_eq!(other.stop("Done.").holds(), RUN_TESTS, "{agent}");
+    }
+}
+
+/// The agent is not done: it plans, or a task that it started still runs.
+#[test]
+fn an_agent_that_waits_is_not_held() {
+    let world = World::new(PYTHON);
+    let mut session = Session::new(&world, "claude");
+    session.prompt("Fix add");
+    session.edit("calc.py", FIXED);
+    session.say("Here is the plan.");
+    let mut event = session.stop_event();
+    event["permission_mode"] = serde_json::json!("plan");
+    answer(world.hook("claude"), &event).passes();
+
+    let call = serde_json::json!([{ "type": "tool_use", "id": "toolu_bg", "name": "Bash", "input": { "command": "pytest" } }]);
+    session.append(serde_json::json!({
+        "type": "assistant", "isSidechain": false, "uuid": "bg", "sessionId": "0a1b", "timestamp": "2026-11-15T00:00:00.000Z",
+        "message": { "id": "m", "role": "assistant", "content": call },
+    }));
+    session.say("The tests run.");
+    let mut event = session.stop_event();
+    event["background_tasks"] = serde_json::json!([{ "id": "b1", "type": "shell", "status": "running" }]);
+    answer(world.hook("claude"), &event).passes();
+    assert_eq!(world.holds(), [0]);
+    assert!(session.stop("They ended.").is_hold());
+}
+
+/// C5: the agent works in a folder of the repository, or in a linked worktree of it.
+#[test]
+fn c5_in_a_folder_and_in_a_linked_worktree() {
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        world.write("deep/er/x.py", "x = 1\n");
+        world.commit("deep");
+        world.git(&["worktree", "add", "--quiet", "../linked"]);
+        for folder in [world.repository.join("deep/er"), world.home.join("../linked")] {
+            let mut session = Session::named(&world, agent, folder.file_name().unwrap().to_str().unwrap());
+            session.type_prompt("Change it");
+            let mut event = session.prompt_event("Change it");
+            event["cwd"] = serde_json::json!(folder);
+            answer(world.hook(agent), &event).passes();
+            fs_err::write(folder.join("new.py"), "y = 2\n").unwrap();
+            session.shell("python3 generate.py", "", 0);
+            session.say("Done.");
+            let mut event = session.stop_event();
+            event["cwd"] = serde_json::json!(folder);
+            assert_eq!(answer(world.hook(agent), &event).holds(), RUN_TESTS, "{agent}");
+        }
+    }
+}
+
+/// T4, and a prompt that is typed while the agent works: neither begins a turn.
+#[test]
+fn our_own_text_and_an_added_prompt_begin_no_turn() {
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        let mut session = Session::new(&world, agent);
+        session.prompt("Fix add");
+        session.edit("calc.py", FIXED);
+        let reason = session.stop("Done.").holds();
+        session.receive(&reason);
+        let wrapped = [
+            reason.clone(),
+            format!("Stop hook feedback:\n{reason}"),
+            format!("<hook_prompt hook_run_id=\"stop:0:/x\">{reason}</hook_prompt>"),
+        ];
+        for text in wrapped {
+            let mut event = session.prompt_event(&text);
+            event["prompt_id"] = serde_json::json!("another");
+            event["turn_id"] = serde_json::json!("another");
+            answer(world.hook(agent), &event).passes();
+        }
+        if agent != "gemini" {
+            answer(world.hook(agent), &session.prompt_event("And be quick")).passes();
+        }
+        session.edit("calc.py", "def add(a, b):\n    return b + a\n");
+        session.stop("Done again.").passes();
+        assert_eq!(world.holds(), [1], "{agent}");
+    }
+}
+
+/// A stop that was let through, because a task still ran, does not answer for the next one with the same words.
+#[test]
+fn a_stop_that_passed_does_not_answer_for_the_next_one() {
+    let world = World::new(PYTHON);
+    let mut session = Session::new(&world, "claude");
+    session.prompt("Fix add");
+    session.edit("calc.py", FIXED);
+    session.say("Done.");
+    let mut event = session.stop_event();
+    event["permission_mode"] = serde_json::json!("plan");
+    answer(world.hook("claude"), &event).passes();
+    assert_eq!(answer(world.hook("claude"), &session.stop_event()).holds(), RUN_TESTS);
+}

@@ -1,0 +1,101 @@
+//! What changed, as the rules ask for it: each file with what the policy makes of it.
+
+use changes::ChangeSet;
+
+use crate::inputs::{Changes, Inputs};
+use crate::policy::{Class, Policy, is_source};
+use crate::verdict::{ChangedCategory, Scope};
+use crate::work::Paths;
+
+/// A changed file, relative to the root of the repository.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Changed {
+    pub(crate) path: String,
+    pub(crate) class: Class,
+    /// Nanoseconds since 1970.
+    pub(crate) modified_ns: Option<i64>,
+}
+
+/// How source code that no category names is called.
+pub(crate) const OTHER_CODE: &str = "other code";
+
+pub(crate) fn files(policy: &Policy, inputs: &Inputs) -> Vec<Changed> {
+    let changed = |path: String, modified_ns| Changed { class: policy.classify(&path), path, modified_ns };
+    let mut files: Vec<Changed> = match &inputs.changes {
+        Changes::Known(set) => {
+            set.files.iter().map(|file| changed(file.path.to_string(), file.modified_ns)).collect()
+        }
+        Changes::Transcript(paths) => {
+            let root = root(inputs);
+            let spelling = Paths::new(&inputs.cwd, &root);
+            paths.iter().map(|path| changed(spelling.one(path), None)).collect()
+        }
+        Changes::Unknown(_) => Vec::new(),
+    };
+    leave_categories_that_stand_alone(policy, &mut files);
+    files
+}
+
+/// A category such as “tests only” counts where no other source changed; its files are other code where some did.
+fn leave_categories_that_stand_alone(policy: &Policy, files: &mut [Changed]) {
+    for (index, _) in policy.categories.iter().enumerate().filter(|(_, category)| category.alone) {
+        let is_in = |file: &Changed| matches!(&file.class, Class::Categories(all) if all.contains(&index));
+        let is_other = |file: &Changed| !is_in(file) && file.class != Class::Prose && is_source(&file.path);
+        let others = files.iter().any(is_other);
+        if !others {
+            continue;
+        }
+        for file in files.iter_mut() {
+            if let Class::Categories(all) = &mut file.class {
+                all.retain(|place| *place != index);
+                if all.is_empty() {
+                    file.class = Class::OtherCode;
+                }
+            }
+        }
+    }
+}
+
+/// The root of the repository; where there is none, the folder in which the agent works.
+pub(crate) fn root(inputs: &Inputs) -> String {
+    match &inputs.changes {
+        Changes::Known(ChangeSet { root, .. }) => root.to_string(),
+        Changes::Transcript(_) | Changes::Unknown(_) => inputs.cwd.clone(),
+    }
+}
+
+pub(crate) fn scope(changes: &Changes) -> Option<Scope> {
+    match changes {
+        Changes::Known(set) => Some(match set.scope {
+            changes::Scope::TurnBaseline => Scope::TurnBaseline,
+            changes::Scope::Touched => Scope::Touched,
+            changes::Scope::Worktree => Scope::Worktree,
+        }),
+        Changes::Transcript(_) => Some(Scope::Transcript),
+        Changes::Unknown(_) => None,
+    }
+}
+
+pub(crate) fn by_category(policy: &Policy, changed: &[Changed]) -> Vec<ChangedCategory> {
+    let mut groups: Vec<ChangedCategory> = Vec::new();
+    let mut add = |category: &str, path: &str| match groups
+        .iter_mut()
+        .find(|group| group.category == category)
+    {
+        Some(group) => group.files.push(path.to_owned()),
+        None => groups.push(ChangedCategory { category: category.to_owned(), files: vec![path.to_owned()] }),
+    };
+    for file in changed {
+        match &file.class {
+            Class::Categories(indices) => {
+                for category in indices.iter().filter_map(|index| policy.categories.get(*index)) {
+                    add(&category.name, &file.path);
+                }
+            }
+            Class::Prose => add("prose", &file.path),
+            Class::OtherCode => add(OTHER_CODE, &file.path),
+            Class::OtherFile => add("other files", &file.path),
+        }
+    }
+    groups
+}

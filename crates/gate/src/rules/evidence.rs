@@ -1,0 +1,69 @@
+//! What proves an action: a command that ran, succeeded attributably (E1–E3, E7), and came after the last change
+//! that it is meant to cover (E5).
+
+use jiff::Timestamp;
+use transcript::{Call, Outcome};
+
+use crate::changed::Changed;
+use crate::policy::{Action, Fresh};
+use crate::runner_summary::{self, Summary};
+use crate::shell::{Attribution, Output};
+use crate::work::{Ran, SLACK_NS, Work};
+
+/// Whether the command is what the action asks for.
+pub(crate) fn names(action: &Action, ran: &Ran<'_>) -> bool {
+    action.evidence.iter().any(|pattern| pattern.matches(ran.command))
+}
+
+/// Why a command that ran proves nothing, whenever it ran.
+pub(crate) fn objection(ran: &Ran<'_>) -> Option<String> {
+    let Call { outcome, user_stopped, .. } = ran.call;
+    if *user_stopped {
+        return Some("it was stopped".to_owned());
+    }
+    match outcome {
+        Outcome::Error => return Some("it failed".to_owned()),
+        Outcome::Unknown => return Some("how it ended is not known".to_owned()),
+        Outcome::Ok => {}
+    }
+    let printed = match ran.command.output {
+        Output::Shown | Output::Filtered => ran.call.snippet.as_deref().and_then(runner_summary::read),
+        Output::Hidden => None,
+    };
+    match (ran.command.attribution, printed) {
+        (_, Some(Summary::NoTestsRan)) => Some("no tests ran".to_owned()),
+        (_, Some(Summary::Failed { .. })) => Some("its own summary tells of failures".to_owned()),
+        (Attribution::Decides, _) | (Attribution::Masked(_), Some(Summary::Passed { .. })) => None,
+        (Attribution::Masked(mask), None) => Some(mask.to_string()),
+    }
+}
+
+/// Why evidence does not cover what changed: something changed after it, by the order of the calls or by the time
+/// at which a file was written.
+pub(crate) fn staleness(
+    action: &Action,
+    covers: &[String],
+    changed: &[Changed],
+    ran: &Ran<'_>,
+    work: &Work<'_>,
+) -> Option<String> {
+    if action.fresh == Fresh::ThisTurn {
+        return None;
+    }
+    const STALE: &str = "it ran before the last change";
+    if work.last_edit(covers).is_some_and(|edit| edit > ran.at) {
+        return Some(STALE.to_owned());
+    }
+    let ended = ran.call.ended_at.as_deref().or(ran.call.at.as_deref());
+    let ended: Timestamp = ended?.parse().ok()?;
+    let is_newer = |file: &&Changed| {
+        let Some(written) =
+            file.modified_ns.and_then(|nanoseconds| Timestamp::from_nanosecond(nanoseconds.into()).ok())
+        else {
+            return false;
+        };
+        written.as_nanosecond() > ended.as_nanosecond() + SLACK_NS && !work.was_laid_out(written, ran.at)
+    };
+    let newer = changed.iter().filter(|file| covers.contains(&file.path)).find(is_newer);
+    newer.map(|file| format!("`{}` was written after it", file.path))
+}

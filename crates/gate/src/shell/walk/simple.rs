@@ -1,0 +1,260 @@
+//! Simple commands: their words and substitutions, what is behind their wrappers, and the scripts and functions
+//! that they run.
+
+use std::rc::Rc;
+
+use rable::{Node, NodeKind};
+
+use super::redirect::Redirections;
+use super::{DEEPEST_SCRIPT, MOST_COMMANDS, Tested, Walk, Walked, parse};
+use crate::shell::flow::Flow;
+use crate::shell::opaque::Stripped;
+use crate::shell::word::{self, Word};
+use crate::shell::wrapper::{self, Peeled};
+use crate::shell::{Attribution, Mask, NotUnderstood, Output, SimpleCommand, files};
+
+impl Walk {
+    /// The commands inside `$(…)`, `` `…` ``, `<(…)` of a word; the flow of the last one.
+    pub(super) fn substitutions(
+        &mut self,
+        word: &Node,
+        stripped: &Stripped<'_>,
+    ) -> Result<Option<Flow>, NotUnderstood> {
+        let parts = match &word.kind {
+            NodeKind::Word { parts, .. } => parts,
+            NodeKind::Redirect { target, .. } => return self.substitutions(target, stripped),
+            _ => return Ok(None),
+        };
+        let mut last = None;
+        for part in parts {
+            if let NodeKind::CommandSubstitution { command, .. }
+            | NodeKind::ProcessSubstitution { command, .. } = &part.kind
+            {
+                let outer = self.shell.clone();
+                self.shell.output = Output::Hidden;
+                self.shell.errexit = false;
+                let flow = self.node(command, stripped, Tested::Yes)?.subshell(false);
+                self.shell = outer;
+                last = Some(flow);
+            }
+        }
+        Ok(last)
+    }
+
+    pub(super) fn command(
+        &mut self,
+        assignments: &[Node],
+        words: &[Node],
+        redirects: &[Node],
+        stripped: &Stripped<'_>,
+        tested: Tested,
+    ) -> Walked {
+        let first = self.found.len();
+        let mut substituted = None;
+        for part in assignments.iter().chain(words).chain(redirects) {
+            substituted = self.substitutions(part, stripped)?.or(substituted);
+        }
+        if words.is_empty() {
+            return self.bare(assignments, redirects, substituted, stripped, tested);
+        }
+        self.mask_from(first, Mask::Substitution);
+        let words = self.words(words, stripped);
+        let effect = self.redirections(redirects, stripped);
+        let bodies = redirects.iter().filter_map(|redirect| match &redirect.kind {
+            NodeKind::HereDoc { content, .. } => Some(stripped.body(content)),
+            _ => None,
+        });
+        let body: String = bodies.collect();
+        self.run(words, effect, &body, stripped, tested)
+    }
+
+    /// `X=1`, `X=$(cmd)`, `> file`: no program.
+    fn bare(
+        &mut self,
+        assignments: &[Node],
+        redirects: &[Node],
+        substituted: Option<Flow>,
+        stripped: &Stripped<'_>,
+        tested: Tested,
+    ) -> Walked {
+        for assignment in assignments {
+            let NodeKind::Word { value, .. } = &assignment.kind else { continue };
+            let Some((name, value)) = value.split_once('=') else { continue };
+            let kept = match value.trim_matches('"') {
+                "$?" => Some(self.shell.status.clone()),
+                "${PIPESTATUS[0]}" | "$PIPESTATUS" => Some(self.shell.first_of_pipe.clone()),
+                _ => None,
+            };
+            match kept {
+                Some(status) => self.shell.kept.insert(name.to_owned(), status),
+                None => self.shell.kept.remove(name),
+            };
+        }
+        let effect = self.redirections(redirects, stripped);
+        if !effect.edits.is_nothing() {
+            let index = self.emit(vec![Word::from(":")], effect, "", Output::Hidden)?;
+            return Ok(Flow::command(index, true, self.strict(tested)));
+        }
+        // The status of an assignment is that of the last substitution in it.
+        Ok(substituted.unwrap_or_else(Flow::neutral).subshell(self.strict(tested)))
+    }
+
+    fn words(&self, words: &[Node], stripped: &Stripped<'_>) -> Vec<Word> {
+        let mut unquoted = Vec::with_capacity(words.len());
+        for word in words {
+            let NodeKind::Word { value, .. } = &word.kind else { continue };
+            if matches!(value.as_str(), "\"$@\"" | "$@" | "\"${@}\"") {
+                unquoted.extend(self.shell.positional.iter().cloned());
+            } else {
+                unquoted.push(word::unquote(value, stripped));
+            }
+        }
+        unquoted
+    }
+
+    fn run(
+        &mut self,
+        words: Vec<Word>,
+        effect: Redirections,
+        body: &str,
+        stripped: &Stripped<'_>,
+        tested: Tested,
+    ) -> Walked {
+        let strict = self.strict(tested);
+        let output = effect.output.unwrap_or(self.shell.output);
+        let Some(name) = words.first().map(|word| word.text().to_owned()) else {
+            return Ok(Flow::neutral());
+        };
+        if let Some(function) = self.shell.functions.get(&name).cloned() {
+            return self.call(&function, words.into_iter().skip(1).collect(), effect, stripped, tested);
+        }
+        let (mask, inner) = match wrapper::peel(words) {
+            Peeled::Command { words, mask } => (mask, Inner::Words(words)),
+            Peeled::Script { text, errexit, pipefail } => (None, Inner::Script { text, errexit, pipefail }),
+            Peeled::ScriptFromInput { words, errexit } if !body.is_empty() => {
+                drop(words);
+                (None, Inner::Script { text: body.to_owned(), errexit, pipefail: false })
+            }
+            Peeled::ScriptFromInput { words, .. } => (None, Inner::Words(words)),
+            Peeled::PerFile { words, command, mask } => {
+                let index = self.emit(words, effect, "", output)?;
+                let inner = self.run(command, Redirections::default(), "", stripped, Tested::Yes)?;
+                let find = Flow::command(index, true, strict);
+                if let Some(mask) = mask {
+                    self.mask_from(index + 1, mask);
+                    return Ok(find);
+                }
+                return Ok(find.and(inner));
+            }
+        };
+        match inner {
+            Inner::Words(words) => {
+                let index = self.emit(words, effect, body, output)?;
+                if let Some(mask) = mask {
+                    self.mask_from(index, mask);
+                    return Ok(Flow::command(index, true, false).unproven());
+                }
+                Ok(self.builtin(index, strict))
+            }
+            Inner::Script { text, errexit, pipefail } => {
+                self.script(&text, errexit, pipefail, effect, strict)
+            }
+        }
+    }
+
+    /// `bash -c '…'`, `eval '…'`, `bash <<EOF`.
+    fn script(
+        &mut self,
+        text: &str,
+        errexit: bool,
+        pipefail: bool,
+        effect: Redirections,
+        strict: bool,
+    ) -> Walked {
+        let parsed = if self.scripts < DEEPEST_SCRIPT { parse(text).ok() } else { None };
+        let Some((stripped, nodes)) = parsed else {
+            let output = effect.output.unwrap_or(self.shell.output);
+            let words = vec![Word::from("bash"), Word::from("-c"), Word::from(text)];
+            let index = self.emit(words, effect, "", output)?;
+            return Ok(Flow::command(index, true, strict));
+        };
+        let first = self.found.len();
+        let outer = self.shell.clone();
+        // It is another shell; and the functions' text is not in this one.
+        self.shell.functions.clear();
+        self.shell.errexit = errexit;
+        self.shell.pipefail = pipefail;
+        self.shell.output = effect.output.unwrap_or(outer.output);
+        self.scripts += 1;
+        let flow = self.sequence(&nodes.iter().collect::<Vec<_>>(), &stripped, Tested::No)?;
+        self.scripts -= 1;
+        self.shell = outer;
+        self.edited(first, effect.edits);
+        Ok(flow.subshell(strict))
+    }
+
+    fn call(
+        &mut self,
+        function: &Rc<Node>,
+        arguments: Vec<Word>,
+        effect: Redirections,
+        stripped: &Stripped<'_>,
+        tested: Tested,
+    ) -> Walked {
+        if self.scripts >= DEEPEST_SCRIPT {
+            return Err(NotUnderstood::TooDeep);
+        }
+        let first = self.found.len();
+        let output = self.shell.output;
+        self.shell.output = effect.output.unwrap_or(output);
+        let positional = std::mem::replace(&mut self.shell.positional, arguments);
+        self.scripts += 1;
+        let flow = self.node(function, stripped, tested)?;
+        self.scripts -= 1;
+        self.shell.positional = positional;
+        self.shell.output = output;
+        self.edited(first, effect.edits);
+        let runs = |name: &str| self.found.iter().skip(first).any(|command| command.program == name);
+        let (returns, exits) = (runs("return"), runs("exit"));
+        if returns || exits {
+            self.mask_from(first, Mask::Function);
+            return Ok(if exits { Flow::may_exit() } else { Flow::opaque() });
+        }
+        Ok(if self.strict(tested) { flow.checked() } else { flow })
+    }
+
+    fn emit(
+        &mut self,
+        words: Vec<Word>,
+        effect: Redirections,
+        body: &str,
+        output: Output,
+    ) -> Result<usize, NotUnderstood> {
+        if self.found.len() >= MOST_COMMANDS {
+            return Err(NotUnderstood::TooManyCommands);
+        }
+        let mut words = words.into_iter();
+        let program = words.next().map(|word| wrapper::base_name(word.text())).unwrap_or_default();
+        let arguments: Vec<Word> = words.collect();
+        let (mut edits, mut reads) = files::touched(&program, &arguments, &self.shell.directory, body);
+        edits.add(effect.edits);
+        reads.extend(effect.reads);
+        self.found.push(SimpleCommand {
+            program,
+            arguments,
+            directory: self.shell.directory.clone(),
+            attribution: Attribution::Masked(Mask::Conditional),
+            suspect: false,
+            output,
+            edits,
+            reads,
+        });
+        self.masks.push(None);
+        Ok(self.found.len() - 1)
+    }
+}
+
+enum Inner {
+    Words(Vec<Word>),
+    Script { text: String, errexit: bool, pipefail: bool },
+}

@@ -1,0 +1,120 @@
+//! The corpus: turns as the clients write them down, each with what a sensible reviewer would want the gate to say,
+//! and why. A false hold costs trust, a missed hold lets unverified work through; both must be zero.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use gate::{Changes, Decision, History, Inputs, PlanFile, Stop, judge};
+use serde::Deserialize;
+use transcript::{Agent, Options};
+
+use crate::turns::{policy, required, sentences};
+
+/// `turn.json`: all but the transcript, which stands beside it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Labelled {
+    /// One line of argument for the label.
+    why: String,
+    policy: String,
+    cwd: String,
+    changes: Changes,
+    stop: Stop,
+    #[serde(default)]
+    history: History,
+    plan: Option<PlanFile>,
+    expect: Expected,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expected {
+    verdict: Decision,
+    /// The actions that are required, in order.
+    actions: Vec<String>,
+}
+
+fn folders() -> Vec<PathBuf> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let mut folders: Vec<PathBuf> = fs::read_dir(corpus)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    folders.sort();
+    folders
+}
+
+fn load(folder: &Path) -> (Labelled, Option<Agent>, Inputs) {
+    let text = fs::read_to_string(folder.join("turn.json")).unwrap();
+    let labelled: Labelled =
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let lines = folder.join("transcript.jsonl");
+    let transcript = if lines.is_file() { lines } else { folder.join("transcript.json") };
+    let reading = transcript::read(&transcript, &Options::default());
+    let agent = reading.agent;
+    let mut inputs = Inputs::of_reading(reading, labelled.changes.clone(), labelled.cwd.clone());
+    inputs.stop = labelled.stop.clone();
+    inputs.history = labelled.history.clone();
+    inputs.plan = labelled.plan.clone();
+    (labelled, agent, inputs)
+}
+
+#[test]
+fn every_turn_is_judged_as_a_reviewer_would() {
+    let (mut turns, mut silent, mut false_holds, mut missed_holds) = (0, 0, 0, 0);
+    let mut mistakes = Vec::new();
+    let mut agents = Vec::new();
+    for folder in folders() {
+        let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+        let (labelled, agent, inputs) = load(&folder);
+        let verdict = judge(&policy(&labelled.policy), &inputs);
+        turns += 1;
+        agents.extend(agent);
+        let should_hold = labelled.expect.verdict == Decision::Hold;
+        silent += u32::from(!should_hold);
+        match (should_hold, verdict.decision == Decision::Hold) {
+            (false, true) => false_holds += 1,
+            (true, false) => missed_holds += 1,
+            _ => {}
+        }
+        assert!(!labelled.why.is_empty(), "{name} is not argued");
+        if verdict.decision != labelled.expect.verdict || required(&verdict) != labelled.expect.actions {
+            mistakes.push(format!(
+                "{name}: {:?} {:?} instead of {:?} {:?}: {}\n    {:?}\n    {:?} {:?}",
+                verdict.decision,
+                required(&verdict),
+                labelled.expect.verdict,
+                labelled.expect.actions,
+                labelled.why,
+                sentences(&verdict),
+                verdict.reason,
+                verdict.coverage,
+            ));
+        }
+    }
+    println!("corpus: {turns} turns, {false_holds} false holds, {missed_holds} missed holds");
+    assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
+    assert!(turns >= 60, "{turns} turns");
+    assert!(2 * silent >= turns, "{silent} of {turns} turns are silent");
+    for agent in Agent::ALL {
+        assert!(agents.iter().filter(|seen| **seen == agent).count() >= 10, "few turns of {}", agent.name());
+    }
+}
+
+/// Nothing but what is recorded goes into a verdict.
+#[test]
+fn every_turn_is_replayed_bit_for_bit() {
+    for folder in folders() {
+        let (labelled, _, inputs) = load(&folder);
+        let policy = policy(&labelled.policy);
+        let recorded: Inputs = serde_json::from_str(&serde_json::to_string(&inputs).unwrap()).unwrap();
+        let verdict = serde_json::to_string(&judge(&policy, &inputs)).unwrap();
+        assert_eq!(
+            serde_json::to_string(&judge(&policy, &recorded)).unwrap(),
+            verdict,
+            "{}",
+            folder.display()
+        );
+    }
+}

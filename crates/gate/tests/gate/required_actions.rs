@@ -1,0 +1,290 @@
+//! R4: an action that what changed demands is asked for, unless the timeline proves that it was done.
+
+use changes::{Change, ChangedFile};
+use gate::{Changes, judge};
+use transcript::Call;
+
+use crate::turns::*;
+
+const RUST: &str = r#"presets = ["rust"]"#;
+const PYTHON: &str = r#"presets = ["python"]"#;
+
+fn python(rows: Vec<(Vec<Call>, &str)>) {
+    let rows = rows.into_iter().map(|(calls, expected)| {
+        ([read("/repo/app/main.py"), edit("/repo/app/main.py")].into_iter().chain(calls).collect(), expected)
+    });
+    table(&policy(PYTHON), &["app/main.py"], rows.collect());
+}
+
+#[test]
+fn r4_code_without_tests_is_held_for_them() {
+    python(vec![(vec![], "hold python-tests"), (vec![ran("pytest")], "notify")]);
+}
+
+/// E1
+#[test]
+fn e1_a_failed_command_proves_nothing() {
+    python(vec![
+        (vec![failed("pytest", 1, PYTEST_FAILED)], "hold python-tests +unresolved-error"),
+        (vec![failed("pytest", 1, PYTEST_FAILED), ran("pytest")], "notify"),
+        (vec![ran("pytest"), failed("pytest", 1, PYTEST_FAILED)], "hold +unresolved-error"),
+    ]);
+}
+
+/// E2
+#[test]
+fn e2_a_mention_is_no_execution() {
+    python(vec![
+        (vec![ran("echo pytest")], "hold python-tests"),
+        (vec![ran("grep -rn pytest .")], "hold python-tests"),
+        (vec![ran("cat <<'EOF' > notes\npytest\nEOF")], "hold python-tests"),
+        (vec![ran("ls # pytest")], "hold python-tests"),
+        (vec![ran("git commit -m 'run pytest'")], "hold python-tests"),
+    ]);
+}
+
+/// E3
+#[test]
+fn e3_a_hidden_exit_status_needs_the_runners_summary() {
+    for command in ["pytest || true", "pytest | tee log", "pytest 2>&1 | tail -5", "pytest; echo done"] {
+        python(vec![
+            (vec![ran(command)], "hold python-tests +missing-action"),
+            (vec![printed(command, PYTEST_PASSED)], "notify"),
+            (vec![printed(command, PYTEST_FAILED)], "hold python-tests +missing-action"),
+        ]);
+    }
+    python(vec![(vec![ran("pytest &")], "hold python-tests +missing-action")]);
+}
+
+/// E4
+#[test]
+fn e4_status_before_restart_is_no_status() {
+    let policy = policy(
+        r#"
+[[category]]
+name = "service code"
+include = ["service/**"]
+require = ["restart", "status"]
+[action.restart]
+order = 1
+say = "Run `make restart`"
+evidence = ["make restart"]
+[action.status]
+order = 2
+say = "Run `make status`"
+evidence = ["make status"]
+after = "restart"
+"#,
+    );
+    let with = |calls: Vec<Call>| {
+        [read("service/a.py"), edit("service/a.py")].into_iter().chain(calls).collect::<Vec<_>>()
+    };
+    table(
+        &policy,
+        &["service/a.py"],
+        vec![
+            (with(vec![ran("make restart"), ran("make status")]), "notify"),
+            (with(vec![ran("make restart && make status")]), "notify"),
+            (with(vec![ran("make status"), ran("make restart")]), "hold status +missing-action"),
+            (with(vec![ran("make status && make restart")]), "hold status +missing-action"),
+            (
+                with(vec![failed("make restart", 2, ""), ran("make status")]),
+                "hold restart status +missing-action +unresolved-error",
+            ),
+            (with(vec![ran("make status")]), "hold restart status +missing-action"),
+        ],
+    );
+}
+
+/// E5
+#[test]
+fn e5_evidence_before_the_last_change_is_stale() {
+    let rust = policy(RUST);
+    table(
+        &rust,
+        &["src/a.rs", "src/b.rs"],
+        vec![
+            (vec![read("src/a.rs"), edit("src/a.rs"), ran("cargo test")], "notify"),
+            (
+                vec![read("src/a.rs"), edit("src/a.rs"), ran("cargo test"), write("src/b.rs")],
+                "hold rust-tests +missing-action",
+            ),
+            (
+                vec![write("src/a.rs"), ran("cargo test"), ran("sed -i s/a/b/ src/b.rs")],
+                "hold rust-tests +missing-action",
+            ),
+            (vec![write("src/a.rs"), ran("sed -i s/a/b/ src/b.rs && cargo test")], "notify"),
+            (
+                vec![write("src/a.rs"), ran("cargo test && sed -i s/a/b/ src/b.rs")],
+                "hold rust-tests +missing-action",
+            ),
+            (vec![write("src/a.rs"), ran("cargo test"), ran("git add -A && git commit -m done")], "notify"),
+            // Other files than those that the tests cover.
+            (vec![write("src/a.rs"), ran("cargo test"), write("notes/todo.md")], "notify"),
+        ],
+    );
+}
+
+/// E5: a file that something else wrote after the tests.
+#[test]
+fn e5_a_file_written_after_the_evidence_makes_it_stale() {
+    let rust = policy(RUST);
+    let calls = || vec![read("src/a.rs"), edit("src/a.rs"), ran("cargo test")];
+    let at = |seconds| brief(&judge(&rust, &with_files(calls(), vec![written("src/a.rs", 2, seconds)])));
+    assert_eq!(at(-9), "notify");
+    assert_eq!(at(4), "notify", "the tests themselves wrote it");
+    assert_eq!(at(6), "notify", "clocks are not that exact");
+    assert_eq!(at(7), "hold rust-tests +missing-action");
+    let verdict = judge(&rust, &with_files(calls(), vec![written("src/a.rs", 2, 30)]));
+    assert_eq!(
+        sentences(&verdict),
+        ["`cargo test` does not count for `rust-tests`: `src/a.rs` was written after it"]
+    );
+}
+
+/// A formatter, or a commit's own hooks, leave the code that was tested.
+#[test]
+fn laying_code_out_anew_keeps_tests_fresh() {
+    let rust = policy(RUST);
+    for command in ["cargo fmt", "rustfmt src/a.rs", "make fmt", "git commit -am done"] {
+        let calls = vec![read("src/a.rs"), edit("src/a.rs"), ran("cargo test"), ran(command)];
+        let verdict = judge(&rust, &with_files(calls, vec![written("src/a.rs", 3, 2)]));
+        assert_eq!(brief(&verdict), "notify", "{command}");
+    }
+    for command in ["cargo clippy --fix", "python gen.py", "git stash pop"] {
+        let calls = vec![read("src/a.rs"), edit("src/a.rs"), ran("cargo test"), ran(command)];
+        let verdict = judge(&rust, &with_files(calls, vec![written("src/a.rs", 3, 2)]));
+        assert_eq!(brief(&verdict), "hold rust-tests +missing-action", "{command}");
+    }
+}
+
+/// E6
+#[test]
+fn e6_wrappers_are_looked_through() {
+    for command in [
+        "cd app && CI=1 pytest -q",
+        "time pytest",
+        "timeout 60 pytest",
+        "nice -n 5 pytest",
+        "bash -lc 'pytest -q'",
+        "uv run pytest",
+        "poetry run pytest tests",
+        "env A=1 python -m pytest",
+        "just test",
+        "make test",
+    ] {
+        python(vec![(vec![ran(command)], "notify")]);
+    }
+}
+
+/// E7
+#[test]
+fn e7_no_tests_are_no_evidence() {
+    python(vec![
+        (
+            vec![printed("pytest -k nothing || true", "===== 12 deselected in 0.02s =====")],
+            "hold python-tests +missing-action",
+        ),
+        (
+            vec![printed("python -m unittest", "\nRan 0 tests in 0.000s\n\nOK")],
+            "hold python-tests +missing-action",
+        ),
+        (vec![ran("pytest --collect-only")], "hold python-tests"),
+        (vec![ran("pytest --version")], "hold python-tests"),
+    ]);
+}
+
+#[test]
+fn an_unknown_or_stopped_end_is_no_evidence() {
+    python(vec![
+        (vec![unfinished("pytest")], "hold python-tests +missing-action"),
+        (vec![stopped_by_user(ran("pytest"))], "hold python-tests +missing-action"),
+    ]);
+}
+
+/// A sub-agent's calls count for the turn of its parent, its edits too.
+#[test]
+fn evidence_of_a_subagent_counts() {
+    python(vec![
+        (vec![by_subagent(ran("pytest"))], "notify"),
+        (vec![ran("pytest"), by_subagent(edit("app/main.py"))], "hold python-tests +missing-action"),
+    ]);
+}
+
+/// E14
+#[test]
+fn e14_the_words_of_the_agent_are_no_evidence() {
+    let mut inputs = inputs(vec![read("app/a.py"), edit("app/a.py")], &["app/a.py"]);
+    inputs.said = vec!["I ran `pytest` and all 12 tests pass.".to_owned()];
+    assert_eq!(brief(&judge(&policy(PYTHON), &inputs)), "hold python-tests");
+}
+
+#[test]
+fn one_observation_says_why_what_was_run_does_not_count() {
+    let say = |call: Call| {
+        let verdict =
+            judge(&policy(RUST), &inputs(vec![read("src/a.rs"), edit("src/a.rs"), call], &["src/a.rs"]));
+        sentences(&verdict).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        say(ran("cargo test | tail -3")),
+        ["`cargo test | tail -3` does not count for `rust-tests`: a pipe hides its exit status"]
+    );
+    assert_eq!(
+        say(unfinished("cargo test")),
+        ["`cargo test` does not count for `rust-tests`: how it ended is not known"]
+    );
+    // The failure itself says the rest.
+    assert_eq!(
+        say(failed("cargo test", 101, "test result: FAILED. 3 passed; 1 failed;")),
+        ["Test failures remain — re-run tests after fixes (`cargo test`)"]
+    );
+}
+
+/// A file that was moved is known by its new name; the move is an edit.
+#[test]
+fn a_renamed_file_needs_tests_after_the_move() {
+    let renamed = || {
+        vec![ChangedFile { change: Change::Renamed { from: "src/old.rs".into() }, ..changed("src/new.rs") }]
+    };
+    let rust = policy(RUST);
+    let before = with_files(vec![ran("cargo test"), ran("git mv src/old.rs src/new.rs")], renamed());
+    let after = with_files(vec![ran("git mv src/old.rs src/new.rs"), ran("cargo test")], renamed());
+    assert_eq!(brief(&judge(&rust, &before)), "hold rust-tests +missing-action");
+    assert_eq!(brief(&judge(&rust, &after)), "notify");
+}
+
+/// Without a repository the timeline tells what changed, in whatever spelling.
+#[test]
+fn files_of_a_transcript_alone_are_spelled_as_one() {
+    let mut inputs = inputs(vec![write("/repo/src/a.rs"), ran("cargo test"), edit("src/a.rs")], &[]);
+    inputs.changes = Changes::Transcript(vec!["/repo/src/a.rs".to_owned()]);
+    let verdict = judge(&policy(RUST), &inputs);
+    assert_eq!(brief(&verdict), "hold rust-tests +missing-action");
+    assert_eq!(verdict.changed[0].files, ["src/a.rs"]);
+}
+
+/// C6
+#[test]
+fn c6_a_category_beats_prose() {
+    let python = policy(PYTHON);
+    for (path, expected) in [
+        ("requirements.txt", "hold python-install"),
+        ("notes.txt", "pass"),
+        ("pkg/x.py", "hold python-tests"),
+        ("docs/index.md", "pass"),
+    ] {
+        assert_eq!(brief(&judge(&python, &inputs(vec![], &[path]))), expected, "{path}");
+    }
+    let tele = policy(r#"presets = ["teleclaude"]"#);
+    for (path, id) in [
+        ("teleclaude/x.py", "restart"),
+        ("AGENTS.master.md", "agent-restart"),
+        ("docs/sub/AGENTS.master.md", "agent-restart"),
+        (".pre-commit-config.yaml", "setup"),
+        ("requirements.txt", "install"),
+    ] {
+        let verdict = judge(&tele, &inputs(vec![], &[path]));
+        assert!(required(&verdict).contains(&id), "{path}: {}", brief(&verdict));
+    }
+}

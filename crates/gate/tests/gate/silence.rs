@@ -1,0 +1,250 @@
+//! What keeps the gate quiet: nothing changed, only prose, an agent that waits, what was asked for before, what
+//! cannot be done; and what each key of the policy makes of it.
+
+use changes::{ChangedFile, How, Scope};
+use gate::{ASKED_BEFORE, ActionState, Changes, Decision, Waiting, Waived, judge, waivers};
+use transcript::Extent;
+
+use crate::turns::*;
+
+const RUST: &str = r#"presets = ["rust"]"#;
+
+#[test]
+fn a_repository_without_a_word_passes() {
+    assert_eq!(brief(&judge(&policy(""), &inputs(vec![write("src/a.rs")], &["src/a.rs"]))), "pass");
+}
+
+#[test]
+fn nothing_changed_and_only_prose_pass_without_a_word() {
+    let rust = policy(RUST);
+    for files in [&[][..], &["README.md"], &["docs/guide.html", "CHANGELOG.md"]] {
+        let verdict = judge(&rust, &inputs(vec![ran("ls")], files));
+        assert_eq!((brief(&verdict).as_str(), &verdict.message), ("pass", &None), "{files:?}");
+    }
+}
+
+#[test]
+fn an_agent_that_waits_is_left_alone() {
+    for waiting in [
+        Waiting::BackgroundTasks,
+        Waiting::AnswerOfUser,
+        Waiting::PlanMode,
+        Waiting::Interrupted,
+        Waiting::FailedRequest,
+    ] {
+        let mut turn = inputs(vec![write("src/a.rs"), failed("cargo test", 101, "")], &["src/a.rs"]);
+        turn.stop.waiting = Some(waiting);
+        assert_eq!(brief(&judge(&policy(RUST), &turn)), "pass", "{waiting:?}");
+    }
+}
+
+#[test]
+fn switched_off_is_off() {
+    let off = policy("presets = [\"rust\"]\n[gate]\nenabled = false");
+    assert_eq!(brief(&judge(&off, &inputs(vec![], &["src/a.rs"]))), "pass");
+}
+
+/// The first silence rule: not asked again across turns.
+#[test]
+fn an_action_is_not_asked_for_again_unless_its_files_were_touched() {
+    let rust = policy(RUST);
+    let mut turn = with_scope(inputs(vec![ran("ls")], &["src/a.rs"]), Scope::Worktree);
+    assert_eq!(brief(&judge(&rust, &turn)), "hold rust-tests");
+    turn.history.held_before = vec!["rust-tests".to_owned()];
+    let verdict = judge(&rust, &turn);
+    assert_eq!((brief(&verdict).as_str(), verdict.reason.as_str()), ("pass", ASKED_BEFORE));
+    assert_eq!(verdict.actions[0].state, ActionState::Waived);
+    // Touched again, by a tool or through the shell.
+    for call in [write("/repo/src/a.rs"), ran("sed -i s/a/b/ src/a.rs")] {
+        let mut again = with_scope(inputs(vec![call], &["src/a.rs"]), Scope::Worktree);
+        again.history.held_before = vec!["rust-tests".to_owned()];
+        assert_eq!(required(&judge(&rust, &again)), ["rust-tests"]);
+    }
+    // A baseline shows only what this turn changed.
+    let mut changed = inputs(vec![], &["src/a.rs"]);
+    changed.history.held_before = vec!["rust-tests".to_owned()];
+    assert_eq!(required(&judge(&rust, &changed)), ["rust-tests"]);
+    // The owner may want it.
+    let asks = policy("presets = [\"rust\"]\n[gate]\nask_again = true");
+    assert_eq!(required(&judge(&asks, &turn)), ["rust-tests"]);
+}
+
+/// The second silence rule: what cannot be done here is waived, and shown to the person.
+#[test]
+fn an_action_that_cannot_be_done_is_waived() {
+    let rust = policy(RUST);
+    for said in [
+        "checkstone: cannot rust-tests: no compiler in this sandbox",
+        "I tried.\n\n`checkstone: cannot rust-tests: no compiler in this sandbox`\n\nDone.",
+        "- **checkstone: cannot `rust-tests`: no compiler in this sandbox**",
+    ] {
+        let mut turn = inputs(vec![write("src/a.rs")], &["src/a.rs"]);
+        turn.said = vec!["Working.".to_owned(), said.to_owned()];
+        let verdict = judge(&rust, &turn);
+        assert_eq!(brief(&verdict), "notify", "{said}");
+        assert_eq!(
+            verdict.message.as_deref(),
+            Some(
+                "[checkstone] Context-aware checkpoint\n\nNot done: rust-tests (no compiler in this sandbox)"
+            )
+        );
+        assert_eq!(verdict.actions[0].state, ActionState::Waived);
+        assert_eq!(waivers(&rust, &turn).len(), 1);
+    }
+    for said in [
+        "checkstone: cannot rust-tests",
+        "checkstone: cannot rust-tests:",
+        "checkstone: cannot <action>: <reason>",
+        "checkstone: cannot everything: no",
+        "I would say checkstone: cannot rust-tests: x",
+    ] {
+        let mut turn = inputs(vec![write("src/a.rs")], &["src/a.rs"]);
+        turn.said = vec![said.to_owned()];
+        assert_eq!(brief(&judge(&rust, &turn)), "hold rust-tests", "{said}");
+    }
+}
+
+#[test]
+fn a_waiver_stays_for_the_session_and_other_actions_are_still_asked_for() {
+    let rust = policy(RUST);
+    let mut turn = inputs(vec![write("src/a.rs")], &["Cargo.toml", "src/a.rs"]);
+    turn.history.waived = vec![Waived { action: "rust-tests".to_owned(), reason: "no display".to_owned() }];
+    assert_eq!(brief(&judge(&rust, &turn)), "hold rust-build");
+    let refuses = policy("presets = [\"rust\"]\n[gate]\nwaivers = false");
+    let verdict = judge(&refuses, &turn);
+    assert_eq!(brief(&verdict), "hold rust-build rust-tests");
+    assert!(!verdict.message.unwrap().contains("checkstone: cannot"));
+}
+
+#[test]
+fn a_hold_says_how_to_waive() {
+    let verdict = judge(&policy(RUST), &inputs(vec![write("src/a.rs")], &["Cargo.toml", "src/a.rs"]));
+    assert_eq!(
+        verdict.message.as_deref(),
+        Some(
+            "[checkstone] Context-aware checkpoint
+
+Changed: Rust dependencies (1 file), Rust code (1 file)
+
+Required actions:
+1. Build with the changed dependencies: `cargo check`
+2. Run the tests for what changed: `cargo test`
+
+If a step cannot be done here, say so in a line of its own: `checkstone: cannot <action>: <reason>` (actions: rust-build, rust-tests)."
+        )
+    );
+}
+
+#[test]
+fn all_clear_is_told_as_the_policy_says() {
+    let turn = || inputs(vec![write("src/a.rs"), ran("cargo test")], &["src/a.rs"]);
+    for (key, expected) in [("notify", "notify"), ("hold", "hold"), ("silent", "pass")] {
+        let policy = policy(&format!("presets = [\"rust\"]\n[gate]\nall_clear = {key:?}"));
+        let verdict = judge(&policy, &turn());
+        assert_eq!(brief(&verdict), expected);
+        let text = "[checkstone] Context-aware checkpoint\n\nAll expected validations were observed. Commit if ready.";
+        assert_eq!(verdict.message.as_deref(), (expected != "pass").then_some(text));
+    }
+}
+
+#[test]
+fn docs_only_is_told_as_the_policy_says() {
+    for (key, expected) in [("notify", "notify"), ("hold", "hold"), ("silent", "pass")] {
+        let policy = policy(&format!("presets = [\"rust\"]\n[gate]\ndocs_only = {key:?}"));
+        let verdict = judge(&policy, &inputs(vec![], &["README.md"]));
+        assert_eq!(brief(&verdict), expected);
+        let text =
+            "[checkstone] Context-aware checkpoint\n\nChanged: prose (1 file)\n\nNo code changes detected.";
+        assert_eq!(verdict.message.as_deref(), (expected != "pass").then_some(text));
+    }
+}
+
+/// H7, as far as the verdict goes.
+#[test]
+fn h7_no_git_is_told_as_the_policy_says() {
+    let mut turn = inputs(vec![], &[]);
+    turn.changes = Changes::Unknown("git is not installed".to_owned());
+    assert_eq!(brief(&judge(&policy(RUST), &turn)), "pass");
+    let verdict = judge(&policy("[gate]\nno_git = \"generic\""), &turn);
+    assert_eq!(verdict.decision, Decision::Hold);
+    assert_eq!(
+        verdict.message.as_deref(),
+        Some("[checkstone] Context-aware checkpoint\n\nContinue or validate your work if needed.")
+    );
+    assert!(verdict.reason.contains("git is not installed"));
+}
+
+/// H3, and spec 2's gate on the second stop.
+#[test]
+fn h3_the_commit_gate_holds_once_more_and_never_again() {
+    let gate = policy("presets = [\"rust\"]\n[gate]\nsecond_stop = \"hold-uncommitted\"");
+    let after = |holds: u32, files: Vec<ChangedFile>| {
+        let mut turn = with_files(vec![], files);
+        turn.history.holds_this_turn = holds;
+        turn
+    };
+    let dirty = || vec![changed("README.md"), changed("src/a.rs"), changed("src/b.rs")];
+    let verdict = judge(&gate, &after(1, dirty()));
+    assert_eq!(verdict.decision, Decision::Hold);
+    assert_eq!(
+        verdict.message.as_deref(),
+        Some(
+            "[checkstone] Context-aware checkpoint\n\nYou have uncommitted code changes. Commit your work before \
+             stopping.\n\nChanged: `src/a.rs`, `src/b.rs`"
+        )
+    );
+    assert_eq!(brief(&judge(&gate, &after(2, dirty()))), "pass");
+    assert_eq!(brief(&judge(&gate, &after(1, vec![changed("README.md")]))), "pass");
+    let committed = ChangedFile { how: vec![How::Committed], ..changed("src/a.rs") };
+    assert_eq!(brief(&judge(&gate, &after(1, vec![committed]))), "pass");
+    assert_eq!(brief(&judge(&policy(RUST), &after(1, dirty()))), "pass", "off by default");
+    let mut waits = after(1, dirty());
+    waits.stop.waiting = Some(Waiting::BackgroundTasks);
+    assert_eq!(brief(&judge(&gate, &waits)), "pass");
+    let mut unknown = after(1, vec![]);
+    unknown.changes = Changes::Unknown("gone".to_owned());
+    assert_eq!(brief(&judge(&gate, &unknown)), "pass");
+}
+
+/// R8: what could not be read is no evidence, and no reason to hold for errors or habits either.
+#[test]
+fn coverage_decides_what_can_be_said() {
+    let rust = policy(RUST);
+    let mut unavailable = inputs(vec![], &["src/a.rs"]);
+    unavailable.coverage.extent = Extent::Unavailable;
+    assert_eq!(brief(&judge(&rust, &unavailable)), "hold rust-tests");
+    let mut truncated = inputs(vec![edit("src/a.rs"), ran("cargo test")], &["src/a.rs"]);
+    truncated.coverage.extent = Extent::Truncated;
+    assert_eq!(brief(&judge(&rust, &truncated)), "notify");
+}
+
+/// At most 2,000 characters, and the steps are not what is left out.
+#[test]
+fn many_observations_do_not_make_a_long_message() {
+    let mut calls: Vec<_> = (0..80)
+        .map(|n| failed(&format!("./tools/check-number-{n}.sh --with some --long arguments"), 1, ""))
+        .collect();
+    calls.push(write("src/a.rs"));
+    let verdict = judge(&policy(RUST), &inputs(calls, &["src/a.rs"]));
+    let message = verdict.message.unwrap();
+    assert_eq!(verdict.observations.len(), 80);
+    assert!(message.chars().count() <= 2000, "{}", message.chars().count());
+    assert!(message.chars().count() > 1800, "{}", message.chars().count());
+    assert!(message.contains("1. Run the tests for what changed: `cargo test`\n"));
+    assert!(message.contains("more\n\nIf a step cannot be done here"), "{message}");
+}
+
+#[test]
+fn many_categories_and_long_words_do_not_make_a_long_message() {
+    let mut text = String::new();
+    for n in 0..60 {
+        text.push_str(&format!(
+            "[[category]]\nname = \"part number {n} of the whole system\"\ninclude = [\"p{n}/**\"]\nrequire = [\"a{n}\"]\n\
+             [action.a{n}]\nsay = \"{}\"\nevidence = [\"run{n}\"]\n", "Do something long and hard. ".repeat(4)
+        ));
+    }
+    let files: Vec<String> = (0..60).map(|n| format!("p{n}/x.json")).collect();
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let verdict = judge(&policy(&text), &inputs(vec![], &files));
+    assert_eq!(verdict.message.unwrap().chars().count(), 2000);
+}

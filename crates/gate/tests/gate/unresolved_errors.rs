@@ -1,0 +1,226 @@
+//! R5: a command that failed, and that nothing settled.
+
+use gate::judge;
+use transcript::{Call, Kind};
+
+use crate::turns::*;
+
+/// No action is required here: only errors can hold.
+fn errors(rows: Vec<(Vec<Call>, &str)>) {
+    table(&policy(""), &["data/table.json"], rows);
+}
+
+#[test]
+fn r5_a_failure_that_was_left_alone_holds_where_something_changed() {
+    let calls = || vec![failed("make build", 2, "error")];
+    assert_eq!(brief(&judge(&policy(""), &inputs(calls(), &["data/a.json"]))), "hold +unresolved-error");
+    assert_eq!(brief(&judge(&policy(""), &inputs(calls(), &[]))), "notify +unresolved-error");
+    assert_eq!(brief(&judge(&policy(""), &inputs(calls(), &["README.md"]))), "notify +unresolved-error");
+    for (level, expected) in [("notify", "notify +unresolved-error"), ("off", "pass")] {
+        let policy = policy(&format!("[gate.rules]\nerrors = {level:?}"));
+        assert_eq!(brief(&judge(&policy, &inputs(calls(), &["data/a.json"]))), expected);
+    }
+}
+
+/// E8
+#[test]
+fn e8_an_answer_by_exit_status_is_no_error() {
+    errors(vec![
+        (vec![failed("grep -rn TODO src", 1, "")], "pass"),
+        (vec![failed("set -o pipefail; rg -n TODO | head", 1, "")], "pass"),
+        (vec![failed("diff a b", 1, "1c1")], "pass"),
+        (vec![failed("test -f x", 1, "")], "pass"),
+        (vec![failed("cmp a b", 1, "a b differ")], "pass"),
+        (vec![failed("git diff --quiet", 1, "")], "pass"),
+        (vec![failed("[ -d x ]", 1, "")], "pass"),
+        (vec![failed("which node", 1, "")], "pass"),
+        (
+            vec![failed("grep x missing", 2, "grep: missing: No such file or directory")],
+            "hold +unresolved-error",
+        ),
+        (vec![failed("diff a b", 2, "diff: b: Permission denied")], "hold +unresolved-error"),
+    ]);
+}
+
+/// E9
+#[test]
+fn e9_the_same_going_well_later_settles() {
+    let fails = |command: &str| failed(command, 1, "boom");
+    let settled = [
+        ("pytest", "pytest"),
+        ("pytest a", "pytest"),
+        ("pytest a", "pytest a b"),
+        ("pytest tests/unit/test_a.py", "pytest tests/unit"),
+        ("pytest tests/a.py::test_x", "pytest tests/a.py"),
+        ("pytest a -v", "pytest -q a"),
+        ("pytest a --tb=long", "pytest a --tb=short -n 4"),
+        ("cargo test -p one", "cargo test"),
+        ("cargo test name", "cargo test"),
+        ("cargo test", "cargo test --workspace"),
+        ("cargo build --release", "cargo build"),
+        ("cd web && npm test", "cd web && npm run test"),
+        ("cd web && npm test", "npm test"),
+        ("npm install", "npm install --legacy-peer-deps"),
+        ("go test ./pkg/a", "go test ./..."),
+        ("git commit -m 'one'", "git add -A && git commit -m 'two'"),
+        ("git push", "git push -u origin main"),
+        ("make lint", "make -j4 lint"),
+        ("cargo fmt --check", "cargo fmt"),
+        ("python -c 'import a'", "python -c 'import b'"),
+        ("cd crates/x && cargo test", "cd crates/x && cargo test"),
+    ];
+    for (first, second) in settled {
+        errors(vec![(vec![fails(first), ran(second)], "pass")]);
+    }
+    let open = [
+        ("pytest b", "pytest a"),
+        ("pytest", "pytest a"),
+        ("pytest tests", "pytest tests/unit"),
+        ("pytest a", "pytest a -k one"),
+        ("cargo test", "cargo test one"),
+        ("cargo test", "cargo test -p one"),
+        ("cargo test", "cargo test --lib"),
+        ("cargo build", "cargo check"),
+        ("make lint", "make"),
+        ("make lint", "make build"),
+        ("cd a && cargo test", "cd b && cargo test"),
+        ("git push", "git status"),
+        ("python one.py", "python two.py"),
+        ("npm test", "npm run build"),
+        ("pytest a", "pytest a || true"),
+    ];
+    for (first, second) in open {
+        errors(vec![(vec![fails(first), ran(second)], "hold +unresolved-error")]);
+    }
+}
+
+/// E9
+#[test]
+fn e9_failing_again_is_one_observation() {
+    errors(vec![
+        (vec![failed("pytest", 1, ""), failed("pytest", 1, "")], "hold +unresolved-error"),
+        (vec![failed("pytest a", 1, ""), failed("pytest -x a", 1, "")], "hold +unresolved-error"),
+        (
+            vec![failed("pytest a", 1, ""), failed("pytest b", 1, "")],
+            "hold +unresolved-error +unresolved-error",
+        ),
+        (vec![failed("pytest a", 1, ""), failed("pytest b", 1, ""), ran("pytest")], "pass"),
+    ]);
+}
+
+/// What can have failed in `a && b` may go well one after the other.
+#[test]
+fn the_parts_of_a_chain_settle_it_one_by_one() {
+    let chain = || failed("cargo fmt --check && cargo test", 1, "");
+    errors(vec![
+        (vec![chain(), ran("cargo fmt"), ran("cargo test")], "pass"),
+        (vec![chain(), ran("cargo fmt")], "hold +unresolved-error"),
+    ]);
+}
+
+/// E10
+#[test]
+fn e10_the_text_of_a_command_that_went_well_is_not_read() {
+    errors(vec![(vec![printed("instrukt-ai-logs app", "Traceback (most recent call last)")], "pass")]);
+}
+
+/// E11
+#[test]
+fn e11_what_the_user_stopped_is_no_error_of_the_code() {
+    errors(vec![
+        (vec![stopped_by_user(ran("make build"))], "pass"),
+        (vec![stopped_by_user(edit("data/table.json"))], "pass"),
+    ]);
+}
+
+#[test]
+fn looking_for_what_is_not_there_is_settled_by_going_on() {
+    errors(vec![
+        (vec![failed("ls missing", 2, "ls: cannot access 'missing'"), read("data/table.json")], "pass"),
+        (vec![failed("cat missing | head", 1, "cat: missing: No such file"), ran("ls")], "pass"),
+        (vec![failed("rgx foo", 127, "bash: rgx: command not found"), ran("grep foo .")], "pass"),
+        (vec![failed("git show nosuchref", 128, "fatal: bad object"), ran("git log")], "pass"),
+        (
+            vec![
+                failed("mkdir data", 1, "mkdir: cannot create directory 'data': File exists"),
+                ran("ls data"),
+            ],
+            "pass",
+        ),
+        (vec![failed("python3 -c 'import x'", 1, "ModuleNotFoundError"), ran("ls")], "pass"),
+        (vec![failed("cat missing", 1, "cat: missing: No such file")], "hold +unresolved-error"),
+    ]);
+}
+
+#[test]
+fn a_failed_edit_is_settled_by_any_later_edit_of_the_file() {
+    errors(vec![
+        (
+            vec![edit_failed("/repo/data/table.json"), read("data/table.json"), edit("data/table.json")],
+            "pass",
+        ),
+        (
+            vec![
+                read("data/table.json"),
+                edit_failed("data/table.json"),
+                ran("sed -i s/a/b/ data/table.json"),
+            ],
+            "pass",
+        ),
+        (vec![read("data/table.json"), edit_failed("data/table.json"), ran("ls")], "hold +unresolved-error"),
+    ]);
+    let calls = vec![read("data/table.json"), edit_failed("data/table.json")];
+    let verdict = judge(&policy(""), &inputs(calls, &["data/table.json"]));
+    assert_eq!(
+        sentences(&verdict),
+        ["An edit failed and was not made since — verify the file (`Edit data/table.json`)"]
+    );
+}
+
+#[test]
+fn calls_that_were_not_carried_out_or_only_read_are_no_errors() {
+    let invalid =
+        Call { command: None, ..failed("", 1, "<tool_use_error>InputValidationError: Bash failed") };
+    let missing = Call { kind: Kind::Read, tool: "Read".to_owned(), ..failed("", 1, "File does not exist.") };
+    let other =
+        Call { kind: Kind::Other, tool: "WebFetch".to_owned(), command: None, ..failed("", 1, "404") };
+    errors(vec![(vec![invalid], "pass"), (vec![missing], "pass"), (vec![other], "pass")]);
+}
+
+/// A command that cannot be parsed is no reason to hold.
+#[test]
+fn what_is_not_understood_does_not_hold() {
+    errors(vec![(vec![failed("if then fi (", 2, "syntax error")], "pass")]);
+}
+
+/// A sub-agent's failure is the turn's; whoever settles it.
+#[test]
+fn a_failure_of_a_subagent_counts() {
+    errors(vec![
+        (vec![by_subagent(failed("make build", 2, ""))], "hold +unresolved-error"),
+        (vec![by_subagent(failed("make build", 2, "")), ran("make build")], "pass"),
+    ]);
+}
+
+/// R5's second layer: what it printed chooses the sentence.
+#[test]
+fn r5_the_output_chooses_the_sentence() {
+    let rust = policy(r#"presets = ["rust"]"#);
+    for (call, expected) in [
+        (
+            failed("cargo build", 101, "error[E0308]: mismatched types"),
+            "Compiler errors remain — verify that the code builds (`cargo build`)",
+        ),
+        (
+            failed("cargo test", 101, "test result: FAILED."),
+            "Test failures remain — re-run tests after fixes (`cargo test`)",
+        ),
+        (
+            failed("make image", 2, "no space left"),
+            "A command returned errors — verify the issue is resolved (`make image`)",
+        ),
+    ] {
+        let verdict = judge(&rust, &inputs(vec![call], &["data/a.json"]));
+        assert_eq!(sentences(&verdict), [expected]);
+    }
+}

@@ -1,0 +1,24 @@
+//! What must hold for any bytes that a client sends to the hook.
+
+use agents::{Decision, Payload};
+use transcript::Agent;
+
+/// Does with the bytes, read as each client's, everything that a caller does with a payload.
+pub fn check(bytes: &[u8]) {
+    for agent in Agent::ALL {
+        let Ok(payload) = Payload::parse(agent, bytes) else { continue };
+        assert_eq!(payload.agent, agent);
+        assert!(payload.prompt.as_deref().unwrap_or_default().len() <= 16 * 1024);
+        assert!(!(payload.opens_turn() && payload.is_own_text()));
+        let _ = payload.is_planning();
+        let _ = payload.transcript_is_complete(payload.prompt.as_deref());
+        let hold = Decision::Hold {
+            to_agent: payload.prompt.clone().unwrap_or_default(),
+            to_person: payload.last_text.clone(),
+        };
+        if let Some(rendered) = hold.render(agent, &payload.event) {
+            assert!(serde_json::from_str::<serde_json::Value>(&rendered).is_ok());
+            assert!(!rendered.contains('\n'));
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The whole hook, from process start to exit with the journal written, against the one git command that it runs,
+//! and switched off against an empty program. Measured in turns, in repositories and with transcripts of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use wait4::Wait4;
+
+use super::records::{MEGABYTE, Records};
+use super::{milliseconds, percentile};
+use crate::process::{self, cargo_command};
+use crate::root;
+
+/// What the hook asks git, as `crates/changes` spells it.
+const STATUS: [&str; 7] = [
+    "status",
+    "--porcelain=v2",
+    "-z",
+    "--branch",
+    "--untracked-files=all",
+    "--no-ahead-behind",
+    "--find-renames",
+];
+
+pub(crate) fn run(rounds: usize) -> Result<(), String> {
+    println!("building…");
+    process::run(cargo_command().args(["build", "--release", "--quiet", "-p", "checkstone"]))?;
+    let folder = root().join("target/bench");
+    fs_err::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let records = Records::load()?;
+    let transcripts = [("50 MB", 50 * MEGABYTE), ("1 GB", 1024 * MEGABYTE)].map(|(name, size)| {
+        let path = folder.join(format!("{}.jsonl", name.replace(' ', "").to_lowercase()));
+        (name, size, path)
+    });
+    for (_, size, path) in &transcripts {
+        records.write(path, *size, 200 * 1024)?;
+    }
+    let small = repository(&folder, 1_000)?;
+    let large = repository(&folder, 50_000)?;
+    let [(_, _, fifty), (_, _, gigabyte)] = &transcripts;
+    let mut bench = Bench::new(&folder)?;
+    println!(
+        "\nThe whole hook against the one git command that it runs, alone (rounds in turns; ratios of p10):\n"
+    );
+    println!(
+        "| repository | transcript | git p10 | stop p10 | p50 | p95 | stop ÷ git | prompt p10 | prompt ÷ git | peak |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|");
+    bench.row("1,000 files", &small, "50 MB", fifty, rounds)?;
+    bench.row("1,000 files", &small, "1 GB", gigabyte, rounds)?;
+    bench.row("50,000 files", &large, "50 MB", fifty, rounds / 4)?;
+    println!("\nLimits: 1.6 × on 1,000 files, 1.1 × on 50,000, 20 MB; 1 GB at most 5 % slower than 50 MB.");
+    bench.switched_off(&small, fifty, rounds)?;
+    bench.where_the_time_goes()
+}
+
+/// A repository of so many small files in folders of a hundred, ten of them changed.
+fn repository(folder: &Path, files: usize) -> Result<PathBuf, String> {
+    let path = folder.join(format!("repository-{files}"));
+    if path.join(".git").is_dir() {
+        return Ok(path);
+    }
+    println!("making a repository of {files} files…");
+    let failed = |error: std::io::Error| error.to_string();
+    for number in 0..files {
+        let file = path.join(format!("src/part{}/file{number}.rs", number / 100));
+        if let Some(parent) = file.parent().filter(|parent| !parent.is_dir()) {
+            fs_err::create_dir_all(parent).map_err(failed)?;
+        }
+        fs_err::write(file, format!("// file {number}\npub fn f{number}() {{}}\n")).map_err(failed)?;
+    }
+    fs_err::write(path.join("checkstone.toml"), "presets = [\"rust\"]\n").map_err(failed)?;
+    for arguments in [&["init", "-q"][..], &["add", "-A"], &["commit", "-qm", "start"]] {
+        let identity = ["-c", "user.name=n", "-c", "user.email=e@x", "-c", "gc.auto=0"];
+        process::run(Command::new("git").args(identity).args(arguments).current_dir(&path))?;
+    }
+    for number in 0..10 {
+        let file = path.join(format!("src/part0/file{number}.rs"));
+        fs_err::write(file, format!("// changed {number}\n")).map_err(failed)?;
+    }
+    Ok(path)
+}
+
+struct Bench {
+    program: PathBuf,
+    empty: PathBuf,
+    state: tempfile::TempDir,
+    session: usize,
+}
+
+/// What one process took.
+struct Measured {
+    time: Duration,
+    peak: u64,
+}
+
+impl Bench {
+    fn new(folder: &Path) -> Result<Self, String> {
+        let source = folder.join("empty.rs");
+        let empty = folder.join("empty");
+        fs_err::write(&source, "fn main() {}\n").map_err(|error| error.to_string())?;
+        process::run(Command::new("rustc").args(["-O", "-o"]).arg(&empty).arg(&source))?;
+        let state = tempfile::tempdir_in(folder).map_err(|error| error.to_string())?;
+        Ok(Self { program: root().join("target/release/checkstone"), empty, state, session: 0 })
+    }
+
+    fn hook(&self, payload: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["hook", "claude"]).env("CHECKSTONE_STATE_DIR", self.state.path());
+        command.env("XDG_CONFIG_HOME", self.state.path());
+        // A file as stdin: the payload is there at once, as with a client.
+        let file = self.state.path().join("payload.json");
+        if fs_err::write(&file, payload).is_ok()
+            && let Ok(file) = fs_err::File::open(&file)
+        {
+            command.stdin(Stdio::from(file.into_parts().0));
+        }
+        command
+    }
+
+    fn row(
+        &mut self,
+        name: &str,
+        repository: &Path,
+        size: &str,
+        transcript: &Path,
+        rounds: usize,
+    ) -> Result<(), String> {
+        let (mut git, mut stop, mut prompt) = (Vec::new(), Vec::new(), Vec::new());
+        let mut peak = 0;
+        for _ in 0..rounds {
+            self.session += 1;
+            let payload = |event: &str| {
+                format!(
+                    r#"{{"session_id":"bench-{}","transcript_path":{:?},"cwd":{:?},"prompt_id":"{PROMPT_ID}","hook_event_name":"{event}","prompt":"go","stop_hook_active":false,"background_tasks":[]}}"#,
+                    self.session, transcript, repository
+                )
+            };
+            git.push(measure(bare_git().args(STATUS).current_dir(repository))?.time);
+            let measured = measure(&mut self.hook(&payload("UserPromptSubmit")))?;
+            prompt.push(measured.time);
+            peak = peak.max(measured.peak);
+            let measured = measure(&mut self.hook(&payload("Stop")))?;
+            stop.push(measured.time);
+            peak = peak.max(measured.peak);
+        }
+        let p10 = |times: &[Duration]| percentile(times, 10);
+        println!(
+            "| {name} | {size} | {:.2} ms | {:.2} ms | {:.2} ms | {:.2} ms | {:.2} × | {:.2} ms | {:.2} × | {:.1} MB |",
+            milliseconds(p10(&git)),
+            milliseconds(p10(&stop)),
+            milliseconds(percentile(&stop, 50)),
+            milliseconds(percentile(&stop, 95)),
+            p10(&stop).as_secs_f64() / p10(&git).as_secs_f64(),
+            milliseconds(p10(&prompt)),
+            p10(&prompt).as_secs_f64() / p10(&git).as_secs_f64(),
+            peak as f64 / MEGABYTE as f64,
+        );
+        Ok(())
+    }
+
+    fn switched_off(&self, repository: &Path, transcript: &Path, rounds: usize) -> Result<(), String> {
+        let payload = format!(
+            r#"{{"session_id":"off","transcript_path":{transcript:?},"cwd":{repository:?},"hook_event_name":"Stop"}}"#
+        );
+        let (mut off, mut empty) = (Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            empty.push(measure(&mut Command::new(&self.empty))?.time);
+            off.push(measure(self.hook(&payload).env("CHECKSTONE", "off"))?.time);
+        }
+        let (off, empty) = (percentile(&off, 10), percentile(&empty, 10));
+        println!(
+            "\nSwitched off: {:.2} ms, an empty program {:.2} ms: {:.2} × (limit 1.4 ×).",
+            milliseconds(off),
+            milliseconds(empty),
+            off.as_secs_f64() / empty.as_secs_f64()
+        );
+        Ok(())
+    }
+
+    /// The last lines of the log tell the parts of each hook.
+    fn where_the_time_goes(&self) -> Result<(), String> {
+        let log = fs_err::read_to_string(self.state.path().join("log")).map_err(|error| error.to_string())?;
+        println!("\nWhere the time of the last stops went, in milliseconds inside the process:");
+        for line in log.lines().rev().take(3) {
+            println!("  {}", line.rsplit_once('[').map_or(line, |(_, parts)| parts.trim_end_matches(']')));
+        }
+        Ok(())
+    }
+}
+
+/// The prompt of the samples that the transcripts are made of.
+const PROMPT_ID: &str = "744c8ebc-c8c8-4b73-ab95-9ff4e20162a1";
+
+fn bare_git() -> Command {
+    let mut git = Command::new("git");
+    git.env("GIT_OPTIONAL_LOCKS", "0").stdin(Stdio::null());
+    git
+}
+
+fn measure(command: &mut Command) -> Result<Measured, String> {
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let began = Instant::now();
+    let child = command.spawn().map_err(|error| error.to_string())?;
+    let used = child.wait4().map_err(|error| error.to_string())?;
+    if !used.status.success() {
+        return Err(format!("{command:?} ended with {}", used.status));
+    }
+    Ok(Measured { time: began.elapsed(), peak: used.rusage.maxrss })
+}

@@ -1,0 +1,22 @@
+//! The long counts of the crates' own tests. Each test takes its count from the environment and is short
+//! without it.
+
+use crate::process::{self, cargo_command};
+use crate::steps::Done;
+
+/// Processes on one journal: SIGKILL at any instant, and fifty that stop the same turns at once.
+pub(crate) fn journal(kills: u32, rounds: u32) -> Result<Done, String> {
+    println!("{kills} kills in each test that kills, {rounds} turns stopped by fifty processes at once");
+    let mut test = cargo_command();
+    test.env("CHECKSTONE_SOAK_KILLS", kills.to_string()).env("CHECKSTONE_SOAK_ROUNDS", rounds.to_string());
+    process::run(test.args(["test", "--quiet", "--package", "journal", "--test", "journal"]))
+}
+
+/// Random turns in real repositories, compared with what is on the disk.
+pub(crate) fn changes(turns: u32) -> Result<Done, String> {
+    println!("{turns} random turns");
+    let mut test = cargo_command();
+    // It is compiled in: a range of another size is another build of the tests.
+    test.env("CHANGES_SEEDS", format!("0..{turns}"));
+    process::run(test.args(["test", "--quiet", "--package", "changes", "--test", "changes"]))
+}
