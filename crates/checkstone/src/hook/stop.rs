@@ -19,6 +19,7 @@ use crate::environment;
 use crate::evidence;
 use crate::policy_files::{FILE_NAME, PolicyTexts};
 use crate::record::Record;
+use crate::trust;
 
 /// Claude Code writes its last lines up to 90 ms after it has called us (T21).
 const FLUSH_LIMIT: Duration = Duration::from_millis(250);
@@ -116,10 +117,11 @@ fn run_checks(
     inputs: &Inputs,
     root: &Path,
 ) -> Vec<CheckResult> {
-    let (Changes::Known(set), true) = (&inputs.changes, policy.checks.count() > 0) else { return Vec::new() };
-    let changed: Vec<String> = set.files.iter().map(|file| file.path.to_string()).collect();
-    let trust = checks::trust(texts, journal);
-    policy.checks_for(trust, &changed).into_iter().map(|check| checks::run(check, root)).collect()
+    if policy.checks.count() == 0 {
+        return Vec::new();
+    }
+    let trust = journal.read(|reader| trust::of_file(reader, texts)).unwrap_or(journal::Trust::Unknown);
+    checks::run_allowed(texts, policy, trust, &inputs.changes, root)
 }
 
 /// Whether the turn that the client names has had all its holds.
