@@ -69,3 +69,17 @@ fn a_check_that_hangs_is_ended_with_its_children_and_holds_nobody() {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.trim())).unwrap_or_default();
     assert!(status.is_empty() || status.contains("State:\tZ"), "{status}");
 }
+
+#[test]
+fn an_agent_that_plans_waits_for_no_check() {
+    let world = World::new(&policy("touch RAN", "10s"));
+    trust(&world);
+    let mut session = Session::new(&world, "claude");
+    session.prompt("Plan it");
+    session.edit("calc.py", FIXED);
+    session.say("Here is the plan.");
+    let mut event = session.stop_event();
+    event["permission_mode"] = serde_json::json!("plan");
+    super::world::answer(world.hook("claude"), &event).passes();
+    assert!(!world.repository.join("RAN").exists());
+}
