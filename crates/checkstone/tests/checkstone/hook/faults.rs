@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use super::session::{AGENTS, Session};
-use super::world::{PYTHON, RUN_TESTS, World, answer, finish, send};
+use super::world::{PYTHON, RUN_TESTS, World, answer, finish, send, wait_until};
 
 const FIXED: &str = "def add(a, b):\n    return a + b\n";
 
@@ -494,13 +494,4 @@ fn an_unknown_event_passes_and_leaves_nothing() {
         }
     }
     assert!(!world.state.exists());
-}
-
-#[track_caller]
-fn wait_until(condition: impl Fn() -> bool, otherwise: &str) {
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while !condition() {
-        assert!(Instant::now() < deadline, "{otherwise}");
-        std::thread::yield_now();
-    }
 }
