@@ -9,7 +9,10 @@ use crate::commands::explain::ExplainArguments;
 use crate::commands::hook::HookArguments;
 use crate::commands::log::LogArguments;
 use crate::commands::policy::PolicyArguments;
+use crate::commands::session::SessionArguments;
+use crate::commands::status::StatusArguments;
 use crate::commands::timeline::TimelineArguments;
+use crate::commands::trust::TrustArguments;
 
 /// Hold points for AI coding agents
 ///
@@ -29,6 +32,9 @@ pub(crate) enum Command {
     Explain(ExplainArguments),
     Log(LogArguments),
     Policy(PolicyArguments),
+    Trust(TrustArguments),
+    Session(SessionArguments),
+    Status(StatusArguments),
     Timeline(TimelineArguments),
     Hook(HookArguments),
 }

@@ -6,4 +6,7 @@ pub(crate) mod explain;
 pub(crate) mod hook;
 pub(crate) mod log;
 pub(crate) mod policy;
+pub(crate) mod session;
+pub(crate) mod status;
 pub(crate) mod timeline;
+pub(crate) mod trust;

@@ -17,12 +17,13 @@ pub(crate) const STATE_DIRECTORY: &str = "CHECKSTONE_STATE_DIR";
 pub(crate) const SLUG: &str = "CHECKSTONE_SLUG";
 
 /// Set by Claude Code in the environment of its tools: the session that calls.
-#[expect(dead_code, reason = "the session command reads it")]
 pub(crate) const CLAUDE_SESSION: &str = "CLAUDE_CODE_SESSION_ID";
 
 /// Set by Codex CLI in the environment of its tools: the session that calls.
-#[expect(dead_code, reason = "the session command reads it")]
 pub(crate) const CODEX_SESSION: &str = "CODEX_SESSION_ID";
+
+/// Set by Gemini CLI in the environment of its tools; it does not say which session calls.
+pub(crate) const GEMINI_CALLS: &str = "GEMINI_CLI";
 
 const HOME: &str = "HOME";
 const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";

@@ -35,7 +35,7 @@ pub(crate) fn explained(error: &JournalError) -> CommandError {
         JournalError::Corrupt { path, .. }
         | JournalError::NotAJournal { path }
         | JournalError::NotAFile { path } => told.hint(format!(
-            "agents are not held meanwhile; move `{}` away, and the next hook begins a new journal",
+            "agents are not held meanwhile; move `{}*` away, all of them, and the next hook begins a new journal",
             path.display()
         )),
         JournalError::NewerSchema { .. } => told.hint("update checkstone to the version that wrote it"),

@@ -21,22 +21,28 @@ pub(crate) fn fit(text: &str, width: Option<usize>) -> String {
 /// `text` wrapped between words, each line after the first behind `indent` spaces; the first one begins in that
 /// column already. A word that is longer than a line stays whole. No line break at the end.
 pub(crate) fn wrap(text: &str, indent: usize, width: Option<usize>) -> String {
+    wrap_behind("", text, indent, width)
+}
+
+/// As `wrap`, with `heading` in front, which counts but is not returned.
+pub(crate) fn wrap_behind(heading: &str, text: &str, indent: usize, width: Option<usize>) -> String {
     let Some(width) = width else { return text.to_owned() };
     let room = width.saturating_sub(indent).max(20);
     let mut wrapped = String::new();
-    let mut taken = 0;
-    for word in text.split(' ') {
-        let needed = word.width();
-        if taken > 0 && taken + 1 + needed > room {
+    let mut taken = heading.width();
+    for (number, word) in text.split(' ').enumerate() {
+        let space = usize::from(number > 0);
+        if taken > 0 && taken + space + word.width() > room {
+            wrapped.truncate(wrapped.trim_end().len());
             wrapped.push('\n');
             wrapped.push_str(&" ".repeat(indent));
             taken = 0;
-        } else if taken > 0 {
+        } else if space > 0 {
             wrapped.push(' ');
             taken += 1;
         }
         wrapped.push_str(word);
-        taken += needed;
+        taken += word.width();
     }
     wrapped
 }
@@ -64,5 +70,6 @@ mod tests {
         assert_eq!(wrap(text, 2, Some(22)), "one two three four\n  five six");
         assert_eq!(wrap(text, 2, None), text);
         assert_eq!(wrap(&"x".repeat(40), 0, Some(30)), "x".repeat(40));
+        assert_eq!(wrap_behind("heading: ", text, 2, Some(22)), "one two\n  three four five six");
     }
 }

@@ -1,6 +1,7 @@
 //! The `checkstone` program: arguments, printing, exit codes and the wiring of the library crates. One file
 //! per command in [`commands`].
 
+mod agent_session;
 mod arguments;
 mod checks;
 mod commands;
@@ -49,6 +50,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Explain(arguments) => commands::explain::run(arguments, &printer),
         Command::Log(arguments) => commands::log::run(arguments, &printer),
         Command::Policy(arguments) => commands::policy::run(arguments, &printer),
+        Command::Trust(arguments) => commands::trust::run(arguments, &printer),
+        Command::Session(arguments) => commands::session::run(arguments, &printer),
+        Command::Status(arguments) => commands::status::run(arguments, &printer),
         Command::Timeline(arguments) => commands::timeline::run(arguments, &printer),
         // Answered above, before anything could go wrong.
         Command::Hook(_) => Ok(ExitCode::SUCCESS),

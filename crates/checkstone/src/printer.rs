@@ -50,18 +50,18 @@ impl Printer {
     pub(crate) fn warning(&self, warning: &CommandError) {
         let mut stderr = anstream::stderr().lock();
         let doubtful = DOUBTFUL.bold();
-        let _ = writeln!(stderr, "{doubtful}warning:{doubtful:#} {}", warning.message());
+        let _ = writeln!(stderr, "{doubtful}warning:{doubtful:#} {}", shown(warning.message()));
         for hint in warning.hints() {
-            let _ = writeln!(stderr, "{STRONG}hint:{STRONG:#} {hint}");
+            let _ = writeln!(stderr, "{STRONG}hint:{STRONG:#} {}", shown(hint));
         }
     }
 
     pub(crate) fn error(&self, error: &CommandError) {
         let mut stderr = anstream::stderr().lock();
         let bad = BAD.bold();
-        let _ = writeln!(stderr, "{bad}error:{bad:#} {}", error.message());
+        let _ = writeln!(stderr, "{bad}error:{bad:#} {}", shown(error.message()));
         for hint in error.hints() {
-            let _ = writeln!(stderr, "{STRONG}hint:{STRONG:#} {hint}");
+            let _ = writeln!(stderr, "{STRONG}hint:{STRONG:#} {}", shown(hint));
         }
     }
 }
@@ -70,6 +70,11 @@ impl Printer {
 pub(crate) fn write_decision(text: &str) {
     let mut stdout = std::io::stdout().lock();
     let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
+/// Several lines stay lines; what a file or a program put into them cannot move the cursor.
+pub(crate) fn shown(text: &str) -> String {
+    text.lines().map(transcript::visible).collect::<Vec<_>>().join("\n")
 }
 
 /// What the terminal says, unless a person set `COLUMNS`.

@@ -6,9 +6,8 @@ use std::fmt::Write as _;
 use anstyle::Style;
 use gate::{ActionState, ActionVerdict, Decision, Scope, Verdict};
 use transcript::{Extent, visible};
-use unicode_width::UnicodeWidthStr;
 
-use crate::layout::{fit, wrap};
+use crate::layout::{fit, wrap, wrap_behind};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, STRONG};
 
 /// Of a category with many files the first ones stand for all.
@@ -19,7 +18,8 @@ pub(crate) fn verdict_text(verdict: &Verdict, width: Option<usize>) -> String {
     let mut text = String::new();
     let (style, word) = decision(verdict.decision);
     let style = style.bold();
-    let _ = writeln!(text, "{style}{word}{style:#}  {}", wrap(&visible(&verdict.reason), 6, width));
+    let _ =
+        writeln!(text, "{style}{word}{style:#}  {}", wrap(&visible(&verdict.reason), word.len() + 2, width));
     changed(&mut text, verdict, width);
     actions(&mut text, verdict, width);
     observations(&mut text, verdict, width);
@@ -54,8 +54,9 @@ fn changed(text: &mut String, verdict: &Verdict, width: Option<usize>) {
             files.push(format!("… {} more", group.files.len() - FILES_SHOWN));
         }
         let category = visible(&group.category);
-        let files = wrap(&files.join(", "), 6, width.map(|width| width.saturating_sub(category.width())));
-        let _ = writeln!(text, "  {category}: {files}");
+        let heading = format!("{category}: ");
+        let files = wrap_behind(&heading, &files.join(", "), 4, width);
+        let _ = writeln!(text, "  {heading}{files}");
     }
 }
 
@@ -71,7 +72,7 @@ fn actions(text: &mut String, verdict: &Verdict, width: Option<usize>) {
             ActionState::Waived => (DOUBTFUL, '–'),
         };
         let id = visible(&action.id);
-        let says = wrap(&explained(action), 4, width.map(|width| width.saturating_sub(id.width() + 2)));
+        let says = wrap_behind(&format!("{id}: "), &explained(action), 4, width);
         let _ = writeln!(text, "  {style}{mark}{style:#} {STRONG}{id}{STRONG:#}: {says}");
     }
 }

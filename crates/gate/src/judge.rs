@@ -37,9 +37,9 @@ pub fn judge(policy: &Policy, inputs: &Inputs) -> Verdict {
     let mut verdict =
         Verdict { changed: by_category(policy, &files), scope: scope(&inputs.changes), ..pass(inputs, "") };
 
-    let failures = failures(policy, &work);
-    let expected = actions::expectations(policy, &files, &work);
     let waived = silence::waivers(policy, inputs);
+    let failures = failures(policy, &work, &waived);
+    let expected = actions::expectations(policy, &files, &work);
     for expectation in &expected {
         verdict.actions.push(action_verdict(policy, inputs, expectation, &waived, &work));
     }
@@ -189,12 +189,14 @@ fn without_git(policy: &Policy, inputs: &Inputs, reason: &str) -> Verdict {
 }
 
 /// What is told of the errors that nothing settled; the same sentence once.
-fn failures(policy: &Policy, work: &Work<'_>) -> Vec<Observation> {
+fn failures(policy: &Policy, work: &Work<'_>, waived: &[Waived]) -> Vec<Observation> {
     if policy.gate.rules.errors == RuleLevel::Off {
         return Vec::new();
     }
     let mut told: Vec<Observation> = Vec::new();
-    for failure in errors::expectations(policy, work).iter().filter(|failure| failure.speaks()) {
+    let failures = errors::expectations(policy, work);
+    let left = failures.iter().filter(|failure| failure.speaks());
+    for failure in left.filter(|failure| !errors::is_waived(policy, failure.subject, waived)) {
         let observation = errors::observation(policy, failure.subject);
         // The last one is what the agent left behind.
         told.retain(|earlier| earlier.text != observation.text);

@@ -3,6 +3,7 @@
 //! ambiguous, it speaks. A missing transcript is no evidence.
 
 pub(crate) mod actions;
+mod chain;
 pub(crate) mod drift;
 pub(crate) mod errors;
 pub(crate) mod evidence;

@@ -20,6 +20,8 @@ pub(crate) struct Moment {
 pub(crate) struct Ran<'a> {
     pub(crate) at: Moment,
     pub(crate) call: &'a Call,
+    /// The call with everything else that it runs.
+    pub(crate) recorded: &'a RecordedCall,
     pub(crate) command: &'a SimpleCommand,
 }
 
@@ -54,7 +56,8 @@ impl<'a> Paths<'a> {
         Self { cwd, root: root.trim_end_matches('/') }
     }
 
-    pub(crate) fn one(&self, path: &str) -> String {
+    /// The path from the root of the file system.
+    pub(crate) fn absolute(&self, path: &str) -> String {
         let mut parts: Vec<&str> = Vec::new();
         let base = if path.starts_with('/') { "" } else { self.cwd };
         for part in base.split('/').chain(path.split('/')) {
@@ -66,7 +69,11 @@ impl<'a> Paths<'a> {
                 part => parts.push(part),
             }
         }
-        let absolute = format!("/{}", parts.join("/"));
+        format!("/{}", parts.join("/"))
+    }
+
+    pub(crate) fn one(&self, path: &str) -> String {
+        let absolute = self.absolute(path);
         match absolute.strip_prefix(self.root).and_then(|rest| rest.strip_prefix('/')) {
             Some(relative) if !self.root.is_empty() => relative.to_owned(),
             _ => absolute,
@@ -152,6 +159,7 @@ impl<'a> Work<'a> {
             commands.iter().enumerate().map(move |(place, command)| Ran {
                 at: Moment { call: number, command: place },
                 call: &recorded.call,
+                recorded,
                 command,
             })
         })

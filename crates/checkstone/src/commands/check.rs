@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use changes::{Baseline, Settings};
-use gate::policy::Policy;
+use gate::policy::{NoGit, Policy};
 use gate::{Changes, Decision, Inputs, Verdict, Waived};
 use jiff::Timestamp;
 use journal::{Journal, JournalError, Session};
@@ -78,10 +78,11 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
     inputs.changes = evidence::changes(pending, &policy, known.baseline.as_ref(), touched.as_deref(), &cwd);
     let branch = match &inputs.changes {
         Changes::Known(set) => set.branch.clone(),
-        Changes::Transcript(_) => None,
-        Changes::Unknown(reason) => {
+        // Where the policy has words for this, they are what the gate would say.
+        Changes::Unknown(reason) if policy.gate.no_git == NoGit::Silent => {
             return Err(CommandError::new(format!("git could not be asked: {reason}")));
         }
+        Changes::Unknown(_) | Changes::Transcript(_) => None,
     };
     let slug = known.slug.clone().or_else(evidence::slug_of_environment);
     inputs.plan = evidence::plan(&policy, root, slug.as_deref(), branch.as_deref());

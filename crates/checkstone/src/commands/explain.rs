@@ -324,7 +324,7 @@ fn rule_line(explanation: &Explanation, width: Option<usize>) -> String {
     says.push_str(&at(explanation.line));
     if let Some(evidence) = &explanation.evidence {
         let command = fit(&visible(&evidence.command), Some(120));
-        let _ = write!(says, ": `{command}`{}", at(evidence.line));
+        let _ = write!(says, ", by `{command}`{}", at(evidence.line));
     }
     if let Some(reason) = &explanation.reason {
         let _ = write!(says, ": {}", visible(reason));

@@ -66,10 +66,11 @@ pub(crate) fn run(arguments: &LogArguments, printer: &Printer) -> Result<ExitCod
 fn coloured(line: &str) -> String {
     let decisions = [("hold", BAD), ("notify", DOUBTFUL), ("pass", GOOD)];
     // Time, agent and session stand before the decision.
-    let found = decisions.iter().find_map(|(word, style)| {
+    let places = decisions.iter().filter_map(|(word, style)| {
         let at = line.find(&format!(" {word}: "))?;
         Some((at + 1, *word, *style))
     });
+    let found = places.min_by_key(|(at, ..)| *at);
     let Some((at, word, style)) = found else { return format!("{line}\n") };
     let (before, rest) = line.split_at(at);
     let rest = rest.get(word.len()..).unwrap_or_default();
@@ -224,6 +225,9 @@ mod tests {
         let line = "2026-11-15T04:00:00.000Z claude s hold: missing: tests [git 1.0 = 2.0 ms]";
         assert_eq!(anstream::adapter::strip_str(&coloured(line)).to_string(), format!("{line}\n"));
         assert!(coloured(line).contains(&format!("{BAD}hold{BAD:#}: missing")));
+        assert!(
+            coloured("t claude s pass: after a hold: said").contains(&format!("{GOOD}pass{GOOD:#}: after"))
+        );
         assert_eq!(coloured("other words"), "other words\n");
     }
 }

@@ -6,14 +6,15 @@ use std::process::ExitCode;
 
 use gate::policy::{Fresh, Policy, Problems, RuleLevel, Scope, Telling};
 use serde_json::{Value, json};
+use transcript::visible;
 
 use super::check::{no_policy, policy_hint};
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
-use crate::layout::{counted, wrap};
+use crate::layout::{counted, wrap, wrap_behind};
 use crate::policy_files::{FILE_NAME, PolicyTexts};
-use crate::printer::{DOUBTFUL, FAINT, GOOD, Printer, STRONG};
+use crate::printer::{DOUBTFUL, FAINT, GOOD, Printer, STRONG, shown};
 use crate::repository_argument::RepositoryArgument;
 use crate::trust::{self, Standing};
 
@@ -66,7 +67,7 @@ fn check(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandErro
             json!({"policy": texts.is_some(), "problems": problems.as_ref().map_or_else(Vec::new, listed)});
         printer.data(&format!("{found}\n"));
     } else if let Some(problems) = problems {
-        printer.data(&format!("{problems}\n"));
+        printer.data(&format!("{}\n", shown(&problems.to_string())));
         let count = counted(problems.0.len(), "mistake");
         return Err(CommandError::new(format!("the policy of `{}` has {count}", root.display()))
             .hint("agents are not held while the policy is broken"));
@@ -138,12 +139,12 @@ fn as_json(
     policy: &Policy,
     standing: &Standing,
 ) -> Result<Value, CommandError> {
-    let mut shown = serde_json::to_value(policy).map_err(CommandError::new)?;
+    let mut merged = serde_json::to_value(policy).map_err(CommandError::new)?;
     // Durations as they are written in the file.
-    if let Some(shortest) = shown.pointer_mut("/gate/min_turn") {
+    if let Some(shortest) = merged.pointer_mut("/gate/min_turn") {
         *shortest = json!(format!("{:?}", policy.gate.min_turn));
     }
-    if let Some(checks) = shown.get_mut("checks") {
+    if let Some(checks) = merged.get_mut("checks") {
         *checks = standing.allowed.iter().map(check_json).collect();
     }
     Ok(json!({
@@ -151,7 +152,7 @@ fn as_json(
         "files": files(root, texts),
         "trust": standing.word(),
         "ignored": standing.ignored.iter().map(check_json).collect::<Vec<_>>(),
-        "policy": shown,
+        "policy": merged,
     }))
 }
 
@@ -169,21 +170,26 @@ fn text(texts: &PolicyTexts, policy: &Policy, standing: &Standing, width: Option
     for category in &policy.categories {
         let require = match category.require.is_empty() {
             true => "nothing".to_owned(),
-            false => category.require.join(", "),
+            false => visible(&category.require.join(", ")),
         };
-        let _ = writeln!(text, "  {} → {STRONG}{require}{STRONG:#}", category.name);
+        let _ = writeln!(text, "  {} → {STRONG}{require}{STRONG:#}", visible(&category.name));
         let mut globs = category.include.join(" ");
         if !category.exclude.is_empty() {
             let _ = write!(globs, ", not {}", category.exclude.join(" "));
         }
-        let _ = writeln!(text, "    {FAINT}{}{FAINT:#}", wrap(&globs, 4, width));
+        let _ = writeln!(text, "    {FAINT}{}{FAINT:#}", wrap(&visible(&globs), 4, width));
     }
     if !policy.other_code.is_empty() {
-        let _ = writeln!(text, "  other code → {STRONG}{}{STRONG:#}", policy.other_code.join(", "));
+        let _ = writeln!(text, "  other code → {STRONG}{}{STRONG:#}", visible(&policy.other_code.join(", ")));
     }
     let _ = writeln!(text, "\n{STRONG}Actions{STRONG:#}");
     for action in &policy.actions {
-        let _ = writeln!(text, "  {STRONG}{}{STRONG:#}: {}", action.id, wrap(&action.say, 4, width));
+        let _ = writeln!(
+            text,
+            "  {STRONG}{}{STRONG:#}: {}",
+            visible(&action.id),
+            wrap_behind(&format!("{}: ", action.id), &visible(&action.say), 4, width)
+        );
         let evidence: Vec<String> =
             action.evidence.iter().map(|pattern| format!("`{}`", String::from(pattern.clone()))).collect();
         let fresh = match action.fresh {
@@ -191,7 +197,7 @@ fn text(texts: &PolicyTexts, policy: &Policy, standing: &Standing, width: Option
             Fresh::ThisTurn => "anywhere in the turn",
         };
         let proof = format!("proved, {fresh}, by {}", evidence.join(", "));
-        let _ = writeln!(text, "    {FAINT}{}{FAINT:#}", wrap(&proof, 4, width));
+        let _ = writeln!(text, "    {FAINT}{}{FAINT:#}", wrap(&visible(&proof), 4, width));
     }
     checks(&mut text, standing);
     text
@@ -233,7 +239,7 @@ fn checks(text: &mut String, standing: &Standing) {
     if !standing.allowed.is_empty() {
         let _ = writeln!(text, "\n{STRONG}Checks that run at the stop{STRONG:#}");
         for check in &standing.allowed {
-            let _ = writeln!(text, "  `{}` for {} ({:?})", check.run, check.when.join(" "), check.timeout);
+            let _ = writeln!(text, "  {} ({:?})", check_text(check), check.timeout);
         }
     }
     if !standing.ignored.is_empty() {
@@ -243,7 +249,11 @@ fn checks(text: &mut String, standing: &Standing) {
         };
         let _ = writeln!(text, "\n{DOUBTFUL}Ignored: {why} (`checkstone trust`){DOUBTFUL:#}");
         for check in &standing.ignored {
-            let _ = writeln!(text, "  `{}` for {}", check.run, check.when.join(" "));
+            let _ = writeln!(text, "  {}", check_text(check));
         }
     }
+}
+
+fn check_text(check: &gate::policy::Check) -> String {
+    format!("`{}` for {}", visible(&check.run), visible(&check.when.join(" ")))
 }

@@ -112,3 +112,54 @@ fn an_unreadable_journal_is_told_and_does_without() {
     insta::assert_snapshot!("unreadable_journal", told);
     assert_eq!(output.status.code(), Some(1));
 }
+
+#[test]
+fn it_fits_the_terminal() {
+    let workplace = Workplace::new(Some(RUST));
+    for number in 0..12 {
+        workplace.write(&format!("src/module_{number}.rs"), "pub fn one() -> u32 { 2 }\n");
+    }
+    for columns in [40, 60, 100] {
+        let output = workplace.checkstone(&["check"]).env("COLUMNS", columns.to_string()).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        for line in text.lines() {
+            assert!(line.chars().count() <= columns, "{columns}: {line}");
+        }
+    }
+}
+
+/// Invariant 7: what a repository's files say cannot move the cursor.
+#[test]
+fn names_from_a_repository_cannot_write_to_the_terminal() {
+    let escape = "\\u001b[2J";
+    let workplace = Workplace::new(Some(&format!(
+        "[[category]]\nname = \"a{escape}\"\ninclude = [\"src/**\"]\nrequire = [\"b\"]\n[action.b]\nsay = \"do{escape}\"\n\
+         evidence = [\"make b\"]\n[[check]]\nwhen = [\"**\"]\nrun = \"x{escape}\"\n"
+    )));
+    workplace.write("src/e\u{1b}[2Jvil.rs", "\n");
+    for arguments in [&["check"][..], &["policy", "show"], &["trust", "--yes"], &["status"]] {
+        let output = workplace.checkstone(arguments).env("CLICOLOR_FORCE", "1").output().unwrap();
+        assert!(!String::from_utf8(output.stdout).unwrap().contains("\u{1b}[2J"), "{arguments:?}");
+    }
+    workplace.write("checkstone.toml", &format!("\"k{escape}\" = 1\n"));
+    for arguments in [&["check"][..], &["policy", "check"], &["policy", "show"], &["trust", "--yes"]] {
+        let output = workplace.checkstone(arguments).env("CLICOLOR_FORCE", "1").output().unwrap();
+        let all = [output.stdout, output.stderr].concat();
+        assert!(!String::from_utf8(all).unwrap().contains("\u{1b}[2J"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn without_git_nothing_can_be_said_unless_the_policy_has_words_for_it() {
+    let without_git = |workplace: &Workplace| {
+        workplace.checkstone(&["check"]).env("PATH", "/nonexistent").output().unwrap()
+    };
+    let silent = Workplace::new(Some(RUST));
+    let told = crate::program::shown(&without_git(&silent));
+    assert_eq!(
+        told,
+        "exit code: 2\n--- stdout\n--- stderr\nerror: git could not be asked: there is no program `git`\n"
+    );
+    let generic = Workplace::new(Some("[gate]\nno_git = \"generic\"\n"));
+    assert_eq!(without_git(&generic).status.code(), Some(1));
+}

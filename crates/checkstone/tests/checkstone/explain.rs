@@ -108,3 +108,33 @@ fn what_cannot_be_explained_is_said_in_one_sentence() {
         .unwrap();
     insta::assert_snapshot!("unreadable_journal", workplace.shown(&["explain"]));
 }
+
+#[test]
+fn drift_from_the_work_item_is_explained() {
+    let workplace = Workplace::new(Some("presets = [\"rust\"]\n[gate.rules]\nhygiene = \"off\"\n"));
+    workplace.write(
+        "todos/parser/implementation-plan.md",
+        "## Files to Change\n\n| File |\n| --- |\n| `src/parser.rs` |\n",
+    );
+    workplace.run(&["session", "--agent", "claude", "--id", crate::workplace::SESSION, "--slug", "parser"]);
+    workplace.held_turn(&[("cargo test", true)]);
+    let value = workplace.json(&["explain", "--json"], SCHEMA);
+    let state = |rule: &str| {
+        let rules = value["rules"].as_array().unwrap();
+        rules.iter().find(|one| one["rule"] == rule).map(|one| one["state"].clone())
+    };
+    assert_eq!(state("plan-drift"), Some(json!("fired")));
+    assert_eq!(state("wide-blast-radius"), Some(json!("off")));
+    assert_eq!(value["replay"]["same"], true);
+}
+
+/// An agent that waits is not asked anything, and neither is any rule.
+#[test]
+fn rules_that_were_not_asked_are_not_told() {
+    let workplace = Workplace::new(Some("presets = [\"rust\"]\n[gate]\nmin_turn = \"1h\"\n"));
+    workplace.held_turn(&[]);
+    let value = workplace.json(&["explain", "--json"], SCHEMA);
+    assert_eq!((&value["answered"], &value["rules"]), (&json!("pass"), &json!([])));
+    let text = String::from_utf8(workplace.run(&["explain"]).stdout).unwrap();
+    assert!(text.contains("Rules\n  none was asked\n"), "{text}");
+}

@@ -15,5 +15,8 @@ mod hook;
 mod log;
 mod policy;
 mod program;
+mod session;
+mod status;
 mod timeline;
+mod trust;
 mod workplace;

@@ -9,9 +9,9 @@ mod repeated;
 use transcript::{Kind, Outcome};
 
 use super::{Expectation, Seen};
-use crate::inputs::RecordedCall;
+use crate::inputs::{RecordedCall, Waived};
 use crate::policy::{Policy, ResolvedBy};
-use crate::shell::Intents;
+use crate::shell::{Intents, SimpleCommand};
 use crate::verdict::{Evidence, Observation, Rule};
 use crate::work::{Work, shown};
 
@@ -32,7 +32,9 @@ pub(crate) fn expectations<'a>(policy: &Policy, work: &Work<'a>) -> Vec<Expectat
             ResolvedBy::Attempt => later.iter().copied().find(|call| attempt::follows(recorded, call, work)),
         };
         // Failing again is one observation, about the last time (E9).
-        let again = || later.iter().any(|call| is_failed(call) && repeated::is_tried_again(recorded, call));
+        let again = || {
+            later.iter().any(|call| is_failed(call) && repeated::is_tried_again(recorded, call, work.paths()))
+        };
         let seen = match settled {
             Some(by) => Seen::Evidence(Evidence { command: shown(&by.call), line: by.call.line }),
             None if again() => continue,
@@ -41,6 +43,16 @@ pub(crate) fn expectations<'a>(policy: &Policy, work: &Work<'a>) -> Vec<Expectat
         expectations.push(Expectation { subject: recorded, seen });
     }
     expectations
+}
+
+/// Whether what failed is what a waived action would have asked for.
+pub(crate) fn is_waived(policy: &Policy, failure: Failure<'_>, waived: &[Waived]) -> bool {
+    let is_asked = |command: &SimpleCommand| {
+        let actions = waived.iter().filter_map(|waived| policy.action(&waived.action));
+        actions.flat_map(|action| &action.evidence).any(|pattern| pattern.matches(command))
+    };
+    let suspects = repeated::suspects(failure);
+    !suspects.is_empty() && suspects.into_iter().all(is_asked)
 }
 
 /// What is told of a failure that nothing settled.
@@ -74,7 +86,10 @@ fn is_failed(recorded: &RecordedCall) -> bool {
 }
 
 fn is_candidate(policy: &Policy, recorded: &RecordedCall) -> bool {
-    if !is_failed(recorded) || harmless::is_refused(&recorded.call) || harmless::answers(recorded) {
+    let harmless = harmless::is_refused(&recorded.call)
+        || harmless::answers(recorded)
+        || harmless::ran_out_of_time(recorded);
+    if !is_failed(recorded) || harmless {
         return false;
     }
     match recorded.call.kind {
@@ -109,7 +124,7 @@ fn settled<'a>(
         Kind::Shell if harmless::only_tried(failure) => {
             went_well.iter().copied().find(|call| call.call.kind == Kind::Shell)
         }
-        Kind::Shell => repeated::passed(failure, &went_well),
+        Kind::Shell => repeated::passed(failure, &went_well, work.paths()),
         _ => {
             let files: Vec<String> = failure.call.paths.iter().map(|path| work.paths().one(path)).collect();
             let made = !files.is_empty() && files.iter().all(|file| work.was_edited_after(file, number));

@@ -1,9 +1,12 @@
 //! What proves an action: a command that ran, succeeded attributably (E1–E3, E7), and came after the last change
 //! that it is meant to cover (E5).
 
+mod own_words;
+
 use jiff::Timestamp;
 use transcript::{Call, Outcome};
 
+use super::chain;
 use crate::changed::Changed;
 use crate::policy::{Action, Fresh};
 use crate::runner_summary::{self, Summary};
@@ -22,18 +25,20 @@ pub(crate) fn objection(ran: &Ran<'_>) -> Option<String> {
         return Some("it was stopped".to_owned());
     }
     match outcome {
+        Outcome::Error if chain::passed_all_the_same(ran.recorded, ran.command) => return None,
         Outcome::Error => return Some("it failed".to_owned()),
         Outcome::Unknown => return Some("how it ended is not known".to_owned()),
         Outcome::Ok => {}
     }
-    let printed = match ran.command.output {
-        Output::Shown | Output::Filtered => ran.call.snippet.as_deref().and_then(runner_summary::read),
-        Output::Hidden => None,
+    let output = match ran.command.output {
+        Output::Shown | Output::Filtered => ran.call.snippet.as_deref().unwrap_or_default(),
+        Output::Hidden => "",
     };
-    match (ran.command.attribution, printed) {
+    match (ran.command.attribution, runner_summary::read(output)) {
         (_, Some(Summary::NoTestsRan)) => Some("no tests ran".to_owned()),
         (_, Some(Summary::Failed { .. })) => Some("its own summary tells of failures".to_owned()),
         (Attribution::Decides, _) | (Attribution::Masked(_), Some(Summary::Passed { .. })) => None,
+        (Attribution::Masked(_), None) if own_words::prove(ran.command, output) => None,
         (Attribution::Masked(mask), None) => Some(mask.to_string()),
     }
 }

@@ -288,3 +288,43 @@ fn c6_a_category_beats_prose() {
         assert!(required(&verdict).contains(&id), "{path}: {}", brief(&verdict));
     }
 }
+
+/// Builders and package managers say when they are done, also through a pipe.
+#[test]
+fn e3_a_builder_proves_itself_by_its_own_words() {
+    let rust = policy(RUST);
+    let built =
+        "   Compiling parser v0.3.0\n    Finished `dev` profile [unoptimized + debuginfo] target(s) in 3.21s";
+    let dependencies = |call: Call| {
+        brief(&judge(&rust, &inputs(vec![read("Cargo.toml"), edit("Cargo.toml"), call], &["Cargo.toml"])))
+    };
+    assert_eq!(dependencies(printed("cargo check 2>&1 | tail -5", built)), "notify");
+    assert_eq!(
+        dependencies(printed("cargo check 2>&1 | tail -5", "error[E0432]: unresolved import")),
+        "hold rust-build +missing-action"
+    );
+    assert_eq!(dependencies(ran("cargo check 2>&1 | tail -5")), "hold rust-build +missing-action");
+    // Compiled is not tested.
+    table(
+        &rust,
+        &["src/a.rs"],
+        vec![(
+            vec![write("src/a.rs"), printed("cargo test 2>&1 | head -3", built)],
+            "hold rust-tests +missing-action",
+        )],
+    );
+    let python = policy(PYTHON);
+    let installed = |output: &str| {
+        let calls = vec![
+            read("requirements.txt"),
+            edit("requirements.txt"),
+            printed("pip install -r requirements.txt | tail -2", output),
+        ];
+        brief(&judge(&python, &inputs(calls, &["requirements.txt"])))
+    };
+    assert_eq!(installed("Successfully installed attrs-25.1"), "notify");
+    assert_eq!(
+        installed("ERROR: No matching distribution found for attrs==99"),
+        "hold python-install +missing-action"
+    );
+}

@@ -68,6 +68,8 @@ fn e9_the_same_going_well_later_settles() {
         ("cargo fmt --check", "cargo fmt"),
         ("python -c 'import a'", "python -c 'import b'"),
         ("cd crates/x && cargo test", "cd crates/x && cargo test"),
+        ("cargo test", "cd /repo && cargo test"),
+        ("cd /repo/crates/x && cargo test", "cd /repo && cargo test"),
     ];
     for (first, second) in settled {
         errors(vec![(vec![fails(first), ran(second)], "pass")]);
@@ -84,6 +86,7 @@ fn e9_the_same_going_well_later_settles() {
         ("make lint", "make"),
         ("make lint", "make build"),
         ("cd a && cargo test", "cd b && cargo test"),
+        ("cargo test", "cd a && cargo test"),
         ("git push", "git status"),
         ("python one.py", "python two.py"),
         ("npm test", "npm run build"),
@@ -223,4 +226,54 @@ fn r5_the_output_chooses_the_sentence() {
         let verdict = judge(&rust, &inputs(vec![call], &["data/a.json"]));
         assert_eq!(sentences(&verdict), [expected]);
     }
+}
+
+/// A runner whose own summary tells of a pass is not what failed in a chain.
+#[test]
+fn a_chain_whose_tests_passed_failed_after_them() {
+    let rust = policy(r#"presets = ["rust"]"#);
+    let chain = || {
+        failed(
+            "cargo test && git commit -m x",
+            1,
+            "test result: ok. 21 passed; 0 failed;\ncommit-msg: too short",
+        )
+    };
+    table(
+        &rust,
+        &["src/a.rs"],
+        vec![
+            (vec![write("src/a.rs"), chain()], "hold +unresolved-error"),
+            (vec![write("src/a.rs"), chain(), ran("git commit -m 'Fix escapes'")], "notify"),
+            (
+                vec![
+                    write("src/a.rs"),
+                    failed("cargo test && git commit -m x", 101, "test result: FAILED. 1 failed;"),
+                ],
+                "hold rust-tests +unresolved-error",
+            ),
+        ],
+    );
+}
+
+/// A server that was started to look at it and stopped by the clock.
+#[test]
+fn a_bound_that_the_agent_set_is_no_error() {
+    errors(vec![
+        (vec![failed("timeout 5 npm start", 124, "listening on 3000")], "pass"),
+        (vec![failed("npm start", 124, "")], "hold +unresolved-error"),
+    ]);
+}
+
+/// Who cannot run the tests here has probably tried.
+#[test]
+fn a_waiver_covers_the_failure_that_it_is_about() {
+    let rust = policy(r#"presets = ["rust"]"#);
+    let mut turn = inputs(
+        vec![write("src/a.rs"), failed("cargo test", 101, "error: linker `cc` not found")],
+        &["src/a.rs"],
+    );
+    assert_eq!(brief(&judge(&rust, &turn)), "hold rust-tests +unresolved-error");
+    turn.said = vec!["checkstone: cannot rust-tests: no linker in this sandbox".to_owned()];
+    assert_eq!(brief(&judge(&rust, &turn)), "notify");
 }

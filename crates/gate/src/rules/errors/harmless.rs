@@ -4,7 +4,8 @@
 use transcript::{Call, Kind};
 
 use crate::inputs::RecordedCall;
-use crate::shell::{Failed, Intents, SimpleCommand, Word};
+use crate::rules::chain;
+use crate::shell::{SimpleCommand, Word};
 
 /// The client did not carry the call out at all: a mistake of the agent's form, not of the code.
 pub(super) fn is_refused(call: &Call) -> bool {
@@ -13,11 +14,22 @@ pub(super) fn is_refused(call: &Call) -> bool {
         "<tool_use_error>InputValidationError",
         "<tool_use_error>Blocked",
         "unsupported call",
+        "Permission to use",
+        "Claude requested permissions",
+        "exec command rejected by user",
         "params must have required",
     ]
     .iter()
     .any(|refusal| printed.starts_with(refusal))
         || (call.kind == Kind::Shell && call.command.is_none())
+}
+
+/// The agent itself bounded the time of something that does not end, such as a server.
+pub(super) fn ran_out_of_time(recorded: &RecordedCall) -> bool {
+    let bounded = recorded.call.command.as_deref().is_some_and(|command| {
+        command.split(|character: char| !character.is_alphanumeric()).any(|word| word == "timeout")
+    });
+    bounded && recorded.call.exit_code == Some(124)
 }
 
 /// Programs that answer a question by their exit status (E8), unless they say that a file was missing or denied.
@@ -30,7 +42,7 @@ pub(super) fn answers(recorded: &RecordedCall) -> bool {
         ["No such file", "Permission denied", "Is a directory"].iter().any(|text| printed.contains(text));
     !could_not_look
         && all_suspects(recorded, looks)
-        && suspects(recorded).iter().any(|command| is_question(command))
+        && chain::suspects(recorded).iter().any(|command| is_question(command))
 }
 
 /// Whether all that can have failed only reads, or is not even installed.
@@ -128,6 +140,7 @@ fn is_question(command: &SimpleCommand) -> bool {
         "cmp",
         "pgrep",
         "pkill",
+        "kill",
         "killall",
         "which",
         "command",
@@ -141,15 +154,6 @@ fn is_question(command: &SimpleCommand) -> bool {
 }
 
 fn all_suspects(recorded: &RecordedCall, holds: impl Fn(&SimpleCommand) -> bool) -> bool {
-    let suspects = suspects(recorded);
+    let suspects = chain::suspects(recorded);
     !suspects.is_empty() && suspects.into_iter().all(holds)
-}
-
-/// Everything that can have failed.
-pub(super) fn suspects(recorded: &RecordedCall) -> Vec<&SimpleCommand> {
-    match recorded.intents.as_ref().map(Intents::explained_failure) {
-        Some(Failed::Known(command)) => vec![command],
-        Some(Failed::OneOf(commands)) => commands,
-        Some(Failed::Unknown) | None => Vec::new(),
-    }
 }

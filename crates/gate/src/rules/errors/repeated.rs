@@ -5,7 +5,9 @@ use transcript::{Call, Kind};
 
 use super::harmless;
 use crate::inputs::RecordedCall;
+use crate::rules::chain;
 use crate::shell::{Directory, Intents, SimpleCommand, Word, has_subcommands};
+use crate::work::Paths;
 
 /// The same words, or the same tool on the same files.
 pub(super) fn is_same(one: &Call, other: &Call) -> bool {
@@ -18,13 +20,17 @@ pub(super) fn is_same(one: &Call, other: &Call) -> bool {
 }
 
 /// The last of the calls with which everything that can have failed has gone well.
-pub(super) fn passed<'a>(failure: &RecordedCall, went_well: &[&'a RecordedCall]) -> Option<&'a RecordedCall> {
+pub(super) fn passed<'a>(
+    failure: &RecordedCall,
+    went_well: &[&'a RecordedCall],
+    paths: Paths<'_>,
+) -> Option<&'a RecordedCall> {
     let mut last = None;
     let suspects = suspects(failure);
     for suspect in &suspects {
         let place = went_well.iter().position(|call| {
             let proven = call.intents.iter().flat_map(Intents::proven_by_success);
-            proven.into_iter().any(|proven| does_as_much(proven, suspect))
+            proven.into_iter().any(|proven| does_as_much(proven, suspect, paths))
         })?;
         last = last.max(Some(place));
     }
@@ -32,14 +38,14 @@ pub(super) fn passed<'a>(failure: &RecordedCall, went_well: &[&'a RecordedCall])
 }
 
 /// Whether the later call tried what failed again, whatever came of it.
-pub(super) fn is_tried_again(failure: &RecordedCall, later: &RecordedCall) -> bool {
+pub(super) fn is_tried_again(failure: &RecordedCall, later: &RecordedCall, paths: Paths<'_>) -> bool {
     if is_same(&failure.call, &later.call) {
         return true;
     }
     let first = suspects(failure);
     let again = suspects(later);
     !first.is_empty()
-        && first.iter().all(|suspect| again.iter().any(|command| does_as_much(command, suspect)))
+        && first.iter().all(|suspect| again.iter().any(|command| does_as_much(command, suspect, paths)))
 }
 
 /// Whether both run the same program, for a program of many uses the same use of it.
@@ -50,15 +56,28 @@ pub(super) fn is_same_program(one: &SimpleCommand, other: &SimpleCommand) -> boo
 
 /// What can have failed; what only looks is of no interest beside what does something.
 pub(super) fn suspects(recorded: &RecordedCall) -> Vec<&SimpleCommand> {
-    let all = harmless::suspects(recorded);
+    let all = chain::suspects(recorded);
     let acting: Vec<_> = all.iter().copied().filter(|command| !harmless::looks(command)).collect();
     if acting.is_empty() { all } else { acting }
 }
 
-fn does_as_much(later: &SimpleCommand, earlier: &SimpleCommand) -> bool {
-    // A client may keep the folder of an earlier `cd`.
-    let place = later.directory == earlier.directory || later.directory == Directory::Start;
-    if !is_same_program(later, earlier) || !place {
+/// Whether the later command ran in the same folder or in one above it. Where it names none, a client may have kept
+/// the folder of an earlier `cd`.
+fn is_there_or_above(later: &SimpleCommand, earlier: &SimpleCommand, paths: Paths<'_>) -> bool {
+    let place = |command: &SimpleCommand| match &command.directory {
+        Directory::Start => Some(paths.absolute(".")),
+        Directory::At(folder) => Some(paths.absolute(folder)),
+        Directory::Unknown => None,
+    };
+    if later.directory == earlier.directory || later.directory == Directory::Start {
+        return true;
+    }
+    let (Some(above), Some(below)) = (place(later), place(earlier)) else { return false };
+    below.strip_prefix(&above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn does_as_much(later: &SimpleCommand, earlier: &SimpleCommand, paths: Paths<'_>) -> bool {
+    if !is_same_program(later, earlier) || !is_there_or_above(later, earlier, paths) {
         return false;
     }
     // Another message, another branch, another version of a package: the way to success.

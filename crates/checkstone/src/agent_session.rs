@@ -1,0 +1,67 @@
+//! Which agent session a command is about: the one that calls, by what its client puts into the environment of its
+//! tools, or the one that was named.
+
+use std::path::Path;
+
+use journal::{Journal, Session};
+use transcript::Agent;
+
+use crate::environment;
+use crate::error::CommandError;
+use crate::journal_access::explained;
+
+/// A session by its client and the client's own id.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AgentSession {
+    pub(crate) agent: Agent,
+    pub(crate) id: String,
+}
+
+/// How many sessions back one is looked for.
+const LOOKED_AT: usize = 1000;
+
+impl AgentSession {
+    /// The session that calls. Gemini CLI tells its tools who calls, but not which session it is: there it is the one
+    /// that was seen last in the repository.
+    pub(crate) fn calling(
+        journal: Option<&mut Journal>,
+        repository: Option<&Path>,
+    ) -> Result<Option<Self>, CommandError> {
+        for (agent, variable) in
+            [(Agent::Claude, environment::CLAUDE_SESSION), (Agent::Codex, environment::CODEX_SESSION)]
+        {
+            if let Some(id) = environment::read(variable).and_then(|id| id.into_string().ok()) {
+                return Ok(Some(Self { agent, id }));
+            }
+        }
+        if environment::read(environment::GEMINI_CALLS).is_none() {
+            return Ok(None);
+        }
+        Self::latest(Agent::Gemini, journal, repository)
+    }
+
+    /// The session of `agent` that was seen last in the repository.
+    pub(crate) fn latest(
+        agent: Agent,
+        journal: Option<&mut Journal>,
+        repository: Option<&Path>,
+    ) -> Result<Option<Self>, CommandError> {
+        let (Some(journal), Some(repository)) = (journal, repository) else { return Ok(None) };
+        let is_it = |session: &Session| {
+            let here = |path: &Path| path.starts_with(repository);
+            session.agent == agent.name()
+                && (session.repository.as_deref() == Some(repository)
+                    || (session.repository.is_none() && session.directory.as_deref().is_some_and(here)))
+        };
+        let sessions =
+            journal.read(|reader| reader.recent_sessions(LOOKED_AT)).map_err(|error| explained(&error))?;
+        Ok(sessions.into_iter().find(is_it).map(|session| Self { agent, id: session.client_id }))
+    }
+
+    /// What is recorded of it.
+    pub(crate) fn recorded(&self, journal: Option<&mut Journal>) -> Result<Option<Session>, CommandError> {
+        let Some(journal) = journal else { return Ok(None) };
+        let read = journal.read(|reader| reader.session(self.agent.name(), &self.id));
+        read.map_err(|error| explained(&error))
+    }
+}

@@ -1,0 +1,268 @@
+//! `checkstone status`: what is on here, what was decided last, and where it is kept.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use changes::Repository;
+use gate::policy::Policy;
+use journal::{Journal, Of, switch};
+use serde_json::{Value, json};
+use transcript::visible;
+
+use super::explain::{ListedVerdict, listed_line, recent};
+use super::policy::{check_json, files};
+use crate::agent_session::AgentSession;
+use crate::environment;
+use crate::error::CommandError;
+use crate::journal_access;
+use crate::layout::counted;
+use crate::policy_files::PolicyTexts;
+use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
+use crate::repository_argument::RepositoryArgument;
+use crate::trust::{self, Standing};
+
+/// Show what is on: the policy of this repository, trust, switches, the last verdicts
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone status
+  checkstone status --json | jq .switch")]
+pub(crate) struct StatusArguments {
+    #[command(flatten)]
+    repository: RepositoryArgument,
+    /// Print JSON (schemas/status.schema.json)
+    #[arg(long)]
+    json: bool,
+}
+
+/// How many verdicts are shown.
+const VERDICTS: usize = 5;
+
+pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let folder = arguments.repository.folder()?;
+    let root = Repository::discover(&folder).ok().map(|repository| repository.root);
+    let status = Status::of(root)?;
+    if arguments.json {
+        printer.data(&format!("{}\n", status.json()));
+    } else {
+        printer.text(&status.text(printer.width()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Everything that is told.
+struct Status {
+    state: PathBuf,
+    root: Option<PathBuf>,
+    policy: PolicyState,
+    session: Option<SessionState>,
+    /// Why the gate is off; `None` where it is on.
+    off: Option<String>,
+    journal_problem: Option<String>,
+    verdicts: Vec<ListedVerdict>,
+}
+
+enum PolicyState {
+    None,
+    Broken { texts: PolicyTexts, problems: Vec<String> },
+    Sound { texts: PolicyTexts, policy: Box<Policy>, standing: Standing },
+}
+
+struct SessionState {
+    session: AgentSession,
+    slug: Option<String>,
+    on: bool,
+}
+
+impl Status {
+    fn of(root: Option<PathBuf>) -> Result<Self, CommandError> {
+        let state = journal_access::state_directory()?;
+        // What is wrong with the journal is part of the answer.
+        let (mut journal, mut journal_problem) = match journal_access::open_existing(&state) {
+            Ok(journal) => (journal, None),
+            Err(error) => (None, Some(error.message().to_owned())),
+        };
+        let mut told = |error: CommandError| journal_problem = Some(error.message().to_owned());
+        let policy = policy(root.as_deref(), journal.as_mut()).unwrap_or_else(|error| {
+            told(error);
+            PolicyState::None
+        });
+        let session = session(&state, root.as_deref(), journal.as_mut()).unwrap_or_else(|error| {
+            told(error);
+            None
+        });
+        let verdicts = match (&mut journal, &root) {
+            (Some(journal), Some(root)) => recent(journal, Of::Repository(root), VERDICTS),
+            (Some(journal), None) => recent(journal, Of::Everyone, VERDICTS),
+            (None, _) => Ok(Vec::new()),
+        };
+        let verdicts = verdicts.unwrap_or_else(|error| {
+            told(error);
+            Vec::new()
+        });
+        let off = off(&policy, session.as_ref())
+            .or_else(|| journal_problem.is_some().then(|| "the journal cannot be used".to_owned()));
+        Ok(Self { state, root, policy, session, off, journal_problem, verdicts })
+    }
+
+    fn json(&self) -> Value {
+        let nowhere = PathBuf::new();
+        let (word, texts, presets, problems) = match &self.policy {
+            PolicyState::None => ("none", None, &[][..], &[][..]),
+            PolicyState::Broken { texts, problems } => ("broken", Some(texts), &[][..], problems.as_slice()),
+            PolicyState::Sound { texts, policy, .. } => {
+                ("sound", Some(texts), policy.presets.as_slice(), &[][..])
+            }
+        };
+        let root = self.root.as_ref().unwrap_or(&nowhere);
+        let (trust, ignored) = match &self.policy {
+            PolicyState::Sound { standing, .. } => {
+                (standing.word(), standing.ignored.iter().map(check_json).collect())
+            }
+            _ => ("untrusted", Vec::new()),
+        };
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "state_directory": self.state.to_string_lossy(),
+            "repository": self.root.as_ref().map(|root| root.to_string_lossy()),
+            "policy": {
+                "state": word,
+                "files": texts.map(|texts| files(root, texts)).unwrap_or_default(),
+                "presets": presets,
+                "problems": problems,
+            },
+            "trust": {"state": trust, "ignored": ignored},
+            "switch": {"on": self.off.is_none(), "reason": self.off},
+            "session": self.session.as_ref().map(|state| json!({
+                "agent": state.session.agent.name(),
+                "id": state.session.id,
+                "slug": state.slug,
+                "on": state.on,
+            })),
+            "journal_problem": self.journal_problem,
+            "verdicts": self.verdicts,
+            // Nothing of this version saves by itself or can be resumed.
+            "autonomous_execution": {
+                "enabled": false,
+                "skill": "checkpoint",
+                "reason": null,
+                "executed_directly": false,
+                "router_decision": null,
+            },
+            "lastCheckpoint": null,
+            "resumable": [],
+        })
+    }
+
+    fn text(&self, width: Option<usize>) -> String {
+        let mut text = String::new();
+        let mut line = |name: &str, value: &str| {
+            let _ = writeln!(text, "{STRONG}{name:<11}{STRONG:#} {value}");
+        };
+        match &self.off {
+            None => line("gate", &format!("{GOOD}on{GOOD:#}, for every client that calls `checkstone hook`")),
+            Some(reason) => line("gate", &format!("{BAD}off{BAD:#}: {reason}")),
+        }
+        match &self.root {
+            Some(root) => line("repository", &root.to_string_lossy()),
+            None => line("repository", "none here"),
+        }
+        line("policy", &self.policy_sentence());
+        if let Some(trust) = self.trust_sentence() {
+            line("trust", &trust);
+        }
+        if let Some(state) = &self.session {
+            let slug = state.slug.as_deref().map(|slug| format!(", work item {}", visible(slug)));
+            let off = if state.on { "" } else { ", switched off" };
+            let (agent, id) = (state.session.agent.name(), visible(&state.session.id));
+            line("session", &format!("{agent} {id}{}{off}", slug.unwrap_or_default()));
+        }
+        line("state", &self.state.to_string_lossy());
+        if let Some(problem) = &self.journal_problem {
+            line("journal", &format!("{BAD}{}{BAD:#}", visible(problem)));
+        }
+        if !self.verdicts.is_empty() {
+            let _ = writeln!(text, "\n{STRONG}Last verdicts{STRONG:#} (`checkstone explain ID`)");
+            text.extend(self.verdicts.iter().map(|verdict| listed_line(verdict, width)));
+        }
+        text
+    }
+
+    fn policy_sentence(&self) -> String {
+        match &self.policy {
+            PolicyState::None => "none, so every stop passes".to_owned(),
+            PolicyState::Broken { problems, .. } => {
+                let count = counted(problems.len(), "mistake");
+                format!("{BAD}broken{BAD:#}: {count}, see `checkstone policy check`")
+            }
+            PolicyState::Sound { texts, policy, .. } => {
+                let mut from: Vec<String> = texts.texts.iter().map(|text| text.name.clone()).collect();
+                from.extend(policy.presets.iter().map(|preset| format!("preset {preset}")));
+                from.join(", ")
+            }
+        }
+    }
+
+    /// Only where there is something that needs it.
+    fn trust_sentence(&self) -> Option<String> {
+        let PolicyState::Sound { standing, .. } = &self.policy else { return None };
+        if standing.trust == journal::Trust::Trusted {
+            return Some(format!("{GOOD}given{GOOD:#}"));
+        }
+        if standing.ignored.is_empty() {
+            return None;
+        }
+        let why = match standing.trust {
+            journal::Trust::Changed => "withdrawn, for the file has changed",
+            _ => "not given",
+        };
+        let ignored = counted(standing.ignored.len(), "check");
+        Some(format!("{DOUBTFUL}{why}{DOUBTFUL:#}: {ignored} ignored, see `checkstone trust`"))
+    }
+}
+
+fn policy(root: Option<&Path>, journal: Option<&mut Journal>) -> Result<PolicyState, CommandError> {
+    let Some(texts) = root.and_then(PolicyTexts::of_repository) else { return Ok(PolicyState::None) };
+    let policy = match texts.load() {
+        Ok(policy) => policy,
+        Err(problems) => {
+            let problems = problems.0.iter().map(ToString::to_string).collect();
+            return Ok(PolicyState::Broken { texts, problems });
+        }
+    };
+    let trust = match journal {
+        Some(journal) => journal
+            .read(|reader| trust::of_file(reader, &texts))
+            .map_err(|error| journal_access::explained(&error))?,
+        None => journal::Trust::Unknown,
+    };
+    let standing = Standing::new(trust, &texts, &policy);
+    Ok(PolicyState::Sound { texts, policy: Box::new(policy), standing })
+}
+
+fn session(
+    state: &Path,
+    root: Option<&Path>,
+    mut journal: Option<&mut Journal>,
+) -> Result<Option<SessionState>, CommandError> {
+    let Some(session) = AgentSession::calling(journal.as_deref_mut(), root)? else { return Ok(None) };
+    let slug = session.recorded(journal)?.and_then(|recorded| recorded.slug);
+    let on = !switch::is_off(state, session.agent.name(), &session.id);
+    Ok(Some(SessionState { session, slug, on }))
+}
+
+fn off(policy: &PolicyState, session: Option<&SessionState>) -> Option<String> {
+    let reason = if environment::is_switched_off() {
+        "`CHECKSTONE=off` is set"
+    } else if session.is_some_and(|session| !session.on) {
+        "this session is switched off (`checkstone session --on`)"
+    } else {
+        match policy {
+            PolicyState::None => "there is no policy here",
+            PolicyState::Broken { .. } => "the policy is broken",
+            PolicyState::Sound { policy, .. } if !policy.gate.enabled => "`enabled = false` in the policy",
+            PolicyState::Sound { .. } => return None,
+        }
+    };
+    Some(reason.to_owned())
+}

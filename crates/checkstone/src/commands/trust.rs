@@ -1,0 +1,202 @@
+//! `checkstone trust`: allows a repository's policy file, as it is now, to run the commands that stand in it.
+
+use std::fmt::Write as _;
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use gate::policy::Check;
+use jiff::Timestamp;
+use journal::TrustEntry;
+use serde_json::json;
+use transcript::visible;
+
+use crate::error::CommandError;
+use crate::journal_access::{self, explained};
+use crate::layout::counted;
+use crate::policy_files::{FILE_NAME, PolicyTexts};
+use crate::printer::{DOUBTFUL, GOOD, Printer, STRONG};
+use crate::repository_argument::find;
+use crate::trust;
+
+/// Trust a repository's `checkstone.toml`, as it is now, to run its checks
+///
+/// Shows what the file would be allowed to run, and asks. Trust is for the path and the content: any change of the
+/// file withdraws it. Everything else in a policy needs no trust.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone trust
+  checkstone trust --yes ~/projects/mine
+  checkstone trust --list
+  checkstone trust --revoke")]
+pub(crate) struct TrustArguments {
+    /// A folder in the repository, or its checkstone.toml; the current folder where it is not given
+    path: Option<PathBuf>,
+    /// List the files that are trusted
+    #[arg(long, conflicts_with_all = ["path", "revoke", "yes"])]
+    list: bool,
+    /// Withdraw the trust
+    #[arg(long, conflicts_with = "yes")]
+    revoke: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+    /// Print the list as JSON (schemas/trust-list.schema.json)
+    #[arg(long, requires = "list")]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    if arguments.list {
+        return list(arguments, printer);
+    }
+    if arguments.revoke {
+        return revoke(arguments, printer);
+    }
+    let root = root(arguments.path.as_deref())?;
+    let texts = PolicyTexts::of_repository(&root).filter(|texts| texts.own_file.is_some());
+    let Some((texts, text)) = texts.as_ref().and_then(|texts| Some((texts, trust::own_text(texts)?))) else {
+        return Err(CommandError::new(format!("`{}` has no `{FILE_NAME}` to trust", root.display()))
+            .hint("only what a repository's own file wants to run needs trust"));
+    };
+    let policy = texts.load().map_err(|problems| {
+        let count = counted(problems.0.len(), "mistake");
+        CommandError::new(format!("the policy has {count}:\n{problems}"))
+            .hint("a file that is not understood cannot be trusted")
+    })?;
+    let state = journal_access::state_directory()?;
+    let standing = trust::standing(&state, texts, &policy)?;
+    let file = root.join(FILE_NAME);
+    if standing.trust == journal::Trust::Trusted {
+        printer.text(&format!("`{}` is trusted already.\n", file.display()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    printer.text(&wanted(&file, &standing.ignored));
+    if !arguments.yes && !confirmed(&file)? {
+        printer.text("Nothing was changed.\n");
+        return Ok(ExitCode::from(1));
+    }
+    let hash = trust::hash(&text.text);
+    journal_access::open_or_create(&state)?
+        .write(|writing| writing.set_trusted(&file, &hash, Timestamp::now()))
+        .map_err(|error| explained(&error))?;
+    printer.text(&format!("{GOOD}✓{GOOD:#} trusted, until the file changes\n"));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the file would be allowed to do.
+fn wanted(file: &Path, checks: &[Check]) -> String {
+    let mut text = format!("{STRONG}{}{STRONG:#}\n", visible(&file.to_string_lossy()));
+    if checks.is_empty() {
+        text.push_str("  wants to run nothing that needs trust\n");
+    }
+    for check in checks {
+        let _ = writeln!(
+            text,
+            "  would run {DOUBTFUL}{}{DOUBTFUL:#} at the stop, where {} changed, for at most {:?}",
+            visible(&check.run),
+            visible(&check.when.join(" ")),
+            check.timeout,
+        );
+    }
+    text
+}
+
+fn confirmed(file: &Path) -> Result<bool, CommandError> {
+    let stdin = std::io::stdin();
+    if !stdin.is_terminal() {
+        return Err(CommandError::new(format!(
+            "`{}` was not trusted: nobody could be asked",
+            file.display()
+        ))
+        .hint("run it in a terminal, or say `--yes`"));
+    }
+    let mut stderr = anstream::stderr().lock();
+    let _ = write!(stderr, "Trust it? [y/N] ").and_then(|()| stderr.flush());
+    let mut answer = String::new();
+    stdin.lock().read_line(&mut answer).map_err(|error| CommandError::of(&error))?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+/// The repository of a folder, or of its policy file.
+fn root(path: Option<&Path>) -> Result<PathBuf, CommandError> {
+    let here = || std::env::current_dir().map_err(|error| CommandError::of(&error));
+    let Some(path) = path else { return Ok(find(&here()?)?.root) };
+    let whole = fs_err::canonicalize(path).map_err(|_| {
+        CommandError::new(format!("there is no `{}`", path.display()))
+            .hint("name a folder in a git repository, or its `checkstone.toml`")
+    })?;
+    if whole.is_dir() {
+        return Ok(find(&whole)?.root);
+    }
+    // The name as it was given: what lies at the root counts, wherever a link leads.
+    let folder = here()?.join(path);
+    let root = find(folder.parent().unwrap_or(&folder))?.root;
+    let is_it = fs_err::canonicalize(root.join(FILE_NAME)).is_ok_and(|file| file == whole);
+    if is_it {
+        return Ok(root);
+    }
+    Err(CommandError::new(format!("`{}` is no policy of a repository", path.display()))
+        .hint("only the `checkstone.toml` at the root of a repository is one"))
+}
+
+fn revoke(arguments: &TrustArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let state = journal_access::state_directory()?;
+    // A file that is gone can still be trusted, and is named as the list shows it.
+    let gone = arguments.path.as_deref().filter(|path| path.is_absolute() && !path.exists());
+    let file = match gone {
+        Some(path) => path.to_owned(),
+        None => root(arguments.path.as_deref())?.join(FILE_NAME),
+    };
+    let revoked = match journal_access::open_existing(&state)? {
+        Some(mut journal) => {
+            journal.write(|writing| writing.revoke_trust(&file)).map_err(|error| explained(&error))?
+        }
+        None => false,
+    };
+    let file = file.display();
+    printer.text(&match revoked {
+        true => format!("{GOOD}✓{GOOD:#} `{file}` is not trusted any more\n"),
+        false => format!("`{file}` was not trusted.\n"),
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(arguments: &TrustArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let state = journal_access::state_directory()?;
+    let entries = match journal_access::open_existing(&state)? {
+        Some(mut journal) => {
+            journal.read(|reader| reader.trusted_files()).map_err(|error| explained(&error))?
+        }
+        None => Vec::new(),
+    };
+    if arguments.json {
+        let files: Vec<_> = entries
+            .iter()
+            .map(|entry| {
+                json!({"path": entry.path.to_string_lossy(), "sha256": entry.content_hash,
+                       "trusted_at": entry.trusted_at.to_string(), "state": now(entry)})
+            })
+            .collect();
+        printer.data(&format!("{}\n", json!({"files": files})));
+    } else if entries.is_empty() {
+        printer.text("No file is trusted.\n");
+    } else {
+        for entry in &entries {
+            let state = now(entry);
+            let style = if state == "trusted" { GOOD } else { DOUBTFUL };
+            printer.text(&format!("{style}{state:<8}{style:#} {}\n", entry.path.display()));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How a trusted file stands now.
+fn now(entry: &TrustEntry) -> &'static str {
+    match fs_err::read_to_string(&entry.path) {
+        Ok(text) if trust::hash(&text) == entry.content_hash => "trusted",
+        Ok(_) => "changed",
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => "changed",
+        Err(_) => "missing",
+    }
+}

@@ -1,0 +1,66 @@
+use serde_json::{Value, json};
+
+use crate::program;
+use crate::workplace::{SESSION, Workplace};
+
+const RUST: &str = "presets = [\"rust\"]\n";
+const SCHEMA: &str = "session.schema.json";
+
+/// Runs as a tool of an agent, with what its client puts into the environment.
+fn called_by(workplace: &Workplace, variable: (&str, &str), arguments: &[&str]) -> String {
+    let output = workplace.checkstone(arguments).env(variable.0, variable.1).output().unwrap();
+    program::shown(&output)
+}
+
+#[test]
+fn an_agent_sets_its_own_work_item() {
+    let workplace = Workplace::new(Some(RUST));
+    let claude = ("CLAUDE_CODE_SESSION_ID", SESSION);
+    insta::assert_snapshot!("slug", called_by(&workplace, claude, &["session", "--slug", "parser"]));
+    let named = ["session", "--agent", "claude", "--id", SESSION, "--json"];
+    let value = workplace.json(&named, SCHEMA);
+    assert_eq!((&value["slug"], &value["on"]), (&json!("parser"), &json!(true)));
+    called_by(&workplace, claude, &["session", "--slug", ""]);
+    assert_eq!(workplace.json(&named, SCHEMA)["slug"], Value::Null);
+    let codex = called_by(&workplace, ("CODEX_SESSION_ID", "c-1"), &["session"]);
+    assert!(codex.contains("codex session c-1"), "{codex}");
+}
+
+#[test]
+fn a_session_that_is_switched_off_is_not_held() {
+    let workplace = Workplace::new(Some(RUST));
+    let claude = ("CLAUDE_CODE_SESSION_ID", SESSION);
+    insta::assert_snapshot!("off", called_by(&workplace, claude, &["session", "--off"]));
+    assert_eq!(workplace.held_turn(&[]), Value::Null);
+    called_by(&workplace, claude, &["session", "--on"]);
+    workplace.git(&["checkout", "--quiet", "."]);
+    assert_eq!(workplace.held_turn(&[])["decision"], "block");
+}
+
+/// Gemini CLI does not tell its tools the id of the session.
+#[test]
+fn gemini_is_found_by_its_latest_session_in_the_repository() {
+    let workplace = Workplace::new(Some(RUST));
+    let gemini = ("GEMINI_CLI", "1");
+    insta::assert_snapshot!("gemini_unknown", called_by(&workplace, gemini, &["session"]));
+    let payload = json!({
+        "session_id": "g-1", "transcript_path": workplace.transcript(), "cwd": workplace.repo(),
+        "hook_event_name": "BeforeAgent", "timestamp": "2026-11-15T00:00:00.000Z", "prompt": "Fix it",
+    });
+    let mut child =
+        workplace.checkstone(&["hook", "gemini"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), payload.to_string().as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+    let shown = called_by(&workplace, gemini, &["session"]);
+    assert!(shown.contains("gemini session g-1"), "{shown}");
+}
+
+#[test]
+fn what_is_no_session_is_said_in_one_sentence() {
+    let workplace = Workplace::new(Some(RUST));
+    insta::assert_snapshot!("none", workplace.shown(&["session"]));
+    insta::assert_snapshot!("no_claude", workplace.shown(&["session", "--agent", "claude"]));
+    let named = ["session", "--agent", "claude", "--id", "x", "--slug", "../../etc"];
+    insta::assert_snapshot!("bad_slug", workplace.shown(&named));
+    assert!(!workplace.path("state").exists(), "looking creates nothing");
+}

@@ -1,0 +1,84 @@
+use serde_json::{Value, json};
+
+use crate::program;
+use crate::workplace::{SESSION, Workplace};
+
+const RUST: &str = "presets = [\"rust\"]\n";
+const SCHEMA: &str = "status.schema.json";
+
+#[test]
+fn what_is_on_and_what_was_decided() {
+    let workplace = Workplace::new(Some(RUST));
+    workplace.held_turn(&[]);
+    let text = workplace.shown(&["status"]);
+    let (before, verdict) = text.split_once("     1  ").unwrap();
+    insta::assert_snapshot!("on", before);
+    assert!(verdict.contains("claude  hold    missing: rust-tests"), "{text}");
+    let value = workplace.json(&["status", "--json"], SCHEMA);
+    assert_eq!(value["switch"], json!({"on": true, "reason": null}));
+    assert_eq!(value["policy"]["presets"], json!(["rust"]));
+    assert_eq!(value["verdicts"][0]["reason"], "missing: rust-tests");
+}
+
+/// What later parts will bring is told as it is: not there.
+#[test]
+fn nothing_is_claimed_that_is_not_there() {
+    let value = Workplace::new(None).json(&["status", "--json"], SCHEMA);
+    assert_eq!(value["autonomous_execution"]["enabled"], false);
+    assert_eq!((&value["lastCheckpoint"], &value["resumable"]), (&Value::Null, &json!([])));
+    assert_eq!(value["switch"], json!({"on": false, "reason": "there is no policy here"}));
+}
+
+/// Invariant 7: what is ignored for lack of trust is told.
+#[test]
+fn ignored_checks_are_told() {
+    let workplace = Workplace::new(Some("[[check]]\nwhen = [\"**\"]\nrun = \"make test\"\n"));
+    insta::assert_snapshot!("untrusted", workplace.shown(&["status"]));
+    let value = workplace.json(&["status", "--json"], SCHEMA);
+    assert_eq!(
+        (&value["trust"]["state"], &value["trust"]["ignored"][0]["run"]),
+        (&json!("untrusted"), &json!("make test"))
+    );
+    workplace.run(&["trust", "--yes"]);
+    insta::assert_snapshot!("trusted", workplace.shown(&["status"]));
+}
+
+#[test]
+fn every_switch_is_named() {
+    let workplace = Workplace::new(Some("[gate]\nenabled = false\n"));
+    let reason = |variables: &[(&str, &str)]| {
+        let output =
+            workplace.checkstone(&["status", "--json"]).envs(variables.iter().copied()).output().unwrap();
+        let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+        value["switch"]["reason"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(reason(&[]), "`enabled = false` in the policy");
+    assert_eq!(reason(&[("CHECKSTONE", "off")]), "`CHECKSTONE=off` is set");
+    workplace.run(&["session", "--agent", "claude", "--id", SESSION, "--off"]);
+    assert!(reason(&[("CLAUDE_CODE_SESSION_ID", SESSION)]).starts_with("this session is switched off"));
+}
+
+#[test]
+fn broken_things_are_part_of_the_answer() {
+    let workplace = Workplace::new(Some("presetz = 1\n"));
+    std::fs::create_dir(workplace.path("state")).unwrap();
+    std::fs::write(workplace.path("state/journal.db"), "no database at all, whatever is said".repeat(50))
+        .unwrap();
+    insta::assert_snapshot!("broken", workplace.shown(&["status"]));
+    let value = workplace.json(&["status", "--json"], SCHEMA);
+    assert_eq!(value["policy"]["state"], "broken");
+    let home = workplace.path("home");
+    insta::assert_snapshot!("no_repository", workplace.shown(&["status", "--repo", home.to_str().unwrap()]));
+}
+
+#[test]
+fn looking_creates_nothing() {
+    let workplace = Workplace::new(Some(RUST));
+    for arguments in
+        [&["status"][..], &["explain", "--list"], &["trust", "--list"], &["policy", "show"], &["log"]]
+    {
+        let output = workplace.run(arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", program::shown(&output));
+    }
+    assert!(!workplace.path("state").exists());
+}

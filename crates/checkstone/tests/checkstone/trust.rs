@@ -1,0 +1,113 @@
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::process::Stdio;
+
+use serde_json::json;
+
+use crate::program;
+use crate::workplace::Workplace;
+
+const CHECKED: &str = "[[check]]\nwhen = [\"**/*.rs\"]\nrun = \"cargo test\"\ntimeout = \"60s\"\n";
+
+fn standing(workplace: &Workplace) -> String {
+    let value = workplace.json(&["policy", "show", "--json"], "policy-show.schema.json");
+    value["trust"].as_str().unwrap().to_owned()
+}
+
+/// Invariant 7: trust is the path and the content; any change withdraws it, and putting it back restores it.
+#[test]
+fn any_change_of_the_file_withdraws_the_trust() {
+    let workplace = Workplace::new(Some(CHECKED));
+    insta::assert_snapshot!("trusted", workplace.shown(&["trust", "--yes"]));
+    assert_eq!(standing(&workplace), "trusted");
+    insta::assert_snapshot!("already", workplace.shown(&["trust"]));
+    workplace.write("checkstone.toml", &format!("{CHECKED}\n# changed\n"));
+    assert_eq!(standing(&workplace), "changed");
+    let value = workplace.json(&["policy", "show", "--json"], "policy-show.schema.json");
+    assert_eq!((&value["policy"]["checks"], value["ignored"].as_array().unwrap().len()), (&json!([]), 1));
+    workplace.write("checkstone.toml", CHECKED);
+    assert_eq!(standing(&workplace), "trusted");
+}
+
+#[test]
+fn a_copy_elsewhere_is_not_trusted() {
+    let workplace = Workplace::new(Some(CHECKED));
+    workplace.run(&["trust", "--yes"]);
+    let copy = workplace.path("copy");
+    workplace.git(&["clone", "--quiet", ".", copy.to_str().unwrap()]);
+    let arguments = ["policy", "show", "--json", "--repo", copy.to_str().unwrap()];
+    assert_eq!(workplace.json(&arguments, "policy-show.schema.json")["trust"], "untrusted");
+}
+
+#[test]
+fn without_a_terminal_only_yes_is_an_answer() {
+    let workplace = Workplace::new(Some(CHECKED));
+    insta::assert_snapshot!("nobody_asked", workplace.shown(&["trust"]));
+    assert_eq!(standing(&workplace), "untrusted");
+}
+
+#[test]
+fn a_person_at_a_terminal_is_asked() {
+    for (answer, code, after) in [("n\n", 1, "untrusted"), ("\n", 1, "untrusted"), ("y\n", 0, "trusted")] {
+        let workplace = Workplace::new(Some(CHECKED));
+        let (person, terminal) = terminal();
+        rustix::io::write(&person, answer.as_bytes()).unwrap();
+        let output = workplace.checkstone(&["trust"]).stdin(Stdio::from(terminal)).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", program::shown(&output));
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "Trust it? [y/N] ");
+        assert_eq!(standing(&workplace), after);
+    }
+}
+
+/// Both ends of a terminal of its own.
+fn terminal() -> (OwnedFd, OwnedFd) {
+    use rustix::fs::{Mode, OFlags};
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(person.as_fd()).unwrap();
+    unlockpt(person.as_fd()).unwrap();
+    let name = ptsname(person.as_fd(), Vec::new()).unwrap();
+    let terminal = rustix::fs::open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+    (person, terminal)
+}
+
+#[test]
+fn the_list_and_the_revocation() {
+    let workplace = Workplace::new(Some(CHECKED));
+    insta::assert_snapshot!("empty_list", workplace.shown(&["trust", "--list"]));
+    insta::assert_snapshot!("nothing_to_revoke", workplace.shown(&["trust", "--revoke"]));
+    let file = workplace.repo().join("checkstone.toml");
+    workplace.run(&["trust", "--yes", file.to_str().unwrap()]);
+    insta::assert_snapshot!("list", workplace.shown(&["trust", "--list"]));
+    let value = workplace.json(&["trust", "--list", "--json"], "trust-list.schema.json");
+    // What `sha256sum` says of the file.
+    assert_eq!(
+        value["files"][0]["sha256"],
+        "70e6a7bff76b497b9062c2f9655df31e75f3b1e0975f45e4c01c4e42b68e7ce0"
+    );
+    assert_eq!(value["files"][0]["state"], "trusted");
+    workplace.write("checkstone.toml", "presets = []\n");
+    assert_eq!(
+        workplace.json(&["trust", "--list", "--json"], "trust-list.schema.json")["files"][0]["state"],
+        "changed"
+    );
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(
+        workplace.json(&["trust", "--list", "--json"], "trust-list.schema.json")["files"][0]["state"],
+        "missing"
+    );
+    insta::assert_snapshot!("revoked", workplace.shown(&["trust", "--revoke", file.to_str().unwrap()]));
+    assert_eq!(
+        workplace.json(&["trust", "--list", "--json"], "trust-list.schema.json"),
+        json!({"files": []})
+    );
+}
+
+#[test]
+fn what_cannot_be_trusted_is_said_in_one_sentence() {
+    insta::assert_snapshot!("no_file", Workplace::new(None).shown(&["trust", "--yes"]));
+    let broken = Workplace::new(Some("presetz = 1\n"));
+    insta::assert_snapshot!("broken", broken.shown(&["trust", "--yes"]));
+    broken.write("sub/checkstone.toml", CHECKED);
+    insta::assert_snapshot!("elsewhere", broken.shown(&["trust", "--yes", "sub/checkstone.toml"]));
+    insta::assert_snapshot!("missing", broken.shown(&["trust", "nowhere"]));
+}

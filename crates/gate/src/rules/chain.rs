@@ -1,0 +1,51 @@
+//! What failed in `cargo test && git commit`, where the client only knows that the whole did: a runner whose own
+//! summary tells of a pass did not, and neither did what had to succeed before it.
+
+use transcript::Outcome;
+
+use crate::inputs::RecordedCall;
+use crate::runner_summary::{self, Summary};
+use crate::shell::{Attribution, Failed, Intents, SimpleCommand};
+
+/// Everything that can have failed in a call that failed.
+pub(crate) fn suspects(recorded: &RecordedCall) -> Vec<&SimpleCommand> {
+    let suspects = all_suspects(recorded);
+    match passed_runner(recorded, &suspects) {
+        Some(place) => suspects.get(place + 1..).unwrap_or_default().to_vec(),
+        None => suspects,
+    }
+}
+
+/// Whether the command is a runner that passed although the whole failed.
+pub(crate) fn passed_all_the_same(recorded: &RecordedCall, command: &SimpleCommand) -> bool {
+    let suspects = all_suspects(recorded);
+    let passed = passed_runner(recorded, &suspects).and_then(|place| suspects.get(place));
+    recorded.call.outcome == Outcome::Error && passed.is_some_and(|runner| std::ptr::eq(*runner, command))
+}
+
+fn all_suspects(recorded: &RecordedCall) -> Vec<&SimpleCommand> {
+    match recorded.intents.as_ref().map(Intents::explained_failure) {
+        Some(Failed::Known(command)) => vec![command],
+        Some(Failed::OneOf(commands)) => commands,
+        Some(Failed::Unknown) | None => Vec::new(),
+    }
+}
+
+/// The runner that the summary is from, where something comes after it that can have failed instead.
+fn passed_runner(recorded: &RecordedCall, suspects: &[&SimpleCommand]) -> Option<usize> {
+    const RUNNERS: &[&str] = &[
+        "pytest", "cargo", "go", "npm", "pnpm", "yarn", "bun", "jest", "vitest", "mocha", "tox", "nox",
+        "make", "just", "dotnet", "ctest", "phpunit", "mvn", "gradle", "python", "python3", "node",
+    ];
+    let printed = recorded.call.snippet.as_deref().and_then(runner_summary::read);
+    if !matches!(printed, Some(Summary::Passed { .. })) {
+        return None;
+    }
+    let is_runner = |command: &&SimpleCommand| {
+        RUNNERS.contains(&command.program.as_str()) && command.attribution == Attribution::Decides
+    };
+    // Two runners: it is not known whose summary it is.
+    let place = suspects.iter().position(is_runner)?;
+    let alone = suspects.iter().filter(|command| is_runner(command)).count() == 1;
+    (alone && place + 1 < suspects.len()).then_some(place)
+}
