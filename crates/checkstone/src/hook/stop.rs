@@ -97,7 +97,10 @@ pub(crate) fn decide(mut context: Context) -> Decision {
         .and_then(|session| session.slug.clone())
         .or_else(|| environment::read(environment::SLUG).and_then(|slug| slug.into_string().ok()));
     inputs.plan = evidence::plan(&policy, &root, slug.as_deref(), branch.as_deref());
-    inputs.checks = run_checks(&mut journal, &texts, &policy, &inputs, &root);
+    // An agent that waits passes whatever they say, and would have to wait for them too.
+    if waiting.is_none() {
+        inputs.checks = run_checks(&mut journal, &texts, &policy, &inputs, &root);
+    }
     inputs.stop.waiting = waiting;
     inputs.stop.elapsed_ms =
         known.opened_at.and_then(|opened| u64::try_from(context.now.duration_since(opened).as_millis()).ok());
