@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::changed;
+use crate::changed::{self, Changed};
 use crate::inputs::Inputs;
 use crate::policy::{Policy, RuleLevel};
 use crate::rules::{Seen, drift, errors, hygiene};
@@ -70,10 +70,7 @@ pub fn explain(policy: &Policy, inputs: &Inputs, verdict: &Verdict) -> Vec<Expla
         ));
     }
     if !changed.is_empty() {
-        let spread = hygiene::spread(policy, &changed);
-        let state = state(&spread.seen, rules.hygiene);
-        let subject = format!("at most {} top-level folders", policy.gate.blast_radius);
-        explanations.push(looked(Rule::WideBlastRadius, subject, state, spread.seen, None));
+        explanations.push(spread(policy, &changed));
     }
     if let Some(planned) = drift::expectation(inputs.plan.as_ref(), &changed) {
         let state = state(&planned.seen, rules.drift);
@@ -94,6 +91,21 @@ fn of_action(action: &crate::verdict::ActionVerdict) -> Explanation {
         },
         evidence: action.evidence.clone(),
         reason: action.reason.clone(),
+        line: None,
+    }
+}
+
+fn spread(policy: &Policy, changed: &[Changed]) -> Explanation {
+    let spread = hygiene::spread(policy, changed);
+    Explanation {
+        rule: Rule::WideBlastRadius,
+        subject: match changed.len() {
+            1 => "1 changed file".to_owned(),
+            count => format!("{count} changed files"),
+        },
+        state: state(&spread.seen, policy.gate.rules.hygiene),
+        evidence: None,
+        reason: (!spread.speaks()).then(|| format!("at most {} top-level folders", policy.gate.blast_radius)),
         line: None,
     }
 }

@@ -45,7 +45,7 @@ fn r8_every_rule_tells_its_evidence() {
             "UnresolvedError `cargo test` Suppressed by cargo test in line Some(4)",
             "EditWithoutRead src/a.rs Suppressed by read src/a.rs in line Some(1)",
             "EditWithoutRead src/b.rs Fired",
-            "WideBlastRadius at most 3 top-level folders Suppressed by folders changed: 1 in line None",
+            "WideBlastRadius 2 changed files Suppressed: at most 3 top-level folders",
             "PlanDrift work item lexer Suppressed by src/a.rs in line None",
         ]
     );
@@ -61,7 +61,7 @@ fn what_is_waived_or_off_is_told_as_such() {
         [
             "MissingAction rust-tests Waived: no linker",
             "UnresolvedError `cargo test` Waived",
-            "WideBlastRadius at most 3 top-level folders Off by folders changed: 1 in line None",
+            "WideBlastRadius 1 changed file Off: at most 3 top-level folders",
         ]
     );
 }
