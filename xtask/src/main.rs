@@ -104,6 +104,10 @@ fn test() -> Result<(), String> {
         ])
     });
     steps.run("tests", || process::cargo(&["test", "--workspace", "--quiet"]));
+    // Its counts are worth seeing.
+    steps.run("labelled turns", || {
+        process::cargo(&["test", "--quiet", "-p", "gate", "--test", "gate", "corpus", "--", "--nocapture"])
+    });
     steps.run("schemas", schemas::check);
     steps.run("tidy", tidy::check);
     steps.run("fuzzing sample", || fuzz::all(FUZZ_SAMPLE));
