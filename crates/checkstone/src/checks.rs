@@ -8,38 +8,38 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use gate::policy::Check;
-use gate::{CheckOutcome, CheckResult};
-use journal::{Journal, Trust};
-use sha2::{Digest as _, Sha256};
+use gate::policy::{Check, Policy, Trust};
+use gate::{Changes, CheckOutcome, CheckResult};
 
 use crate::policy_files::PolicyTexts;
+use crate::trust;
 
 /// Of a check's output so much is shown.
 const OUTPUT: u64 = 800;
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// Whether the user said `checkstone trust` to the repository's file as it is now. Without such a file everything
-/// comes from the user.
-pub(crate) fn trust(texts: &PolicyTexts, journal: &mut Journal) -> gate::policy::Trust {
-    let (Some(path), Some(own)) = (&texts.own_file, texts.texts.last()) else {
-        return gate::policy::Trust::Given;
+/// Runs the checks for what changed: all of the policy's where the repository's file is trusted, else those of the
+/// user's own configuration.
+pub(crate) fn run_allowed(
+    texts: &PolicyTexts,
+    policy: &Policy,
+    trust: journal::Trust,
+    changes: &Changes,
+    root: &Path,
+) -> Vec<CheckResult> {
+    let (Changes::Known(set), true) = (changes, policy.checks.count() > 0) else { return Vec::new() };
+    let changed: Vec<String> = set.files.iter().map(|file| file.path.to_string()).collect();
+    let run_all = |policy: &Policy| {
+        policy.checks_for(Trust::Given, &changed).into_iter().map(|check| run(check, root)).collect()
     };
-    // Of what was read, not of what lies there now: nobody may change the file in between.
-    let hash = content_hash(own.text.as_bytes());
-    match journal.read(|reader| reader.trust(path, &hash)) {
-        Ok(Trust::Trusted) => gate::policy::Trust::Given,
-        _ => gate::policy::Trust::Withheld,
+    match trust {
+        journal::Trust::Trusted => run_all(policy),
+        _ => trust::policy_of_user(texts).as_ref().map(run_all).unwrap_or_default(),
     }
 }
 
-/// What trust is given to: the bytes of the file.
-pub(crate) fn content_hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-pub(crate) fn run(check: &Check, root: &Path) -> CheckResult {
+fn run(check: &Check, root: &Path) -> CheckResult {
     let result = |outcome, output| CheckResult { run: check.run.clone(), outcome, output };
     let Ok(mut output) = tempfile::tempfile() else { return result(CheckOutcome::NotStarted, String::new()) };
     let Some(mut child) = start(check, root, &output) else {

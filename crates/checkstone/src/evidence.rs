@@ -54,17 +54,7 @@ pub(crate) fn change_set(
     pending.and_then(|pending| pending.change_set(request))
 }
 
-/// The same as the gate takes it.
-pub(crate) fn changes(
-    pending: Result<Pending, changes::Error>,
-    policy: &Policy,
-    baseline: Option<&Baseline>,
-    touched: Option<&[PathBuf]>,
-    cwd: &Path,
-) -> Changes {
-    known(change_set(pending, policy, baseline, touched, cwd))
-}
-
+/// The change set as the gate takes it.
 pub(crate) fn known(changed: Result<ChangeSet, changes::Error>) -> Changes {
     match changed {
         Ok(set) => Changes::Known(set),

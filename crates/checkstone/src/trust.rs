@@ -28,7 +28,8 @@ impl Standing {
         if trust == journal::Trust::Trusted {
             return Self { trust, allowed: all, ignored: Vec::new() };
         }
-        let allowed = checks_of_user(texts);
+        let users = policy_of_user(texts);
+        let allowed = users.and_then(|users| users.checks.with(Trust::Given).cloned()).unwrap_or_default();
         let ignored = all.into_iter().filter(|check| !allowed.contains(check)).collect();
         Self { trust, allowed, ignored }
     }
@@ -75,10 +76,10 @@ pub(crate) fn hash(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The user's own configuration needs nobody's trust.
-fn checks_of_user(texts: &PolicyTexts) -> Vec<Check> {
+/// What the user's own configuration says alone; it needs nobody's trust.
+pub(crate) fn policy_of_user(texts: &PolicyTexts) -> Option<Policy> {
     let own = usize::from(texts.own_file.is_some());
     let mut users = texts.clone();
     users.texts.truncate(texts.texts.len().saturating_sub(own));
-    users.load().ok().and_then(|policy| policy.checks.with(Trust::Given).cloned()).unwrap_or_default()
+    users.load().ok()
 }

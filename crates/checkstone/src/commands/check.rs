@@ -5,26 +5,29 @@ use std::process::ExitCode;
 
 use changes::{Baseline, Settings};
 use gate::policy::{NoGit, Policy};
-use gate::{Changes, Decision, Inputs, Verdict, Waived};
+use gate::{Changes, CheckResult, Decision, Inputs, Verdict, Waived};
 use jiff::Timestamp;
 use journal::{Journal, JournalError, Session};
 use transcript::{Agent, Coverage, Extent, Options, Reading};
 
 use crate::arguments::AgentName;
+use crate::checks;
 use crate::error::CommandError;
 use crate::evidence;
 use crate::journal_access;
 use crate::layout::counted;
-use crate::policy_files::{PolicyTexts, detected_presets};
+use crate::policy_files::{FILE_NAME, PolicyTexts, detected_presets};
 use crate::printer::{Printer, STRONG};
 use crate::repository_argument::{RepositoryArgument, find};
+use crate::trust;
 use crate::verdict_text::verdict_text;
 
 /// Say what the gate would say now, and record nothing
 ///
 /// Judges as at the first stop of the turn. Without a transcript nothing proves that an action was done, so every
 /// action that the changed files need is named. With one whose session has been recorded, what changed is told from
-/// the state at the prompt. How long the turn took is not looked at: asking is reason enough.
+/// the state at the prompt. How long the turn took is not looked at: asking is reason enough. The policy's own checks run
+/// where they are trusted.
 ///
 /// Exit code: 0 pass or notify, 1 hold, 2 error.
 #[derive(Debug, clap::Args)]
@@ -75,17 +78,24 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
     let mut inputs =
         Inputs::of_reading(reading, Changes::Unknown(String::new()), cwd.to_string_lossy().into_owned());
     let touched = evidence::touched(&inputs);
-    inputs.changes = evidence::changes(pending, &policy, known.baseline.as_ref(), touched.as_deref(), &cwd);
+    let changed = evidence::change_set(pending, &policy, known.baseline.as_ref(), touched.as_deref(), &cwd);
+    match &changed {
+        // Where the policy has words for this, they are what the gate would say; but not those of a stranger.
+        Err(error)
+            if policy.gate.no_git == NoGit::Silent || matches!(error, changes::Error::Refused { .. }) =>
+        {
+            return Err(CommandError::new(format!("git could not be asked: {error}")));
+        }
+        _ => inputs.changes = evidence::known(changed),
+    }
+    evidence::leave_out_others(&mut inputs, touched.as_deref(), &cwd);
     let branch = match &inputs.changes {
         Changes::Known(set) => set.branch.clone(),
-        // Where the policy has words for this, they are what the gate would say.
-        Changes::Unknown(reason) if policy.gate.no_git == NoGit::Silent => {
-            return Err(CommandError::new(format!("git could not be asked: {reason}")));
-        }
         Changes::Unknown(_) | Changes::Transcript(_) => None,
     };
     let slug = known.slug.clone().or_else(evidence::slug_of_environment);
     inputs.plan = evidence::plan(&policy, root, slug.as_deref(), branch.as_deref());
+    inputs.checks = checked(arguments, &texts, &policy, &inputs.changes, root, printer);
     inputs.stop.waiting = waiting;
     inputs.stop.elapsed_ms = Some(elapsed(&policy, known.opened_at.or(began)));
     inputs.history.held_before = known.held_before;
@@ -93,6 +103,40 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
     let verdict = gate::judge(&policy, &inputs);
     print(arguments, &verdict, printer)?;
     Ok(ExitCode::from(u8::from(verdict.decision == Decision::Hold)))
+}
+
+/// What the policy's own checks say, where they may run.
+fn checked(
+    arguments: &CheckArguments,
+    texts: &PolicyTexts,
+    policy: &Policy,
+    changes: &Changes,
+    root: &Path,
+    printer: &Printer,
+) -> Vec<CheckResult> {
+    if policy.checks.count() == 0 {
+        return Vec::new();
+    }
+    let standing = journal_access::state_directory().and_then(|state| trust::standing(&state, texts, policy));
+    let trust = match standing {
+        Ok(standing) => {
+            if !standing.ignored.is_empty() && !arguments.json {
+                let ignored = counted(standing.ignored.len(), "check");
+                printer.warning(
+                    &CommandError::new(format!(
+                        "{ignored} of `{FILE_NAME}` not run: the file is not trusted"
+                    ))
+                    .hint("`checkstone trust` shows what it would run"),
+                );
+            }
+            standing.trust
+        }
+        Err(error) => {
+            printer.warning(&error);
+            journal::Trust::Unknown
+        }
+    };
+    checks::run_allowed(texts, policy, trust, changes, root)
 }
 
 fn print(arguments: &CheckArguments, verdict: &Verdict, printer: &Printer) -> Result<(), CommandError> {

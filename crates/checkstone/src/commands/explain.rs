@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use anstyle::Style;
-use gate::{Explanation, INPUTS_VERSION, Rule, RuleState, Verdict};
+use gate::{CheckOutcome, CheckResult, Explanation, INPUTS_VERSION, Rule, RuleState, Verdict};
 use journal::{Inputs, Journal, Of, RecordedVerdict, VerdictId};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -178,6 +178,8 @@ struct Explained {
     recorded: RecordedVerdict,
     verdict: Option<Verdict>,
     rules: Vec<Explanation>,
+    /// What the policy's own checks said.
+    checks: Vec<CheckResult>,
     replay: Replay,
 }
 
@@ -194,6 +196,7 @@ fn explain(recorded: RecordedVerdict, inputs: Option<&Inputs<Vec<u8>>>) -> Expla
         recorded,
         verdict: None,
         rules: Vec::new(),
+        checks: Vec::new(),
         replay: Replay::Impossible(why.to_owned()),
     };
     let Some(inputs) = inputs else {
@@ -214,7 +217,7 @@ fn explain(recorded: RecordedVerdict, inputs: Option<&Inputs<Vec<u8>>>) -> Expla
             (Vec::new(), Replay::Impossible(format!("this version does not take its policy: {problems}")))
         }
     };
-    Explained { recorded, verdict: Some(record.verdict), rules, replay }
+    Explained { recorded, verdict: Some(record.verdict), rules, checks: record.inputs.checks, replay }
 }
 
 /// The recorded verdict as it was written, against the one that came out now.
@@ -252,6 +255,7 @@ impl Explained {
             "timings": self.recorded.timings,
             "verdict": self.verdict,
             "rules": self.rules,
+            "checks": self.checks,
             "replay": {"same": same, "problem": problem},
         })
     }
@@ -278,11 +282,21 @@ impl Explained {
             text.push_str("The agent was not held: the turn had been held already.\n");
         }
         let _ = writeln!(text, "\n{STRONG}Rules{STRONG:#}");
-        if self.rules.is_empty() {
+        if self.rules.is_empty() && self.checks.is_empty() {
             text.push_str("  none was asked\n");
         }
         for rule in &self.rules {
             text.push_str(&rule_line(rule, width));
+        }
+        for check in &self.checks {
+            let (style, ended) = match check.outcome {
+                CheckOutcome::Passed => (GOOD, "passed"),
+                CheckOutcome::Failed => (BAD, "failed"),
+                CheckOutcome::TimedOut => (DOUBTFUL, "timed out"),
+                CheckOutcome::NotStarted => (DOUBTFUL, "no start"),
+            };
+            let run = wrap(&format!("check `{}`", visible(&check.run)), 13, width);
+            let _ = writeln!(text, "  {style}{ended:<10}{style:#} {run}");
         }
         let _ = match &self.replay {
             Replay::Same => {

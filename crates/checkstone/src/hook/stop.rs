@@ -19,6 +19,7 @@ use crate::environment;
 use crate::evidence;
 use crate::policy_files::{FILE_NAME, PolicyTexts};
 use crate::record::Record;
+use crate::trust;
 
 /// Claude Code writes its last lines up to 90 ms after it has called us (T21).
 const FLUSH_LIMIT: Duration = Duration::from_millis(250);
@@ -96,7 +97,10 @@ pub(crate) fn decide(mut context: Context) -> Decision {
         .and_then(|session| session.slug.clone())
         .or_else(|| environment::read(environment::SLUG).and_then(|slug| slug.into_string().ok()));
     inputs.plan = evidence::plan(&policy, &root, slug.as_deref(), branch.as_deref());
-    inputs.checks = run_checks(&mut journal, &texts, &policy, &inputs, &root);
+    // An agent that waits passes whatever they say, and would have to wait for them too.
+    if waiting.is_none() {
+        inputs.checks = run_checks(&mut journal, &texts, &policy, &inputs, &root);
+    }
     inputs.stop.waiting = waiting;
     inputs.stop.elapsed_ms =
         known.opened_at.and_then(|opened| u64::try_from(context.now.duration_since(opened).as_millis()).ok());
@@ -116,10 +120,11 @@ fn run_checks(
     inputs: &Inputs,
     root: &Path,
 ) -> Vec<CheckResult> {
-    let (Changes::Known(set), true) = (&inputs.changes, policy.checks.count() > 0) else { return Vec::new() };
-    let changed: Vec<String> = set.files.iter().map(|file| file.path.to_string()).collect();
-    let trust = checks::trust(texts, journal);
-    policy.checks_for(trust, &changed).into_iter().map(|check| checks::run(check, root)).collect()
+    if policy.checks.count() == 0 {
+        return Vec::new();
+    }
+    let trust = journal.read(|reader| trust::of_file(reader, texts)).unwrap_or(journal::Trust::Unknown);
+    checks::run_allowed(texts, policy, trust, &inputs.changes, root)
 }
 
 /// Whether the turn that the client names has had all its holds.

@@ -163,3 +163,12 @@ fn without_git_nothing_can_be_said_unless_the_policy_has_words_for_it() {
     let generic = Workplace::new(Some("[gate]\nno_git = \"generic\"\n"));
     assert_eq!(without_git(&generic).status.code(), Some(1));
 }
+
+#[test]
+fn checks_run_where_they_are_trusted() {
+    let workplace = Workplace::new(Some("[[check]]\nwhen = [\"src/**\"]\nrun = \"echo 3 failed; exit 1\"\n"));
+    workplace.write("src/lib.rs", "pub fn one() -> u32 { 2 }\n");
+    insta::assert_snapshot!("untrusted_check", workplace.shown(&["check"]));
+    workplace.run(&["trust", "--yes"]);
+    insta::assert_snapshot!("trusted_check", workplace.shown(&["check"]));
+}

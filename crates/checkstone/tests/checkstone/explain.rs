@@ -138,3 +138,15 @@ fn rules_that_were_not_asked_are_not_told() {
     let text = String::from_utf8(workplace.run(&["explain"]).stdout).unwrap();
     assert!(text.contains("Rules\n  none was asked\n"), "{text}");
 }
+
+#[test]
+fn checks_are_told_with_how_they_ended() {
+    let workplace = Workplace::new(Some("[[check]]\nwhen = [\"src/**\"]\nrun = \"echo no; exit 1\"\n"));
+    workplace.run(&["trust", "--yes"]);
+    assert_eq!(workplace.held_turn(&[])["decision"], "block");
+    let value = workplace.json(&["explain", "--json"], SCHEMA);
+    assert_eq!(value["checks"][0]["outcome"], "failed");
+    assert_eq!(value["replay"]["same"], true);
+    let text = String::from_utf8(workplace.run(&["explain"]).stdout).unwrap();
+    assert!(text.contains("  failed     check `echo no; exit 1`\n"), "{text}");
+}

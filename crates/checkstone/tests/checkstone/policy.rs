@@ -51,6 +51,14 @@ fn checks_of_the_users_own_configuration_need_no_trust() {
     let value = workplace.json(&["policy", "show", "--json"], "policy-show.schema.json");
     assert_eq!(value["policy"]["checks"], json!([{"when": ["**"], "run": "make lint", "timeout": "9s"}]));
     assert_eq!(value["ignored"].as_array().unwrap().len(), 1);
+    // The hook runs exactly what is shown.
+    let told = format!("[[check]]\nwhen = [\"**\"]\nrun = \"touch {}\"\n", workplace.path("ran").display());
+    std::fs::write(folder.join("config.toml"), told).unwrap();
+    let forbidden = workplace.path("forbidden");
+    workplace
+        .write("checkstone.toml", &CHECKED.replace("cargo test", &format!("touch {}", forbidden.display())));
+    workplace.held_turn(&[]);
+    assert_eq!((workplace.path("ran").exists(), forbidden.exists()), (true, false));
 }
 
 #[test]

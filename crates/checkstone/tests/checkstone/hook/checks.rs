@@ -1,7 +1,7 @@
 //! The policy's own checks at the stop: they run only where the user trusted the file, and what they say decides.
 
 use super::session::Session;
-use super::world::{PYTHON, World};
+use super::world::{PYTHON, World, answer, wait_until};
 
 const FIXED: &str = "def add(a, b):\n    return a + b\n";
 
@@ -66,6 +66,23 @@ fn a_check_that_hangs_is_ended_with_its_children_and_holds_nobody() {
     trust(&world);
     stop_after_tested_edit(&world).notifies();
     let child = std::fs::read_to_string(world.repository.join("PID")).unwrap();
-    let status = std::fs::read_to_string(format!("/proc/{}/status", child.trim())).unwrap_or_default();
-    assert!(status.is_empty() || status.contains("State:\tZ"), "{status}");
+    let gone = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.trim())).unwrap_or_default();
+        status.is_empty() || status.contains("State:\tZ")
+    };
+    wait_until(gone, "a child of the check is left");
+}
+
+#[test]
+fn an_agent_that_plans_waits_for_no_check() {
+    let world = World::new(&policy("touch RAN", "10s"));
+    trust(&world);
+    let mut session = Session::new(&world, "claude");
+    session.prompt("Plan it");
+    session.edit("calc.py", FIXED);
+    session.say("Here is the plan.");
+    let mut event = session.stop_event();
+    event["permission_mode"] = serde_json::json!("plan");
+    answer(world.hook("claude"), &event).passes();
+    assert!(!world.repository.join("RAN").exists());
 }

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -216,4 +217,14 @@ pub(crate) fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>, std::time::Syste
     }
     files.sort();
     files
+}
+
+/// For what the system does a moment later, such as ending a process that was killed.
+#[track_caller]
+pub(crate) fn wait_until(condition: impl Fn() -> bool, otherwise: &str) {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while !condition() {
+        assert!(Instant::now() < deadline, "{otherwise}");
+        std::thread::yield_now();
+    }
 }

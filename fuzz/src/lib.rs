@@ -1,0 +1,5 @@
+//! What must hold for any bytes, one module for each thing that reads them.
+
+pub mod payload;
+pub mod policy;
+pub mod transcripts;
