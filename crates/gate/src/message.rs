@@ -59,18 +59,29 @@ pub(crate) fn compose(parts: &Parts<'_>) -> String {
     bounded(sections.join("\n\n"))
 }
 
-/// What the policy's own checks said, failures with the end of their output.
+/// What the policy's own checks said, failures with the end of their output. They leave room for the steps.
 pub(crate) fn checks(results: &[CheckResult]) -> Option<String> {
+    const MOST: usize = 900;
+    let failed = results.iter().filter(|check| check.outcome == CheckOutcome::Failed).count();
     let told = results.iter().map(|check| match check.outcome {
         CheckOutcome::Passed => format!("`{}` passed.", check.run),
         CheckOutcome::Failed => {
-            format!("`{}` FAILED. Fix failing tests before proceeding:\n{}", check.run, check.output)
+            let output = end(&check.output, MOST / failed.max(1));
+            format!("`{}` FAILED. Fix failing tests before proceeding:\n{output}", check.run)
         }
         CheckOutcome::TimedOut => format!("`{}` took too long and was ended.", check.run),
         CheckOutcome::NotStarted => format!("`{}` could not be started.", check.run),
     });
     let told: Vec<String> = told.collect();
     (!told.is_empty()).then(|| told.join("\n"))
+}
+
+/// The last so many characters.
+fn end(text: &str, most: usize) -> &str {
+    match text.char_indices().rev().nth(most) {
+        Some((at, cut)) => text.get(at + cut.len_utf8()..).unwrap_or_default(),
+        None => text,
+    }
 }
 
 /// One sentence, and nothing else.

@@ -1,6 +1,8 @@
 //! What the agent did, as the rules ask for it: which commands ran, which files were edited and read, in
 //! which order. The order counts inside one command line too: `sed -i … && pytest`.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use transcript::{Call, Kind, Outcome};
 
@@ -166,7 +168,7 @@ impl<'a> Work<'a> {
     }
 
     /// When one of the files was edited last, as far as calls tell.
-    pub(crate) fn last_edit(&self, files: &[String]) -> Option<Moment> {
+    pub(crate) fn last_edit(&self, files: &BTreeSet<String>) -> Option<Moment> {
         self.edits.iter().filter(|touch| files.contains(&touch.path)).map(|touch| touch.at).max()
     }
 

@@ -1,6 +1,8 @@
 //! Required actions (R4): what changed demands certain actions; each is looked for in the timeline, and suppressed
 //! where it was seen.
 
+use std::collections::BTreeSet;
+
 use super::{Expectation, Seen, evidence};
 use crate::changed::{Changed, OTHER_CODE};
 use crate::policy::{Action, Class, Policy};
@@ -14,7 +16,7 @@ pub(crate) struct Demand<'a> {
     /// The categories that demand it, by name.
     categories: Vec<&'a str>,
     /// The changed files that it covers.
-    pub(crate) covers: Vec<String>,
+    pub(crate) covers: BTreeSet<String>,
 }
 
 /// Every action that is demanded, in the policy's order, and what was seen of it.
@@ -98,7 +100,7 @@ fn demands<'a>(policy: &'a Policy, changed: &[Changed]) -> Vec<Demand<'a>> {
         let place = match demanded.iter().position(|demand| demand.action.id == action.id) {
             Some(place) => place,
             None => {
-                demanded.push(Demand { action, categories: Vec::new(), covers: Vec::new() });
+                demanded.push(Demand { action, categories: Vec::new(), covers: BTreeSet::new() });
                 demanded.len() - 1
             }
         };
@@ -106,8 +108,8 @@ fn demands<'a>(policy: &'a Policy, changed: &[Changed]) -> Vec<Demand<'a>> {
         if let Some(category) = category.filter(|category| !demand.categories.contains(category)) {
             demand.categories.push(category);
         }
-        if !demand.covers.iter().any(|known| known == path) {
-            demand.covers.push(path.to_owned());
+        if !demand.covers.contains(path) {
+            demand.covers.insert(path.to_owned());
         }
     };
     for file in changed {

@@ -3,6 +3,8 @@
 
 mod own_words;
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use transcript::{Call, Outcome};
 
@@ -47,7 +49,7 @@ pub(crate) fn objection(ran: &Ran<'_>) -> Option<String> {
 /// at which a file was written.
 pub(crate) fn staleness(
     action: &Action,
-    covers: &[String],
+    covers: &BTreeSet<String>,
     changed: &[Changed],
     ran: &Ran<'_>,
     work: &Work<'_>,

@@ -336,3 +336,16 @@ fn e3_a_builder_proves_itself_by_its_own_words() {
         "hold python-install +missing-action"
     );
 }
+
+/// A code generator or a mass rename: the time must not grow with the square of what changed.
+#[test]
+fn very_many_changed_files_are_judged_in_time() {
+    let files: Vec<String> = (0..50_000).map(|number| format!("src/generated/file_{number}.rs")).collect();
+    let files: Vec<_> = files.iter().map(|path| written(path, 0, 3)).collect();
+    let calls =
+        (0..200).flat_map(|number| [write(&format!("src/generated/file_{number}.rs")), ran("cargo test")]);
+    let turn = with_files(calls.collect(), files);
+    let began = std::time::Instant::now();
+    assert_eq!(brief(&judge(&policy(RUST), &turn)), "notify");
+    assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
+}

@@ -2,7 +2,9 @@
 //! cannot be done; and what each key of the policy makes of it.
 
 use changes::{ChangedFile, How, Scope};
-use gate::{ASKED_BEFORE, ActionState, Changes, Decision, Waiting, Waived, judge, waivers};
+use gate::{
+    ASKED_BEFORE, ActionState, Changes, CheckOutcome, CheckResult, Decision, Waiting, Waived, judge, waivers,
+};
 use transcript::Extent;
 
 use crate::turns::*;
@@ -247,4 +249,46 @@ fn many_categories_and_long_words_do_not_make_a_long_message() {
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let verdict = judge(&policy(&text), &inputs(vec![], &files));
     assert_eq!(verdict.message.unwrap().chars().count(), 2000);
+}
+
+fn checked(results: &[(&str, CheckOutcome, &str)], files: &[&str]) -> gate::Verdict {
+    let mut turn = inputs(vec![], files);
+    turn.checks = results
+        .iter()
+        .map(|(run, outcome, output)| CheckResult {
+            run: (*run).to_owned(),
+            outcome: *outcome,
+            output: (*output).to_owned(),
+        })
+        .collect();
+    judge(&policy(""), &turn)
+}
+
+/// Spec 2: the owner's own check holds where it failed, and only there.
+#[test]
+fn a_check_that_failed_holds_with_its_output() {
+    let verdict = checked(&[("pytest -x", CheckOutcome::Failed, "FAILED test_a.py::test_b")], &["a/b.json"]);
+    assert_eq!(verdict.decision, Decision::Hold);
+    assert_eq!(
+        verdict.message.as_deref(),
+        Some(
+            "[checkstone] Context-aware checkpoint\n\nChanged: other files (1 file)\n\n\
+             `pytest -x` FAILED. Fix failing tests before proceeding:\nFAILED test_a.py::test_b"
+        )
+    );
+    for outcome in [CheckOutcome::Passed, CheckOutcome::TimedOut, CheckOutcome::NotStarted] {
+        assert_eq!(brief(&checked(&[("pytest", outcome, "")], &["a/b.json"])), "pass", "{outcome:?}");
+    }
+    assert_eq!(brief(&checked(&[("pytest", CheckOutcome::Failed, "")], &[])), "pass", "nothing changed");
+}
+
+/// However much a check printed, the steps are still told.
+#[test]
+fn the_output_of_a_check_leaves_room_for_the_steps() {
+    let mut turn = inputs(vec![], &["src/a.rs"]);
+    let output = "FAILED some::test with a long name\n".repeat(200);
+    turn.checks = vec![CheckResult { run: "cargo test".to_owned(), outcome: CheckOutcome::Failed, output }];
+    let message = judge(&policy(RUST), &turn).message.unwrap();
+    assert!(message.chars().count() <= 2000);
+    assert!(message.contains("1. Run the tests for what changed: `cargo test`"), "{message}");
 }

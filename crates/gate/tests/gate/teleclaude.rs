@@ -444,3 +444,23 @@ fn a_single_step_reads_well() {
         )
     );
 }
+
+/// R1: the change set is git's own difference to HEAD, and one mapping serves every client.
+#[test]
+fn r1_the_scope_is_the_plain_difference_to_head() {
+    assert_eq!(tele().gate.scope, gate::policy::Scope::Diff);
+    let staged = changes::ChangedFile { how: vec![changes::How::Staged], ..changed("teleclaude/a.py") };
+    let one = judge(&tele(), &with_files(vec![], vec![staged]));
+    let other = verdict(vec![], &["teleclaude/a.py"]);
+    assert_eq!(one.message, other.message);
+}
+
+/// R3: what a transcript cannot tell is left out; the files still speak.
+#[test]
+fn r3_a_transcript_that_is_cut_off_keeps_what_was_seen() {
+    let mut turn =
+        inputs(vec![edit("teleclaude/a.py"), ran("make restart && make status")], &["teleclaude/a.py"]);
+    turn.coverage.extent = Extent::Truncated;
+    let verdict = judge(&tele(), &turn);
+    assert_eq!(brief(&verdict), "hold logs tests +missing-action");
+}
