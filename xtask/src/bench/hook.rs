@@ -55,7 +55,7 @@ pub(crate) fn run(rounds: usize) -> Result<(), String> {
     bench.where_the_time_goes()
 }
 
-/// A repository of so many small files in folders of a hundred, ten of them changed.
+/// A repository of so many small files in folders of a hundred.
 fn repository(folder: &Path, files: usize) -> Result<PathBuf, String> {
     let path = folder.join(format!("repository-{files}"));
     if path.join(".git").is_dir() {
@@ -75,11 +75,17 @@ fn repository(folder: &Path, files: usize) -> Result<PathBuf, String> {
         let identity = ["-c", "user.name=n", "-c", "user.email=e@x", "-c", "gc.auto=0"];
         process::run(Command::new("git").args(identity).args(arguments).current_dir(&path))?;
     }
-    for number in 0..10 {
-        let file = path.join(format!("src/part0/file{number}.rs"));
-        fs_err::write(file, format!("// changed {number}\n")).map_err(failed)?;
-    }
     Ok(path)
+}
+
+/// What a turn does between its prompt and its stop: ten files get new content.
+fn change(repository: &Path, round: usize) -> Result<(), String> {
+    for number in 0..10 {
+        let file = repository.join(format!("src/part0/file{number}.rs"));
+        fs_err::write(file, format!("// changed {number} in round {round}\n"))
+            .map_err(|error| error.to_string())?;
+    }
+    Ok(())
 }
 
 struct Bench {
@@ -141,6 +147,7 @@ impl Bench {
             let measured = measure(&mut self.hook(&payload("UserPromptSubmit")))?;
             prompt.push(measured.time);
             peak = peak.max(measured.peak);
+            change(repository, self.session)?;
             let measured = measure(&mut self.hook(&payload("Stop")))?;
             stop.push(measured.time);
             peak = peak.max(measured.peak);

@@ -37,15 +37,15 @@ fn passed_runner(recorded: &RecordedCall, suspects: &[&SimpleCommand]) -> Option
         "pytest", "cargo", "go", "npm", "pnpm", "yarn", "bun", "jest", "vitest", "mocha", "tox", "nox",
         "make", "just", "dotnet", "ctest", "phpunit", "mvn", "gradle", "python", "python3", "node",
     ];
-    let printed = recorded.call.snippet.as_deref().and_then(runner_summary::read);
-    if !matches!(printed, Some(Summary::Passed { .. })) {
-        return None;
-    }
     let is_runner = |command: &&SimpleCommand| {
         RUNNERS.contains(&command.program.as_str()) && command.attribution == Attribution::Decides
     };
     // Two runners: it is not known whose summary it is.
     let place = suspects.iter().position(is_runner)?;
     let alone = suspects.iter().filter(|command| is_runner(command)).count() == 1;
-    (alone && place + 1 < suspects.len()).then_some(place)
+    if !alone || place + 1 == suspects.len() {
+        return None;
+    }
+    let printed = recorded.call.snippet.as_deref().and_then(runner_summary::read);
+    matches!(printed, Some(Summary::Passed { .. })).then_some(place)
 }
