@@ -5,6 +5,7 @@
 mod bench;
 mod fuzz;
 mod process;
+mod release;
 mod schemas;
 mod soak;
 mod steps;
@@ -38,6 +39,8 @@ enum Command {
     },
     /// Write the JSON schemas into `schemas/`
     Schemas,
+    /// Build the program as it is handed out: one static file
+    Release,
 }
 
 #[derive(Args)]
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         Command::Bench { which: Bench::Transcript } => bench::transcript::run(),
         Command::Bench { which: Bench::Hook { rounds } } => bench::hook::run(rounds),
         Command::Schemas => schemas::write(),
+        Command::Release => release::build().map(|program| println!("{}", program.display())),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -278,6 +278,11 @@ impl Policy {
         if problems.is_empty() { Ok(policy) } else { Err(Problems::sorted(problems)) }
     }
 
+    /// Makes ready for [`Self::classify`], for a caller who has time now and none later.
+    pub fn prepare(&self) {
+        self.paths.prepare();
+    }
+
     /// What a path, relative to the root of the repository, is.
     pub fn classify(&self, path: &str) -> Class {
         self.paths.classify(path)

@@ -9,7 +9,8 @@ use wait4::Wait4;
 
 use super::records::{MEGABYTE, Records};
 use super::{milliseconds, percentile};
-use crate::process::{self, cargo_command};
+use crate::process;
+use crate::release;
 use crate::root;
 
 /// What the hook asks git, as `crates/changes` spells it.
@@ -25,7 +26,7 @@ const STATUS: [&str; 7] = [
 
 pub(crate) fn run(rounds: usize) -> Result<(), String> {
     println!("building…");
-    process::run(cargo_command().args(["build", "--release", "--quiet", "-p", "checkstone"]))?;
+    let program = release::build()?;
     let folder = root().join("target/bench");
     fs_err::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let records = Records::load()?;
@@ -39,7 +40,7 @@ pub(crate) fn run(rounds: usize) -> Result<(), String> {
     let small = repository(&folder, 1_000)?;
     let large = repository(&folder, 50_000)?;
     let [(_, _, fifty), (_, _, gigabyte)] = &transcripts;
-    let mut bench = Bench::new(&folder)?;
+    let mut bench = Bench::new(&folder, program)?;
     println!(
         "\nThe whole hook against the one git command that it runs, alone (rounds in turns; ratios of p10):\n"
     );
@@ -102,13 +103,13 @@ struct Measured {
 }
 
 impl Bench {
-    fn new(folder: &Path) -> Result<Self, String> {
+    fn new(folder: &Path, program: PathBuf) -> Result<Self, String> {
         let source = folder.join("empty.rs");
         let empty = folder.join("empty");
         fs_err::write(&source, "fn main() {}\n").map_err(|error| error.to_string())?;
         process::run(Command::new("rustc").args(["-O", "-o"]).arg(&empty).arg(&source))?;
         let state = tempfile::tempdir_in(folder).map_err(|error| error.to_string())?;
-        Ok(Self { program: root().join("target/release/checkstone"), empty, state, session: 0 })
+        Ok(Self { program, empty, state, session: 0 })
     }
 
     fn hook(&self, payload: &str) -> Command {

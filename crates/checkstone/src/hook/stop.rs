@@ -21,6 +21,9 @@ use crate::policy_files::{FILE_NAME, PolicyTexts};
 use crate::record::Record;
 use crate::trust;
 
+/// Most turns are smaller, and a window that is not needed costs time.
+const FIRST_WINDOW: u64 = 128 * 1024;
+
 /// Claude Code writes its last lines up to 90 ms after it has called us (T21).
 const FLUSH_LIMIT: Duration = Duration::from_millis(250);
 const FLUSH_POLL: Duration = Duration::from_millis(5);
@@ -75,6 +78,8 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     let is_whole = context.payload.transcript_is_complete(reading.last_assistant.as_deref());
     let mut inputs = Inputs::of_reading(reading, Changes::Unknown(String::new()), shown(&context.cwd));
     let touched = evidence::touched(&inputs);
+    // Git is still running.
+    policy.prepare();
     context.stopwatch.lap("intents");
     let baseline = known.turn.as_ref().and_then(baseline);
     let changed = evidence::change_set(pending, &policy, baseline.as_ref(), touched.as_deref(), &context.cwd);
@@ -179,7 +184,8 @@ fn known(journal: &mut Journal, context: &Context, reading: &Reading) -> Result<
 }
 
 fn read_as_it_is(context: &Context) -> Reading {
-    let options = Options { agent: Some(context.payload.agent), ..Options::default() };
+    let options =
+        Options { agent: Some(context.payload.agent), first_window: FIRST_WINDOW, ..Options::default() };
     match &context.payload.transcript {
         Some(path) => transcript::read(path, &options),
         None => transcript::read_bytes(&[], &options),

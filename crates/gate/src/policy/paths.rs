@@ -112,6 +112,10 @@ impl PathClasses {
         self.globs.extend(exclude.0);
     }
 
+    pub(crate) fn prepare(&self) {
+        self.compiled();
+    }
+
     fn compiled(&self) -> &GlobSet {
         self.compiled.get_or_init(|| {
             let mut builder = GlobSetBuilder::new();
