@@ -136,7 +136,8 @@ impl Git {
 
     fn command(&self, arguments: &[&OsStr]) -> Command {
         let mut command = Command::new(&self.settings.git);
-        command.args(arguments).current_dir(&self.directory).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Not `current_dir`: a static program would have to fork for it, which copies its memory map.
+        command.arg("-C").arg(&self.directory).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own, so that the time limit ends git's children too.
         command.process_group(0);
         for variable in REMOVED_VARIABLES {
