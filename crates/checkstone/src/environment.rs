@@ -34,6 +34,11 @@ pub(crate) fn read(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
+/// Whether one of the clients runs this as a tool of its agent.
+pub(crate) fn is_called_by_agent() -> bool {
+    [CLAUDE_SESSION, CODEX_SESSION, GEMINI_CALLS].into_iter().any(|variable| read(variable).is_some())
+}
+
 /// Whether the hooks are switched off altogether.
 pub(crate) fn is_switched_off() -> bool {
     read(SWITCH).is_some_and(|value| value.eq_ignore_ascii_case("off"))

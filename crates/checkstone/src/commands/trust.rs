@@ -11,6 +11,7 @@ use journal::TrustEntry;
 use serde_json::json;
 use transcript::visible;
 
+use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access::{self, explained};
 use crate::layout::counted;
@@ -52,6 +53,10 @@ pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitC
     }
     if arguments.revoke {
         return revoke(arguments, printer);
+    }
+    if environment::is_called_by_agent() {
+        return Err(CommandError::new("an agent cannot give trust: it is the person's word")
+            .hint("run `checkstone trust` yourself, in a terminal of your own"));
     }
     let root = root(arguments.path.as_deref())?;
     let texts = PolicyTexts::of_repository(&root).filter(|texts| texts.own_file.is_some());

@@ -38,6 +38,22 @@ fn a_copy_elsewhere_is_not_trusted() {
     assert_eq!(workplace.json(&arguments, "policy-show.schema.json")["trust"], "untrusted");
 }
 
+/// Invariant 7: trust is the user's word; the agent that wrote the file cannot give it.
+#[test]
+fn an_agent_cannot_give_trust() {
+    let workplace = Workplace::new(Some(CHECKED));
+    for variable in ["CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID", "GEMINI_CLI"] {
+        let output = workplace.checkstone(&["trust", "--yes"]).env(variable, "1").output().unwrap();
+        assert_eq!(
+            program::shown(&output),
+            "exit code: 2\n--- stdout\n--- stderr\n\
+             error: an agent cannot give trust: it is the person's word\n\
+             hint: run `checkstone trust` yourself, in a terminal of your own\n"
+        );
+    }
+    assert_eq!(standing(&workplace), "untrusted");
+}
+
 #[test]
 fn without_a_terminal_only_yes_is_an_answer() {
     let workplace = Workplace::new(Some(CHECKED));
