@@ -26,6 +26,6 @@ pub use change_set::{Change, ChangeSet, ChangedFile, How, Scope};
 pub use error::Error;
 pub use git::Settings;
 pub use path::BytePath;
-pub use pending::{Pending, Request, Touched, start};
+pub use pending::{Pending, Request, Touched, start, start_in};
 pub use repository::Repository;
 pub use state::{FileContent, FileState, Identity, ObjectFormat};

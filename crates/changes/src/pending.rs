@@ -19,7 +19,11 @@ use crate::submodules::{self, Inner};
 
 /// Finds the repository of `cwd` and starts `git status` in it. `cwd` is absolute.
 pub fn start(cwd: &Path, settings: &Settings) -> Result<Pending, Error> {
-    let repository = Repository::discover(cwd)?;
+    start_in(Repository::discover(cwd)?, settings)
+}
+
+/// Starts `git status` in a repository that was found before.
+pub fn start_in(repository: Repository, settings: &Settings) -> Result<Pending, Error> {
     let mut git = Git { settings: settings.clone(), directory: repository.root.clone(), filters: Vec::new() };
     git.filters = filters::of_repository(&repository, &git)?;
     let reflog_size = reflog::size(&repository.git_dir);

@@ -26,6 +26,7 @@ pub(crate) const CODEX_SESSION: &str = "CODEX_SESSION_ID";
 pub(crate) const GEMINI_CALLS: &str = "GEMINI_CLI";
 
 const HOME: &str = "HOME";
+const PATH: &str = "PATH";
 const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 
@@ -42,6 +43,21 @@ pub(crate) fn is_called_by_agent() -> bool {
 /// Whether the hooks are switched off altogether.
 pub(crate) fn is_switched_off() -> bool {
     read(SWITCH).is_some_and(|value| value.eq_ignore_ascii_case("off"))
+}
+
+/// The first program of this name in the folders of `PATH`. Relative folders do not count: they would be the
+/// repository's.
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = read(PATH)?;
+    let is_program = |path: &PathBuf| {
+        fs_err::metadata(path)
+            .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    };
+    std::env::split_paths(&path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(is_program)
 }
 
 /// `None` where there is no home to keep anything in.

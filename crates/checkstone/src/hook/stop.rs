@@ -22,7 +22,7 @@ use crate::record::Record;
 use crate::trust;
 
 /// Most turns are smaller, and a window that is not needed costs time.
-const FIRST_WINDOW: u64 = 128 * 1024;
+const FIRST_WINDOW: u64 = 256 * 1024;
 
 /// Claude Code writes its last lines up to 90 ms after it has called us (T21).
 const FLUSH_LIMIT: Duration = Duration::from_millis(250);
@@ -42,7 +42,10 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     if texts.switch_off() {
         return Decision::Pass;
     }
-    let pending = changes::start(&context.cwd, &git_settings());
+    let pending = match repository {
+        Some(repository) => changes::start_in(repository, &git_settings()),
+        None => changes::start(&context.cwd, &git_settings()),
+    };
     context.stopwatch.lap("git start");
     let policy = match texts.load() {
         Ok(policy) => policy,

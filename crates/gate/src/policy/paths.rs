@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobMatcher, GlobSetBuilder};
 
 /// What a changed file is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,20 +87,74 @@ enum Means {
     NotIn(usize),
 }
 
-/// All globs of a policy in one set, compiled when the first file is looked at: a turn that changed nothing
-/// does not pay for them.
+/// All globs of a policy, made ready when the first file is looked at: a turn that changed nothing does not pay for
+/// them.
 #[derive(Debug)]
 pub(crate) struct PathClasses {
     globs: Vec<Glob>,
     means: Vec<Means>,
     categories: usize,
-    compiled: OnceLock<GlobSet>,
+    matchers: OnceLock<Vec<Matcher>>,
+}
+
+/// A glob as it is compared. Most are of a few plain shapes; compiling those as regular expressions would take most
+/// of the time of a verdict.
+#[derive(Debug)]
+enum Matcher {
+    /// `a/b.c`
+    Exact(String),
+    /// `a/**`
+    Under(String),
+    /// `**/*.c`: the end of the file's name
+    NameEnds(String),
+    /// `**/b.c`
+    Name(String),
+    /// `**/b*`: the beginning of the file's name
+    NameBegins(String),
+    Compiled(GlobMatcher),
+}
+
+impl Matcher {
+    fn new(glob: &Glob) -> Self {
+        let text = glob.glob();
+        let is_plain = |part: &str| !part.contains(['*', '?', '[', ']', '{', '}', '\\', '!']);
+        let is_name = |part: &str| !part.is_empty() && is_plain(part) && !part.contains('/');
+        if is_plain(text) {
+            return Self::Exact(text.to_owned());
+        }
+        if let Some(folder) = text.strip_suffix("/**").filter(|folder| is_plain(folder)) {
+            return Self::Under(format!("{folder}/"));
+        }
+        if let Some(name) = text.strip_prefix("**/") {
+            if is_name(name) {
+                return Self::Name(name.to_owned());
+            }
+            if let Some(end) = name.strip_prefix('*').filter(|end| is_name(end)) {
+                return Self::NameEnds(end.to_owned());
+            }
+            if let Some(beginning) = name.strip_suffix('*').filter(|beginning| is_name(beginning)) {
+                return Self::NameBegins(beginning.to_owned());
+            }
+        }
+        Self::Compiled(glob.compile_matcher())
+    }
+
+    fn is_match(&self, path: &str, name: &str) -> bool {
+        match self {
+            Self::Exact(exact) => path == exact,
+            Self::Under(folder) => path.starts_with(folder.as_str()),
+            Self::NameEnds(end) => name.ends_with(end.as_str()),
+            Self::Name(exact) => name == exact,
+            Self::NameBegins(beginning) => name.starts_with(beginning.as_str()),
+            Self::Compiled(glob) => glob.is_match(path),
+        }
+    }
 }
 
 impl PathClasses {
     pub(crate) fn new(prose: Globs) -> Self {
         let means = vec![Means::Prose; prose.0.len()];
-        Self { globs: prose.0, means, categories: 0, compiled: OnceLock::new() }
+        Self { globs: prose.0, means, categories: 0, matchers: OnceLock::new() }
     }
 
     pub(crate) fn category(&mut self, include: Globs, exclude: Globs) {
@@ -113,27 +167,22 @@ impl PathClasses {
     }
 
     pub(crate) fn prepare(&self) {
-        self.compiled();
+        self.matchers();
     }
 
-    fn compiled(&self) -> &GlobSet {
-        self.compiled.get_or_init(|| {
-            let mut builder = GlobSetBuilder::new();
-            for glob in &self.globs {
-                builder.add(glob.clone());
-            }
-            // Each was parsed before; a set that is too large to compile matches nothing.
-            builder.build().unwrap_or_else(|_| GlobSet::empty())
-        })
+    fn matchers(&self) -> &[Matcher] {
+        self.matchers.get_or_init(|| self.globs.iter().map(Matcher::new).collect())
     }
 
     pub(crate) fn classify(&self, path: &str) -> Class {
         let path = path.strip_prefix("./").unwrap_or(path);
+        let name = path.rsplit('/').next().unwrap_or(path);
         let found: Vec<Means> = self
-            .compiled()
-            .matches(path)
-            .into_iter()
-            .filter_map(|index| self.means.get(index).copied())
+            .matchers()
+            .iter()
+            .zip(&self.means)
+            .filter(|(matcher, _)| matcher.is_match(path, name))
+            .map(|(_, means)| *means)
             .collect();
         let categories: Vec<usize> = (0..self.categories)
             .filter(|index| found.contains(&Means::In(*index)) && !found.contains(&Means::NotIn(*index)))
@@ -238,4 +287,35 @@ pub(crate) fn is_source(path: &str) -> bool {
                 | "sass"
                 | "less"
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The plain shapes say what the glob itself would say.
+        #[test]
+        fn a_matcher_says_what_its_glob_says(
+            pattern in "(\\*\\*/)?([a.b]{1,3}/)?(\\*)?[a.b]{0,3}(\\*)?(/\\*\\*)?",
+            path in "([a.b]{1,3}/){0,3}[a.b]{1,4}",
+        ) {
+            if let Ok(glob) = glob(&pattern) {
+                let name = path.rsplit('/').next().unwrap_or(&path);
+                prop_assert_eq!(
+                    Matcher::new(&glob).is_match(&path, name),
+                    glob.compile_matcher().is_match(&path),
+                    "{} against {}", pattern, path
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_usual_globs_need_no_compiling() {
+        for text in ["**/*.rs", "docs/**", "**/Cargo.toml", "Cargo.lock", "**/LICENSE*", ".husky/pre-commit"] {
+            assert!(!matches!(Matcher::new(&glob(text).unwrap()), Matcher::Compiled(_)), "{text}");
+        }
+    }
 }
