@@ -4,6 +4,7 @@
 
 mod bench;
 mod fuzz;
+mod needs;
 mod process;
 mod release;
 mod schemas;
@@ -94,6 +95,7 @@ const FUZZ_SAMPLE: u32 = 4;
 
 fn test() -> Result<(), String> {
     let mut steps = Steps::new();
+    steps.run("what the tests need", needs::check);
     steps.run("formatting", || process::cargo(&["fmt", "--all", "--check"]));
     steps.run("lints", || {
         process::cargo(&[

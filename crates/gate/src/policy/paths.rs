@@ -314,7 +314,8 @@ mod tests {
 
     #[test]
     fn the_usual_globs_need_no_compiling() {
-        for text in ["**/*.rs", "docs/**", "**/Cargo.toml", "Cargo.lock", "**/LICENSE*", ".husky/pre-commit"] {
+        for text in ["**/*.rs", "docs/**", "**/Cargo.toml", "Cargo.lock", "**/LICENSE*", ".husky/pre-commit"]
+        {
             assert!(!matches!(Matcher::new(&glob(text).unwrap()), Matcher::Compiled(_)), "{text}");
         }
     }
