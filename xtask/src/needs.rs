@@ -13,7 +13,8 @@ const PROGRAMS: &[(&str, &str)] =
 pub(crate) fn check() -> Result<Done, String> {
     let mut missing = Vec::new();
     for (program, package) in PROGRAMS {
-        if !is_there(program) && !(is_root() && install(package) && is_there(program)) {
+        let ready = is_there(program) || (is_root() && install(package) && is_there(program));
+        if !ready {
             missing.push(format!("`{program}` (package {package})"));
         }
     }
