@@ -28,7 +28,7 @@ fn main() {
     let (mut bare, mut ours, mut prompt) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rounds {
         bare.push(timed(|| {
-            let output = git(repo, &STATUS).stderr(Stdio::piped()).output().unwrap();
+            let output = git(repo, &changes::STATUS_ARGUMENTS).stderr(Stdio::piped()).output().unwrap();
             assert!(output.status.success());
         }));
         ours.push(timed(|| {
@@ -46,16 +46,6 @@ fn main() {
     report("stop (start to change set)", &mut ours, Some(git));
     report("prompt (start to baseline)", &mut prompt, Some(git));
 }
-
-const STATUS: [&str; 7] = [
-    "status",
-    "--porcelain=v2",
-    "-z",
-    "--branch",
-    "--untracked-files=all",
-    "--no-ahead-behind",
-    "--find-renames",
-];
 
 fn make_repository(repo: &Path, files: usize) {
     assert!(git(repo, &["init", "--quiet"]).status().unwrap().success());

@@ -29,3 +29,4 @@ pub use path::BytePath;
 pub use pending::{Pending, Request, Touched, start, start_in};
 pub use repository::Repository;
 pub use state::{FileContent, FileState, Identity, ObjectFormat};
+pub use status::STATUS_ARGUMENTS;

@@ -8,7 +8,7 @@ use crate::path::BytePath;
 
 /// What is asked of git, always the same: which scope the policy wants is not known yet when git starts.
 /// Comparing with the upstream branch would walk history, and nobody here needs it. For submodules see there.
-const ARGUMENTS: [&str; 8] = [
+pub const STATUS_ARGUMENTS: [&str; 8] = [
     "status",
     "--porcelain=v2",
     "-z",
@@ -20,7 +20,7 @@ const ARGUMENTS: [&str; 8] = [
 ];
 
 pub(crate) fn start(git: &Git) -> Result<Running, Error> {
-    git.start(&ARGUMENTS.map(OsStr::new), &[])
+    git.start(&STATUS_ARGUMENTS.map(OsStr::new), &[])
 }
 
 #[derive(Debug, Default, PartialEq)]

@@ -13,17 +13,6 @@ use crate::process;
 use crate::release;
 use crate::root;
 
-/// What the hook asks git, as `crates/changes` spells it.
-const STATUS: [&str; 7] = [
-    "status",
-    "--porcelain=v2",
-    "-z",
-    "--branch",
-    "--untracked-files=all",
-    "--no-ahead-behind",
-    "--find-renames",
-];
-
 pub(crate) fn run(rounds: usize) -> Result<(), String> {
     println!("building…");
     let program = release::build()?;
@@ -49,11 +38,12 @@ pub(crate) fn run(rounds: usize) -> Result<(), String> {
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     bench.row("1,000 files", &small, "50 MB", fifty, rounds)?;
+    let parts = bench.median_stop()?;
     bench.row("1,000 files", &small, "1 GB", gigabyte, rounds)?;
     bench.row("50,000 files", &large, "50 MB", fifty, rounds / 4)?;
     println!("\nLimits: 1.6 × on 1,000 files, 1.1 × on 50,000, 20 MB; 1 GB at most 5 % slower than 50 MB.");
-    bench.switched_off(&small, fifty, rounds)?;
-    bench.where_the_time_goes()
+    println!("\nInside the process, the median stop of the first row: {parts}");
+    bench.switched_off(&small, fifty, rounds)
 }
 
 /// A repository of so many small files in folders of a hundred.
@@ -144,7 +134,7 @@ impl Bench {
                     self.session, transcript, repository
                 )
             };
-            git.push(measure(bare_git().args(STATUS).current_dir(repository))?.time);
+            git.push(measure(bare_git().args(changes::STATUS_ARGUMENTS).current_dir(repository))?.time);
             let measured = measure(&mut self.hook(&payload("UserPromptSubmit")))?;
             prompt.push(measured.time);
             peak = peak.max(measured.peak);
@@ -187,14 +177,17 @@ impl Bench {
         Ok(())
     }
 
-    /// The last lines of the log tell the parts of each hook.
-    fn where_the_time_goes(&self) -> Result<(), String> {
+    /// The log tells the parts of each stop; the one in the middle of all so far.
+    fn median_stop(&self) -> Result<String, String> {
         let log = fs_err::read_to_string(self.state.path().join("log")).map_err(|error| error.to_string())?;
-        println!("\nWhere the time of the last stops went, in milliseconds inside the process:");
-        for line in log.lines().rev().take(3) {
-            println!("  {}", line.rsplit_once('[').map_or(line, |(_, parts)| parts.trim_end_matches(']')));
-        }
-        Ok(())
+        let total = |parts: &str| parts.rsplit_once("= ")?.1.trim_end_matches(" ms").parse::<f64>().ok();
+        let stops = log.lines().filter_map(|line| line.rsplit_once('[')?.1.strip_suffix(']'));
+        let mut stops: Vec<(f64, &str)> = stops.filter_map(|parts| Some((total(parts)?, parts))).collect();
+        stops.sort_by(|one, other| one.0.total_cmp(&other.0));
+        stops
+            .get(stops.len() / 2)
+            .map(|(_, parts)| (*parts).to_owned())
+            .ok_or("the log has no stop".to_owned())
     }
 }
 
