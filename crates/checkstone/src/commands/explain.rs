@@ -205,7 +205,7 @@ fn explain(recorded: RecordedVerdict, inputs: Option<&Inputs<Vec<u8>>>) -> Expla
     if inputs.version > INPUTS_VERSION {
         return nothing(recorded, "its inputs were recorded by a newer version of checkstone");
     }
-    let Ok(record) = serde_json::from_slice::<Record>(&inputs.bytes) else {
+    let Ok(record) = Record::read(&inputs.bytes) else {
         return nothing(recorded, "its inputs cannot be read");
     };
     let (rules, replay) = match record.policy() {
