@@ -2,9 +2,8 @@
 //! included, and the gate's inputs.
 
 use gate::policy::{PRESETS, Policy, Problems};
-use gate::{Inputs, RecordedCall, Verdict};
+use gate::{Inputs, Verdict};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use crate::policy_files::{PolicyText, PolicyTexts};
 
@@ -15,22 +14,20 @@ pub(crate) struct Record {
     presets: Vec<PolicyText>,
     pub(crate) inputs: Inputs,
     pub(crate) verdict: Verdict,
-    /// The inputs' calls, which are written first and stand apart. Older records have them in their place.
-    #[serde(default)]
-    calls: Vec<RecordedCall>,
 }
 
 /// The calls as they are recorded: most of a record, and known before git has answered.
 #[derive(Debug)]
-pub(crate) struct WrittenCalls(Option<Box<RawValue>>);
+pub(crate) struct WrittenCalls(Vec<u8>);
 
 impl WrittenCalls {
     pub(crate) fn of(inputs: &Inputs) -> Self {
-        Self(serde_json::value::to_raw_value(&inputs.calls).ok())
+        let json = serde_json::to_vec(&inputs.calls).unwrap_or_default();
+        Self(lz4_flex::compress_prepend_size(&json))
     }
 }
 
-/// The bytes of a record. `inputs` are left without their calls.
+/// The bytes of a record: JSON, a zero byte, and the compressed calls. `inputs` are left without their calls.
 pub(crate) fn write(
     texts: &PolicyTexts,
     policy: &Policy,
@@ -44,7 +41,6 @@ pub(crate) fn write(
         presets: Vec<PresetText<'a>>,
         inputs: &'a Inputs,
         verdict: &'a Verdict,
-        calls: Option<&'a RawValue>,
     }
     #[derive(Serialize)]
     struct PresetText<'a> {
@@ -57,17 +53,37 @@ pub(crate) fn write(
         .map(|(name, text)| PresetText { name, text })
         .collect();
     inputs.calls.clear();
-    let record = Written { texts: &texts.texts, presets, inputs, verdict, calls: calls.0.as_deref() };
-    serde_json::to_vec(&record).unwrap_or_default()
+    let mut bytes = Vec::with_capacity(calls.0.len() + 8 * 1024);
+    if serde_json::to_writer(&mut bytes, &Written { texts: &texts.texts, presets, inputs, verdict }).is_ok() {
+        bytes.push(0);
+        bytes.extend_from_slice(&calls.0);
+    }
+    bytes
+}
+
+/// The part of a record that is JSON, and its calls. Older records have the calls in the JSON.
+fn parts(bytes: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match bytes.iter().position(|byte| *byte == 0) {
+        Some(end) => (bytes.get(..end).unwrap_or_default(), bytes.get(end + 1..)),
+        None => (bytes, None),
+    }
+}
+
+/// All but the calls.
+pub(crate) fn json(bytes: &[u8]) -> &[u8] {
+    parts(bytes).0
 }
 
 impl Record {
-    pub(crate) fn read(bytes: &[u8]) -> serde_json::Result<Self> {
-        let mut record: Self = serde_json::from_slice(bytes)?;
-        if record.inputs.calls.is_empty() {
-            record.inputs.calls = std::mem::take(&mut record.calls);
+    /// `None` where the bytes are no record.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let (json, calls) = parts(bytes);
+        let mut record: Self = serde_json::from_slice(json).ok()?;
+        if let Some(calls) = calls {
+            let calls = lz4_flex::decompress_size_prepended(calls).ok()?;
+            record.inputs.calls = serde_json::from_slice(&calls).ok()?;
         }
-        Ok(record)
+        Some(record)
     }
 
     /// The policy as it was.

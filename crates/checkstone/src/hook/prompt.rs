@@ -36,7 +36,8 @@ pub(crate) fn record(mut context: Context) -> Decision {
         Ok(baseline) => (serde_json::to_vec(baseline).ok(), None),
         Err(problem) => (None, Some(problem.as_str()).filter(|problem| !problem.is_empty())),
     };
-    let written = journal.and_then(|mut journal| open_turn(&mut journal, &context, root.as_deref(), stored.as_deref()));
+    let written =
+        journal.and_then(|mut journal| open_turn(&mut journal, &context, root.as_deref(), stored.as_deref()));
     context.stopwatch.lap("write");
     if let Err(error) = written {
         log(&context.state, &context.line("prompt", &format!("not recorded: {error}")));
