@@ -127,6 +127,32 @@ fn a_push_that_failed_after_a_commit_is_settled_by_a_push() {
     ]);
 }
 
+/// A merge in conflict is ended by a commit, which git refuses while conflicts are left.
+#[test]
+fn a_conflict_is_settled_by_the_commit_that_ends_it() {
+    let merge = failed("git merge origin/main", 1, "CONFLICT (content): Merge conflict in data/table.json");
+    let other = failed("git merge origin/main", 128, "merge: origin/main - not something we can merge");
+    let commit = || ran("git add -A && git commit --no-edit");
+    errors(vec![
+        (vec![merge.clone(), commit()], "pass"),
+        (vec![merge.clone(), ran("git merge --abort")], "pass"),
+        (vec![merge], "hold +unresolved-error"),
+        (vec![other, commit()], "hold +unresolved-error"),
+    ]);
+}
+
+/// E11: what the agent itself ended did not fail.
+#[test]
+fn a_server_that_the_agent_ended_is_no_error() {
+    let server = |exit_code| failed("uvicorn app:app", exit_code, "");
+    errors(vec![
+        (vec![server(143), ran("pkill -f uvicorn")], "pass"),
+        (vec![server(137), ran("kill -9 4711")], "pass"),
+        (vec![server(143), ran("ls")], "hold +unresolved-error"),
+        (vec![server(1), ran("pkill -f uvicorn")], "hold +unresolved-error"),
+    ]);
+}
+
 /// Whoever started a tool where there is nothing for it to work on was in the wrong folder.
 #[test]
 fn the_wrong_folder_is_settled_in_the_right_one() {

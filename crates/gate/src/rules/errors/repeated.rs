@@ -28,16 +28,29 @@ pub(super) fn passed<'a>(
     let mut last = None;
     let suspects = suspects(failure);
     let anywhere = found_no_project(&failure.call);
+    let in_conflict = left_conflicts(&failure.call);
     for suspect in &suspects {
         let place = went_well.iter().position(|call| {
             let proven = call.intents.iter().flat_map(Intents::proven_by_success);
             proven.into_iter().any(|proven| {
-                does_as_much(proven, suspect, paths) || (anywhere && is_same_program(proven, suspect))
+                does_as_much(proven, suspect, paths)
+                    || (anywhere && is_same_program(proven, suspect))
+                    || (in_conflict && ends_conflicts(proven))
             })
         })?;
         last = last.max(Some(place));
     }
     went_well.get(last?).copied()
+}
+
+/// A merge or the like stopped for somebody to resolve conflicts.
+fn left_conflicts(call: &Call) -> bool {
+    call.snippet.as_deref().is_some_and(|printed| printed.contains("CONFLICT ("))
+}
+
+/// A commit ends a merge in conflict; with conflicts left git refuses it.
+fn ends_conflicts(command: &SimpleCommand) -> bool {
+    command.program == "git" && Selection::of(command).does == Some("commit")
 }
 
 /// The tool found nothing to work on where it was started: the wrong folder. The same in the right one settles that.
