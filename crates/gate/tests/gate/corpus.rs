@@ -36,7 +36,7 @@ pub(crate) struct Expected {
     pub(crate) observations: Option<Vec<Rule>>,
     /// Why the documents leave the answer open, where they do.
     pub(crate) open: Option<String>,
-    /// Why the label is another than at first, where it is.
+    /// Why the label, or the turn, is another than at first, where it is.
     pub(crate) revised: Option<String>,
 }
 

@@ -1,5 +1,4 @@
-//! The held-out turns: labelled from the documents by somebody who had not seen the gate, and before it saw them. How
-//! often they disagreed at first is kept in `first-run.json`; since then they are a second set of turns to regress on.
+//! The held-out turns: labelled from the documents, and before the gate saw them. How often the two disagreed at first is kept in `first-run.json`; since then they are a second set of turns to regress on.
 
 use std::fs;
 use std::path::Path;
