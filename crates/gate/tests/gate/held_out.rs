@@ -1,4 +1,5 @@
-//! The held-out turns: labelled from the documents, and before the gate saw them. How often the two disagreed at first is kept in `first-run.json`; since then they are a second set of turns to regress on.
+//! The held-out turns: labelled from the documents, and before the gate saw them. How often the two disagreed at
+//! first is kept in `first-run.json`; since then they are a second set of turns to regress on.
 
 use std::fs;
 use std::path::Path;
