@@ -13,8 +13,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) fn read() -> Vec<u8> {
     let mut stdin = std::io::stdin().lock();
-    let mut bytes = Vec::with_capacity(8 * 1024);
-    let mut chunk = vec![0; 64 * 1024];
+    let mut bytes = Vec::with_capacity(4 * 1024);
+    // Payloads are small, and fresh memory costs time before git can start.
+    let mut chunk = [0; 4 * 1024];
     let deadline = Instant::now() + PATIENCE;
     while bytes.len() < LARGEST {
         let left = deadline.saturating_duration_since(Instant::now());
