@@ -11,6 +11,7 @@ use transcript::Agent;
 
 use crate::field::{self, Field};
 use crate::payload::{Event, Payload, PayloadError};
+use crate::tmux;
 
 /// The end of a turn, as `notify` tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub struct Notification {
     /// `codex-tui` or `codex_exec`.
     pub client: Option<String>,
     pub last_text: Option<String>,
+    /// The last prompt of the thread.
+    pub prompt: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -38,6 +41,8 @@ struct Written<'a> {
     client: Field<'a>,
     #[serde(borrow)]
     last_assistant_message: Field<'a>,
+    #[serde(borrow)]
+    input_messages: Field<'a>,
 }
 
 impl Notification {
@@ -59,7 +64,17 @@ impl Notification {
             cwd: PathBuf::from(cwd),
             client: field::name(written.client),
             last_text: field::name(written.last_assistant_message),
+            prompt: field::read::<Vec<Field<'_>>>(written.input_messages)
+                .and_then(|messages| field::name(*messages.last()?)),
         }))
+    }
+
+    /// Whether a screen shows the end of this turn: the agent's last words, and the prompt too where these are few.
+    pub fn is_shown_on(&self, screen: &str) -> bool {
+        let last_text = self.last_text.as_deref().unwrap_or_default();
+        let tells = last_text.chars().filter(|character| character.is_alphanumeric()).count() >= 40;
+        tmux::shows(screen, last_text)
+            && (tells || self.prompt.as_deref().is_some_and(|prompt| tmux::shows(screen, prompt)))
     }
 
     /// The stop that the hook would have told of.

@@ -372,7 +372,7 @@ pub fn socket_of_variable(value: &OsStr) -> Option<PathBuf> {
 
 /// Whether a screen shows these words, whatever the client made of spaces, marks and line breaks. Nothing where
 /// there are no words to look for.
-pub fn shows(screen: &str, words: &str) -> bool {
+pub(crate) fn shows(screen: &str, words: &str) -> bool {
     /// So many letters and digits from the end tell one text from another.
     const ENOUGH: usize = 60;
     let letters =

@@ -239,7 +239,8 @@ fn reading(agent: Agent, found: FoundTurn, options: &Options, path: Option<&Path
         calls,
         messages,
         last_assistant,
-        has_own_message,
+        // Without a prompt before it, it is no answer to a turn: a person may begin a session with it.
+        has_own_message: has_own_message && opening,
     }
 }
 

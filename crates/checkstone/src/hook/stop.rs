@@ -13,7 +13,7 @@ use gate::{ActionState, Changes, CheckResult, INPUTS_VERSION, Inputs, Verdict, W
 use journal::{Journal, JournalError, NewTurn, NewVerdict, OpenFor, Session, Turn};
 use transcript::{Agent, OWN_PREFIX, Options, Reading};
 
-use super::{Context, SAME_DELIVERY, git_settings, log};
+use super::{Context, SAME_DELIVERY, git_settings};
 use crate::checks;
 use crate::environment;
 use crate::evidence;
@@ -28,7 +28,45 @@ const FIRST_WINDOW: u64 = 256 * 1024;
 const FLUSH_LIMIT: Duration = Duration::from_millis(250);
 const FLUSH_POLL: Duration = Duration::from_millis(5);
 
-pub(crate) fn decide(mut context: Context) -> Decision {
+/// The decision for the client that waits for it.
+pub(crate) fn decide(context: Context) -> Decision {
+    match judge(context) {
+        Stop::Settled { decision, .. } => decision,
+        Stop::Judged(judged) => judged.conclude(Delivery::Sure),
+    }
+}
+
+/// How far a stop has got.
+pub(crate) enum Stop {
+    /// Nothing is left to do; the reason is in the log too.
+    Settled { decision: Decision, reason: String },
+    /// The gate has judged, and nothing of it is recorded yet.
+    Judged(Box<Judged>),
+}
+
+/// Whether a hold reaches the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    Sure,
+    /// There is no way to the agent: a hold becomes a notice for the person, and is not counted.
+    Impossible,
+}
+
+/// A verdict with all that it was made from.
+pub(crate) struct Judged {
+    pub(crate) context: Context,
+    pub(crate) verdict: Verdict,
+    journal: Journal,
+    texts: PolicyTexts,
+    policy: Policy,
+    known: Known,
+    inputs: Inputs,
+    limit: u32,
+    root: PathBuf,
+}
+
+/// Judges the stop. Records nothing but what an agent waived after its hold.
+pub(crate) fn judge(mut context: Context) -> Stop {
     let repository = Repository::discover(&context.cwd).ok();
     let root = match &repository {
         Some(repository) => Some(repository.root.clone()),
@@ -37,10 +75,10 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     let Some((root, texts)) =
         root.and_then(|root| PolicyTexts::of_repository(&root).map(|texts| (root, texts)))
     else {
-        return Decision::Pass;
+        return silent("there is no policy here");
     };
     if texts.switch_off() {
-        return Decision::Pass;
+        return silent("`enabled = false` in the policy");
     }
     let pending = match repository {
         Some(repository) => changes::start_in(repository, &git_settings()),
@@ -58,7 +96,7 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     };
     let mut journal = match Journal::open(&context.state, OpenFor::Hook) {
         Ok(journal) => journal,
-        Err(error) => return fail_open(&context, &format!("the journal cannot be used: {error}")),
+        Err(error) => return settled(&context, &format!("fail open: the journal cannot be used: {error}")),
     };
     // The second stop of a turn does not wait for the client to write its transcript.
     if held_already(&mut journal, &context, limit).unwrap_or(false) {
@@ -70,10 +108,12 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     context.stopwatch.lap("transcript");
     let known = match known(&mut journal, &context, &reading) {
         Ok(known) => known,
-        Err(error) => return fail_open(&context, &format!("the journal cannot be read: {error}")),
+        Err(error) => return settled(&context, &format!("fail open: the journal cannot be read: {error}")),
     };
     context.stopwatch.lap("turn");
-    let holds = known.turn.as_ref().map_or(0, |turn| turn.holds);
+    // Our message among the prompts is a hold too, counted or not: a journal can be lost.
+    let counted = known.turn.as_ref().map_or(0, |turn| turn.holds);
+    let holds = counted.max(u32::from(reading.has_own_message));
     if holds >= limit {
         return after_the_hold(&context, &mut journal, &policy, reading);
     }
@@ -88,7 +128,7 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     let changed = evidence::change_set(pending, &policy, baseline.as_ref(), touched.as_deref(), &context.cwd);
     if let Err(error @ changes::Error::Refused { .. }) = &changed {
         // A stranger's repository, and so a stranger's policy.
-        return pass(&context, &error.to_string());
+        return settled(&context, &error.to_string());
     }
     inputs.changes = evidence::known(changed);
     if is_whole {
@@ -117,7 +157,7 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     inputs.history.waived = known.waived.clone();
     let verdict = gate::judge(&policy, &inputs);
     context.stopwatch.lap("judge");
-    conclude(context, &mut journal, &texts, &policy, &known, inputs, verdict, limit, &root)
+    Stop::Judged(Box::new(Judged { context, verdict, journal, texts, policy, known, inputs, limit, root }))
 }
 
 /// The policy's own checks for what changed, where the user trusted the file that names them.
@@ -240,12 +280,13 @@ fn baseline(turn: &Turn) -> Option<Baseline> {
 
 /// The stop after the hold passes. It is also where the agent says what it cannot do, as the hold told it to: that is
 /// remembered for the session, and the person hears of it.
-fn after_the_hold(context: &Context, journal: &mut Journal, policy: &Policy, reading: Reading) -> Decision {
+fn after_the_hold(context: &Context, journal: &mut Journal, policy: &Policy, reading: Reading) -> Stop {
+    const HELD: &str = "held already in this turn";
     let mut inputs = Inputs::of_reading(reading, Changes::Unknown(String::new()), shown(&context.cwd));
     inputs.said.extend(context.payload.last_text.clone());
     let mut waived = gate::waivers(policy, &inputs);
-    if waived.is_empty() {
-        return pass(context, "held already in this turn");
+    if waived.is_empty() || context.is_dry_run {
+        return settled(context, HELD);
     }
     let written = journal.write(|writing| {
         let session = writing.see_session(&context.seen(None), context.now)?;
@@ -260,56 +301,12 @@ fn after_the_hold(context: &Context, journal: &mut Journal, policy: &Policy, rea
         Ok(()) if !waived.is_empty() => {
             let named: Vec<String> =
                 waived.iter().map(|waived| format!("{} ({})", waived.action, waived.reason)).collect();
-            log(&context.state, &context.line("notify", "waived"));
-            Decision::Notify { to_person: format!("{OWN_PREFIX} Not done: {}", named.join(", ")) }
+            context.log("notify", "waived");
+            let to_person = format!("{OWN_PREFIX} Not done: {}", named.join(", "));
+            Stop::Settled { decision: Decision::Notify { to_person }, reason: "waived".to_owned() }
         }
-        Ok(()) => pass(context, "held already in this turn"),
-        Err(error) => pass(context, &format!("held already in this turn; not recorded: {error}")),
-    }
-}
-
-/// Records the verdict, counts the hold, and only then says it.
-#[expect(clippy::too_many_arguments, reason = "the end of one straight path, called once")]
-fn conclude(
-    mut context: Context,
-    journal: &mut Journal,
-    texts: &PolicyTexts,
-    policy: &Policy,
-    known: &Known,
-    inputs: Inputs,
-    verdict: Verdict,
-    limit: u32,
-    root: &Path,
-) -> Decision {
-    let record = Record::new(texts, policy, inputs, verdict);
-    let bytes = serde_json::to_vec(&record).unwrap_or_default();
-    let verdict = record.verdict;
-    let waived = gate::waivers(policy, &record.inputs);
-    let written = write(journal, &context, known, &record.inputs, &verdict, &waived, &bytes, limit, root);
-    context.stopwatch.lap("write");
-    let held = match written {
-        Ok(Written::Again) => return pass(&context, "answered already: the hook is registered twice"),
-        Ok(Written::First { held }) => held,
-        Err(error) if verdict.decision == gate::Decision::Hold => {
-            return fail_open(&context, &format!("the hold cannot be counted: {error}"));
-        }
-        Err(error) => {
-            log(&context.state, &context.line("pass", &format!("not recorded: {error}")));
-            false
-        }
-    };
-    let message = verdict.message.clone().unwrap_or_default();
-    match verdict.decision {
-        gate::Decision::Hold if held => {
-            log(&context.state, &context.line("hold", &verdict.reason));
-            Decision::Hold { to_agent: message, to_person: None }
-        }
-        gate::Decision::Hold => pass(&context, "held already in this turn"),
-        gate::Decision::Notify => {
-            log(&context.state, &context.line("notify", &verdict.reason));
-            Decision::Notify { to_person: message }
-        }
-        gate::Decision::Pass => pass(&context, &verdict.reason),
+        Ok(()) => settled(context, HELD),
+        Err(error) => settled(context, &format!("{HELD}; not recorded: {error}")),
     }
 }
 
@@ -322,75 +319,133 @@ enum Written {
     Again,
 }
 
-/// One transaction of all that is to be remembered.
-#[expect(clippy::too_many_arguments, reason = "one transaction of everything that is known")]
-fn write(
-    journal: &mut Journal,
-    context: &Context,
-    known: &Known,
-    inputs: &Inputs,
-    verdict: &Verdict,
-    waived: &[Waived],
-    record: &[u8],
-    limit: u32,
-    root: &Path,
-) -> Result<Written, JournalError> {
-    journal.write(|writing| {
-        let session = writing.see_session(&context.seen(Some(root)), context.now)?;
-        // Silence may be repeated: it must not swallow what a later stop with the same words has to hear.
-        let speaks = verdict.decision != gate::Decision::Pass;
-        let fingerprint = fingerprint(context, known);
-        if speaks && !writing.first_delivery(session.id, &fingerprint, context.now, SAME_DELIVERY)? {
-            return Ok(Written::Again);
-        }
-        let key = known.key.as_deref();
-        // Without a key each opening is a new turn, and another stop may have opened this one just now (H11).
-        let turn = match (&known.turn, key) {
-            (Some(turn), _) => Some(turn.id),
-            (None, None) => writing.latest_turn(session.id)?.map(|turn| turn.id),
-            (None, Some(_)) => None,
+impl Judged {
+    /// What is recorded of the session so far.
+    pub(crate) fn session(&self) -> Option<&Session> {
+        self.known.session.as_ref()
+    }
+
+    /// Records the verdict, counts the hold, and only then says it.
+    pub(crate) fn conclude(self, delivery: Delivery) -> Decision {
+        let Self { mut context, verdict, mut journal, texts, policy, known, inputs, limit, root } = self;
+        let record = Record::new(&texts, &policy, inputs, verdict);
+        let waived = gate::waivers(&policy, &record.inputs);
+        let writing = Recording {
+            context: &context,
+            known: &known,
+            record: &record,
+            waived: &waived,
+            limit,
+            root: &root,
         };
-        let turn = match turn {
-            Some(turn) => turn,
-            None => {
-                let opened_at = known.opened_at.unwrap_or(context.now);
-                writing
-                    .open_turn(&NewTurn { session: session.id, key, opened_at, prompt: "", baseline: None })?
-                    .id
+        let written = writing.write(&mut journal, delivery);
+        context.stopwatch.lap("write");
+        let verdict = record.verdict;
+        let held = match written {
+            Ok(Written::Again) => return pass(&context, "answered already: the hook is registered twice"),
+            Ok(Written::First { held }) => held,
+            Err(error) if verdict.decision == gate::Decision::Hold => {
+                return fail_open(&context, &format!("the hold cannot be counted: {error}"));
+            }
+            Err(error) => {
+                context.log("pass", &format!("not recorded: {error}"));
+                false
             }
         };
-        let wants = verdict.decision == gate::Decision::Hold;
-        let held = wants && writing.try_hold(turn, limit)?;
-        let recorded = match verdict.decision {
-            gate::Decision::Hold if held => journal::Verdict::Hold,
-            gate::Decision::Notify => journal::Verdict::Notify,
-            _ => journal::Verdict::Pass,
-        };
-        writing.record_verdict(&NewVerdict {
-            turn,
-            at: context.now,
-            verdict: recorded,
-            scope: scope(verdict),
-            message: verdict.message.as_deref().unwrap_or_default(),
-            timings: &context.stopwatch.report(),
-            inputs: journal::Inputs { version: INPUTS_VERSION, bytes: record },
-        })?;
-        // What was left out because the turn before was held for it stays remembered.
-        let asked: Vec<&str> = verdict
-            .actions
-            .iter()
-            .filter(|action| {
-                action.state == ActionState::Required || inputs.history.held_before.contains(&action.id)
-            })
-            .filter(|action| action.state != ActionState::Satisfied)
-            .map(|action| action.id.as_str())
-            .collect();
-        writing.record_held_actions(turn, &asked)?;
-        for waived in waived {
-            writing.waive(session.id, &waived.action, &waived.reason, context.now)?;
+        let message = verdict.message.clone().unwrap_or_default();
+        match verdict.decision {
+            gate::Decision::Hold if held => {
+                context.log("hold", &verdict.reason);
+                Decision::Hold { to_agent: message, to_person: None }
+            }
+            gate::Decision::Hold if delivery == Delivery::Impossible => {
+                Decision::Notify { to_person: message }
+            }
+            gate::Decision::Hold => pass(&context, "held already in this turn"),
+            gate::Decision::Notify => {
+                context.log("notify", &verdict.reason);
+                Decision::Notify { to_person: message }
+            }
+            gate::Decision::Pass => pass(&context, &verdict.reason),
         }
-        Ok(Written::First { held })
-    })
+    }
+}
+
+/// All that is to be remembered.
+struct Recording<'a> {
+    context: &'a Context,
+    known: &'a Known,
+    record: &'a Record,
+    waived: &'a [Waived],
+    limit: u32,
+    root: &'a Path,
+}
+
+impl Recording<'_> {
+    /// One transaction.
+    fn write(&self, journal: &mut Journal, delivery: Delivery) -> Result<Written, JournalError> {
+        let Self { context, known, record, .. } = self;
+        let Record { inputs, verdict, .. } = record;
+        let bytes = serde_json::to_vec(record).unwrap_or_default();
+        journal.write(|writing| {
+            let session = writing.see_session(&context.seen(Some(self.root)), context.now)?;
+            // Silence may be repeated: it must not swallow what a later stop with the same words has to hear.
+            let speaks = verdict.decision != gate::Decision::Pass;
+            let fingerprint = fingerprint(context, known);
+            if speaks && !writing.first_delivery(session.id, &fingerprint, context.now, SAME_DELIVERY)? {
+                return Ok(Written::Again);
+            }
+            let key = known.key.as_deref();
+            // Without a key each opening is a new turn, and another stop may have opened this one just now (H11).
+            let turn = match (&known.turn, key) {
+                (Some(turn), _) => Some(turn.id),
+                (None, None) => writing.latest_turn(session.id)?.map(|turn| turn.id),
+                (None, Some(_)) => None,
+            };
+            let turn = match turn {
+                Some(turn) => turn,
+                None => {
+                    let opened_at = known.opened_at.unwrap_or(context.now);
+                    let turn = NewTurn { session: session.id, key, opened_at, prompt: "", baseline: None };
+                    writing.open_turn(&turn)?.id
+                }
+            };
+            let undelivered = verdict.decision == gate::Decision::Hold && delivery == Delivery::Impossible;
+            let wants = verdict.decision == gate::Decision::Hold && !undelivered;
+            let held = wants && writing.try_hold(turn, self.limit)?;
+            let recorded = match verdict.decision {
+                gate::Decision::Hold if held => journal::Verdict::Hold,
+                gate::Decision::Notify => journal::Verdict::Notify,
+                _ if undelivered => journal::Verdict::Notify,
+                _ => journal::Verdict::Pass,
+            };
+            writing.record_verdict(&NewVerdict {
+                turn,
+                at: context.now,
+                verdict: recorded,
+                scope: scope(verdict),
+                message: verdict.message.as_deref().unwrap_or_default(),
+                timings: &context.stopwatch.report(),
+                inputs: journal::Inputs { version: INPUTS_VERSION, bytes: &bytes },
+            })?;
+            // What was left out because the turn before was held for it stays remembered.
+            let asked: Vec<&str> = verdict
+                .actions
+                .iter()
+                .filter(|action| {
+                    let asked_now = action.state == ActionState::Required && !undelivered;
+                    asked_now || inputs.history.held_before.contains(&action.id)
+                })
+                .filter(|action| action.state != ActionState::Satisfied)
+                .map(|action| action.id.as_str())
+                .collect();
+            writing.record_held_actions(turn, &asked)?;
+            for waived in self.waived {
+                writing.waive(session.id, &waived.action, &waived.reason, context.now)?;
+            }
+            Ok(Written::First { held })
+        })
+    }
 }
 
 /// Two deliveries of one stop say the same; two stops of one turn differ in the agent's last words or in the flag.
@@ -424,8 +479,12 @@ fn policy_folder(cwd: &Path) -> Option<PathBuf> {
 }
 
 /// A broken policy blocks nobody; the person is told, once for each mistake.
-fn broken_policy(context: &Context, problems: &str) -> Decision {
-    log(&context.state, &context.line("pass", &format!("the policy is broken: {problems}")));
+fn broken_policy(context: &Context, problems: &str) -> Stop {
+    let reason = format!("the policy is broken: {problems}");
+    context.log("pass", &reason);
+    if context.is_dry_run {
+        return Stop::Settled { decision: Decision::Pass, reason };
+    }
     let name = "told-policy-problem";
     let told = Journal::open(&context.state, OpenFor::Hook).and_then(|mut journal| {
         journal.write(|writing| {
@@ -435,16 +494,26 @@ fn broken_policy(context: &Context, problems: &str) -> Decision {
             Ok(before.as_deref() == Some(problems.as_bytes()))
         })
     });
-    match told {
+    let decision = match told {
         Ok(false) => Decision::Notify {
             to_person: format!("{OWN_PREFIX} The policy is broken, so nothing is checked:\n{problems}"),
         },
         _ => Decision::Pass,
-    }
+    };
+    Stop::Settled { decision, reason }
+}
+
+/// Passes without a word, also in the log.
+fn silent(reason: &str) -> Stop {
+    Stop::Settled { decision: Decision::Pass, reason: reason.to_owned() }
+}
+
+fn settled(context: &Context, reason: &str) -> Stop {
+    Stop::Settled { decision: pass(context, reason), reason: reason.to_owned() }
 }
 
 fn pass(context: &Context, reason: &str) -> Decision {
-    log(&context.state, &context.line("pass", reason));
+    context.log("pass", reason);
     Decision::Pass
 }
 
