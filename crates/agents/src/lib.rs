@@ -23,4 +23,4 @@ pub use decision::Decision;
 pub use foreground::Foreground;
 pub use notification::Notification;
 pub use payload::{Event, Payload, PayloadError, Subagent};
-pub use tmux::{Pane, PaneAddress, Receiver, Refusal, Tmux, TmuxError, socket_of_variable};
+pub use tmux::{Pane, PaneAddress, Receiver, Refusal, Tmux, TmuxError, shows, socket_of_variable};

@@ -190,12 +190,17 @@ impl Tmux {
     /// The pane that a target names, in tmux's own words: `session:window.pane`, `%3`, …
     pub fn pane(&self, target: &str) -> Result<Pane, TmuxError> {
         let no_pane = || TmuxError::NoPane { target: target.to_owned() };
-        let output =
-            self.run(&["display-message", "-p", "-t", target, FORMAT]).map_err(|error| match error {
-                TmuxError::Failed { reason, .. } if reason.starts_with("can't find") => no_pane(),
-                error => error,
-            })?;
-        // A target that does not exist is no error here: everything about it is empty.
+        // Nothing would mean the pane that was used last.
+        if target.trim().is_empty() {
+            return Err(no_pane());
+        }
+        // Asked about a window that does not exist, `display-message` tells of another one; this command does not.
+        let strict = self.run(&["capture-pane", "-p", "-S", "0", "-E", "0", "-t", target]);
+        strict.map_err(|error| match error {
+            TmuxError::Failed { reason, .. } if reason.starts_with("can't find") => no_pane(),
+            error => error,
+        })?;
+        let output = self.run(&["display-message", "-p", "-t", target, FORMAT])?;
         output.lines().next().and_then(Pane::parse).ok_or_else(no_pane)
     }
 
@@ -205,14 +210,10 @@ impl Tmux {
         Ok(output.lines().filter_map(Pane::parse).collect())
     }
 
-    /// The path of the server's socket.
+    /// The path of the server's socket, as the server itself calls it.
     pub fn socket(&self) -> Result<PathBuf, TmuxError> {
-        match &self.socket {
-            Some(socket) => Ok(socket.clone()),
-            None => Ok(PathBuf::from(
-                self.run(&["display-message", "-p", "#{socket_path}"])?.trim_end_matches('\n'),
-            )),
-        }
+        let told = self.run(&["display-message", "-p", "#{socket_path}"])?;
+        Ok(PathBuf::from(told.trim_end_matches('\n')))
     }
 
     /// What the pane shows, each line as long as its program wrote it.
@@ -372,7 +373,7 @@ pub fn socket_of_variable(value: &OsStr) -> Option<PathBuf> {
 
 /// Whether a screen shows these words, whatever the client made of spaces, marks and line breaks. Nothing where
 /// there are no words to look for.
-pub(crate) fn shows(screen: &str, words: &str) -> bool {
+pub fn shows(screen: &str, words: &str) -> bool {
     /// So many letters and digits from the end tell one text from another.
     const ENOUGH: usize = 60;
     let letters =

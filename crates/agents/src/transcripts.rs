@@ -1,4 +1,4 @@
-//! Where the clients keep their transcripts: the one of a Codex thread, and the newest one of a folder. Searches are
+//! Where the clients keep their transcripts: the one of a Codex thread, and the newest ones of a folder. Searches are
 //! bounded, follow no link out of the client's own folder, and find nothing where a client changed its ways.
 
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -55,8 +55,9 @@ fn names(stem: &str, thread: &str) -> bool {
     !thread.is_empty() && thread_part.strip_suffix(thread).is_some_and(|before| before.ends_with('-'))
 }
 
-/// The transcript of `agent` for this folder that was written last. `home` is the client's own folder.
-pub fn newest(agent: Agent, home: &Path, folder: &Path) -> Option<PathBuf> {
+/// The transcripts of `agent` for this folder, at most `limit`, those first that were written last. `home` is the
+/// client's own folder.
+pub fn of_folder(agent: Agent, home: &Path, folder: &Path, limit: usize) -> Vec<PathBuf> {
     let candidates = match agent {
         Agent::Claude => files_of(&home.join("projects").join(claude_name(folder))),
         Agent::Gemini => gemini_files(home, folder),
@@ -69,7 +70,7 @@ pub fn newest(agent: Agent, home: &Path, folder: &Path) -> Option<PathBuf> {
             !introduction.is_subagent && introduction.folder.is_some_and(|own| is_same(&own, folder))
         }
     };
-    newest_first(candidates).into_iter().take(HEADS).find(is_of_folder)
+    newest_first(candidates).into_iter().take(HEADS).filter(is_of_folder).take(limit).collect()
 }
 
 /// What the beginning of a transcript, or its name, tells.

@@ -8,7 +8,7 @@ use agents::{Decision, Event, Pane, PaneAddress, Payload, Receiver, Tmux, transc
 use jiff::Timestamp;
 use journal::{Journal, Session, switch};
 use serde_json::json;
-use transcript::{Agent, visible};
+use transcript::{Agent, Options, visible};
 
 use crate::arguments::AgentName;
 use crate::environment;
@@ -45,7 +45,8 @@ pub(crate) struct InjectArguments {
     /// The client in the pane; the one that is seen there where it is not given
     #[arg(long, value_name = "AGENT")]
     agent: Option<AgentName>,
-    /// The transcript of the session; where it is not given, the one recorded for the pane, or the newest one of its folder
+    /// The transcript of the session; where it is not given, one of the folder: the one whose last
+    /// words the pane shows, the one recorded for the pane, or the newest
     #[arg(long, value_name = "FILE")]
     transcript: Option<PathBuf>,
     /// The folder that the agent works in; the pane's own where it is not given
@@ -64,6 +65,9 @@ pub(crate) struct InjectArguments {
 
 /// How many sessions back one is looked for.
 const SESSIONS_LOOKED_AT: usize = 1000;
+
+/// How many transcripts of the folder are compared with the screen.
+const TRANSCRIPTS_LOOKED_AT: usize = 8;
 
 pub(crate) fn run(arguments: &InjectArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let tmux = tmux_argument::server(arguments.socket.clone())?;
@@ -165,6 +169,7 @@ struct Place {
 enum Found {
     Given,
     Recorded,
+    Shown,
     Newest,
 }
 
@@ -173,6 +178,7 @@ impl Found {
         match self {
             Self::Given => "given",
             Self::Recorded => "recorded",
+            Self::Shown => "shown",
             Self::Newest => "newest",
         }
     }
@@ -181,6 +187,7 @@ impl Found {
         match self {
             Self::Given => "as given",
             Self::Recorded => "recorded for this pane",
+            Self::Shown => "of the pane's folder, and the pane shows its last words",
             Self::Newest => "the newest one of the pane's folder",
         }
     }
@@ -236,13 +243,27 @@ fn transcript(
         session.agent == agent.name()
             && session.pane.as_deref().and_then(PaneAddress::parse).as_ref() == Some(&address)
     };
+    let home = environment::client_home(agent).unwrap_or_default();
+    let runs_elsewhere = |path: &PathBuf| {
+        let of_path = sessions.iter().find(|session| session.transcript.as_ref() == Some(path));
+        let other = of_path.and_then(|session| PaneAddress::parse(session.pane.as_deref()?));
+        other.is_some_and(|other| other != address)
+    };
+    let mut of_folder = transcripts::of_folder(agent, &home, folder, TRANSCRIPTS_LOOKED_AT);
+    of_folder.retain(|path| !runs_elsewhere(path));
+    let screen = tmux.screen(pane).map_err(|error| tmux_argument::explained(&error))?;
+    let is_shown = |path: &&PathBuf| {
+        let reading = transcript::read(path, &Options { agent: Some(agent), ..Options::default() });
+        reading.last_assistant.is_some_and(|words| agents::shows(&screen, &words))
+    };
+    if let Some(path) = of_folder.iter().find(is_shown) {
+        return Ok((path.clone(), Found::Shown));
+    }
     let recorded = sessions.iter().find(is_here).and_then(|session| session.transcript.clone());
     if let Some(path) = recorded.filter(|path| path.is_file()) {
         return Ok((path, Found::Recorded));
     }
-    let home = environment::client_home(agent);
-    let newest = home.and_then(|home| transcripts::newest(agent, &home, folder));
-    newest.map(|path| (path, Found::Newest)).ok_or_else(|| {
+    of_folder.into_iter().next().map(|path| (path, Found::Newest)).ok_or_else(|| {
         let (name, folder) = (agent.name(), folder.display());
         CommandError::new(format!("no transcript of {name} was found for `{folder}`"))
             .hint("name it with `--transcript`")

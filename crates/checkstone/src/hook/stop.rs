@@ -389,8 +389,9 @@ impl Recording<'_> {
         let bytes = serde_json::to_vec(record).unwrap_or_default();
         journal.write(|writing| {
             let session = writing.see_session(&context.seen(Some(self.root)), context.now)?;
+            let undelivered = verdict.decision == gate::Decision::Hold && delivery == Delivery::Impossible;
             // Silence may be repeated: it must not swallow what a later stop with the same words has to hear.
-            let speaks = verdict.decision != gate::Decision::Pass;
+            let speaks = verdict.decision != gate::Decision::Pass && !undelivered;
             let fingerprint = fingerprint(context, known);
             if speaks && !writing.first_delivery(session.id, &fingerprint, context.now, SAME_DELIVERY)? {
                 return Ok(Written::Again);
@@ -410,7 +411,6 @@ impl Recording<'_> {
                     writing.open_turn(&turn)?.id
                 }
             };
-            let undelivered = verdict.decision == gate::Decision::Hold && delivery == Delivery::Impossible;
             let wants = verdict.decision == gate::Decision::Hold && !undelivered;
             let held = wants && writing.try_hold(turn, self.limit)?;
             let recorded = match verdict.decision {
