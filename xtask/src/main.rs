@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is a program for people at a terminal")]
 
 mod bench;
+mod clients;
 mod fuzz;
 mod needs;
 mod process;
@@ -31,7 +32,8 @@ struct Arguments {
 enum Command {
     /// Everything that must pass before a change lands: formatting, lints, tests, schemas, a sample of fuzzing
     Test,
-    /// The long campaigns in full: kill loops, many processes at once, random turns, minutes of fuzzing per target
+    /// The long campaigns in full: kill loops, many processes at once, random turns, older clients, minutes of fuzzing
+    /// per target
     Soak(Soak),
     /// Measure; every figure is a ratio against something measured in the same run
     Bench {
@@ -114,6 +116,7 @@ fn test() -> Result<(), String> {
     steps.run("labelled turns", || {
         process::cargo(&["test", "--quiet", "-p", "gate", "--test", "gate", "corpus", "--", "--nocapture"])
     });
+    steps.run("real clients", || clients::test(&clients::CURRENT));
     steps.run("schemas", schemas::check);
     steps.run("tidy", tidy::check);
     steps.run("fuzzing sample", || fuzz::all(FUZZ_SAMPLE));
@@ -124,6 +127,7 @@ fn soak(counts: &Soak) -> Result<(), String> {
     let mut steps = Steps::new();
     steps.run("kills and many processes", || soak::journal(counts.kills, counts.rounds));
     steps.run("random turns", || soak::changes(counts.turns));
+    steps.run("the clients' previous versions", || clients::test(&clients::PREVIOUS));
     steps.run("fuzzing", || fuzz::all(counts.fuzz_seconds));
     steps.finish()
 }

@@ -5,10 +5,12 @@
 //! A scenario names deeds, not tools: the same file plays in every client, in the words of its own tools.
 
 mod api;
+mod client;
 mod http;
 mod scenario;
 mod server;
 
 pub use api::Api;
+pub use client::{Client, Installed, Run};
 pub use scenario::{Call, Conversation, Failure, Scenario, ScenarioError, Step};
 pub use server::{Request, Server, ServerError, Settings};
