@@ -35,6 +35,12 @@ enum Command {
     /// The long campaigns in full: kill loops, many processes at once, random turns, older clients, minutes of fuzzing
     /// per target
     Soak(Soak),
+    /// Of the tests, those that drive the real clients
+    Clients {
+        /// With the versions before the current ones
+        #[arg(long)]
+        previous: bool,
+    },
     /// Measure; every figure is a ratio against something measured in the same run
     Bench {
         #[command(subcommand)]
@@ -78,6 +84,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Test => test(),
         Command::Soak(counts) => soak(&counts),
+        Command::Clients { previous } => real_clients(previous),
         Command::Bench { which: Bench::Transcript } => bench::transcript::run(),
         Command::Bench { which: Bench::Hook { rounds } } => bench::hook::run(rounds),
         Command::Schemas => schemas::write(),
@@ -129,6 +136,14 @@ fn soak(counts: &Soak) -> Result<(), String> {
     steps.run("random turns", || soak::changes(counts.turns));
     steps.run("the clients' previous versions", || clients::test(&clients::PREVIOUS));
     steps.run("fuzzing", || fuzz::all(counts.fuzz_seconds));
+    steps.finish()
+}
+
+fn real_clients(previous: bool) -> Result<(), String> {
+    let versions = if previous { &clients::PREVIOUS } else { &clients::CURRENT };
+    let mut steps = Steps::new();
+    steps.run("what the tests need", needs::check);
+    steps.run("real clients", || clients::test(versions));
     steps.finish()
 }
 
