@@ -2,7 +2,7 @@
 //! nothing of the caller's environment but `PATH`, and a hard limit on the time of every run.
 
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, BufRead as _, BufReader, Read};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -46,14 +46,33 @@ pub struct Installed<'a> {
     pub address: &'a str,
 }
 
-/// How a run ended.
+/// How a run went.
 #[derive(Debug)]
 pub struct Run {
     /// None where it was ended at the limit.
     pub status: Option<ExitStatus>,
-    pub ended: Instant,
-    pub stdout: String,
+    /// What the client printed, line by line, and when: a stream of JSON documents.
+    pub lines: Vec<(Instant, String)>,
     pub stderr: String,
+}
+
+impl Run {
+    /// When the client said that the turn was over, its hooks included.
+    pub fn turn_ended(&self) -> Option<Instant> {
+        let is_end = |line: &str| {
+            let event: Value = serde_json::from_str(line).unwrap_or_default();
+            matches!(event.get("type").and_then(Value::as_str), Some("result" | "turn.completed"))
+        };
+        self.lines.iter().rev().find(|(_, line)| is_end(line)).map(|(at, _)| *at)
+    }
+}
+
+/// What is heard of a running client.
+enum Heard {
+    Line(Instant, String),
+    /// It prints no more.
+    Closed,
+    Ended(io::Result<ExitStatus>),
 }
 
 impl Client {
@@ -121,14 +140,15 @@ impl Installed<'_> {
         match self.client {
             Client::Claude => {
                 command.args(["-p", prompt, "--permission-mode", "bypassPermissions"]);
+                command.args(["--output-format", "stream-json", "--verbose"]);
                 command.args(goes_on.then_some("--continue"));
             }
             Client::Gemini => {
-                command.args(["-p", prompt, "--approval-mode", "yolo"]);
+                command.args(["-p", prompt, "--approval-mode", "yolo", "--output-format", "stream-json"]);
                 command.args(if goes_on { &["--resume", "latest"][..] } else { &[] });
             }
             Client::Codex | Client::CodexPlainTools => {
-                command.args(["exec", "--dangerously-bypass-approvals-and-sandbox"]);
+                command.args(["exec", "--json", "--dangerously-bypass-approvals-and-sandbox"]);
                 // Trust is a person's to give, in the client itself.
                 command.arg("--dangerously-bypass-hook-trust");
                 command.args(if goes_on { &["resume", "--last"][..] } else { &[] }).arg(prompt);
@@ -166,34 +186,40 @@ impl Installed<'_> {
         }
     }
 
-    /// Output goes to files: a pipe would stay open as long as anything that the client left behind has it.
     fn run(&self, mut command: Command, limit: Duration) -> io::Result<Run> {
         self.environment(&mut command);
-        let (stdout, stderr) = (self.home.join("tmp/stdout"), self.home.join("tmp/stderr"));
-        command.stdin(Stdio::null()).process_group(0);
-        command.stdout(fs_err::File::create(&stdout)?.into_parts().0);
+        let stderr = self.home.join("tmp/stderr");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
         command.stderr(fs_err::File::create(&stderr)?.into_parts().0);
+        let deadline = Instant::now() + limit;
         let mut child = command.spawn()?;
         let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
-        let (sender, receiver) = mpsc::channel();
-        let waiter = std::thread::spawn(move || {
-            let status = child.wait();
-            // Nobody listens after the limit.
-            let _ = sender.send((status, Instant::now()));
-        });
-        let ended = receiver.recv_timeout(limit);
+        let (sender, heard) = mpsc::channel();
+        if let Some(stdout) = child.stdout.take() {
+            let sender = sender.clone();
+            std::thread::spawn(move || listen(stdout, &sender));
+        }
+        std::thread::spawn(move || sender.send(Heard::Ended(child.wait())));
+        let (mut status, mut lines, mut is_closed) = (None, Vec::new(), false);
+        let mut wait_until = deadline;
+        while status.is_none() || !is_closed {
+            match heard.recv_timeout(wait_until.saturating_duration_since(Instant::now())) {
+                Ok(Heard::Line(at, line)) => lines.push((at, line)),
+                Ok(Heard::Closed) => is_closed = true,
+                Ok(Heard::Ended(ended)) => {
+                    status = Some(ended?);
+                    // A process that the client left behind may keep its output open for ever.
+                    wait_until = wait_until.min(Instant::now() + LAST_WORDS);
+                }
+                Err(_) => break,
+            }
+        }
         // Whatever is left of the group goes as well.
         if let Some(group) = group {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
-        // It ends now: the process has ended or was killed.
-        let _ = waiter.join();
-        let (status, ended) = match ended {
-            Ok((status, ended)) => (Some(status?), ended),
-            Err(_) => (None, Instant::now()),
-        };
-        let text = |path: &Path| fs_err::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        Ok(Run { status, ended, stdout: text(&stdout)?, stderr: text(&stderr)? })
+        let stderr = String::from_utf8_lossy(&fs_err::read(stderr)?).into_owned();
+        Ok(Run { status, lines, stderr })
     }
 
     fn gemini_settings(&self) -> PathBuf {
@@ -204,6 +230,19 @@ impl Installed<'_> {
         let settings = CODEX_SETTINGS.replace("{model}", model).replace("{address}", self.address);
         fs_err::write(self.home.join(".codex/config.toml"), settings)
     }
+}
+
+/// How long the last lines of a client that has ended are waited for.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+fn listen(stdout: impl Read, sender: &mpsc::Sender<Heard>) {
+    for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+        // Nobody listens any more once the run is over.
+        if sender.send(Heard::Line(Instant::now(), line)).is_err() {
+            return;
+        }
+    }
+    let _ = sender.send(Heard::Closed);
 }
 
 /// The same in Claude Code and Codex CLI.

@@ -147,7 +147,8 @@ impl Workplace {
         client.register(Path::new(env!("CARGO_BIN_EXE_checkstone"))).unwrap();
         for (number, prompt) in prompts.iter().enumerate() {
             let run = client.prompt(prompt, number > 0, LIMIT).unwrap();
-            assert!(run.status.is_some_and(|status| status.success()), "{run:#?}\n{}", self.told(&server));
+            let went_well = run.status.is_some_and(|status| status.success()) && run.turn_ended().is_some();
+            assert!(went_well, "{run:#?}\n{}", self.told(&server));
         }
         let requests: Vec<Request> =
             server.requests().into_iter().filter(|request| request.is_turn).collect();
