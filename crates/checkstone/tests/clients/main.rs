@@ -13,6 +13,7 @@
 
 mod facts;
 mod network;
+mod subagents;
 mod workplace;
 
 /// The same facts for every client.
