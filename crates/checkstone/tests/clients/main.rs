@@ -14,6 +14,7 @@
 mod facts;
 mod network;
 mod subagents;
+mod tmux;
 mod workplace;
 
 /// The same facts for every client.

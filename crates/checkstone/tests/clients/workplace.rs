@@ -39,10 +39,10 @@ pub(crate) const RUN_TESTS: &str = "[checkstone] Context-aware checkpoint\n\n\
 pub(crate) struct Workplace {
     /// Goes away with the workplace.
     _folder: TempDir,
-    program: PathBuf,
+    pub(crate) program: PathBuf,
     pub(crate) client: Client,
     pub(crate) repository: PathBuf,
-    home: PathBuf,
+    pub(crate) home: PathBuf,
     path: OsString,
 }
 
@@ -111,7 +111,7 @@ impl Workplace {
         self.home.join(".local/state/checkstone")
     }
 
-    fn installed<'a>(&'a self, address: &'a str) -> Installed<'a> {
+    pub(crate) fn installed<'a>(&'a self, address: &'a str) -> Installed<'a> {
         Installed {
             client: self.client,
             program: &self.program,
@@ -158,7 +158,7 @@ impl Workplace {
     }
 
     /// What a failed test shows.
-    fn told(&self, server: &Server) -> String {
+    pub(crate) fn told(&self, server: &Server) -> String {
         let log = fs_err::read_to_string(self.state().join("log")).unwrap_or_default();
         let requests = server.requests();
         let asked: Vec<String> = requests
