@@ -2,7 +2,7 @@
 //!
 //! Seen with Codex CLI 0.166.0 in tmux 3.3a: literal keys arrive whole, and a line feed makes a new line in the
 //! prompt without submitting it. An Enter without a pause before it is taken for a line of a pasted text and submits
-//! nothing; after 50 ms it submits.
+//! nothing; after 50 ms it submits. Claude Code 2.1.325 and Gemini CLI 0.61.0 take the same keys as well.
 //!
 //! What is typed into a pane is executed if a shell reads it. So who reads is looked at before the text and again
 //! before Enter, and tmux is called without a shell.

@@ -80,14 +80,14 @@ fn the_newest_transcripts_of_a_folder_come_first() {
 
     let name = work.to_str().unwrap().replace(|character: char| !character.is_ascii_alphanumeric(), "-");
     let claude = home.write(&format!("projects/{name}/9f3c.jsonl"), &json!({}), 0);
-    assert_eq!(of_folder(Agent::Claude), [claude.clone()]);
+    assert_eq!(of_folder(Agent::Claude), std::slice::from_ref(&claude));
     assert_eq!(transcripts::introduction(Agent::Claude, &claude).session.as_deref(), Some("9f3c"));
 
     let header = json!({"sessionId": "g-1", "projectHash": "5a", "kind": "main"});
     let gemini = home.write("tmp/work/chats/session-2026-11-15T01-07-g.jsonl", &header, 0);
     home.write("tmp/other/chats/session-2026-11-15T01-07-h.jsonl", &header, 9);
     fs_err::write(home.path().join("tmp/work/.project_root"), work.to_str().unwrap()).unwrap();
-    assert_eq!(of_folder(Agent::Gemini), [gemini.clone()]);
+    assert_eq!(of_folder(Agent::Gemini), std::slice::from_ref(&gemini));
     assert_eq!(transcripts::introduction(Agent::Gemini, &gemini).session.as_deref(), Some("g-1"));
 }
 

@@ -134,17 +134,24 @@ fn find(
     recorded: Option<&PaneAddress>,
     notification: &Notification,
 ) -> Result<(Tmux, Pane), String> {
+    let folder = fs_err::canonicalize(&notification.cwd).map_err(|error| error.to_string())?;
     let deadline = Instant::now() + DRAWING;
     loop {
         let mut candidates = 0;
         let mut showing = Vec::new();
+        let mut problem = "no tmux pane runs Codex in this folder".to_owned();
         for server in servers {
-            for pane in server.tmux.panes().map_err(|error| error.to_string())? {
+            // A server that is gone, such as that of a daemon's environment, does not hide the others.
+            let panes = server.tmux.panes().unwrap_or_else(|error| {
+                problem = error.to_string();
+                Vec::new()
+            });
+            for pane in panes {
                 let is_recorded = recorded.is_some_and(|address| {
                     address.pane == pane.id && Some(&address.socket) == server.socket.as_ref()
                 });
                 // Where a person named the pane, the client may have been sent to another folder.
-                let may_be = is_recorded || pane.foreground.folder() == Some(notification.cwd.as_path());
+                let may_be = is_recorded || pane.foreground.folder() == Some(folder.as_path());
                 if !may_be || pane.accepts(RECEIVER).is_err() {
                     continue;
                 }
@@ -156,7 +163,7 @@ fn find(
         }
         match (showing.len(), showing.pop()) {
             (1, Some(found)) => return Ok(found),
-            (0, _) if candidates == 0 => return Err("no tmux pane runs Codex in this folder".to_owned()),
+            (0, _) if candidates == 0 => return Err(problem),
             (0, _) if Instant::now() >= deadline => {
                 return Err("no tmux pane shows what the agent said last".to_owned());
             }
