@@ -12,10 +12,9 @@ use crate::stopwatch::Stopwatch;
 /// Answer a client's hook: reads the event from stdin, prints the client's decision or nothing
 ///
 /// Clients call this; people do not need to. It exits 0 whatever happens.
-///
-/// Codex without hooks calls it at the end of each turn with this line in its `config.toml`:
-/// notify = ["/path/of/checkstone", "hook", "codex", "--notify"]
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Codex without hooks, in its config.toml above every table:
+  notify = [\"/path/of/checkstone\", \"hook\", \"codex\", \"--notify\"]")]
 pub(crate) struct HookArguments {
     /// The client that calls
     pub(crate) agent: AgentName,
