@@ -113,6 +113,11 @@ impl Drop for Server {
     }
 }
 
+/// Where it is not, the test command says so, and in CI it fails.
+pub(crate) fn tmux_is_there() -> bool {
+    Command::new("tmux").arg("-V").stdout(Stdio::null()).status().is_ok()
+}
+
 #[track_caller]
 pub(crate) fn wait_until(condition: impl Fn() -> bool, otherwise: &str) {
     let deadline = Instant::now() + Duration::from_secs(20);

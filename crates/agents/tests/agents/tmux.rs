@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use agents::{Pane, Receiver, Refusal, Tmux, TmuxError};
 use transcript::Agent;
 
-use crate::pane::{Server, wait_until};
+use crate::pane::{Server, tmux_is_there, wait_until};
 
 const CODEX: Receiver = Receiver::Agent(Agent::Codex);
 
@@ -20,6 +20,9 @@ fn refused(pane: &Pane, receiver: Receiver) -> Refusal {
 /// Spec 1, route 2: every byte as it is, then Enter as a key of its own.
 #[test]
 fn texts_arrive_literally_and_enter_comes_by_itself() {
+    if !tmux_is_there() {
+        return;
+    }
     let server = Server::with_recorder("codex");
     let long = format!("[checkstone] {}", "a long message; ".repeat(1_000));
     for text in [
@@ -49,6 +52,9 @@ fn texts_arrive_literally_and_enter_comes_by_itself() {
 /// A control character would be a key with a meaning of its own.
 #[test]
 fn control_characters_are_not_typed() {
+    if !tmux_is_there() {
+        return;
+    }
     let server = Server::with_recorder("codex");
     let hostile = "[checkstone] a\u{1b}[31m\u{3}\u{4}b\r\nc\td\u{7f}\u{9b}\r\n";
     server.tmux().deliver(&server.pane(), CODEX, hostile).unwrap();
@@ -58,6 +64,9 @@ fn control_characters_are_not_typed() {
 /// Invariant 7: no text becomes a shell command, not even where it was asked for.
 #[test]
 fn a_shell_is_never_typed_to() {
+    if !tmux_is_there() {
+        return;
+    }
     let server = Server::with(&["sh"]);
     wait_until(|| server.pane().foreground.shell() == Some("sh"), "the shell does not start");
     for receiver in [Receiver::AnyAgent, CODEX, Receiver::AnyProgram] {
@@ -70,6 +79,9 @@ fn a_shell_is_never_typed_to() {
 /// What a program that collects lines leaves unread, the shell behind it would read.
 #[test]
 fn a_program_that_reads_no_keys_is_not_typed_to() {
+    if !tmux_is_there() {
+        return;
+    }
     let server = Server::with_recorder_in_mode("codex", "lines");
     for receiver in [CODEX, Receiver::AnyProgram] {
         assert_eq!(refused(&server.pane(), receiver), Refusal::NotInteractive("codex".to_owned()));
@@ -79,6 +91,9 @@ fn a_program_that_reads_no_keys_is_not_typed_to() {
 
 #[test]
 fn only_an_agent_is_typed_to_unless_forced() {
+    if !tmux_is_there() {
+        return;
+    }
     let server = Server::with_recorder("editor");
     assert_eq!(refused(&server.pane(), Receiver::AnyAgent), Refusal::NoAgent("editor".to_owned()));
     assert_eq!(refused(&server.pane(), CODEX), Refusal::NoAgent("editor".to_owned()));
@@ -91,6 +106,9 @@ fn only_an_agent_is_typed_to_unless_forced() {
 
 #[test]
 fn a_pane_whose_keys_go_elsewhere_is_not_typed_to() {
+    if !tmux_is_there() {
+        return;
+    }
     let server = Server::with_recorder("codex");
     assert!(server.pane().accepts(CODEX).is_ok());
     server.run(&["copy-mode", "-t", "one"]);
@@ -110,6 +128,9 @@ fn a_pane_whose_keys_go_elsewhere_is_not_typed_to() {
 
 #[test]
 fn what_is_not_there_is_said() {
+    if !tmux_is_there() {
+        return;
+    }
     let server = Server::with_recorder("codex");
     let tmux = server.tmux();
     for target in ["two", "one:7", "one:0.5", "%99", "no such thing", "", " "] {
@@ -138,6 +159,9 @@ fn a_tmux_that_does_not_answer_is_given_up() {
 
 #[test]
 fn panes_are_listed_with_their_screens_and_folders() {
+    if !tmux_is_there() {
+        return;
+    }
     let server = Server::with_recorder("codex");
     let folder = server.path("work");
     fs_err::create_dir(&folder).unwrap();

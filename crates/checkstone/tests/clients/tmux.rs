@@ -14,6 +14,20 @@ mod codex {
     /// No run takes a tenth of this, even on a machine that is busy.
     const LIMIT: Duration = Duration::from_secs(90);
 
+    /// Runs a fact where the client is there, and tmux too.
+    fn in_tmux(fact: impl FnOnce(&Workplace)) {
+        if Command::new("tmux").arg("-V").stdout(Stdio::null()).status().is_ok() {
+            with(Client::Codex, fact);
+        }
+    }
+
+    /// Whether the hooks are registered beside `notify`.
+    #[derive(PartialEq)]
+    enum Hooks {
+        Registered,
+        None,
+    }
+
     /// The client's screen, in a tmux server of its own.
     struct Screen<'a> {
         workplace: &'a Workplace,
@@ -26,7 +40,9 @@ mod codex {
             let screen = Self { workplace, socket: workplace.home.join("tmp/tmux") };
             let mut command = screen.tmux(&["new-session", "-d", "-x", "120", "-y", "50", "--"]);
             workplace.installed(address).environment(&mut command);
-            command.arg(&workplace.program).args(["--dangerously-bypass-approvals-and-sandbox", prompt]);
+            command.arg(&workplace.program).arg("--dangerously-bypass-approvals-and-sandbox");
+            // Trust is a person's to give; without hooks there is none to give.
+            command.args(["--dangerously-bypass-hook-trust", prompt]);
             assert!(command.status().unwrap().success());
             screen
         }
@@ -70,32 +86,40 @@ mod codex {
         fs_err::write(file, settings).unwrap();
     }
 
-    fn play(workplace: &Workplace, steps: &[Value], decisions: &[&str]) -> Played {
+    /// Plays the steps until the log tells of these decisions.
+    fn play(workplace: &Workplace, steps: &[Value], hooks: Hooks, decisions: &[&str]) -> Played {
         let scenario: Scenario = serde_json::from_value(json!({ "steps": steps })).unwrap();
         let settings = Settings { port: 0, folder: workplace.repository.clone(), log: None };
         let server = Server::start(scenario, &settings).unwrap();
         let address = server.address();
         workplace.installed(&address).settle().unwrap();
         set_notify(&workplace.home, &workplace.repository);
+        if hooks == Hooks::Registered {
+            workplace.installed(&address).register(Path::new(env!("CARGO_BIN_EXE_checkstone"))).unwrap();
+        }
         let screen = Screen::start(workplace, &address, "Fix add");
         screen.wait_until(&server, || workplace.decisions() == decisions);
         let requests = server.requests().into_iter().filter(|request| request.is_turn).collect();
         Played { requests }
     }
 
+    fn tested_when_told() -> [Value; 5] {
+        [
+            json!({"text": "I look first.", "calls": [{"read": "src/calc.py"}]}),
+            json!({"text": "Here it is.", "calls": [
+                {"edit": {"path": "src/calc.py", "old": "    return a - b", "new": "    return a + b"}}]}),
+            json!({"text": "Fixed."}),
+            json!({"calls": [{"run": "./run-tests"}]}),
+            json!({"text": "Fixed and tested."}),
+        ]
+    }
+
     /// Spec 1: codex parity. The message is typed, the model gets it as it is, the test runs, the second end passes.
     #[test]
     fn a_turn_without_a_test_is_held_once_in_its_pane() {
-        with(Client::Codex, |workplace| {
-            let steps = [
-                json!({"text": "I look first.", "calls": [{"read": "src/calc.py"}]}),
-                json!({"text": "Here it is.", "calls": [
-                    {"edit": {"path": "src/calc.py", "old": "    return a - b", "new": "    return a + b"}}]}),
-                json!({"text": "Fixed."}),
-                json!({"calls": [{"run": "./run-tests"}]}),
-                json!({"text": "Fixed and tested."}),
-            ];
-            let played = play(workplace, &steps, &["hold", "pass"]);
+        in_tmux(|workplace| {
+            let steps = tested_when_told();
+            let played = play(workplace, &steps, Hooks::None, &["hold", "pass"]);
             assert_eq!(played.holds(), [(3, RUN_TESTS.to_owned())]);
             assert_eq!(played.requests.len(), steps.len(), "nothing was typed twice");
             let list = workplace.json(&["explain", "--list", "--json"]);
@@ -106,9 +130,20 @@ mod codex {
         });
     }
 
+    /// The hook holds, and `notify`, which Codex calls after the second stop, finds the turn held.
+    #[test]
+    fn hooks_and_notify_together_hold_once() {
+        in_tmux(|workplace| {
+            let steps = tested_when_told();
+            let played = play(workplace, &steps, Hooks::Registered, &["hold", "pass", "pass"]);
+            assert_eq!(played.holds(), [(3, RUN_TESTS.to_owned())]);
+            assert_eq!(played.requests.len(), steps.len(), "nothing was typed on top");
+        });
+    }
+
     #[test]
     fn a_tested_turn_is_left_alone() {
-        with(Client::Codex, |workplace| {
+        in_tmux(|workplace| {
             let steps = [
                 json!({"calls": [{"read": "src/calc.py"}]}),
                 json!({"calls": [
@@ -116,7 +151,7 @@ mod codex {
                 json!({"calls": [{"run": "./run-tests"}]}),
                 json!({"text": "Fixed and tested."}),
             ];
-            let played = play(workplace, &steps, &["notify"]);
+            let played = play(workplace, &steps, Hooks::None, &["notify"]);
             assert_eq!((played.holds(), played.requests.len()), (Vec::new(), steps.len()));
         });
     }

@@ -1,7 +1,7 @@
 //! The cases that broke other tools, by name.
 
 use serde_json::{Value, json};
-use transcript::{Agent, Extent, Kind, Options, Outcome, Reading};
+use transcript::{Agent, Extent, Kind, Options, Outcome};
 
 use crate::write::{call, claude, codex, gemini, lines, prompt_of, read};
 
@@ -60,21 +60,16 @@ fn t2_t3_results_and_reminders_are_no_prompts() {
 #[test]
 fn t4_our_own_message_typed_as_a_prompt_continues_the_turn_and_is_known() {
     const HOLD: &str = "[checkstone] Context-aware checkpoint\n1. Run `make test`";
-    let claude = |prompts: &[&str]| {
-        let lines: Vec<_> = prompts.iter().map(|prompt| claude::prompt(prompt)).collect();
-        read(Agent::Claude, &lines)
-    };
-    let gemini = |prompts: &[&str]| {
-        let lines = prompts.iter().enumerate().map(|(id, prompt)| gemini::user(&id.to_string(), prompt));
-        read(Agent::Gemini, &std::iter::once(gemini::header()).chain(lines).collect::<Vec<_>>())
-    };
-    let codex = |prompts: &[&str]| {
-        let lines: Vec<_> =
-            prompts.iter().flat_map(|prompt| [codex::message(prompt), codex::prompt(prompt)]).collect();
-        read(Agent::Codex, &lines)
-    };
-    let clients: [&dyn Fn(&[&str]) -> Reading; 3] = [&claude, &gemini, &codex];
-    for reading in clients {
+    for agent in Agent::ALL {
+        let lines_of = |id: usize, prompt: &str| match agent {
+            Agent::Claude => vec![claude::prompt(prompt)],
+            Agent::Gemini => vec![gemini::header(), gemini::user(&id.to_string(), prompt)],
+            Agent::Codex => vec![codex::message(prompt), codex::prompt(prompt)],
+        };
+        let reading = |prompts: &[&str]| {
+            let lines = prompts.iter().enumerate().flat_map(|(id, prompt)| lines_of(id, prompt));
+            read(agent, &lines.collect::<Vec<_>>())
+        };
         let held = reading(&["go", HOLD]);
         assert_eq!((held.turn.unwrap().prompt.as_str(), held.has_own_message), ("go", true));
         let next = reading(&["go", HOLD, "go on"]);

@@ -104,6 +104,11 @@ impl Window<'_> {
     }
 }
 
+/// Where it is not, the test command says so, and in CI it fails.
+pub(crate) fn tmux_is_there() -> bool {
+    Command::new("tmux").arg("-V").stdout(Stdio::null()).status().is_ok()
+}
+
 /// Not a test: what runs in a pane.
 #[test]
 #[ignore = "the other tests start it in a pane"]

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::pane::Server;
+use super::pane::{Server, tmux_is_there};
 use super::session::Session;
 use super::world::{Answer, PYTHON, RUN_TESTS, World, answer};
 
@@ -85,6 +85,9 @@ fn verdicts(world: &World) -> Vec<String> {
 
 #[test]
 fn inject_types_the_message_of_the_hold_and_counts_it() {
+    if !tmux_is_there() {
+        return;
+    }
     let (world, server) = (World::new(PYTHON), Server::new());
     let mut session = edited(&world);
     let window = server.client("codex", &world.repository, WORDS, &session.transcript);
@@ -110,6 +113,9 @@ fn inject_types_the_message_of_the_hold_and_counts_it() {
 /// The message among the prompts is the second witness of a hold.
 #[test]
 fn a_message_that_was_given_is_not_repeated_after_the_journal_is_lost() {
+    if !tmux_is_there() {
+        return;
+    }
     let (world, server) = (World::new(PYTHON), Server::new());
     let session = edited(&world);
     let window = server.client("codex", &world.repository, WORDS, &session.transcript);
@@ -121,6 +127,9 @@ fn a_message_that_was_given_is_not_repeated_after_the_journal_is_lost() {
 
 #[test]
 fn a_dry_run_types_and_records_nothing() {
+    if !tmux_is_there() {
+        return;
+    }
     let (world, server) = (World::new(PYTHON), Server::new());
     let session = edited(&world);
     let window = server.client("codex", &world.repository, "other words", &session.transcript);
@@ -137,6 +146,9 @@ fn a_dry_run_types_and_records_nothing() {
 
 #[test]
 fn a_turn_that_passes_is_not_disturbed() {
+    if !tmux_is_there() {
+        return;
+    }
     let (world, server) = (World::new(PYTHON), Server::new());
     let mut session = edited(&world);
     session.test();
@@ -149,6 +161,9 @@ fn a_turn_that_passes_is_not_disturbed() {
 
 #[test]
 fn what_cannot_be_typed_to_is_refused_and_not_counted() {
+    if !tmux_is_there() {
+        return;
+    }
     let (world, server) = (World::new(PYTHON), Server::new());
     let session = edited(&world);
     let shell = server.shell();
@@ -173,6 +188,9 @@ fn what_cannot_be_typed_to_is_refused_and_not_counted() {
 /// Codex without hooks: held once, tested, passed.
 #[test]
 fn a_notification_holds_once_in_the_pane_of_its_session() {
+    if !tmux_is_there() {
+        return;
+    }
     let (world, server) = (World::new(PYTHON), Server::new());
     let mut session = edited(&world);
     let other =
@@ -195,6 +213,9 @@ fn a_notification_holds_once_in_the_pane_of_its_session() {
 /// Hooks and `notify` registered both: the turn has one hold.
 #[test]
 fn the_hook_and_the_notification_hold_once_together() {
+    if !tmux_is_there() {
+        return;
+    }
     let (world, server) = (World::new(PYTHON), Server::new());
     let session = edited(&world);
     let window = server.client("codex", &world.repository, WORDS, &session.transcript);
@@ -206,6 +227,9 @@ fn the_hook_and_the_notification_hold_once_together() {
 /// A hold that reaches nobody is a notice, and does not use up the turn's hold.
 #[test]
 fn without_a_pane_the_person_is_told_by_the_journal() {
+    if !tmux_is_there() {
+        return;
+    }
     let (world, server) = (World::new(PYTHON), Server::new());
     let session = edited(&world);
     let first = server.client("codex", &world.repository, WORDS, &session.transcript);
@@ -223,6 +247,9 @@ fn without_a_pane_the_person_is_told_by_the_journal() {
 /// `codex exec` has no prompt to type into, and the pane that it runs in is a shell's afterwards.
 #[test]
 fn a_run_that_takes_no_prompt_is_not_typed_to() {
+    if !tmux_is_there() {
+        return;
+    }
     let (world, server) = (World::new(PYTHON), Server::new());
     let session = edited(&world);
     let window = server.client("codex", &world.repository, WORDS, &session.transcript);
@@ -235,6 +262,9 @@ fn a_run_that_takes_no_prompt_is_not_typed_to() {
 /// A pane that a person named may run in another folder; it must still show the session.
 #[test]
 fn a_recorded_pane_is_the_sessions_wherever_it_was_started() {
+    if !tmux_is_there() {
+        return;
+    }
     let (world, server) = (World::new(PYTHON), Server::new());
     let session = edited(&world);
     let window = server.client("codex", &world.home, WORDS, &session.transcript);
@@ -254,6 +284,9 @@ fn a_recorded_pane_is_the_sessions_wherever_it_was_started() {
 /// R12: a short turn is left alone.
 #[test]
 fn the_timer_of_the_policy_counts_for_notifications_too() {
+    if !tmux_is_there() {
+        return;
+    }
     let world = World::new("presets = [\"python\"]\n[gate]\nmin_turn = \"30s\"\n");
     let server = Server::new();
     let session = edited(&world);
