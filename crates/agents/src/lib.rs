@@ -5,12 +5,22 @@
 //! that relies on it, with the versions it was seen in: Claude Code 2.1.325, Gemini CLI 0.61.0, Codex CLI
 //! 0.166.0.
 //!
+//! [`Tmux`] types a message into the pane of a client that has no hook; [`Notification`] is what Codex CLI tells its
+//! `notify` program; [`transcripts`] finds the clients' transcripts.
+//!
 //! Nothing here decides anything. A payload that is not understood is an error on which the caller passes.
 
 mod decision;
 mod field;
+mod foreground;
+mod notification;
 mod payload;
 mod prompt;
+mod tmux;
+pub mod transcripts;
 
 pub use decision::Decision;
+pub use foreground::Foreground;
+pub use notification::Notification;
 pub use payload::{Event, Payload, PayloadError, Subagent};
+pub use tmux::{Pane, PaneAddress, Receiver, Refusal, Tmux, TmuxError, shows, socket_of_variable};

@@ -7,6 +7,7 @@ use crate::commands::check::CheckArguments;
 use crate::commands::demo::DemoArguments;
 use crate::commands::explain::ExplainArguments;
 use crate::commands::hook::HookArguments;
+use crate::commands::inject::InjectArguments;
 use crate::commands::log::LogArguments;
 use crate::commands::policy::PolicyArguments;
 use crate::commands::session::SessionArguments;
@@ -36,6 +37,7 @@ pub(crate) enum Command {
     Session(SessionArguments),
     Status(StatusArguments),
     Timeline(TimelineArguments),
+    Inject(InjectArguments),
     Hook(HookArguments),
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod hook;
+pub(crate) mod inject;
 pub(crate) mod log;
 pub(crate) mod policy;
 pub(crate) mod session;

@@ -4,6 +4,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use transcript::Agent;
+
 /// The width of the terminal, where the terminal itself does not tell.
 pub(crate) const COLUMNS: &str = "COLUMNS";
 
@@ -25,6 +27,12 @@ pub(crate) const CODEX_SESSION: &str = "CODEX_SESSION_ID";
 /// Set by Gemini CLI in the environment of its tools; it does not say which session calls.
 pub(crate) const GEMINI_CALLS: &str = "GEMINI_CLI";
 
+/// Set by tmux in its panes: `socket,process,session`.
+pub(crate) const TMUX: &str = "TMUX";
+
+const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
+const CODEX_HOME: &str = "CODEX_HOME";
+const GEMINI_CLI_HOME: &str = "GEMINI_CLI_HOME";
 const HOME: &str = "HOME";
 const PATH: &str = "PATH";
 const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
@@ -58,6 +66,18 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(name))
         .find(is_program)
+}
+
+/// The folder that a client keeps its sessions in.
+pub(crate) fn client_home(agent: Agent) -> Option<PathBuf> {
+    let home = || read(HOME).map(PathBuf::from);
+    match agent {
+        Agent::Claude => read(CLAUDE_CONFIG_DIR).map(PathBuf::from).or_else(|| Some(home()?.join(".claude"))),
+        Agent::Codex => read(CODEX_HOME).map(PathBuf::from).or_else(|| Some(home()?.join(".codex"))),
+        Agent::Gemini => {
+            read(GEMINI_CLI_HOME).map(PathBuf::from).or_else(home).map(|home| home.join(".gemini"))
+        }
+    }
 }
 
 /// `None` where there is no home to keep anything in.

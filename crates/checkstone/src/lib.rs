@@ -17,7 +17,9 @@ mod printer;
 mod record;
 mod repository_argument;
 mod stopwatch;
+mod tmux_argument;
 mod trust;
+mod typed_message;
 mod verdict_text;
 
 use std::ffi::OsString;
@@ -54,6 +56,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Session(arguments) => commands::session::run(arguments, &printer),
         Command::Status(arguments) => commands::status::run(arguments, &printer),
         Command::Timeline(arguments) => commands::timeline::run(arguments, &printer),
+        Command::Inject(arguments) => commands::inject::run(arguments, &printer),
         // Answered above, before anything could go wrong.
         Command::Hook(_) => Ok(ExitCode::SUCCESS),
     };

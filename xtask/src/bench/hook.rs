@@ -47,7 +47,7 @@ pub(crate) fn run(rounds: usize) -> Result<(), String> {
 }
 
 /// A repository of so many small files in folders of a hundred.
-fn repository(folder: &Path, files: usize) -> Result<PathBuf, String> {
+pub(super) fn repository(folder: &Path, files: usize) -> Result<PathBuf, String> {
     let path = folder.join(format!("repository-{files}"));
     if path.join(".git").is_dir() {
         return Ok(path);

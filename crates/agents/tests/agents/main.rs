@@ -10,5 +10,8 @@
 
 mod bad_input;
 mod decisions;
+mod pane;
 mod properties;
 mod samples;
+mod tmux;
+mod transcripts;

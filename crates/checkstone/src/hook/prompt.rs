@@ -8,7 +8,7 @@ use changes::Repository;
 use journal::{Journal, JournalError, NewTurn, OpenFor};
 use transcript::Agent;
 
-use super::{Context, SAME_DELIVERY, git_settings, log};
+use super::{Context, SAME_DELIVERY, git_settings};
 use crate::policy_files::PolicyTexts;
 
 pub(crate) fn record(mut context: Context) -> Decision {
@@ -40,9 +40,9 @@ pub(crate) fn record(mut context: Context) -> Decision {
         journal.and_then(|mut journal| open_turn(&mut journal, &context, root.as_deref(), stored.as_deref()));
     context.stopwatch.lap("write");
     if let Err(error) = written {
-        log(&context.state, &context.line("prompt", &format!("not recorded: {error}")));
+        context.log("prompt", &format!("not recorded: {error}"));
     } else if let Some(problem) = problem {
-        log(&context.state, &context.line("prompt", &format!("without a baseline: {problem}")));
+        context.log("prompt", &format!("without a baseline: {problem}"));
     }
     Decision::Pass
 }

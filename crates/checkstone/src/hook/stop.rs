@@ -12,19 +12,64 @@ use agents::Decision;
 use changes::{Baseline, Pending, Repository};
 use gate::policy::{Policy, SecondStop};
 use gate::{ActionState, Changes, CheckResult, Inputs, Verdict, Waiting};
-use journal::{Journal, OpenFor, Turn};
+use journal::{Journal, OpenFor, Session, Turn};
 use transcript::{OWN_PREFIX, Outcome, Reading};
 
 use self::known::Known;
 use self::recording::Written;
-use super::{Context, git_settings, log};
+use super::{Context, git_settings};
 use crate::checks;
 use crate::evidence;
 use crate::policy_files::{FILE_NAME, PolicyTexts};
 use crate::record::{self, WrittenCalls};
 use crate::trust;
 
-pub(crate) fn decide(mut context: Context) -> Decision {
+/// The decision for the client that waits for it.
+pub(crate) fn decide(context: Context) -> Decision {
+    match judge(context) {
+        Stop::Settled { decision, .. } => decision,
+        Stop::Judged(judged) => judged.conclude(Delivery::Sure),
+    }
+}
+
+/// How far a stop has got.
+pub(crate) enum Stop {
+    /// Nothing is left to do; the reason is in the log too.
+    Settled { decision: Decision, reason: String },
+    /// The gate has judged, and nothing of it is recorded yet.
+    Judged(Box<Judged>),
+}
+
+/// Whether a hold reaches the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    Sure,
+    /// There is no way to the agent: a hold becomes a notice for the person, and is not counted.
+    Impossible,
+}
+
+/// A verdict with all that it was made from.
+pub(crate) struct Judged {
+    pub(crate) context: Context,
+    pub(crate) verdict: Verdict,
+    case: Case,
+    known: Known,
+    inputs: Inputs,
+    calls: WrittenCalls,
+}
+
+/// All that stays the same while one stop is judged.
+struct Case {
+    texts: PolicyTexts,
+    policy: Policy,
+    root: PathBuf,
+    /// How often the turn may be held.
+    limit: u32,
+    journal: Journal,
+}
+
+/// Judges the stop. Records nothing but what an agent waived after its hold.
+pub(crate) fn judge(mut context: Context) -> Stop {
     let repository = Repository::discover(&context.cwd).ok();
     let root = match &repository {
         Some(repository) => Some(repository.root.clone()),
@@ -33,10 +78,10 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     let Some((root, texts)) =
         root.and_then(|root| PolicyTexts::of_repository(&root).map(|texts| (root, texts)))
     else {
-        return Decision::Pass;
+        return silent("there is no policy here");
     };
     if texts.switch_off() {
-        return Decision::Pass;
+        return silent("`enabled = false` in the policy");
     }
     let pending = match repository {
         Some(repository) => changes::start_in(repository, &git_settings()),
@@ -54,7 +99,7 @@ pub(crate) fn decide(mut context: Context) -> Decision {
     };
     let mut journal = match Journal::open(&context.state, OpenFor::Hook) {
         Ok(journal) => journal,
-        Err(error) => return fail_open(&context, &format!("the journal cannot be used: {error}")),
+        Err(error) => return settled(&context, &format!("fail open: the journal cannot be used: {error}")),
     };
     // The second stop of a turn does not wait for the client to write its transcript.
     if known::held_already(&mut journal, &context, limit).unwrap_or(false) {
@@ -62,49 +107,41 @@ pub(crate) fn decide(mut context: Context) -> Decision {
         return after_the_hold(&context, &mut journal, &policy, reading);
     }
     context.stopwatch.lap("journal");
-    let mut stop = Stop { context, texts, policy, root, limit, journal };
-    let mut reading = last_words::read(&stop.context);
-    let mut are_there = last_words::are_there(&stop.context, &reading);
-    if !are_there && stop.policy.checks.count() > 0 {
+    let mut case = Case { texts, policy, root, limit, journal };
+    let mut reading = last_words::read(&context);
+    let mut are_there = last_words::are_there(&context, &reading);
+    if !are_there && case.policy.checks.count() > 0 {
         // Checks take seconds and must not run twice.
-        reading = last_words::wait(&stop.context);
+        reading = last_words::wait(&context);
         are_there = true;
     }
-    let judged = match stop.judge(pending, reading, are_there) {
+    let judged = match case.judge(&mut context, pending, reading, are_there) {
         // What is not written yet can only be the last tenth of a second; it counts where it could change the answer.
-        Ok(judged) if !are_there && judged.is_open() => {
-            let pending = changes::start(&stop.context.cwd, &git_settings());
-            let reading = last_words::wait(&stop.context);
-            let are_there = last_words::are_there(&stop.context, &reading);
-            stop.judge(pending, reading, are_there)
+        Ok(draft) if !are_there && draft.is_open() => {
+            let pending = changes::start(&context.cwd, &git_settings());
+            let reading = last_words::wait(&context);
+            let are_there = last_words::are_there(&context, &reading);
+            case.judge(&mut context, pending, reading, are_there)
         }
         judged => judged,
     };
     match judged {
-        Ok(judged) => stop.conclude(judged),
-        Err(decision) => decision,
+        Ok(Draft { known, inputs, calls, verdict }) => {
+            Stop::Judged(Box::new(Judged { context, verdict, case, known, inputs, calls }))
+        }
+        Err(stop) => stop,
     }
 }
 
-/// All that stays the same while one stop is judged.
-struct Stop {
-    context: Context,
-    texts: PolicyTexts,
-    policy: Policy,
-    root: PathBuf,
-    /// How often the turn may be held.
-    limit: u32,
-    journal: Journal,
-}
-
-struct Judged {
+/// What one look at the turn gave.
+struct Draft {
     known: Known,
     inputs: Inputs,
     calls: WrittenCalls,
     verdict: Verdict,
 }
 
-impl Judged {
+impl Draft {
     /// Whether calls that are not written yet could change what is said: they may be the evidence that is missing,
     /// the fix of an error, or the result of a call.
     fn is_open(&self) -> bool {
@@ -114,24 +151,27 @@ impl Judged {
     }
 }
 
-impl Stop {
+impl Case {
     /// Judges the turn as `reading` shows it. An early decision where there is nothing to judge.
     fn judge(
         &mut self,
+        context: &mut Context,
         pending: Result<Pending, changes::Error>,
         reading: Reading,
         is_whole: bool,
-    ) -> Result<Judged, Decision> {
-        let Self { context, texts, policy, root, limit, journal } = self;
+    ) -> Result<Draft, Stop> {
+        let Self { texts, policy, root, limit, journal } = self;
         context.stopwatch.lap("transcript");
         let known = match known::known(journal, context, &reading) {
             Ok(known) => known,
             Err(error) => {
-                return Err(fail_open(context, &format!("the journal cannot be read: {error}")));
+                return Err(settled(context, &format!("fail open: the journal cannot be read: {error}")));
             }
         };
         context.stopwatch.lap("turn");
-        let holds = known.turn.as_ref().map_or(0, |turn| turn.holds);
+        // Our message among the prompts is a hold too, counted or not: a journal can be lost.
+        let counted = known.turn.as_ref().map_or(0, |turn| turn.holds);
+        let holds = counted.max(u32::from(reading.has_own_message));
         if holds >= *limit {
             return Err(after_the_hold(context, journal, policy, reading));
         }
@@ -151,7 +191,7 @@ impl Stop {
             evidence::change_set(pending, policy, baseline.as_ref(), touched.as_deref(), &context.cwd);
         if let Err(error @ changes::Error::Refused { .. }) = &changed {
             // A stranger's repository, and so a stranger's policy.
-            return Err(pass(context, &error.to_string()));
+            return Err(settled(context, &error.to_string()));
         }
         inputs.changes = evidence::known(changed);
         if is_whole {
@@ -181,42 +221,52 @@ impl Stop {
         inputs.history.waived.clone_from(&known.waived);
         let verdict = gate::judge(policy, &inputs);
         context.stopwatch.lap("judge");
-        Ok(Judged { known, inputs, calls, verdict })
+        Ok(Draft { known, inputs, calls, verdict })
+    }
+}
+
+impl Judged {
+    /// What is recorded of the session so far.
+    pub(crate) fn session(&self) -> Option<&Session> {
+        self.known.session.as_ref()
     }
 
     /// Records the verdict, counts the hold, and only then says it.
-    fn conclude(mut self, judged: Judged) -> Decision {
-        let Judged { known, mut inputs, calls, verdict } = judged;
-        let waived = gate::waivers(&self.policy, &inputs);
-        let record = record::write(&self.texts, &self.policy, &mut inputs, &calls, &verdict);
-        let written = self.write(&known, &inputs, &verdict, &waived, &record);
-        let context = &mut self.context;
+    pub(crate) fn conclude(mut self, delivery: Delivery) -> Decision {
+        let waived = gate::waivers(&self.case.policy, &self.inputs);
+        let Case { texts, policy, .. } = &self.case;
+        let record = record::write(texts, policy, &mut self.inputs, &self.calls, &self.verdict);
+        let written = self.write(&waived, &record, delivery);
+        let Self { mut context, verdict, case, .. } = self;
         context.stopwatch.lap("write");
         let held = match written {
-            Ok(Written::Again) => return pass(context, "answered already: the hook is registered twice"),
+            Ok(Written::Again) => return pass(&context, "answered already: the hook is registered twice"),
             Ok(Written::First { held }) => held,
             Err(error) if verdict.decision == gate::Decision::Hold => {
-                return fail_open(context, &format!("the hold cannot be counted: {error}"));
+                return pass(&context, &format!("fail open: the hold cannot be counted: {error}"));
             }
             Err(error) => {
-                log(&context.state, &context.line("pass", &format!("not recorded: {error}")));
+                context.log("pass", &format!("not recorded: {error}"));
                 false
             }
         };
         let message = verdict.message.unwrap_or_default();
         let decision = match verdict.decision {
             gate::Decision::Hold if held => {
-                log(&context.state, &context.line("hold", &verdict.reason));
+                context.log("hold", &verdict.reason);
                 Decision::Hold { to_agent: message, to_person: None }
             }
-            gate::Decision::Hold => pass(context, "held already in this turn"),
-            gate::Decision::Notify => {
-                log(&context.state, &context.line("notify", &verdict.reason));
+            gate::Decision::Hold if delivery == Delivery::Impossible => {
                 Decision::Notify { to_person: message }
             }
-            gate::Decision::Pass => pass(context, &verdict.reason),
+            gate::Decision::Hold => pass(&context, "held already in this turn"),
+            gate::Decision::Notify => {
+                context.log("notify", &verdict.reason);
+                Decision::Notify { to_person: message }
+            }
+            gate::Decision::Pass => pass(&context, &verdict.reason),
         };
-        self.journal.leave();
+        case.journal.leave();
         decision
     }
 }
@@ -254,12 +304,13 @@ fn baseline(turn: &Turn) -> Option<Baseline> {
 
 /// The stop after the hold passes. It is also where the agent says what it cannot do, as the hold told it to: that is
 /// remembered for the session, and the person hears of it.
-fn after_the_hold(context: &Context, journal: &mut Journal, policy: &Policy, reading: Reading) -> Decision {
+fn after_the_hold(context: &Context, journal: &mut Journal, policy: &Policy, reading: Reading) -> Stop {
+    const HELD: &str = "held already in this turn";
     let mut inputs = Inputs::of_reading(reading, Changes::Unknown(String::new()), shown(&context.cwd));
     inputs.said.extend(context.payload.last_text.clone());
     let mut waived = gate::waivers(policy, &inputs);
-    if waived.is_empty() {
-        return pass(context, "held already in this turn");
+    if waived.is_empty() || context.is_dry_run {
+        return settled(context, HELD);
     }
     let written = journal.write(|writing| {
         let session = writing.see_session(&context.seen(None), context.now)?;
@@ -274,11 +325,12 @@ fn after_the_hold(context: &Context, journal: &mut Journal, policy: &Policy, rea
         Ok(()) if !waived.is_empty() => {
             let named: Vec<String> =
                 waived.iter().map(|waived| format!("{} ({})", waived.action, waived.reason)).collect();
-            log(&context.state, &context.line("notify", "waived"));
-            Decision::Notify { to_person: format!("{OWN_PREFIX} Not done: {}", named.join(", ")) }
+            context.log("notify", "waived");
+            let to_person = format!("{OWN_PREFIX} Not done: {}", named.join(", "));
+            Stop::Settled { decision: Decision::Notify { to_person }, reason: "waived".to_owned() }
         }
-        Ok(()) => pass(context, "held already in this turn"),
-        Err(error) => pass(context, &format!("held already in this turn; not recorded: {error}")),
+        Ok(()) => settled(context, HELD),
+        Err(error) => settled(context, &format!("{HELD}; not recorded: {error}")),
     }
 }
 
@@ -291,8 +343,12 @@ fn policy_folder(cwd: &Path) -> Option<PathBuf> {
 }
 
 /// A broken policy blocks nobody; the person is told, once for each mistake.
-fn broken_policy(context: &Context, problems: &str) -> Decision {
-    log(&context.state, &context.line("pass", &format!("the policy is broken: {problems}")));
+fn broken_policy(context: &Context, problems: &str) -> Stop {
+    let reason = format!("the policy is broken: {problems}");
+    context.log("pass", &reason);
+    if context.is_dry_run {
+        return Stop::Settled { decision: Decision::Pass, reason };
+    }
     let name = "told-policy-problem";
     let told = Journal::open(&context.state, OpenFor::Hook).and_then(|mut journal| {
         journal.write(|writing| {
@@ -302,21 +358,27 @@ fn broken_policy(context: &Context, problems: &str) -> Decision {
             Ok(before.as_deref() == Some(problems.as_bytes()))
         })
     });
-    match told {
+    let decision = match told {
         Ok(false) => Decision::Notify {
             to_person: format!("{OWN_PREFIX} The policy is broken, so nothing is checked:\n{problems}"),
         },
         _ => Decision::Pass,
-    }
+    };
+    Stop::Settled { decision, reason }
+}
+
+/// Passes without a word, also in the log.
+fn silent(reason: &str) -> Stop {
+    Stop::Settled { decision: Decision::Pass, reason: reason.to_owned() }
+}
+
+fn settled(context: &Context, reason: &str) -> Stop {
+    Stop::Settled { decision: pass(context, reason), reason: reason.to_owned() }
 }
 
 fn pass(context: &Context, reason: &str) -> Decision {
-    log(&context.state, &context.line("pass", reason));
+    context.log("pass", reason);
     Decision::Pass
-}
-
-fn fail_open(context: &Context, reason: &str) -> Decision {
-    pass(context, &format!("fail open: {reason}"))
 }
 
 fn shown(path: &Path) -> String {

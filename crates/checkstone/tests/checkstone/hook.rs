@@ -3,9 +3,11 @@
 mod checks;
 mod counting;
 mod faults;
+mod pane;
 mod policies;
 mod session;
 mod switches;
+mod tmux;
 mod traces;
 mod turns;
 mod world;

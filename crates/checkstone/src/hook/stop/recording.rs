@@ -2,11 +2,11 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use gate::{ActionState, INPUTS_VERSION, Inputs, Verdict, Waived};
+use gate::{ActionState, INPUTS_VERSION, Verdict, Waived};
 use journal::{JournalError, NewTurn, NewVerdict};
 
-use super::Stop;
 use super::known::Known;
+use super::{Case, Delivery, Judged};
 use crate::hook::{Context, SAME_DELIVERY};
 
 /// What the transaction found.
@@ -18,21 +18,21 @@ pub(super) enum Written {
     Again,
 }
 
-impl Stop {
+impl Judged {
     /// Writes all of it, or nothing.
     pub(super) fn write(
         &mut self,
-        known: &Known,
-        inputs: &Inputs,
-        verdict: &Verdict,
         waived: &[Waived],
         record: &[u8],
+        delivery: Delivery,
     ) -> Result<Written, JournalError> {
-        let Self { context, journal, root, limit, .. } = self;
+        let Self { context, verdict, case, known, inputs, .. } = self;
+        let Case { journal, root, limit, .. } = case;
         journal.write(|writing| {
             let session = writing.see_session(&context.seen(Some(root)), context.now)?;
+            let undelivered = verdict.decision == gate::Decision::Hold && delivery == Delivery::Impossible;
             // Silence may be repeated: it must not swallow what a later stop with the same words has to hear.
-            let speaks = verdict.decision != gate::Decision::Pass;
+            let speaks = verdict.decision != gate::Decision::Pass && !undelivered;
             let fingerprint = fingerprint(context, known);
             if speaks && !writing.first_delivery(session.id, &fingerprint, context.now, SAME_DELIVERY)? {
                 return Ok(Written::Again);
@@ -48,22 +48,16 @@ impl Stop {
                 Some(turn) => turn,
                 None => {
                     let opened_at = known.opened_at.unwrap_or(context.now);
-                    writing
-                        .open_turn(&NewTurn {
-                            session: session.id,
-                            key,
-                            opened_at,
-                            prompt: "",
-                            baseline: None,
-                        })?
-                        .id
+                    let turn = NewTurn { session: session.id, key, opened_at, prompt: "", baseline: None };
+                    writing.open_turn(&turn)?.id
                 }
             };
-            let wants = verdict.decision == gate::Decision::Hold;
+            let wants = verdict.decision == gate::Decision::Hold && !undelivered;
             let held = wants && writing.try_hold(turn, *limit)?;
             let recorded = match verdict.decision {
                 gate::Decision::Hold if held => journal::Verdict::Hold,
                 gate::Decision::Notify => journal::Verdict::Notify,
+                _ if undelivered => journal::Verdict::Notify,
                 _ => journal::Verdict::Pass,
             };
             writing.record_verdict(&NewVerdict {
@@ -80,7 +74,8 @@ impl Stop {
                 .actions
                 .iter()
                 .filter(|action| {
-                    action.state == ActionState::Required || inputs.history.held_before.contains(&action.id)
+                    let asked_now = action.state == ActionState::Required && !undelivered;
+                    asked_now || inputs.history.held_before.contains(&action.id)
                 })
                 .filter(|action| action.state != ActionState::Satisfied)
                 .map(|action| action.id.as_str())

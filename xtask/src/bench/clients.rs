@@ -1,0 +1,173 @@
+//! What the person feels: how much later a turn is over in each real client when checkstone is registered.
+//!
+//! A turn's end is measured from the model's last byte to the line in which the client itself says that the turn is
+//! over (`result` in Claude Code and Gemini CLI, `turn.completed` in Codex CLI). The client's own work in between,
+//! its starting of the hook and its waiting for it, is in it; the client's start and shutdown are not, nor are the
+//! hooks at the prompt and at the session's end, at which nobody waits for an answer that is already there.
+//!
+//! Each turn looks, edits a file of a repository with 1,000, runs the tests and says so, which is the usual case: all
+//! is clear. It is a session of its own, so that turns do not grow. The last answer comes after half a second, as a
+//! model's would; with instant answers the client would still be busy with the work before. Turns with and without
+//! the hooks are taken in turns, in homes of their own, and the medians are compared.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use scripted_model::{Client, Installed, Scenario, Server, Settings};
+
+use super::{milliseconds, percentile};
+use crate::clients;
+use crate::process;
+use crate::release;
+
+/// No turn takes a tenth of this.
+const LIMIT: Duration = Duration::from_secs(60);
+
+const FILES: usize = 1_000;
+
+const SCENARIO: &str = r#"{"steps": [
+  {"text": "I look first.", "calls": [{"read": "src/part0/file0.rs"}]},
+  {"calls": [{"edit": {"path": "src/part0/file0.rs", "old": "// file 0", "new": "// the first file"}}]},
+  {"calls": [{"run": "./cargo test"}]},
+  {"text": "Changed and tested.", "delay_ms": 500}
+]}"#;
+
+/// The policy asks for `cargo test`; this one stands in the repository, and takes no time.
+const TESTS: &str = "#!/bin/sh\necho 'test result: ok. 1 passed; 0 failed'\n";
+
+pub(crate) fn run(turns: usize) -> Result<(), String> {
+    let machine = clients::machine().ok_or("the clients have no packages for this machine")?;
+    let programs = clients::install(&clients::CURRENT, machine)?;
+    println!("building…");
+    let checkstone = release::build()?;
+    let versions = &clients::CURRENT;
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let repository = repository(folder.path())?;
+    println!(
+        "\nFrom the model's last byte to the end of the turn, medians of {turns} turns each, taken in turns:\n"
+    );
+    println!("| client | without | with | added | limit | inside our process |");
+    println!("|---|---|---|---|---|---|");
+    for (client, name, version, program, limit) in [
+        (Client::Claude, "Claude Code", versions.claude, &programs.claude, 60),
+        (Client::Gemini, "Gemini CLI", versions.gemini, &programs.gemini, 60),
+        (Client::Codex, "Codex CLI", versions.codex, &programs.codex, 40),
+    ] {
+        let homes = folder.path().join(client.agent());
+        let bench = Bench { client, program, homes: &homes, repository: &repository };
+        let measured = bench.measure(&checkstone, turns)?;
+        let added = milliseconds(measured.with) - milliseconds(measured.without);
+        println!(
+            "| {name} {version} | {:.1} ms | {:.1} ms | {added:.1} ms | {limit} ms{} | {:.1} ms |",
+            milliseconds(measured.without),
+            milliseconds(measured.with),
+            if added > f64::from(limit) { " (OVER)" } else { "" },
+            measured.inside,
+        );
+    }
+    println!(
+        "\n“Inside our process” is the median that the log tells of the same stops; the rest is the client's own."
+    );
+    Ok(())
+}
+
+struct Bench<'a> {
+    client: Client,
+    program: &'a Path,
+    homes: &'a Path,
+    repository: &'a Path,
+}
+
+/// Medians.
+struct Measured {
+    without: Duration,
+    with: Duration,
+    /// Milliseconds of the stop, as our own log tells them.
+    inside: f64,
+}
+
+impl Bench<'_> {
+    fn measure(&self, checkstone: &Path, turns: usize) -> Result<Measured, String> {
+        let (mut without, mut with) = (Vec::new(), Vec::new());
+        // The first of each is not counted: it fills the caches.
+        for turn in 0..=turns {
+            let (before, after) = (self.turn(None)?, self.turn(Some(checkstone))?);
+            if turn > 0 {
+                without.push(before);
+                with.push(after);
+            }
+        }
+        let log = self.homes.join("with/.local/state/checkstone/log");
+        let log = fs_err::read_to_string(log).map_err(|error| error.to_string())?;
+        let notified = log.lines().filter(|line| line.contains(" notify: ")).count();
+        if notified != turns + 1 {
+            return Err(format!("{notified} of {} turns were found clear:\n{log}", turns + 1));
+        }
+        let mut inside: Vec<f64> = log.lines().filter_map(inside).collect();
+        inside.sort_by(f64::total_cmp);
+        Ok(Measured {
+            without: percentile(&without, 50),
+            with: percentile(&with, 50),
+            inside: inside.get(inside.len() / 2).copied().unwrap_or_default(),
+        })
+    }
+
+    /// One turn in a session of its own: how long its end took.
+    fn turn(&self, checkstone: Option<&Path>) -> Result<Duration, String> {
+        let told = |error: std::io::Error| error.to_string();
+        git(self.repository, &["checkout", "--quiet", "--", "."])?;
+        let scenario: Scenario = serde_json::from_str(SCENARIO).map_err(|error| error.to_string())?;
+        let steps = scenario.steps.len();
+        let settings = Settings { port: 0, folder: self.repository.to_owned(), log: None };
+        let server = Server::start(scenario, &settings).map_err(|error| error.to_string())?;
+        let home = self.homes.join(if checkstone.is_some() { "with" } else { "without" });
+        let address = server.address();
+        let path = process::path();
+        let client = Installed {
+            client: self.client,
+            program: self.program,
+            path: &path,
+            home: &home,
+            folder: self.repository,
+            address: &address,
+        };
+        client.settle().map_err(told)?;
+        if let Some(checkstone) = checkstone {
+            client.register(checkstone).map_err(told)?;
+        }
+        let run = client.prompt("Change the first file", false, LIMIT).map_err(told)?;
+        let requests = server.requests();
+        let asked: Vec<_> = requests.iter().filter(|request| request.is_turn).collect();
+        let answered = asked.last().and_then(|request| request.answered);
+        match (answered, run.turn_ended()) {
+            (Some(answered), Some(ended)) if asked.len() == steps => {
+                Ok(ended.saturating_duration_since(answered))
+            }
+            _ => Err(format!("{:?} did not play the turn: {run:#?}", self.client)),
+        }
+    }
+}
+
+fn repository(folder: &Path) -> Result<PathBuf, String> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = super::hook::repository(folder, FILES)?;
+    let told = |error: std::io::Error| error.to_string();
+    let tests = path.join("cargo");
+    fs_err::write(&tests, TESTS).map_err(told)?;
+    fs_err::set_permissions(&tests, std::fs::Permissions::from_mode(0o755)).map_err(told)?;
+    git(&path, &["add", "--all"])?;
+    git(&path, &["commit", "--quiet", "--message=tests"])?;
+    Ok(path)
+}
+
+/// The time of a stop in the line of the log that tells of it.
+fn inside(line: &str) -> Option<f64> {
+    let parts = line.rsplit_once('[')?.1.strip_suffix(']')?;
+    parts.rsplit_once("= ")?.1.strip_suffix(" ms")?.parse().ok()
+}
+
+fn git(repository: &Path, arguments: &[&str]) -> Result<(), String> {
+    let identity = ["-c", "user.name=n", "-c", "user.email=e@x", "-c", "gc.auto=0"];
+    process::run(Command::new("git").args(identity).args(arguments).current_dir(repository)).map(|_| ())
+}
