@@ -25,7 +25,16 @@ pub(crate) const CODEX_SESSION: &str = "CODEX_SESSION_ID";
 /// Set by Gemini CLI in the environment of its tools; it does not say which session calls.
 pub(crate) const GEMINI_CALLS: &str = "GEMINI_CLI";
 
-const HOME: &str = "HOME";
+/// Where Claude Code keeps its settings, instead of `~/.claude`.
+pub(crate) const CLAUDE_FOLDER: &str = "CLAUDE_CONFIG_DIR";
+
+/// Where Codex CLI keeps its settings, instead of `~/.codex`.
+pub(crate) const CODEX_FOLDER: &str = "CODEX_HOME";
+
+/// What Gemini CLI takes for the home folder that its `.gemini` is in.
+pub(crate) const GEMINI_HOME: &str = "GEMINI_CLI_HOME";
+
+pub(crate) const HOME: &str = "HOME";
 const PATH: &str = "PATH";
 const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
