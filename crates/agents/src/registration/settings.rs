@@ -109,7 +109,9 @@ pub fn add(text: &str, registration: &Registration, gone: &[String]) -> Result<S
 pub fn remove(agent: Agent, text: &str, before: Option<&str>) -> Result<String, SettingsError> {
     let (mark, body) = split_mark(agent, text)?;
     let Some(settings) = Settings::read(agent, body)? else { return Ok(text.to_owned()) };
-    let before = before.and_then(|before| {
+    // Without what was ours already.
+    let before = before.and_then(|before| remove(agent, before, None).ok());
+    let before = before.as_deref().and_then(|before| {
         let (_, before) = split_mark(agent, before).ok()?;
         Settings::read(agent, before).ok()?
     });

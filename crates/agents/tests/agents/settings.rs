@@ -263,6 +263,9 @@ fn what_was_empty_before_stays() {
         settings::remove(Agent::Claude, &text, Some(before)).unwrap(),
         "{\n  \"new\": 1,\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n"
     );
+    // What was ours already does not count.
+    let by_hand = "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"checkstone hook claude\"}]}]}}";
+    assert_eq!(settings::remove(Agent::Claude, &added(Agent::Claude, by_hand), Some(by_hand)).unwrap(), "{}");
     // Where nobody knows, nothing empty is left.
     assert_eq!(settings::remove(Agent::Claude, &text, None).unwrap(), "{\n  \"new\": 1\n}\n");
     assert!(settings::is_empty(

@@ -170,8 +170,10 @@ fn a_kill_at_any_instant_leaves_the_old_or_the_new() {
         whole.read(file).replace(from.to_str().unwrap(), to.to_str().unwrap())
     };
     let mut kills = 0;
+    // One home for all: it is as at the beginning after every round, which is part of what is shown.
+    let home = Home::new();
+    std::fs::write(home.workplace.repo().join("checkstone.toml"), "").unwrap();
     for number in 1.. {
-        let home = Home::new();
         FILES.iter().for_each(|file| home.put(file, text));
         let plain = home.command(&["init", "--yes"]);
         let mut command = Command::new(strace);
