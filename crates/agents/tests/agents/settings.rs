@@ -384,6 +384,26 @@ proptest! {
     }
 }
 
+/// Seen to be accepted by Claude Code 2.1.325 and Gemini CLI 0.61.0.
+#[test]
+fn what_is_no_event_beside_the_events_is_no_matter() {
+    let text = "{\"hooks\": {\"enabled\": true, \"disabled\": [\"x\"], \"_note\": \"mine\"}}";
+    for agent in [Agent::Claude, Agent::Gemini] {
+        let after = added(agent, text);
+        assert_eq!(value(&after), expected(agent, &value(text)));
+        assert_eq!(settings::remove(agent, &after, Some(text)).unwrap(), text);
+    }
+}
+
+/// Codex CLI 0.166.0: "unknown field `$schema`, expected `description` or `hooks`".
+#[test]
+fn a_name_for_which_codex_refuses_the_file_is_seen() {
+    let unknown = settings::unknown_to_codex("{\"description\": \"d\", \"$schema\": \"s\", \"hooks\": {}}");
+    assert_eq!(unknown.as_deref(), Some("$schema"));
+    assert_eq!(settings::unknown_to_codex("{\"description\": \"d\", \"hooks\": {}}"), None);
+    assert_eq!(settings::unknown_to_codex(""), None);
+}
+
 #[test]
 fn our_plugin_is_seen() {
     assert!(settings::has_plugin("{\"enabledPlugins\": {\"checkstone@m\": true}}"));

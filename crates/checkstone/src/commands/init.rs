@@ -175,6 +175,9 @@ impl Client {
                 }
                 Err(why) => return refused(why),
             }
+            notes.extend(settings::unknown_to_codex(text).map(|name| {
+                format!("Codex takes no notice of `hooks.json` as long as `{name}` is in it: take it out")
+            }));
         }
         let found = match settings::find(agent, text) {
             Ok(found) => found,
