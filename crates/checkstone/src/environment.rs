@@ -4,8 +4,6 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use transcript::Agent;
-
 /// The width of the terminal, where the terminal itself does not tell.
 pub(crate) const COLUMNS: &str = "COLUMNS";
 
@@ -30,10 +28,16 @@ pub(crate) const GEMINI_CALLS: &str = "GEMINI_CLI";
 /// Set by tmux in its panes: `socket,process,session`.
 pub(crate) const TMUX: &str = "TMUX";
 
-const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
-const CODEX_HOME: &str = "CODEX_HOME";
-const GEMINI_CLI_HOME: &str = "GEMINI_CLI_HOME";
-const HOME: &str = "HOME";
+/// Where Claude Code keeps its settings, instead of `~/.claude`.
+pub(crate) const CLAUDE_FOLDER: &str = "CLAUDE_CONFIG_DIR";
+
+/// Where Codex CLI keeps its settings, instead of `~/.codex`.
+pub(crate) const CODEX_FOLDER: &str = "CODEX_HOME";
+
+/// What Gemini CLI takes for the home folder that its `.gemini` is in.
+pub(crate) const GEMINI_HOME: &str = "GEMINI_CLI_HOME";
+
+pub(crate) const HOME: &str = "HOME";
 const PATH: &str = "PATH";
 const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
@@ -66,18 +70,6 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(name))
         .find(is_program)
-}
-
-/// The folder that a client keeps its sessions in.
-pub(crate) fn client_home(agent: Agent) -> Option<PathBuf> {
-    let home = || read(HOME).map(PathBuf::from);
-    match agent {
-        Agent::Claude => read(CLAUDE_CONFIG_DIR).map(PathBuf::from).or_else(|| Some(home()?.join(".claude"))),
-        Agent::Codex => read(CODEX_HOME).map(PathBuf::from).or_else(|| Some(home()?.join(".codex"))),
-        Agent::Gemini => {
-            read(GEMINI_CLI_HOME).map(PathBuf::from).or_else(home).map(|home| home.join(".gemini"))
-        }
-    }
 }
 
 /// `None` where there is no home to keep anything in.

@@ -13,5 +13,6 @@ mod decisions;
 mod pane;
 mod properties;
 mod samples;
+mod settings;
 mod tmux;
 mod transcripts;

@@ -11,6 +11,7 @@ use serde_json::json;
 use transcript::{Agent, Options, visible};
 
 use crate::arguments::AgentName;
+use crate::clients;
 use crate::environment;
 use crate::error::CommandError;
 use crate::hook::Context;
@@ -243,7 +244,7 @@ fn transcript(
         session.agent == agent.name()
             && session.pane.as_deref().and_then(PaneAddress::parse).as_ref() == Some(&address)
     };
-    let home = environment::client_home(agent).unwrap_or_default();
+    let home = clients::home(agent).unwrap_or_default();
     let runs_elsewhere = |path: &PathBuf| {
         let of_path = sessions.iter().find(|session| session.transcript.as_ref() == Some(path));
         let other = of_path.and_then(|session| PaneAddress::parse(session.pane.as_deref()?));

@@ -16,6 +16,7 @@ use transcript::Agent;
 
 use super::stop::{self, Delivery, Judged, Stop};
 use super::{Context, log};
+use crate::clients;
 use crate::environment;
 use crate::stopwatch::Stopwatch;
 use crate::typed_message;
@@ -43,8 +44,8 @@ pub(crate) fn receive(argument: &OsStr, stopwatch: Stopwatch) {
         return;
     }
     // Threads that Codex opened for itself have no transcript.
-    let transcript = environment::client_home(Agent::Codex)
-        .and_then(|home| transcripts::codex_rollout(&home, &notification.thread));
+    let transcript =
+        clients::home(Agent::Codex).and_then(|home| transcripts::codex_rollout(&home, &notification.thread));
     let Some(transcript) = transcript else { return };
     if transcripts::introduction(Agent::Codex, &transcript).is_subagent {
         return;
