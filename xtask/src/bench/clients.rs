@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use scripted_model::{Client, Installed, Scenario, Server, Settings};
 
-use super::{milliseconds, percentile};
+use super::{median_stop, milliseconds, percentile};
 use crate::clients;
 use crate::process;
 use crate::release;
@@ -53,6 +53,7 @@ pub(crate) fn run(turns: usize) -> Result<(), String> {
     );
     println!("| client | without | empty hook | with | added | limit | inside our process |");
     println!("|---|---|---|---|---|---|---|");
+    let mut parts = Vec::new();
     for (client, name, version, program, limit) in [
         (Client::Claude, "Claude Code", versions.claude, &programs.claude, 60),
         (Client::Gemini, "Gemini CLI", versions.gemini, &programs.gemini, 60),
@@ -70,10 +71,9 @@ pub(crate) fn run(turns: usize) -> Result<(), String> {
             if added > f64::from(limit) { " (OVER)" } else { "" },
             measured.inside,
         );
+        parts.push(format!("{name}: {}", measured.parts));
     }
-    println!(
-        "\n“Inside our process” is the median that the log tells of the same stops; the rest is the client's own."
-    );
+    println!("\nInside our process, the median stop by our own log:\n{}", parts.join("\n"));
     Ok(())
 }
 
@@ -91,6 +91,7 @@ struct Measured {
     with: Duration,
     /// Milliseconds of the stop, as our own log tells them.
     inside: f64,
+    parts: String,
 }
 
 impl Bench<'_> {
@@ -113,13 +114,13 @@ impl Bench<'_> {
         if notified != turns + 1 {
             return Err(format!("{notified} of {} turns were found clear:\n{log}", turns + 1));
         }
-        let mut inside: Vec<f64> = log.lines().filter_map(inside).collect();
-        inside.sort_by(f64::total_cmp);
+        let (inside, parts) = median_stop(&log).ok_or("the log has no stop")?;
         Ok(Measured {
             without: percentile(&without, 50),
             empty: percentile(&empty, 50),
             with: percentile(&with, 50),
-            inside: inside.get(inside.len() / 2).copied().unwrap_or_default(),
+            inside,
+            parts: parts.to_owned(),
         })
     }
 
@@ -169,12 +170,6 @@ fn repository(folder: &Path) -> Result<PathBuf, String> {
     git(&path, &["add", "--all"])?;
     git(&path, &["commit", "--quiet", "--message=tests"])?;
     Ok(path)
-}
-
-/// The time of a stop in the line of the log that tells of it.
-fn inside(line: &str) -> Option<f64> {
-    let parts = line.rsplit_once('[')?.1.strip_suffix(']')?;
-    parts.rsplit_once("= ")?.1.strip_suffix(" ms")?.parse().ok()
 }
 
 fn git(repository: &Path, arguments: &[&str]) -> Result<(), String> {
