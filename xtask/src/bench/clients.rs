@@ -7,8 +7,9 @@
 //!
 //! Each turn looks, edits a file of a repository with 1,000, runs the tests and says so, which is the usual case: all
 //! is clear. It is a session of its own, so that turns do not grow. The last answer comes after half a second, as a
-//! model's would; with instant answers the client would still be busy with the work before. Turns with and without
-//! the hooks are taken in turns, in homes of their own, and the medians are compared.
+//! model's would; with instant answers the client would still be busy with the work before. Turns without hooks, with
+//! hooks that do nothing and with ours are taken in turns, in homes of their own, and the medians are compared: what an
+//! empty hook adds is the client's own.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +17,7 @@ use std::time::Duration;
 
 use scripted_model::{Client, Installed, Scenario, Server, Settings};
 
-use super::{milliseconds, percentile};
+use super::{median_stop, milliseconds, percentile};
 use crate::clients;
 use crate::process;
 use crate::release;
@@ -36,6 +37,9 @@ const SCENARIO: &str = r#"{"steps": [
 /// The policy asks for `cargo test`; this one stands in the repository, and takes no time.
 const TESTS: &str = "#!/bin/sh\necho 'test result: ok. 1 passed; 0 failed'\n";
 
+/// A program that ends at once, whatever it is told.
+const EMPTY: &str = "/bin/true";
+
 pub(crate) fn run(turns: usize) -> Result<(), String> {
     let machine = clients::machine().ok_or("the clients have no packages for this machine")?;
     let programs = clients::install(&clients::CURRENT, machine)?;
@@ -47,8 +51,9 @@ pub(crate) fn run(turns: usize) -> Result<(), String> {
     println!(
         "\nFrom the model's last byte to the end of the turn, medians of {turns} turns each, taken in turns:\n"
     );
-    println!("| client | without | with | added | limit | inside our process |");
-    println!("|---|---|---|---|---|---|");
+    println!("| client | without | empty hook | with | added | limit | inside our process |");
+    println!("|---|---|---|---|---|---|---|");
+    let mut parts = Vec::new();
     for (client, name, version, program, limit) in [
         (Client::Claude, "Claude Code", versions.claude, &programs.claude, 60),
         (Client::Gemini, "Gemini CLI", versions.gemini, &programs.gemini, 60),
@@ -59,16 +64,16 @@ pub(crate) fn run(turns: usize) -> Result<(), String> {
         let measured = bench.measure(&checkstone, turns)?;
         let added = milliseconds(measured.with) - milliseconds(measured.without);
         println!(
-            "| {name} {version} | {:.1} ms | {:.1} ms | {added:.1} ms | {limit} ms{} | {:.1} ms |",
+            "| {name} {version} | {:.1} ms | {:.1} ms | {:.1} ms | {added:.1} ms | {limit} ms{} | {:.1} ms |",
             milliseconds(measured.without),
+            milliseconds(measured.empty),
             milliseconds(measured.with),
             if added > f64::from(limit) { " (OVER)" } else { "" },
             measured.inside,
         );
+        parts.push(format!("{name}: {}", measured.parts));
     }
-    println!(
-        "\n“Inside our process” is the median that the log tells of the same stops; the rest is the client's own."
-    );
+    println!("\nInside our process, the median stop by our own log:\n{}", parts.join("\n"));
     Ok(())
 }
 
@@ -82,20 +87,25 @@ struct Bench<'a> {
 /// Medians.
 struct Measured {
     without: Duration,
+    empty: Duration,
     with: Duration,
     /// Milliseconds of the stop, as our own log tells them.
     inside: f64,
+    parts: String,
 }
 
 impl Bench<'_> {
     fn measure(&self, checkstone: &Path, turns: usize) -> Result<Measured, String> {
-        let (mut without, mut with) = (Vec::new(), Vec::new());
+        let (mut without, mut empty, mut with) = (Vec::new(), Vec::new(), Vec::new());
         // The first of each is not counted: it fills the caches.
         for turn in 0..=turns {
-            let (before, after) = (self.turn(None)?, self.turn(Some(checkstone))?);
+            let bare = self.turn("without", None)?;
+            let idle = self.turn("empty", Some(Path::new(EMPTY)))?;
+            let ours = self.turn("with", Some(checkstone))?;
             if turn > 0 {
-                without.push(before);
-                with.push(after);
+                without.push(bare);
+                empty.push(idle);
+                with.push(ours);
             }
         }
         let log = self.homes.join("with/.local/state/checkstone/log");
@@ -104,24 +114,25 @@ impl Bench<'_> {
         if notified != turns + 1 {
             return Err(format!("{notified} of {} turns were found clear:\n{log}", turns + 1));
         }
-        let mut inside: Vec<f64> = log.lines().filter_map(inside).collect();
-        inside.sort_by(f64::total_cmp);
+        let (inside, parts) = median_stop(&log).ok_or("the log has no stop")?;
         Ok(Measured {
             without: percentile(&without, 50),
+            empty: percentile(&empty, 50),
             with: percentile(&with, 50),
-            inside: inside.get(inside.len() / 2).copied().unwrap_or_default(),
+            inside,
+            parts: parts.to_owned(),
         })
     }
 
     /// One turn in a session of its own: how long its end took.
-    fn turn(&self, checkstone: Option<&Path>) -> Result<Duration, String> {
+    fn turn(&self, home: &str, hook: Option<&Path>) -> Result<Duration, String> {
         let told = |error: std::io::Error| error.to_string();
         git(self.repository, &["checkout", "--quiet", "--", "."])?;
         let scenario: Scenario = serde_json::from_str(SCENARIO).map_err(|error| error.to_string())?;
         let steps = scenario.steps.len();
         let settings = Settings { port: 0, folder: self.repository.to_owned(), log: None };
         let server = Server::start(scenario, &settings).map_err(|error| error.to_string())?;
-        let home = self.homes.join(if checkstone.is_some() { "with" } else { "without" });
+        let home = self.homes.join(home);
         let address = server.address();
         let path = process::path();
         let client = Installed {
@@ -133,8 +144,8 @@ impl Bench<'_> {
             address: &address,
         };
         client.settle().map_err(told)?;
-        if let Some(checkstone) = checkstone {
-            client.register(checkstone).map_err(told)?;
+        if let Some(hook) = hook {
+            client.register(hook).map_err(told)?;
         }
         let run = client.prompt("Change the first file", false, LIMIT).map_err(told)?;
         let requests = server.requests();
@@ -159,12 +170,6 @@ fn repository(folder: &Path) -> Result<PathBuf, String> {
     git(&path, &["add", "--all"])?;
     git(&path, &["commit", "--quiet", "--message=tests"])?;
     Ok(path)
-}
-
-/// The time of a stop in the line of the log that tells of it.
-fn inside(line: &str) -> Option<f64> {
-    let parts = line.rsplit_once('[')?.1.strip_suffix(']')?;
-    parts.rsplit_once("= ")?.1.strip_suffix(" ms")?.parse().ok()
 }
 
 fn git(repository: &Path, arguments: &[&str]) -> Result<(), String> {
