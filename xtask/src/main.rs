@@ -6,6 +6,7 @@ mod bench;
 mod clients;
 mod fuzz;
 mod needs;
+mod pictures;
 mod process;
 mod release;
 mod schemas;
@@ -48,6 +49,8 @@ enum Command {
     },
     /// Write the JSON schemas into `schemas/`
     Schemas,
+    /// Make the pictures in `docs/pictures`, on the screens of the real clients
+    Pictures,
     /// Build the program as it is handed out: one static file
     Release,
 }
@@ -95,6 +98,7 @@ fn main() -> ExitCode {
         Command::Bench { which: Bench::Hook { rounds } } => bench::hook::run(rounds),
         Command::Bench { which: Bench::Clients { turns } } => bench::clients::run(turns),
         Command::Schemas => schemas::write(),
+        Command::Pictures => pictures::make(),
         Command::Release => release::build().map(|program| println!("{}", program.display())),
     };
     match result {
