@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::clients::{self, Programs};
+use crate::needs;
 use crate::process::{self, cargo_command};
 use crate::root;
 use screen::{COLUMNS, Screen};
@@ -55,11 +56,14 @@ const FILES: &[(&str, &str)] = &[
     (".gitignore", "__pycache__/\n"),
 ];
 
-/// In the order of their turns; the last one is explained.
-const CLIENTS: [Client; 3] = [Client::Codex, Client::Gemini, Client::Claude];
+/// In the order of their turns. The last one is explained, and Codex writes the same records every time.
+const CLIENTS: [Client; 3] = [Client::Claude, Client::Gemini, Client::Codex];
 
 /// Makes them all.
 pub(crate) fn make() -> Result<(), String> {
+    needs::check()?;
+    // The scripted agent runs the tests with it.
+    process::output(Command::new("python3").arg("--version"))?;
     let machine = clients::machine().ok_or("the clients have no packages for this machine")?;
     let programs = clients::install(&clients::CURRENT, machine)?;
     println!("building…");
@@ -351,4 +355,35 @@ fn write(name: &str, title: &str, rows: &[Row]) -> Result<(), String> {
     fs_err::write(&file, svg::picture(title, rows, COLUMNS)).map_err(told)?;
     println!("{}", file.display());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(rows: &[Row]) -> Vec<String> {
+        rows.iter().map(|row| terminal::text(row)).collect()
+    }
+
+    #[test]
+    fn what_is_of_this_minute_is_left_out_or_made_alike() {
+        let screen =
+            "a\n✻ Brewed for 3s · done 7:13 AM\n  │ Ran 1 test in 0.012s │\n  Worked for 12s • 07:13\nb\n";
+        assert_eq!(shown(&rows(screen)), ["a", "  │ Ran 1 test in 0.000s │", "b"]);
+    }
+
+    #[test]
+    fn of_blank_rows_one_stays_and_none_at_the_ends() {
+        let screen = "\n\na\n \n\n\nb\n\u{1b}[41m  \u{1b}[0m\n\n\n";
+        assert_eq!(shown(&rows(screen)), ["a", " ", "b", "  "], "a coloured row is not blank");
+    }
+
+    #[test]
+    fn a_turn_begins_with_its_prompt_and_the_edge_above_it() {
+        let banner = format!("Client 1.2\n\n> {PROMPT}\nDone.\n");
+        assert_eq!(shown(&of_the_turn(&rows(&banner)).unwrap()), [format!("> {PROMPT}"), "Done.".to_owned()]);
+        let edge = format!("Client 1.2\n\n▄▄▄\n> {PROMPT}\n");
+        assert_eq!(shown(&of_the_turn(&rows(&edge)).unwrap()), ["▄▄▄".to_owned(), format!("> {PROMPT}")]);
+        assert!(of_the_turn(&rows("Done.")).is_err(), "the prompt was scrolled away");
+    }
 }
