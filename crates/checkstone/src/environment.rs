@@ -4,6 +4,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use transcript::Agent;
+
 /// The width of the terminal, where the terminal itself does not tell.
 pub(crate) const COLUMNS: &str = "COLUMNS";
 
@@ -25,9 +27,16 @@ pub(crate) const CODEX_SESSION: &str = "CODEX_SESSION_ID";
 /// Set by Gemini CLI in the environment of its tools; it does not say which session calls.
 pub(crate) const GEMINI_CALLS: &str = "GEMINI_CLI";
 
+/// The person's own shell, in which Codex CLI runs hooks.
+pub(crate) const SHELL: &str = "SHELL";
+
+/// Where the user's own configuration is.
+pub(crate) const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
+
+const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
+const CODEX_HOME: &str = "CODEX_HOME";
 const HOME: &str = "HOME";
 const PATH: &str = "PATH";
-const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
@@ -58,6 +67,21 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(name))
         .find(is_program)
+}
+
+/// The user's home, where it is set.
+pub(crate) fn home() -> Option<PathBuf> {
+    read(HOME).map(PathBuf::from)
+}
+
+/// Where a client keeps its settings and transcripts.
+pub(crate) fn client_folder(agent: Agent) -> Option<PathBuf> {
+    let (variable, under_home) = match agent {
+        Agent::Claude => (Some(CLAUDE_CONFIG_DIR), ".claude"),
+        Agent::Gemini => (None, ".gemini"),
+        Agent::Codex => (Some(CODEX_HOME), ".codex"),
+    };
+    variable.and_then(read).map(PathBuf::from).or_else(|| Some(home()?.join(under_home)))
 }
 
 /// `None` where there is no home to keep anything in.

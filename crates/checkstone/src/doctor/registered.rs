@@ -1,0 +1,358 @@
+//! Where a client would find our hook: its settings files, and the plugin or extension that brings the hook along.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use transcript::Agent;
+
+use super::child::{self, Ended, Interruption};
+use super::client::{self, Client};
+use super::codex_hooks::CodexHook;
+use crate::environment;
+
+/// What our plugin and our extension are called.
+const PACKAGE: &str = "checkstone";
+
+const PLUGIN_LIST_LIMIT: Duration = Duration::from_secs(10);
+
+/// The command of a hook, as the client is to run it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum CommandLine {
+    Program { program: String, arguments: Vec<String> },
+    Shell(String),
+}
+
+impl CommandLine {
+    pub(crate) fn program(&self) -> &str {
+        match self {
+            Self::Program { program, .. } => program,
+            Self::Shell(text) => text,
+        }
+    }
+}
+
+impl fmt::Display for CommandLine {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Program { program, arguments } => write!(formatter, "{program} {}", arguments.join(" ")),
+            Self::Shell(text) => formatter.write_str(text),
+        }
+    }
+}
+
+/// One of our hooks in a client.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Hook {
+    /// The client's own name of the event.
+    pub(crate) event: String,
+    pub(crate) line: CommandLine,
+    /// What the client adds to the environment of this hook.
+    pub(crate) variables: Vec<(&'static str, String)>,
+    /// As it is written.
+    handler: Value,
+}
+
+/// By which way the client comes to it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Way {
+    User,
+    Project,
+    Package,
+}
+
+/// Our hooks in one file.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Registered {
+    pub(crate) file: PathBuf,
+    pub(crate) way: Way,
+    pub(crate) hooks: Vec<Hook>,
+}
+
+impl Registered {
+    pub(crate) fn hook(&self, event: &str) -> Option<&Hook> {
+        self.hooks.iter().find(|hook| hook.event == event)
+    }
+
+    /// The events that `init` would register and that are not here.
+    pub(crate) fn missing(&self, agent: Agent) -> Vec<&'static str> {
+        agents::events(agent).iter().copied().filter(|event| self.hook(event).is_none()).collect()
+    }
+
+    /// Whether it is what `init` writes, whichever the program.
+    pub(crate) fn is_by_init(&self, agent: Agent) -> bool {
+        let expected = agents::Registration::new(agent, agents::Program::At("checkstone"));
+        expected.entries.iter().all(|entry| {
+            let [handler] = &entry.group.hooks;
+            let ending = handler.command.strip_prefix("checkstone").unwrap_or_default();
+            self.hook(entry.event).is_some_and(|hook| {
+                let text = |name: &str| hook.handler.get(name).and_then(Value::as_str).unwrap_or_default();
+                hook.handler.get("timeout").and_then(Value::as_u64) == Some(u64::from(handler.timeout))
+                    && hook.handler.get("args").is_some() == handler.args.is_some()
+                    && text("command").ends_with(ending)
+            })
+        })
+    }
+}
+
+/// What was found in a client's settings.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) registered: Vec<Registered>,
+    /// Files that the client cannot read either, and why.
+    pub(crate) unreadable: Vec<(PathBuf, String)>,
+    /// Why the client runs no hook of ours although it is registered.
+    pub(crate) switched_off: Option<String>,
+}
+
+/// Looks through the settings of `client`, for everybody's use and for the repository at `root`.
+pub(crate) fn find(client: &Client, root: Option<&Path>, interruption: &Interruption) -> Found {
+    let Some(home) = environment::client_folder(client.agent) else { return Found::default() };
+    match client.agent {
+        Agent::Claude => claude(client, &home, root, interruption),
+        Agent::Gemini => gemini(&home, root),
+        Agent::Codex => codex(&home, root),
+    }
+}
+
+fn claude(client: &Client, home: &Path, root: Option<&Path>, interruption: &Interruption) -> Found {
+    let mut found = Found::default();
+    let mut files = vec![(Way::User, home.join("settings.json"))];
+    for name in ["settings.json", "settings.local.json"] {
+        files.extend(root.map(|root| (Way::Project, root.join(".claude").join(name))));
+    }
+    let mut is_off = None;
+    let mut has_plugin = false;
+    for (way, file) in files {
+        let Some(settings) = found.settings(&file) else { continue };
+        found.add(Agent::Claude, way, &file, &settings, &[]);
+        if let Some(value) = settings.get("disableAllHooks").and_then(Value::as_bool) {
+            is_off = value.then_some(file);
+        }
+        let plugins = settings.get("enabledPlugins").and_then(Value::as_object).into_iter().flatten();
+        for (name, value) in plugins.filter(|(name, _)| is_package(name)) {
+            has_plugin = value.as_bool() != Some(false) && !name.is_empty();
+        }
+    }
+    if has_plugin {
+        for folder in plugin_folders(client, home, interruption) {
+            let file = folder.join("hooks/hooks.json");
+            if let Some(hooks) = found.settings(&file) {
+                let variables = [("CLAUDE_PLUGIN_ROOT", folder.to_string_lossy().into_owned())];
+                found.add(Agent::Claude, Way::Package, &file, &hooks, &variables);
+            }
+        }
+    }
+    found.switched_off = is_off.map(|file| format!("`disableAllHooks` is set in `{}`", file.display()));
+    found
+}
+
+/// The client itself knows best from which folder it runs a plugin: for a local marketplace it is not the copy.
+fn plugin_folders(client: &Client, home: &Path, interruption: &Interruption) -> Vec<PathBuf> {
+    let asked = client.program.as_ref().and_then(|program| {
+        let mut command = client::command(Agent::Claude, program);
+        command.args(["plugin", "list", "--json"]);
+        match child::run(&mut command, b"", PLUGIN_LIST_LIMIT, interruption) {
+            Ended::Exited { code: Some(0), stdout, .. } => serde_json::from_slice::<Value>(&stdout).ok(),
+            _ => None,
+        }
+    });
+    let text = |plugin: &Value, name: &str| plugin.get(name).and_then(Value::as_str).map(PathBuf::from);
+    if let Some(plugins) = asked.as_ref().and_then(Value::as_array) {
+        let is_ours = |plugin: &&Value| {
+            plugin.get("id").and_then(Value::as_str).is_some_and(is_package)
+                && plugin.get("enabled").and_then(Value::as_bool) != Some(false)
+        };
+        let folder = |plugin: &Value| text(plugin, "readFromFolder").or_else(|| text(plugin, "installPath"));
+        return plugins.iter().filter(is_ours).filter_map(folder).collect();
+    }
+    let Ok(bytes) = fs_err::read(home.join("plugins/installed_plugins.json")) else { return Vec::new() };
+    let installed: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let plugins = installed.get("plugins").and_then(Value::as_object).into_iter().flatten();
+    let entries = plugins.filter(|(name, _)| is_package(name)).filter_map(|(_, entries)| entries.as_array());
+    entries.flatten().filter_map(|entry| text(entry, "installPath")).collect()
+}
+
+fn gemini(home: &Path, root: Option<&Path>) -> Found {
+    let mut found = Found::default();
+    let mut files = vec![(Way::User, home.join("settings.json"))];
+    files.extend(root.map(|root| (Way::Project, root.join(".gemini/settings.json"))));
+    for (way, file) in files {
+        let Some(settings) = found.settings(&file) else { continue };
+        found.add(Agent::Gemini, way, &file, &settings, &[]);
+        let configured = |name: &str| settings.get("hooksConfig").and_then(|config| config.get(name));
+        let shown = file.display();
+        if configured("enabled").and_then(Value::as_bool) == Some(false) {
+            found.switched_off = Some(format!("`hooksConfig.enabled` is `false` in `{shown}`"));
+        }
+        let disabled = configured("disabled").and_then(Value::as_array).into_iter().flatten();
+        if disabled.filter_map(Value::as_str).any(|name| name == PACKAGE) {
+            found.switched_off = Some(format!("`hooksConfig.disabled` names our hook in `{shown}`"));
+        }
+    }
+    let extension = home.join("extensions").join(PACKAGE);
+    if extension.is_dir() && is_extension_on(home, root) {
+        let folder = linked_extension(&extension).unwrap_or(extension);
+        let file = folder.join("hooks/hooks.json");
+        if let Some(hooks) = found.settings(&file) {
+            let text = hooks.to_string().replace("${extensionPath}", &folder.to_string_lossy());
+            found.add(
+                Agent::Gemini,
+                Way::Package,
+                &file,
+                &serde_json::from_str(&text).unwrap_or_default(),
+                &[],
+            );
+        }
+    }
+    found
+}
+
+/// `gemini extensions link` leaves only a note of where the extension is.
+fn linked_extension(extension: &Path) -> Option<PathBuf> {
+    let bytes = fs_err::read(extension.join(".gemini-extension-install.json")).ok()?;
+    let note: Value = serde_json::from_slice(&bytes).ok()?;
+    let is_link = note.get("type").and_then(Value::as_str) == Some("link");
+    note.get("source").and_then(Value::as_str).filter(|_| is_link).map(PathBuf::from)
+}
+
+/// The last rule that fits the folder decides; without any the extension is on.
+fn is_extension_on(home: &Path, root: Option<&Path>) -> bool {
+    let Ok(bytes) = fs_err::read(home.join("extensions/extension-enablement.json")) else { return true };
+    let rules: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let rules = rules.get(PACKAGE).and_then(|own| own.get("overrides")).and_then(Value::as_array).cloned();
+    let here = root.map(|root| format!("{}/", root.to_string_lossy())).unwrap_or_default();
+    let mut is_on = true;
+    for rule in rules.iter().flatten().filter_map(Value::as_str) {
+        let (off, pattern) = rule.strip_prefix('!').map_or((false, rule), |pattern| (true, pattern));
+        let fits = match pattern.strip_suffix('*') {
+            Some(folder) => {
+                here.starts_with(folder)
+                    || home.parent().is_some_and(|home| home.join("") == Path::new(folder))
+            }
+            None => here.trim_end_matches('/') == pattern.trim_end_matches('/'),
+        };
+        if fits {
+            is_on = !off;
+        }
+    }
+    is_on
+}
+
+/// Only what lies in the files named `hooks.json`; Codex itself is asked for the rest where it is installed.
+fn codex(home: &Path, root: Option<&Path>) -> Found {
+    let mut found = Found::default();
+    let mut files = vec![(Way::User, home.join("hooks.json"))];
+    files.extend(root.map(|root| (Way::Project, root.join(".codex/hooks.json"))));
+    for (way, file) in files {
+        if let Some(settings) = found.settings(&file) {
+            found.add(Agent::Codex, way, &file, &settings, &[]);
+        }
+    }
+    found
+}
+
+/// The hooks that Codex itself knows, by the file that they come from.
+pub(crate) fn by_codex(known: &[CodexHook]) -> Vec<Registered> {
+    let mut registered: Vec<Registered> = Vec::new();
+    for hook in known {
+        let own = Hook {
+            event: hook.event.clone(),
+            line: CommandLine::Shell(hook.command.clone()),
+            variables: Vec::new(),
+            handler: json!({"command": hook.command, "timeout": hook.seconds}),
+        };
+        match registered.iter_mut().find(|registered| registered.file == hook.file) {
+            Some(registered) => registered.hooks.push(own),
+            None => {
+                let way = match hook.source.as_str() {
+                    "project" => Way::Project,
+                    "plugin" => Way::Package,
+                    _ => Way::User,
+                };
+                registered.push(Registered { file: hook.file.clone(), way, hooks: vec![own] });
+            }
+        }
+    }
+    registered
+}
+
+impl Found {
+    /// The content of a settings file; `None` where there is none, or none that can be read.
+    fn settings(&mut self, file: &Path) -> Option<Value> {
+        let text = match fs_err::read_to_string(file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+            Err(error) => {
+                self.unreadable.push((file.to_owned(), error.to_string()));
+                return None;
+            }
+        };
+        match serde_json::from_str(&text) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.unreadable.push((file.to_owned(), error.to_string()));
+                None
+            }
+        }
+    }
+
+    fn add(
+        &mut self,
+        agent: Agent,
+        way: Way,
+        file: &Path,
+        settings: &Value,
+        variables: &[(&'static str, String)],
+    ) {
+        let hooks = own_hooks(agent, settings, variables);
+        if !hooks.is_empty() {
+            self.registered.push(Registered { file: file.to_owned(), way, hooks });
+        }
+    }
+}
+
+/// Our hooks among all of a client's: `{"hooks": {"Stop": [{"hooks": [{…}]}]}}`.
+fn own_hooks(agent: Agent, settings: &Value, variables: &[(&'static str, String)]) -> Vec<Hook> {
+    let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut hooks = Vec::new();
+    for (event, groups) in settings.get("hooks").and_then(Value::as_object).into_iter().flatten() {
+        for group in list(Some(groups)) {
+            for handler in list(group.get("hooks")) {
+                if let Some(line) = own_line(agent, &handler, variables) {
+                    hooks.push(Hook { event: event.clone(), line, variables: variables.to_vec(), handler });
+                }
+            }
+        }
+    }
+    hooks
+}
+
+fn own_line(agent: Agent, handler: &Value, variables: &[(&'static str, String)]) -> Option<CommandLine> {
+    let filled = |text: &str| {
+        variables
+            .iter()
+            .fold(text.to_owned(), |text, (name, value)| text.replace(&format!("${{{name}}}"), value))
+    };
+    let command = handler.get("command").and_then(Value::as_str)?;
+    let line = match handler.get("args").and_then(Value::as_array) {
+        Some(arguments) if agent == Agent::Claude => CommandLine::Program {
+            program: filled(command),
+            arguments: arguments.iter().filter_map(Value::as_str).map(filled).collect(),
+        },
+        _ => CommandLine::Shell(filled(command)),
+    };
+    is_own(agent, &line.to_string()).then_some(line)
+}
+
+/// `…checkstone hook <agent>…`, however the program is quoted.
+pub(crate) fn is_own(agent: Agent, line: &str) -> bool {
+    let call = format!("hook {}", agent.name());
+    line.split_once("checkstone").is_some_and(|(_, rest)| rest.contains(&call))
+}
+
+/// `checkstone@some-marketplace`, or the bare name.
+fn is_package(name: &str) -> bool {
+    name.split('@').next() == Some(PACKAGE)
+}
