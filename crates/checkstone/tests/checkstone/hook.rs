@@ -8,7 +8,7 @@ mod session;
 mod switches;
 mod traces;
 mod turns;
-mod world;
+pub(crate) mod world;
 
 use crate::program::{run_with_input, shown};
 

@@ -78,12 +78,17 @@ impl Workplace {
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
         assert!(output.stdout.ends_with(b"\n"));
         let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+        self.fits(&value, schema);
+        value
+    }
+
+    /// Checks a value against a published schema.
+    pub(crate) fn fits(&self, value: &Value, schema: &str) {
         let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas").join(schema);
         let schema: Value = serde_json::from_slice(&std::fs::read(schema).unwrap()).unwrap();
         let validator = jsonschema::validator_for(&schema).unwrap();
-        let problems: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
+        let problems: Vec<String> = validator.iter_errors(value).map(|error| error.to_string()).collect();
         assert!(problems.is_empty(), "{problems:?} in {value:#}");
-        value
     }
 
     /// Calls the hook of Claude Code as the client does, and returns what it answered.
