@@ -11,8 +11,8 @@ mod decision;
 mod field;
 mod payload;
 mod prompt;
-mod registration;
+pub mod registration;
 
 pub use decision::Decision;
 pub use payload::{Event, Payload, PayloadError, Subagent};
-pub use registration::{Entry, Group, Handler, Program, Registration, events};
+pub use registration::{Entry, Group, Handler, OwnCall, Program, Registration, events};

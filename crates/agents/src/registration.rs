@@ -13,8 +13,17 @@
 //! - Gemini CLI's `PreCompress` comes before every request to the model, so it is left alone, and nothing is done at a
 //!   sub-agent's stop or at an interruption.
 
+mod codex_config;
+mod json_text;
+mod layout;
+mod own_call;
+pub mod settings;
+
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use transcript::Agent;
+
+pub use codex_config::CodexConfig;
+pub use own_call::OwnCall;
 
 /// The time limit of every hook but those that the client limits itself. Far beyond our own limit, so that it never
 /// has to change.
@@ -94,15 +103,18 @@ impl Registration {
 
 impl Serialize for Registration {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        struct Lists<'a>(&'a [Entry]);
-        impl Serialize for Lists<'_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_map(self.0.iter().map(|entry| (entry.event, [&entry.group])))
-            }
-        }
         let mut map = serializer.serialize_map(Some(1))?;
         map.serialize_entry("hooks", &Lists(&self.entries))?;
         map.end()
+    }
+}
+
+/// The lists of the events, by their names.
+struct Lists<'a>(&'a [Entry]);
+
+impl Serialize for Lists<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|entry| (entry.event, [&entry.group])))
     }
 }
 

@@ -12,3 +12,4 @@ mod bad_input;
 mod decisions;
 mod properties;
 mod samples;
+mod settings;
