@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is a program for people at a terminal")]
 
 mod bench;
+mod clients;
 mod fuzz;
 mod needs;
 mod packages;
@@ -32,8 +33,15 @@ struct Arguments {
 enum Command {
     /// Everything that must pass before a change lands: formatting, lints, tests, schemas, a sample of fuzzing
     Test,
-    /// The long campaigns in full: kill loops, many processes at once, random turns, minutes of fuzzing per target
+    /// The long campaigns in full: kill loops, many processes at once, random turns, older clients, minutes of fuzzing
+    /// per target
     Soak(Soak),
+    /// Of the tests, those that drive the real clients
+    Clients {
+        /// With the versions before the current ones
+        #[arg(long)]
+        previous: bool,
+    },
     /// Measure; every figure is a ratio against something measured in the same run
     Bench {
         #[command(subcommand)]
@@ -77,6 +85,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Test => test(),
         Command::Soak(counts) => soak(&counts),
+        Command::Clients { previous } => real_clients(previous),
         Command::Bench { which: Bench::Transcript } => bench::transcript::run(),
         Command::Bench { which: Bench::Hook { rounds } } => bench::hook::run(rounds),
         Command::Schemas => schemas::write(),
@@ -124,6 +133,7 @@ fn test() -> Result<(), String> {
     steps.run("labelled turns", || {
         process::cargo(&["test", "--quiet", "-p", "gate", "--test", "gate", "corpus", "--", "--nocapture"])
     });
+    steps.run("real clients", || clients::test(&clients::CURRENT));
     steps.run("schemas", schemas::check);
     steps.run("tidy", tidy::check);
     steps.run("fuzzing sample", || fuzz::all(FUZZ_SAMPLE));
@@ -134,7 +144,16 @@ fn soak(counts: &Soak) -> Result<(), String> {
     let mut steps = Steps::new();
     steps.run("kills and many processes", || soak::journal(counts.kills, counts.rounds));
     steps.run("random turns", || soak::changes(counts.turns));
+    steps.run("the clients' previous versions", || clients::test(&clients::PREVIOUS));
     steps.run("fuzzing", || fuzz::all(counts.fuzz_seconds));
+    steps.finish()
+}
+
+fn real_clients(previous: bool) -> Result<(), String> {
+    let versions = if previous { &clients::PREVIOUS } else { &clients::CURRENT };
+    let mut steps = Steps::new();
+    steps.run("what the tests need", needs::check);
+    steps.run("real clients", || clients::test(versions));
     steps.finish()
 }
 

@@ -6,8 +6,14 @@ use crate::process;
 use crate::steps::Done;
 
 /// A program, and the Debian package that has it.
-const PROGRAMS: &[(&str, &str)] =
-    &[("git", "git"), ("strace", "strace"), ("unshare", "util-linux"), ("cc", "gcc")];
+const PROGRAMS: &[(&str, &str)] = &[
+    ("git", "git"),
+    ("strace", "strace"),
+    ("unshare", "util-linux"),
+    ("ip", "iproute2"),
+    ("npm", "npm"),
+    ("cc", "gcc"),
+];
 
 /// In CI a missing program fails; elsewhere the tests that need it are skipped, and this says so.
 pub(crate) fn check() -> Result<Done, String> {

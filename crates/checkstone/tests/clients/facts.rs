@@ -1,0 +1,175 @@
+//! What is true in every client.
+
+use serde_json::{Value, json};
+
+use crate::workplace::{RUN_TESTS, Workplace};
+
+fn look() -> Value {
+    json!({"text": "I look first.", "calls": [{"read": "src/calc.py"}]})
+}
+
+fn fix() -> Value {
+    json!({"text": "Here it is.", "calls": [
+        {"edit": {"path": "src/calc.py", "old": "    return a - b", "new": "    return a + b"}}]})
+}
+
+fn run(command: &str) -> Value {
+    json!({"calls": [{"run": command}]})
+}
+
+fn say(text: &str) -> Value {
+    json!({"text": text})
+}
+
+/// The gate's purpose: held once, with the action that is missing; the action is done; the second stop passes.
+pub(crate) fn an_edit_without_a_test_is_held_once_and_passes_after_the_test(workplace: &Workplace) {
+    let steps = [look(), fix(), say("Fixed."), run("./run-tests"), say("Fixed and tested.")];
+    let played = workplace.play(json!({"steps": steps}), &["Fix add"]);
+    assert_eq!(played.holds(), [(3, RUN_TESTS.to_owned())]);
+    assert_eq!(workplace.decisions(), ["hold", "pass"]);
+    let held = workplace.verdict();
+    assert_eq!((&held["answered"], &held["verdict"]["reason"]), (&json!("hold"), &json!("missing: tests")));
+    assert_eq!(held["verdict"]["actions"][0]["state"], "required");
+    assert_eq!(held["verdict"]["changed"], json!([{"category": "code", "files": ["src/calc.py"]}]));
+    assert!(workplace.git(&["diff"]).contains("+    return a + b"), "the client did edit the file");
+}
+
+pub(crate) fn all_clear_is_not_held(workplace: &Workplace) {
+    let steps = [look(), fix(), run("./run-tests"), say("Fixed and tested.")];
+    let played = workplace.play(json!({"steps": steps}), &["Fix add"]);
+    assert_eq!(played.holds(), []);
+    assert_eq!(workplace.decisions(), ["notify"]);
+    let verdict = workplace.verdict();
+    let action = &verdict["verdict"]["actions"][0];
+    assert_eq!(
+        (&action["state"], &action["evidence"]["command"]),
+        (&json!("satisfied"), &json!("./run-tests"))
+    );
+    assert_eq!(verdict["verdict"]["observations"], json!([]));
+}
+
+pub(crate) fn an_ignored_failure_is_an_observation(workplace: &Workplace) {
+    let steps =
+        [look(), fix(), run("./run-tests"), run("./lint"), say("Fixed and tested."), say("I leave it so.")];
+    let played = workplace.play(json!({"steps": steps}), &["Fix add"]);
+    let holds = played.holds();
+    assert_eq!((holds.len(), holds[0].0), (1, 5), "{holds:?}");
+    assert!(holds[0].1.contains("Observations:\n- ") && holds[0].1.contains("./lint"), "{}", holds[0].1);
+    assert!(!holds[0].1.contains("Required actions"), "{}", holds[0].1);
+    let verdict = workplace.verdict();
+    let observations = verdict["verdict"]["observations"].as_array().unwrap();
+    assert_eq!(observations.len(), 1, "{verdict:#}");
+    assert_eq!(observations[0]["rule"], "unresolved-error");
+    assert_eq!(workplace.decisions(), ["hold", "pass"]);
+}
+
+pub(crate) fn only_prose_is_silent(workplace: &Workplace) {
+    let steps = [
+        json!({"calls": [{"read": "README.md"}]}),
+        json!({"calls": [{"edit": {"path": "README.md", "old": "# calc", "new": "# Calculator"}}]}),
+        say("Renamed."),
+    ];
+    let played = workplace.play(json!({"steps": steps}), &["Call it Calculator"]);
+    assert_eq!(played.holds(), []);
+    assert_eq!(workplace.decisions(), ["pass"]);
+    assert_eq!(workplace.verdict()["answered"], "pass");
+    assert!(workplace.git(&["diff"]).contains("+# Calculator"));
+}
+
+/// What is committed before the stop is out of `git status`, and still this turn's.
+pub(crate) fn work_committed_in_the_turn_counts(workplace: &Workplace) {
+    let steps = [
+        look(),
+        fix(),
+        run("git commit --quiet --all --message=Fix"),
+        say("Fixed and committed."),
+        run("./run-tests"),
+        say("Tested as well."),
+    ];
+    let played = workplace.play(json!({"steps": steps}), &["Fix add"]);
+    assert_eq!(workplace.git(&["status", "--porcelain"]), "", "all is committed");
+    assert_eq!(played.holds(), [(4, RUN_TESTS.to_owned())]);
+    assert_eq!(workplace.verdict()["verdict"]["changed"][0]["files"], json!(["src/calc.py"]));
+}
+
+pub(crate) fn a_new_untracked_file_counts(workplace: &Workplace) {
+    let write = json!({"calls": [{"write": {"path": "src/more.py", "content": "ONE = 1\nTWO = 2\n"}}]});
+    let steps = [write, say("Added."), say("No tests for that.")];
+    let played = workplace.play(json!({"steps": steps}), &["Add the constants"]);
+    assert_eq!(workplace.git(&["status", "--porcelain"]), "?? src/more.py\n");
+    assert_eq!(played.holds(), [(2, RUN_TESTS.to_owned())]);
+    assert_eq!(workplace.verdict()["verdict"]["changed"][0]["files"], json!(["src/more.py"]));
+    assert_eq!(workplace.decisions(), ["hold", "pass"]);
+}
+
+/// One call of an answer fails and another succeeds: each result belongs to its own call.
+pub(crate) fn parallel_calls_are_told_apart(workplace: &Workplace) {
+    let both_reads =
+        json!({"calls": [{"read": "src/calc.py"}, {"read": "README.md"}, {"run": "git status --short"}]});
+    let both_runs = json!({"calls": [{"run": "./lint"}, {"run": "./run-tests"}]});
+    let steps = [both_reads, fix(), both_runs, say("Fixed."), say("The linter is wrong.")];
+    let played = workplace.play(json!({"steps": steps}), &["Fix add"]);
+    let verdict = workplace.verdict();
+    let action = &verdict["verdict"]["actions"][0];
+    assert_eq!(
+        (&action["state"], &action["evidence"]["command"]),
+        (&json!("satisfied"), &json!("./run-tests"))
+    );
+    let holds = played.holds();
+    assert_eq!((holds.len(), holds[0].0), (1, 4), "{holds:?}");
+    assert!(holds[0].1.contains("./lint") && !holds[0].1.contains("run-tests"), "{}", holds[0].1);
+}
+
+/// Each prompt opens a turn, which has a hold of its own, for its own change.
+pub(crate) fn two_prompts_in_one_session_are_two_turns(workplace: &Workplace) {
+    let more = json!({"calls": [{"write": {"path": "src/more.py", "content": "ONE = 1\n"}}]});
+    let steps = [
+        look(),
+        fix(),
+        say("Fixed."),
+        run("./run-tests"),
+        say("Tested."),
+        // The second prompt.
+        more,
+        say("Added."),
+        run("./run-tests"),
+        say("Tested again."),
+    ];
+    let played = workplace.play(json!({"steps": steps}), &["Fix add", "Add a constant"]);
+    assert_eq!(played.holds(), [(3, RUN_TESTS.to_owned()), (7, RUN_TESTS.to_owned())]);
+    assert_eq!(workplace.decisions(), ["hold", "pass", "hold", "pass"]);
+    let verdicts = workplace.verdicts();
+    let changed: Vec<&Value> =
+        verdicts.iter().map(|verdict| &verdict["verdict"]["changed"][0]["files"]).collect();
+    assert_eq!(changed, [&json!(["src/calc.py"]), &json!(["src/more.py"])]);
+    assert_eq!(verdicts[0]["session"], verdicts[1]["session"]);
+}
+
+/// The agent says what it cannot do, as the hold tells it to; that holds for the session.
+pub(crate) fn what_cannot_be_done_is_not_asked_for_again(workplace: &Workplace) {
+    let more = json!({"calls": [{"write": {"path": "src/more.py", "content": "ONE = 1\n"}}]});
+    let steps = [
+        look(),
+        fix(),
+        say("Fixed."),
+        say("There is none.\ncheckstone: cannot tests: no machine to run them on"),
+        more,
+        say("Added."),
+    ];
+    let played = workplace.play(json!({"steps": steps}), &["Fix add", "Add a constant"]);
+    assert_eq!(played.holds(), [(3, RUN_TESTS.to_owned())]);
+    assert_eq!(workplace.decisions(), ["hold", "notify", "notify"]);
+    let verdicts = workplace.verdicts();
+    let action = &verdicts[1]["verdict"]["actions"][0];
+    assert_eq!(
+        (&action["state"], &action["reason"]),
+        (&json!("waived"), &json!("no machine to run them on"))
+    );
+}
+
+/// H2: whatever breaks on our side, the agent may stop.
+pub(crate) fn a_broken_journal_holds_nobody(workplace: &Workplace) {
+    workplace.break_the_journal();
+    let played = workplace.play(json!({"steps": [look(), fix(), say("Fixed.")]}), &["Fix add"]);
+    assert_eq!(played.holds(), []);
+}

@@ -1,0 +1,49 @@
+//! The program in the hands of the real clients: each runs headless with the hooks registered, and a scripted model
+//! plays what the agent does. Checked on what the model was sent and on what the program recorded.
+//!
+//! `cargo xtask test` installs the clients and tells where they are; without them these tests say so and do nothing.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+mod facts;
+mod network;
+mod workplace;
+
+/// The same facts for every client.
+macro_rules! for_every_client {
+    ($($fact:ident)*) => {
+        for_every_client!(@ claude Claude $($fact)*);
+        for_every_client!(@ gemini Gemini $($fact)*);
+        for_every_client!(@ codex Codex $($fact)*);
+        for_every_client!(@ codex_plain_tools CodexPlainTools $($fact)*);
+    };
+    (@ $client:ident $variant:ident $($fact:ident)*) => {
+        mod $client {
+            $(
+                #[test]
+                fn $fact() {
+                    crate::workplace::with(scripted_model::Client::$variant, crate::facts::$fact);
+                }
+            )*
+        }
+    };
+}
+
+for_every_client! {
+    an_edit_without_a_test_is_held_once_and_passes_after_the_test
+    all_clear_is_not_held
+    an_ignored_failure_is_an_observation
+    only_prose_is_silent
+    work_committed_in_the_turn_counts
+    a_new_untracked_file_counts
+    parallel_calls_are_told_apart
+    two_prompts_in_one_session_are_two_turns
+    what_cannot_be_done_is_not_asked_for_again
+    a_broken_journal_holds_nobody
+}

@@ -1,0 +1,252 @@
+//! A scratch repository with a policy, a client in a home of its own, and a scripted model; and the questions that are
+//! asked afterwards: what did the model receive, what did the program record.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Once;
+use std::time::Duration;
+
+use scripted_model::{Client, Installed, Request, Scenario, Server, Settings};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// No run takes a tenth of this, even on a machine that is busy.
+const LIMIT: Duration = Duration::from_secs(90);
+
+/// Code needs `run-tests`, a program of the repository that looks whether the code is right.
+const POLICY: &str = r#"
+[[category]]
+name = "code"
+include = ["src/**"]
+require = ["tests"]
+
+[action.tests]
+order = 10
+say = "Run `./run-tests`"
+evidence = ["run-tests"]
+"#;
+
+/// What the agent is told that changed code and ran no test.
+pub(crate) const RUN_TESTS: &str = "[checkstone] Context-aware checkpoint\n\n\
+    Changed: code (1 file)\n\n\
+    Required actions:\n\
+    1. Run `./run-tests`\n\n\
+    If a step cannot be done here, say so in a line of its own: `checkstone: cannot <action>: <reason>` \
+    (actions: tests).";
+
+pub(crate) struct Workplace {
+    /// Goes away with the workplace.
+    _folder: TempDir,
+    program: PathBuf,
+    pub(crate) client: Client,
+    pub(crate) repository: PathBuf,
+    home: PathBuf,
+    path: OsString,
+}
+
+/// Runs a fact in a workplace of this client, where the client is there.
+pub(crate) fn with(client: Client, fact: impl FnOnce(&Workplace)) {
+    let variable = match client {
+        Client::Claude => "CHECKSTONE_TEST_CLAUDE",
+        Client::Gemini => "CHECKSTONE_TEST_GEMINI",
+        Client::Codex | Client::CodexPlainTools => "CHECKSTONE_TEST_CODEX",
+    };
+    match std::env::var_os(variable) {
+        Some(program) => fact(&Workplace::new(client, program.into())),
+        None => say_that_nothing_is_tested(variable),
+    }
+}
+
+/// Written past the test runner, which shows the output of failed tests only.
+fn say_that_nothing_is_tested(variable: &str) {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        let told = "SKIPPED: tests with the real clients; `cargo xtask test` installs them and sets";
+        let _ = writeln!(std::io::stderr(), "{told} {variable}");
+    });
+}
+
+impl Workplace {
+    fn new(client: Client, program: PathBuf) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let path = std::env::var_os("PATH").unwrap();
+        let workplace = Self {
+            program,
+            client,
+            repository: root.join("repository"),
+            home: root.join("home"),
+            path,
+            _folder: folder,
+        };
+        fs_err::create_dir(&workplace.repository).unwrap();
+        workplace.write("src/calc.py", "def add(a, b):\n    return a - b\n");
+        workplace.write("README.md", "# calc\n");
+        workplace.write("checkstone.toml", POLICY);
+        workplace
+            .executable("run-tests", "#!/bin/sh\ngrep -q 'return a + b' src/calc.py && echo '1 passed'\n");
+        workplace.executable("lint", "#!/bin/sh\necho 'src/calc.py:1: name is too short'\nexit 3\n");
+        workplace.git(&["init", "--quiet", "--initial-branch=main"]);
+        workplace.git(&["add", "--all"]);
+        workplace.git(&["commit", "--quiet", "--message=begin"]);
+        workplace
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.repository.join(path);
+        fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+        fs_err::write(path, text).unwrap();
+    }
+
+    fn executable(&self, path: &str, text: &str) {
+        use std::os::unix::fs::PermissionsExt as _;
+        self.write(path, text);
+        fs_err::set_permissions(self.repository.join(path), std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Where the program keeps its journal, as it finds it by itself.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.home.join(".local/state/checkstone")
+    }
+
+    fn installed<'a>(&'a self, address: &'a str) -> Installed<'a> {
+        Installed {
+            client: self.client,
+            program: &self.program,
+            path: &self.path,
+            home: &self.home,
+            folder: &self.repository,
+            address,
+        }
+    }
+
+    /// A program that sees what the client sees.
+    fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        self.installed("").environment(&mut command);
+        command
+    }
+
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
+        let output = self.command("git").args(arguments).output().unwrap();
+        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Plays the steps while the client answers the prompts, one after the other in one session.
+    pub(crate) fn play(&self, scenario: Value, prompts: &[&str]) -> Played {
+        let scenario: Scenario = serde_json::from_value(scenario).unwrap();
+        let steps = scenario.steps.len();
+        let settings = Settings { port: 0, folder: self.repository.clone(), log: None };
+        let server = Server::start(scenario, &settings).unwrap();
+        let address = server.address();
+        let client = self.installed(&address);
+        client.settle().unwrap();
+        client.register(Path::new(env!("CARGO_BIN_EXE_checkstone"))).unwrap();
+        for (number, prompt) in prompts.iter().enumerate() {
+            let run = client.prompt(prompt, number > 0, LIMIT).unwrap();
+            let went_well = run.status.is_some_and(|status| status.success()) && run.turn_ended().is_some();
+            assert!(went_well, "{run:#?}\n{}", self.told(&server));
+        }
+        let requests: Vec<Request> =
+            server.requests().into_iter().filter(|request| request.is_turn).collect();
+        let main = requests.iter().filter(|request| request.conversation.is_none()).count();
+        assert_eq!(main, steps, "the client went through the scenario once\n{}", self.told(&server));
+        Played { requests }
+    }
+
+    /// What a failed test shows.
+    fn told(&self, server: &Server) -> String {
+        let log = fs_err::read_to_string(self.state().join("log")).unwrap_or_default();
+        let requests = server.requests();
+        let asked: Vec<String> = requests
+            .iter()
+            .map(|request| {
+                let last = request.user_texts().pop().unwrap_or_default();
+                format!("{} step {:?}, last said: {last:.300}", request.path, request.step)
+            })
+            .collect();
+        format!("--- log\n{log}--- requests\n{}", asked.join("\n"))
+    }
+
+    /// What the program prints as JSON.
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.command(env!("CARGO_BIN_EXE_checkstone")).args(arguments).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// The verdicts, oldest first, as `explain` tells them; each can be had again from what was recorded.
+    pub(crate) fn verdicts(&self) -> Vec<Value> {
+        let status = self.json(&["status", "--json"]);
+        let list = self.json(&["explain", "--list", "--json"]);
+        assert_eq!(status["verdicts"], list["verdicts"], "both tell of the same verdicts");
+        let mut verdicts: Vec<Value> = list["verdicts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|listed| self.json(&["explain", &listed["id"].to_string(), "--json"]))
+            .collect();
+        verdicts.reverse();
+        for verdict in &verdicts {
+            assert_eq!(verdict["agent"], self.client.agent());
+            assert_eq!(verdict["replay"]["same"], true, "{verdict:#}");
+            assert_eq!(verdict["verdict"]["transcript"]["coverage"], "complete", "{verdict:#}");
+            assert_eq!(verdict["verdict"]["scope"], "turn-baseline", "{verdict:#}");
+        }
+        verdicts
+    }
+
+    /// The only verdict.
+    pub(crate) fn verdict(&self) -> Value {
+        let mut verdicts = self.verdicts();
+        assert_eq!(verdicts.len(), 1, "{verdicts:#?}");
+        verdicts.pop().unwrap()
+    }
+
+    /// What was decided at each stop, in order, by the log.
+    pub(crate) fn decisions(&self) -> Vec<String> {
+        let output = self.command(env!("CARGO_BIN_EXE_checkstone")).arg("log").output().unwrap();
+        let decision = |line: &str| line.split(' ').nth(3).map(|word| word.trim_end_matches(':').to_owned());
+        String::from_utf8(output.stdout).unwrap().lines().filter_map(decision).collect()
+    }
+
+    /// Makes the journal unusable.
+    pub(crate) fn break_the_journal(&self) {
+        fs_err::create_dir_all(self.state().parent().unwrap()).unwrap();
+        fs_err::write(self.state(), "a file where a folder should be").unwrap();
+    }
+}
+
+/// What the model was asked, in order.
+pub(crate) struct Played {
+    pub(crate) requests: Vec<Request>,
+}
+
+impl Played {
+    /// The holds that the model was told, each by the step that answered it.
+    pub(crate) fn holds(&self) -> Vec<(usize, String)> {
+        let mut holds = Vec::new();
+        let mut seen = 0;
+        for request in &self.requests {
+            let told: Vec<String> = request.user_texts().into_iter().filter_map(|text| hold(&text)).collect();
+            assert!(told.len() >= seen, "the conversation keeps what was said");
+            holds.extend(told[seen..].iter().map(|hold| (request.step.unwrap(), hold.clone())));
+            seen = told.len();
+        }
+        holds
+    }
+}
+
+/// Our message in what a user is said to have said, out of the words that the client puts around it.
+fn hold(text: &str) -> Option<String> {
+    let begin = text.find("[checkstone]")?;
+    let rest = &text[begin..];
+    match rest.find("</hook_prompt>") {
+        // Codex CLI makes an element of it, and escapes it as one.
+        Some(end) => Some(rest[..end].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")),
+        None => Some(rest.trim_end().to_owned()),
+    }
+}

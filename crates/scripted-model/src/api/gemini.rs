@@ -1,0 +1,84 @@
+//! Gemini CLI: `generateContent` and `streamGenerateContent`.
+
+use serde_json::{Value, json};
+
+use super::{ANSWER_TOKENS, Place, at, list, texts};
+use crate::http::{Answer, Event};
+use crate::scenario::{Call, Step};
+
+/// Requests for the agent's next step bring tools; those beside it ask for a document of a given schema.
+pub(super) fn is_turn(path: &str, body: &Value) -> bool {
+    let wants_schema = at(body, "generationConfig").get("responseJsonSchema").is_some();
+    path.contains("enerateContent") && !list(body, "tools").is_empty() && !wants_schema
+}
+
+/// Whatever the client asks beside the turn, these are the keys that it looks for.
+pub(super) fn side(path: &str) -> Answer {
+    if path.contains(":countTokens") {
+        return Answer::ok(json!({"totalTokens": 1000}));
+    }
+    let answers = json!({
+        "reasoning": "scripted", "next_speaker": "user", "model_choice": "pro", "complexity_reasoning": "scripted",
+        "complexity_score": 10, "title": "A scripted session", "summary": "A scripted session",
+    });
+    let body = content(vec![json!({"text": answers.to_string()})], 0, 1000);
+    if path.contains(":streamGenerateContent") {
+        return Answer::Stream(vec![Event { name: None, data: body }]);
+    }
+    Answer::ok(body)
+}
+
+pub(super) fn user_texts(body: &Value) -> Vec<String> {
+    let contents = list(body, "contents").iter().filter(|content| at(content, "role") == "user");
+    contents.flat_map(|content| texts(at(content, "parts"))).collect()
+}
+
+pub(super) fn answer(step: &Step, place: &Place<'_>) -> Answer {
+    if let Some(failure) = &step.error {
+        let error = json!({"code": failure.status, "status": failure.kind, "message": failure.message});
+        return Answer::Document { status: failure.status, body: json!({"error": error}) };
+    }
+    let text = step.text.iter().map(|text| json!({"text": text}));
+    let calls = step.calls.iter().map(|call| {
+        let (name, arguments) = tool(call, place);
+        json!({"functionCall": {"name": name, "args": arguments}})
+    });
+    let data = content(text.chain(calls).collect(), place.number, place.tokens(step));
+    Answer::Stream(vec![Event { name: None, data }])
+}
+
+fn content(parts: Vec<Value>, number: usize, tokens: u64) -> Value {
+    json!({
+        "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}],
+        "usageMetadata": {
+            "promptTokenCount": tokens,
+            "candidatesTokenCount": ANSWER_TOKENS,
+            "totalTokenCount": tokens + ANSWER_TOKENS,
+        },
+        "modelVersion": "scripted",
+        "responseId": format!("response-{number}"),
+    })
+}
+
+fn tool(call: &Call, place: &Place<'_>) -> (String, Value) {
+    let (name, arguments) = match call {
+        Call::Run(command) => {
+            ("run_shell_command", json!({"command": command, "description": "Run a command"}))
+        }
+        Call::Read(path) => ("read_file", json!({"file_path": place.absolute(path)})),
+        Call::Write { path, content } => {
+            ("write_file", json!({"file_path": place.absolute(path), "content": content}))
+        }
+        Call::Edit { path, old, new } => (
+            "replace",
+            json!({
+                "file_path": place.absolute(path),
+                "instruction": "Replace these lines",
+                "old_string": old,
+                "new_string": new,
+            }),
+        ),
+        Call::Tool { name, input, .. } => (name.as_str(), input.clone()),
+    };
+    (name.to_owned(), arguments)
+}

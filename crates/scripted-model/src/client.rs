@@ -1,0 +1,291 @@
+//! The real clients, headless, with a scripted model: settings in a home of their own, telemetry and updates off,
+//! nothing of the caller's environment but `PATH`, and a hard limit on the time of every run.
+
+use std::ffi::OsStr;
+use std::io::{self, BufRead as _, BufReader, Read};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Client {
+    Claude,
+    Gemini,
+    /// With a model that works in “code mode”, as the newer ones do (0.166 and later).
+    Codex,
+    /// With a model that calls each tool by its name.
+    CodexPlainTools,
+}
+
+/// A model of Codex CLI 0.166 that works in code mode, and one of every version that does not.
+const CODE_MODE_MODEL: &str = "gpt-6.1-sol";
+const PLAIN_TOOLS_MODEL: &str = "gpt-5.5";
+
+/// Claude Code waits at most this long for our hook; far beyond what it takes.
+const HOOK_SECONDS: u32 = 120;
+/// The most that Codex grants at the end of a session.
+const CODEX_SESSION_END_SECONDS: u32 = 3;
+
+/// A client with a home of its own.
+#[derive(Clone, Debug)]
+pub struct Installed<'a> {
+    pub client: Client,
+    /// The client's program.
+    pub program: &'a Path,
+    /// `PATH` of the client and of what it runs.
+    pub path: &'a OsStr,
+    /// Holds the settings, the transcripts and what the client keeps beside them.
+    pub home: &'a Path,
+    /// The repository that it works in.
+    pub folder: &'a Path,
+    /// Of the scripted model.
+    pub address: &'a str,
+}
+
+/// How a run went.
+#[derive(Debug)]
+pub struct Run {
+    /// None where it was ended at the limit.
+    pub status: Option<ExitStatus>,
+    /// What the client printed, line by line, and when: a stream of JSON documents.
+    pub lines: Vec<(Instant, String)>,
+    pub stderr: String,
+}
+
+impl Run {
+    /// When the client said that the turn was over, its hooks included.
+    pub fn turn_ended(&self) -> Option<Instant> {
+        let is_end = |line: &str| {
+            let event: Value = serde_json::from_str(line).unwrap_or_default();
+            matches!(event.get("type").and_then(Value::as_str), Some("result" | "turn.completed"))
+        };
+        self.lines.iter().rev().find(|(_, line)| is_end(line)).map(|(at, _)| *at)
+    }
+}
+
+/// What is heard of a running client.
+enum Heard {
+    Line(Instant, String),
+    /// It prints no more.
+    Closed,
+    Ended(io::Result<ExitStatus>),
+}
+
+impl Client {
+    /// As `checkstone hook` is told.
+    pub fn agent(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Gemini => "gemini",
+            Self::Codex | Self::CodexPlainTools => "codex",
+        }
+    }
+}
+
+impl Installed<'_> {
+    /// Writes the settings that a headless run needs, hooks not among them.
+    pub fn settle(&self) -> io::Result<()> {
+        for folder in [".claude", ".gemini", ".codex", "tmp"] {
+            fs_err::create_dir_all(self.home.join(folder))?;
+        }
+        match self.client {
+            Client::Claude => Ok(()),
+            Client::Gemini => fs_err::write(self.gemini_settings(), GEMINI_SETTINGS),
+            Client::Codex => self.codex_settings(CODE_MODE_MODEL),
+            Client::CodexPlainTools => self.codex_settings(PLAIN_TOOLS_MODEL),
+        }
+    }
+
+    /// Registers `checkstone` for every event that it uses.
+    pub fn register(&self, checkstone: &Path) -> io::Result<()> {
+        let program = checkstone.display().to_string();
+        let (file, events) = match self.client {
+            Client::Claude => (self.home.join(".claude/settings.json"), CLAUDE_EVENTS),
+            Client::Gemini => (self.gemini_settings(), GEMINI_EVENTS),
+            Client::Codex | Client::CodexPlainTools => (self.home.join(".codex/hooks.json"), CLAUDE_EVENTS),
+        };
+        let mut hooks = Map::new();
+        for event in events {
+            let handler = match self.client {
+                Client::Claude => {
+                    let arguments = ["hook", "claude"];
+                    json!({"type": "command", "command": program, "args": arguments, "timeout": HOOK_SECONDS})
+                }
+                Client::Gemini => {
+                    let line = format!("'{program}' hook gemini || true");
+                    let limit = HOOK_SECONDS * 1000;
+                    json!({"name": "checkstone", "type": "command", "command": line, "timeout": limit})
+                }
+                Client::Codex | Client::CodexPlainTools => {
+                    let is_end = *event == "SessionEnd";
+                    let limit = if is_end { CODEX_SESSION_END_SECONDS } else { HOOK_SECONDS };
+                    json!({"type": "command", "command": format!("'{program}' hook codex"), "timeout": limit})
+                }
+            };
+            hooks.insert((*event).to_owned(), json!([{"hooks": [handler]}]));
+        }
+        let before = if file.exists() { fs_err::read(&file)? } else { b"{}".to_vec() };
+        let mut settings: Map<String, Value> = serde_json::from_slice(&before)?;
+        settings.insert("hooks".to_owned(), hooks.into());
+        fs_err::write(file, Value::Object(settings).to_string())
+    }
+
+    /// One prompt, in a new session or in the latest one, until the client has ended by itself.
+    pub fn prompt(&self, prompt: &str, goes_on: bool, limit: Duration) -> io::Result<Run> {
+        let mut command = Command::new(self.program);
+        match self.client {
+            Client::Claude => {
+                command.args(["-p", prompt, "--permission-mode", "bypassPermissions"]);
+                command.args(["--output-format", "stream-json", "--verbose"]);
+                command.args(goes_on.then_some("--continue"));
+            }
+            Client::Gemini => {
+                command.args(["-p", prompt, "--approval-mode", "yolo", "--output-format", "stream-json"]);
+                command.args(if goes_on { &["--resume", "latest"][..] } else { &[] });
+            }
+            Client::Codex | Client::CodexPlainTools => {
+                command.args(["exec", "--json", "--dangerously-bypass-approvals-and-sandbox"]);
+                // Trust is a person's to give, in the client itself.
+                command.arg("--dangerously-bypass-hook-trust");
+                command.args(if goes_on { &["resume", "--last"][..] } else { &[] }).arg(prompt);
+            }
+        }
+        self.run(command, limit)
+    }
+
+    /// The environment of the client, and of whatever is to see what it sees.
+    pub fn environment(&self, command: &mut Command) {
+        command.env_clear().current_dir(self.folder);
+        command.env("PATH", self.path).env("HOME", self.home).env("TMPDIR", self.home.join("tmp"));
+        command.env("SHELL", "/bin/sh").env("LANG", "C.UTF-8").env("TERM", "dumb");
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+        for name in ["GIT_AUTHOR", "GIT_COMMITTER"] {
+            command.env(format!("{name}_NAME"), "Ann").env(format!("{name}_EMAIL"), "ann@example.org");
+        }
+        match self.client {
+            Client::Claude => {
+                command.env("ANTHROPIC_BASE_URL", self.address).env("ANTHROPIC_API_KEY", "none");
+                command.env("CLAUDE_CODE_TMPDIR", self.home.join("tmp"));
+                for switch in CLAUDE_SWITCHES {
+                    command.env(switch, "1");
+                }
+            }
+            Client::Gemini => {
+                command.env("GOOGLE_GEMINI_BASE_URL", self.address).env("GEMINI_API_KEY", "none");
+                command.env("GEMINI_TELEMETRY_ENABLED", "false").env("GEMINI_CLI_TRUST_WORKSPACE", "true");
+                // One process, not two.
+                command.env("GEMINI_CLI_NO_RELAUNCH", "true").env("NO_BROWSER", "1");
+            }
+            Client::Codex | Client::CodexPlainTools => {
+                command.env("SCRIPTED_MODEL_KEY", "none");
+            }
+        }
+    }
+
+    fn run(&self, mut command: Command, limit: Duration) -> io::Result<Run> {
+        self.environment(&mut command);
+        let stderr = self.home.join("tmp/stderr");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
+        command.stderr(fs_err::File::create(&stderr)?.into_parts().0);
+        let deadline = Instant::now() + limit;
+        let mut child = command.spawn()?;
+        let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        let (sender, heard) = mpsc::channel();
+        if let Some(stdout) = child.stdout.take() {
+            let sender = sender.clone();
+            std::thread::spawn(move || listen(stdout, &sender));
+        }
+        std::thread::spawn(move || sender.send(Heard::Ended(child.wait())));
+        let (mut status, mut lines, mut is_closed) = (None, Vec::new(), false);
+        let mut wait_until = deadline;
+        while status.is_none() || !is_closed {
+            match heard.recv_timeout(wait_until.saturating_duration_since(Instant::now())) {
+                Ok(Heard::Line(at, line)) => lines.push((at, line)),
+                Ok(Heard::Closed) => is_closed = true,
+                Ok(Heard::Ended(ended)) => {
+                    status = Some(ended?);
+                    // A process that the client left behind may keep its output open for ever.
+                    wait_until = wait_until.min(Instant::now() + LAST_WORDS);
+                }
+                Err(_) => break,
+            }
+        }
+        // Whatever is left of the group goes as well.
+        if let Some(group) = group {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        let stderr = String::from_utf8_lossy(&fs_err::read(stderr)?).into_owned();
+        Ok(Run { status, lines, stderr })
+    }
+
+    fn gemini_settings(&self) -> PathBuf {
+        self.home.join(".gemini/settings.json")
+    }
+
+    fn codex_settings(&self, model: &str) -> io::Result<()> {
+        let settings = CODEX_SETTINGS.replace("{model}", model).replace("{address}", self.address);
+        fs_err::write(self.home.join(".codex/config.toml"), settings)
+    }
+}
+
+/// How long the last lines of a client that has ended are waited for.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+fn listen(stdout: impl Read, sender: &mpsc::Sender<Heard>) {
+    for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+        // Nobody listens any more once the run is over.
+        if sender.send(Heard::Line(Instant::now(), line)).is_err() {
+            return;
+        }
+    }
+    let _ = sender.send(Heard::Closed);
+}
+
+/// The same in Claude Code and Codex CLI.
+const CLAUDE_EVENTS: &[&str] = &["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"];
+const GEMINI_EVENTS: &[&str] = &["SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"];
+
+const CLAUDE_SWITCHES: &[&str] = &[
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+    "DISABLE_TELEMETRY",
+    "DISABLE_AUTOUPDATER",
+    "DISABLE_ERROR_REPORTING",
+    // Root may not skip permissions anywhere else.
+    "IS_SANDBOX",
+];
+
+const GEMINI_SETTINGS: &str = r#"{
+  "security": {"auth": {"selectedType": "gemini-api-key"}},
+  "privacy": {"usageStatisticsEnabled": false},
+  "telemetry": {"enabled": false},
+  "general": {"disableAutoUpdate": true, "disableUpdateNag": true, "enableAutoUpdate": false}
+}
+"#;
+
+const CODEX_SETTINGS: &str = r#"model = "{model}"
+model_provider = "scripted"
+check_for_update_on_startup = false
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "{address}/v1"
+wire_api = "responses"
+env_key = "SCRIPTED_MODEL_KEY"
+requires_openai_auth = false
+supports_websockets = false
+request_max_retries = 1
+stream_max_retries = 1
+
+[analytics]
+enabled = false
+
+[features]
+apps = false
+plugins = false
+remote_plugin = false
+enable_request_compression = false
+"#;

@@ -1,0 +1,101 @@
+//! What was asked is kept; conversations are told apart; nothing that a client sends ends the service.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::client::{self, CLAUDE, GEMINI, play, post, raw};
+
+#[test]
+fn steps_follow_each_other_and_the_end_is_told_once_it_is_passed() {
+    let server = play(&json!({"steps": [{"text": "one"}, {"text": "two"}]}));
+    let said: Vec<String> = (0..3).map(|_| post(&server, CLAUDE, &client::claude("go")).1).collect();
+    assert!(said[0].contains("one") && said[1].contains("two") && said[2].contains("no more steps"));
+    let steps: Vec<_> = server.requests().iter().map(|request| request.step).collect();
+    assert_eq!(steps, [Some(0), Some(1), None]);
+}
+
+#[test]
+fn a_conversation_has_steps_of_its_own() {
+    let server = play(&json!({
+        "steps": [{"text": "main one"}, {"text": "main two"}],
+        "conversations": [{"when": "sub task", "steps": [{"text": "sub one"}]}],
+    }));
+    let ask = |prompt: &str| post(&server, GEMINI, &client::gemini(prompt)).1;
+    assert!(ask("go").contains("main one"));
+    assert!(ask("do the sub task now").contains("sub one"));
+    assert!(ask("go").contains("main two"));
+    assert_eq!(server.requests()[1].conversation.as_deref(), Some("sub task"));
+}
+
+#[test]
+fn what_the_client_sent_is_kept() {
+    let server = play(&json!({"steps": [{"text": "one"}]}));
+    post(&server, CLAUDE, &client::claude("Fix the thing"));
+    let requests = server.requests();
+    assert_eq!((requests[0].method.as_str(), requests[0].path.as_str()), ("POST", "/v1/messages"));
+    assert_eq!(requests[0].user_texts(), ["Fix the thing"]);
+    assert_eq!(requests[0].body["model"], "m");
+}
+
+#[test]
+fn a_delay_is_kept_and_an_answer_can_be_waited_for() {
+    let server = play(&json!({"steps": [{"text": "late", "delay_ms": 60}]}));
+    assert!(!server.wait_for_turns(1, Duration::ZERO));
+    std::thread::scope(|scope| {
+        let began = Instant::now();
+        scope.spawn(|| post(&server, CLAUDE, &client::claude("go")));
+        assert!(server.wait_for_turns(1, Duration::from_secs(30)));
+        assert!(began.elapsed() >= Duration::from_millis(60));
+    });
+    assert!(server.requests()[0].answered.is_some());
+}
+
+/// Parallel requests get a step each, and every one is kept.
+#[test]
+fn many_at_once() {
+    let steps: Vec<_> = (0..40).map(|number| json!({"text": format!("<{number}>")})).collect();
+    let server = play(&json!({"steps": steps}));
+    let mut said: Vec<String> = std::thread::scope(|scope| {
+        let asked: Vec<_> =
+            (0..40).map(|_| scope.spawn(|| post(&server, GEMINI, &client::gemini("go")).1)).collect();
+        asked.into_iter().map(|asked| asked.join().unwrap()).collect()
+    });
+    said.sort();
+    said.dedup();
+    assert_eq!((said.len(), server.requests().len()), (40, 40));
+}
+
+#[test]
+fn a_request_in_chunks_is_read_whole() {
+    let server = play(&json!({"steps": [{"text": "one"}]}));
+    let body = client::claude("in chunks").to_string();
+    let (first, second) = body.split_at(20);
+    let request = format!(
+        "POST /v1/messages HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{first}\r\n{:X};x=y\r\n{second}\r\n0\r\n\r\n",
+        first.len(),
+        second.len()
+    );
+    assert!(raw(&server, request.as_bytes()).1.contains("one"));
+    assert_eq!(server.requests()[0].user_texts(), ["in chunks"]);
+}
+
+#[test]
+fn nonsense_is_answered_with_a_sentence() {
+    let server = play(&json!({"steps": [{"text": "one"}]}));
+    for (request, told) in [
+        ("hello\r\n\r\n", "no request line"),
+        ("POST / HTTP/1.1\r\nno colon\r\n\r\n", "no colon"),
+        ("POST / HTTP/1.1\r\nContent-Length: many\r\n\r\n", "is no number"),
+        ("POST / HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n", "too large"),
+        ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "is no number"),
+        ("POST / HTTP/1.1\r\nContent-Encoding: zstd\r\n\r\n", "compressed"),
+    ] {
+        let (status, body) = raw(&server, request.as_bytes());
+        assert!(status == 400 && body.contains(told), "{request:?}: {body}");
+    }
+    // A body that is no JSON is no request for a step.
+    let (status, _) = raw(&server, b"POST /v1/messages HTTP/1.1\r\nContent-Length: 3\r\n\r\nxyz");
+    assert_eq!(status, 200);
+    assert!(post(&server, CLAUDE, &client::claude("go")).1.contains("one"));
+}

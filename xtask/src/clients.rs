@@ -1,0 +1,205 @@
+//! The real clients, in pinned versions: installed once from npm into `target/clients`, each in a folder of its own
+//! with its program at `bin/<name>`, and the tests that drive them.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::process::{self, cargo_command};
+use crate::root;
+use crate::steps::Done;
+
+/// One version of each client.
+pub(crate) struct Versions {
+    pub(crate) claude: &'static str,
+    pub(crate) gemini: &'static str,
+    pub(crate) codex: &'static str,
+    /// Whether this Codex CLI records what a script of its “code mode” did; see LIMITS.md.
+    codex_records_code_mode: bool,
+}
+
+pub(crate) const CURRENT: Versions =
+    Versions { claude: "2.1.325", gemini: "0.61.0", codex: "0.166.0", codex_records_code_mode: true };
+
+/// Still supported.
+pub(crate) const PREVIOUS: Versions =
+    Versions { claude: "2.1.197", gemini: "0.44.0", codex: "0.144.6", codex_records_code_mode: false };
+
+/// What Gemini CLI runs in; a distribution's own may be too old for it.
+const NODE: &str = "22.23.2";
+
+/// Where the programs are.
+pub(crate) struct Programs {
+    pub(crate) claude: PathBuf,
+    pub(crate) gemini: PathBuf,
+    pub(crate) codex: PathBuf,
+}
+
+/// The end-to-end tests, with these versions.
+pub(crate) fn test(versions: &Versions) -> Result<Done, String> {
+    let Some(machine) = machine() else {
+        return Ok(Done::Skipped("the clients have no packages for this machine".to_owned()));
+    };
+    let programs = install(versions, machine)?;
+    let test = ["test", "--quiet", "--package", "checkstone", "--test", "clients"];
+    process::run(cargo_command().args(test).arg("--no-run"))?;
+    let mut command = alone_on_loopback();
+    command.arg(option_env!("CARGO").unwrap_or("cargo")).args(test).arg("--offline").current_dir(root());
+    command.env("CHECKSTONE_TEST_CLAUDE", &programs.claude);
+    command.env("CHECKSTONE_TEST_GEMINI", &programs.gemini);
+    command.env("CHECKSTONE_TEST_CODEX", &programs.codex);
+    if !versions.codex_records_code_mode {
+        command.args(["--", "--skip", "codex::"]);
+    }
+    process::run(&mut command)
+}
+
+/// Runs a command in a network of its own that has nothing but the loopback device, so that nothing can leave the
+/// machine; where the system does not let us make one, as it is.
+fn alone_on_loopback() -> Command {
+    let isolated = |root: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(root).args(["--net", "sh", "-c", "ip link set lo up && exec \"$@\"", "sh"]);
+        command
+    };
+    for root in [&[][..], &["--map-root-user"]] {
+        let mut attempt = isolated(root);
+        attempt.arg("true").stdout(Stdio::null()).stderr(Stdio::null());
+        if attempt.status().is_ok_and(|status| status.success()) {
+            let mut command = isolated(root);
+            command.env("CHECKSTONE_TEST_ISOLATED", "1");
+            return command;
+        }
+    }
+    println!(
+        "no network namespace can be made here: that the clients stay on the loopback device is not proven"
+    );
+    Command::new("env")
+}
+
+/// Installs what is missing, all clients at once.
+pub(crate) fn install(versions: &Versions, machine: &str) -> Result<Programs, String> {
+    let folder = root().join("target/clients");
+    fs_err::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let claude = Package {
+        name: "claude",
+        version: versions.claude,
+        packages: vec![format!("@anthropic-ai/claude-code-linux-{machine}@{}", versions.claude)],
+        program: Program::At(format!("node_modules/@anthropic-ai/claude-code-linux-{machine}/claude")),
+    };
+    let gemini = Package {
+        name: "gemini",
+        version: versions.gemini,
+        packages: vec![
+            format!("@google/gemini-cli@{}", versions.gemini),
+            format!("node-linux-{machine}@{NODE}"),
+        ],
+        program: Program::Script {
+            node: format!("node_modules/node-linux-{machine}/bin/node"),
+            script: "node_modules/@google/gemini-cli/bundle/gemini.js",
+        },
+    };
+    let codex = Package {
+        name: "codex",
+        version: versions.codex,
+        packages: vec![format!("@openai/codex@{}-linux-{machine}", versions.codex)],
+        program: Program::At(format!(
+            "node_modules/@openai/codex/vendor/{}-unknown-linux-musl/bin/codex",
+            std::env::consts::ARCH
+        )),
+    };
+    let [claude, gemini, codex] = std::thread::scope(|scope| {
+        [claude, gemini, codex]
+            .map(|package| {
+                let folder = &folder;
+                scope.spawn(move || package.install(folder))
+            })
+            .map(|installing| {
+                installing.join().unwrap_or_else(|_| Err("the installation of a client panicked".to_owned()))
+            })
+    });
+    Ok(Programs { claude: claude?, gemini: gemini?, codex: codex? })
+}
+
+/// The name of this machine in npm's packages.
+pub(crate) fn machine() -> Option<&'static str> {
+    match (std::env::consts::OS, std::env::consts::ARCH) {
+        ("linux", "x86_64") => Some("x64"),
+        ("linux", "aarch64") => Some("arm64"),
+        _ => None,
+    }
+}
+
+struct Package {
+    name: &'static str,
+    version: &'static str,
+    /// As npm is asked for them.
+    packages: Vec<String>,
+    program: Program,
+}
+
+/// Paths in the folder of the installation.
+enum Program {
+    At(String),
+    Script { node: String, script: &'static str },
+}
+
+impl Package {
+    /// The client's program. What is in the cache is whole: it was tried before it got its name.
+    fn install(&self, cache: &Path) -> Result<PathBuf, String> {
+        let told = |error: std::io::Error| error.to_string();
+        let folder = cache.join(format!("{}-{}", self.name, self.version));
+        let program = folder.join("bin").join(self.name);
+        if program.exists() {
+            return Ok(program);
+        }
+        println!("installing {} {}…", self.name, self.version);
+        let made = tempfile::Builder::new().prefix(".new-").tempdir_in(cache).map_err(told)?;
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"]);
+        npm.args(["--loglevel=error", "--no-update-notifier", "--prefix"]);
+        process::output(npm.arg(made.path()).args(&self.packages).stdin(Stdio::null()))?;
+        self.link(made.path()).map_err(told)?;
+        self.try_out(made.path())?;
+        let made = made.keep();
+        if let Err(error) = fs_err::rename(&made, &folder) {
+            // Another run may have been quicker.
+            let _ = fs_err::remove_dir_all(&made);
+            if !program.exists() {
+                return Err(error.to_string());
+            }
+        }
+        Ok(program)
+    }
+
+    fn link(&self, folder: &Path) -> std::io::Result<()> {
+        let program = folder.join("bin").join(self.name);
+        fs_err::create_dir(folder.join("bin"))?;
+        match &self.program {
+            Program::At(path) => {
+                // A path that leads nowhere is told here, and not as a missing link.
+                fs_err::metadata(folder.join(path))?;
+                fs_err::os::unix::fs::symlink(Path::new("..").join(path), program)
+            }
+            Program::Script { node, script } => {
+                use std::os::unix::fs::PermissionsExt as _;
+                let text = format!(
+                    "#!/bin/sh\nfolder=${{0%/*}}/..\nexec \"$folder/{node}\" \"$folder/{script}\" \"$@\"\n"
+                );
+                fs_err::write(&program, text)?;
+                fs_err::set_permissions(program, std::fs::Permissions::from_mode(0o755))
+            }
+        }
+    }
+
+    /// It must start, and be what was asked for. Its home is a folder that goes away.
+    fn try_out(&self, folder: &Path) -> Result<(), String> {
+        let home = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let mut command = Command::new(folder.join("bin").join(self.name));
+        command.arg("--version").env("HOME", home.path()).stdin(Stdio::null());
+        let told = process::output(&mut command)?;
+        if told.split_whitespace().any(|word| word == self.version) {
+            return Ok(());
+        }
+        Err(format!("{} {} was installed and says that it is `{}`", self.name, self.version, told.trim()))
+    }
+}
