@@ -4,12 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agents::OwnCall;
 use serde_json::{Value, json};
 use transcript::Agent;
 
 use super::child::{Interruption, Running};
 use super::client;
-use super::registered;
 
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -96,7 +96,7 @@ fn read(result: &Value) -> Vec<CodexHook> {
     for folder in list(result, "data") {
         for hook in list(&folder, "hooks") {
             let command = text(&hook, "command");
-            if registered::is_own(Agent::Codex, &command) {
+            if OwnCall::of_handler(Agent::Codex, &json!({"command": command})).is_some() {
                 hooks.push(CodexHook {
                     event: capitalised(&text(&hook, "eventName")),
                     command,

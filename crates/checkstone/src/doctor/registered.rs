@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agents::OwnCall;
+use agents::registration::settings;
 use serde_json::{Value, json};
 use transcript::Agent;
 
@@ -11,6 +13,7 @@ use super::child::{self, Ended, Interruption};
 use super::client::{self, Client};
 use super::codex_hooks::CodexHook;
 use crate::environment;
+use crate::layout::home_relative;
 
 /// What our plugin and our extension are called.
 const PACKAGE: &str = "checkstone";
@@ -82,17 +85,9 @@ impl Registered {
 
     /// Whether it is what `init` writes, whichever the program.
     pub(crate) fn is_by_init(&self, agent: Agent) -> bool {
-        let expected = agents::Registration::new(agent, agents::Program::At("checkstone"));
-        expected.entries.iter().all(|entry| {
-            let [handler] = &entry.group.hooks;
-            let ending = handler.command.strip_prefix("checkstone").unwrap_or_default();
-            self.hook(entry.event).is_some_and(|hook| {
-                let text = |name: &str| hook.handler.get(name).and_then(Value::as_str).unwrap_or_default();
-                hook.handler.get("timeout").and_then(Value::as_u64) == Some(u64::from(handler.timeout))
-                    && hook.handler.get("args").is_some() == handler.args.is_some()
-                    && text("command").ends_with(ending)
-            })
-        })
+        let is_as_written =
+            |hook: &Hook| OwnCall::of_handler(agent, &hook.handler).is_some_and(|call| call.is_as_written);
+        self.missing(agent).is_empty() && self.hooks.iter().all(is_as_written)
     }
 }
 
@@ -122,29 +117,21 @@ fn claude(client: &Client, home: &Path, root: Option<&Path>, interruption: &Inte
     for name in ["settings.json", "settings.local.json"] {
         files.extend(root.map(|root| (Way::Project, root.join(".claude").join(name))));
     }
-    let mut is_off = None;
     let mut has_plugin = false;
     for (way, file) in files {
-        let Some(settings) = found.settings(&file) else { continue };
-        found.add(Agent::Claude, way, &file, &settings, &[]);
-        if let Some(value) = settings.get("disableAllHooks").and_then(Value::as_bool) {
-            is_off = value.then_some(file);
-        }
-        let plugins = settings.get("enabledPlugins").and_then(Value::as_object).into_iter().flatten();
-        for (name, value) in plugins.filter(|(name, _)| is_package(name)) {
-            has_plugin = value.as_bool() != Some(false) && !name.is_empty();
-        }
+        let Some(text) = found.read(&file) else { continue };
+        found.add(Agent::Claude, way, &file, &text, &[]);
+        has_plugin |= settings::has_plugin(&text);
     }
     if has_plugin {
         for folder in plugin_folders(client, home, interruption) {
             let file = folder.join("hooks/hooks.json");
-            if let Some(hooks) = found.settings(&file) {
+            if let Some(text) = found.read(&file) {
                 let variables = [("CLAUDE_PLUGIN_ROOT", folder.to_string_lossy().into_owned())];
-                found.add(Agent::Claude, Way::Package, &file, &hooks, &variables);
+                found.add(Agent::Claude, Way::Package, &file, &text, &variables);
             }
         }
     }
-    found.switched_off = is_off.map(|file| format!("`disableAllHooks` is set in `{}`", file.display()));
     found
 }
 
@@ -179,31 +166,17 @@ fn gemini(home: &Path, root: Option<&Path>) -> Found {
     let mut files = vec![(Way::User, home.join("settings.json"))];
     files.extend(root.map(|root| (Way::Project, root.join(".gemini/settings.json"))));
     for (way, file) in files {
-        let Some(settings) = found.settings(&file) else { continue };
-        found.add(Agent::Gemini, way, &file, &settings, &[]);
-        let configured = |name: &str| settings.get("hooksConfig").and_then(|config| config.get(name));
-        let shown = file.display();
-        if configured("enabled").and_then(Value::as_bool) == Some(false) {
-            found.switched_off = Some(format!("`hooksConfig.enabled` is `false` in `{shown}`"));
-        }
-        let disabled = configured("disabled").and_then(Value::as_array).into_iter().flatten();
-        if disabled.filter_map(Value::as_str).any(|name| name == PACKAGE) {
-            found.switched_off = Some(format!("`hooksConfig.disabled` names our hook in `{shown}`"));
+        if let Some(text) = found.read(&file) {
+            found.add(Agent::Gemini, way, &file, &text, &[]);
         }
     }
     let extension = home.join("extensions").join(PACKAGE);
     if extension.is_dir() && is_extension_on(home, root) {
         let folder = linked_extension(&extension).unwrap_or(extension);
         let file = folder.join("hooks/hooks.json");
-        if let Some(hooks) = found.settings(&file) {
-            let text = hooks.to_string().replace("${extensionPath}", &folder.to_string_lossy());
-            found.add(
-                Agent::Gemini,
-                Way::Package,
-                &file,
-                &serde_json::from_str(&text).unwrap_or_default(),
-                &[],
-            );
+        if let Some(text) = found.read(&file) {
+            let variables = [("extensionPath", folder.to_string_lossy().into_owned())];
+            found.add(Agent::Gemini, Way::Package, &file, &text, &variables);
         }
     }
     found
@@ -246,8 +219,8 @@ fn codex(home: &Path, root: Option<&Path>) -> Found {
     let mut files = vec![(Way::User, home.join("hooks.json"))];
     files.extend(root.map(|root| (Way::Project, root.join(".codex/hooks.json"))));
     for (way, file) in files {
-        if let Some(settings) = found.settings(&file) {
-            found.add(Agent::Codex, way, &file, &settings, &[]);
+        if let Some(text) = found.read(&file) {
+            found.add(Agent::Codex, way, &file, &text, &[]);
         }
     }
     found
@@ -279,18 +252,11 @@ pub(crate) fn by_codex(known: &[CodexHook]) -> Vec<Registered> {
 }
 
 impl Found {
-    /// The content of a settings file; `None` where there is none, or none that can be read.
-    fn settings(&mut self, file: &Path) -> Option<Value> {
-        let text = match fs_err::read_to_string(file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-            Err(error) => {
-                self.unreadable.push((file.to_owned(), error.to_string()));
-                return None;
-            }
-        };
-        match serde_json::from_str(&text) {
-            Ok(value) => Some(value),
+    /// The text of a settings file; `None` where there is none, or none that can be read.
+    fn read(&mut self, file: &Path) -> Option<String> {
+        match fs_err::read_to_string(file) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => {
                 self.unreadable.push((file.to_owned(), error.to_string()));
                 None
@@ -298,58 +264,45 @@ impl Found {
         }
     }
 
-    fn add(
-        &mut self,
-        agent: Agent,
-        way: Way,
-        file: &Path,
-        settings: &Value,
-        variables: &[(&'static str, String)],
-    ) {
-        let hooks = own_hooks(agent, settings, variables);
+    /// Takes our hooks out of a text; `variables` are what the client fills in and sets for them.
+    fn add(&mut self, agent: Agent, way: Way, file: &Path, text: &str, variables: &[(&'static str, String)]) {
+        let handlers = match settings::handlers(agent, text) {
+            Ok(handlers) => handlers,
+            Err(error) => {
+                self.unreadable.push((file.to_owned(), error.to_string()));
+                return;
+            }
+        };
+        if let Some(key) = settings::switched_off(agent, text) {
+            self.switched_off = Some(format!("`{key}` in `{}`", home_relative(file)));
+        }
+        let hooks: Vec<Hook> = handlers
+            .into_iter()
+            .filter_map(|(event, handler)| {
+                let line = line(agent, &handler, variables)?;
+                Some(Hook { event, line, variables: variables.to_vec(), handler })
+            })
+            .collect();
         if !hooks.is_empty() {
             self.registered.push(Registered { file: file.to_owned(), way, hooks });
         }
     }
 }
 
-/// Our hooks among all of a client's: `{"hooks": {"Stop": [{"hooks": [{…}]}]}}`.
-fn own_hooks(agent: Agent, settings: &Value, variables: &[(&'static str, String)]) -> Vec<Hook> {
-    let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
-    let mut hooks = Vec::new();
-    for (event, groups) in settings.get("hooks").and_then(Value::as_object).into_iter().flatten() {
-        for group in list(Some(groups)) {
-            for handler in list(group.get("hooks")) {
-                if let Some(line) = own_line(agent, &handler, variables) {
-                    hooks.push(Hook { event: event.clone(), line, variables: variables.to_vec(), handler });
-                }
-            }
-        }
-    }
-    hooks
-}
-
-fn own_line(agent: Agent, handler: &Value, variables: &[(&'static str, String)]) -> Option<CommandLine> {
+fn line(agent: Agent, handler: &Value, variables: &[(&'static str, String)]) -> Option<CommandLine> {
     let filled = |text: &str| {
         variables
             .iter()
             .fold(text.to_owned(), |text, (name, value)| text.replace(&format!("${{{name}}}"), value))
     };
-    let command = handler.get("command").and_then(Value::as_str)?;
-    let line = match handler.get("args").and_then(Value::as_array) {
+    let command = filled(handler.get("command").and_then(Value::as_str)?);
+    Some(match handler.get("args").and_then(Value::as_array) {
         Some(arguments) if agent == Agent::Claude => CommandLine::Program {
-            program: filled(command),
+            program: command,
             arguments: arguments.iter().filter_map(Value::as_str).map(filled).collect(),
         },
-        _ => CommandLine::Shell(filled(command)),
-    };
-    is_own(agent, &line.to_string()).then_some(line)
-}
-
-/// `…checkstone hook <agent>…`, however the program is quoted.
-pub(crate) fn is_own(agent: Agent, line: &str) -> bool {
-    let call = format!("hook {}", agent.name());
-    line.split_once("checkstone").is_some_and(|(_, rest)| rest.contains(&call))
+        _ => CommandLine::Shell(command),
+    })
 }
 
 /// `checkstone@some-marketplace`, or the bare name.

@@ -162,7 +162,7 @@ fn people_read_one_line_each() {
         .lines()
         .map(|line| match line.split_once(" ms)") {
             Some((before, _)) => {
-                format!("{} [n] ms)", before.trim_end_matches(|c: char| c.is_ascii_digit() || c == '('))
+                format!("{}[n] ms)", before.trim_end_matches(|c: char| c.is_ascii_digit()))
             }
             None => line.to_owned(),
         })
