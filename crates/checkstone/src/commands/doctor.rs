@@ -252,8 +252,9 @@ fn trusted(known: &[CodexHook], in_files: &[Registered]) -> Option<Finding> {
     } else {
         "it is disabled"
     };
+    let which = if idle.len() == known.len() { "the hook".to_owned() } else { idle.join(", ") };
     Some(
-        Finding::problem(Agent::Codex, "trusted", format!("Codex does not run {}: {why}", idle.join(", ")))
+        Finding::problem(Agent::Codex, "trusted", format!("Codex does not run {which}: {why}"))
             .advice("start `codex` and press 2 (“Trust all and continue”), or trust it in `/hooks`"),
     )
 }
