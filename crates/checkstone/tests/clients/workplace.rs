@@ -183,7 +183,9 @@ impl Workplace {
     /// What the client itself answers to a command of a person, with `input` typed.
     pub(crate) fn client_says(&self, arguments: &[&str], input: &str) -> String {
         use std::process::Stdio;
-        let mut command = self.command(&self.program);
+        let mut command = Command::new(&self.program);
+        // Nobody listens there; a name that cannot be resolved would be waited for.
+        self.installed("http://127.0.0.1:9").environment(&mut command);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         // It may not ask for anything.
