@@ -8,12 +8,14 @@ use crate::commands::demo::DemoArguments;
 use crate::commands::doctor::DoctorArguments;
 use crate::commands::explain::ExplainArguments;
 use crate::commands::hook::HookArguments;
+use crate::commands::init::InitArguments;
 use crate::commands::log::LogArguments;
 use crate::commands::policy::PolicyArguments;
 use crate::commands::session::SessionArguments;
 use crate::commands::status::StatusArguments;
 use crate::commands::timeline::TimelineArguments;
 use crate::commands::trust::TrustArguments;
+use crate::commands::uninstall::UninstallArguments;
 
 /// Hold points for AI coding agents
 ///
@@ -28,6 +30,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Init(InitArguments),
+    Uninstall(UninstallArguments),
     Demo(DemoArguments),
     Check(CheckArguments),
     Doctor(DoctorArguments),

@@ -4,8 +4,6 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use transcript::Agent;
-
 /// The width of the terminal, where the terminal itself does not tell.
 pub(crate) const COLUMNS: &str = "COLUMNS";
 
@@ -33,9 +31,16 @@ pub(crate) const SHELL: &str = "SHELL";
 /// Where the user's own configuration is.
 pub(crate) const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 
-const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
-const CODEX_HOME: &str = "CODEX_HOME";
-const HOME: &str = "HOME";
+/// Where Claude Code keeps its settings, instead of `~/.claude`.
+pub(crate) const CLAUDE_FOLDER: &str = "CLAUDE_CONFIG_DIR";
+
+/// Where Codex CLI keeps its settings, instead of `~/.codex`.
+pub(crate) const CODEX_FOLDER: &str = "CODEX_HOME";
+
+/// What Gemini CLI takes for the home folder that its `.gemini` is in.
+pub(crate) const GEMINI_HOME: &str = "GEMINI_CLI_HOME";
+
+pub(crate) const HOME: &str = "HOME";
 const PATH: &str = "PATH";
 const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 
@@ -72,16 +77,6 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
 /// The user's home, where it is set.
 pub(crate) fn home() -> Option<PathBuf> {
     read(HOME).map(PathBuf::from)
-}
-
-/// Where a client keeps its settings and transcripts.
-pub(crate) fn client_folder(agent: Agent) -> Option<PathBuf> {
-    let (variable, under_home) = match agent {
-        Agent::Claude => (Some(CLAUDE_CONFIG_DIR), ".claude"),
-        Agent::Gemini => (None, ".gemini"),
-        Agent::Codex => (Some(CODEX_HOME), ".codex"),
-    };
-    variable.and_then(read).map(PathBuf::from).or_else(|| Some(home()?.join(under_home)))
 }
 
 /// `None` where there is no home to keep anything in.

@@ -4,19 +4,25 @@
 mod agent_session;
 mod arguments;
 mod checks;
+mod clients;
 mod commands;
 mod doctor;
 mod environment;
 mod error;
 mod evidence;
 mod fail_open;
+mod file_change;
 mod hook;
+mod installed;
 mod journal_access;
 mod layout;
+mod new_policy;
+mod own_program;
 mod policy_files;
 mod printer;
 mod record;
 mod repository_argument;
+mod settings_file;
 mod stopwatch;
 mod trust;
 mod verdict_text;
@@ -46,6 +52,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let printer = Printer::new();
     let result = match &arguments.command {
+        Command::Init(arguments) => commands::init::run(arguments, &printer),
+        Command::Uninstall(arguments) => commands::uninstall::run(arguments, &printer),
         Command::Demo(arguments) => commands::demo::run(arguments, &printer),
         Command::Check(arguments) => commands::check::run(arguments, &printer),
         Command::Doctor(arguments) => commands::doctor::run(arguments, &printer),

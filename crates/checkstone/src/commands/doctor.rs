@@ -9,6 +9,7 @@ use serde_json::json;
 use transcript::{Agent, visible};
 
 use crate::arguments::AgentName;
+use crate::clients::{ClientFiles, Scope};
 use crate::doctor::child::Interruption;
 use crate::doctor::client::Client;
 use crate::doctor::codex_hooks::{self, CodexHook};
@@ -17,6 +18,7 @@ use crate::doctor::registered::{self, Registered, Way};
 use crate::doctor::{newest_transcript, rehearsal, surroundings};
 use crate::environment;
 use crate::error::CommandError;
+use crate::installed;
 use crate::layout::home_relative;
 use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
@@ -105,8 +107,8 @@ impl Examined {
             let rest = registration(&client, root, folder, interruption);
             (installed.join().ok(), rest)
         });
-        let home = environment::client_folder(agent);
-        let transcript = home.and_then(|home| newest_transcript::look(agent, &home));
+        let files = ClientFiles::of(agent, Scope::User);
+        let transcript = files.and_then(|files| newest_transcript::look(agent, &files.folder));
         let findings = installed.into_iter().chain(rest).chain(transcript).collect();
         Self { client, is_registered: !registered.is_empty(), findings }
     }
@@ -143,20 +145,16 @@ fn registration(
         .unreadable
         .iter()
         .map(|(file, why)| {
-            Finding::problem(
-                agent,
-                "registered",
-                format!("`{}` cannot be read: {}", home_relative(file), visible(why)),
-            )
-            .advice("mend the file; the client cannot read it either")
+            Finding::problem(agent, "registered", format!("`{}`: {}", home_relative(file), visible(why)))
+                .advice("mend the file; the client cannot read it either")
         })
         .collect();
     let mut trust = Vec::new();
     if agent == Agent::Codex
-        && let (Some(program), Some(home)) = (&client.program, environment::client_folder(agent))
-        && codex_hooks::may_know_us(&home, root)
+        && let (Some(program), Some(files)) = (&client.program, ClientFiles::of(agent, Scope::User))
+        && codex_hooks::may_know_us(&files.folder, root)
     {
-        match codex_hooks::ask(program, &home, root.unwrap_or(folder), interruption) {
+        match codex_hooks::ask(program, &files.folder, root.unwrap_or(folder), interruption) {
             Ok(known) => {
                 trust.extend(trusted(&known, &found.registered));
                 if !known.is_empty() {
@@ -197,35 +195,29 @@ fn registration(
 
 fn described(agent: Agent, registered: &Registered) -> Finding {
     let file = home_relative(&registered.file);
-    let (whose, how) = match (registered.way, agent) {
-        (Way::User, _) => ("for every repository", registered.is_by_init(agent)),
-        (Way::Project, _) => ("for this repository", registered.is_by_init(agent)),
-        (Way::Package, Agent::Gemini) => ("by the extension", true),
-        (Way::Package, _) => ("by the plugin", true),
-    };
-    let by = match (registered.way, how) {
-        (Way::Package, _) => "",
-        (_, true) => ", as `checkstone init` writes it",
-        (_, false) => ", by hand",
+    let recorded = environment::state_directory()
+        .is_some_and(|state| installed::of_file(&state, agent, &registered.file).is_some());
+    let by = if recorded { "by `checkstone init`" } else { "by hand" };
+    let whose = match (registered.way, agent) {
+        (Way::User, _) => format!("for every repository, {by}"),
+        (Way::Project, _) => format!("for this repository, {by}"),
+        (Way::Package, Agent::Gemini) => "by the extension".to_owned(),
+        (Way::Package, _) => "by the plugin".to_owned(),
     };
     let missing = registered.missing(agent);
     if missing.contains(&rehearsal::registered_stop(agent)) {
         let text = format!(
-            "`{file}` {whose}{by}, but not for `{}`, so nothing is held",
+            "`{file}` {whose}, but not for `{}`, so nothing is held",
             rehearsal::registered_stop(agent)
         );
         return Finding::problem(agent, "registered", text).advice("`checkstone init` adds it");
     }
     if !missing.is_empty() {
         let names: Vec<String> = missing.iter().map(|event| format!("`{event}`")).collect();
-        return Finding::note(
-            agent,
-            "registered",
-            format!("`{file}` {whose}{by}, without {}", names.join(", ")),
-        )
-        .advice("`checkstone init` adds what is missing");
+        return Finding::note(agent, "registered", format!("`{file}` {whose}, without {}", names.join(", ")))
+            .advice("`checkstone init` adds what is missing");
     }
-    Finding::good(agent, "registered", format!("`{file}` {whose}{by}"))
+    Finding::good(agent, "registered", format!("`{file}` {whose}"))
 }
 
 /// What Codex says of the hooks that it is to run.

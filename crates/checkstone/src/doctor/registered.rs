@@ -4,7 +4,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agents::OwnCall;
 use agents::registration::settings;
 use serde_json::{Value, json};
 use transcript::Agent;
@@ -12,8 +11,9 @@ use transcript::Agent;
 use super::child::{self, Ended, Interruption};
 use super::client::{self, Client};
 use super::codex_hooks::CodexHook;
-use crate::environment;
+use crate::clients::{ClientFiles, Scope};
 use crate::layout::home_relative;
+use crate::settings_file::SettingsFile;
 
 /// What our plugin and our extension are called.
 const PACKAGE: &str = "checkstone";
@@ -82,13 +82,6 @@ impl Registered {
     pub(crate) fn missing(&self, agent: Agent) -> Vec<&'static str> {
         agents::events(agent).iter().copied().filter(|event| self.hook(event).is_none()).collect()
     }
-
-    /// Whether it is what `init` writes, whichever the program.
-    pub(crate) fn is_by_init(&self, agent: Agent) -> bool {
-        let is_as_written =
-            |hook: &Hook| OwnCall::of_handler(agent, &hook.handler).is_some_and(|call| call.is_as_written);
-        self.missing(agent).is_empty() && self.hooks.iter().all(is_as_written)
-    }
 }
 
 /// What was found in a client's settings.
@@ -103,35 +96,42 @@ pub(crate) struct Found {
 
 /// Looks through the settings of `client`, for everybody's use and for the repository at `root`.
 pub(crate) fn find(client: &Client, root: Option<&Path>, interruption: &Interruption) -> Found {
-    let Some(home) = environment::client_folder(client.agent) else { return Found::default() };
-    match client.agent {
-        Agent::Claude => claude(client, &home, root, interruption),
-        Agent::Gemini => gemini(&home, root),
-        Agent::Codex => codex(&home, root),
-    }
-}
-
-fn claude(client: &Client, home: &Path, root: Option<&Path>, interruption: &Interruption) -> Found {
+    let agent = client.agent;
     let mut found = Found::default();
-    let mut files = vec![(Way::User, home.join("settings.json"))];
-    for name in ["settings.json", "settings.local.json"] {
-        files.extend(root.map(|root| (Way::Project, root.join(".claude").join(name))));
+    let Some(user) = ClientFiles::of(agent, Scope::User) else { return found };
+    let project = root.and_then(|root| ClientFiles::of(agent, Scope::Project(root)));
+    let mut files = vec![(Way::User, user.settings.clone())];
+    files.extend(project.as_ref().map(|project| (Way::Project, project.settings.clone())));
+    if let (Agent::Claude, Some(project)) = (agent, &project) {
+        files.push((Way::Project, project.folder.join("settings.local.json")));
     }
     let mut has_plugin = false;
     for (way, file) in files {
-        let Some(text) = found.read(&file) else { continue };
-        found.add(Agent::Claude, way, &file, &text, &[]);
-        has_plugin |= settings::has_plugin(&text);
-    }
-    if has_plugin {
-        for folder in plugin_folders(client, home, interruption) {
-            let file = folder.join("hooks/hooks.json");
-            if let Some(text) = found.read(&file) {
-                let variables = [("CLAUDE_PLUGIN_ROOT", folder.to_string_lossy().into_owned())];
-                found.add(Agent::Claude, Way::Package, &file, &text, &variables);
-            }
+        if let Some(text) = found.read(&file) {
+            found.add(agent, way, &file, &text, &[]);
+            has_plugin |= agent == Agent::Claude && settings::has_plugin(&text);
         }
     }
+    match agent {
+        Agent::Claude if has_plugin => {
+            for folder in plugin_folders(client, &user.folder, interruption) {
+                found.add_package(agent, "CLAUDE_PLUGIN_ROOT", &folder);
+            }
+        }
+        Agent::Gemini => {
+            let extension = user.folder.join("extensions").join(PACKAGE);
+            if extension.is_dir() && is_extension_on(&user.folder, root) {
+                let folder = linked_extension(&extension).unwrap_or(extension);
+                found.add_package(agent, "extensionPath", &folder);
+            }
+        }
+        // Codex itself is asked for its plugins.
+        Agent::Claude | Agent::Codex => {}
+    }
+    found.switched_off = user.switches(root).iter().find_map(|file| {
+        let key = settings::switched_off(agent, &SettingsFile::read(file).ok()?.text?)?;
+        Some(format!("`{key}` in `{}`", home_relative(file)))
+    });
     found
 }
 
@@ -159,27 +159,6 @@ fn plugin_folders(client: &Client, home: &Path, interruption: &Interruption) -> 
     let plugins = installed.get("plugins").and_then(Value::as_object).into_iter().flatten();
     let entries = plugins.filter(|(name, _)| is_package(name)).filter_map(|(_, entries)| entries.as_array());
     entries.flatten().filter_map(|entry| text(entry, "installPath")).collect()
-}
-
-fn gemini(home: &Path, root: Option<&Path>) -> Found {
-    let mut found = Found::default();
-    let mut files = vec![(Way::User, home.join("settings.json"))];
-    files.extend(root.map(|root| (Way::Project, root.join(".gemini/settings.json"))));
-    for (way, file) in files {
-        if let Some(text) = found.read(&file) {
-            found.add(Agent::Gemini, way, &file, &text, &[]);
-        }
-    }
-    let extension = home.join("extensions").join(PACKAGE);
-    if extension.is_dir() && is_extension_on(home, root) {
-        let folder = linked_extension(&extension).unwrap_or(extension);
-        let file = folder.join("hooks/hooks.json");
-        if let Some(text) = found.read(&file) {
-            let variables = [("extensionPath", folder.to_string_lossy().into_owned())];
-            found.add(Agent::Gemini, Way::Package, &file, &text, &variables);
-        }
-    }
-    found
 }
 
 /// `gemini extensions link` leaves only a note of where the extension is.
@@ -213,19 +192,6 @@ fn is_extension_on(home: &Path, root: Option<&Path>) -> bool {
     is_on
 }
 
-/// Only what lies in the files named `hooks.json`; Codex itself is asked for the rest where it is installed.
-fn codex(home: &Path, root: Option<&Path>) -> Found {
-    let mut found = Found::default();
-    let mut files = vec![(Way::User, home.join("hooks.json"))];
-    files.extend(root.map(|root| (Way::Project, root.join(".codex/hooks.json"))));
-    for (way, file) in files {
-        if let Some(text) = found.read(&file) {
-            found.add(Agent::Codex, way, &file, &text, &[]);
-        }
-    }
-    found
-}
-
 /// The hooks that Codex itself knows, by the file that they come from.
 pub(crate) fn by_codex(known: &[CodexHook]) -> Vec<Registered> {
     let mut registered: Vec<Registered> = Vec::new();
@@ -254,13 +220,21 @@ pub(crate) fn by_codex(known: &[CodexHook]) -> Vec<Registered> {
 impl Found {
     /// The text of a settings file; `None` where there is none, or none that can be read.
     fn read(&mut self, file: &Path) -> Option<String> {
-        match fs_err::read_to_string(file) {
-            Ok(text) => Some(text),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => {
-                self.unreadable.push((file.to_owned(), error.to_string()));
+        match SettingsFile::read(file) {
+            Ok(file) => file.text,
+            Err(why) => {
+                self.unreadable.push((file.to_owned(), why));
                 None
             }
+        }
+    }
+
+    /// The hooks that a plugin or extension in `folder` brings along; `variable` is what the client calls the folder.
+    fn add_package(&mut self, agent: Agent, variable: &'static str, folder: &Path) {
+        let file = folder.join("hooks/hooks.json");
+        if let Some(text) = self.read(&file) {
+            let variables = [(variable, folder.to_string_lossy().into_owned())];
+            self.add(agent, Way::Package, &file, &text, &variables);
         }
     }
 
@@ -273,9 +247,6 @@ impl Found {
                 return;
             }
         };
-        if let Some(key) = settings::switched_off(agent, text) {
-            self.switched_off = Some(format!("`{key}` in `{}`", home_relative(file)));
-        }
         let hooks: Vec<Hook> = handlers
             .into_iter()
             .filter_map(|(event, handler)| {

@@ -38,12 +38,12 @@ impl Patient {
         patient
     }
 
-    /// With the hook registered in every client as `init` does it.
+    /// With the hook registered in every client by `init`.
     fn registered(policy: &str) -> Self {
         let patient = Self::new(policy);
-        for agent in Agent::ALL {
-            patient.register(agent, env!("CARGO_BIN_EXE_checkstone"));
-        }
+        let arguments = ["init", "--yes", "--agent", "claude", "--agent", "gemini", "--agent", "codex"];
+        let output = patient.workplace.run(&arguments);
+        assert!(output.status.success(), "{output:?}");
         patient
     }
 
@@ -89,7 +89,7 @@ impl Patient {
         change(&mut command);
         let output = command.output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-        self.workplace.fits(&serde_json::from_slice(&output.stdout).unwrap(), SCHEMA);
+        self.workplace.valid(&output.stdout, SCHEMA);
         Examination::of(&output)
     }
 
@@ -142,10 +142,7 @@ fn the_hook_fires_in_every_client_it_is_registered_in() {
         let fires = examined.one(agent.name(), "fires");
         assert!(fires.starts_with("good: held a turn without tests, passed one with tests ("), "{fires}");
         let registered = examined.one(agent.name(), "registered");
-        assert!(
-            registered.ends_with("` for every repository, as `checkstone init` writes it"),
-            "{registered}"
-        );
+        assert!(registered.ends_with("` for every repository, by `checkstone init`"), "{registered}");
         let installed = examined.one(agent.name(), "installed");
         assert_eq!(installed, format!("note: `{}` is not on `PATH`", agent.name()));
     }
@@ -282,7 +279,7 @@ fn an_old_git_is_told() {
 
 #[test]
 fn a_state_directory_that_cannot_be_written_is_told() {
-    let patient = Patient::registered(RUST);
+    let patient = Patient::new(RUST);
     std::fs::write(patient.path("state"), "a file").unwrap();
     let examined = patient.examine();
     assert_eq!(examined.code, Some(1));
@@ -369,7 +366,7 @@ fn settings_that_no_client_can_read_are_told() {
     let examined = patient.examine();
     assert_eq!(examined.code, Some(1));
     let told = examined.one("claude", "registered");
-    assert!(told.contains("`~/.claude/settings.json` cannot be read: "), "{told}");
+    assert!(told.contains("`~/.claude/settings.json`: it is not valid JSON: "), "{told}");
 }
 
 #[test]
@@ -402,7 +399,7 @@ fn being_registered_twice_is_told() {
     assert_eq!(examined.code, Some(0));
     let told = examined.of_kind("claude", "registered");
     assert_eq!(told.len(), 3);
-    assert!(told[1].contains("/.claude/settings.json` for this repository, as"), "{told:?}");
+    assert!(told[1].contains("/.claude/settings.json` for this repository, by hand"), "{told:?}");
     assert!(told[2].starts_with("note: more than once"), "{told:?}");
     assert_eq!(examined.of_kind("claude", "fires").len(), 2);
 }

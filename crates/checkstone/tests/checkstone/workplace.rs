@@ -76,19 +76,19 @@ impl Workplace {
     pub(crate) fn json(&self, arguments: &[&str], schema: &str) -> Value {
         let output = self.run(arguments);
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
-        assert!(output.stdout.ends_with(b"\n"));
-        let value: Value = serde_json::from_slice(&output.stdout).unwrap();
-        self.fits(&value, schema);
-        value
+        self.valid(&output.stdout, schema)
     }
 
-    /// Checks a value against a published schema.
-    pub(crate) fn fits(&self, value: &Value, schema: &str) {
+    /// JSON that was printed, checked against its schema.
+    pub(crate) fn valid(&self, stdout: &[u8], schema: &str) -> Value {
+        assert!(stdout.ends_with(b"\n"));
+        let value: Value = serde_json::from_slice(stdout).unwrap();
         let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas").join(schema);
         let schema: Value = serde_json::from_slice(&std::fs::read(schema).unwrap()).unwrap();
         let validator = jsonschema::validator_for(&schema).unwrap();
-        let problems: Vec<String> = validator.iter_errors(value).map(|error| error.to_string()).collect();
+        let problems: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
         assert!(problems.is_empty(), "{problems:?} in {value:#}");
+        value
     }
 
     /// Calls the hook of Claude Code as the client does, and returns what it answered.
