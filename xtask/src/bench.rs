@@ -1,6 +1,7 @@
 //! Benchmarks. Machines are shared and noisy, so every figure is a ratio of things measured in the same run,
 //! taken in turns.
 
+pub(crate) mod clients;
 pub(crate) mod hook;
 pub(crate) mod records;
 pub(crate) mod transcript;
@@ -16,4 +17,13 @@ pub(crate) fn percentile(times: &[Duration], percent: usize) -> Duration {
 
 pub(crate) fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
+}
+
+/// The stop in the middle of all that a log tells of: its milliseconds, and the parts that they were spent on.
+pub(crate) fn median_stop(log: &str) -> Option<(f64, &str)> {
+    let total = |parts: &str| parts.rsplit_once("= ")?.1.trim_end_matches(" ms").parse::<f64>().ok();
+    let stops = log.lines().filter_map(|line| line.rsplit_once('[')?.1.strip_suffix(']'));
+    let mut stops: Vec<(f64, &str)> = stops.filter_map(|parts| Some((total(parts)?, parts))).collect();
+    stops.sort_by(|one, other| one.0.total_cmp(&other.0));
+    stops.get(stops.len() / 2).copied()
 }

@@ -79,6 +79,12 @@ enum Bench {
         #[arg(long, default_value_t = 200)]
         rounds: usize,
     },
+    /// The end of a turn in each real client, with and without checkstone
+    Clients {
+        /// Turns of each kind in each client
+        #[arg(long, default_value_t = 20)]
+        turns: usize,
+    },
 }
 
 fn main() -> ExitCode {
@@ -88,6 +94,7 @@ fn main() -> ExitCode {
         Command::Clients { previous } => real_clients(previous),
         Command::Bench { which: Bench::Transcript } => bench::transcript::run(),
         Command::Bench { which: Bench::Hook { rounds } } => bench::hook::run(rounds),
+        Command::Bench { which: Bench::Clients { turns } } => bench::clients::run(turns),
         Command::Schemas => schemas::write(),
         Command::Release => release(),
     };

@@ -1,5 +1,6 @@
 //! Runs other programs from the root of the checkout.
 
+use std::ffi::OsString;
 use std::process::Command;
 
 use crate::root;
@@ -35,6 +36,12 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
         return Err(format!("`{name}` ended with {}: {}", output.status, told.trim()));
     }
     String::from_utf8(output.stdout).map_err(|_| format!("`{name}` printed something that is no text"))
+}
+
+/// Where programs are looked for.
+#[expect(clippy::disallowed_methods, reason = "it is handed on to what runs in an environment of its own")]
+pub(crate) fn path() -> OsString {
+    std::env::var_os("PATH").unwrap_or_default()
 }
 
 fn shown(command: &Command) -> String {

@@ -92,7 +92,7 @@ struct State {
 }
 
 /// A client that says nothing for so long is gone.
-const SILENCE: Duration = Duration::from_secs(30);
+const SILENCE: Duration = Duration::from_secs(120);
 
 impl Server {
     pub fn start(scenario: Scenario, settings: &Settings) -> Result<Self, ServerError> {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use wait4::Wait4;
 
 use super::records::{MEGABYTE, Records};
-use super::{milliseconds, percentile};
+use super::{median_stop, milliseconds, percentile};
 use crate::process;
 use crate::release;
 use crate::root;
@@ -47,7 +47,7 @@ pub(crate) fn run(rounds: usize) -> Result<(), String> {
 }
 
 /// A repository of so many small files in folders of a hundred.
-fn repository(folder: &Path, files: usize) -> Result<PathBuf, String> {
+pub(super) fn repository(folder: &Path, files: usize) -> Result<PathBuf, String> {
     let path = folder.join(format!("repository-{files}"));
     if path.join(".git").is_dir() {
         return Ok(path);
@@ -180,14 +180,10 @@ impl Bench {
     /// The log tells the parts of each stop; the one in the middle of all so far.
     fn median_stop(&self) -> Result<String, String> {
         let log = fs_err::read_to_string(self.state.path().join("log")).map_err(|error| error.to_string())?;
-        let total = |parts: &str| parts.rsplit_once("= ")?.1.trim_end_matches(" ms").parse::<f64>().ok();
-        let stops = log.lines().filter_map(|line| line.rsplit_once('[')?.1.strip_suffix(']'));
-        let mut stops: Vec<(f64, &str)> = stops.filter_map(|parts| Some((total(parts)?, parts))).collect();
-        stops.sort_by(|one, other| one.0.total_cmp(&other.0));
-        stops
-            .get(stops.len() / 2)
-            .map(|(_, parts)| (*parts).to_owned())
-            .ok_or("the log has no stop".to_owned())
+        match median_stop(&log) {
+            Some((_, parts)) => Ok(parts.to_owned()),
+            None => Err("the log has no stop".to_owned()),
+        }
     }
 }
 

@@ -172,4 +172,6 @@ pub(crate) fn a_broken_journal_holds_nobody(workplace: &Workplace) {
     workplace.break_the_journal();
     let played = workplace.play(json!({"steps": [look(), fix(), say("Fixed.")]}), &["Fix add"]);
     assert_eq!(played.holds(), []);
+    let log = workplace.log();
+    assert!(log.contains("pass: fail open: the journal cannot be used"), "{log}");
 }

@@ -14,22 +14,23 @@
 mod facts;
 mod network;
 mod packages;
+mod subagents;
 mod workplace;
 
 /// The same facts for every client.
 macro_rules! for_every_client {
-    ($($place:ident::$fact:ident)*) => {
-        for_every_client!(@ claude Claude $($place $fact)*);
-        for_every_client!(@ gemini Gemini $($place $fact)*);
-        for_every_client!(@ codex Codex $($place $fact)*);
-        for_every_client!(@ codex_plain_tools CodexPlainTools $($place $fact)*);
+    ($($fact:ident)*) => {
+        for_every_client!(@ claude Claude $($fact)*);
+        for_every_client!(@ gemini Gemini $($fact)*);
+        for_every_client!(@ codex Codex $($fact)*);
+        for_every_client!(@ codex_plain_tools CodexPlainTools $($fact)*);
     };
-    (@ $client:ident $variant:ident $($place:ident $fact:ident)*) => {
+    (@ $client:ident $variant:ident $($fact:ident)*) => {
         mod $client {
             $(
                 #[test]
                 fn $fact() {
-                    crate::workplace::with(scripted_model::Client::$variant, crate::$place::$fact);
+                    crate::workplace::with(scripted_model::Client::$variant, crate::facts::$fact);
                 }
             )*
         }
@@ -37,29 +38,52 @@ macro_rules! for_every_client {
 }
 
 for_every_client! {
-    facts::an_edit_without_a_test_is_held_once_and_passes_after_the_test
-    facts::all_clear_is_not_held
-    facts::an_ignored_failure_is_an_observation
-    facts::only_prose_is_silent
-    facts::work_committed_in_the_turn_counts
-    facts::a_new_untracked_file_counts
-    facts::parallel_calls_are_told_apart
-    facts::two_prompts_in_one_session_are_two_turns
-    facts::what_cannot_be_done_is_not_asked_for_again
-    facts::a_broken_journal_holds_nobody
+    an_edit_without_a_test_is_held_once_and_passes_after_the_test
+    all_clear_is_not_held
+    an_ignored_failure_is_an_observation
+    only_prose_is_silent
+    work_committed_in_the_turn_counts
+    a_new_untracked_file_counts
+    parallel_calls_are_told_apart
+    two_prompts_in_one_session_are_two_turns
+    what_cannot_be_done_is_not_asked_for_again
+    a_broken_journal_holds_nobody
 }
 
 /// What does not depend on how a model calls its tools.
-macro_rules! for_every_program {
-    ($($fact:ident)*) => {
-        for_every_client!(@ claude_package Claude $(packages $fact)*);
-        for_every_client!(@ gemini_package Gemini $(packages $fact)*);
-        for_every_client!(@ codex_package CodexPlainTools $(packages $fact)*);
+macro_rules! for_every_package {
+    ($($client:ident $variant:ident)*) => {
+        $(
+            mod $client {
+                use crate::{packages, workplace};
+                use scripted_model::Client::$variant;
+
+                #[test]
+                fn a_package_is_accepted_installed_and_holds() {
+                    workplace::with($variant, packages::is_accepted_installed_and_holds);
+                }
+
+                #[test]
+                fn a_package_beside_the_settings_holds_once() {
+                    workplace::with($variant, packages::beside_the_settings_holds_once);
+                }
+
+                #[test]
+                fn a_person_asks_what_the_gate_would_say() {
+                    workplace::with($variant, packages::shows_what_the_gate_would_say);
+                }
+
+                #[test]
+                fn doctor_proves_that_the_hook_fires() {
+                    workplace::with($variant, packages::doctor_proves_that_the_hook_fires);
+                }
+            }
+        )*
     };
 }
 
-for_every_program! {
-    a_package_is_accepted_installed_and_holds
-    a_package_beside_the_settings_holds_once
-    doctor_proves_that_the_hook_fires
+for_every_package! {
+    claude_package Claude
+    gemini_package Gemini
+    codex_package CodexPlainTools
 }

@@ -71,7 +71,7 @@ impl Examined {
     }
 }
 
-pub(crate) fn a_package_is_accepted_installed_and_holds(workplace: &Workplace) {
+pub(crate) fn is_accepted_installed_and_holds(workplace: &Workplace) {
     let played = workplace.play_with(|_| install(workplace), steps(), &["Fix add"]);
     assert_eq!(played.holds(), [(3, RUN_TESTS.to_owned())]);
     assert_eq!(workplace.decisions(), ["hold", "pass"]);
@@ -84,7 +84,7 @@ pub(crate) fn a_package_is_accepted_installed_and_holds(workplace: &Workplace) {
 }
 
 /// H9: two hooks run at every event, and the agent hears one of them.
-pub(crate) fn a_package_beside_the_settings_holds_once(workplace: &Workplace) {
+pub(crate) fn beside_the_settings_holds_once(workplace: &Workplace) {
     let both = |client: &Installed<'_>| {
         client.register(Path::new(env!("CARGO_BIN_EXE_checkstone"))).unwrap();
         install(workplace);
@@ -97,6 +97,26 @@ pub(crate) fn a_package_beside_the_settings_holds_once(workplace: &Workplace) {
     let registered = examined.of("registered");
     assert_eq!(registered.len(), 3, "{registered:?}");
     assert!(registered[2].starts_with("note: more than once"), "{registered:?}");
+}
+
+/// `/checkpoint`, typed by a person after a turn that was held: the model gets what the program prints, to show it.
+pub(crate) fn shows_what_the_gate_would_say(workplace: &Workplace) {
+    let typed = match workplace.client {
+        Client::Claude => "/checkstone:checkpoint",
+        Client::Gemini => "/checkpoint",
+        // Codex has no commands of plugins; a skill is named in the prompt, and the model reads it.
+        Client::Codex | Client::CodexPlainTools => "$checkstone:checkpoint",
+    };
+    let scenario = json!({"steps": [look(), fix(), say("Fixed."), say("No more."), say("Shown.")]});
+    let played = workplace.play_with(|_| install(workplace), scenario, &["Fix add", typed]);
+    let said = played.requests.last().unwrap().user_texts().join("\n");
+    match workplace.client {
+        Client::Claude | Client::Gemini => {
+            assert!(said.contains("What the gate would say now:"), "{said}");
+            assert!(said.contains("missing: tests"), "{said}");
+        }
+        Client::Codex | Client::CodexPlainTools => assert!(said.contains("`checkstone check`"), "{said}"),
+    }
 }
 
 pub(crate) fn doctor_proves_that_the_hook_fires(workplace: &Workplace) {

@@ -29,9 +29,12 @@ pub(super) fn side(path: &str) -> Answer {
     stream(0, vec![said("A scripted session", 0)], 1000)
 }
 
+/// What a sub-agent is told comes as a message of another agent; its task is in a part that only looks encrypted.
 pub(super) fn user_texts(body: &Value) -> Vec<String> {
-    let messages = list(body, "input").iter().filter(|item| at(item, "role") == "user");
-    messages.flat_map(|message| texts(at(message, "content"))).collect()
+    let is_told = |item: &&Value| at(item, "role") == "user" || at(item, "type") == "agent_message";
+    let parts = list(body, "input").iter().filter(is_told).flat_map(|item| list(item, "content"));
+    let text = |part: &Value| part.get("text").or(part.get("encrypted_content"))?.as_str().map(str::to_owned);
+    parts.filter_map(text).collect()
 }
 
 pub(super) fn answer(step: &Step, place: &Place<'_>, body: &Value) -> Answer {

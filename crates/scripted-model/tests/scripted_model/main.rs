@@ -11,6 +11,7 @@
 
 mod apis;
 mod client;
+mod limits;
 mod program;
 mod scenarios;
 mod service;

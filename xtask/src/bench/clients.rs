@@ -1,0 +1,178 @@
+//! What the person feels: how much later a turn is over in each real client when checkstone is registered.
+//!
+//! A turn's end is measured from the model's last byte to the line in which the client itself says that the turn is
+//! over (`result` in Claude Code and Gemini CLI, `turn.completed` in Codex CLI). The client's own work in between,
+//! its starting of the hook and its waiting for it, is in it; the client's start and shutdown are not, nor are the
+//! hooks at the prompt and at the session's end, at which nobody waits for an answer that is already there.
+//!
+//! Each turn looks, edits a file of a repository with 1,000, runs the tests and says so, which is the usual case: all
+//! is clear. It is a session of its own, so that turns do not grow. The last answer comes after half a second, as a
+//! model's would; with instant answers the client would still be busy with the work before. Turns without hooks, with
+//! hooks that do nothing and with ours are taken in turns, in homes of their own, and the medians are compared: what an
+//! empty hook adds is the client's own.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use scripted_model::{Client, Installed, Scenario, Server, Settings};
+
+use super::{median_stop, milliseconds, percentile};
+use crate::clients;
+use crate::process;
+use crate::release;
+
+/// No turn takes a tenth of this.
+const LIMIT: Duration = Duration::from_secs(60);
+
+const FILES: usize = 1_000;
+
+const SCENARIO: &str = r#"{"steps": [
+  {"text": "I look first.", "calls": [{"read": "src/part0/file0.rs"}]},
+  {"calls": [{"edit": {"path": "src/part0/file0.rs", "old": "// file 0", "new": "// the first file"}}]},
+  {"calls": [{"run": "./cargo test"}]},
+  {"text": "Changed and tested.", "delay_ms": 500}
+]}"#;
+
+/// The policy asks for `cargo test`; this one stands in the repository, and takes no time.
+const TESTS: &str = "#!/bin/sh\necho 'test result: ok. 1 passed; 0 failed'\n";
+
+/// A program that ends at once, whatever it is told.
+const EMPTY: &str = "/bin/true";
+
+pub(crate) fn run(turns: usize) -> Result<(), String> {
+    let machine = clients::machine().ok_or("the clients have no packages for this machine")?;
+    let programs = clients::install(&clients::CURRENT, machine)?;
+    println!("building…");
+    let checkstone = release::build()?;
+    let versions = &clients::CURRENT;
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let repository = repository(folder.path())?;
+    println!(
+        "\nFrom the model's last byte to the end of the turn, medians of {turns} turns each, taken in turns:\n"
+    );
+    println!("| client | without | empty hook | with | added | limit | inside our process |");
+    println!("|---|---|---|---|---|---|---|");
+    let mut parts = Vec::new();
+    for (client, name, version, program, limit) in [
+        (Client::Claude, "Claude Code", versions.claude, &programs.claude, 60),
+        (Client::Gemini, "Gemini CLI", versions.gemini, &programs.gemini, 60),
+        (Client::Codex, "Codex CLI", versions.codex, &programs.codex, 40),
+    ] {
+        let homes = folder.path().join(client.agent());
+        let bench = Bench { client, program, homes: &homes, repository: &repository };
+        let measured = bench.measure(&checkstone, turns)?;
+        let added = milliseconds(measured.with) - milliseconds(measured.without);
+        println!(
+            "| {name} {version} | {:.1} ms | {:.1} ms | {:.1} ms | {added:.1} ms | {limit} ms{} | {:.1} ms |",
+            milliseconds(measured.without),
+            milliseconds(measured.empty),
+            milliseconds(measured.with),
+            if added > f64::from(limit) { " (OVER)" } else { "" },
+            measured.inside,
+        );
+        parts.push(format!("{name}: {}", measured.parts));
+    }
+    println!("\nInside our process, the median stop by our own log:\n{}", parts.join("\n"));
+    Ok(())
+}
+
+struct Bench<'a> {
+    client: Client,
+    program: &'a Path,
+    homes: &'a Path,
+    repository: &'a Path,
+}
+
+/// Medians.
+struct Measured {
+    without: Duration,
+    empty: Duration,
+    with: Duration,
+    /// Milliseconds of the stop, as our own log tells them.
+    inside: f64,
+    parts: String,
+}
+
+impl Bench<'_> {
+    fn measure(&self, checkstone: &Path, turns: usize) -> Result<Measured, String> {
+        let (mut without, mut empty, mut with) = (Vec::new(), Vec::new(), Vec::new());
+        // The first of each is not counted: it fills the caches.
+        for turn in 0..=turns {
+            let bare = self.turn("without", None)?;
+            let idle = self.turn("empty", Some(Path::new(EMPTY)))?;
+            let ours = self.turn("with", Some(checkstone))?;
+            if turn > 0 {
+                without.push(bare);
+                empty.push(idle);
+                with.push(ours);
+            }
+        }
+        let log = self.homes.join("with/.local/state/checkstone/log");
+        let log = fs_err::read_to_string(log).map_err(|error| error.to_string())?;
+        let notified = log.lines().filter(|line| line.contains(" notify: ")).count();
+        if notified != turns + 1 {
+            return Err(format!("{notified} of {} turns were found clear:\n{log}", turns + 1));
+        }
+        let (inside, parts) = median_stop(&log).ok_or("the log has no stop")?;
+        Ok(Measured {
+            without: percentile(&without, 50),
+            empty: percentile(&empty, 50),
+            with: percentile(&with, 50),
+            inside,
+            parts: parts.to_owned(),
+        })
+    }
+
+    /// One turn in a session of its own: how long its end took.
+    fn turn(&self, home: &str, hook: Option<&Path>) -> Result<Duration, String> {
+        let told = |error: std::io::Error| error.to_string();
+        git(self.repository, &["checkout", "--quiet", "--", "."])?;
+        let scenario: Scenario = serde_json::from_str(SCENARIO).map_err(|error| error.to_string())?;
+        let steps = scenario.steps.len();
+        let settings = Settings { port: 0, folder: self.repository.to_owned(), log: None };
+        let server = Server::start(scenario, &settings).map_err(|error| error.to_string())?;
+        let home = self.homes.join(home);
+        let address = server.address();
+        let path = process::path();
+        let client = Installed {
+            client: self.client,
+            program: self.program,
+            path: &path,
+            home: &home,
+            folder: self.repository,
+            address: &address,
+        };
+        client.settle().map_err(told)?;
+        if let Some(hook) = hook {
+            client.register(hook).map_err(told)?;
+        }
+        let run = client.prompt("Change the first file", false, LIMIT).map_err(told)?;
+        let requests = server.requests();
+        let asked: Vec<_> = requests.iter().filter(|request| request.is_turn).collect();
+        let answered = asked.last().and_then(|request| request.answered);
+        match (answered, run.turn_ended()) {
+            (Some(answered), Some(ended)) if asked.len() == steps => {
+                Ok(ended.saturating_duration_since(answered))
+            }
+            _ => Err(format!("{:?} did not play the turn: {run:#?}", self.client)),
+        }
+    }
+}
+
+fn repository(folder: &Path) -> Result<PathBuf, String> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = super::hook::repository(folder, FILES)?;
+    let told = |error: std::io::Error| error.to_string();
+    let tests = path.join("cargo");
+    fs_err::write(&tests, TESTS).map_err(told)?;
+    fs_err::set_permissions(&tests, std::fs::Permissions::from_mode(0o755)).map_err(told)?;
+    git(&path, &["add", "--all"])?;
+    git(&path, &["commit", "--quiet", "--message=tests"])?;
+    Ok(path)
+}
+
+fn git(repository: &Path, arguments: &[&str]) -> Result<(), String> {
+    let identity = ["-c", "user.name=n", "-c", "user.email=e@x", "-c", "gc.auto=0"];
+    process::run(Command::new("git").args(identity).args(arguments).current_dir(repository)).map(|_| ())
+}
