@@ -157,8 +157,14 @@ fn registration(
         match codex_hooks::ask(program, &files.folder, root.unwrap_or(folder), interruption) {
             Ok(known) => {
                 trust.extend(trusted(&known, &found.registered));
-                if !known.is_empty() {
-                    found.registered = registered::by_codex(&known);
+                // Codex leaves out events that it does not know, and adds its `config.toml` and its plugins.
+                let same = |one: &Registered, other: &Registered| {
+                    fs_err::canonicalize(&one.file).ok() == fs_err::canonicalize(&other.file).ok()
+                };
+                for told in registered::by_codex(&known) {
+                    if !found.registered.iter().any(|in_file| same(in_file, &told)) {
+                        found.registered.push(told);
+                    }
                 }
             }
             Err(why) => trust.push(
@@ -212,7 +218,8 @@ fn described(agent: Agent, registered: &Registered) -> Finding {
         );
         return Finding::problem(agent, "registered", text).advice("`checkstone init` adds it");
     }
-    if !missing.is_empty() {
+    // A package has them all; an older Codex does not tell of those that it does not know.
+    if !missing.is_empty() && registered.way != Way::Package {
         let names: Vec<String> = missing.iter().map(|event| format!("`{event}`")).collect();
         return Finding::note(agent, "registered", format!("`{file}` {whose}, without {}", names.join(", ")))
             .advice("`checkstone init` adds what is missing");
