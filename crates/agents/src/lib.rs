@@ -1,7 +1,8 @@
 //! The clients' side of the hook: what each of them sends, and what each of them accepts.
 //!
 //! [`Payload`] is what a client says at an event, in the same words for every client; [`Decision`] is what it
-//! is told, rendered in that client's own schema. What was learnt from the real clients stands beside the code
+//! is told, rendered in that client's own schema; [`Registration`] is what makes it call, and
+//! [`registration::settings`] puts that into its settings and takes it out again. What was learnt from the real clients stands beside the code
 //! that relies on it, with the versions it was seen in: Claude Code 2.1.325, Gemini CLI 0.61.0, Codex CLI
 //! 0.166.0.
 //!

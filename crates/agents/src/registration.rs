@@ -8,8 +8,8 @@
 //! - Codex cuts the time limit at the end of a session to 3 seconds and warns where more is asked for. Versions that
 //!   do not know an event ignore it (0.144.6 and `SessionEnd`).
 //! - Claude Code runs `command` with `args` without a shell (2.1.197 and later).
-//! - Gemini CLI takes a program that is missing, or that was killed, for a refusal: the agent would be kept from
-//!   stopping again and again. Hence `|| true` there; our own hook always succeeds.
+//! - Gemini CLI takes it for a refusal that a program is missing: the agent is kept from stopping again and again.
+//!   Hence `|| true` there; our own hook always succeeds. The other two let the agent stop.
 //! - Gemini CLI's `PreCompress` comes before every request to the model, so it is left alone, and nothing is done at a
 //!   sub-agent's stop or at an interruption.
 

@@ -12,6 +12,9 @@ use crate::error::CommandError;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::settings_file::confirmed;
 
+/// A file that is one long line is not shown whole.
+const LONGEST_LINE: usize = 2_000;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum State {
     /// It is done, or would be.
@@ -97,8 +100,11 @@ impl FileChange {
                 Some(b'@') => FAINT,
                 _ => anstyle::Style::new(),
             };
-            let line = visible(line);
-            let _ = writeln!(text, "{style}{line}{style:#}");
+            let cut = line.floor_char_boundary(LONGEST_LINE);
+            let (line, more) = line.split_at_checked(cut).unwrap_or((line, ""));
+            let more =
+                if more.is_empty() { String::new() } else { format!(" … {} more bytes", more.len()) };
+            let _ = writeln!(text, "{style}{}{style:#}{more}", visible(line));
         }
         text
     }

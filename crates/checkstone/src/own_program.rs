@@ -18,7 +18,9 @@ impl OwnProgram {
         let running = std::env::current_exe()
             .and_then(|path| path.canonicalize())
             .map_err(|error| CommandError::new(format!("this program cannot find its own file: {error}")))?;
-        let is_this = |path: &PathBuf| path.canonicalize().is_ok_and(|target| target == running);
+        let is_named = |path: &Path| path.file_name().is_some_and(|name| name == "checkstone");
+        let is_this =
+            |path: &PathBuf| is_named(path) && path.canonicalize().is_ok_and(|target| target == running);
         let called_by_path = || {
             let called = PathBuf::from(std::env::args_os().next()?);
             let is_plain = called.components().all(|part| part != Component::ParentDir);
@@ -29,7 +31,7 @@ impl OwnProgram {
             .filter(is_this)
             .or_else(|| called_by_path().filter(is_this))
             .unwrap_or_else(|| running.clone());
-        if path.file_name().is_none_or(|name| name != "checkstone") {
+        if !is_named(&path) {
             return Err(CommandError::new(format!("`{}` is not called `checkstone`", path.display()))
                 .hint("give the program that name: it is how its entries are known in settings"));
         }

@@ -2,8 +2,8 @@
 //! for byte. Pure: a text in, a text out. Where a text is not surely understood, it is an error and nothing else.
 //!
 //! What the real clients do with an unusual file decides what is refused here:
-//! - Claude Code ignores a file with comments or trailing commas without a word; Codex likewise, also one with a
-//!   byte order mark or an unknown key at the top. Gemini CLI accepts comments, and will not start on anything else.
+//! - Claude Code ignores a file with comments or trailing commas without a word, and accepts a byte order mark; Codex
+//!   ignores a file with any of the three. Gemini CLI accepts comments, and does not start on the other two.
 //! - Of two equal names the clients take the last, Codex none; a person may mean either.
 
 use serde_json::Value;
@@ -124,7 +124,9 @@ pub fn add(text: &str, registration: &Registration, gone: &[String]) -> Result<S
 pub fn remove(agent: Agent, text: &str, before: Option<&str>) -> Result<String, SettingsError> {
     let (mark, body) = split_mark(agent, text)?;
     let Some(settings) = Settings::read(agent, body)? else { return Ok(text.to_owned()) };
-    let before = before.and_then(|before| {
+    // Without what was ours already.
+    let before = before.and_then(|before| remove(agent, before, None).ok());
+    let before = before.as_deref().and_then(|before| {
         let (_, before) = split_mark(agent, before).ok()?;
         Settings::read(agent, before).ok()?
     });
@@ -189,6 +191,13 @@ pub fn switched_off(agent: Agent, text: &str) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// The first name in Codex's `hooks.json` for which Codex refuses the whole file.
+pub fn unknown_to_codex(text: &str) -> Option<String> {
+    let settings = Settings::read(Agent::Codex, text).ok()??;
+    let names = settings.json.members(&settings.json.whole()).into_iter().map(|member| member.name);
+    names.into_iter().find(|name| !["description", HOOKS].contains(&name.as_str()))
 }
 
 /// Whether Claude Code has our plugin switched on, which brings the hooks along.
@@ -268,10 +277,13 @@ impl Settings {
                 if events.iter().any(|known| known.member.name == member.name) {
                     return Err(SettingsError::Twice { name: format!("{HOOKS}.{}", member.name) });
                 }
-                if !json.is_array(&member.value) {
-                    return Err(SettingsError::EventNotAList { event: member.name });
-                }
-                let groups = json.elements(&member.value).into_iter();
+                let groups = match json.is_array(&member.value) {
+                    true => json.elements(&member.value),
+                    // Notes and older switches stand there too, and the clients do not mind.
+                    false if !super::events(agent).contains(&member.name.as_str()) => Vec::new(),
+                    false => return Err(SettingsError::EventNotAList { event: member.name }),
+                };
+                let groups = groups.into_iter();
                 let groups = groups.map(|range| GroupPlace::read(agent, &json, range)).collect();
                 events.push(EventList { member, groups });
             }

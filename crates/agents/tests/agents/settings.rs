@@ -263,6 +263,9 @@ fn what_was_empty_before_stays() {
         settings::remove(Agent::Claude, &text, Some(before)).unwrap(),
         "{\n  \"new\": 1,\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n"
     );
+    // What was ours already does not count.
+    let by_hand = "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"checkstone hook claude\"}]}]}}";
+    assert_eq!(settings::remove(Agent::Claude, &added(Agent::Claude, by_hand), Some(by_hand)).unwrap(), "{}");
     // Where nobody knows, nothing empty is left.
     assert_eq!(settings::remove(Agent::Claude, &text, None).unwrap(), "{\n  \"new\": 1\n}\n");
     assert!(settings::is_empty(
@@ -379,6 +382,26 @@ proptest! {
             prop_assert_eq!(after, expected(Agent::Claude, &before));
         }
     }
+}
+
+/// Seen to be accepted by Claude Code 2.1.325 and Gemini CLI 0.61.0.
+#[test]
+fn what_is_no_event_beside_the_events_is_no_matter() {
+    let text = "{\"hooks\": {\"enabled\": true, \"disabled\": [\"x\"], \"_note\": \"mine\"}}";
+    for agent in [Agent::Claude, Agent::Gemini] {
+        let after = added(agent, text);
+        assert_eq!(value(&after), expected(agent, &value(text)));
+        assert_eq!(settings::remove(agent, &after, Some(text)).unwrap(), text);
+    }
+}
+
+/// Codex CLI 0.166.0: "unknown field `$schema`, expected `description` or `hooks`".
+#[test]
+fn a_name_for_which_codex_refuses_the_file_is_seen() {
+    let unknown = settings::unknown_to_codex("{\"description\": \"d\", \"$schema\": \"s\", \"hooks\": {}}");
+    assert_eq!(unknown.as_deref(), Some("$schema"));
+    assert_eq!(settings::unknown_to_codex("{\"description\": \"d\", \"hooks\": {}}"), None);
+    assert_eq!(settings::unknown_to_codex(""), None);
 }
 
 #[test]

@@ -153,7 +153,9 @@ impl Client {
         };
         let file = match SettingsFile::read(&path) {
             Ok(file) => file,
-            Err(problem) => return refused(format!("`{shown}` {problem}, so nothing is registered there")),
+            Err(problem) => {
+                return refused(format!("`{shown}` {problem}; put that right and run `init` again"));
+            }
         };
         let text = file.text.as_deref().unwrap_or_default();
         let mut notes = switched_off(&files, place.root);
@@ -173,6 +175,9 @@ impl Client {
                 }
                 Err(why) => return refused(why),
             }
+            notes.extend(settings::unknown_to_codex(text).map(|name| {
+                format!("Codex takes no notice of `hooks.json` as long as `{name}` is in it: take it out")
+            }));
         }
         let found = match settings::find(agent, text) {
             Ok(found) => found,
@@ -211,7 +216,7 @@ impl Client {
             return unchanged(format!("registered already in `{shown}`"), notes);
         }
         if let Some(obstacle) = file.obstacle() {
-            return refused(format!("`{shown}` {obstacle}, so nothing is registered there"));
+            return refused(format!("`{shown}` {obstacle}; put that right and run `init` again"));
         }
         if let Some(target) = file.leads_elsewhere() {
             notes.push(format!("it is a link; `{}` is written", target.display()));
@@ -229,7 +234,7 @@ impl Client {
         let old = installed::of_file(state, self.agent, &file.path);
         let made_folder = file.path.parent().is_some_and(|folder| !folder.exists())
             || old.as_ref().is_some_and(installed::Record::made_folder);
-        let before = before(self.agent, &file, old.as_ref(), state);
+        let before = before(&file, old.as_ref(), state);
         let done = installed::keep(state, self.agent, &file.path, &before, &new, made_folder)
             .and_then(|record| file.write(&new).map(|()| record));
         match done {
@@ -243,15 +248,11 @@ impl Client {
     }
 }
 
-/// What the file was without us. Where entries of ours are in it already, what they were added to.
-fn before(agent: Agent, file: &SettingsFile, old: Option<&installed::Record>, state: &Path) -> Before {
+/// What was there before; where the file is as an earlier `init` left it, what was there before that.
+fn before(file: &SettingsFile, old: Option<&installed::Record>, state: &Path) -> Before {
     let Some(text) = &file.text else { return Before::Absent };
-    if settings::find(agent, text).is_ok_and(|found| found.is_empty()) {
-        return Before::Text(text.clone());
-    }
     let recorded = old.filter(|record| record.wrote(text)).and_then(|record| record.before(state));
-    recorded
-        .unwrap_or_else(|| Before::Text(settings::remove(agent, text, None).unwrap_or_else(|_| text.clone())))
+    recorded.unwrap_or_else(|| Before::Text(text.clone()))
 }
 
 /// Where a plugin or an extension brings the hooks along already.
@@ -282,7 +283,11 @@ fn by_hand(files: &ClientFiles) -> Result<CodexHooks, String> {
     let path = files.folder.join("config.toml");
     let Ok(text) = fs_err::read_to_string(&path) else { return Ok(CodexHooks::None) };
     let config = CodexConfig::read(&text).map_err(|error| {
-        format!("`{}` is not valid TOML, so nothing is registered: {}", path.display(), error.message())
+        format!(
+            "`{}` is not valid TOML: {}; correct it and run `init` again",
+            path.display(),
+            error.message()
+        )
     })?;
     if config.found.is_empty() {
         return Ok(if config.has_hooks { CodexHooks::Others } else { CodexHooks::None });
@@ -424,6 +429,8 @@ impl Report {
         }
         if self.dry_run && has_changed {
             text.push_str("Nothing was changed: this was only shown.\n");
+        } else if has_changed {
+            text.push_str("Next: `checkstone doctor` proves that the hooks fire.\n");
         }
         text
     }

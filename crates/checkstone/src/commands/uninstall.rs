@@ -135,7 +135,9 @@ impl Registered {
         let file = match SettingsFile::read(path) {
             Ok(file) => file,
             Err(_) if record.is_none() => return None,
-            Err(problem) => return refused(format!("`{shown}` {problem}, so nothing is taken out of it")),
+            Err(problem) => {
+                return refused(format!("`{shown}` {problem}; put that right and run `uninstall` again"));
+            }
         };
         let text = file.text.as_deref().unwrap_or_default();
         let found = match settings::find(agent, text) {
@@ -151,7 +153,7 @@ impl Registered {
             return None;
         }
         if let Some(obstacle) = file.obstacle() {
-            return refused(format!("`{shown}` {obstacle}, so nothing is taken out of it"));
+            return refused(format!("`{shown}` {obstacle}; put that right and run `uninstall` again"));
         }
         let (after, message) = match after(agent, text, record.as_ref(), state) {
             Ok(after) => after,
@@ -204,6 +206,7 @@ fn after(
         Before::Text(text) => settings::find(agent, text).is_ok_and(|found| found.is_empty()),
     };
     if let Some(before) = before.clone().filter(|before| is_ours && is_clean(before)) {
+        // Nothing of ours was in it, so this is all that is to be taken out.
         let message = match before {
             Before::Absent => "is removed, for `init` made it",
             Before::Text(_) => "is again what it was before `init`",

@@ -268,6 +268,13 @@ fn hooks_that_are_switched_off_and_packages_are_told() {
     );
     insta::assert_snapshot!("init_switched_off", home.told(&["init", "--yes"]));
     let home = Home::new();
+    home.put(FILES[2], "{\"$schema\": \"x\"}");
+    let answer = home.told(&["init", "--yes", "--agent", "codex"]);
+    assert!(
+        answer.contains("→ Codex takes no notice of `hooks.json` as long as `$schema` is in it"),
+        "{answer}"
+    );
+    let home = Home::new();
     home.put(FILES[0], "{\"enabledPlugins\": {\"checkstone@tools\": true}}");
     home.put(".gemini/extensions/checkstone/gemini-extension.json", "{}");
     insta::assert_snapshot!("init_packages", home.told(&["init", "--yes"]));
@@ -341,6 +348,29 @@ fn a_project_has_settings_of_its_own() {
     assert!(FILES.iter().all(|file| !home.workplace.repo().join(file).parent().unwrap().exists()));
 }
 
+/// Whoever comes second finds it done, or is told that the file changed meanwhile.
+#[test]
+fn many_at_once_register_once() {
+    let home = Home::new();
+    FILES.iter().for_each(|file| home.put(file, "{\n  \"hooks\": {}\n}\n"));
+    let start =
+        || home.command(&["init", "--yes"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let children: Vec<_> = (0..8).map(|_| start()).collect();
+    let codes: Vec<_> = children.into_iter().map(|mut child| child.wait().unwrap().code().unwrap()).collect();
+    assert!(codes.iter().all(|code| [0, 2].contains(code)), "{codes:?}");
+    home.succeeds(&["init", "--yes"]);
+    let once = Home::new();
+    FILES.iter().for_each(|file| once.put(file, "{\n  \"hooks\": {}\n}\n"));
+    once.succeeds(&["init", "--yes"]);
+    let (here, there) = (home.workplace.path("bin"), once.workplace.path("bin"));
+    for file in FILES {
+        let wanted = once.read(file).replace(there.to_str().unwrap(), here.to_str().unwrap());
+        assert_eq!(home.read(file), wanted);
+    }
+    home.succeeds(&["uninstall", "--yes"]);
+    FILES.iter().for_each(|file| assert_eq!(home.read(file), "{\n  \"hooks\": {}\n}\n"));
+}
+
 #[test]
 fn the_policy_is_written_once() {
     let home = Home::new();
@@ -376,4 +406,34 @@ fn what_is_printed_as_json_fits_its_schema() {
     let value = home.json(&["uninstall", "--json", "--yes"], "uninstall.schema.json");
     assert_eq!(value["files"].as_array().unwrap().len(), 2);
     assert_eq!(home.json(&["uninstall", "--json", "--yes"], "uninstall.schema.json")["files"], json!([]));
+}
+
+/// Clients call the program by the path that lives longest: a link on the `PATH` before what it leads to.
+#[test]
+fn the_path_that_lives_longest_is_registered() {
+    let home = Home::new();
+    let command = |home: &Home| home.value(FILES[0])["hooks"]["Stop"][0]["hooks"][0]["command"].clone();
+    home.succeeds(&["init", "--yes", "--agent", "claude"]);
+    assert_eq!(command(&home), json!(home.workplace.path("bin/checkstone")));
+    home.succeeds(&["uninstall", "--yes"]);
+    // Not on the PATH: by the name that it was called with, if that is its own.
+    for (link, registered) in [
+        ("other/checkstone", home.workplace.path("other/checkstone")),
+        ("other/cs", Path::new(env!("CARGO_BIN_EXE_checkstone")).canonicalize().unwrap()),
+    ] {
+        std::fs::create_dir_all(home.workplace.path("other")).unwrap();
+        symlink(env!("CARGO_BIN_EXE_checkstone"), home.workplace.path(link)).unwrap();
+        let plain = home.command(&[]);
+        let output = Command::new(home.workplace.path(link))
+            .args(["init", "--yes", "--agent", "claude"])
+            .env_clear()
+            .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .env("PATH", "/nonexistent")
+            .current_dir(home.workplace.repo())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", program::shown(&output));
+        assert_eq!(command(&home), json!(registered));
+        home.succeeds(&["uninstall", "--yes"]);
+    }
 }

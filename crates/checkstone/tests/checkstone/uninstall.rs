@@ -1,6 +1,6 @@
 //! There and back: after `uninstall` every file is what it was.
 
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use crate::init::{FILES, Home};
 use crate::program;
@@ -155,50 +155,66 @@ fn an_agent_cannot_take_its_hooks_away() {
     assert_eq!(home.everything(), before);
 }
 
-/// Killed at any instant that changes a file: each is old or new, and the next run brings everything to its end.
+/// Killed before any call that changes a file: each is old or new, and the next run brings everything to its end.
 #[test]
 fn a_kill_at_any_instant_leaves_the_old_or_the_new() {
     let strace =
         ["/usr/bin/strace", "/bin/strace"].into_iter().find(|path| std::path::Path::new(path).exists());
     let Some(strace) = strace else { return };
+    // One home for all: after a round it is as at the beginning, which is part of what is shown.
+    let home = Home::new();
+    std::fs::write(home.workplace.repo().join("checkstone.toml"), "").unwrap();
     let text = "{\n  \"model\": \"opus\"\n}\n";
-    let whole = Home::new();
-    FILES.iter().for_each(|file| whole.put(file, text));
-    whole.succeeds(&["init", "--yes"]);
-    let after = |home: &Home, file: &str| {
-        let (from, to) = (whole.workplace.path("bin"), home.workplace.path("bin"));
-        whole.read(file).replace(from.to_str().unwrap(), to.to_str().unwrap())
-    };
+    FILES.iter().for_each(|file| home.put(file, text));
+    home.succeeds(&["init", "--yes"]);
+    let after = FILES.map(|file| home.read(file));
     let mut kills = 0;
-    for number in 1.. {
-        let home = Home::new();
-        FILES.iter().for_each(|file| home.put(file, text));
-        let plain = home.command(&["init", "--yes"]);
-        let mut command = Command::new(strace);
-        let calls = "write,fsync,fdatasync,rename,renameat,renameat2,link,linkat,unlink,mkdir,fchmod,fchown";
-        command
-            .args(["-f", "-qq", "-o", "/dev/null", "-e"])
-            .arg(format!("inject={calls}:signal=SIGKILL:when={number}"))
-            .arg(plain.get_program())
-            .args(plain.get_args())
-            .env_clear()
-            .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
-            .current_dir(home.workplace.repo())
-            .stdin(Stdio::null());
-        let output = command.output().unwrap();
-        for file in FILES {
-            let now = home.read(file);
-            assert!(now == text || now == after(&home, file), "{file} at {number}: {now}");
+    let calls = ["write", "fsync", "rename", "renameat", "renameat2", "mkdir", "fchmod"];
+    for (command, call) in
+        calls.map(|call| ("init", call)).into_iter().chain(calls.map(|call| ("uninstall", call)))
+    {
+        // The counting is per call.
+        for number in 1.. {
+            FILES.iter().for_each(|file| home.put(file, text));
+            if number % 2 == 0 && home.workplace.path("state").exists() {
+                // As on a machine that has never seen it.
+                std::fs::remove_dir_all(home.workplace.path("state")).unwrap();
+            }
+            if command == "uninstall" {
+                home.succeeds(&["init", "--yes"]);
+            }
+            let output = killed_at(strace, call, number, &home.command(&[command, "--yes", "--json"]));
+            for (file, after) in FILES.iter().zip(&after) {
+                let now = home.read(file);
+                assert!(now == text || &now == after, "{file} at {call} {number} of {command}: {now}");
+            }
+            if output.status.success() {
+                break;
+            }
+            kills += 1;
+            assert!(kills < 500, "{}", program::shown(&output));
+            if kills % 4 == 0 {
+                home.succeeds(&["init", "--yes"]);
+                assert_eq!(FILES.map(|file| home.read(file)), after);
+                home.succeeds(&["uninstall", "--yes"]);
+                FILES.iter().for_each(|file| assert_eq!(home.read(file), text));
+            }
         }
-        if output.status.success() {
-            break;
-        }
-        kills += 1;
-        assert!(kills < 500, "{}", program::shown(&output));
-        home.succeeds(&["init", "--yes"]);
-        FILES.iter().for_each(|file| assert_eq!(home.read(file), after(&home, file)));
-        home.succeeds(&["uninstall", "--yes"]);
-        FILES.iter().for_each(|file| assert_eq!(home.read(file), text));
     }
-    assert!(kills > 20, "{kills}");
+    assert!(kills > 40, "{kills}");
+}
+
+/// Runs a command and kills it before it makes a call for the `number`th time.
+fn killed_at(strace: &str, call: &str, number: usize, plain: &Command) -> Output {
+    Command::new(strace)
+        .args(["-f", "-qq", "-o", "/dev/null", "-e"])
+        .arg(format!("inject={call}:signal=SIGKILL:when={number}"))
+        .arg(plain.get_program())
+        .args(plain.get_args())
+        .env_clear()
+        .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .current_dir(plain.get_current_dir().unwrap())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
 }
