@@ -117,3 +117,58 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
     fs_err::write(path, bytes)?;
     fs_err::set_permissions(path, std::fs::Permissions::from_mode(mode))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    fn files(folder: &Path) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        for entry in fs_err::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                files.extend(self::files(&path));
+            } else {
+                files.push(path);
+            }
+        }
+        files
+    }
+
+    fn made(place: &Path) -> Packages {
+        make(&std::env::current_exe().unwrap(), place).unwrap()
+    }
+
+    #[test]
+    fn archives_of_the_same_sources_are_the_same() {
+        let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let archives = places.each_ref().map(|place| {
+            let packages = made(place.path());
+            // Another order of making, other times.
+            fs_err::write(packages.codex.join("later"), "").unwrap();
+            fs_err::remove_file(packages.codex.join("later")).unwrap();
+            fs_err::read(archive(&packages.codex, place.path()).unwrap()).unwrap()
+        });
+        assert!(archives.first() == archives.last(), "the bytes differ");
+    }
+
+    #[test]
+    fn every_package_is_whole() {
+        let place = tempfile::tempdir().unwrap();
+        let packages = made(place.path());
+        for folder in [packages.claude, packages.gemini, packages.codex] {
+            let files = files(&folder);
+            for name in ["hooks/hooks.json", "bin/checkstone", "README.md", "skills/hold-points/SKILL.md"] {
+                assert!(files.iter().any(|file| file.ends_with(name)), "{name} in {}", folder.display());
+            }
+            for file in files.iter().filter(|file| !file.ends_with("bin/checkstone")) {
+                let text = fs_err::read_to_string(file).unwrap();
+                assert!(!text.contains("{{version}}"), "{}", file.display());
+                if file.extension().is_some_and(|extension| extension == "json") {
+                    serde_json::from_str::<serde_json::Value>(&text).unwrap();
+                }
+            }
+        }
+    }
+}
