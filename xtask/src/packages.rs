@@ -137,7 +137,9 @@ mod tests {
     }
 
     fn made(place: &Path) -> Packages {
-        make(&std::env::current_exe().unwrap(), place).unwrap()
+        let program = place.join("program");
+        fs_err::write(&program, "#!/bin/sh\n").unwrap();
+        make(&program, place).unwrap()
     }
 
     #[test]

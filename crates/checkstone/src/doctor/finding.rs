@@ -72,6 +72,13 @@ impl Finding {
         Self { state: State::Problem, ..Self::good(about, check, text) }
     }
 
+    /// A problem that harms nobody here is only worth knowing.
+    pub(crate) fn weaken(&mut self) {
+        if self.state == State::Problem {
+            self.state = State::Note;
+        }
+    }
+
     pub(crate) fn advice(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
         self

@@ -99,7 +99,10 @@ pub(crate) fn find(client: &Client, root: Option<&Path>, interruption: &Interrup
     let agent = client.agent;
     let mut found = Found::default();
     let Some(user) = ClientFiles::of(agent, Scope::User) else { return found };
-    let project = root.and_then(|root| ClientFiles::of(agent, Scope::Project(root)));
+    // A home that is a repository has the same files in both roles.
+    let project = root.and_then(|root| ClientFiles::of(agent, Scope::Project(root))).filter(|project| {
+        fs_err::canonicalize(&project.folder).ok() != fs_err::canonicalize(&user.folder).ok()
+    });
     let mut files = vec![(Way::User, user.settings.clone())];
     files.extend(project.as_ref().map(|project| (Way::Project, project.settings.clone())));
     if let (Agent::Claude, Some(project)) = (agent, &project) {

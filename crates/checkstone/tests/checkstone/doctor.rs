@@ -443,7 +443,7 @@ fn a_plugin_and_an_extension_are_found() {
 
 #[test]
 fn the_newest_transcript_of_each_client_is_read() {
-    let patient = Patient::new(RUST);
+    let patient = Patient::registered(RUST);
     let sample = |name: &str| std::fs::read_to_string(program::samples().join(name)).unwrap();
     patient.write("home/.claude/projects/-x/a.jsonl", &sample("claude/2.1.325-main.jsonl"));
     patient.write("home/.gemini/tmp/x/chats/session-a.jsonl", &sample("gemini/0.61.0-main.jsonl"));
@@ -462,6 +462,26 @@ fn the_newest_transcript_of_each_client_is_read() {
         told.starts_with("problem: only 0 of 40 records understood in `~/.codex/sessions/2026/11/16/"),
         "{told}"
     );
+    patient.settings(Agent::Codex, "{}");
+    let told = patient.examine().one("codex", "transcript");
+    assert!(told.starts_with("note: only 0 of 40 records understood"), "nobody reads it there: {told}");
+}
+
+/// People who keep their dotfiles in git.
+#[test]
+fn a_home_that_is_a_repository_is_not_registered_twice() {
+    let patient = Patient::registered(RUST);
+    patient.write("home/checkstone.toml", RUST);
+    let git = Command::new("git").args(["init", "--quiet"]).arg(patient.path("home")).output().unwrap();
+    assert!(git.status.success());
+    let home = patient.path("home");
+    let examined = patient.run(|command| {
+        command.current_dir(&home);
+    });
+    assert_eq!(examined.code, Some(0), "{:#}", examined.value);
+    for agent in Agent::ALL {
+        examined.one(agent.name(), "registered");
+    }
 }
 
 #[test]
