@@ -22,7 +22,6 @@ pub(crate) struct CodexHook {
     /// The event as it is registered, `UserPromptSubmit` for example.
     pub(crate) event: String,
     pub(crate) command: String,
-    pub(crate) seconds: Option<u64>,
     /// The file that it is registered in.
     pub(crate) file: PathBuf,
     /// `user`, `project`, `plugin` or another word of Codex.
@@ -100,7 +99,6 @@ fn read(result: &Value) -> Vec<CodexHook> {
                 hooks.push(CodexHook {
                     event: capitalised(&text(&hook, "eventName")),
                     command,
-                    seconds: hook.get("timeoutSec").and_then(Value::as_u64),
                     file: PathBuf::from(text(&hook, "sourcePath")),
                     source: text(&hook, "source"),
                     enabled: hook.get("enabled").and_then(Value::as_bool).unwrap_or(true),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agents::registration::settings;
-use serde_json::{Value, json};
+use serde_json::Value;
 use transcript::Agent;
 
 use super::child::{self, Ended, Interruption};
@@ -53,8 +53,6 @@ pub(crate) struct Hook {
     pub(crate) line: CommandLine,
     /// What the client adds to the environment of this hook.
     pub(crate) variables: Vec<(&'static str, String)>,
-    /// As it is written.
-    handler: Value,
 }
 
 /// By which way the client comes to it.
@@ -172,20 +170,18 @@ fn linked_extension(extension: &Path) -> Option<PathBuf> {
     note.get("source").and_then(Value::as_str).filter(|_| is_link).map(PathBuf::from)
 }
 
-/// The last rule that fits the folder decides; without any the extension is on.
+/// The last rule that fits the repository decides, or the home where there is none; without any the extension is on.
 fn is_extension_on(home: &Path, root: Option<&Path>) -> bool {
     let Ok(bytes) = fs_err::read(home.join("extensions/extension-enablement.json")) else { return true };
     let rules: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let rules = rules.get(PACKAGE).and_then(|own| own.get("overrides")).and_then(Value::as_array).cloned();
-    let here = root.map(|root| format!("{}/", root.to_string_lossy())).unwrap_or_default();
+    let here = root.or_else(|| home.parent()).map(|here| format!("{}/", here.to_string_lossy()));
+    let here = here.unwrap_or_default();
     let mut is_on = true;
     for rule in rules.iter().flatten().filter_map(Value::as_str) {
         let (off, pattern) = rule.strip_prefix('!').map_or((false, rule), |pattern| (true, pattern));
         let fits = match pattern.strip_suffix('*') {
-            Some(folder) => {
-                here.starts_with(folder)
-                    || home.parent().is_some_and(|home| home.join("") == Path::new(folder))
-            }
+            Some(folder) => here.starts_with(folder),
             None => here.trim_end_matches('/') == pattern.trim_end_matches('/'),
         };
         if fits {
@@ -203,7 +199,6 @@ pub(crate) fn by_codex(known: &[CodexHook]) -> Vec<Registered> {
             event: hook.event.clone(),
             line: CommandLine::Shell(hook.command.clone()),
             variables: Vec::new(),
-            handler: json!({"command": hook.command, "timeout": hook.seconds}),
         };
         match registered.iter_mut().find(|registered| registered.file == hook.file) {
             Some(registered) => registered.hooks.push(own),
@@ -254,7 +249,7 @@ impl Found {
             .into_iter()
             .filter_map(|(event, handler)| {
                 let line = line(agent, &handler, variables)?;
-                Some(Hook { event, line, variables: variables.to_vec(), handler })
+                Some(Hook { event, line, variables: variables.to_vec() })
             })
             .collect();
         if !hooks.is_empty() {

@@ -433,7 +433,7 @@ fn a_plugin_and_an_extension_are_found() {
     for agent in ["claude", "gemini"] {
         assert!(examined.one(agent, "fires").starts_with("good"), "{:#}", examined.value);
     }
-    let off = json!({"checkstone": {"overrides": [format!("!{}/*", patient.path("home").display())]}});
+    let off = json!({"checkstone": {"overrides": [format!("!{}/*", patient.path("repo").display())]}});
     patient.write("home/.gemini/extensions/extension-enablement.json", &off.to_string());
     patient.settings(Agent::Claude, r#"{"enabledPlugins": {"checkstone@checkstone": false}}"#);
     let examined = patient.examine();
