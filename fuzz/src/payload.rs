@@ -1,10 +1,16 @@
 //! What must hold for any bytes that a client sends to the hook.
 
-use agents::{Decision, Payload};
+use std::path::PathBuf;
+
+use agents::{Decision, Event, Notification, Payload};
 use transcript::Agent;
 
 /// Does with the bytes, read as each client's, everything that a caller does with a payload.
 pub fn check(bytes: &[u8]) {
+    if let Ok(Some(notification)) = Notification::parse(bytes) {
+        assert!(!notification.is_shown_on(""));
+        assert_eq!(notification.into_stop(PathBuf::new()).event, Event::Stop);
+    }
     for agent in Agent::ALL {
         let Ok(payload) = Payload::parse(agent, bytes) else { continue };
         assert_eq!(payload.agent, agent);

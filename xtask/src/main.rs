@@ -6,6 +6,7 @@ mod bench;
 mod clients;
 mod fuzz;
 mod needs;
+mod packages;
 mod process;
 mod release;
 mod schemas;
@@ -48,7 +49,7 @@ enum Command {
     },
     /// Write the JSON schemas into `schemas/`
     Schemas,
-    /// Build the program as it is handed out: one static file
+    /// Build what is handed out: the program as one static file, and the packages of the clients, in `target/dist`
     Release,
 }
 
@@ -95,7 +96,7 @@ fn main() -> ExitCode {
         Command::Bench { which: Bench::Hook { rounds } } => bench::hook::run(rounds),
         Command::Bench { which: Bench::Clients { turns } } => bench::clients::run(turns),
         Command::Schemas => schemas::write(),
-        Command::Release => release::build().map(|program| println!("{}", program.display())),
+        Command::Release => release(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -104,6 +105,15 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn release() -> Result<(), String> {
+    let program = release::build()?;
+    println!("{}", program.display());
+    for archive in packages::pack(&packages::make(&program, &root().join("target/dist/packages"))?)? {
+        println!("{}", archive.display());
+    }
+    Ok(())
 }
 
 /// Seconds of fuzzing per target in a test run: enough to try the kept corpus and a little more.

@@ -13,6 +13,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("ip", "iproute2"),
     ("npm", "npm"),
     ("cc", "gcc"),
+    ("tmux", "tmux"),
 ];
 
 /// In CI a missing program fails; elsewhere the tests that need it are skipped, and this says so.

@@ -17,7 +17,9 @@ pub(crate) fn read<'a, T: Deserialize<'a>>(field: Field<'a>) -> Option<T> {
 
 /// The field as text.
 pub(crate) fn text(field: Field<'_>) -> Option<String> {
-    read::<Text>(field).map(|text| text.0)
+    // The plain way first: serde_json reads bytes with a search that asks the processor what it can do, which takes
+    // a tenth of a millisecond on a virtual machine.
+    read(field).or_else(|| read::<Text>(field).map(|text| text.0))
 }
 
 /// The field as text that says something.

@@ -17,7 +17,7 @@ use crate::history::{self, Made, TreeChange};
 use crate::path::BytePath;
 use crate::reflog::{self, Movements};
 use crate::repository::Repository;
-use crate::state::{Disk, FileState, Identity, nanoseconds};
+use crate::state::{ABSENT, Disk, FileState, Identity, nanoseconds};
 use crate::status::{Entry, EntryKind, Status};
 
 /// File times and the baseline's time come from clocks that tick differently.
@@ -225,8 +225,8 @@ impl Turn<'_, '_> {
             // Taken out of git by a commit, and still lying there as it was.
             Some(change) if !change.is_there() && self.disk.blob_id(path) == old_id => (false, "", None),
             _ => {
-                let state = self.disk.state(path);
-                (!state.is_absent(), state.git_mode(), None)
+                let mode = self.disk.git_mode(path);
+                (mode != ABSENT, mode, None)
             }
         };
         if !is_there {

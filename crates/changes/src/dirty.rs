@@ -9,7 +9,7 @@ use crate::change_set::{Change, ChangedFile, How};
 use crate::error::Error;
 use crate::git::Git;
 use crate::path::BytePath;
-use crate::state::{Disk, FileState, modified_ns};
+use crate::state::{ABSENT, Disk, modified_ns};
 use crate::status::{Entry, EntryKind, Status};
 
 /// What git's records say, path by path.
@@ -69,7 +69,7 @@ impl<'a> Dirt<'a> {
         let Some(entry) = records.first() else {
             return self.renamed.contains_key(path).then_some(Change::Deleted);
         };
-        let now = disk.state(path);
+        let now = disk.git_mode(path);
         // `git rm --cached`: gone for git, though the file still lies there.
         if records.len() > 1 {
             return Some(Change::Deleted);
@@ -78,13 +78,13 @@ impl<'a> Dirt<'a> {
         if entry.kind == EntryKind::Untracked && self.renamed.contains_key(path) {
             return Some(Change::Modified);
         }
-        match (entry.in_head(), &now) {
-            (true, FileState::Absent) => Some(Change::Deleted),
-            (false, FileState::Absent) => None,
+        match (entry.in_head(), now) {
+            (true, ABSENT) => Some(Change::Deleted),
+            (false, ABSENT) => None,
             (false, _) => {
                 Some(entry.renamed_from.clone().map_or(Change::Added, |from| Change::Renamed { from }))
             }
-            (true, _) if is_mode_change(entry, &now, disk) => Some(Change::Mode),
+            (true, _) if is_mode_change(entry, now, disk) => Some(Change::Mode),
             (true, _) => Some(Change::Modified),
         }
     }
@@ -131,8 +131,8 @@ pub(crate) fn join_renames(found: &mut BTreeMap<BytePath, ChangedFile>) {
     }
 }
 
-fn is_mode_change(entry: &Entry, now: &FileState, disk: &mut Disk<'_>) -> bool {
-    if !differ_in_executable_bit(&entry.head_mode, now.git_mode()) || entry.kind != EntryKind::Tracked {
+fn is_mode_change(entry: &Entry, now: &str, disk: &mut Disk<'_>) -> bool {
+    if !differ_in_executable_bit(&entry.head_mode, now) || entry.kind != EntryKind::Tracked {
         return false;
     }
     if entry.is_unstaged() {
@@ -220,7 +220,7 @@ fn equals_head(entry: &Entry, change: &Change, disk: &mut Disk<'_>) -> bool {
     entry.is_staged()
         && entry.is_unstaged()
         && entry.in_head()
-        && disk.state(&entry.path).git_mode() == entry.head_mode
+        && disk.git_mode(&entry.path) == entry.head_mode
         && disk.blob_id(&entry.path).as_ref() == Some(&entry.head_id)
 }
 

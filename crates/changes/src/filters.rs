@@ -38,7 +38,7 @@ fn in_config(text: &[u8]) -> Option<Vec<BytePath>> {
     let mut filters = Vec::new();
     // A header needs no line of its own: `[core] bare = false [filter "x"]` is not valid, but nobody needs to
     // rely on that, so every bracket is looked at.
-    for start in memchr::memchr_iter(b'[', text) {
+    for (start, _) in text.iter().enumerate().filter(|(_, byte)| **byte == b'[') {
         let section = text.get(start + 1..).unwrap_or_default().trim_ascii_start();
         if starts_with(section, b"include") {
             return None;
@@ -49,7 +49,7 @@ fn in_config(text: &[u8]) -> Option<Vec<BytePath>> {
         let rest = section.get(b"filter".len()..).unwrap_or_default();
         // The old form `[filter.name]` is lower-cased by git.
         if let Some(name) = rest.strip_prefix(b".") {
-            let end = memchr::memchr(b']', name)?;
+            let end = name.iter().position(|byte| *byte == b']')?;
             filters.push(BytePath::from(name.get(..end)?.to_ascii_lowercase().as_slice()));
         } else if let Some(name) = rest.trim_ascii_start().strip_prefix(b"\"") {
             filters.push(quoted(name)?);
@@ -88,7 +88,7 @@ fn by_git(git: &Git) -> Result<Vec<BytePath>, Error> {
         };
         for name in names.split(|byte| *byte == 0) {
             let Some(rest) = name.strip_prefix(b"filter.") else { continue };
-            let Some(dot) = memchr::memrchr(b'.', rest) else { continue };
+            let Some(dot) = rest.iter().rposition(|byte| *byte == b'.') else { continue };
             filters.push(BytePath::from(rest.get(..dot).unwrap_or_default()));
         }
     }
@@ -109,6 +109,7 @@ mod tests {
         assert_eq!(found("[filter \"lfs\"]\n\tclean = x\n[ FILTER  \"a\\\"b\"]\n"), names(&["lfs", "a\"b"]));
         assert_eq!(found("[core] bare=false\n[filter.Old]\nclean=x"), names(&["old"]));
         assert_eq!(found("[filter \"a=b.c\"]\n"), names(&["a=b.c"]));
+        assert_eq!(found("[filter \"a[b\"]\n"), names(&["a[b"]));
     }
 
     #[test]

@@ -305,8 +305,8 @@ impl Channel {
     /// One read; the pipe is dropped at its end.
     fn read_some(&mut self) -> io::Result<()> {
         let Some(pipe) = &self.pipe else { return Ok(()) };
-        // What a pipe holds by default.
-        let mut buffer = [0; 64 * 1024];
+        // A larger one is more fresh memory than most answers need; a long answer takes more reads.
+        let mut buffer = [0; 16 * 1024];
         match rustix::io::read(pipe.as_fd(), &mut buffer) {
             Ok(0) => self.pipe = None,
             Ok(count) => {

@@ -29,6 +29,9 @@ const SAMPLE: u64 = 64 * 1024;
 /// again without a new time.
 const CLOCK_TICK_NS: i64 = 100_000_000;
 
+/// Git's mode of a path that is not there.
+pub(crate) const ABSENT: &str = "000000";
+
 /// Git's object format, which decides what a blob id is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -115,7 +118,7 @@ impl FileState {
     /// Git's mode of such a file, as in its output.
     pub(crate) fn git_mode(&self) -> &'static str {
         match self {
-            Self::Absent => "000000",
+            Self::Absent => ABSENT,
             Self::File(_) => "100644",
             Self::Executable(_) => "100755",
             Self::Symlink(_) => "120000",
@@ -142,6 +145,17 @@ impl<'a> Disk<'a> {
     pub(crate) fn state(&mut self, path: &BytePath) -> FileState {
         let Some((metadata, full)) = self.metadata(path) else { return FileState::Absent };
         self.state_of(&full, &metadata)
+    }
+
+    /// Git's mode of what is at `path` now, without a look at the content: [`ABSENT`] where nothing is.
+    pub(crate) fn git_mode(&mut self, path: &BytePath) -> &'static str {
+        match self.metadata(path) {
+            None => ABSENT,
+            Some((metadata, full)) if metadata.is_dir() => Repository::at(&full).map_or(ABSENT, |_| "160000"),
+            Some((metadata, _)) if metadata.is_symlink() => "120000",
+            Some((metadata, _)) if metadata.mode() & 0o100 != 0 => "100755",
+            Some(_) => "100644",
+        }
     }
 
     /// Metadata of what is at `path` itself, never of what a link points to. A path that leads out of the tree,

@@ -5,14 +5,18 @@ use transcript::Agent;
 
 use crate::commands::check::CheckArguments;
 use crate::commands::demo::DemoArguments;
+use crate::commands::doctor::DoctorArguments;
 use crate::commands::explain::ExplainArguments;
 use crate::commands::hook::HookArguments;
+use crate::commands::init::InitArguments;
+use crate::commands::inject::InjectArguments;
 use crate::commands::log::LogArguments;
 use crate::commands::policy::PolicyArguments;
 use crate::commands::session::SessionArguments;
 use crate::commands::status::StatusArguments;
 use crate::commands::timeline::TimelineArguments;
 use crate::commands::trust::TrustArguments;
+use crate::commands::uninstall::UninstallArguments;
 
 /// Hold points for AI coding agents
 ///
@@ -27,8 +31,11 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Init(InitArguments),
+    Uninstall(UninstallArguments),
     Demo(DemoArguments),
     Check(CheckArguments),
+    Doctor(DoctorArguments),
     Explain(ExplainArguments),
     Log(LogArguments),
     Policy(PolicyArguments),
@@ -36,6 +43,7 @@ pub(crate) enum Command {
     Session(SessionArguments),
     Status(StatusArguments),
     Timeline(TimelineArguments),
+    Inject(InjectArguments),
     Hook(HookArguments),
 }
 

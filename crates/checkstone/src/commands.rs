@@ -2,11 +2,15 @@
 
 pub(crate) mod check;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod hook;
+pub(crate) mod init;
+pub(crate) mod inject;
 pub(crate) mod log;
 pub(crate) mod policy;
 pub(crate) mod session;
 pub(crate) mod status;
 pub(crate) mod timeline;
 pub(crate) mod trust;
+pub(crate) mod uninstall;

@@ -25,9 +25,26 @@ pub(crate) const CODEX_SESSION: &str = "CODEX_SESSION_ID";
 /// Set by Gemini CLI in the environment of its tools; it does not say which session calls.
 pub(crate) const GEMINI_CALLS: &str = "GEMINI_CLI";
 
-const HOME: &str = "HOME";
+/// Set by tmux in its panes: `socket,process,session`.
+pub(crate) const TMUX: &str = "TMUX";
+
+/// The person's own shell, in which Codex CLI runs hooks.
+pub(crate) const SHELL: &str = "SHELL";
+
+/// Where the user's own configuration is.
+pub(crate) const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
+
+/// Where Claude Code keeps its settings, instead of `~/.claude`.
+pub(crate) const CLAUDE_FOLDER: &str = "CLAUDE_CONFIG_DIR";
+
+/// Where Codex CLI keeps its settings, instead of `~/.codex`.
+pub(crate) const CODEX_FOLDER: &str = "CODEX_HOME";
+
+/// What Gemini CLI takes for the home folder that its `.gemini` is in.
+pub(crate) const GEMINI_HOME: &str = "GEMINI_CLI_HOME";
+
+pub(crate) const HOME: &str = "HOME";
 const PATH: &str = "PATH";
-const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
@@ -58,6 +75,11 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(name))
         .find(is_program)
+}
+
+/// The user's home, where it is set.
+pub(crate) fn home() -> Option<PathBuf> {
+    read(HOME).map(PathBuf::from)
 }
 
 /// `None` where there is no home to keep anything in.

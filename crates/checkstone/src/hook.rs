@@ -1,9 +1,10 @@
 //! The hook path: a payload in, a decision out. Synchronous, no network, and nothing that grows with the transcript
 //! or with ignored files. Whatever fails here makes the agent pass; the log says so.
 
+mod notify;
 mod payload_input;
 mod prompt;
-mod stop;
+pub(crate) mod stop;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,6 +19,7 @@ use crate::environment;
 use crate::policy_files::PolicyTexts;
 use crate::stopwatch::Stopwatch;
 
+pub(crate) use notify::receive as receive_notification;
 pub(crate) use payload_input::read as read_payload;
 
 /// A hook that is registered twice gets the same event within this time.
@@ -27,6 +29,7 @@ const SAME_DELIVERY: Duration = Duration::from_secs(3);
 const GIT_LIMIT: Duration = Duration::from_secs(5);
 
 /// What every event needs.
+#[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) payload: Payload,
     pub(crate) session: String,
@@ -34,6 +37,8 @@ pub(crate) struct Context {
     pub(crate) state: PathBuf,
     pub(crate) now: Timestamp,
     pub(crate) stopwatch: Stopwatch,
+    /// Nothing is recorded, and nothing is said.
+    pub(crate) is_dry_run: bool,
 }
 
 /// Answers one event; the text to print, or nothing.
@@ -61,7 +66,8 @@ pub(crate) fn answer(agent: Agent, bytes: &[u8], stopwatch: Stopwatch) -> Option
         return None;
     }
     let event = payload.event.clone();
-    let mut context = Context { payload, session, cwd, state, now: Timestamp::now(), stopwatch };
+    let mut context =
+        Context { payload, session, cwd, state, now: Timestamp::now(), stopwatch, is_dry_run: false };
     context.stopwatch.lap("start");
     let decision = match event {
         Event::Stop => stop::decide(context),
@@ -82,7 +88,7 @@ fn record_session(context: Context) -> Decision {
         journal.write(|writing| writing.see_session(&context.seen(None), context.now).map(|_| ()))
     });
     if let Err(error) = recorded {
-        log(&context.state, &context.line("pass", &format!("not recorded: {error}")));
+        context.log("pass", &format!("not recorded: {error}"));
     }
     Decision::Pass
 }
@@ -103,14 +109,18 @@ impl Context {
     }
 
     /// One line of the log. Never the environment, never what was said.
-    fn line(&self, decision: &str, reason: &str) -> String {
-        format!(
+    pub(crate) fn log(&self, decision: &str, reason: &str) {
+        if self.is_dry_run {
+            return;
+        }
+        let line = format!(
             "{:.3} {} {} {decision}: {reason} [{}]",
             self.now,
             self.agent(),
             self.session,
             self.stopwatch.report()
-        )
+        );
+        log(&self.state, &line);
     }
 }
 

@@ -4,20 +4,29 @@
 mod agent_session;
 mod arguments;
 mod checks;
+mod clients;
 mod commands;
+mod doctor;
 mod environment;
 mod error;
 mod evidence;
 mod fail_open;
+mod file_change;
 mod hook;
+mod installed;
 mod journal_access;
 mod layout;
+mod new_policy;
+mod own_program;
 mod policy_files;
 mod printer;
 mod record;
 mod repository_argument;
+mod settings_file;
 mod stopwatch;
+mod tmux_argument;
 mod trust;
+mod typed_message;
 mod verdict_text;
 
 use std::ffi::OsString;
@@ -45,8 +54,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let printer = Printer::new();
     let result = match &arguments.command {
+        Command::Init(arguments) => commands::init::run(arguments, &printer),
+        Command::Uninstall(arguments) => commands::uninstall::run(arguments, &printer),
         Command::Demo(arguments) => commands::demo::run(arguments, &printer),
         Command::Check(arguments) => commands::check::run(arguments, &printer),
+        Command::Doctor(arguments) => commands::doctor::run(arguments, &printer),
         Command::Explain(arguments) => commands::explain::run(arguments, &printer),
         Command::Log(arguments) => commands::log::run(arguments, &printer),
         Command::Policy(arguments) => commands::policy::run(arguments, &printer),
@@ -54,6 +66,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Session(arguments) => commands::session::run(arguments, &printer),
         Command::Status(arguments) => commands::status::run(arguments, &printer),
         Command::Timeline(arguments) => commands::timeline::run(arguments, &printer),
+        Command::Inject(arguments) => commands::inject::run(arguments, &printer),
         // Answered above, before anything could go wrong.
         Command::Hook(_) => Ok(ExitCode::SUCCESS),
     };

@@ -7,23 +7,83 @@ use serde::{Deserialize, Serialize};
 
 use crate::policy_files::{PolicyText, PolicyTexts};
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Deserialize)]
 pub(crate) struct Record {
-    pub(crate) texts: Vec<PolicyText>,
+    texts: Vec<PolicyText>,
     /// The presets that took part, as this version of the program had them.
-    pub(crate) presets: Vec<PolicyText>,
+    presets: Vec<PolicyText>,
     pub(crate) inputs: Inputs,
     pub(crate) verdict: Verdict,
 }
 
+/// The calls as they are recorded: most of a record, and known before git has answered.
+#[derive(Debug)]
+pub(crate) struct WrittenCalls(Vec<u8>);
+
+impl WrittenCalls {
+    pub(crate) fn of(inputs: &Inputs) -> Self {
+        let json = serde_json::to_vec(&inputs.calls).unwrap_or_default();
+        Self(lz4_flex::compress_prepend_size(&json))
+    }
+}
+
+/// The bytes of a record: JSON, a zero byte, and the compressed calls. `inputs` are left without their calls.
+pub(crate) fn write(
+    texts: &PolicyTexts,
+    policy: &Policy,
+    inputs: &mut Inputs,
+    calls: &WrittenCalls,
+    verdict: &Verdict,
+) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Written<'a> {
+        texts: &'a [PolicyText],
+        presets: Vec<PresetText<'a>>,
+        inputs: &'a Inputs,
+        verdict: &'a Verdict,
+    }
+    #[derive(Serialize)]
+    struct PresetText<'a> {
+        name: &'a str,
+        text: &'a str,
+    }
+    let presets = PRESETS
+        .iter()
+        .filter(|(name, _)| policy.presets.iter().any(|used| used == name))
+        .map(|(name, text)| PresetText { name, text })
+        .collect();
+    inputs.calls.clear();
+    let mut bytes = Vec::with_capacity(calls.0.len() + 8 * 1024);
+    if serde_json::to_writer(&mut bytes, &Written { texts: &texts.texts, presets, inputs, verdict }).is_ok() {
+        bytes.push(0);
+        bytes.extend_from_slice(&calls.0);
+    }
+    bytes
+}
+
+/// The part of a record that is JSON, and its calls. Older records have the calls in the JSON.
+fn parts(bytes: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match bytes.iter().position(|byte| *byte == 0) {
+        Some(end) => (bytes.get(..end).unwrap_or_default(), bytes.get(end + 1..)),
+        None => (bytes, None),
+    }
+}
+
+/// All but the calls.
+pub(crate) fn json(bytes: &[u8]) -> &[u8] {
+    parts(bytes).0
+}
+
 impl Record {
-    pub(crate) fn new(texts: &PolicyTexts, policy: &Policy, inputs: Inputs, verdict: Verdict) -> Self {
-        let presets = PRESETS
-            .iter()
-            .filter(|(name, _)| policy.presets.iter().any(|used| used == name))
-            .map(|(name, text)| PolicyText { name: (*name).to_owned(), text: (*text).to_owned() })
-            .collect();
-        Self { texts: texts.texts.clone(), presets, inputs, verdict }
+    /// `None` where the bytes are no record.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let (json, calls) = parts(bytes);
+        let mut record: Self = serde_json::from_slice(json).ok()?;
+        if let Some(calls) = calls {
+            let calls = lz4_flex::decompress_size_prepended(calls).ok()?;
+            record.inputs.calls = serde_json::from_slice(&calls).ok()?;
+        }
+        Some(record)
     }
 
     /// The policy as it was.

@@ -7,7 +7,7 @@ use transcript::{Call, Coverage, Kind, Reading};
 use crate::shell::Intents;
 
 /// The version of [`Inputs`] as they are recorded.
-pub const INPUTS_VERSION: u32 = 1;
+pub const INPUTS_VERSION: u32 = 2;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inputs {
@@ -15,6 +15,7 @@ pub struct Inputs {
     /// How much of the transcript was understood.
     pub coverage: Coverage,
     /// The turn's calls, with what their commands would run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<RecordedCall>,
     /// What the agent said in the turn: only to find what it says it cannot do.
     pub said: Vec<String>,

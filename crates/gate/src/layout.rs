@@ -26,6 +26,39 @@ pub(crate) fn commits(command: &SimpleCommand) -> bool {
     command.program == "git" && command.arguments.iter().any(|word| word.text() == "commit")
 }
 
+/// Whether the command, beside a formatter or a commit, writes no file of its own: what was written meanwhile was
+/// laid out anew. A script before the commit may have done more than that.
+pub(crate) fn stands_by(command: &SimpleCommand) -> bool {
+    const ONLY_SPEAK: &[&str] = &[
+        "cd", "echo", "printf", "true", ":", "set", "export", "sleep", "cat", "head", "tail", "grep", "rg",
+        "ls", "wc",
+    ];
+    const GIT: &[&str] = &[
+        "add",
+        "commit",
+        "push",
+        "fetch",
+        "tag",
+        "status",
+        "diff",
+        "log",
+        "show",
+        "rev-parse",
+        "branch",
+        "config",
+    ];
+    only_formats(command)
+        || commits(command)
+        || ONLY_SPEAK.contains(&command.program.as_str())
+        || (command.program == "git"
+            && command
+                .arguments
+                .iter()
+                .map(Word::text)
+                .find(|word| !word.starts_with('-'))
+                .is_some_and(|word| GIT.contains(&word)))
+}
+
 fn is_layout_target(word: &str) -> bool {
     matches!(word, "fmt" | "format" | "prettier" | "format:fix" | "format:write")
 }

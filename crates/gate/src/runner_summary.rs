@@ -43,6 +43,8 @@ struct Tally {
     nothing_ran: bool,
     /// What unittest ran and has not judged yet.
     ran: Option<u64>,
+    /// What Bun passed; its next lines tell how many failed.
+    bun: Option<u64>,
     /// The largest of Maven's sums: the one for all classes repeats the others.
     maven: u64,
     tap: Tap,
@@ -72,7 +74,10 @@ impl Tally {
                 || tally.vitest(line)
                 || tally.mocha(line)
                 || tally.go(line)
+                || tally.gotestsum(line)
                 || tally.node_test(line)
+                || tally.bun(line)
+                || tally.deno(line)
                 || tally.counted_phrase(line)
                 || tally.phpunit(line)
                 || tally.ctest(line)
@@ -276,6 +281,56 @@ impl Tally {
             self.nothing_ran = true;
         } else {
             return false;
+        }
+        true
+    }
+
+    /// `DONE 5 tests, 1 skipped, 1 failure in 0.12s`
+    fn gotestsum(&mut self, line: &str) -> bool {
+        let Some(counts) = line.strip_prefix("DONE ").and_then(|rest| rest.rsplit_once(" in ")) else {
+            return false;
+        };
+        let counts: Vec<_> = counts.0.split(", ").filter_map(numbered).collect();
+        let count = |words: &[&str]| -> u64 {
+            counts.iter().filter(|(_, what)| words.contains(what)).map(|(number, _)| number).sum()
+        };
+        if !counts.iter().any(|(_, what)| matches!(*what, "test" | "tests")) {
+            return false;
+        }
+        let failed = count(&["failure", "failures", "error", "errors"]);
+        let passed = count(&["test", "tests"]).saturating_sub(failed).saturating_sub(count(&["skipped"]));
+        self.add(passed, failed);
+        true
+    }
+
+    /// `5 pass`, then `0 fail`: a pass only where both are seen.
+    fn bun(&mut self, line: &str) -> bool {
+        match numbered(line) {
+            Some((number, "pass")) => self.bun = Some(number),
+            Some((0, "fail")) => {
+                if let Some(passed) = self.bun.take() {
+                    self.add(passed, 0);
+                }
+            }
+            Some((number, "fail")) => self.fail(number),
+            _ => return false,
+        }
+        true
+    }
+
+    /// `ok | 5 passed (2 steps) | 0 failed | 1 ignored (12ms)`
+    fn deno(&mut self, line: &str) -> bool {
+        let Some(counts) = line.strip_prefix("ok | ").or_else(|| line.strip_prefix("FAILED | ")) else {
+            return false;
+        };
+        let counts: Vec<_> = counts.split(" | ").filter_map(numbered).collect();
+        let count = |word: &str| {
+            counts.iter().find(|(_, what)| what.split(' ').next() == Some(word)).map(|(number, _)| *number)
+        };
+        let Some((passed, failed)) = count("passed").zip(count("failed")) else { return false };
+        self.add(passed, failed);
+        if line.starts_with("FAILED") && failed == 0 {
+            self.fail(0);
         }
         true
     }

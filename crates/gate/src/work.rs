@@ -175,7 +175,11 @@ impl<'a> Work<'a> {
     /// Whether a file that was written at this time, after the moment, was only laid out anew: by a formatter or by
     /// the hooks of a commit.
     pub(crate) fn was_laid_out(&self, written: Timestamp, after: Moment) -> bool {
-        let is_layout = |ran: &Ran<'_>| layout::only_formats(ran.command) || layout::commits(ran.command);
+        let is_layout = |ran: &Ran<'_>| {
+            let all = ran.recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
+            (layout::only_formats(ran.command) || layout::commits(ran.command))
+                && all.iter().all(layout::stands_by)
+        };
         self.commands().filter(|ran| ran.at > after).filter(is_layout).any(|ran| {
             let time =
                 |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<Timestamp>().ok());

@@ -16,11 +16,11 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior};
 
-use crate::{JournalError, schema, state_directory};
+use crate::{JournalError, delivery, schema, session, state_directory, turn, verdict, waiver};
 
-const FILE_NAME: &str = "journal.db";
+pub(crate) const FILE_NAME: &str = "journal.db";
 
 /// A longer write-ahead log is folded into the database at close. Every opening reads all of it, so a larger
 /// bound makes every hook slower, and a smaller one makes more of them pay for the flush.
@@ -52,7 +52,7 @@ impl OpenFor {
 }
 
 /// The open journal. Drop it after the answer is printed, since closing may fold the write-ahead log; and do
-/// drop it: a process that exits around this leaves the folding to others.
+/// drop it, or [`Journal::leave`] it: a process that exits around this leaves the folding to others.
 #[derive(Debug)]
 pub struct Journal {
     connection: Connection,
@@ -118,13 +118,34 @@ impl Journal {
         self.wrote = true;
         Ok(value)
     }
+
+    /// Prepares what a stop records. For a caller who has time now and none later.
+    pub fn prepare_to_record(&self) {
+        for statement in [session::SEE, delivery::FIRST, turn::COUNT_HOLD, verdict::RECORD, waiver::HELD] {
+            // What cannot be prepared now fails where it is used.
+            let _ = self.connection.prepare_cached(statement);
+        }
+    }
+
+    /// For a process that ends at once: where the write-ahead log need not be folded, the kernel closes the files
+    /// and drops the locks faster than SQLite takes its leave.
+    pub fn leave(self) {
+        if self.is_log_long() {
+            drop(self);
+        } else {
+            std::mem::forget(self);
+        }
+    }
+
+    fn is_log_long(&self) -> bool {
+        let log = with_suffix(&self.path, "-wal");
+        self.wrote && log.metadata().is_ok_and(|log| log.len() > LONGEST_WRITE_AHEAD_LOG)
+    }
 }
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        let log = with_suffix(&self.path, "-wal");
-        let long = self.wrote && log.metadata().is_ok_and(|log| log.len() > LONGEST_WRITE_AHEAD_LOG);
-        if long && self.connection.busy_timeout(Duration::ZERO).is_ok() {
+        if self.is_log_long() && self.connection.busy_timeout(Duration::ZERO).is_ok() {
             // Where others are reading, one of the next processes will manage.
             let _ = self.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
         }
@@ -143,6 +164,21 @@ impl Reading<'_> {
         move |source| JournalError::sorted(self.path, doing, source)
     }
 
+    /// The one row of a query, made by `read`, where there is one. Statements are kept: the hook prepares those that
+    /// it will need while it waits for git.
+    pub(crate) fn row<T>(
+        &self,
+        doing: &'static str,
+        query: &str,
+        parameters: impl rusqlite::Params,
+        read: impl FnOnce(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, JournalError> {
+        let statement = self.connection.prepare_cached(query);
+        statement
+            .and_then(|mut statement| statement.query_row(parameters, read).optional())
+            .map_err(self.failed(doing))
+    }
+
     /// All rows of a query, each made by `read`.
     pub(crate) fn rows<T>(
         &self,
@@ -152,7 +188,7 @@ impl Reading<'_> {
         read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, JournalError> {
         let failed = self.failed(doing);
-        let mut statement = self.connection.prepare(query).map_err(&failed)?;
+        let mut statement = self.connection.prepare_cached(query).map_err(&failed)?;
         let rows = statement.query_map(parameters, read).map_err(&failed)?;
         rows.collect::<Result<_, _>>().map_err(failed)
     }
@@ -161,6 +197,19 @@ impl Reading<'_> {
 /// The one writing transaction that all processes take in turn.
 #[derive(Debug)]
 pub struct Writing<'a>(Reading<'a>);
+
+impl Writing<'_> {
+    /// How many rows the statement changed.
+    pub(crate) fn change(
+        &self,
+        doing: &'static str,
+        statement: &str,
+        parameters: impl rusqlite::Params,
+    ) -> Result<usize, JournalError> {
+        let prepared = self.connection.prepare_cached(statement);
+        prepared.and_then(|mut prepared| prepared.execute(parameters)).map_err(self.failed(doing))
+    }
+}
 
 impl<'a> Deref for Writing<'a> {
     type Target = Reading<'a>;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Row, params};
 
 use crate::column::{Milliseconds, PathText, StoredPath};
 use crate::{JournalError, Reading, Writing};
@@ -39,8 +39,25 @@ pub struct Session {
     pub seen_at: Timestamp,
 }
 
-const COLUMNS: &str =
-    "id, agent, client_id, directory, repository, transcript, slug, pane, started_at, seen_at";
+macro_rules! columns {
+    () => {
+        "id, agent, client_id, directory, repository, transcript, slug, pane, started_at, seen_at"
+    };
+}
+
+pub(crate) const SEE: &str = concat!(
+    "INSERT INTO sessions (agent, client_id, directory, repository, transcript, started_at, seen_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)
+     ON CONFLICT (agent, client_id) DO UPDATE SET
+         directory = coalesce(excluded.directory, directory),
+         repository = coalesce(excluded.repository, repository),
+         transcript = coalesce(excluded.transcript, transcript),
+         seen_at = max(seen_at, excluded.seen_at)
+     RETURNING ",
+    columns!()
+);
+const FIND: &str = concat!("SELECT ", columns!(), " FROM sessions WHERE agent = ?1 AND client_id = ?2");
+const RECENT: &str = concat!("SELECT ", columns!(), " FROM sessions ORDER BY seen_at DESC, id DESC LIMIT ?1");
 
 impl Session {
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -63,66 +80,46 @@ impl Session {
 
 impl Reading<'_> {
     pub fn session(&self, agent: &str, client_id: &str) -> Result<Option<Session>, JournalError> {
-        self.connection
-            .query_row(
-                &format!("SELECT {COLUMNS} FROM sessions WHERE agent = ?1 AND client_id = ?2"),
-                (agent, client_id),
-                Session::from_row,
-            )
-            .optional()
-            .map_err(self.failed("read a session"))
+        self.row("read a session", FIND, (agent, client_id), Session::from_row)
     }
 
     /// The sessions that were seen last, newest first.
     pub fn recent_sessions(&self, limit: usize) -> Result<Vec<Session>, JournalError> {
-        self.rows(
-            "list the sessions",
-            &format!("SELECT {COLUMNS} FROM sessions ORDER BY seen_at DESC, id DESC LIMIT ?1"),
-            [i64::try_from(limit).unwrap_or(i64::MAX)],
-            Session::from_row,
-        )
+        self.rows("list the sessions", RECENT, [i64::try_from(limit).unwrap_or(i64::MAX)], Session::from_row)
     }
 }
 
 impl Writing<'_> {
     /// Records that the session is alive, and returns all that is known of it.
     pub fn see_session(&self, seen: &SeenSession<'_>, at: Timestamp) -> Result<Session, JournalError> {
-        self.connection
-            .query_row(
-                &format!(
-                    "INSERT INTO sessions (agent, client_id, directory, repository, transcript, started_at, seen_at)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)
-                     ON CONFLICT (agent, client_id) DO UPDATE SET
-                         directory = coalesce(excluded.directory, directory),
-                         repository = coalesce(excluded.repository, repository),
-                         transcript = coalesce(excluded.transcript, transcript),
-                         seen_at = max(seen_at, excluded.seen_at)
-                     RETURNING {COLUMNS}"
-                ),
-                params![
-                    seen.agent,
-                    seen.client_id,
-                    seen.directory.map(PathText),
-                    seen.repository.map(PathText),
-                    seen.transcript.map(PathText),
-                    Milliseconds(at),
-                ],
-                Session::from_row,
-            )
-            .map_err(self.failed("record a session"))
+        let doing = "record a session";
+        let parameters = params![
+            seen.agent,
+            seen.client_id,
+            seen.directory.map(PathText),
+            seen.repository.map(PathText),
+            seen.transcript.map(PathText),
+            Milliseconds(at),
+        ];
+        self.row(doing, SEE, parameters, Session::from_row)?
+            .ok_or_else(|| self.failed(doing)(rusqlite::Error::QueryReturnedNoRows))
     }
 
     pub fn set_slug(&self, session: SessionId, slug: Option<&str>) -> Result<(), JournalError> {
-        self.connection
-            .execute("UPDATE sessions SET slug = ?2 WHERE id = ?1", params![session.0, slug])
-            .map(drop)
-            .map_err(self.failed("set a session's work item"))
+        self.change(
+            "set a session's work item",
+            "UPDATE sessions SET slug = ?2 WHERE id = ?1",
+            params![session.0, slug],
+        )
+        .map(drop)
     }
 
     pub fn set_pane(&self, session: SessionId, pane: Option<&str>) -> Result<(), JournalError> {
-        self.connection
-            .execute("UPDATE sessions SET pane = ?2 WHERE id = ?1", params![session.0, pane])
-            .map(drop)
-            .map_err(self.failed("set a session's pane"))
+        self.change(
+            "set a session's pane",
+            "UPDATE sessions SET pane = ?2 WHERE id = ?1",
+            params![session.0, pane],
+        )
+        .map(drop)
     }
 }

@@ -1,7 +1,7 @@
 //! Turns, and the count that decides how often a turn may be held.
 
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Row, params};
 
 use crate::column::{Milliseconds, head};
 use crate::prune::{Limits, PRUNE_EVERY};
@@ -42,7 +42,24 @@ pub struct Turn {
     pub holds: u32,
 }
 
-const COLUMNS: &str = "id, session, key, opened_at, prompt, holds, baseline_size, baseline";
+macro_rules! columns {
+    () => {
+        "id, session, key, opened_at, prompt, holds, baseline_size, baseline"
+    };
+}
+
+const BY_KEY: &str = concat!("SELECT ", columns!(), " FROM turns WHERE session = ?1 AND key = ?2");
+const BY_ID: &str = concat!("SELECT ", columns!(), " FROM turns WHERE id = ?1");
+const LATEST: &str =
+    concat!("SELECT ", columns!(), " FROM turns WHERE session = ?1 ORDER BY id DESC LIMIT 1");
+const OPEN: &str = concat!(
+    "INSERT INTO turns (session, key, opened_at, prompt, baseline_size, baseline)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+     ON CONFLICT (session, key) DO NOTHING
+     RETURNING ",
+    columns!()
+);
+pub(crate) const COUNT_HOLD: &str = "UPDATE turns SET holds = holds + 1 WHERE id = ?1 AND holds < ?2";
 
 impl Turn {
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -63,33 +80,16 @@ impl Turn {
 impl Reading<'_> {
     /// The turn with the client's own id.
     pub fn turn(&self, session: SessionId, key: &str) -> Result<Option<Turn>, JournalError> {
-        self.connection
-            .query_row(
-                &format!("SELECT {COLUMNS} FROM turns WHERE session = ?1 AND key = ?2"),
-                params![session.0, key],
-                Turn::from_row,
-            )
-            .optional()
-            .map_err(self.failed("read a turn"))
+        self.row("read a turn", BY_KEY, params![session.0, key], Turn::from_row)
     }
 
     pub fn turn_by_id(&self, id: TurnId) -> Result<Option<Turn>, JournalError> {
-        self.connection
-            .query_row(&format!("SELECT {COLUMNS} FROM turns WHERE id = ?1"), [id.0], Turn::from_row)
-            .optional()
-            .map_err(self.failed("read a turn"))
+        self.row("read a turn", BY_ID, [id.0], Turn::from_row)
     }
 
     /// The turn that was opened last.
     pub fn latest_turn(&self, session: SessionId) -> Result<Option<Turn>, JournalError> {
-        self.connection
-            .query_row(
-                &format!("SELECT {COLUMNS} FROM turns WHERE session = ?1 ORDER BY id DESC LIMIT 1"),
-                [session.0],
-                Turn::from_row,
-            )
-            .optional()
-            .map_err(self.failed("read the latest turn"))
+        self.row("read the latest turn", LATEST, [session.0], Turn::from_row)
     }
 }
 
@@ -99,28 +99,16 @@ impl Writing<'_> {
     ///
     /// Every so many turns this also prunes, within bounds, so that no one has to think of it.
     pub fn open_turn(&self, new: &NewTurn<'_>) -> Result<Turn, JournalError> {
-        let failed = self.failed("open a turn");
-        let opened = self
-            .connection
-            .query_row(
-                &format!(
-                    "INSERT INTO turns (session, key, opened_at, prompt, baseline_size, baseline)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-                     ON CONFLICT (session, key) DO NOTHING
-                     RETURNING {COLUMNS}"
-                ),
-                params![
-                    new.session.0,
-                    new.key,
-                    Milliseconds(new.opened_at),
-                    head(new.prompt, LONGEST_PROMPT),
-                    new.baseline.map(|baseline| baseline.len() as i64),
-                    new.baseline.filter(|baseline| baseline.len() <= LARGEST_BASELINE),
-                ],
-                Turn::from_row,
-            )
-            .optional()
-            .map_err(&failed)?;
+        let doing = "open a turn";
+        let parameters = params![
+            new.session.0,
+            new.key,
+            Milliseconds(new.opened_at),
+            head(new.prompt, LONGEST_PROMPT),
+            new.baseline.map(|baseline| baseline.len() as i64),
+            new.baseline.filter(|baseline| baseline.len() <= LARGEST_BASELINE),
+        ];
+        let opened = self.row(doing, OPEN, parameters, Turn::from_row)?;
         if let Some(turn) = opened {
             if turn.id.0 % PRUNE_EVERY == 0 {
                 self.prune(new.opened_at, &Limits::default())?;
@@ -128,18 +116,13 @@ impl Writing<'_> {
             return Ok(turn);
         }
         self.turn(new.session, new.key.unwrap_or_default())?
-            .ok_or_else(|| failed(rusqlite::Error::QueryReturnedNoRows))
+            .ok_or_else(|| self.failed(doing)(rusqlite::Error::QueryReturnedNoRows))
     }
 
     /// Counts one more hold, where the turn has had fewer than `limit`; `false` means: let the agent stop. Of
     /// several processes that ask at once for the last one, exactly one gets it.
     pub fn try_hold(&self, turn: TurnId, limit: u32) -> Result<bool, JournalError> {
-        self.connection
-            .execute(
-                "UPDATE turns SET holds = holds + 1 WHERE id = ?1 AND holds < ?2",
-                params![turn.0, limit],
-            )
-            .map(|changed| changed == 1)
-            .map_err(self.failed("count a hold"))
+        let changed = self.change("count a hold", COUNT_HOLD, params![turn.0, limit])?;
+        Ok(changed == 1)
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Row, params};
 
 use crate::column::{Milliseconds, PathText, StoredPath, head};
 use crate::{JournalError, Reading, SessionId, TurnId, Writing};
@@ -93,6 +93,10 @@ const SELECT: &str = "
     SELECT verdicts.id, turn, session, agent, client_id, repository, at, verdict, scope, message, timings
     FROM verdicts JOIN turns ON turns.id = turn JOIN sessions ON sessions.id = session";
 
+pub(crate) const RECORD: &str = "
+    INSERT INTO verdicts (turn, at, verdict, scope, message, timings, inputs_version, inputs_size, inputs)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+
 impl RecordedVerdict {
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
@@ -113,10 +117,12 @@ impl RecordedVerdict {
 
 impl Reading<'_> {
     pub fn verdict(&self, id: VerdictId) -> Result<Option<RecordedVerdict>, JournalError> {
-        self.connection
-            .query_row(&format!("{SELECT} WHERE verdicts.id = ?1"), [id.0], RecordedVerdict::from_row)
-            .optional()
-            .map_err(self.failed("read a verdict"))
+        self.row(
+            "read a verdict",
+            &format!("{SELECT} WHERE verdicts.id = ?1"),
+            [id.0],
+            RecordedVerdict::from_row,
+        )
     }
 
     /// The newest verdicts first.
@@ -139,36 +145,29 @@ impl Reading<'_> {
 
     /// What the verdict was made from; `None` where it was too large to keep, or there is no such verdict.
     pub fn inputs(&self, id: VerdictId) -> Result<Option<Inputs<Vec<u8>>>, JournalError> {
-        self.connection
-            .query_row(
-                "SELECT inputs_version, inputs FROM verdicts WHERE id = ?1 AND inputs IS NOT NULL",
-                [id.0],
-                |row| Ok(Inputs { version: row.get(0)?, bytes: row.get(1)? }),
-            )
-            .optional()
-            .map_err(self.failed("read a verdict's inputs"))
+        self.row(
+            "read a verdict's inputs",
+            "SELECT inputs_version, inputs FROM verdicts WHERE id = ?1 AND inputs IS NOT NULL",
+            [id.0],
+            |row| Ok(Inputs { version: row.get(0)?, bytes: row.get(1)? }),
+        )
     }
 }
 
 impl Writing<'_> {
     pub fn record_verdict(&self, new: &NewVerdict<'_>) -> Result<VerdictId, JournalError> {
-        self.connection
-            .execute(
-                "INSERT INTO verdicts (turn, at, verdict, scope, message, timings, inputs_version, inputs_size, inputs)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                params![
-                    new.turn.0,
-                    Milliseconds(new.at),
-                    new.verdict.as_str(),
-                    new.scope,
-                    head(new.message, LONGEST_MESSAGE),
-                    head(new.timings, LONGEST_MESSAGE),
-                    new.inputs.version,
-                    new.inputs.bytes.len() as i64,
-                    Some(new.inputs.bytes).filter(|bytes| bytes.len() <= LARGEST_INPUTS),
-                ],
-            )
-            .map_err(self.failed("record a verdict"))?;
+        let parameters = params![
+            new.turn.0,
+            Milliseconds(new.at),
+            new.verdict.as_str(),
+            new.scope,
+            head(new.message, LONGEST_MESSAGE),
+            head(new.timings, LONGEST_MESSAGE),
+            new.inputs.version,
+            new.inputs.bytes.len() as i64,
+            Some(new.inputs.bytes).filter(|bytes| bytes.len() <= LARGEST_INPUTS),
+        ];
+        self.change("record a verdict", RECORD, parameters)?;
         Ok(VerdictId(self.connection.last_insert_rowid()))
     }
 }

@@ -17,6 +17,9 @@ pub struct Waiver {
     pub at: Timestamp,
 }
 
+pub(crate) const HELD: &str =
+    "INSERT INTO held_actions (turn, action) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+
 impl Reading<'_> {
     pub fn waivers(&self, session: SessionId) -> Result<Vec<Waiver>, JournalError> {
         self.rows(
@@ -52,25 +55,19 @@ impl Writing<'_> {
         reason: &str,
         at: Timestamp,
     ) -> Result<(), JournalError> {
-        self.connection
-            .execute(
-                "INSERT INTO waivers (session, action, reason, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
-                params![session.0, action, head(reason, LONGEST_REASON), Milliseconds(at)],
-            )
-            .map(drop)
-            .map_err(self.failed("waive an action"))
+        self.change(
+            "waive an action",
+            "INSERT INTO waivers (session, action, reason, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+            params![session.0, action, head(reason, LONGEST_REASON), Milliseconds(at)],
+        )
+        .map(drop)
     }
 
     /// Remembers what the turn was held for. An action that was left out of a later hold because it stood in
     /// the one before is recorded there again: otherwise it would be asked for every second turn.
     pub fn record_held_actions(&self, turn: TurnId, actions: &[&str]) -> Result<(), JournalError> {
-        let failed = self.failed("record the actions of a hold");
-        let mut statement = self
-            .connection
-            .prepare("INSERT INTO held_actions (turn, action) VALUES (?1, ?2) ON CONFLICT DO NOTHING")
-            .map_err(&failed)?;
         for action in actions {
-            statement.execute(params![turn.0, action]).map_err(&failed)?;
+            self.change("record the actions of a hold", HELD, params![turn.0, action])?;
         }
         Ok(())
     }

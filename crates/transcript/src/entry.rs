@@ -51,6 +51,8 @@ impl Record {
 #[derive(Debug)]
 pub(crate) enum Entry {
     Prompt(Prompt),
+    /// Our own message, put before the agent as if a person had typed it.
+    Own,
     /// The client says that a turn begins here; its prompt follows.
     TurnStarts,
     /// The body of a slash command, which the client puts after the command itself.

@@ -47,6 +47,9 @@ pub struct Reading {
     /// own copy to tell whether the client has written everything yet.
     #[serde(skip)]
     pub last_assistant: Option<String>,
+    /// Our own message was put before the agent in this turn as a prompt: the turn has been held, whoever counted.
+    #[serde(skip)]
+    pub has_own_message: bool,
 }
 
 /// The prompt that opened the turn.
@@ -185,6 +188,7 @@ impl Reading {
             calls: Vec::new(),
             messages: Vec::new(),
             last_assistant: None,
+            has_own_message: false,
         }
     }
 }

@@ -230,7 +230,7 @@ fn reading(agent: Agent, found: FoundTurn, options: &Options, path: Option<&Path
     if let (Some(path), Some(turn)) = (path, &turn) {
         subagents::add_calls(&mut timeline, agent, path, turn, options);
     }
-    let Timeline { calls, messages, last_assistant, usage, .. } = timeline;
+    let Timeline { calls, messages, last_assistant, usage, has_own_message, .. } = timeline;
     Reading {
         agent: Some(agent),
         turn,
@@ -239,6 +239,8 @@ fn reading(agent: Agent, found: FoundTurn, options: &Options, path: Option<&Path
         calls,
         messages,
         last_assistant,
+        // Without a prompt before it, it is no answer to a turn: a person may begin a session with it.
+        has_own_message: has_own_message && opening,
     }
 }
 

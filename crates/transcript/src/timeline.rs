@@ -21,6 +21,7 @@ pub(crate) struct Timeline {
     pub(crate) messages: Vec<Message>,
     pub(crate) last_assistant: Option<String>,
     pub(crate) usage: Option<ContextUse>,
+    pub(crate) has_own_message: bool,
     /// Ids of the sub-agents that were at work.
     pub(crate) subagents: Vec<String>,
     by_id: HashMap<String, usize>,
@@ -60,6 +61,7 @@ pub(crate) fn timeline(records: Vec<Placed>) -> Timeline {
                         timeline.subagents.push(id);
                     }
                 }
+                Entry::Own => timeline.has_own_message = true,
                 Entry::Prompt(_) | Entry::TurnStarts | Entry::Expansion | Entry::Rewind(_) => {}
             }
         }

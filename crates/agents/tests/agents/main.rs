@@ -10,5 +10,9 @@
 
 mod bad_input;
 mod decisions;
+mod pane;
 mod properties;
 mod samples;
+mod settings;
+mod tmux;
+mod transcripts;

@@ -14,7 +14,7 @@ use crate::error::CommandError;
 use crate::journal_access::{self, explained};
 use crate::layout::{fit, wrap};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
-use crate::record::Record;
+use crate::record::{self, Record};
 use crate::repository_argument::RepositoryArgument;
 use crate::verdict_text::verdict_text;
 
@@ -113,7 +113,8 @@ pub(crate) fn recent(
         .read(|reader| {
             let mut listed = Vec::new();
             for recorded in reader.recent_verdicts(of, limit)? {
-                let reason = reader.inputs(recorded.id)?.and_then(|inputs| reason(&inputs.bytes));
+                let reason =
+                    reader.inputs(recorded.id)?.and_then(|inputs| reason(record::json(&inputs.bytes)));
                 listed.push(ListedVerdict {
                     id: recorded.id.0,
                     at: recorded.at.to_string(),
@@ -205,13 +206,16 @@ fn explain(recorded: RecordedVerdict, inputs: Option<&Inputs<Vec<u8>>>) -> Expla
     if inputs.version > INPUTS_VERSION {
         return nothing(recorded, "its inputs were recorded by a newer version of checkstone");
     }
-    let Ok(record) = serde_json::from_slice::<Record>(&inputs.bytes) else {
+    let Some(record) = Record::read(&inputs.bytes) else {
         return nothing(recorded, "its inputs cannot be read");
     };
     let (rules, replay) = match record.policy() {
         Ok(policy) => {
             let again = gate::judge(&policy, &record.inputs);
-            (gate::explain(&policy, &record.inputs, &record.verdict), compared(&inputs.bytes, &again))
+            (
+                gate::explain(&policy, &record.inputs, &record.verdict),
+                compared(record::json(&inputs.bytes), &again),
+            )
         }
         Err(problems) => {
             (Vec::new(), Replay::Impossible(format!("this version does not take its policy: {problems}")))

@@ -13,9 +13,14 @@ use crate::stopwatch::Stopwatch;
 ///
 /// Clients call this; people do not need to. It exits 0 whatever happens.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Codex without hooks, in its config.toml above every table:
+  notify = [\"/path/of/checkstone\", \"hook\", \"codex\", \"--notify\"]")]
 pub(crate) struct HookArguments {
     /// The client that calls
     pub(crate) agent: AgentName,
+    /// Codex's `notify` program: the event is the last argument, and a hold is typed into the session's tmux pane
+    #[arg(long)]
+    pub(crate) notify: bool,
 }
 
 /// The decision to print. The arguments are looked at by hand: a client must not fail over a word that this version
@@ -27,6 +32,12 @@ pub(crate) fn run(arguments: &[OsString]) -> Option<String> {
     }
     let name = arguments.get(2)?;
     let agent = Agent::ALL.into_iter().find(|agent| name == agent.name())?;
+    if arguments.get(3).is_some_and(|word| word == "--notify") {
+        if let (Agent::Codex, Some(argument)) = (agent, arguments.get(4..).and_then(<[_]>::last)) {
+            hook::receive_notification(argument, stopwatch);
+        }
+        return None;
+    }
     let bytes = hook::read_payload();
     hook::answer(agent, &bytes, stopwatch)
 }

@@ -1,10 +1,11 @@
 //! `checkstone session`: one agent session, its work item and its switch.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use agents::PaneAddress;
 use jiff::Timestamp;
-use journal::{Journal, SeenSession, switch};
+use journal::{Journal, JournalError, SeenSession, Session, Writing, switch};
 use serde_json::json;
 use transcript::{Agent, visible};
 
@@ -15,8 +16,9 @@ use crate::evidence;
 use crate::journal_access::{self, explained};
 use crate::printer::{BAD, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
+use crate::tmux_argument;
 
-/// Show or set what belongs to one agent session: its work item, its switch
+/// Show or set what belongs to one agent session: its work item, its switch, its tmux pane
 ///
 /// Called by an agent it is about the agent's own session. A person names one with --agent, and --id or the latest
 /// session of the repository.
@@ -24,11 +26,18 @@ use crate::repository_argument::RepositoryArgument;
 #[command(after_help = "Examples:
   checkstone session --slug parser
   checkstone session --off
+  checkstone session --agent codex --id 01a1ddc9-9555-7810-a9fe-42b83e4879c4 --tmux %3
   checkstone session --agent gemini --json")]
 pub(crate) struct SessionArguments {
     /// Set the work item whose plan is looked at; an empty one takes it away
     #[arg(long, value_name = "SLUG")]
     slug: Option<String>,
+    /// Set the tmux pane that the session runs in; an empty one takes it away
+    #[arg(long, value_name = "TARGET")]
+    tmux: Option<String>,
+    /// The socket of the tmux server; the one that this runs in, or the default one, where it is not given
+    #[arg(long, short = 'S', value_name = "PATH", requires = "tmux")]
+    socket: Option<PathBuf>,
     /// Switch the hooks off for this session
     #[arg(long, conflicts_with = "on")]
     off: bool,
@@ -59,11 +68,16 @@ pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<Exi
             return Err(CommandError::new(format!("`{}` is no slug of a work item", visible(slug)))
                 .hint("a slug is one name of a folder, without `/`"));
         }
-        let journal = match &mut journal {
-            Some(journal) => journal,
-            none => none.insert(journal_access::open_or_create(&state)?),
-        };
-        set_slug(journal, &session, root.as_deref(), slug)?;
+        let slug = Some(slug).filter(|slug| !slug.is_empty());
+        set(opened(&mut journal, &state)?, &session, root.as_deref(), |writing, recorded| {
+            writing.set_slug(recorded.id, slug)
+        })?;
+    }
+    if let Some(target) = arguments.tmux.as_deref() {
+        let address = address(arguments, target)?;
+        set(opened(&mut journal, &state)?, &session, root.as_deref(), |writing, recorded| {
+            writing.set_pane(recorded.id, address.as_deref())
+        })?;
     }
     let name = session.agent.name();
     if arguments.off {
@@ -74,6 +88,7 @@ pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<Exi
     }
     let recorded = session.recorded(journal.as_mut())?;
     let slug = recorded.as_ref().and_then(|recorded| recorded.slug.clone());
+    let pane = recorded.as_ref().and_then(|recorded| PaneAddress::parse(recorded.pane.as_deref()?));
     let on = !switch::is_off(&state, name, &session.id);
     if arguments.json {
         let json = json!({
@@ -81,6 +96,9 @@ pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<Exi
             "id": session.id,
             "slug": slug,
             "on": on,
+            "pane": pane.as_ref().map(|address| json!({
+                "id": address.pane, "socket": address.socket.to_string_lossy(),
+            })),
             "repository": recorded.as_ref().and_then(|one| Some(one.repository.as_ref()?.to_string_lossy())),
             "seen_at": recorded.as_ref().map(|one| one.seen_at.to_string()),
         });
@@ -94,6 +112,10 @@ pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<Exi
         visible(&session.id),
         visible(&slug),
     ));
+    if let Some(address) = pane {
+        let socket = visible(&address.socket.to_string_lossy());
+        printer.text(&format!("  tmux pane: {} of the server {socket}\n", address.pane));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -118,11 +140,31 @@ fn find(
     })
 }
 
-fn set_slug(
+/// The journal, created where there is none yet.
+fn opened<'a>(journal: &'a mut Option<Journal>, state: &Path) -> Result<&'a mut Journal, CommandError> {
+    match journal {
+        Some(journal) => Ok(journal),
+        none => Ok(none.insert(journal_access::open_or_create(state)?)),
+    }
+}
+
+/// The pane as it is kept; nothing for an empty target.
+fn address(arguments: &SessionArguments, target: &str) -> Result<Option<String>, CommandError> {
+    if target.is_empty() {
+        return Ok(None);
+    }
+    let tmux = tmux_argument::server(arguments.socket.clone())?;
+    let pane = tmux_argument::pane(&tmux, target)?.id;
+    let socket = tmux.socket().map_err(|error| tmux_argument::explained(&error))?;
+    Ok(Some(PaneAddress { pane, socket }.to_string()))
+}
+
+/// Records the session where it is not yet, and then what is set.
+fn set(
     journal: &mut Journal,
     session: &AgentSession,
     root: Option<&Path>,
-    slug: &str,
+    change: impl FnOnce(&Writing<'_>, &Session) -> Result<(), JournalError>,
 ) -> Result<(), CommandError> {
     let seen = SeenSession {
         agent: session.agent.name(),
@@ -137,7 +179,7 @@ fn set_slug(
                 Some(recorded) => recorded,
                 None => writing.see_session(&seen, Timestamp::now())?,
             };
-            writing.set_slug(recorded.id, Some(slug).filter(|slug| !slug.is_empty()))
+            change(writing, &recorded)
         })
         .map_err(|error| explained(&error))
 }

@@ -1,7 +1,7 @@
 //! The payload from stdin: until its end, or until it is a whole JSON document where a client keeps the pipe open
 //! (H10). Bounded in size and in time.
 
-use std::io::Read as _;
+use std::io::Stdin;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -12,29 +12,34 @@ const LARGEST: usize = 64 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) fn read() -> Vec<u8> {
-    let mut stdin = std::io::stdin().lock();
-    let mut bytes = Vec::with_capacity(8 * 1024);
-    let mut chunk = vec![0; 64 * 1024];
+    let stdin = std::io::stdin();
+    let mut bytes = Vec::with_capacity(4 * 1024);
+    // Payloads are small, and fresh memory costs time before git can start.
+    let mut chunk = [0; 4 * 1024];
     let deadline = Instant::now() + PATIENCE;
     while bytes.len() < LARGEST {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let wait = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: i64::from(left.subsec_nanos()) };
         // What was written may be all there is, though the pipe stays open.
-        let ready = {
-            let mut descriptors = [PollFd::new(&stdin, PollFlags::IN)];
-            poll(&mut descriptors, Some(&wait)).unwrap_or(0) > 0
-        };
-        if !ready || left.is_zero() {
-            break;
+        if !is_ready(&stdin, Duration::ZERO) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if is_whole(&bytes) || !is_ready(&stdin, left) {
+                break;
+            }
         }
-        match stdin.read(&mut chunk) {
+        // Past the buffer of the standard library: what lay there, `poll` would not see.
+        match rustix::io::read(&stdin, &mut chunk) {
             Ok(0) | Err(_) => break,
             Ok(length) => bytes.extend_from_slice(chunk.get(..length).unwrap_or_default()),
         }
-        let ends = bytes.trim_ascii_end().last() == Some(&b'}');
-        if ends && serde_json::from_slice::<serde::de::IgnoredAny>(&bytes).is_ok() {
-            break;
-        }
     }
     bytes
+}
+
+fn is_ready(stdin: &Stdin, wait: Duration) -> bool {
+    let wait = Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: i64::from(wait.subsec_nanos()) };
+    poll(&mut [PollFd::new(stdin, PollFlags::IN)], Some(&wait)).unwrap_or(0) > 0
+}
+
+fn is_whole(bytes: &[u8]) -> bool {
+    let ends = bytes.trim_ascii_end().last() == Some(&b'}');
+    ends && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
 }

@@ -8,7 +8,7 @@ use changes::Repository;
 use journal::{Journal, JournalError, NewTurn, OpenFor};
 use transcript::Agent;
 
-use super::{Context, SAME_DELIVERY, git_settings, log};
+use super::{Context, SAME_DELIVERY, git_settings};
 use crate::policy_files::PolicyTexts;
 
 pub(crate) fn record(mut context: Context) -> Decision {
@@ -16,14 +16,14 @@ pub(crate) fn record(mut context: Context) -> Decision {
         return Decision::Pass;
     }
     let repository = Repository::discover(&context.cwd).ok();
-    let root = repository.as_ref().map(|repository| repository.root.as_path());
-    let texts = root.and_then(PolicyTexts::of_repository);
+    let root = repository.as_ref().map(|repository| repository.root.clone());
+    let texts = root.as_deref().and_then(PolicyTexts::of_repository);
     if texts.as_ref().is_some_and(PolicyTexts::switch_off) {
         return Decision::Pass;
     }
     context.stopwatch.lap("policy");
     // Without a policy nothing will be judged, and the baseline is not needed.
-    let pending = texts.map(|_| changes::start(&context.cwd, &git_settings()));
+    let pending = texts.and(repository).map(|repository| changes::start_in(repository, &git_settings()));
     let journal = Journal::open(&context.state, OpenFor::Hook);
     context.stopwatch.lap("journal");
     let baseline = match pending {
@@ -36,12 +36,13 @@ pub(crate) fn record(mut context: Context) -> Decision {
         Ok(baseline) => (serde_json::to_vec(baseline).ok(), None),
         Err(problem) => (None, Some(problem.as_str()).filter(|problem| !problem.is_empty())),
     };
-    let written = journal.and_then(|mut journal| open_turn(&mut journal, &context, root, stored.as_deref()));
+    let written =
+        journal.and_then(|mut journal| open_turn(&mut journal, &context, root.as_deref(), stored.as_deref()));
     context.stopwatch.lap("write");
     if let Err(error) = written {
-        log(&context.state, &context.line("prompt", &format!("not recorded: {error}")));
+        context.log("prompt", &format!("not recorded: {error}"));
     } else if let Some(problem) = problem {
-        log(&context.state, &context.line("prompt", &format!("without a baseline: {problem}")));
+        context.log("prompt", &format!("without a baseline: {problem}"));
     }
     Decision::Pass
 }

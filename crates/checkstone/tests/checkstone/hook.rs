@@ -3,12 +3,14 @@
 mod checks;
 mod counting;
 mod faults;
+mod pane;
 mod policies;
 mod session;
 mod switches;
+mod tmux;
 mod traces;
 mod turns;
-mod world;
+pub(crate) mod world;
 
 use crate::program::{run_with_input, shown};
 

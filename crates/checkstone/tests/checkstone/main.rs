@@ -10,8 +10,10 @@
 
 mod check;
 mod demo;
+mod doctor;
 mod explain;
 mod hook;
+mod init;
 mod log;
 mod policy;
 mod program;
@@ -19,4 +21,5 @@ mod session;
 mod status;
 mod timeline;
 mod trust;
+mod uninstall;
 mod workplace;

@@ -76,8 +76,13 @@ impl Workplace {
     pub(crate) fn json(&self, arguments: &[&str], schema: &str) -> Value {
         let output = self.run(arguments);
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
-        assert!(output.stdout.ends_with(b"\n"));
-        let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+        self.valid(&output.stdout, schema)
+    }
+
+    /// JSON that was printed, checked against its schema.
+    pub(crate) fn valid(&self, stdout: &[u8], schema: &str) -> Value {
+        assert!(stdout.ends_with(b"\n"));
+        let value: Value = serde_json::from_slice(stdout).unwrap();
         let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas").join(schema);
         let schema: Value = serde_json::from_slice(&std::fs::read(schema).unwrap()).unwrap();
         let validator = jsonschema::validator_for(&schema).unwrap();

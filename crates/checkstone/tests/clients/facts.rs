@@ -4,21 +4,21 @@ use serde_json::{Value, json};
 
 use crate::workplace::{RUN_TESTS, Workplace};
 
-fn look() -> Value {
+pub(crate) fn look() -> Value {
     json!({"text": "I look first.", "calls": [{"read": "src/calc.py"}]})
 }
 
-fn fix() -> Value {
+pub(crate) fn fix() -> Value {
     json!({"text": "Here it is.", "calls": [
         {"edit": {"path": "src/calc.py", "old": "    return a - b", "new": "    return a + b"}}]})
 }
 
-fn run(command: &str) -> Value {
+pub(crate) fn run(command: &str) -> Value {
     json!({"calls": [{"run": command}]})
 }
 
 /// No model answers at once. By the time that it does, the client has written what was done before.
-fn say(text: &str) -> Value {
+pub(crate) fn say(text: &str) -> Value {
     json!({"text": text, "delay_ms": 200})
 }
 

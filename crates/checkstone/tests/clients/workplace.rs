@@ -39,10 +39,10 @@ pub(crate) const RUN_TESTS: &str = "[checkstone] Context-aware checkpoint\n\n\
 pub(crate) struct Workplace {
     /// Goes away with the workplace.
     _folder: TempDir,
-    program: PathBuf,
+    pub(crate) program: PathBuf,
     pub(crate) client: Client,
     pub(crate) repository: PathBuf,
-    home: PathBuf,
+    pub(crate) home: PathBuf,
     path: OsString,
 }
 
@@ -111,7 +111,7 @@ impl Workplace {
         self.home.join(".local/state/checkstone")
     }
 
-    fn installed<'a>(&'a self, address: &'a str) -> Installed<'a> {
+    pub(crate) fn installed<'a>(&'a self, address: &'a str) -> Installed<'a> {
         Installed {
             client: self.client,
             program: &self.program,
@@ -137,6 +137,19 @@ impl Workplace {
 
     /// Plays the steps while the client answers the prompts, one after the other in one session.
     pub(crate) fn play(&self, scenario: Value, prompts: &[&str]) -> Played {
+        let register = |client: &Installed<'_>| {
+            client.register(Path::new(env!("CARGO_BIN_EXE_checkstone"))).unwrap();
+        };
+        self.play_with(register, scenario, prompts)
+    }
+
+    /// As `play`, with the hooks registered in another way.
+    pub(crate) fn play_with(
+        &self,
+        register: impl FnOnce(&Installed<'_>),
+        scenario: Value,
+        prompts: &[&str],
+    ) -> Played {
         let scenario: Scenario = serde_json::from_value(scenario).unwrap();
         let steps = scenario.steps.len();
         let settings = Settings { port: 0, folder: self.repository.clone(), log: None };
@@ -144,7 +157,7 @@ impl Workplace {
         let address = server.address();
         let client = self.installed(&address);
         client.settle().unwrap();
-        client.register(Path::new(env!("CARGO_BIN_EXE_checkstone"))).unwrap();
+        register(&client);
         for (number, prompt) in prompts.iter().enumerate() {
             let run = client.prompt(prompt, number > 0, LIMIT).unwrap();
             let went_well = run.status.is_some_and(|status| status.success()) && run.turn_ended().is_some();
@@ -157,8 +170,35 @@ impl Workplace {
         Played { requests }
     }
 
+    /// Where the client's program is.
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// The client's home.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// What the client itself answers to a command of a person, with `input` typed.
+    pub(crate) fn client_says(&self, arguments: &[&str], input: &str) -> String {
+        use std::process::Stdio;
+        let mut command = Command::new(&self.program);
+        // Nobody listens there; a name that cannot be resolved would be waited for.
+        self.installed("http://127.0.0.1:9").environment(&mut command);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // It may not ask for anything.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {text}");
+        text
+    }
+
     /// What a failed test shows.
-    fn told(&self, server: &Server) -> String {
+    pub(crate) fn told(&self, server: &Server) -> String {
         let log = fs_err::read_to_string(self.state().join("log")).unwrap_or_default();
         let requests = server.requests();
         let asked: Vec<String> = requests
@@ -173,7 +213,11 @@ impl Workplace {
 
     /// What the program prints as JSON.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
-        let output = self.command(env!("CARGO_BIN_EXE_checkstone")).args(arguments).output().unwrap();
+        let mut command = self.command(env!("CARGO_BIN_EXE_checkstone"));
+        // The client is on the person's path.
+        let folders = self.program.parent().map(Path::to_owned).into_iter();
+        let path = std::env::join_paths(folders.chain(std::env::split_paths(&self.path))).unwrap();
+        let output = command.args(arguments).env("PATH", path).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
         serde_json::from_slice(&output.stdout).unwrap()
     }

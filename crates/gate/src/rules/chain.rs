@@ -10,6 +10,11 @@ use crate::shell::{Attribution, Failed, Intents, SimpleCommand};
 /// Everything that can have failed in a call that failed.
 pub(crate) fn suspects(recorded: &RecordedCall) -> Vec<&SimpleCommand> {
     let suspects = all_suspects(recorded);
+    if is_refused_push(recorded)
+        && let Some(push) = suspects.iter().copied().find(|command| is_push(command))
+    {
+        return vec![push];
+    }
     match passed_runner(recorded, &suspects) {
         Some(place) => suspects.get(place + 1..).unwrap_or_default().to_vec(),
         None => suspects,
@@ -21,6 +26,18 @@ pub(crate) fn passed_all_the_same(recorded: &RecordedCall, command: &SimpleComma
     let suspects = all_suspects(recorded);
     let passed = passed_runner(recorded, &suspects).and_then(|place| suspects.get(place));
     recorded.call.outcome == Outcome::Error && passed.is_some_and(|runner| std::ptr::eq(*runner, command))
+}
+
+/// Git's own words about a push, which comes after the commit.
+fn is_refused_push(recorded: &RecordedCall) -> bool {
+    let printed = recorded.call.snippet.as_deref().unwrap_or_default();
+    ["has no upstream branch", "failed to push some refs", "No configured push destination"]
+        .iter()
+        .any(|words| printed.contains(words))
+}
+
+fn is_push(command: &SimpleCommand) -> bool {
+    command.program == "git" && command.arguments.iter().any(|word| word.text() == "push")
 }
 
 fn all_suspects(recorded: &RecordedCall) -> Vec<&SimpleCommand> {

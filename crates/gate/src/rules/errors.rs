@@ -118,6 +118,11 @@ fn settled<'a>(
     if let Some(same) = went_well.iter().find(|call| repeated::is_same(&failure.call, &call.call)) {
         return Some(same);
     }
+    if harmless::was_ended(failure)
+        && let Some(end) = went_well.iter().find(|call| harmless::ends_others(call))
+    {
+        return Some(end);
+    }
     match failure.call.kind {
         // Whoever looked for something that was not there, and went on, found another way.
         Kind::Shell if harmless::only_looked(failure) => went_well.first().copied(),

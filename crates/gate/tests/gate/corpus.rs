@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gate::{Changes, Decision, History, Inputs, PlanFile, Stop, judge};
+use gate::{Changes, Decision, History, Inputs, PlanFile, Rule, Stop, judge};
 use serde::Deserialize;
 use transcript::{Agent, Options};
 
@@ -13,29 +13,36 @@ use crate::turns::{policy, required, sentences};
 /// `turn.json`: all but the transcript, which stands beside it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Labelled {
+pub(crate) struct Labelled {
     /// One line of argument for the label.
-    why: String,
-    policy: String,
+    pub(crate) why: String,
+    pub(crate) policy: String,
     cwd: String,
     changes: Changes,
     stop: Stop,
     #[serde(default)]
     history: History,
     plan: Option<PlanFile>,
-    expect: Expected,
+    pub(crate) expect: Expected,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Expected {
-    verdict: Decision,
+pub(crate) struct Expected {
+    pub(crate) verdict: Decision,
     /// The actions that are required, in order.
-    actions: Vec<String>,
+    pub(crate) actions: Vec<String>,
+    /// The rules that have something to say, but for missing actions. Where it is not labelled: whatever they say.
+    pub(crate) observations: Option<Vec<Rule>>,
+    /// Why the documents leave the answer open, where they do.
+    pub(crate) open: Option<String>,
+    /// Why the label, or the turn, is another than at first, where it is.
+    pub(crate) revised: Option<String>,
 }
 
-fn folders() -> Vec<PathBuf> {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+/// The folders of one set of turns, sorted.
+pub(crate) fn folders(set: &str) -> Vec<PathBuf> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(set);
     let mut folders: Vec<PathBuf> = fs::read_dir(corpus)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -45,7 +52,7 @@ fn folders() -> Vec<PathBuf> {
     folders
 }
 
-fn load(folder: &Path) -> (Labelled, Option<Agent>, Inputs) {
+pub(crate) fn load(folder: &Path) -> (Labelled, Option<Agent>, Inputs) {
     let text = fs::read_to_string(folder.join("turn.json")).unwrap();
     let labelled: Labelled =
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -65,7 +72,7 @@ fn every_turn_is_judged_as_a_reviewer_would() {
     let (mut turns, mut silent, mut false_holds, mut missed_holds) = (0, 0, 0, 0);
     let mut mistakes = Vec::new();
     let mut agents = Vec::new();
-    for folder in folders() {
+    for folder in folders("corpus") {
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
         let (labelled, agent, inputs) = load(&folder);
         let verdict = judge(&policy(&labelled.policy), &inputs);
@@ -105,7 +112,7 @@ fn every_turn_is_judged_as_a_reviewer_would() {
 /// Nothing but what is recorded goes into a verdict.
 #[test]
 fn every_turn_is_replayed_bit_for_bit() {
-    for folder in folders() {
+    for folder in folders("corpus").into_iter().chain(folders("held-out")) {
         let (labelled, _, inputs) = load(&folder);
         let policy = policy(&labelled.policy);
         let recorded: Inputs = serde_json::from_str(&serde_json::to_string(&inputs).unwrap()).unwrap();

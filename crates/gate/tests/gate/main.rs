@@ -11,6 +11,7 @@
 
 mod corpus;
 mod explanations;
+mod held_out;
 mod hygiene_and_drift;
 mod policy_errors;
 mod policy_paths;

@@ -148,12 +148,21 @@ fn e5_a_file_written_after_the_evidence_makes_it_stale() {
 #[test]
 fn laying_code_out_anew_keeps_tests_fresh() {
     let rust = policy(RUST);
-    for command in ["cargo fmt", "rustfmt src/a.rs", "make fmt", "git commit -am done"] {
+    for command in [
+        "cargo fmt",
+        "rustfmt src/a.rs",
+        "make fmt",
+        "git commit -am done",
+        "cargo fmt && git add -A && git commit -m done && git push",
+    ] {
         let calls = vec![read("src/a.rs"), edit("src/a.rs"), ran("cargo test"), ran(command)];
         let verdict = judge(&rust, &with_files(calls, vec![written("src/a.rs", 3, 2)]));
         assert_eq!(brief(&verdict), "notify", "{command}");
     }
-    for command in ["cargo clippy --fix", "python gen.py", "git stash pop"] {
+    // Beside a commit something else can have written.
+    for command in
+        ["cargo clippy --fix", "python gen.py", "git stash pop", "python gen.py && git commit -am done"]
+    {
         let calls = vec![read("src/a.rs"), edit("src/a.rs"), ran("cargo test"), ran(command)];
         let verdict = judge(&rust, &with_files(calls, vec![written("src/a.rs", 3, 2)]));
         assert_eq!(brief(&verdict), "hold rust-tests +missing-action", "{command}");

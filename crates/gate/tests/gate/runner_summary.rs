@@ -101,6 +101,23 @@ fn summaries_of_the_runners() {
         ("1..0", NOTHING),
         (" ✓ a\n ✓ b\n\n2 tests, 0 failures", passed(2)),
         ("2 tests, 1 failure", failed(1)),
+        // Bun: how many failed has to be seen
+        (" 14 pass\n 0 fail\n 30 expect() calls\nRan 14 tests across 3 files. [120.00ms]", passed(14)),
+        (" 13 pass\n 1 fail\nRan 14 tests across 3 files. [120.00ms]", failed(1)),
+        (" 14 pass", None),
+        (" 0 pass\n 0 fail\nRan 0 tests across 1 file. [12.00ms]", NOTHING),
+        // Deno
+        ("ok | 4 passed (16 steps) | 0 failed (25ms)", passed(4)),
+        ("ok | 1 passed | 0 failed | 1 ignored (8ms)", passed(1)),
+        ("FAILED | 1 passed | 1 failed (130ms)", failed(1)),
+        ("ok | 0 passed | 0 failed | 3 filtered out (8ms)", NOTHING),
+        // gotestsum
+        ("✓  store (10ms)\n\nDONE 34 tests in 2.100s", passed(34)),
+        ("DONE 34 tests, 2 skipped, 1 failure in 2.100s", failed(1)),
+        ("DONE 1 tests, 1 error in 0.100s", failed(1)),
+        ("DONE 2 runs, 34 tests in 2.100s", passed(34)),
+        ("DONE 0 tests in 0.100s", NOTHING),
+        ("DONE in 2s", None),
         // rspec, minitest
         ("Finished in 0.01 seconds\n5 examples, 0 failures", passed(5)),
         ("5 examples, 2 failures, 1 pending", failed(2)),

@@ -59,6 +59,11 @@ fn e9_the_same_going_well_later_settles() {
         ("cargo test lexer::tests::escapes", "cargo test lexer"),
         ("cargo test", "cargo test --workspace"),
         ("cargo build --release", "cargo build"),
+        ("cargo check", "cargo build"),
+        ("cargo build", "cargo test"),
+        ("cargo check -p one", "cargo nextest run"),
+        ("cargo nextest run lexer", "cargo nextest run"),
+        ("go build ./...", "go test ./..."),
         ("cd web && npm test", "cd web && npm run test"),
         ("cd web && npm test", "npm test"),
         ("npm install", "npm install --legacy-peer-deps"),
@@ -84,6 +89,9 @@ fn e9_the_same_going_well_later_settles() {
         ("cargo test", "cargo test -p one"),
         ("cargo test", "cargo test --lib"),
         ("cargo build", "cargo check"),
+        ("cargo build", "cargo test -p one"),
+        ("cargo clippy", "cargo test"),
+        ("go build ./...", "go test ./pkg/a"),
         ("make lint", "make"),
         ("make lint", "make build"),
         ("cd a && cargo test", "cd b && cargo test"),
@@ -96,6 +104,71 @@ fn e9_the_same_going_well_later_settles() {
     for (first, second) in open {
         errors(vec![(vec![fails(first), ran(second)], "hold +unresolved-error")]);
     }
+}
+
+/// In `git commit && git push` git itself says that it was the push.
+#[test]
+fn a_push_that_failed_after_a_commit_is_settled_by_a_push() {
+    let push = |words: &str| failed("git commit -qam x && git push", 128, words);
+    errors(vec![
+        (
+            vec![
+                push("fatal: The current branch fix has no upstream branch."),
+                ran("git push -u origin fix"),
+            ],
+            "pass",
+        ),
+        (
+            vec![push("error: failed to push some refs to 'origin'"), ran("git pull --rebase && git push")],
+            "pass",
+        ),
+        (vec![push("error: failed to push some refs to 'origin'")], "hold +unresolved-error"),
+        (vec![push("pre-commit hook failed"), ran("git push -u origin fix")], "hold +unresolved-error"),
+    ]);
+}
+
+/// A merge in conflict is ended by a commit, which git refuses while conflicts are left.
+#[test]
+fn a_conflict_is_settled_by_the_commit_that_ends_it() {
+    let merge = failed("git merge origin/main", 1, "CONFLICT (content): Merge conflict in data/table.json");
+    let other = failed("git merge origin/main", 128, "merge: origin/main - not something we can merge");
+    let commit = || ran("git add -A && git commit --no-edit");
+    errors(vec![
+        (vec![merge.clone(), commit()], "pass"),
+        (vec![merge.clone(), ran("git merge --abort")], "pass"),
+        (vec![merge], "hold +unresolved-error"),
+        (vec![other, commit()], "hold +unresolved-error"),
+    ]);
+}
+
+/// E11: what the agent itself ended did not fail.
+#[test]
+fn a_server_that_the_agent_ended_is_no_error() {
+    let server = |exit_code| failed("uvicorn app:app", exit_code, "");
+    errors(vec![
+        (vec![server(143), ran("pkill -f uvicorn")], "pass"),
+        (vec![server(137), ran("kill -9 4711")], "pass"),
+        (vec![server(143), ran("ls")], "hold +unresolved-error"),
+        (vec![server(1), ran("pkill -f uvicorn")], "hold +unresolved-error"),
+    ]);
+}
+
+/// Whoever started a tool where there is nothing for it to work on was in the wrong folder.
+#[test]
+fn the_wrong_folder_is_settled_in_the_right_one() {
+    for (words, expected) in [
+        ("npm error Missing script: \"test\"", "pass"),
+        ("npm error code ENOENT\nnpm error Could not read package.json", "pass"),
+        ("FAIL src/a.test.ts", "hold +unresolved-error"),
+    ] {
+        errors(vec![(vec![failed("npm test", 1, words), ran("cd web && npm test")], expected)]);
+    }
+    let elsewhere =
+        failed("cargo test", 101, "error: could not find `Cargo.toml` in `/repo` or any parent directory");
+    errors(vec![
+        (vec![elsewhere.clone(), ran("cd rust && cargo test")], "pass"),
+        (vec![elsewhere, ran("cd rust && cargo build")], "hold +unresolved-error"),
+    ]);
 }
 
 /// E9

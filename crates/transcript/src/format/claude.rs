@@ -318,8 +318,11 @@ fn prompt(line: &Line<'_>, typed: &str) -> Option<Entry> {
     if let Some(notification) = typed.strip_prefix(TASK_NOTIFICATION) {
         return task_notification(notification, line);
     }
-    if typed.is_empty() || typed.starts_with(OWN_PREFIX) {
+    if typed.is_empty() {
         return None;
+    }
+    if typed.starts_with(OWN_PREFIX) {
+        return Some(Entry::Own);
     }
     let at = line.timestamp.as_ref().map(Text::owned);
     let opens = |text: &str, standing| {

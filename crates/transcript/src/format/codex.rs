@@ -305,10 +305,10 @@ fn joined(content: Option<&Content<'_, TextBlock<'_>>>) -> String {
 
 fn prompt(typed: &str, at: Option<String>, standing: Standing) -> Option<Entry> {
     let typed = typed.trim();
-    let injected = typed.is_empty()
-        || typed.starts_with(OWN_PREFIX)
-        || INJECTED.iter().any(|prefix| typed.starts_with(prefix));
-    if injected {
+    if typed.starts_with(OWN_PREFIX) {
+        return Some(Entry::Own);
+    }
+    if typed.is_empty() || INJECTED.iter().any(|prefix| typed.starts_with(prefix)) {
         return None;
     }
     let text = text::snippet(typed, PROMPT);

@@ -146,8 +146,10 @@ fn user(line: &Line<'_>) -> Record {
         }
     }
     let typed = without_hook_context(&typed).trim();
+    if typed.starts_with(OWN_PREFIX) {
+        return Record::of(Entry::Own);
+    }
     let injected = typed.is_empty()
-        || typed.starts_with(OWN_PREFIX)
         || NUDGES.contains(&typed)
         || INJECTED.iter().any(|prefix| typed.starts_with(prefix));
     if injected {

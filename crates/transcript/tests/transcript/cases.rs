@@ -56,6 +56,28 @@ fn t2_t3_results_and_reminders_are_no_prompts() {
     assert_eq!(reading.calls.len(), 2);
 }
 
+/// T4: a hold that was typed into the client's prompt, where it has no hook, is no prompt of a person.
+#[test]
+fn t4_our_own_message_typed_as_a_prompt_continues_the_turn_and_is_known() {
+    const HOLD: &str = "[checkstone] Context-aware checkpoint\n1. Run `make test`";
+    for agent in Agent::ALL {
+        let lines_of = |id: usize, prompt: &str| match agent {
+            Agent::Claude => vec![claude::prompt(prompt)],
+            Agent::Gemini => vec![gemini::header(), gemini::user(&id.to_string(), prompt)],
+            Agent::Codex => vec![codex::message(prompt), codex::prompt(prompt)],
+        };
+        let reading = |prompts: &[&str]| {
+            let lines = prompts.iter().enumerate().flat_map(|(id, prompt)| lines_of(id, prompt));
+            read(agent, &lines.collect::<Vec<_>>())
+        };
+        let held = reading(&["go", HOLD]);
+        assert_eq!((held.turn.unwrap().prompt.as_str(), held.has_own_message), ("go", true));
+        let next = reading(&["go", HOLD, "go on"]);
+        assert_eq!((next.turn.unwrap().prompt.as_str(), next.has_own_message), ("go on", false));
+        assert!(!reading(&[HOLD]).has_own_message, "no turn was held");
+    }
+}
+
 /// T4: our own hold comes back in the user's name. It continues the turn: evidence before and after counts.
 #[test]
 fn t4_our_own_hold_continues_the_turn() {

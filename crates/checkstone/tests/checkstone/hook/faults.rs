@@ -253,7 +253,10 @@ fn h10_a_pipe_that_is_never_closed() {
     session.say("Done.");
     let mut child = world.hook("claude").spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(session.stop_event().to_string().as_bytes()).unwrap();
+    // Longer than any buffer on the way.
+    let mut event = session.stop_event();
+    event["tool_response"] = serde_json::json!("}".repeat(20_000));
+    stdin.write_all(event.to_string().as_bytes()).unwrap();
     let began = Instant::now();
     assert_eq!(finish(child).holds(), RUN_TESTS);
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());

@@ -88,9 +88,14 @@ impl World {
 
     /// `checkstone hook <agent>` with pipes; nothing of the caller's environment reaches it.
     pub(crate) fn hook(&self, agent: &str) -> Command {
+        self.checkstone(&["hook", agent])
+    }
+
+    /// Any command, in the same way.
+    pub(crate) fn checkstone(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_checkstone"));
         command
-            .args(["hook", agent])
+            .args(arguments)
             .current_dir(&self.repository)
             .env_clear()
             .envs(self.environment())

@@ -5,7 +5,7 @@ use transcript::{Call, Kind};
 
 use crate::inputs::RecordedCall;
 use crate::rules::chain;
-use crate::shell::{SimpleCommand, Word};
+use crate::shell::{Intents, SimpleCommand, Word};
 
 /// The client did not carry the call out at all: a mistake of the agent's form, not of the code.
 pub(super) fn is_refused(call: &Call) -> bool {
@@ -30,6 +30,21 @@ pub(super) fn ran_out_of_time(recorded: &RecordedCall) -> bool {
         command.split(|character: char| !character.is_alphanumeric()).any(|word| word == "timeout")
     });
     bounded && recorded.call.exit_code == Some(124)
+}
+
+/// Ended by a signal such as an agent sends to a server that it started.
+pub(super) fn was_ended(recorded: &RecordedCall) -> bool {
+    const INTERRUPTED: i32 = 130;
+    const KILLED: i32 = 137;
+    const TERMINATED: i32 = 143;
+    matches!(recorded.call.exit_code, Some(INTERRUPTED | KILLED | TERMINATED))
+}
+
+/// Whether the call ends other processes.
+pub(super) fn ends_others(recorded: &RecordedCall) -> bool {
+    let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
+    matches!(recorded.call.tool.as_str(), "TaskStop" | "KillShell" | "KillBash")
+        || commands.iter().any(|command| matches!(command.program.as_str(), "kill" | "pkill" | "killall"))
 }
 
 /// Programs that answer a question by their exit status (E8), unless they say that a file was missing or denied.

@@ -27,14 +27,48 @@ pub(super) fn passed<'a>(
 ) -> Option<&'a RecordedCall> {
     let mut last = None;
     let suspects = suspects(failure);
+    let anywhere = found_no_project(&failure.call);
+    let in_conflict = left_conflicts(&failure.call);
     for suspect in &suspects {
         let place = went_well.iter().position(|call| {
             let proven = call.intents.iter().flat_map(Intents::proven_by_success);
-            proven.into_iter().any(|proven| does_as_much(proven, suspect, paths))
+            proven.into_iter().any(|proven| {
+                does_as_much(proven, suspect, paths)
+                    || (anywhere && is_same_program(proven, suspect))
+                    || (in_conflict && ends_conflicts(proven))
+            })
         })?;
         last = last.max(Some(place));
     }
     went_well.get(last?).copied()
+}
+
+/// A merge or the like stopped for somebody to resolve conflicts.
+fn left_conflicts(call: &Call) -> bool {
+    call.snippet.as_deref().is_some_and(|printed| printed.contains("CONFLICT ("))
+}
+
+/// A commit ends a merge in conflict; with conflicts left git refuses it.
+fn ends_conflicts(command: &SimpleCommand) -> bool {
+    command.program == "git" && Selection::of(command).does == Some("commit")
+}
+
+/// The tool found nothing to work on where it was started: the wrong folder. The same in the right one settles that.
+fn found_no_project(call: &Call) -> bool {
+    let printed = call.snippet.as_deref().unwrap_or_default();
+    [
+        "Missing script:",
+        "Could not read package.json",
+        "ERR_PNPM_NO_IMPORTER_MANIFEST_FOUND",
+        "Couldn't find a package.json",
+        "could not find `Cargo.toml`",
+        "go.mod file not found",
+        "No rule to make target",
+        "no makefile found",
+        "No justfile found",
+    ]
+    .iter()
+    .any(|words| printed.contains(words))
 }
 
 /// Whether the later call tried what failed again, whatever came of it.
@@ -77,7 +111,8 @@ fn is_there_or_above(later: &SimpleCommand, earlier: &SimpleCommand, paths: Path
 }
 
 fn does_as_much(later: &SimpleCommand, earlier: &SimpleCommand, paths: Paths<'_>) -> bool {
-    if !is_same_program(later, earlier) || !is_there_or_above(later, earlier, paths) {
+    let does_it = is_same_program(later, earlier) || compiles_it(later, earlier);
+    if !does_it || !is_there_or_above(later, earlier, paths) {
         return false;
     }
     // Another message, another branch, another version of a package: the way to success.
@@ -94,6 +129,22 @@ fn does_as_much(later: &SimpleCommand, earlier: &SimpleCommand, paths: Paths<'_>
     };
     let narrowed = later_selects.narrows.iter().any(|narrow| !earlier_selects.narrows.contains(narrow));
     covered && !narrowed
+}
+
+/// Tests that ran were compiled before: they settle what did not compile.
+fn compiles_it(later: &SimpleCommand, earlier: &SimpleCommand) -> bool {
+    let (first, second) = (Selection::of(earlier), Selection::of(later));
+    let (Some(before), Some(after)) = (first.does, second.does) else { return false };
+    later.program == earlier.program
+        && match earlier.program.as_str() {
+            "cargo" => match before {
+                "check" | "c" => matches!(after, "build" | "b" | "test" | "t" | "nextest"),
+                "build" | "b" => matches!(after, "test" | "t" | "nextest"),
+                _ => false,
+            },
+            "go" => before == "build" && after == "test",
+            _ => false,
+        }
 }
 
 fn contains(wider: &str, word: &str) -> bool {
@@ -232,6 +283,10 @@ impl<'a> Selection<'a> {
         if has_uses && !selection.words.is_empty() {
             let first = selection.words.remove(0);
             selection.does = Some(first).filter(|word| !word.starts_with('+'));
+        }
+        // `cargo nextest run` has a use within its use.
+        if selection.does == Some("nextest") && matches!(selection.words.first(), Some(&("run" | "r"))) {
+            selection.words.remove(0);
         }
         selection
     }

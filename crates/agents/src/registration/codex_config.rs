@@ -1,0 +1,61 @@
+//! Codex's `config.toml`, which can hold hooks as well as `hooks.json`. It is only read here: a hook that stands in it
+//! was written by hand.
+
+use serde_json::Value;
+use transcript::Agent;
+
+use super::own_call::OwnCall;
+use super::settings::Found;
+
+/// What matters to us in a `config.toml`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CodexConfig {
+    pub found: Vec<Found>,
+    /// It has hooks of any kind.
+    pub has_hooks: bool,
+    /// `features.hooks = false`, which switches all hooks off.
+    pub is_switched_off: bool,
+}
+
+impl CodexConfig {
+    /// Fails where the text is not TOML; Codex does not start then.
+    pub fn read(text: &str) -> Result<Self, toml::de::Error> {
+        let config: Value = toml::from_str(text)?;
+        let hooks = config.get("hooks").and_then(Value::as_object);
+        let mut read = Self {
+            is_switched_off: config.pointer("/features/hooks") == Some(&Value::Bool(false)),
+            ..Self::default()
+        };
+        // `hooks.state` is Codex's own record of trust, and no list.
+        for (event, groups) in hooks.into_iter().flatten() {
+            for group in groups.as_array().into_iter().flatten() {
+                let handlers = group.get("hooks").and_then(Value::as_array).into_iter().flatten();
+                for handler in handlers {
+                    read.has_hooks = true;
+                    let call = OwnCall::of_handler(Agent::Codex, handler);
+                    read.found.extend(call.map(|call| Found { event: event.clone(), call }));
+                }
+            }
+        }
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hooks_written_by_hand_are_found() {
+        let text = "model = \"x\"\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = \"command\"\n\
+                    command = \"/a/checkstone hook codex\"\ntimeout = 20\n\
+                    [hooks.state.\"/x:stop:0:0\"]\ntrusted_hash = \"sha256:0\"\n";
+        let config = CodexConfig::read(text).unwrap();
+        assert_eq!((config.found.len(), config.has_hooks, config.is_switched_off), (1, true, false));
+        assert_eq!(config.found[0].event, "Stop");
+        let config = CodexConfig::read("[features]\nhooks = false\n").unwrap();
+        assert_eq!((config.found.len(), config.has_hooks, config.is_switched_off), (0, false, true));
+        assert!(CodexConfig::read("[hooks").is_err());
+        assert_eq!(CodexConfig::read("hooks = 1\n").unwrap(), CodexConfig::default());
+    }
+}

@@ -1,0 +1,351 @@
+//! Our entries in the text of a client's settings: found, added, taken away, and everything else left as it is, byte
+//! for byte. Pure: a text in, a text out. Where a text is not surely understood, it is an error and nothing else.
+//!
+//! What the real clients do with an unusual file decides what is refused here:
+//! - Claude Code ignores a file with comments or trailing commas without a word, and accepts a byte order mark; Codex
+//!   ignores a file with any of the three. Gemini CLI accepts comments, and does not start on the other two.
+//! - Of two equal names the clients take the last, Codex none; a person may mean either.
+
+use serde_json::Value;
+use transcript::Agent;
+
+use super::json_text::{JsonText, Member};
+use super::layout::{Addition, Edit, Layout, applied};
+use super::own_call::OwnCall;
+use super::{Entry, Lists, Registration};
+
+const HOOKS: &str = "hooks";
+
+/// Why a text is left alone.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    #[error("it is not valid JSON: {0}")]
+    Invalid(serde_json::Error),
+    #[error("it has comments, and {} takes no notice of a file with comments", client(*agent))]
+    Comments { agent: Agent },
+    #[error("it begins with a byte order mark, which {} does not accept", client(*agent))]
+    ByteOrderMark { agent: Agent },
+    #[error("it is not a JSON object")]
+    NotAnObject,
+    #[error("`{name}` stands in it twice")]
+    Twice { name: String },
+    #[error("`hooks` in it is not an object")]
+    HooksNotAnObject,
+    #[error("`hooks.{event}` in it is not a list")]
+    EventNotAList { event: String },
+}
+
+/// How people call the client.
+pub fn client(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Claude => "Claude Code",
+        Agent::Gemini => "Gemini CLI",
+        Agent::Codex => "Codex CLI",
+    }
+}
+
+/// One of our entries, and the event that it stands under.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    pub event: String,
+    pub call: OwnCall,
+}
+
+/// Our entries in a text. An empty text has none.
+pub fn find(agent: Agent, text: &str) -> Result<Vec<Found>, SettingsError> {
+    let (_, text) = split_mark(agent, text)?;
+    let Some(settings) = Settings::read(agent, text)? else { return Ok(Vec::new()) };
+    let events = settings.events.iter();
+    Ok(events
+        .flat_map(|event| {
+            let calls = event.groups.iter().flat_map(|group| &group.handlers);
+            calls
+                .filter_map(|handler| handler.own.clone())
+                .map(|call| Found { event: event.member.name.clone(), call })
+        })
+        .collect())
+}
+
+/// Our handlers in a text, as they are written, each with the event that it stands under.
+pub fn handlers(agent: Agent, text: &str) -> Result<Vec<(String, Value)>, SettingsError> {
+    let (_, text) = split_mark(agent, text)?;
+    let Some(settings) = Settings::read(agent, text)? else { return Ok(Vec::new()) };
+    let mut handlers = Vec::new();
+    for event in &settings.events {
+        let places = event.groups.iter().flat_map(|group| &group.handlers);
+        for place in places.filter(|place| place.own.is_some()) {
+            let value = serde_json::from_str(settings.json.slice(&place.range)).unwrap_or_default();
+            handlers.push((event.member.name.clone(), value));
+        }
+    }
+    Ok(handlers)
+}
+
+/// The text with an entry for every event that has none of ours yet, behind what is there. An entry of `init` whose
+/// program is among `gone` gets the present one, in its place. The same text where nothing is to be done.
+pub fn add(text: &str, registration: &Registration, gone: &[String]) -> Result<String, SettingsError> {
+    let (mark, text) = split_mark(registration.agent, text)?;
+    let Some(settings) = Settings::read(registration.agent, text)? else {
+        return Ok(format!("{mark}{}", registration.file()));
+    };
+    let mut edits = Vec::new();
+    let mut missing: Vec<&Entry> = Vec::new();
+    for entry in &registration.entries {
+        match settings.events.iter().find(|event| event.member.name == entry.event) {
+            None => missing.push(entry),
+            Some(event) if event.has_own() => edits.extend(event.with_present_program(entry, gone)),
+            Some(event) => edits.extend(settings.layout.append(
+                &settings.json,
+                &event.member.value,
+                &event.groups.iter().map(|group| group.range.clone()).collect::<Vec<_>>(),
+                &[(None, Addition::Group(&entry.group))],
+            )),
+        }
+    }
+    if !missing.is_empty() {
+        edits.extend(match &settings.hooks {
+            Some(hooks) => {
+                let members: Vec<_> = settings.members_of(hooks).collect();
+                let lists = missing.iter().map(|entry| (Some(entry.event), Addition::List([&entry.group])));
+                settings.layout.append(&settings.json, &hooks.value, &members, &lists.collect::<Vec<_>>())
+            }
+            None => {
+                let members: Vec<_> = settings.json.members(&settings.json.whole());
+                let members: Vec<_> = members.into_iter().map(|member| member.range).collect();
+                let lists = [(Some(HOOKS), Addition::Lists(Lists(&registration.entries)))];
+                settings.layout.append(&settings.json, &settings.json.whole(), &members, &lists)
+            }
+        });
+    }
+    Ok(format!("{mark}{}", applied(text, edits)))
+}
+
+/// The text without any entry of ours. What gets empty by that goes too, unless it was there `before`.
+pub fn remove(agent: Agent, text: &str, before: Option<&str>) -> Result<String, SettingsError> {
+    let (mark, body) = split_mark(agent, text)?;
+    let Some(settings) = Settings::read(agent, body)? else { return Ok(text.to_owned()) };
+    // Without what was ours already.
+    let before = before.and_then(|before| remove(agent, before, None).ok());
+    let before = before.as_deref().and_then(|before| {
+        let (_, before) = split_mark(agent, before).ok()?;
+        Settings::read(agent, before).ok()?
+    });
+    let was_there = |event: &str| {
+        before.as_ref().is_some_and(|before| before.events.iter().any(|known| known.member.name == event))
+    };
+    let Some(hooks) = &settings.hooks else { return Ok(text.to_owned()) };
+    let mut edits = Vec::new();
+    let mut emptied_events = Vec::new();
+    for event in &settings.events {
+        let mut emptied_groups = Vec::new();
+        for group in &event.groups {
+            let own: Vec<bool> = group.handlers.iter().map(|handler| handler.own.is_some()).collect();
+            let is_all = !own.is_empty() && own.iter().all(|own| *own);
+            emptied_groups.push(is_all);
+            if !is_all && own.contains(&true) {
+                let ranges: Vec<_> = group.handlers.iter().map(|handler| handler.range.clone()).collect();
+                edits.extend(settings.layout.take(&settings.json, &group.list, &ranges, &own));
+            }
+        }
+        let is_all = !emptied_groups.is_empty() && emptied_groups.iter().all(|empty| *empty);
+        let goes = is_all && !was_there(&event.member.name);
+        emptied_events.push(goes);
+        if !goes && emptied_groups.contains(&true) {
+            let ranges: Vec<_> = event.groups.iter().map(|group| group.range.clone()).collect();
+            edits.extend(settings.layout.take(&settings.json, &event.member.value, &ranges, &emptied_groups));
+        }
+    }
+    let is_all = !emptied_events.is_empty() && emptied_events.iter().all(|empty| *empty);
+    if is_all && before.is_none_or(|before| before.hooks.is_none()) {
+        let members = settings.json.members(&settings.json.whole());
+        let goes: Vec<bool> = members.iter().map(|member| member.name == HOOKS).collect();
+        let ranges: Vec<_> = members.into_iter().map(|member| member.range).collect();
+        edits = settings.layout.take(&settings.json, &settings.json.whole(), &ranges, &goes);
+    } else if emptied_events.contains(&true) {
+        let ranges: Vec<_> = settings.members_of(hooks).collect();
+        edits.extend(settings.layout.take(&settings.json, &hooks.value, &ranges, &emptied_events));
+    }
+    Ok(format!("{mark}{}", applied(body, edits)))
+}
+
+/// Whether nothing is left in a text.
+pub fn is_empty(agent: Agent, text: &str) -> bool {
+    match split_mark(agent, text).and_then(|(_, text)| Settings::read(agent, text)) {
+        Ok(None) => true,
+        Ok(Some(settings)) => settings.json.members(&settings.json.whole()).is_empty(),
+        Err(_) => false,
+    }
+}
+
+/// The key by which a person switched the client's hooks off, where the text has one.
+pub fn switched_off(agent: Agent, text: &str) -> Option<&'static str> {
+    let value = value(agent, text)?;
+    let is = |pointer: &str, wanted: bool| value.pointer(pointer) == Some(&Value::Bool(wanted));
+    match agent {
+        Agent::Claude if is("/disableAllHooks", true) => Some("disableAllHooks"),
+        Agent::Claude if is("/allowManagedHooksOnly", true) => Some("allowManagedHooksOnly"),
+        Agent::Gemini if is("/hooksConfig/enabled", false) => Some("hooksConfig.enabled"),
+        Agent::Gemini => {
+            let disabled = value.pointer("/hooksConfig/disabled")?.as_array()?;
+            disabled.iter().any(|name| name == "checkstone").then_some("hooksConfig.disabled")
+        }
+        _ => None,
+    }
+}
+
+/// The first name in Codex's `hooks.json` for which Codex refuses the whole file.
+pub fn unknown_to_codex(text: &str) -> Option<String> {
+    let settings = Settings::read(Agent::Codex, text).ok()??;
+    let names = settings.json.members(&settings.json.whole()).into_iter().map(|member| member.name);
+    names.into_iter().find(|name| !["description", HOOKS].contains(&name.as_str()))
+}
+
+/// Whether Claude Code has our plugin switched on, which brings the hooks along.
+pub fn has_plugin(text: &str) -> bool {
+    let value = value(Agent::Claude, text);
+    let plugins = value.as_ref().and_then(|value| value.get("enabledPlugins")?.as_object());
+    plugins
+        .into_iter()
+        .flatten()
+        .any(|(name, on)| name.starts_with("checkstone@") && on == &Value::Bool(true))
+}
+
+fn value(agent: Agent, text: &str) -> Option<Value> {
+    let (_, text) = split_mark(agent, text).ok()?;
+    let settings = Settings::read(agent, text).ok()??;
+    serde_json::from_str(settings.json.slice(&settings.json.whole())).ok()
+}
+
+/// The byte order mark, where there is one, and the rest.
+fn split_mark(agent: Agent, text: &str) -> Result<(&str, &str), SettingsError> {
+    match text.strip_prefix('\u{feff}') {
+        None => Ok(("", text)),
+        Some(_) if agent != Agent::Claude => Err(SettingsError::ByteOrderMark { agent }),
+        Some(body) => Ok(("\u{feff}", body)),
+    }
+}
+
+/// A text with the places of everything that matters here.
+struct Settings {
+    json: JsonText,
+    layout: Layout,
+    hooks: Option<Member>,
+    /// In the order of the text.
+    events: Vec<EventList>,
+}
+
+struct EventList {
+    member: Member,
+    groups: Vec<GroupPlace>,
+}
+
+struct GroupPlace {
+    range: std::ops::Range<usize>,
+    /// The list of its handlers.
+    list: std::ops::Range<usize>,
+    handlers: Vec<HandlerPlace>,
+}
+
+struct HandlerPlace {
+    range: std::ops::Range<usize>,
+    command: std::ops::Range<usize>,
+    own: Option<OwnCall>,
+}
+
+impl Settings {
+    /// `None` where there is nothing in the text at all.
+    fn read(agent: Agent, text: &str) -> Result<Option<Self>, SettingsError> {
+        if text.trim().is_empty() {
+            return Ok(None);
+        }
+        let json = JsonText::parse(text).map_err(SettingsError::Invalid)?;
+        if json.has_comments && agent != Agent::Gemini {
+            return Err(SettingsError::Comments { agent });
+        }
+        let whole = json.whole();
+        if !json.is_object(&whole) {
+            return Err(SettingsError::NotAnObject);
+        }
+        let members = json.members(&whole);
+        let hooks = only(members.iter().filter(|member| member.name == HOOKS))?.cloned();
+        let mut events: Vec<EventList> = Vec::new();
+        if let Some(hooks) = &hooks {
+            if !json.is_object(&hooks.value) {
+                return Err(SettingsError::HooksNotAnObject);
+            }
+            for member in json.members(&hooks.value) {
+                if events.iter().any(|known| known.member.name == member.name) {
+                    return Err(SettingsError::Twice { name: format!("{HOOKS}.{}", member.name) });
+                }
+                let groups = match json.is_array(&member.value) {
+                    true => json.elements(&member.value),
+                    // Notes and older switches stand there too, and the clients do not mind.
+                    false if !super::events(agent).contains(&member.name.as_str()) => Vec::new(),
+                    false => return Err(SettingsError::EventNotAList { event: member.name }),
+                };
+                let groups = groups.into_iter();
+                let groups = groups.map(|range| GroupPlace::read(agent, &json, range)).collect();
+                events.push(EventList { member, groups });
+            }
+        }
+        let layout = Layout::of(text, &json);
+        Ok(Some(Self { json, layout, hooks, events }))
+    }
+
+    fn members_of(&self, object: &Member) -> impl Iterator<Item = std::ops::Range<usize>> {
+        self.json.members(&object.value).into_iter().map(|member| member.range)
+    }
+}
+
+impl GroupPlace {
+    /// What is no group is a place without handlers.
+    fn read(agent: Agent, json: &JsonText, range: std::ops::Range<usize>) -> Self {
+        let members = if json.is_object(&range) { json.members(&range) } else { Vec::new() };
+        let mut lists =
+            members.into_iter().filter(|member| member.name == HOOKS && json.is_array(&member.value));
+        let (Some(list), None) = (lists.next(), lists.next()) else {
+            return Self { list: range.end..range.end, range, handlers: Vec::new() };
+        };
+        let handlers = json.elements(&list.value).into_iter();
+        let handlers = handlers.map(|range| HandlerPlace::read(agent, json, range)).collect();
+        Self { range, list: list.value, handlers }
+    }
+}
+
+impl HandlerPlace {
+    fn read(agent: Agent, json: &JsonText, range: std::ops::Range<usize>) -> Self {
+        let members = if json.is_object(&range) { json.members(&range) } else { Vec::new() };
+        let command = members.into_iter().rev().find(|member| member.name == "command");
+        let value: Option<Value> = serde_json::from_str(json.slice(&range)).ok();
+        Self {
+            command: command.map_or(range.end..range.end, |member| member.value),
+            own: value.and_then(|value| OwnCall::of_handler(agent, &value)),
+            range,
+        }
+    }
+}
+
+impl EventList {
+    fn has_own(&self) -> bool {
+        self.groups.iter().flat_map(|group| &group.handlers).any(|handler| handler.own.is_some())
+    }
+
+    fn with_present_program(&self, entry: &Entry, gone: &[String]) -> Vec<Edit> {
+        let [present] = &entry.group.hooks;
+        let handlers = self.groups.iter().flat_map(|group| &group.handlers);
+        let stale = handlers.filter(|handler| {
+            handler.own.as_ref().is_some_and(|call| call.is_as_written && gone.contains(&call.program))
+        });
+        stale
+            .map(|handler| (handler.command.clone(), Value::from(present.command.as_str()).to_string()))
+            .collect()
+    }
+}
+
+fn only<'a>(mut members: impl Iterator<Item = &'a Member>) -> Result<Option<&'a Member>, SettingsError> {
+    let first = members.next();
+    match members.next() {
+        Some(second) => Err(SettingsError::Twice { name: second.name.clone() }),
+        None => Ok(first),
+    }
+}

@@ -1,0 +1,233 @@
+//! Where the clients keep their transcripts: the one of a Codex thread, and the newest ones of a folder. Searches are
+//! bounded, follow no link out of the client's own folder, and find nothing where a client changed its ways.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::Deserialize;
+use transcript::Agent;
+
+/// So many folders of days are looked into, the newest first: two years of daily work.
+const DAYS: usize = 750;
+
+/// So many files are compared.
+const FILES: usize = 20_000;
+
+/// Of so many of the newest files the beginning is read.
+const HEADS: usize = 200;
+
+/// The first line of a Codex transcript holds the model's instructions too.
+const LONGEST_HEAD: u64 = 4 * 1024 * 1024;
+
+/// How a transcript introduces itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Introduction {
+    pub session: Option<String>,
+    pub folder: Option<PathBuf>,
+    pub is_subagent: bool,
+}
+
+/// The transcript of a Codex thread, under `home` (`~/.codex`). A thread that was rewound has several files; the one
+/// written last counts.
+pub fn codex_rollout(home: &Path, thread: &str) -> Option<PathBuf> {
+    let is_it = |path: &PathBuf| {
+        path.file_stem().and_then(|stem| stem.to_str()).is_some_and(|stem| names(stem, thread))
+    };
+    let mut looked_at = 0;
+    for day in codex_days(home) {
+        let files = files_of(&day);
+        looked_at += files.len();
+        let found: Vec<PathBuf> = files.into_iter().filter(is_it).collect();
+        if let Some(newest) = newest_first(found).into_iter().next() {
+            return Some(newest);
+        }
+        if looked_at > FILES {
+            break;
+        }
+    }
+    None
+}
+
+/// `rollout-<time>-<thread>` or `rollout-<time>-<thread>_<rewinding>`.
+fn names(stem: &str, thread: &str) -> bool {
+    let thread_part = stem.rsplit_once('_').map_or(stem, |(before, _)| before);
+    !thread.is_empty() && thread_part.strip_suffix(thread).is_some_and(|before| before.ends_with('-'))
+}
+
+/// The transcripts of `agent` for this folder, at most `limit`, those first that were written last. `home` is the
+/// client's own folder.
+pub fn of_folder(agent: Agent, home: &Path, folder: &Path, limit: usize) -> Vec<PathBuf> {
+    let candidates = match agent {
+        Agent::Claude => files_of(&home.join("projects").join(claude_name(folder))),
+        Agent::Gemini => gemini_files(home, folder),
+        Agent::Codex => codex_files(home),
+    };
+    let is_of_folder = |path: &PathBuf| match agent {
+        Agent::Claude | Agent::Gemini => true,
+        Agent::Codex => {
+            let introduction = introduction(agent, path);
+            !introduction.is_subagent && introduction.folder.is_some_and(|own| is_same(&own, folder))
+        }
+    };
+    newest_first(candidates).into_iter().take(HEADS).filter(is_of_folder).take(limit).collect()
+}
+
+/// What the beginning of a transcript, or its name, tells.
+pub fn introduction(agent: Agent, transcript: &Path) -> Introduction {
+    match agent {
+        Agent::Claude => Introduction {
+            session: transcript.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned),
+            ..Introduction::default()
+        },
+        Agent::Gemini => {
+            #[derive(Deserialize)]
+            struct Head {
+                #[serde(rename = "sessionId")]
+                session: String,
+            }
+            let session = first_line(transcript).and_then(|line| serde_json::from_slice::<Head>(&line).ok());
+            Introduction { session: session.map(|head| head.session), ..Introduction::default() }
+        }
+        Agent::Codex => codex_introduction(transcript).unwrap_or_default(),
+    }
+}
+
+fn codex_introduction(transcript: &Path) -> Option<Introduction> {
+    #[derive(Deserialize)]
+    struct Head {
+        payload: Meta,
+    }
+    #[derive(Deserialize)]
+    struct Meta {
+        id: Option<String>,
+        cwd: Option<PathBuf>,
+        thread_source: Option<String>,
+        parent_thread_id: Option<String>,
+    }
+    let head: Head = serde_json::from_slice(&first_line(transcript)?).ok()?;
+    let Meta { id, cwd, thread_source, parent_thread_id } = head.payload;
+    let is_subagent = parent_thread_id.is_some() || thread_source.as_deref() == Some("subagent");
+    Some(Introduction { session: id, folder: cwd, is_subagent })
+}
+
+fn first_line(path: &Path) -> Option<Vec<u8>> {
+    // Opening a named pipe would wait for a writer.
+    if !path.is_file() {
+        return None;
+    }
+    let mut line = Vec::new();
+    BufReader::new(fs_err::File::open(path).ok()?.take(LONGEST_HEAD)).read_until(b'\n', &mut line).ok()?;
+    Some(line)
+}
+
+/// Claude Code names a project's folder by its path, with a dash for everything but letters and digits.
+fn claude_name(folder: &Path) -> String {
+    let dash = |character: char| if character.is_ascii_alphanumeric() { character } else { '-' };
+    folder.to_string_lossy().chars().map(dash).collect()
+}
+
+/// Gemini CLI keeps a folder for each project, with the project's path in a file of it.
+fn gemini_files(home: &Path, folder: &Path) -> Vec<PathBuf> {
+    let is_of_folder = |project: &PathBuf| {
+        fs_err::read_to_string(project.join(".project_root"))
+            .is_ok_and(|root| is_same(Path::new(root.trim_end_matches('\n')), folder))
+    };
+    let projects = folders_of(&home.join("tmp"));
+    projects
+        .iter()
+        .filter(|project| is_of_folder(project))
+        .flat_map(|project| files_of(&project.join("chats")))
+        .collect()
+}
+
+fn codex_files(home: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for day in codex_days(home) {
+        files.extend(files_of(&day));
+        if files.len() > FILES {
+            break;
+        }
+    }
+    files
+}
+
+/// `sessions/<year>/<month>/<day>`, the newest first.
+fn codex_days(home: &Path) -> Vec<PathBuf> {
+    let mut days = Vec::new();
+    for year in folders_of(&home.join("sessions")) {
+        for month in folders_of(&year) {
+            days.extend(folders_of(&month));
+            if days.len() > DAYS {
+                return days;
+            }
+        }
+    }
+    days
+}
+
+/// The real folders in a folder, by name from the last one on.
+fn folders_of(folder: &Path) -> Vec<PathBuf> {
+    let mut folders = entries(folder, std::fs::FileType::is_dir);
+    folders.sort_unstable_by(|left, right| right.cmp(left));
+    folders.truncate(FILES);
+    folders
+}
+
+/// The transcripts in a folder.
+fn files_of(folder: &Path) -> Vec<PathBuf> {
+    let mut files = entries(folder, std::fs::FileType::is_file);
+    files
+        .retain(|file| file.extension().is_some_and(|extension| extension == "jsonl" || extension == "json"));
+    files
+}
+
+fn entries(folder: &Path, wanted: impl Fn(&std::fs::FileType) -> bool) -> Vec<PathBuf> {
+    let Ok(entries) = fs_err::read_dir(folder) else { return Vec::new() };
+    entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_ok_and(|kind| wanted(&kind)))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+fn newest_first(files: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut dated: Vec<(SystemTime, PathBuf)> = files
+        .into_iter()
+        .filter_map(|file| Some((fs_err::metadata(&file).ok()?.modified().ok()?, file)))
+        .collect();
+    dated.sort_unstable_by(|left, right| right.cmp(left));
+    dated.into_iter().map(|(_, file)| file).collect()
+}
+
+fn is_same(left: &Path, right: &Path) -> bool {
+    left == right
+        || matches!((fs_err::canonicalize(left), fs_err::canonicalize(right)), (Ok(left), Ok(right)) if left == right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rollout_is_known_by_the_thread_at_the_end_of_its_name() {
+        let thread = "01a1dd46-616f-7481-a7e0-0a1e66112dfb";
+        for (stem, is_it) in [
+            ("rollout-2026-11-15T03-35-39-01a1dd46-616f-7481-a7e0-0a1e66112dfb", true),
+            (
+                "rollout-2026-11-15T03-35-51-01a1dd46-616f-7481-a7e0-0a1e66112dfb_01a1dd46-903b-7792-a896-112ce61bf195",
+                true,
+            ),
+            ("rollout-2026-11-15T03-35-39-01a1dd46-616f-7481-a7e0-0a1e66112dfc", false),
+            ("rollout-2026-11-15T03-35-39-0", false),
+        ] {
+            assert_eq!(names(stem, thread), is_it, "{stem}");
+        }
+        assert!(!names("rollout-2026-11-15T03-35-39-01a1dd46", ""));
+    }
+
+    #[test]
+    fn claude_code_names_a_folder_by_its_path() {
+        assert_eq!(claude_name(Path::new("/home/dev/proj_1.x")), "-home-dev-proj-1-x");
+    }
+}

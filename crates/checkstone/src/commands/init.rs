@@ -1,0 +1,437 @@
+//! `checkstone init`: registers the hooks in the clients that are here, and gives the repository a policy.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use agents::registration::{CodexConfig, settings};
+use agents::{Program, Registration, events};
+use changes::Repository;
+use serde_json::{Value, json};
+use transcript::Agent;
+
+use crate::arguments::AgentName;
+use crate::clients::{self, ClientFiles, Scope};
+use crate::error::CommandError;
+use crate::file_change::{Answer, FileChange, Manner, State, told};
+use crate::installed::{self, Before};
+use crate::journal_access;
+use crate::new_policy::NewPolicy;
+use crate::own_program::OwnProgram;
+use crate::policy_files::FILE_NAME;
+use crate::printer::{FAINT, Printer};
+use crate::settings_file::SettingsFile;
+
+/// Register the hooks in the clients that are installed, and give this repository a policy
+///
+/// Finds Claude Code, Gemini CLI and Codex CLI and what kind of repository this is, shows what it will do as a diff,
+/// and asks once; where nobody can be asked, it needs `--yes`. Entries are put behind what is there, and nothing else
+/// in a file is touched: order, comments and layout stay, a link stays a link, and a backup is kept. A file that is
+/// not surely understood stays as it is. Running it again changes nothing. `checkstone uninstall` takes it all back.
+///
+/// Exit code: 0 done or nothing to do, 1 you said no, 2 something could not be done.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone init
+  checkstone init --dry-run
+  checkstone init --agent claude --preset python --yes
+  checkstone init --project")]
+pub(crate) struct InitArguments {
+    /// Register in this client only, found or not; may be given several times
+    #[arg(long, value_name = "CLIENT")]
+    agent: Vec<AgentName>,
+    /// Write this preset into checkstone.toml instead of those that fit the repository; may be given several times
+    #[arg(long, value_name = "PRESET", value_parser = clap::builder::PossibleValuesParser::new(
+        gate::policy::PRESETS.iter().map(|(name, _)| *name)))]
+    preset: Vec<String>,
+    /// Register for you, in every repository (the default)
+    #[arg(long, conflicts_with = "project")]
+    user: bool,
+    /// Register in this repository's own settings, which others get too
+    #[arg(long)]
+    project: bool,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+    /// Print JSON (schemas/init.schema.json); needs `--yes` or `--dry-run`
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let program = OwnProgram::find()?;
+    let state = journal_access::state_directory()?;
+    let folder = std::env::current_dir().map_err(|error| CommandError::of(&error))?;
+    let root = Repository::discover(&folder).ok().map(|repository| repository.root);
+    let scope = match (&root, arguments.project) {
+        (Some(root), true) => Scope::Project(root),
+        (None, true) => {
+            return Err(CommandError::new("there is no repository here whose settings could be meant")
+                .hint("go to a git repository, or leave `--project` away"));
+        }
+        (_, false) => Scope::User,
+    };
+    let place = Place { root: root.as_deref(), program: &program.path, scope };
+    let agents = wanted(&arguments.agent);
+    let mut clients: Vec<Client> =
+        agents.iter().filter_map(|agent| Client::plan(ClientFiles::of(*agent, scope)?, &place)).collect();
+    let policy = root.as_deref().map(|root| NewPolicy::of_repository(root, &arguments.preset));
+    let mut policy = policy.map(|policy| (plan_policy(&policy), policy));
+    let manner = Manner { dry_run: arguments.dry_run, yes: arguments.yes, json: arguments.json };
+    let changes: Vec<&FileChange> = clients.iter().map(|client| &client.change).collect();
+    let changes: Vec<&FileChange> =
+        changes.into_iter().chain(policy.as_ref().map(|(change, _)| change)).collect();
+    let answer = manner.ask(&changes, "Do this?", printer)?;
+    if answer == Answer::No {
+        printer.text("Nothing was changed.\n");
+        return Ok(ExitCode::from(1));
+    }
+    if answer == Answer::Go {
+        for client in &mut clients {
+            client.register(&state);
+        }
+        if let Some((change, policy)) = &mut policy {
+            write_policy(change, policy);
+        }
+    }
+    if arguments.dry_run {
+        let shown = clients.iter_mut().map(|client| &mut client.change);
+        shown.chain(policy.as_mut().map(|(change, _)| change)).for_each(FileChange::not_done);
+    }
+    let policy = policy.map(|(change, policy)| (change, policy.presets));
+    let report = Report { clients, policy, program, dry_run: arguments.dry_run };
+    if arguments.json {
+        printer.data(&format!("{}\n", report.json()));
+    } else {
+        printer.text(&report.text());
+    }
+    let is_done = !report.clients.is_empty() && report.changes().all(|change| change.state != State::Refused);
+    Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(2) })
+}
+
+/// The clients that were named, else those that are here.
+fn wanted(named: &[AgentName]) -> Vec<Agent> {
+    let named: Vec<Agent> = named.iter().map(|name| Agent::from(*name)).collect();
+    let is_wanted = |agent: &Agent| match named.is_empty() {
+        true => clients::is_installed(*agent),
+        false => named.contains(agent),
+    };
+    Agent::ALL.into_iter().filter(is_wanted).collect()
+}
+
+/// What the plans for all clients have in common.
+struct Place<'a> {
+    root: Option<&'a Path>,
+    program: &'a str,
+    scope: Scope<'a>,
+}
+
+/// One client, and what is to be done in its file.
+struct Client {
+    agent: Agent,
+    change: FileChange,
+    /// The file as it was read and its new text, where it is to be changed.
+    work: Option<(SettingsFile, String)>,
+}
+
+impl Client {
+    fn plan(files: ClientFiles, place: &Place<'_>) -> Option<Self> {
+        let agent = files.agent;
+        let subject = settings::client(agent);
+        let path = files.settings.clone();
+        let shown = path.display().to_string();
+        let refused = |why: String| {
+            let change = FileChange::new(subject, &path, State::Refused, why);
+            Some(Self { agent, change, work: None })
+        };
+        let unchanged = |message: String, notes: Vec<String>| {
+            let mut change = FileChange::new(subject, &path, State::Unchanged, message);
+            change.notes = notes;
+            Some(Self { agent, change, work: None })
+        };
+        let file = match SettingsFile::read(&path) {
+            Ok(file) => file,
+            Err(problem) => {
+                return refused(format!("`{shown}` {problem}; put that right and run `init` again"));
+            }
+        };
+        let text = file.text.as_deref().unwrap_or_default();
+        let mut notes = switched_off(&files, place.root);
+        if let Some(by_package) = package(&files, text) {
+            return unchanged(by_package, notes);
+        }
+        if agent == Agent::Codex {
+            match by_hand(&files) {
+                Ok(CodexHooks::None) => {}
+                Ok(CodexHooks::Others) => notes.push(
+                    "Codex will remark that hooks stand in `hooks.json` and in `config.toml`; it runs both"
+                        .to_owned(),
+                ),
+                Ok(CodexHooks::Ours { message, note }) => {
+                    notes.extend(note);
+                    return unchanged(message, notes);
+                }
+                Err(why) => return refused(why),
+            }
+            notes.extend(settings::unknown_to_codex(text).map(|name| {
+                format!("Codex takes no notice of `hooks.json` as long as `{name}` is in it: take it out")
+            }));
+        }
+        let found = match settings::find(agent, text) {
+            Ok(found) => found,
+            Err(error) => {
+                return refused(format!(
+                    "`{shown}` stays as it is: {error}; correct it and run `init` again"
+                ));
+            }
+        };
+        let is_gone = |program: &str| Path::new(program).is_absolute() && !Path::new(program).exists();
+        let mut gone: Vec<String> = Vec::new();
+        for found in &found {
+            let program = &found.call.program;
+            if is_gone(program) && !found.call.is_as_written {
+                notes.push(format!(
+                    "`{}` was written by hand and calls `{program}`, which does not exist: correct it",
+                    found.event
+                ));
+            } else if is_gone(program) && !gone.contains(program) {
+                notes.push(format!("`{program}` does not exist any more; its entries get the present path"));
+                gone.push(program.clone());
+            }
+        }
+        let kept = found.iter().map(|found| &found.call.program);
+        let mut kept: Vec<&String> =
+            kept.filter(|program| program.as_str() != place.program && !is_gone(program)).collect();
+        kept.dedup();
+        notes
+            .extend(kept.iter().map(|program| format!("entries that call `{program}` are kept as they are")));
+        let registration = Registration::new(agent, Program::At(place.program));
+        let new = match settings::add(text, &registration, &gone) {
+            Ok(new) => new,
+            Err(error) => return refused(format!("`{shown}` stays as it is: {error}")),
+        };
+        if new == text {
+            return unchanged(format!("registered already in `{shown}`"), notes);
+        }
+        if let Some(obstacle) = file.obstacle() {
+            return refused(format!("`{shown}` {obstacle}; put that right and run `init` again"));
+        }
+        if let Some(target) = file.leads_elsewhere() {
+            notes.push(format!("it is a link; `{}` is written", target.display()));
+        }
+        notes.extend(to_know(agent, place.scope));
+        let mut change = FileChange::new(subject, &path, State::Changed, format!("registered in `{shown}`"))
+            .with_diff(file.text.as_deref(), Some(&new));
+        change.notes = notes;
+        Some(Self { agent, change, work: Some((file, new)) })
+    }
+
+    /// The record and the backup first, then the file.
+    fn register(&mut self, state: &Path) {
+        let Some((file, new)) = self.work.take() else { return };
+        let old = installed::of_file(state, self.agent, &file.path);
+        let made_folder = file.path.parent().is_some_and(|folder| !folder.exists())
+            || old.as_ref().is_some_and(installed::Record::made_folder);
+        let before = before(&file, old.as_ref(), state);
+        let done = installed::keep(state, self.agent, &file.path, &before, &new, made_folder)
+            .and_then(|record| file.write(&new).map(|()| record));
+        match done {
+            Ok(record) => {
+                let backup = record.backup(state).filter(|_| file.text.is_some());
+                let backup = backup.map(|backup| format!("what was there is kept in `{}`", backup.display()));
+                self.change.notes.extend(backup);
+            }
+            Err(error) => self.change.refuse(&error),
+        }
+    }
+}
+
+/// What was there before; where the file is as an earlier `init` left it, what was there before that.
+fn before(file: &SettingsFile, old: Option<&installed::Record>, state: &Path) -> Before {
+    let Some(text) = &file.text else { return Before::Absent };
+    let recorded = old.filter(|record| record.wrote(text)).and_then(|record| record.before(state));
+    recorded.unwrap_or_else(|| Before::Text(text.clone()))
+}
+
+/// Where a plugin or an extension brings the hooks along already.
+fn package(files: &ClientFiles, text: &str) -> Option<String> {
+    match files.agent {
+        Agent::Claude if settings::has_plugin(text) => {
+            Some("the plugin `checkstone` brings the hooks along, so nothing is to be registered".to_owned())
+        }
+        Agent::Gemini if files.folder.join("extensions/checkstone/gemini-extension.json").is_file() => Some(
+            "the extension `checkstone` brings the hooks along, so nothing is to be registered".to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+/// What Codex's `config.toml` has of hooks.
+enum CodexHooks {
+    None,
+    Others,
+    /// Written by hand: what is said of them, and what is missing.
+    Ours {
+        message: String,
+        note: Option<String>,
+    },
+}
+
+fn by_hand(files: &ClientFiles) -> Result<CodexHooks, String> {
+    let path = files.folder.join("config.toml");
+    let Ok(text) = fs_err::read_to_string(&path) else { return Ok(CodexHooks::None) };
+    let config = CodexConfig::read(&text).map_err(|error| {
+        format!(
+            "`{}` is not valid TOML: {}; correct it and run `init` again",
+            path.display(),
+            error.message()
+        )
+    })?;
+    if config.found.is_empty() {
+        return Ok(if config.has_hooks { CodexHooks::Others } else { CodexHooks::None });
+    }
+    let missing: Vec<&str> = events(Agent::Codex)
+        .iter()
+        .copied()
+        .filter(|event| !config.found.iter().any(|found| found.event == *event))
+        .collect();
+    let note = (!missing.is_empty()).then(|| {
+        format!(
+            "it lacks {}: add them there, or take the hooks away and run `init` again",
+            missing.join(", ")
+        )
+    });
+    Ok(CodexHooks::Ours { message: format!("registered by hand in `{}`", path.display()), note })
+}
+
+/// Where a person switched the client's hooks off.
+fn switched_off(files: &ClientFiles, root: Option<&Path>) -> Vec<String> {
+    let say = |path: &Path, key: &str| {
+        format!("the hooks are switched off by `{key}` in `{}`: none of them runs", path.display())
+    };
+    if files.agent == Agent::Codex {
+        let user = ClientFiles::of(Agent::Codex, Scope::User).map(|files| files.folder.join("config.toml"));
+        let is_off = |path: &PathBuf| {
+            let text = fs_err::read_to_string(path).ok();
+            text.and_then(|text| CodexConfig::read(&text).ok()).is_some_and(|config| config.is_switched_off)
+        };
+        return user.into_iter().filter(is_off).map(|path| say(&path, "features.hooks")).collect();
+    }
+    let off = files.switches(root).into_iter().filter_map(|path| {
+        let text = SettingsFile::read(&path).ok()?.text?;
+        settings::switched_off(files.agent, &text).map(|key| say(&path, key))
+    });
+    off.collect()
+}
+
+/// What is left for the person to do, or good to know, in one sentence.
+fn to_know(agent: Agent, scope: Scope<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if matches!(scope, Scope::Project(_)) {
+        notes.push(
+            "the path in it is that of this machine; whoever shares the file needs the program there"
+                .to_owned(),
+        );
+    }
+    notes.extend(match (agent, scope) {
+        (Agent::Codex, Scope::User) => Some(
+            "Codex runs no hook that you have not allowed: start `codex` and choose “Trust all and continue” where \
+             it says “Hooks need review”, or type `/hooks`",
+        ),
+        (Agent::Codex, Scope::Project(_)) => Some(
+            "Codex runs no hook that you have not allowed: start `codex` here, trust the folder, and choose “Trust \
+             all and continue” where it says “Hooks need review”, or type `/hooks`",
+        ),
+        (Agent::Gemini, _) => Some("Gemini CLI runs hooks only in folders that you trust"),
+        (Agent::Claude, Scope::Project(_)) => Some("Claude Code runs them once you trust the folder"),
+        (Agent::Claude, Scope::User) => None,
+    }.map(str::to_owned));
+    notes
+}
+
+fn plan_policy(policy: &NewPolicy) -> FileChange {
+    let shown = policy.file.display();
+    if policy.exists {
+        return FileChange::new(
+            FILE_NAME,
+            &policy.file,
+            State::Unchanged,
+            format!("`{shown}` is there and stays as it is"),
+        );
+    }
+    let presets = match policy.presets.as_slice() {
+        [] => "no preset fits, so it asks for nothing yet".to_owned(),
+        presets => format!("presets {}", presets.join(", ")),
+    };
+    let change = FileChange::new(FILE_NAME, &policy.file, State::Changed, format!("written, {presets}"));
+    change.with_diff(None, Some(&policy.text()))
+}
+
+fn write_policy(change: &mut FileChange, policy: &NewPolicy) {
+    if change.state != State::Changed {
+        return;
+    }
+    let text = policy.text();
+    match journal::atomic_file::replace_if_unchanged(&policy.file, None, text.as_bytes(), 0o644) {
+        Ok(journal::atomic_file::Replaced::Yes) => {}
+        Ok(journal::atomic_file::Replaced::Changed) => {
+            change.state = State::Unchanged;
+            change.message = format!("`{}` is there and stays as it is", policy.file.display());
+        }
+        Err(error) => change.refuse(&CommandError::of(&error)),
+    }
+}
+
+struct Report {
+    clients: Vec<Client>,
+    policy: Option<(FileChange, Vec<String>)>,
+    program: OwnProgram,
+    dry_run: bool,
+}
+
+impl Report {
+    fn changes(&self) -> impl Iterator<Item = &FileChange> {
+        let policy = self.policy.as_ref().map(|(change, _)| change);
+        self.clients.iter().map(|client| &client.change).chain(policy)
+    }
+
+    fn json(&self) -> Value {
+        let clients: Vec<Value> = self
+            .clients
+            .iter()
+            .map(|client| client.change.json("agent", client.agent.name().into()))
+            .collect();
+        let policy = self.policy.as_ref().map(|(change, presets)| change.json("presets", json!(presets)));
+        json!({
+            "dry_run": self.dry_run,
+            "program": self.program.path,
+            "program_note": self.program.note,
+            "clients": clients,
+            "policy": policy,
+        })
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        if self.clients.is_empty() {
+            text.push_str("No client was found: neither `claude`, `gemini` or `codex` on the PATH nor a folder of theirs; name one with `--agent`.\n");
+        }
+        let changes: Vec<&FileChange> = self.changes().collect();
+        text.push_str(&told(&changes));
+        if self.policy.is_none() {
+            text.push_str(&format!("{FAINT}·{FAINT:#} no repository here, so no `{FILE_NAME}` is written\n"));
+        }
+        let has_changed = changes.iter().any(|change| change.state == State::Changed);
+        if let Some(note) = self.program.note.as_ref().filter(|_| has_changed) {
+            text.push_str(&format!("{note}.\n"));
+        }
+        if self.dry_run && has_changed {
+            text.push_str("Nothing was changed: this was only shown.\n");
+        } else if has_changed {
+            text.push_str("Next: `checkstone doctor` proves that the hooks fire.\n");
+        }
+        text
+    }
+}

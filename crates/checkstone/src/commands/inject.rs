@@ -1,0 +1,357 @@
+//! `checkstone inject`: the message of a hold, typed into the tmux pane of an agent that has no hook.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use agents::{Decision, Event, Pane, PaneAddress, Payload, Receiver, Tmux, transcripts};
+use jiff::Timestamp;
+use journal::{Journal, Session, switch};
+use serde_json::json;
+use transcript::{Agent, Options, visible};
+
+use crate::arguments::AgentName;
+use crate::clients;
+use crate::environment;
+use crate::error::CommandError;
+use crate::hook::Context;
+use crate::hook::stop::{self, Delivery, Stop};
+use crate::journal_access::{self, explained};
+use crate::layout::wrap;
+use crate::printer::{FAINT, Printer, STRONG};
+use crate::stopwatch::Stopwatch;
+use crate::tmux_argument;
+use crate::typed_message;
+use crate::verdict_text;
+
+/// Judge an agent's turn and type the message of a hold into its tmux pane
+///
+/// For a client without hooks. The verdict is the stop hook's, with its timer; a hold is recorded and counts as the
+/// turn's one hold, so that a second call says nothing. Nothing is typed into a shell, and nothing into a pane in
+/// copy mode. What a person has typed in the pane and not sent is sent along.
+///
+/// Exit code: 0 done, or nothing to say; 2 error.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone inject --tmux %3
+  checkstone inject --tmux work:codex --dry-run
+  checkstone inject --socket /tmp/agents.sock --tmux =one:0.0 --agent codex --json")]
+pub(crate) struct InjectArguments {
+    /// The pane, as tmux names it: `%3`, `session:window.pane`, …
+    #[arg(long, value_name = "TARGET")]
+    tmux: String,
+    /// The socket of the tmux server; the one that this runs in, or the default one, where it is not given
+    #[arg(long, short = 'S', value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// The client in the pane; the one that is seen there where it is not given
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<AgentName>,
+    /// The transcript of the session; where it is not given, one of the folder: the one whose last
+    /// words the pane shows, the one recorded for the pane, or the newest
+    #[arg(long, value_name = "FILE")]
+    transcript: Option<PathBuf>,
+    /// The folder that the agent works in; the pane's own where it is not given
+    #[arg(long, value_name = "FOLDER")]
+    repo: Option<PathBuf>,
+    /// Type into a program that is not known as an agent, such as `ssh`; never into a shell
+    #[arg(long, requires = "agent")]
+    force: bool,
+    /// Say what would be typed; type and record nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print JSON (schemas/inject.schema.json)
+    #[arg(long)]
+    json: bool,
+}
+
+/// How many sessions back one is looked for.
+const SESSIONS_LOOKED_AT: usize = 1000;
+
+/// How many transcripts of the folder are compared with the screen.
+const TRANSCRIPTS_LOOKED_AT: usize = 8;
+
+pub(crate) fn run(arguments: &InjectArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let tmux = tmux_argument::server(arguments.socket.clone())?;
+    let pane = tmux_argument::pane(&tmux, &arguments.tmux)?;
+    let receiver = match (arguments.agent.map(Agent::from), arguments.force) {
+        (_, true) => Receiver::AnyProgram,
+        (Some(agent), false) => Receiver::Agent(agent),
+        (None, false) => Receiver::AnyAgent,
+    };
+    // Before anything is counted: a hold that cannot be delivered is none.
+    pane.accepts(receiver).map_err(|error| tmux_argument::explained(&error))?;
+    let agent = arguments.agent.map(Agent::from).or_else(|| pane.agent());
+    let agent = agent.ok_or_else(|| {
+        CommandError::new("which agent runs there is not known").hint("name it with `--agent`")
+    })?;
+    let place = Place::find(arguments, &tmux, &pane, agent)?;
+    let mut outcome = Outcome::of(&place, &pane);
+    if environment::is_switched_off() || switch::is_off(&place.state, agent.name(), &place.session) {
+        outcome.reason = "the hooks are switched off".to_owned();
+    } else {
+        judge_and_type(arguments, &tmux, &pane, receiver, &place, &mut outcome)?;
+    }
+    outcome.print(arguments, printer);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn judge_and_type(
+    arguments: &InjectArguments,
+    tmux: &Tmux,
+    pane: &Pane,
+    receiver: Receiver,
+    place: &Place,
+    outcome: &mut Outcome,
+) -> Result<(), CommandError> {
+    // Opening a journal creates it, which a look must not do.
+    let nowhere = tempfile::tempdir().map_err(|error| CommandError::of(&error))?;
+    let is_dry_run = arguments.dry_run;
+    let is_empty = is_dry_run && !Journal::exists(&place.state);
+    let context = Context {
+        payload: Payload {
+            session: Some(place.session.clone()),
+            transcript: Some(place.transcript.clone()),
+            cwd: Some(place.folder.clone()),
+            ..Payload::new(place.agent, Event::Stop)
+        },
+        session: place.session.clone(),
+        cwd: place.folder.clone(),
+        state: if is_empty { nowhere.path().to_owned() } else { place.state.clone() },
+        now: Timestamp::now(),
+        stopwatch: Stopwatch::start(),
+        is_dry_run,
+    };
+    let judged = match stop::judge(context) {
+        Stop::Settled { decision, reason } => {
+            outcome.reason = reason;
+            if let Decision::Notify { to_person } = decision {
+                outcome.verdict = gate::Decision::Notify;
+                outcome.message = Some(to_person);
+            }
+            return Ok(());
+        }
+        Stop::Judged(judged) => judged,
+    };
+    outcome.verdict = judged.verdict.decision;
+    outcome.reason = judged.verdict.reason.clone();
+    outcome.message = judged.verdict.message.clone();
+    if is_dry_run {
+        return Ok(());
+    }
+    match judged.conclude(Delivery::Sure) {
+        Decision::Hold { to_agent, .. } => {
+            let recorded = typed_message::deliver(tmux, pane, receiver, &to_agent, &place.transcript);
+            outcome.confirmed = recorded.map_err(|error| tmux_argument::explained(&error))?;
+            outcome.delivered = true;
+        }
+        // Another process was faster, or the journal could not be written.
+        Decision::Pass if outcome.verdict == gate::Decision::Hold => {
+            outcome.verdict = gate::Decision::Pass;
+            outcome.reason = "the hold was not counted, so it was not given (`checkstone log`)".to_owned();
+            outcome.message = None;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// What the verdict is about.
+struct Place {
+    state: PathBuf,
+    agent: Agent,
+    session: String,
+    transcript: PathBuf,
+    folder: PathBuf,
+    /// How the transcript was found.
+    found: Found,
+}
+
+#[derive(Clone, Copy)]
+enum Found {
+    Given,
+    Recorded,
+    Shown,
+    Newest,
+}
+
+impl Found {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Given => "given",
+            Self::Recorded => "recorded",
+            Self::Shown => "shown",
+            Self::Newest => "newest",
+        }
+    }
+
+    fn sentence(self) -> &'static str {
+        match self {
+            Self::Given => "as given",
+            Self::Recorded => "recorded for this pane",
+            Self::Shown => "of the pane's folder, and the pane shows its last words",
+            Self::Newest => "the newest one of the pane's folder",
+        }
+    }
+}
+
+impl Place {
+    fn find(
+        arguments: &InjectArguments,
+        tmux: &Tmux,
+        pane: &Pane,
+        agent: Agent,
+    ) -> Result<Self, CommandError> {
+        let state = journal_access::state_directory()?;
+        let folder = arguments.repo.as_deref().or(pane.foreground.folder()).ok_or_else(|| {
+            CommandError::new("the folder of the pane is not known").hint("name it with `--repo`")
+        })?;
+        let folder = fs_err::canonicalize(folder).map_err(|error| CommandError::of(&error))?;
+        let sessions = match journal_access::open_existing(&state)? {
+            Some(mut journal) => journal
+                .read(|reader| reader.recent_sessions(SESSIONS_LOOKED_AT))
+                .map_err(|error| explained(&error))?,
+            None => Vec::new(),
+        };
+        let (transcript, found) = transcript(arguments, tmux, pane, agent, &folder, &sessions)?;
+        let session = session_of(agent, &transcript, &sessions).ok_or_else(|| {
+            CommandError::new(format!("`{}` does not tell which session it is of", transcript.display()))
+                .hint("name the agent's own transcript with `--transcript`")
+        })?;
+        Ok(Self { state, agent, session, transcript, folder, found })
+    }
+}
+
+fn transcript(
+    arguments: &InjectArguments,
+    tmux: &Tmux,
+    pane: &Pane,
+    agent: Agent,
+    folder: &Path,
+    sessions: &[Session],
+) -> Result<(PathBuf, Found), CommandError> {
+    if let Some(given) = &arguments.transcript {
+        let there = fs_err::canonicalize(given).ok().filter(|path| path.is_file());
+        let path = there.ok_or_else(|| {
+            CommandError::new(format!("`{}` is no transcript: there is no such file", given.display()))
+        })?;
+        return Ok((path, Found::Given));
+    }
+    let address = PaneAddress {
+        pane: pane.id.clone(),
+        socket: tmux.socket().map_err(|error| tmux_argument::explained(&error))?,
+    };
+    let is_here = |session: &&Session| {
+        session.agent == agent.name()
+            && session.pane.as_deref().and_then(PaneAddress::parse).as_ref() == Some(&address)
+    };
+    let home = clients::home(agent).unwrap_or_default();
+    let runs_elsewhere = |path: &PathBuf| {
+        let of_path = sessions.iter().find(|session| session.transcript.as_ref() == Some(path));
+        let other = of_path.and_then(|session| PaneAddress::parse(session.pane.as_deref()?));
+        other.is_some_and(|other| other != address)
+    };
+    let mut of_folder = transcripts::of_folder(agent, &home, folder, TRANSCRIPTS_LOOKED_AT);
+    of_folder.retain(|path| !runs_elsewhere(path));
+    let screen = tmux.screen(pane).map_err(|error| tmux_argument::explained(&error))?;
+    let is_shown = |path: &&PathBuf| {
+        let reading = transcript::read(path, &Options { agent: Some(agent), ..Options::default() });
+        reading.last_assistant.is_some_and(|words| agents::shows(&screen, &words))
+    };
+    if let Some(path) = of_folder.iter().find(is_shown) {
+        return Ok((path.clone(), Found::Shown));
+    }
+    let recorded = sessions.iter().find(is_here).and_then(|session| session.transcript.clone());
+    if let Some(path) = recorded.filter(|path| path.is_file()) {
+        return Ok((path, Found::Recorded));
+    }
+    of_folder.into_iter().next().map(|path| (path, Found::Newest)).ok_or_else(|| {
+        let (name, folder) = (agent.name(), folder.display());
+        CommandError::new(format!("no transcript of {name} was found for `{folder}`"))
+            .hint("name it with `--transcript`")
+    })
+}
+
+/// The session as its hooks would call it, so that both count the same holds.
+fn session_of(agent: Agent, transcript: &Path, sessions: &[Session]) -> Option<String> {
+    let is_it = |session: &&Session| {
+        session.agent == agent.name() && session.transcript.as_deref() == Some(transcript)
+    };
+    match sessions.iter().find(is_it) {
+        Some(session) => Some(session.client_id.clone()),
+        None => transcripts::introduction(agent, transcript).session,
+    }
+}
+
+/// What came of it.
+struct Outcome<'a> {
+    place: &'a Place,
+    pane: &'a Pane,
+    verdict: gate::Decision,
+    reason: String,
+    message: Option<String>,
+    delivered: bool,
+    confirmed: bool,
+}
+
+impl<'a> Outcome<'a> {
+    fn of(place: &'a Place, pane: &'a Pane) -> Self {
+        let verdict = gate::Decision::Pass;
+        Self {
+            place,
+            pane,
+            verdict,
+            reason: String::new(),
+            message: None,
+            delivered: false,
+            confirmed: false,
+        }
+    }
+
+    fn print(&self, arguments: &InjectArguments, printer: &Printer) {
+        if arguments.json {
+            let json = json!({
+                "verdict": verdict_text::decision(self.verdict).1,
+                "reason": self.reason,
+                "message": self.message,
+                "delivered": self.delivered,
+                "confirmed": self.confirmed,
+                "dry_run": arguments.dry_run,
+                "pane": self.pane.id,
+                "agent": self.place.agent.name(),
+                "session": self.place.session,
+                "transcript": self.place.transcript.to_string_lossy(),
+                "found": self.place.found.name(),
+                "repository": self.place.folder.to_string_lossy(),
+            });
+            return printer.data(&format!("{json}\n"));
+        }
+        printer.text(&self.text(arguments, printer.width()));
+    }
+
+    fn text(&self, arguments: &InjectArguments, width: Option<usize>) -> String {
+        let mut text = String::new();
+        let (style, word) = verdict_text::decision(self.verdict);
+        let style = style.bold();
+        let _ =
+            writeln!(text, "{style}{word}{style:#}  {}", wrap(&visible(&self.reason), word.len() + 2, width));
+        let pane = &self.pane.id;
+        let what = match (self.verdict, arguments.dry_run, self.delivered, self.confirmed) {
+            (gate::Decision::Hold, true, ..) => format!("Would be typed into pane {pane}:"),
+            (_, _, true, true) => format!("Typed into pane {pane}, and received:"),
+            (_, _, true, false) => format!("Typed into pane {pane}; the transcript does not show it yet:"),
+            _ => format!("Nothing was typed into pane {pane}."),
+        };
+        let _ = writeln!(text, "\n{STRONG}{what}{STRONG:#}");
+        for line in self.message.iter().flat_map(|message| message.lines()) {
+            let shown = wrap(&visible(line), 4, width);
+            let space = if shown.is_empty() { "" } else { " " };
+            let _ = writeln!(text, "  {FAINT}│{FAINT:#}{space}{shown}");
+        }
+        let (agent, session) = (self.place.agent.name(), visible(&self.place.session));
+        let transcript = visible(&self.place.transcript.to_string_lossy());
+        let found = self.place.found.sentence();
+        let _ =
+            writeln!(text, "\n{FAINT}{agent} session {session}\ntranscript: {transcript} ({found}){FAINT:#}");
+        text
+    }
+}

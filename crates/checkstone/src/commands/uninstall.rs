@@ -1,0 +1,280 @@
+//! `checkstone uninstall`: takes our entries out of the clients' settings.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use agents::registration::{CodexConfig, settings};
+use changes::Repository;
+use serde_json::{Value, json};
+use transcript::Agent;
+
+use crate::arguments::AgentName;
+use crate::clients::{ClientFiles, Scope};
+use crate::environment;
+use crate::error::CommandError;
+use crate::file_change::{Answer, FileChange, Manner, State, told};
+use crate::installed::{self, Before, Record};
+use crate::journal_access;
+use crate::policy_files::FILE_NAME;
+use crate::printer::Printer;
+use crate::settings_file::SettingsFile;
+
+/// Take our hooks out of the clients' settings again
+///
+/// Where a file is still as `init` left it, it becomes byte for byte what it was before; else every entry that calls
+/// `checkstone hook` is taken out and nothing else is touched. Looks at your own settings, at this repository's, and
+/// at every file that `init` ever wrote. `checkstone.toml` and what is recorded stay. Shows a diff and asks once; where
+/// nobody can be asked, it needs `--yes`.
+///
+/// Exit code: 0 done or nothing to do, 1 you said no, 2 something could not be done.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone uninstall
+  checkstone uninstall --agent gemini
+  checkstone uninstall --dry-run")]
+pub(crate) struct UninstallArguments {
+    /// From this client only; may be given several times
+    #[arg(long, value_name = "CLIENT")]
+    agent: Vec<AgentName>,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+    /// Print JSON (schemas/uninstall.schema.json); needs `--yes` or `--dry-run`
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    if environment::is_called_by_agent() && !arguments.dry_run {
+        return Err(CommandError::new(
+            "an agent cannot take its own hooks away: it is for the person to decide",
+        )
+        .hint("run `checkstone uninstall` yourself, in a terminal of your own"));
+    }
+    let state = journal_access::state_directory()?;
+    let folder = std::env::current_dir().map_err(|error| CommandError::of(&error))?;
+    let root = Repository::discover(&folder).ok().map(|repository| repository.root);
+    let named: Vec<Agent> = arguments.agent.iter().map(|name| Agent::from(*name)).collect();
+    let mut files: Vec<Registered> = candidates(&state, root.as_deref())
+        .into_iter()
+        .filter(|(agent, _)| named.is_empty() || named.contains(agent))
+        .filter_map(|(agent, path)| Registered::plan(agent, &path, &state))
+        .collect();
+    files.extend(written_by_hand(root.as_deref(), &named));
+    let manner = Manner { dry_run: arguments.dry_run, yes: arguments.yes, json: arguments.json };
+    let changes: Vec<&FileChange> = files.iter().map(|file| &file.change).collect();
+    match manner.ask(&changes, "Do this?", printer)? {
+        Answer::No => {
+            printer.text("Nothing was changed.\n");
+            return Ok(ExitCode::from(1));
+        }
+        Answer::Go => files.iter_mut().for_each(|file| file.take_out(&state)),
+        Answer::Nothing => {}
+    }
+    if arguments.dry_run {
+        files.iter_mut().for_each(|file| file.change.not_done());
+    }
+    let policy = root.map(|root| root.join(FILE_NAME)).filter(|file| file.is_file());
+    if arguments.json {
+        printer.data(&format!("{}\n", report_json(&files, &state, policy.as_deref(), arguments.dry_run)));
+    } else {
+        printer.text(&report_text(&files, &state, policy.as_deref(), arguments.dry_run));
+    }
+    let is_done = files.iter().all(|file| file.change.state != State::Refused);
+    Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(2) })
+}
+
+/// Every file that could hold entries of ours, each once.
+fn candidates(state: &Path, root: Option<&Path>) -> Vec<(Agent, PathBuf)> {
+    let mut files: Vec<(Agent, PathBuf)> = Vec::new();
+    for agent in Agent::ALL {
+        let scopes = [Some(Scope::User), root.map(Scope::Project)];
+        let places = scopes.into_iter().flatten().filter_map(|scope| ClientFiles::of(agent, scope));
+        for place in places {
+            let local = place.folder.join("settings.local.json");
+            files.push((agent, place.settings));
+            files.extend((agent == Agent::Claude).then_some((agent, local)));
+        }
+    }
+    let recorded = installed::all(state).into_iter();
+    files.extend(recorded.filter_map(|record| Some((record.agent()?, record.file))));
+    let mut seen = Vec::new();
+    files.retain(|file| {
+        let is_new = !seen.contains(file);
+        seen.push(file.clone());
+        is_new
+    });
+    files
+}
+
+/// A file that has entries of ours, and what becomes of it.
+struct Registered {
+    agent: Agent,
+    change: FileChange,
+    work: Option<Work>,
+}
+
+struct Work {
+    file: SettingsFile,
+    after: Before,
+    made_folder: bool,
+}
+
+impl Registered {
+    /// `None` where nothing of ours is, or could be, in the file.
+    fn plan(agent: Agent, path: &Path, state: &Path) -> Option<Self> {
+        let subject = settings::client(agent);
+        let shown = path.display();
+        let record = installed::of_file(state, agent, path);
+        let refused = |why: String| {
+            Some(Self { agent, change: FileChange::new(subject, path, State::Refused, why), work: None })
+        };
+        let file = match SettingsFile::read(path) {
+            Ok(file) => file,
+            Err(_) if record.is_none() => return None,
+            Err(problem) => {
+                return refused(format!("`{shown}` {problem}; put that right and run `uninstall` again"));
+            }
+        };
+        let text = file.text.as_deref().unwrap_or_default();
+        let found = match settings::find(agent, text) {
+            Ok(found) => found,
+            Err(_) if !text.contains("checkstone") => return None,
+            Err(error) => {
+                return refused(format!(
+                    "`{shown}` stays as it is: {error}; correct it and run `uninstall` again"
+                ));
+            }
+        };
+        if found.is_empty() {
+            return None;
+        }
+        if let Some(obstacle) = file.obstacle() {
+            return refused(format!("`{shown}` {obstacle}; put that right and run `uninstall` again"));
+        }
+        let (after, message) = match after(agent, text, record.as_ref(), state) {
+            Ok(after) => after,
+            Err(error) => return refused(format!("`{shown}` stays as it is: {error}")),
+        };
+        // A link is somebody's arrangement; it would lead nowhere.
+        let after = match after {
+            Before::Absent if file.leads_elsewhere().is_some() => Before::Text("{}\n".to_owned()),
+            after => after,
+        };
+        let new = match &after {
+            Before::Absent => None,
+            Before::Text(text) => Some(text.as_str()),
+        };
+        let change = FileChange::new(subject, path, State::Changed, format!("`{shown}` {message}"))
+            .with_diff(Some(text), new);
+        let made_folder = record.is_some_and(|record| record.made_folder());
+        Some(Self { agent, change, work: Some(Work { file, after, made_folder }) })
+    }
+
+    fn take_out(&mut self, state: &Path) {
+        let Some(work) = self.work.take() else { return };
+        let done = match &work.after {
+            Before::Text(text) => work.file.write(text),
+            Before::Absent => work.file.remove(),
+        };
+        if let Err(error) = done {
+            self.change.refuse(&error);
+            return;
+        }
+        installed::forget(state, self.agent, &work.file.path);
+        if work.after == Before::Absent && work.made_folder {
+            // Only where it is empty: then nothing but ours was ever in it.
+            let _ = work.file.path.parent().map(fs_err::remove_dir);
+        }
+    }
+}
+
+/// The file without us: as it was, where nobody else changed it; else without our entries.
+fn after(
+    agent: Agent,
+    text: &str,
+    record: Option<&Record>,
+    state: &Path,
+) -> Result<(Before, &'static str), settings::SettingsError> {
+    let before = record.and_then(|record| record.before(state));
+    let is_ours = record.is_some_and(|record| record.wrote(text));
+    let is_clean = |before: &Before| match before {
+        Before::Absent => true,
+        Before::Text(text) => settings::find(agent, text).is_ok_and(|found| found.is_empty()),
+    };
+    if let Some(before) = before.clone().filter(|before| is_ours && is_clean(before)) {
+        // Nothing of ours was in it, so this is all that is to be taken out.
+        let message = match before {
+            Before::Absent => "is removed, for `init` made it",
+            Before::Text(_) => "is again what it was before `init`",
+        };
+        return Ok((before, message));
+    }
+    let known = match &before {
+        Some(Before::Text(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let rest = settings::remove(agent, text, known)?;
+    if before == Some(Before::Absent) && settings::is_empty(agent, &rest) {
+        return Ok((Before::Absent, "is removed, for `init` made it and nothing else is in it"));
+    }
+    Ok((Before::Text(rest), "has none of our entries any more"))
+}
+
+/// Hooks in Codex's `config.toml` were written by hand, and only a hand takes them away.
+fn written_by_hand(root: Option<&Path>, named: &[Agent]) -> Vec<Registered> {
+    if !named.is_empty() && !named.contains(&Agent::Codex) {
+        return Vec::new();
+    }
+    let scopes = [Some(Scope::User), root.map(Scope::Project)];
+    let places = scopes.into_iter().flatten().filter_map(|scope| ClientFiles::of(Agent::Codex, scope));
+    let configs = places.filter_map(|files| {
+        let path = files.folder.join("config.toml");
+        let config = CodexConfig::read(&fs_err::read_to_string(&path).ok()?).ok()?;
+        (!config.found.is_empty()).then(|| {
+            let events: Vec<&str> = config.found.iter().map(|found| found.event.as_str()).collect();
+            let why = format!(
+                "`{}` has hooks of ours that were written by hand ({}): take them out yourself",
+                path.display(),
+                events.join(", ")
+            );
+            let change = FileChange::new(settings::client(Agent::Codex), &path, State::Refused, why);
+            Registered { agent: Agent::Codex, change, work: None }
+        })
+    });
+    configs.collect()
+}
+
+fn report_json(files: &[Registered], state: &Path, policy: Option<&Path>, dry_run: bool) -> Value {
+    let files: Vec<Value> =
+        files.iter().map(|file| file.change.json("agent", file.agent.name().into())).collect();
+    json!({
+        "dry_run": dry_run,
+        "files": files,
+        "kept": {
+            "policy": policy.map(Path::to_string_lossy),
+            "state_directory": state.to_string_lossy(),
+        },
+    })
+}
+
+fn report_text(files: &[Registered], state: &Path, policy: Option<&Path>, dry_run: bool) -> String {
+    if files.is_empty() {
+        return "Nothing of checkstone is registered in any client.\n".to_owned();
+    }
+    let changes: Vec<&FileChange> = files.iter().map(|file| &file.change).collect();
+    let mut text = told(&changes);
+    if dry_run {
+        text.push_str("Nothing was changed: this was only shown.\n");
+    } else if changes.iter().any(|change| change.state == State::Changed) {
+        let policy = policy.map(|file| format!("`{}` and ", file.display())).unwrap_or_default();
+        let state = state.display();
+        text.push_str(&format!(
+            "{policy}the record in `{state}` stay; remove them by hand where you do not want them.\n"
+        ));
+    }
+    text
+}

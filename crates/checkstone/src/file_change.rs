@@ -1,0 +1,179 @@
+//! What `init` and `uninstall` do to one file: planned, shown as a diff, asked for once, done, told.
+
+use std::fmt::Write as _;
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use similar::TextDiff;
+use transcript::visible;
+
+use crate::error::CommandError;
+use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
+use crate::settings_file::confirmed;
+
+/// A file that is one long line is not shown whole.
+const LONGEST_LINE: usize = 2_000;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum State {
+    /// It is done, or would be.
+    Changed,
+    /// Nothing was to be done.
+    Unchanged,
+    /// It could not be done, and the file is as it was.
+    Refused,
+}
+
+#[derive(Debug)]
+pub(crate) struct FileChange {
+    /// The client, or `checkstone.toml`.
+    pub(crate) subject: &'static str,
+    pub(crate) path: PathBuf,
+    pub(crate) state: State,
+    /// One sentence: what is done, or why not.
+    pub(crate) message: String,
+    /// What a person should know besides.
+    pub(crate) notes: Vec<String>,
+    pub(crate) diff: String,
+}
+
+impl FileChange {
+    pub(crate) fn new(subject: &'static str, path: &Path, state: State, message: impl Into<String>) -> Self {
+        Self {
+            subject,
+            path: path.to_owned(),
+            state,
+            message: message.into(),
+            notes: Vec::new(),
+            diff: String::new(),
+        }
+    }
+
+    /// With the difference between two contents; `None` where there is no file.
+    pub(crate) fn with_diff(mut self, before: Option<&str>, after: Option<&str>) -> Self {
+        let name = self.path.to_string_lossy().into_owned();
+        let named = |text: Option<&str>| if text.is_some() { name.clone() } else { "/dev/null".to_owned() };
+        self.diff = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default())
+            .unified_diff()
+            .header(&named(before), &named(after))
+            .to_string();
+        self
+    }
+
+    /// It was only shown.
+    pub(crate) fn not_done(&mut self) {
+        if self.state == State::Changed {
+            self.message = format!("`{}` would be changed as shown", self.path.display());
+        }
+    }
+
+    pub(crate) fn refuse(&mut self, error: &CommandError) {
+        self.state = State::Refused;
+        self.message = error.message().to_owned();
+        self.notes = error.hints().to_vec();
+    }
+
+    /// As JSON, with one more name that only its command knows.
+    pub(crate) fn json(&self, name: &str, value: Value) -> Value {
+        let state = match self.state {
+            State::Changed => "changed",
+            State::Unchanged => "unchanged",
+            State::Refused => "refused",
+        };
+        json!({
+            name: value,
+            "file": self.path.to_string_lossy(),
+            "state": state,
+            "message": self.message,
+            "notes": self.notes,
+            "diff": self.diff,
+        })
+    }
+
+    fn shown_diff(&self) -> String {
+        let mut text = String::new();
+        for line in self.diff.lines() {
+            let style = match line.as_bytes().first() {
+                Some(b'+') => GOOD,
+                Some(b'-') => BAD,
+                Some(b'@') => FAINT,
+                _ => anstyle::Style::new(),
+            };
+            let cut = line.floor_char_boundary(LONGEST_LINE);
+            let (line, more) = line.split_at_checked(cut).unwrap_or((line, ""));
+            let more =
+                if more.is_empty() { String::new() } else { format!(" … {} more bytes", more.len()) };
+            let _ = writeln!(text, "{style}{}{style:#}{more}", visible(line));
+        }
+        text
+    }
+
+    fn line(&self) -> String {
+        let (style, mark) = match self.state {
+            State::Changed => (GOOD, '✓'),
+            State::Unchanged => (FAINT, '·'),
+            State::Refused => (BAD, '✗'),
+        };
+        let message = visible(&self.message);
+        let mut text = format!("{style}{mark}{style:#} {STRONG}{}{STRONG:#}: {message}\n", self.subject);
+        for note in &self.notes {
+            let _ = writeln!(text, "  {DOUBTFUL}→{DOUBTFUL:#} {}", visible(note));
+        }
+        text
+    }
+}
+
+/// How a command was asked to go about it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    pub(crate) dry_run: bool,
+    pub(crate) yes: bool,
+    pub(crate) json: bool,
+}
+
+/// What came of the question.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Answer {
+    Go,
+    /// The person does not want it.
+    No,
+    /// It was only to be shown, or there is nothing to do.
+    Nothing,
+}
+
+impl Manner {
+    /// Shows the diffs and asks, where there is something to do and somebody to ask.
+    pub(crate) fn ask(
+        self,
+        changes: &[&FileChange],
+        question: &str,
+        printer: &Printer,
+    ) -> Result<Answer, CommandError> {
+        let pending: Vec<_> = changes.iter().filter(|change| change.state == State::Changed).collect();
+        if !self.json {
+            for change in &pending {
+                printer.text(&format!("{}\n", change.shown_diff()));
+            }
+        }
+        if self.dry_run || pending.is_empty() {
+            return Ok(Answer::Nothing);
+        }
+        if self.yes {
+            return Ok(Answer::Go);
+        }
+        if self.json || !std::io::stdin().is_terminal() {
+            return Err(CommandError::new("nothing was changed: nobody could be asked")
+                .hint("say `--yes`, or look first with `--dry-run`"));
+        }
+        let refused: Vec<_> =
+            changes.iter().copied().filter(|change| change.state == State::Refused).collect();
+        printer.text(&told(&refused));
+        Ok(if confirmed(question)? { Answer::Go } else { Answer::No })
+    }
+}
+
+/// One line for each file, and its notes.
+pub(crate) fn told(changes: &[&FileChange]) -> String {
+    changes.iter().map(|change| change.line()).collect()
+}

@@ -1,0 +1,175 @@
+//! Codex CLI's `notify` program: the end of a turn, told to nobody who waits. The verdict, its timer and its count are
+//! the hook's; a hold is typed into the session's tmux pane, or else becomes a notice in the journal.
+//!
+//! The environment does not tell the pane: it is that of whoever started Codex's daemon. So a pane counts as the
+//! session's only where it shows what the agent said last, and only one does.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use agents::{Decision, Notification, Pane, PaneAddress, Receiver, Tmux, transcripts};
+use jiff::Timestamp;
+use journal::{Journal, OpenFor, switch};
+use transcript::Agent;
+
+use super::stop::{self, Delivery, Judged, Stop};
+use super::{Context, log};
+use crate::clients;
+use crate::environment;
+use crate::stopwatch::Stopwatch;
+use crate::typed_message;
+
+/// A TUI may draw the last words a moment after it has told of them.
+const DRAWING: Duration = Duration::from_secs(2);
+const DRAWING_POLL: Duration = Duration::from_millis(100);
+
+const RECEIVER: Receiver = Receiver::Agent(Agent::Codex);
+
+/// The client in which nobody can type.
+const NOT_INTERACTIVE: &str = "codex_exec";
+
+/// Handles one notification. Whatever fails here fails silently; the log says so.
+pub(crate) fn receive(argument: &OsStr, stopwatch: Stopwatch) {
+    let Some(state) = environment::state_directory() else { return };
+    let notification = match Notification::parse(argument.as_bytes()) {
+        Ok(Some(notification)) => notification,
+        Ok(None) => return,
+        Err(error) => {
+            return log(&state, &format!("codex pass: the notification was not understood: {error}"));
+        }
+    };
+    if switch::is_off(&state, Agent::Codex.name(), &notification.thread) {
+        return;
+    }
+    // Threads that Codex opened for itself have no transcript.
+    let transcript =
+        clients::home(Agent::Codex).and_then(|home| transcripts::codex_rollout(&home, &notification.thread));
+    let Some(transcript) = transcript else { return };
+    if transcripts::introduction(Agent::Codex, &transcript).is_subagent {
+        return;
+    }
+    let (session, cwd) = (notification.thread.clone(), notification.cwd.clone());
+    let payload = notification.clone().into_stop(transcript.clone());
+    let now = Timestamp::now();
+    let context = Context { payload, session, cwd, state, now, stopwatch, is_dry_run: false };
+    match stop::judge(context) {
+        Stop::Settled { .. } => {}
+        Stop::Judged(judged) if judged.verdict.decision == gate::Decision::Hold => {
+            hold(*judged, &notification, &transcript);
+        }
+        Stop::Judged(judged) => drop(judged.conclude(Delivery::Sure)),
+    }
+}
+
+fn hold(judged: Judged, notification: &Notification, transcript: &Path) {
+    let context = judged.context.clone();
+    let reason = judged.verdict.reason.clone();
+    let recorded = judged.session().and_then(|session| PaneAddress::parse(session.pane.as_deref()?));
+    let found = if notification.client.as_deref() == Some(NOT_INTERACTIVE) {
+        Err("`codex exec` takes no further prompt".to_owned())
+    } else {
+        Server::all(recorded.as_ref()).and_then(|servers| find(&servers, recorded.as_ref(), notification))
+    };
+    let (tmux, pane) = match found {
+        Ok(found) => found,
+        Err(why) => {
+            judged.conclude(Delivery::Impossible);
+            return context.log("notify", &format!("{reason}; not delivered: {why}"));
+        }
+    };
+    let Decision::Hold { to_agent, .. } = judged.conclude(Delivery::Sure) else { return };
+    match typed_message::deliver(&tmux, &pane, RECEIVER, &to_agent, transcript) {
+        Ok(true) => {}
+        Ok(false) => context.log("hold", "typed into the pane, but not yet in the transcript"),
+        Err(error) => context.log("pass", &format!("the hold could not be delivered: {error}")),
+    }
+    remember(&context, &tmux, &pane);
+}
+
+/// The next turn ends in the same pane, most likely.
+fn remember(context: &Context, tmux: &Tmux, pane: &Pane) {
+    let Ok(socket) = tmux.socket() else { return };
+    let address = PaneAddress { pane: pane.id.clone(), socket }.to_string();
+    let written = Journal::open(&context.state, OpenFor::Hook).and_then(|mut journal| {
+        journal.write(|writing| {
+            let session = writing.see_session(&context.seen(None), context.now)?;
+            writing.set_pane(session.id, Some(&address))
+        })
+    });
+    if let Err(error) = written {
+        context.log("hold", &format!("the pane is not recorded: {error}"));
+    }
+}
+
+/// A tmux server that may have the session's pane.
+struct Server {
+    tmux: Tmux,
+    socket: Option<PathBuf>,
+}
+
+impl Server {
+    /// The one of the recorded pane, the one in the environment, or else the user's default one.
+    fn all(recorded: Option<&PaneAddress>) -> Result<Vec<Self>, String> {
+        let program = environment::program("tmux").ok_or("tmux is not installed")?;
+        let own = environment::read(environment::TMUX).and_then(|value| agents::socket_of_variable(&value));
+        let mut sockets: Vec<Option<PathBuf>> = Vec::new();
+        for socket in [recorded.map(|address| address.socket.clone()), own].into_iter().flatten() {
+            if !sockets.contains(&Some(socket.clone())) {
+                sockets.push(Some(socket));
+            }
+        }
+        if sockets.is_empty() {
+            sockets.push(None);
+        }
+        let server =
+            |socket: Option<PathBuf>| Self { tmux: Tmux::new(program.clone(), socket.clone()), socket };
+        Ok(sockets.into_iter().map(server).collect())
+    }
+}
+
+/// The pane of the session, once it shows what the agent said last.
+fn find(
+    servers: &[Server],
+    recorded: Option<&PaneAddress>,
+    notification: &Notification,
+) -> Result<(Tmux, Pane), String> {
+    let folder = fs_err::canonicalize(&notification.cwd).map_err(|error| error.to_string())?;
+    let deadline = Instant::now() + DRAWING;
+    loop {
+        let mut candidates = 0;
+        let mut showing = Vec::new();
+        let mut problem = "no tmux pane runs Codex in this folder".to_owned();
+        for server in servers {
+            // A server that is gone, such as that of a daemon's environment, does not hide the others.
+            let panes = server.tmux.panes().unwrap_or_else(|error| {
+                problem = error.to_string();
+                Vec::new()
+            });
+            for pane in panes {
+                let is_recorded = recorded.is_some_and(|address| {
+                    address.pane == pane.id && Some(&address.socket) == server.socket.as_ref()
+                });
+                // Where a person named the pane, the client may have been sent to another folder.
+                let may_be = is_recorded || pane.foreground.folder() == Some(folder.as_path());
+                if !may_be || pane.accepts(RECEIVER).is_err() {
+                    continue;
+                }
+                candidates += 1;
+                if server.tmux.screen(&pane).is_ok_and(|screen| notification.is_shown_on(&screen)) {
+                    showing.push((server.tmux.clone(), pane));
+                }
+            }
+        }
+        match (showing.len(), showing.pop()) {
+            (1, Some(found)) => return Ok(found),
+            (0, _) if candidates == 0 => return Err(problem),
+            (0, _) if Instant::now() >= deadline => {
+                return Err("no tmux pane shows what the agent said last".to_owned());
+            }
+            (0, _) => std::thread::sleep(DRAWING_POLL),
+            _ => return Err("more than one tmux pane shows what the agent said last".to_owned()),
+        }
+    }
+}

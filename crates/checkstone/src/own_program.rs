@@ -1,0 +1,57 @@
+//! The path by which clients are to call this program. It has to stay valid as long as possible: a name on the `PATH`
+//! or a link that an update changes is better than the place that it leads to now.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::environment;
+use crate::error::CommandError;
+
+#[derive(Debug)]
+pub(crate) struct OwnProgram {
+    pub(crate) path: String,
+    /// Something that a person should know of it.
+    pub(crate) note: Option<String>,
+}
+
+impl OwnProgram {
+    pub(crate) fn find() -> Result<Self, CommandError> {
+        let running = std::env::current_exe()
+            .and_then(|path| path.canonicalize())
+            .map_err(|error| CommandError::new(format!("this program cannot find its own file: {error}")))?;
+        let is_named = |path: &Path| path.file_name().is_some_and(|name| name == "checkstone");
+        let is_this =
+            |path: &PathBuf| is_named(path) && path.canonicalize().is_ok_and(|target| target == running);
+        let called_by_path = || {
+            let called = PathBuf::from(std::env::args_os().next()?);
+            let is_plain = called.components().all(|part| part != Component::ParentDir);
+            let path = std::path::absolute(&called).ok()?;
+            (is_plain && called.components().count() > 1).then_some(path)
+        };
+        let path = environment::program("checkstone")
+            .filter(is_this)
+            .or_else(|| called_by_path().filter(is_this))
+            .unwrap_or_else(|| running.clone());
+        if !is_named(&path) {
+            return Err(CommandError::new(format!("`{}` is not called `checkstone`", path.display()))
+                .hint("give the program that name: it is how its entries are known in settings"));
+        }
+        let Some(text) = path.to_str() else {
+            return Err(CommandError::new(format!("`{}` is not UTF-8", path.display()))
+                .hint("settings are; put the program where its path can be written in them"));
+        };
+        let note = is_build(&running).then(|| {
+            format!(
+                "`{text}` is in a build folder, and gone after `cargo clean`: for good use, install the program \
+                 first and run `init` from there"
+            )
+        });
+        Ok(Self { path: text.to_owned(), note })
+    }
+}
+
+/// Whether cargo built it there: beside it are the parts that it was linked from.
+fn is_build(program: &Path) -> bool {
+    program
+        .parent()
+        .is_some_and(|folder| folder.join("deps").is_dir() && folder.join(".fingerprint").is_dir())
+}

@@ -1,0 +1,113 @@
+//! One settings file of a client on disk: read with every oddity told, written whole or not at all. A link in its
+//! place stays a link, and what it leads to is written.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use journal::atomic_file::{self, Replaced};
+
+use crate::error::CommandError;
+
+/// A larger file is no settings file.
+const LARGEST: u64 = 16 * 1024 * 1024;
+
+/// For files and folders that did not exist: settings can hold secrets.
+const NEW_FILE: u32 = 0o600;
+const NEW_FOLDER: u32 = 0o700;
+
+#[derive(Debug)]
+pub(crate) struct SettingsFile {
+    /// As the client names it.
+    pub(crate) path: PathBuf,
+    /// Where it really is.
+    target: PathBuf,
+    /// `None` where there is no file.
+    pub(crate) text: Option<String>,
+    is_read_only: bool,
+}
+
+impl SettingsFile {
+    /// An error is one sentence that goes on after the file's name.
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
+        let absent =
+            |target: PathBuf| Self { path: path.to_owned(), target, text: None, is_read_only: false };
+        match path.symlink_metadata() {
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(absent(path.to_owned())),
+            Err(error) => return Err(format!("cannot be looked at: {error}")),
+        }
+        let target = path.canonicalize().map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => "is a link that leads nowhere".to_owned(),
+            _ => format!("cannot be followed: {error}"),
+        })?;
+        let metadata = fs_err::metadata(&target).map_err(|error| error.to_string())?;
+        if metadata.is_dir() {
+            return Err("is a folder".to_owned());
+        }
+        if !metadata.is_file() {
+            return Err("is not a regular file".to_owned());
+        }
+        let mut bytes = Vec::new();
+        fs_err::File::open(&target)
+            .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
+            .map_err(|error| format!("cannot be read: {}", error.kind()))?;
+        if bytes.len() as u64 > LARGEST {
+            return Err("is larger than 16 MiB".to_owned());
+        }
+        let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())?;
+        // Root may write everything, and still a file without any such bit is meant to stay as it is.
+        let is_read_only = metadata.permissions().mode() & 0o222 == 0
+            || rustix::fs::access(&target, rustix::fs::Access::WRITE_OK).is_err();
+        Ok(Self { path: path.to_owned(), target, text: Some(text), is_read_only })
+    }
+
+    /// Why it could not be written, known beforehand.
+    pub(crate) fn obstacle(&self) -> Option<String> {
+        self.is_read_only.then(|| "is read-only".to_owned())
+    }
+
+    pub(crate) fn leads_elsewhere(&self) -> Option<&Path> {
+        (self.text.is_some() && self.path.is_symlink()).then_some(self.target.as_path())
+    }
+
+    /// Writes the text, if the file is still as it was read.
+    pub(crate) fn write(&self, text: &str) -> Result<(), CommandError> {
+        if let Some(folder) = self.target.parent().filter(|folder| !folder.exists()) {
+            let made = std::fs::DirBuilder::new().recursive(true).mode(NEW_FOLDER).create(folder);
+            made.map_err(|error| {
+                CommandError::new(format!("the folder `{}` cannot be made: {error}", folder.display()))
+            })?;
+        }
+        let expected = self.text.as_deref().map(str::as_bytes);
+        match atomic_file::replace_if_unchanged(&self.target, expected, text.as_bytes(), NEW_FILE) {
+            Ok(Replaced::Yes) => Ok(()),
+            Ok(Replaced::Changed) => Err(self.changed_meanwhile()),
+            Err(error) => Err(CommandError::of(&error)),
+        }
+    }
+
+    /// Removes the file, if it is still as it was read.
+    pub(crate) fn remove(&self) -> Result<(), CommandError> {
+        let now = fs_err::read(&self.target).map_err(|error| CommandError::of(&error))?;
+        if self.text.as_deref().map(str::as_bytes) != Some(now.as_slice()) {
+            return Err(self.changed_meanwhile());
+        }
+        fs_err::remove_file(&self.target).map_err(|error| CommandError::of(&error))
+    }
+
+    fn changed_meanwhile(&self) -> CommandError {
+        CommandError::new(format!("`{}` was changed by someone else meanwhile", self.path.display()))
+            .hint("run the command again")
+    }
+}
+
+/// Asks the person at the terminal; anything but yes is no.
+pub(crate) fn confirmed(question: &str) -> Result<bool, CommandError> {
+    let mut stderr = anstream::stderr().lock();
+    let _ = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
+    let mut answer = String::new();
+    std::io::BufRead::read_line(&mut std::io::stdin().lock(), &mut answer)
+        .map_err(|error| CommandError::of(&error))?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}

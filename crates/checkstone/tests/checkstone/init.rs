@@ -1,0 +1,439 @@
+//! `init` on files of every kind: registered once, nothing else touched, nothing damaged.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::program;
+use crate::trust::terminal;
+use crate::workplace::Workplace;
+
+/// A home in which all three clients have been, and a `PATH` with nothing on it but git and the program.
+pub(crate) struct Home {
+    pub(crate) workplace: Workplace,
+}
+
+pub(crate) const FILES: [&str; 3] = [".claude/settings.json", ".gemini/settings.json", ".codex/hooks.json"];
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        let home = Self { workplace: Workplace::new(None) };
+        std::fs::create_dir(home.workplace.path("bin")).unwrap();
+        symlink(env!("CARGO_BIN_EXE_checkstone"), home.workplace.path("bin/checkstone")).unwrap();
+        let path = std::env::var_os("PATH").unwrap();
+        let git = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|git| git.is_file());
+        symlink(git.unwrap(), home.workplace.path("bin/git")).unwrap();
+        for file in FILES {
+            std::fs::create_dir_all(home.path(file).parent().unwrap()).unwrap();
+        }
+        home
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.workplace.path("home").join(name)
+    }
+
+    pub(crate) fn put(&self, name: &str, text: impl AsRef<[u8]>) {
+        std::fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub(crate) fn value(&self, name: &str) -> Value {
+        serde_json::from_str(&self.read(name)).unwrap()
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.workplace.checkstone(arguments);
+        command.env("PATH", self.workplace.path("bin"));
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    pub(crate) fn succeeds(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", program::shown(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// All that was answered but the diffs, which are long and shown elsewhere.
+    pub(crate) fn told(&self, arguments: &[&str]) -> String {
+        self.told_by(&self.run(arguments))
+    }
+
+    pub(crate) fn told_by(&self, output: &Output) -> String {
+        let shown = self.workplace.without_paths(&program::shown(output));
+        let is_diff = |line: &&str| {
+            let is_part = line.starts_with(['+', '@', ' ', '\\']) && !line.starts_with("  →");
+            is_part
+                || line.is_empty()
+                || line.starts_with('-') && *line != "--- stdout" && *line != "--- stderr"
+        };
+        let mut told = String::new();
+        for line in shown.lines().filter(|line| !is_diff(line)) {
+            // The name of a backup is the hash of what is in it, and paths are in some.
+            let line = match line.split_once("/backups/") {
+                Some((before, _)) => format!("{before}/backups/[hash].json`"),
+                None => line.to_owned(),
+            };
+            told.push_str(&format!("{line}\n"));
+        }
+        told
+    }
+
+    pub(crate) fn json(&self, arguments: &[&str], schema: &str) -> Value {
+        let output = self.run(arguments);
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        self.workplace.valid(&output.stdout, schema)
+    }
+
+    /// Every file below the home, the repository and the state directory, with its content.
+    pub(crate) fn everything(&self) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+        let mut all = Vec::new();
+        for folder in ["home", "repo", "state"] {
+            collect(&self.workplace.path(folder), &mut all);
+        }
+        all.sort();
+        all
+    }
+}
+
+fn collect(folder: &Path, all: &mut Vec<(PathBuf, Option<Vec<u8>>)>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.is_symlink() {
+            collect(&path, all);
+        }
+        let content = std::fs::read(&path).ok();
+        all.push((path, content));
+    }
+}
+
+fn registered(home: &Home, file: &str) -> bool {
+    let stop = if file.contains("gemini") { "AfterAgent" } else { "Stop" };
+    let hooks = home.value(file)["hooks"][stop].to_string();
+    hooks.contains("/bin/checkstone")
+}
+
+#[test]
+fn what_a_person_sees() {
+    let home = Home::new();
+    home.put(FILES[0], "{\n  \"model\": \"opus\"\n}\n");
+    home.workplace.write("Cargo.toml", "");
+    let shown = |arguments: &[&str]| home.workplace.without_paths(&program::shown(&home.run(arguments)));
+    insta::assert_snapshot!("init_dry_run_of_claude", shown(&["init", "--dry-run", "--agent", "claude"]));
+    insta::assert_snapshot!("init", home.told(&["init", "--yes"]));
+    insta::assert_snapshot!("init_again", shown(&["init"]));
+    insta::assert_snapshot!("init_help", program::shown(&home.run(&["init", "--help"])));
+    insta::assert_snapshot!(
+        "init_policy",
+        std::fs::read_to_string(home.workplace.repo().join("checkstone.toml")).unwrap()
+    );
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let home = Home::new();
+    home.put(FILES[0], "{}");
+    let before = home.everything();
+    home.succeeds(&["init", "--dry-run"]);
+    home.succeeds(&["init", "--dry-run", "--json"]);
+    home.succeeds(&["init", "--dry-run", "--project"]);
+    home.succeeds(&["uninstall", "--dry-run"]);
+    assert_eq!(home.everything(), before);
+}
+
+#[test]
+fn without_a_terminal_only_yes_is_an_answer() {
+    let home = Home::new();
+    let before = home.everything();
+    insta::assert_snapshot!("init_nobody_asked", home.told(&["init"]));
+    insta::assert_snapshot!("init_nobody_asked_json", home.told(&["init", "--json"]));
+    assert_eq!(home.everything(), before);
+}
+
+#[test]
+fn a_person_at_a_terminal_is_asked_once() {
+    for (answer, code) in [("n\n", 1), ("\n", 1), ("y\n", 0)] {
+        let home = Home::new();
+        let before = home.everything();
+        let (person, end) = terminal();
+        rustix::io::write(&person, answer.as_bytes()).unwrap();
+        let output = home.command(&["init"]).stdin(Stdio::from(end)).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", program::shown(&output));
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "Do this? [y/N] ");
+        assert_eq!(home.everything() == before, code == 1);
+    }
+}
+
+/// One client's bad file does not keep the others from being done; the file is as it was, and the exit code says so.
+#[test]
+fn a_file_that_is_not_understood_stays_as_it_is() {
+    let mut told = String::new();
+    for (file, bytes) in [
+        (FILES[0], &b"{\"a\": 1,}"[..]),
+        (FILES[0], b"{\n  // mine\n  \"a\": 1\n}\n"),
+        (FILES[1], b"{\"a\": 1, // mine\n}"),
+        (FILES[1], b"\xef\xbb\xbf{}"),
+        (FILES[2], b"{\"hooks\": {}, \"hooks\": {}}"),
+        (FILES[0], b"{\"hooks\": []}"),
+        (FILES[2], b"{\"hooks\": {\"Stop\": \"x\"}}"),
+        (FILES[0], b"[]"),
+        (FILES[1], b"{\"a\": \"\xff\"}"),
+        (".codex/config.toml", b"[hooks"),
+    ] {
+        let home = Home::new();
+        home.put(file, bytes);
+        let answer = home.told(&["init", "--yes"]);
+        let lines: Vec<&str> = answer.lines().filter(|line| line.starts_with(['✗', 'e'])).collect();
+        told.push_str(&format!(
+            "{}\n{}\n\n",
+            String::from_utf8_lossy(bytes).escape_debug(),
+            lines.join("\n")
+        ));
+        assert_eq!(std::fs::read(home.path(file)).unwrap(), bytes);
+        for other in FILES.iter().filter(|other| other.split('/').next() != file.split('/').next()) {
+            assert!(registered(&home, other), "{file} {other}");
+        }
+    }
+    insta::assert_snapshot!("init_refused", told);
+}
+
+#[test]
+fn what_is_no_plain_file_of_ones_own_stays_as_it_is() {
+    let home = Home::new();
+    std::fs::create_dir(home.path(FILES[0])).unwrap();
+    symlink("nowhere", home.path(FILES[1])).unwrap();
+    home.put(FILES[2], "{}\n");
+    std::fs::set_permissions(home.path(FILES[2]), PermissionsExt::from_mode(0o444)).unwrap();
+    insta::assert_snapshot!("init_no_plain_files", home.told(&["init", "--yes"]));
+    assert_eq!(home.read(FILES[2]), "{}\n");
+    assert!(home.path(FILES[0]).is_dir() && home.path(FILES[1]).is_symlink());
+    // A pipe must not be waited for.
+    std::fs::remove_dir(home.path(FILES[0])).unwrap();
+    assert!(Command::new("mkfifo").arg(home.path(FILES[0])).status().unwrap().success());
+    let answer = home.told(&["init", "--yes", "--agent", "claude"]);
+    assert!(answer.contains("is not a regular file"), "{answer}");
+}
+
+#[test]
+fn a_link_into_a_dotfiles_repository_stays_a_link() {
+    let home = Home::new();
+    home.put("dotfiles/claude.json", "{\n  \"model\": \"opus\"\n}\n");
+    std::fs::set_permissions(home.path("dotfiles/claude.json"), PermissionsExt::from_mode(0o640)).unwrap();
+    symlink("../dotfiles/claude.json", home.path(FILES[0])).unwrap();
+    let answer = home.told(&["init", "--yes", "--agent", "claude"]);
+    assert!(answer.contains("→ it is a link; `[folder]/home/dotfiles/claude.json` is written"), "{answer}");
+    assert!(home.path(FILES[0]).is_symlink());
+    assert!(registered(&home, "dotfiles/claude.json"));
+    let mode = std::fs::metadata(home.path("dotfiles/claude.json")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+    home.succeeds(&["uninstall", "--yes"]);
+    assert!(home.path(FILES[0]).is_symlink());
+    assert_eq!(home.read("dotfiles/claude.json"), "{\n  \"model\": \"opus\"\n}\n");
+}
+
+#[test]
+fn hooks_written_by_hand_are_recognised() {
+    let home = Home::new();
+    let hook = json!([{"hooks": [{"type": "command", "command": "exec ~/bin/checkstone hook claude"}]}]);
+    home.put(FILES[0], json!({"hooks": {"Stop": hook}}).to_string());
+    let config =
+        "[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = \"command\"\ncommand = \"/a/checkstone hook codex\"\n";
+    home.put(".codex/config.toml", config);
+    insta::assert_snapshot!("init_by_hand", home.told(&["init", "--yes"]));
+    assert_eq!(home.value(FILES[0])["hooks"]["Stop"], hook);
+    assert_eq!(home.value(FILES[0])["hooks"]["SessionStart"].as_array().unwrap().len(), 1);
+    assert!(!home.path(FILES[2]).exists());
+    assert_eq!(home.read(".codex/config.toml"), config);
+    insta::assert_snapshot!("uninstall_by_hand", home.told(&["uninstall", "--yes"]));
+}
+
+#[test]
+fn hooks_that_are_switched_off_and_packages_are_told() {
+    let home = Home::new();
+    home.put(FILES[0], "{\"disableAllHooks\": true}");
+    home.put(FILES[1], "{\"hooksConfig\": {\"enabled\": false}}");
+    home.put(
+        ".codex/config.toml",
+        "[features]\nhooks = false\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = \"x\"\n",
+    );
+    insta::assert_snapshot!("init_switched_off", home.told(&["init", "--yes"]));
+    let home = Home::new();
+    home.put(FILES[2], "{\"$schema\": \"x\"}");
+    let answer = home.told(&["init", "--yes", "--agent", "codex"]);
+    assert!(
+        answer.contains("→ Codex takes no notice of `hooks.json` as long as `$schema` is in it"),
+        "{answer}"
+    );
+    let home = Home::new();
+    home.put(FILES[0], "{\"enabledPlugins\": {\"checkstone@tools\": true}}");
+    home.put(".gemini/extensions/checkstone/gemini-extension.json", "{}");
+    insta::assert_snapshot!("init_packages", home.told(&["init", "--yes"]));
+    assert!(!home.read(FILES[0]).contains("hooks"));
+}
+
+/// Codex's trust is for the command line: a path that works is kept, one that is gone is written anew, in its place.
+#[test]
+fn an_older_path_changes_only_where_it_is_gone() {
+    let home = Home::new();
+    let old = home.workplace.path("old");
+    std::fs::create_dir(&old).unwrap();
+    symlink(env!("CARGO_BIN_EXE_checkstone"), old.join("checkstone")).unwrap();
+    let by_old = |arguments: &[&str]| {
+        let mut command = home.command(arguments);
+        command.env("PATH", format!("{}:{}", old.display(), home.workplace.path("bin").display()));
+        assert!(command.output().unwrap().status.success());
+    };
+    by_old(&["init", "--yes"]);
+    let before: Vec<String> = FILES.iter().map(|file| home.read(file)).collect();
+    insta::assert_snapshot!("init_older_path", home.told(&["init", "--yes"]));
+    assert_eq!(FILES.map(|file| home.read(file)).to_vec(), before);
+    std::fs::remove_file(old.join("checkstone")).unwrap();
+    insta::assert_snapshot!("init_path_gone", home.told(&["init", "--yes"]));
+    for (file, before) in FILES.iter().zip(before) {
+        assert_eq!(home.read(file), before.replace("/old/checkstone", "/bin/checkstone"));
+    }
+    home.succeeds(&["uninstall", "--yes"]);
+    assert!(FILES.iter().all(|file| !home.path(file).exists()));
+}
+
+#[test]
+fn the_clients_folders_are_found_as_the_clients_find_them() {
+    let home = Home::new();
+    for folder in [".claude", ".gemini", ".codex"] {
+        std::fs::remove_dir(home.path(folder)).unwrap();
+    }
+    insta::assert_snapshot!("init_no_client", home.told(&["init", "--yes"]));
+    let output = home
+        .command(&["init", "--yes", "--agent", "claude", "--agent", "gemini", "--agent", "codex"])
+        .env("CLAUDE_CONFIG_DIR", home.path("c"))
+        .env("GEMINI_CLI_HOME", home.path("g"))
+        .env("CODEX_HOME", home.path("x"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", program::shown(&output));
+    for file in ["c/settings.json", "g/.gemini/settings.json", "x/hooks.json"] {
+        assert!(registered(&home, file), "{file}");
+    }
+    // On the PATH alone is enough.
+    let home = Home::new();
+    std::fs::remove_dir(home.path(".gemini")).unwrap();
+    symlink("/bin/true", home.workplace.path("bin/gemini")).unwrap();
+    home.succeeds(&["init", "--yes"]);
+    assert!(registered(&home, FILES[1]));
+}
+
+#[test]
+fn a_project_has_settings_of_its_own() {
+    let home = Home::new();
+    insta::assert_snapshot!("init_project", home.told(&["init", "--yes", "--project"]));
+    assert!(FILES.iter().all(|file| !home.path(file).exists()));
+    for file in FILES {
+        assert!(home.workplace.repo().join(file).is_file());
+    }
+    let output = home.command(&["init", "--yes", "--project"]).current_dir(home.path("")).output().unwrap();
+    insta::assert_snapshot!("init_project_outside", home.told_by(&output));
+    // From anywhere, for it is recorded.
+    let output = home.command(&["uninstall", "--yes"]).current_dir(home.path("")).output().unwrap();
+    assert!(output.status.success(), "{}", program::shown(&output));
+    assert!(FILES.iter().all(|file| !home.workplace.repo().join(file).parent().unwrap().exists()));
+}
+
+/// Whoever comes second finds it done, or is told that the file changed meanwhile.
+#[test]
+fn many_at_once_register_once() {
+    let home = Home::new();
+    FILES.iter().for_each(|file| home.put(file, "{\n  \"hooks\": {}\n}\n"));
+    let start =
+        || home.command(&["init", "--yes"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let children: Vec<_> = (0..8).map(|_| start()).collect();
+    let codes: Vec<_> = children.into_iter().map(|mut child| child.wait().unwrap().code().unwrap()).collect();
+    assert!(codes.iter().all(|code| [0, 2].contains(code)), "{codes:?}");
+    home.succeeds(&["init", "--yes"]);
+    let once = Home::new();
+    FILES.iter().for_each(|file| once.put(file, "{\n  \"hooks\": {}\n}\n"));
+    once.succeeds(&["init", "--yes"]);
+    let (here, there) = (home.workplace.path("bin"), once.workplace.path("bin"));
+    for file in FILES {
+        let wanted = once.read(file).replace(there.to_str().unwrap(), here.to_str().unwrap());
+        assert_eq!(home.read(file), wanted);
+    }
+    home.succeeds(&["uninstall", "--yes"]);
+    FILES.iter().for_each(|file| assert_eq!(home.read(file), "{\n  \"hooks\": {}\n}\n"));
+}
+
+#[test]
+fn the_policy_is_written_once() {
+    let home = Home::new();
+    let policy = home.workplace.repo().join("checkstone.toml");
+    home.succeeds(&["init", "--yes", "--preset", "python", "--preset", "make"]);
+    let text = std::fs::read_to_string(&policy).unwrap();
+    assert!(text.contains("\npresets = [\"python\", \"make\"]\n"), "{text}");
+    home.succeeds(&["policy", "check"]);
+    std::fs::write(&policy, "presets = []\n").unwrap();
+    home.succeeds(&["init", "--yes", "--preset", "rust"]);
+    assert_eq!(std::fs::read_to_string(&policy).unwrap(), "presets = []\n");
+    let output = home.run(&["init", "--preset", "cobol"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn what_is_printed_as_json_fits_its_schema() {
+    let home = Home::new();
+    home.put(FILES[0], "[]");
+    home.put(FILES[1], "{}");
+    let value = home.json(&["init", "--json", "--yes"], "init.schema.json");
+    let states: Vec<&Value> =
+        value["clients"].as_array().unwrap().iter().map(|client| &client["state"]).collect();
+    assert_eq!(states, ["refused", "changed", "changed"]);
+    assert_eq!(value["policy"]["state"], "changed");
+    let value = home.json(&["init", "--json", "--dry-run"], "init.schema.json");
+    assert_eq!(
+        (&value["clients"][1]["state"], &value["clients"][1]["diff"]),
+        (&json!("unchanged"), &json!(""))
+    );
+    let output = home.command(&["init", "--json", "--yes"]).current_dir(home.path("")).output().unwrap();
+    assert_eq!(home.workplace.valid(&output.stdout, "init.schema.json")["policy"], Value::Null);
+    let value = home.json(&["uninstall", "--json", "--yes"], "uninstall.schema.json");
+    assert_eq!(value["files"].as_array().unwrap().len(), 2);
+    assert_eq!(home.json(&["uninstall", "--json", "--yes"], "uninstall.schema.json")["files"], json!([]));
+}
+
+/// Clients call the program by the path that lives longest: a link on the `PATH` before what it leads to.
+#[test]
+fn the_path_that_lives_longest_is_registered() {
+    let home = Home::new();
+    let command = |home: &Home| home.value(FILES[0])["hooks"]["Stop"][0]["hooks"][0]["command"].clone();
+    home.succeeds(&["init", "--yes", "--agent", "claude"]);
+    assert_eq!(command(&home), json!(home.workplace.path("bin/checkstone")));
+    home.succeeds(&["uninstall", "--yes"]);
+    // Not on the PATH: by the name that it was called with, if that is its own.
+    for (link, registered) in [
+        ("other/checkstone", home.workplace.path("other/checkstone")),
+        ("other/cs", Path::new(env!("CARGO_BIN_EXE_checkstone")).canonicalize().unwrap()),
+    ] {
+        std::fs::create_dir_all(home.workplace.path("other")).unwrap();
+        symlink(env!("CARGO_BIN_EXE_checkstone"), home.workplace.path(link)).unwrap();
+        let plain = home.command(&[]);
+        let output = Command::new(home.workplace.path(link))
+            .args(["init", "--yes", "--agent", "claude"])
+            .env_clear()
+            .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .env("PATH", "/nonexistent")
+            .current_dir(home.workplace.repo())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", program::shown(&output));
+        assert_eq!(command(&home), json!(registered));
+        home.succeeds(&["uninstall", "--yes"]);
+    }
+}

@@ -1,0 +1,220 @@
+//! There and back: after `uninstall` every file is what it was.
+
+use std::process::{Command, Output, Stdio};
+
+use crate::init::{FILES, Home};
+use crate::program;
+
+/// Settings as people have them, in the layouts of editors and of programs; every client accepts them.
+const REAL: &[&str] = &[
+    "{\n  \"model\": \"opus\",\n  \"permissions\": {\n    \"allow\": [\"Bash(git *)\"]\n  }\n}\n",
+    "{\n  \"model\": \"opus\"\n}",
+    "{\r\n    \"theme\": \"dark\",\r\n    \"hooks\": {\r\n        \"Notification\": []\r\n    }\r\n}\r\n",
+    "{\n\t\"hooks\": {\n\t\t\"STOP\": [\n\t\t\t{ \"hooks\": [{ \"type\": \"command\", \"command\": \"say done\" }] }\n\t\t]\n\t}\n}\n",
+    "{\"hooks\":{\"STOP\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"true\"}]}]},\"env\":{\"A\":\"b\"}}",
+    "{\"model\": \"x\", \"env\": {}}\n\n",
+    "{\n  \"hooks\": {\n  }\n}\n",
+    "{\n  \"hooks\": {\n    \"STOP\": []\n  }\n}\n",
+    "{}",
+    "{ }\n",
+    "{\n}\n",
+    "",
+    "\n\n",
+];
+
+fn of(file: &str, text: &str) -> String {
+    text.replace("STOP", if file.contains("gemini") { "AfterAgent" } else { "Stop" })
+}
+
+#[test]
+fn there_and_back_is_the_same_to_the_byte() {
+    for text in REAL {
+        let home = Home::new();
+        FILES.iter().for_each(|file| home.put(file, of(file, text)));
+        home.succeeds(&["init", "--yes"]);
+        let after = FILES.map(|file| home.read(file));
+        for (file, after) in FILES.iter().zip(&after) {
+            assert!(after.contains("/bin/checkstone"), "{file}: {after}");
+        }
+        let everything = home.everything();
+        home.succeeds(&["init", "--yes"]);
+        assert_eq!(home.everything(), everything);
+        home.succeeds(&["uninstall", "--yes"]);
+        for file in FILES {
+            assert_eq!(home.read(file), of(file, text), "{file}");
+        }
+        assert_eq!(home.succeeds(&["uninstall"]), "Nothing of checkstone is registered in any client.\n");
+    }
+}
+
+/// Only Gemini CLI accepts comments.
+#[test]
+fn comments_survive() {
+    let home = Home::new();
+    let text = "{\n  // Dark, please\n  \"ui\": { \"theme\": \"dark\" }, /* and\n  so on */\n  \"hooks\": {\n    // none\n  } // end\n}\n";
+    home.put(FILES[1], text);
+    home.succeeds(&["init", "--yes"]);
+    assert!(home.read(FILES[1]).contains("// none\n    \"SessionStart\""));
+    home.succeeds(&["uninstall", "--yes"]);
+    assert_eq!(home.read(FILES[1]), text);
+}
+
+#[test]
+fn thousands_of_lines_are_no_matter() {
+    let home = Home::new();
+    let lines: String = (0..20_000).map(|number| format!("    \"Bash(tool-{number} *)\",\n")).collect();
+    let text = format!("{{\n  \"permissions\": {{\"allow\": [\n{lines}    \"Read\"\n  ]}}\n}}\n");
+    home.put(FILES[0], &text);
+    home.succeeds(&["init", "--yes"]);
+    home.succeeds(&["uninstall", "--yes"]);
+    assert_eq!(home.read(FILES[0]), text);
+}
+
+#[test]
+fn what_init_made_is_removed() {
+    let home = Home::new();
+    std::fs::remove_dir(home.path(".codex")).unwrap();
+    home.succeeds(&["init", "--yes", "--agent", "codex", "--agent", "claude"]);
+    home.put(".claude/other", "");
+    insta::assert_snapshot!("uninstall", home.told(&["uninstall", "--yes"]));
+    assert!(!home.path(".codex").exists() && !home.path(FILES[0]).exists());
+    assert!(home.path(".claude/other").exists());
+    assert!(home.workplace.repo().join("checkstone.toml").exists());
+}
+
+#[test]
+fn in_a_file_that_changed_since_only_our_entries_go() {
+    let home = Home::new();
+    home.put(FILES[0], "{\n  \"model\": \"opus\"\n}\n");
+    home.put(FILES[1], "{\"hooks\": {\"AfterAgent\": []}}");
+    home.succeeds(&["init", "--yes"]);
+    home.put(FILES[0], home.read(FILES[0]).replace("opus", "haiku"));
+    let own_stop = "\"AfterAgent\": [{\"hooks\": [{\"command\": \"mine\"}]}, ";
+    home.put(FILES[1], home.read(FILES[1]).replace("\"AfterAgent\": [", own_stop));
+    home.put(FILES[2], home.read(FILES[2]).replacen('{', "{\n  \"description\": \"mine\",", 1));
+    insta::assert_snapshot!("uninstall_changed", home.told(&["uninstall", "--yes"]));
+    assert_eq!(home.read(FILES[0]), "{\n  \"model\": \"haiku\"\n}\n");
+    assert_eq!(
+        home.read(FILES[1]),
+        "{\"hooks\": {\"AfterAgent\": [{\"hooks\": [{\"command\": \"mine\"}]}]}}"
+    );
+    assert_eq!(home.read(FILES[2]), "{\n  \"description\": \"mine\"\n}\n");
+}
+
+#[test]
+fn a_second_init_does_not_forget_what_was_there_first() {
+    let home = Home::new();
+    let text = "{\n  \"model\": \"opus\"\n}\n";
+    home.put(FILES[0], text);
+    home.succeeds(&["init", "--yes"]);
+    // A person takes one entry away, and changes their mind.
+    let mut value = home.value(FILES[0]);
+    value["hooks"].as_object_mut().unwrap().remove("Stop");
+    home.put(FILES[0], serde_json::to_string_pretty(&value).unwrap());
+    home.succeeds(&["init", "--yes"]);
+    home.succeeds(&["uninstall", "--yes"]);
+    assert_eq!(home.value(FILES[0]), serde_json::json!({"model": "opus"}));
+}
+
+#[test]
+fn lost_records_and_backups_are_no_obstacle() {
+    let home = Home::new();
+    home.put(FILES[0], "{\n  \"model\": \"opus\"\n}\n");
+    home.succeeds(&["init", "--yes"]);
+    std::fs::remove_dir_all(home.workplace.path("state")).unwrap();
+    home.succeeds(&["uninstall", "--yes"]);
+    assert_eq!(home.read(FILES[0]), "{\n  \"model\": \"opus\"\n}\n");
+    // A backup that is not what it was is not put back.
+    home.succeeds(&["init", "--yes"]);
+    for entry in std::fs::read_dir(home.workplace.path("state/backups")).unwrap() {
+        std::fs::write(entry.unwrap().path(), "{\"evil\": 1}").unwrap();
+    }
+    home.succeeds(&["uninstall", "--yes"]);
+    assert_eq!(home.read(FILES[0]), "{\n  \"model\": \"opus\"\n}\n");
+}
+
+#[test]
+fn a_broken_file_with_our_entries_stays_as_it_is() {
+    let home = Home::new();
+    home.succeeds(&["init", "--yes"]);
+    let broken = home.read(FILES[0]).replacen('{', "{,", 1);
+    home.put(FILES[0], &broken);
+    insta::assert_snapshot!("uninstall_broken", home.told(&["uninstall", "--yes"]));
+    assert_eq!(home.read(FILES[0]), broken);
+    assert!(!home.path(FILES[1]).exists());
+}
+
+/// Who is held must not be able to shake it off.
+#[test]
+fn an_agent_cannot_take_its_hooks_away() {
+    let home = Home::new();
+    home.succeeds(&["init", "--yes"]);
+    let before = home.everything();
+    let output = home.command(&["uninstall", "--yes"]).env("CLAUDE_CODE_SESSION_ID", "1").output().unwrap();
+    insta::assert_snapshot!("uninstall_by_agent", home.told_by(&output));
+    assert_eq!(home.everything(), before);
+}
+
+/// Killed before any call that changes a file: each is old or new, and the next run brings everything to its end.
+#[test]
+fn a_kill_at_any_instant_leaves_the_old_or_the_new() {
+    let strace =
+        ["/usr/bin/strace", "/bin/strace"].into_iter().find(|path| std::path::Path::new(path).exists());
+    let Some(strace) = strace else { return };
+    // One home for all: after a round it is as at the beginning, which is part of what is shown.
+    let home = Home::new();
+    std::fs::write(home.workplace.repo().join("checkstone.toml"), "").unwrap();
+    let text = "{\n  \"model\": \"opus\"\n}\n";
+    FILES.iter().for_each(|file| home.put(file, text));
+    home.succeeds(&["init", "--yes"]);
+    let after = FILES.map(|file| home.read(file));
+    let mut kills = 0;
+    let calls = ["write", "fsync", "rename", "renameat", "renameat2", "mkdir", "fchmod"];
+    for (command, call) in
+        calls.map(|call| ("init", call)).into_iter().chain(calls.map(|call| ("uninstall", call)))
+    {
+        // The counting is per call.
+        for number in 1.. {
+            FILES.iter().for_each(|file| home.put(file, text));
+            if number % 2 == 0 && home.workplace.path("state").exists() {
+                // As on a machine that has never seen it.
+                std::fs::remove_dir_all(home.workplace.path("state")).unwrap();
+            }
+            if command == "uninstall" {
+                home.succeeds(&["init", "--yes"]);
+            }
+            let output = killed_at(strace, call, number, &home.command(&[command, "--yes", "--json"]));
+            for (file, after) in FILES.iter().zip(&after) {
+                let now = home.read(file);
+                assert!(now == text || &now == after, "{file} at {call} {number} of {command}: {now}");
+            }
+            if output.status.success() {
+                break;
+            }
+            kills += 1;
+            assert!(kills < 500, "{}", program::shown(&output));
+            if kills % 4 == 0 {
+                home.succeeds(&["init", "--yes"]);
+                assert_eq!(FILES.map(|file| home.read(file)), after);
+                home.succeeds(&["uninstall", "--yes"]);
+                FILES.iter().for_each(|file| assert_eq!(home.read(file), text));
+            }
+        }
+    }
+    assert!(kills > 40, "{kills}");
+}
+
+/// Runs a command and kills it before it makes a call for the `number`th time.
+fn killed_at(strace: &str, call: &str, number: usize, plain: &Command) -> Output {
+    Command::new(strace)
+        .args(["-f", "-qq", "-o", "/dev/null", "-e"])
+        .arg(format!("inject={call}:signal=SIGKILL:when={number}"))
+        .arg(plain.get_program())
+        .args(plain.get_args())
+        .env_clear()
+        .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .current_dir(plain.get_current_dir().unwrap())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
