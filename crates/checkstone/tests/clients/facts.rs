@@ -17,8 +17,9 @@ pub(crate) fn run(command: &str) -> Value {
     json!({"calls": [{"run": command}]})
 }
 
+/// No model answers at once. By the time that it does, the client has written what was done before.
 pub(crate) fn say(text: &str) -> Value {
-    json!({"text": text})
+    json!({"text": text, "delay_ms": 200})
 }
 
 /// The gate's purpose: held once, with the action that is missing; the action is done; the second stop passes.

@@ -85,8 +85,8 @@ pub(crate) fn is_accepted_installed_and_holds(workplace: &Workplace) {
 
 /// H9: two hooks run at every event, and the agent hears one of them.
 pub(crate) fn beside_the_settings_holds_once(workplace: &Workplace) {
-    let both = |client: &Installed<'_>| {
-        client.register(Path::new(env!("CARGO_BIN_EXE_checkstone"))).unwrap();
+    let both = |_: &Installed<'_>| {
+        workplace.init();
         install(workplace);
     };
     let played = workplace.play_with(both, steps(), &["Fix add"]);

@@ -95,7 +95,7 @@ mod codex {
         workplace.installed(&address).settle().unwrap();
         set_notify(&workplace.home, &workplace.repository);
         if hooks == Hooks::Registered {
-            workplace.installed(&address).register(Path::new(env!("CARGO_BIN_EXE_checkstone"))).unwrap();
+            workplace.init();
         }
         let screen = Screen::start(workplace, &address, "Fix add");
         screen.wait_until(&server, || workplace.decisions() == decisions);

@@ -137,10 +137,13 @@ impl Workplace {
 
     /// Plays the steps while the client answers the prompts, one after the other in one session.
     pub(crate) fn play(&self, scenario: Value, prompts: &[&str]) -> Played {
-        let register = |client: &Installed<'_>| {
-            client.register(Path::new(env!("CARGO_BIN_EXE_checkstone"))).unwrap();
-        };
-        self.play_with(register, scenario, prompts)
+        self.play_with(|_| self.init(), scenario, prompts)
+    }
+
+    /// The program registers itself.
+    pub(crate) fn init(&self) {
+        let told = self.json(&["init", "--agent", self.client.agent(), "--yes", "--json"]);
+        assert_eq!(told["clients"][0]["state"], "changed", "{told:#}");
     }
 
     /// As `play`, with the hooks registered in another way.
