@@ -33,7 +33,7 @@ pub(crate) const RUN_TESTS: &str = "[checkstone] Context-aware checkpoint\n\n\
     Changed: code (1 file)\n\n\
     Required actions:\n\
     1. Run `./run-tests`\n\n\
-    If a step cannot be done here, say so in a line of its own: `checkstone: cannot <action>: <reason>` \
+    If a step cannot be done here, say so in a line of its own: `checkstone: cannot ACTION: REASON` \
     (actions: tests).";
 
 pub(crate) struct Workplace {
@@ -186,7 +186,9 @@ impl Workplace {
     /// What the client itself answers to a command of a person, with `input` typed.
     pub(crate) fn client_says(&self, arguments: &[&str], input: &str) -> String {
         use std::process::Stdio;
-        let mut command = Command::new(&self.program);
+        // An older version may ask something that nobody answers.
+        let mut command = Command::new("timeout");
+        command.args(["--kill-after=5", "300"]).arg(&self.program);
         // Nobody listens there; a name that cannot be resolved would be waited for.
         self.installed("http://127.0.0.1:9").environment(&mut command);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

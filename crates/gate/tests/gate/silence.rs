@@ -97,6 +97,7 @@ fn an_action_that_cannot_be_done_is_waived() {
         "checkstone: cannot rust-tests",
         "checkstone: cannot rust-tests:",
         "checkstone: cannot <action>: <reason>",
+        "checkstone: cannot ACTION: REASON",
         "checkstone: cannot everything: no",
         "I would say checkstone: cannot rust-tests: x",
     ] {
@@ -132,7 +133,7 @@ Required actions:
 1. Build with the changed dependencies: `cargo check`
 2. Run the tests for what changed: `cargo test`
 
-If a step cannot be done here, say so in a line of its own: `checkstone: cannot <action>: <reason>` (actions: rust-build, rust-tests)."
+If a step cannot be done here, say so in a line of its own: `checkstone: cannot ACTION: REASON` (actions: rust-build, rust-tests)."
         )
     );
 }
