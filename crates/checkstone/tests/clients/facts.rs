@@ -31,6 +31,9 @@ pub(crate) fn an_edit_without_a_test_is_held_once_and_passes_after_the_test(work
     let held = workplace.verdict();
     assert_eq!((&held["answered"], &held["verdict"]["reason"]), (&json!("hold"), &json!("missing: tests")));
     assert_eq!(held["verdict"]["actions"][0]["state"], "required");
+    let after = &workplace.verdicts()[1]["verdict"];
+    assert_eq!(after["reason"], "held already in this turn, and no action is missing now");
+    assert_eq!(after["actions"][0]["state"], "satisfied");
     assert_eq!(held["verdict"]["changed"], json!([{"category": "code", "files": ["src/calc.py"]}]));
     assert!(workplace.git(&["diff"]).contains("+    return a + b"), "the client did edit the file");
 }
@@ -142,8 +145,9 @@ pub(crate) fn two_prompts_in_one_session_are_two_turns(workplace: &Workplace) {
     let verdicts = workplace.verdicts();
     let changed: Vec<&Value> =
         verdicts.iter().map(|verdict| &verdict["verdict"]["changed"][0]["files"]).collect();
-    assert_eq!(changed, [&json!(["src/calc.py"]), &json!(["src/more.py"])]);
-    assert_eq!(verdicts[0]["session"], verdicts[1]["session"]);
+    let (first, second) = (json!(["src/calc.py"]), json!(["src/more.py"]));
+    assert_eq!(changed, [&first, &first, &second, &second]);
+    assert_eq!(verdicts[0]["session"], verdicts[3]["session"]);
 }
 
 /// The agent says what it cannot do, as the hold tells it to; that holds for the session.
