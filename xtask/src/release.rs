@@ -13,7 +13,7 @@ pub(crate) fn build() -> Result<PathBuf, String> {
     let folder = root().join("target/dist");
     let mut build = cargo_command();
     // An explicit target keeps the flags away from procedural macros, which cannot be static.
-    build.env("RUSTFLAGS", "-C target-feature=+crt-static -C relocation-model=static");
+    build.env_remove("RUSTFLAGS").env("CARGO_ENCODED_RUSTFLAGS", flags().join("\u{1f}"));
     build.args([
         "build",
         "--release",
@@ -36,4 +36,21 @@ fn installed(built: &Path, folder: &Path) -> Result<PathBuf, String> {
     fs_err::copy(built, &partial).map_err(failed)?;
     fs_err::rename(&partial, &copy).map_err(failed)?;
     Ok(copy)
+}
+
+/// Static; and the same from whichever folder it is built, since panics name their source files.
+fn flags() -> Vec<String> {
+    let mut flags = vec!["-Ctarget-feature=+crt-static".to_owned(), "-Crelocation-model=static".to_owned()];
+    flags.push(format!("--remap-path-prefix={}=checkstone", root().display()));
+    if let Some(cargo) = cargo_home() {
+        flags.push(format!("--remap-path-prefix={}=cargo", cargo.display()));
+    }
+    flags
+}
+
+/// Where cargo keeps the sources of dependencies.
+#[expect(clippy::disallowed_methods, reason = "cargo itself is told by these")]
+fn cargo_home() -> Option<PathBuf> {
+    let set = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    set.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")))
 }

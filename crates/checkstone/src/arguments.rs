@@ -5,6 +5,7 @@ use transcript::Agent;
 
 use crate::commands::check::CheckArguments;
 use crate::commands::demo::DemoArguments;
+use crate::commands::doctor::DoctorArguments;
 use crate::commands::explain::ExplainArguments;
 use crate::commands::hook::HookArguments;
 use crate::commands::init::InitArguments;
@@ -34,6 +35,7 @@ pub(crate) enum Command {
     Uninstall(UninstallArguments),
     Demo(DemoArguments),
     Check(CheckArguments),
+    Doctor(DoctorArguments),
     Explain(ExplainArguments),
     Log(LogArguments),
     Policy(PolicyArguments),
