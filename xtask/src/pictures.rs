@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use scripted_model::{Client, Installed, Scenario, Server, Settings};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -33,13 +34,14 @@ const FOLDER: &str = "docs/pictures";
 const PROMPT: &str = "Fix the bug in calc.py";
 const LAST_WORDS: &str = "The test passes";
 
+/// A model takes its time: Claude Code writes its transcript up to a tenth of a second late.
 const SCENARIO: &str = r#"{"steps": [
-  {"calls": [{"read": "calc.py"}]},
-  {"text": "`add` subtracts. I correct it.", "calls": [
+  {"delay_ms": 500, "calls": [{"read": "calc.py"}]},
+  {"delay_ms": 500, "text": "`add` subtracts. I correct it.", "calls": [
     {"edit": {"path": "calc.py", "old": "    return a - b", "new": "    return a + b"}}]},
-  {"text": "Done: `add` adds now."},
-  {"calls": [{"run": "python3 -m unittest"}]},
-  {"text": "The test passes: `add` is fixed."}
+  {"delay_ms": 500, "text": "Done: `add` adds now."},
+  {"delay_ms": 500, "calls": [{"run": "python3 -m unittest"}]},
+  {"delay_ms": 500, "text": "The test passes: `add` is fixed."}
 ]}"#;
 
 /// Followed by a time.
@@ -82,8 +84,9 @@ pub(crate) fn make() -> Result<(), String> {
         workplace.git(&["checkout", "--quiet", "--", "."])?;
         workplace.turn(&workplace.installed(client, &programs, address))?;
     }
-    workplace.picture_of_command("explain")?;
-    workplace.picture_of_command("status")
+    let hold = workplace.latest_hold()?.to_string();
+    workplace.picture_of_command("explain", &["explain", &hold])?;
+    workplace.picture_of_command("status", &["status"])
 }
 
 /// The program, as it is now.
@@ -107,6 +110,15 @@ fn built() -> Result<PathBuf, String> {
         .filter_map(executable)
         .next_back()
         .ok_or_else(|| "cargo did not say what it built".to_owned())
+}
+
+/// As `explain --list` tells it.
+#[derive(Deserialize)]
+struct ListedVerdict {
+    id: u64,
+    at: String,
+    session: String,
+    verdict: String,
 }
 
 /// A person's home with a repository and the program in it.
@@ -252,26 +264,39 @@ impl Workplace {
         Ok(log.lines().filter_map(decision).collect())
     }
 
-    fn picture_of_command(&self, name: &str) -> Result<(), String> {
+    fn picture_of_command(&self, name: &str, arguments: &[&str]) -> Result<(), String> {
         let mut command = self.command(&self.program);
-        command.arg(name).env("CLICOLOR_FORCE", "1").env("COLUMNS", COLUMNS.to_string());
+        command.args(arguments).env("CLICOLOR_FORCE", "1").env("COLUMNS", COLUMNS.to_string());
         let told = self.without_what_changes(&process::output(&mut command)?)?;
-        let typed = format!("\u{1b}[1;32m$\u{1b}[0m \u{1b}[1mcheckstone {name}\u{1b}[0m\n\n");
-        write(name, &format!("checkstone {name}"), &rows(&format!("{typed}{told}")))
+        let line = format!("checkstone {}", arguments.join(" "));
+        let typed = format!("\u{1b}[1;32m$\u{1b}[0m \u{1b}[1m{line}\u{1b}[0m\n\n");
+        write(name, &line, &rows(&format!("{typed}{told}")))
     }
 
-    /// Ids, times and paths as they might be anywhere.
-    fn without_what_changes(&self, told: &str) -> Result<String, String> {
+    /// The latest first.
+    fn verdicts(&self) -> Result<Vec<ListedVerdict>, String> {
         let list = self.checkstone(&["explain", "--list", "--json"])?;
-        let list: Value = serde_json::from_str(&list).map_err(|error| error.to_string())?;
-        let verdicts =
-            list.get("verdicts").and_then(Value::as_array).ok_or("`explain --list` has no verdicts")?;
+        let mut list: Value = serde_json::from_str(&list).map_err(|error| error.to_string())?;
+        let verdicts = list.get_mut("verdicts").map(Value::take).unwrap_or_default();
+        serde_json::from_value(verdicts).map_err(|error| error.to_string())
+    }
+
+    fn latest_hold(&self) -> Result<u64, String> {
+        let held = self.verdicts()?.into_iter().find(|listed| listed.verdict == "hold");
+        held.map(|listed| listed.id).ok_or_else(|| "no verdict is a hold".to_owned())
+    }
+
+    /// Ids, times and paths as they might be anywhere. What is said in one session is said in the same minute.
+    fn without_what_changes(&self, told: &str) -> Result<String, String> {
         let mut told = told.replace(&*self.home.to_string_lossy(), "/home/ann");
-        for (number, verdict) in verdicts.iter().rev().enumerate() {
-            let word = |key: &str| verdict.get(key).and_then(Value::as_str).unwrap_or_default();
-            let at: String = word("at").replace('T', " ").chars().take("2026-01-31 09:00:00".len()).collect();
-            told = told.replace(&at, &format!("2026-01-31 09:0{number}:00"));
-            told = told.replace(word("session"), "3c0a8a2e-52f4-4a0e-9d0b-7f6f1d2b8c41");
+        let mut sessions: Vec<String> = Vec::new();
+        for verdict in self.verdicts()?.into_iter().rev() {
+            if !sessions.contains(&verdict.session) {
+                sessions.push(verdict.session.clone());
+            }
+            let at: String = verdict.at.replace('T', " ").chars().take("2026-01-31 09:00:00".len()).collect();
+            told = told.replace(&at, &format!("2026-01-31 09:0{}:00", sessions.len()));
+            told = told.replace(&verdict.session, "3c0a8a2e-52f4-4a0e-9d0b-7f6f1d2b8c41");
         }
         Ok(told)
     }
