@@ -33,7 +33,7 @@ pub(crate) const RUN_TESTS: &str = "[checkstone] Context-aware checkpoint\n\n\
     Changed: code (1 file)\n\n\
     Required actions:\n\
     1. Run `./run-tests`\n\n\
-    If a step cannot be done here, say so in a line of its own: `checkstone: cannot ACTION: REASON` \
+    If a step cannot be done here, say so in a line of its own:\n`checkstone: cannot ACTION: REASON` \
     (actions: tests).";
 
 pub(crate) struct Workplace {

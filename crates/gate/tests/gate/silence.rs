@@ -133,7 +133,8 @@ Required actions:
 1. Build with the changed dependencies: `cargo check`
 2. Run the tests for what changed: `cargo test`
 
-If a step cannot be done here, say so in a line of its own: `checkstone: cannot ACTION: REASON` (actions: rust-build, rust-tests)."
+If a step cannot be done here, say so in a line of its own:
+`checkstone: cannot ACTION: REASON` (actions: rust-build, rust-tests)."
         )
     );
 }
