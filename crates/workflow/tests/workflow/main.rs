@@ -1,0 +1,11 @@
+//! Workflows in real folders and real repositories, by real processes.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+mod tokens;
