@@ -8,4 +8,9 @@
     reason = "a test fails by panicking"
 )]
 
+mod archive;
+mod files;
+mod operations;
+mod repository;
+mod ship;
 mod tokens;
