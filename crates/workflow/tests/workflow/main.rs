@@ -9,8 +9,10 @@
 )]
 
 mod archive;
+mod concurrency;
 mod files;
 mod operations;
 mod repository;
+mod session_start;
 mod ship;
 mod tokens;
