@@ -282,7 +282,7 @@ fn bad_input_is_told_in_one_sentence() {
 #[test]
 fn a_summary_of_few_long_words_is_warned_about() {
     let workplace = Workplace::new(None);
-    let summary = "要約".repeat(600);
+    let summary = "要約".repeat(700);
     let shown = workplace.shown(&[
         "workflow",
         "phase",
