@@ -410,7 +410,7 @@ fn read(path: &Path) -> Result<Content, WorkflowError> {
         Err(source) => return Err(failed(source)),
     }
     let Some(file) = lines::open(path).map_err(failed)? else { return Ok(Content::Nothing) };
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(4 * 1024);
     file.take(LARGEST).read_to_end(&mut bytes).map_err(failed)?;
     // Some editors begin a file with a byte order mark.
     let json = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
