@@ -238,6 +238,46 @@ fn a_kill_at_any_write_leaves_the_old_state_or_the_new_one() {
     phase(&workplace, &["implement", "implementation", "--status", "complete"]);
 }
 
+/// Killed at any call while it archives: the workflow is live or in the archive, and the next run ends it well.
+#[test]
+fn a_kill_while_archiving_loses_nothing() {
+    let strace =
+        ["/usr/bin/strace", "/bin/strace"].into_iter().find(|path| std::path::Path::new(path).exists());
+    let Some(strace) = strace else { return };
+    let workplace = Workplace::new(None);
+    let mut kills = 0;
+    for call in ["write", "fsync", "rename", "renameat", "renameat2", "unlink", "unlinkat"] {
+        for number in 1.. {
+            let feature = format!("{call}-{number}");
+            phase(&workplace, &["review", "analysis", "--feature", &feature, "--status", "complete"]);
+            workplace.run(&["workflow", "complete", "review", "--feature", &feature]);
+            let mut command = workplace.prepared(Command::new(strace));
+            command.args(["-f", "-qq", "-o", "/dev/null", "-e"]);
+            command.arg(format!("inject={call}:signal=SIGKILL:when={number}"));
+            command.args([env!("CARGO_BIN_EXE_checkstone"), "workflow", "archive"]);
+            let killed = !command.output().unwrap().status.success();
+            let known = |list: &str| {
+                let output = workplace.run(&["workflow", "list", "--archived", "--json"]);
+                let value = workplace.valid(&output.stdout, "workflow-list.schema.json");
+                let is_ours = |one: &&Value| {
+                    let summary = one.get("workflow").unwrap_or(one);
+                    summary["feature"] == feature.as_str()
+                };
+                value[list].as_array().unwrap().iter().filter(is_ours).count()
+            };
+            assert!(known("workflows") + known("archived") >= 1, "{feature} is lost");
+            assert!(workplace.run(&["workflow", "archive"]).status.success());
+            assert_eq!((known("workflows"), known("archived")), (0, 1), "{feature}");
+            if !killed {
+                break;
+            }
+            kills += 1;
+            assert!(kills < 100);
+        }
+    }
+    assert!(kills > 5, "{kills}");
+}
+
 /// The bad input: one clear sentence each, and no panic.
 #[test]
 fn bad_input_is_told_in_one_sentence() {
