@@ -395,6 +395,27 @@ fn a_session_that_begins_is_told_where_work_goes_on() {
     assert_eq!(start("startup"), Value::Null);
 }
 
+/// A journal that cannot be used keeps nobody from being told, and from nothing else.
+#[test]
+fn without_a_journal_a_session_is_told_all_the_same() {
+    let workplace = Workplace::new(None);
+    std::fs::create_dir_all(workplace.path("state/journal.db")).unwrap();
+    let start = || workplace.hook("SessionStart", json!({"source": "startup"}));
+    assert_eq!(start(), Value::Null);
+    phase(&workplace, &["implement", "implementation", "--status", "in_progress"]);
+    assert_ne!(start(), Value::Null);
+    let log = std::fs::read_to_string(workplace.path("state/log")).unwrap();
+    assert!(log.contains("resume point: not recorded: "), "{log}");
+}
+
+/// Switched off, for the session or for the repository, the hook says nothing.
+#[test]
+fn where_hooks_are_off_nothing_is_told() {
+    let workplace = Workplace::new(Some("[gate]\nenabled = false\n"));
+    phase(&workplace, &["implement", "implementation", "--status", "in_progress"]);
+    assert_eq!(workplace.hook("SessionStart", json!({"source": "startup"})), Value::Null);
+}
+
 /// After a compaction the agent has forgotten it.
 #[test]
 fn a_compacted_session_is_told_again() {
