@@ -3,4 +3,6 @@
 //!
 //! Reads no environment and no wall clock: folders and times are given by the caller.
 
+pub mod handoff;
+pub mod integrations;
 pub mod tokens;
