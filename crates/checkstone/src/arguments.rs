@@ -6,6 +6,7 @@ use transcript::Agent;
 use crate::commands::check::CheckArguments;
 use crate::commands::demo::DemoArguments;
 use crate::commands::explain::ExplainArguments;
+use crate::commands::handoff::HandoffArguments;
 use crate::commands::hook::HookArguments;
 use crate::commands::init::InitArguments;
 use crate::commands::inject::InjectArguments;
@@ -41,6 +42,7 @@ pub(crate) enum Command {
     Session(SessionArguments),
     Status(StatusArguments),
     Timeline(TimelineArguments),
+    Handoff(HandoffArguments),
     Inject(InjectArguments),
     Hook(HookArguments),
 }

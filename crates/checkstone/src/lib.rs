@@ -20,6 +20,7 @@ mod own_program;
 mod policy_files;
 mod printer;
 mod record;
+mod recorded_facts;
 mod repository_argument;
 mod settings_file;
 mod stopwatch;
@@ -64,6 +65,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Session(arguments) => commands::session::run(arguments, &printer),
         Command::Status(arguments) => commands::status::run(arguments, &printer),
         Command::Timeline(arguments) => commands::timeline::run(arguments, &printer),
+        Command::Handoff(arguments) => commands::handoff::run(arguments, &printer),
         Command::Inject(arguments) => commands::inject::run(arguments, &printer),
         // Answered above, before anything could go wrong.
         Command::Hook(_) => Ok(ExitCode::SUCCESS),

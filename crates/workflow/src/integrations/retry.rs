@@ -37,7 +37,7 @@ pub enum ServiceError {
     NoAnswer(#[from] NoAnswer),
     #[error("{service} does not accept the token (HTTP {status})")]
     Refused { service: &'static str, status: u16 },
-    #[error("{service} does not know what was asked for (HTTP 404){says}")]
+    #[error("{service} does not know what was asked for{says}")]
     NotFound { service: &'static str, says: Says },
     #[error("{service} was asked too often (HTTP {status})")]
     TooOften { service: &'static str, status: u16 },

@@ -8,4 +8,6 @@
     reason = "a test fails by panicking"
 )]
 
+mod handoff;
+mod integrations;
 mod tokens;

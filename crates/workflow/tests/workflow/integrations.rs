@@ -1,0 +1,6 @@
+mod branch;
+mod linear;
+mod preview;
+mod server;
+mod settings;
+mod webhook;
