@@ -8,9 +8,11 @@
 //! - Git refuses a repository of another owner; the walk finds it. Nothing of it may be trusted before git has
 //!   answered.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::git::{Git, Settings};
 use crate::path::BytePath;
 
 /// Where a repository keeps what.
@@ -78,8 +80,24 @@ impl Repository {
         fs_err::canonicalize(self.git_dir.join(BytePath::from(value).as_path())).ok()
     }
 
-    /// The commit that HEAD points to, for submodules and repositories inside this one. `None` where there is
-    /// none, or where the branches are kept in a format other than files.
+    /// The commit that HEAD points to; `None` before the first one. The files are read where they tell, which costs
+    /// next to nothing; git is asked where they do not: with another format of branches, or a branch that is a link.
+    pub fn head(&self, settings: &Settings) -> Result<Option<String>, Error> {
+        if let Some(commit) = self.head_commit() {
+            return Ok(Some(commit));
+        }
+        let git = Git { settings: settings.clone(), directory: self.root.clone(), filters: Vec::new() };
+        let arguments = ["rev-parse", "--verify", "--quiet", "HEAD"].map(OsStr::new);
+        match git.run(&arguments, b"") {
+            Ok(output) => Ok(std::str::from_utf8(&output).ok().and_then(commit_id)),
+            // Without a word: there is no commit yet.
+            Err(Error::Failed { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The commit that HEAD points to, by the files alone. `None` where there is none, or where the branches are kept
+    /// in a format other than files.
     pub(crate) fn head_commit(&self) -> Option<String> {
         let head = fs_err::read_to_string(self.git_dir.join("HEAD")).ok()?;
         let Some(name) = head.trim_end().strip_prefix("ref: ") else {

@@ -8,6 +8,11 @@
     reason = "a test fails by panicking"
 )]
 
+mod archive;
+mod files;
 mod handoff;
 mod integrations;
+mod operations;
+mod repository;
+mod ship;
 mod tokens;

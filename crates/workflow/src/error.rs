@@ -1,0 +1,54 @@
+//! What can go wrong with workflow files.
+
+use std::io;
+use std::path::PathBuf;
+
+use journal::atomic_file::AtomicFileError;
+use journal::lock::LockError;
+
+use crate::name::NameError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum WorkflowError {
+    #[error(transparent)]
+    Name(#[from] NameError),
+    #[error("there is no workflow `{name}` in `{}`", directory.display())]
+    NotFound { name: String, directory: PathBuf },
+    #[error("`{}` leads out of the repository: replace the link by a folder", path.display())]
+    Outside { path: PathBuf },
+    #[error("cannot read `{}`", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("`{}` is not a regular file", path.display())]
+    NotAFile { path: PathBuf },
+    #[error("`{}` is larger than {limit} bytes, which no workflow file is", path.display())]
+    TooLarge { path: PathBuf, limit: u64 },
+    #[error("Unsupported checkpoint schema version: {found} (expected 1)")]
+    UnsupportedVersion { found: String },
+    #[error("`{}` is no workflow file: {problem}", path.display())]
+    WrongShape { path: PathBuf, problem: String },
+    #[error("{problem}")]
+    NotAWorkflow { problem: String },
+    /// With the place of the summary.
+    #[error("{message} in `{place}`")]
+    SummaryTooLong { place: String, message: String },
+    #[error("the name of a phase must have 1 to 100 bytes and no control characters, unlike `{name}`")]
+    PhaseName { name: String },
+    #[error("`{}` was changed by someone else meanwhile: read it again", path.display())]
+    Changed { path: PathBuf },
+    #[error("`{name}` is not complete, and only complete workflows are archived")]
+    Unfinished { name: String },
+    #[error("cannot create `{}`", path.display())]
+    Create { path: PathBuf, source: io::Error },
+    #[error("cannot move `{}` out of the way", path.display())]
+    SetAside { path: PathBuf, source: io::Error },
+    #[error("cannot remove `{}`", path.display())]
+    Remove { path: PathBuf, source: io::Error },
+    #[error("cannot append to `{}`", path.display())]
+    Append { path: PathBuf, source: io::Error },
+    #[error("the archive `{}` is damaged", path.display())]
+    Archive { path: PathBuf },
+    #[error(transparent)]
+    Write(#[from] AtomicFileError),
+    #[error(transparent)]
+    Lock(#[from] LockError),
+}

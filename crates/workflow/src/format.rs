@@ -1,0 +1,258 @@
+//! The file format, version 1, as types: what is read from a document, and what the published schema says. The
+//! document itself is kept beside this with every key in its place, known or not (see `workflow`).
+
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// The state of a workflow, `{command}-checkpoint.json` or `{command}-{feature}.json` in `.claude/state`
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WorkflowFile {
+    /// Usually `start`, `design`, `reconcile`, `research`, `implement`, `ship` or `review`.
+    pub command: String,
+    /// What is worked on.
+    #[cfg_attr(feature = "schema", schemars(default))]
+    pub feature: Option<String>,
+    /// The version of the format.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1)))]
+    pub version: u64,
+    /// What HEAD was at the last save.
+    #[cfg_attr(feature = "schema", schemars(default))]
+    pub head_commit: Option<String>,
+    /// ISO 8601
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub started_at: Option<String>,
+    /// ISO 8601
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub updated_at: Option<String>,
+    /// ISO 8601; not there while the workflow is open.
+    #[cfg_attr(feature = "schema", schemars(default))]
+    pub completed_at: Option<String>,
+    pub state: State,
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, Phase>"))]
+    pub phases: Vec<(String, Phase)>,
+    /// What the ship gate said last.
+    #[cfg_attr(feature = "schema", schemars(default))]
+    pub gate: Option<Gate>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct State {
+    #[cfg_attr(feature = "schema", schemars(required))]
+    pub current_phase: Option<String>,
+    pub completed_phases: Vec<String>,
+    pub pending_phases: Vec<String>,
+    /// The id of a task, such as `T002`.
+    #[cfg_attr(feature = "schema", schemars(default))]
+    pub current_task: Option<String>,
+    /// At most 500 words.
+    #[cfg_attr(feature = "schema", schemars(default))]
+    pub context_summary: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Phase {
+    pub status: Status,
+    /// ISO 8601; when it was first in progress.
+    #[cfg_attr(feature = "schema", schemars(default))]
+    pub started_at: Option<String>,
+    /// ISO 8601
+    #[cfg_attr(feature = "schema", schemars(default))]
+    pub updated_at: Option<String>,
+    /// At most 500 words.
+    #[cfg_attr(feature = "schema", schemars(default))]
+    pub context_summary: Option<String>,
+    #[cfg_attr(feature = "schema", schemars(default))]
+    pub files_created: Vec<String>,
+    #[cfg_attr(feature = "schema", schemars(default))]
+    pub files_modified: Vec<String>,
+    /// Why it failed.
+    #[cfg_attr(feature = "schema", schemars(default))]
+    pub error: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Pending,
+    InProgress,
+    Complete,
+    Failed,
+    Skipped,
+}
+
+impl Status {
+    pub const ALL: [Self; 5] = [Self::Pending, Self::InProgress, Self::Complete, Self::Failed, Self::Skipped];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::InProgress => "in_progress",
+            Self::Complete => "complete",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.as_str().replace('_', " "))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Gate {
+    pub ship_allowed: bool,
+    /// What has to be done first, one sentence each.
+    pub blockers: Vec<String>,
+    /// The commit that was judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(default))]
+    pub head_commit: Option<String>,
+}
+
+/// Why a document is not of this format.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Wrong {
+    Version(String),
+    Shape(String),
+}
+
+impl WorkflowFile {
+    /// Unknown keys are nobody's business here; what is missing is empty; what has another type is refused.
+    pub(crate) fn read(document: &Map<String, Value>) -> Result<Self, Wrong> {
+        let version = match document.get("version") {
+            Some(version) if version.as_f64() == Some(1.0) => 1,
+            Some(other) => return Err(Wrong::Version(other.to_string().chars().take(40).collect())),
+            None => return Err(Wrong::Version("none".to_owned())),
+        };
+        let top = Place { path: String::new(), object: document };
+        let phases = match top.object("phases")? {
+            None => Vec::new(),
+            Some(phases) => phases
+                .object
+                .iter()
+                .map(|(name, _)| match phases.object(name)? {
+                    Some(phase) => Ok((name.clone(), Phase::read(&phase)?)),
+                    None => Err(phases.wrong(name, "an object")),
+                })
+                .collect::<Result<_, Wrong>>()?,
+        };
+        Ok(Self {
+            command: top.text("command")?.unwrap_or_default(),
+            feature: top.text("feature")?,
+            version,
+            head_commit: top.text("head_commit")?,
+            started_at: top.text("started_at")?,
+            updated_at: top.text("updated_at")?,
+            completed_at: top.text("completed_at")?,
+            state: top.object("state")?.map(|state| State::read(&state)).transpose()?.unwrap_or_default(),
+            phases,
+            gate: top.object("gate")?.map(|gate| Gate::read(&gate)).transpose()?,
+        })
+    }
+
+    pub fn phase(&self, name: &str) -> Option<&Phase> {
+        self.phases.iter().find(|(other, _)| other == name).map(|(_, phase)| phase)
+    }
+}
+
+impl State {
+    fn read(place: &Place<'_>) -> Result<Self, Wrong> {
+        Ok(Self {
+            current_phase: place.text("current_phase")?,
+            completed_phases: place.texts("completed_phases")?,
+            pending_phases: place.texts("pending_phases")?,
+            current_task: place.text("current_task")?,
+            context_summary: place.summary("context_summary"),
+        })
+    }
+}
+
+impl Phase {
+    fn read(place: &Place<'_>) -> Result<Self, Wrong> {
+        let status = place.text("status")?.unwrap_or_else(|| Status::Pending.as_str().to_owned());
+        let status = Status::ALL.into_iter().find(|known| known.as_str() == status);
+        let expected = "pending, in_progress, complete, failed or skipped";
+        Ok(Self {
+            status: status.ok_or_else(|| place.wrong("status", expected))?,
+            started_at: place.text("started_at")?,
+            updated_at: place.text("updated_at")?,
+            context_summary: place.summary("context_summary"),
+            files_created: place.texts("files_created")?,
+            files_modified: place.texts("files_modified")?,
+            error: place.text("error")?,
+        })
+    }
+}
+
+impl Gate {
+    fn read(place: &Place<'_>) -> Result<Self, Wrong> {
+        let allowed = place.object.get("ship_allowed").and_then(Value::as_bool);
+        Ok(Self {
+            ship_allowed: allowed.ok_or_else(|| place.wrong("ship_allowed", "true or false"))?,
+            blockers: place.texts("blockers")?,
+            head_commit: place.text("head_commit")?,
+        })
+    }
+}
+
+/// An object of the document, and where it is.
+struct Place<'a> {
+    path: String,
+    object: &'a Map<String, Value>,
+}
+
+impl<'a> Place<'a> {
+    /// Present and not null.
+    fn get(&self, key: &str) -> Option<&'a Value> {
+        self.object.get(key).filter(|value| !value.is_null())
+    }
+
+    fn text(&self, key: &str) -> Result<Option<String>, Wrong> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(self.wrong(key, "a string")),
+        }
+    }
+
+    fn texts(&self, key: &str) -> Result<Vec<String>, Wrong> {
+        let wrong = || self.wrong(key, "a list of strings");
+        match self.get(key) {
+            None => Ok(Vec::new()),
+            Some(Value::Array(items)) => {
+                items.iter().map(|item| item.as_str().map(ToOwned::to_owned).ok_or_else(wrong)).collect()
+            }
+            Some(_) => Err(wrong()),
+        }
+    }
+
+    /// Anything can be a summary: what is not a string counts by its text.
+    fn summary(&self, key: &str) -> Option<String> {
+        self.get(key).map(|value| value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned))
+    }
+
+    fn object(&self, key: &str) -> Result<Option<Self>, Wrong> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(Value::Object(object)) => Ok(Some(Self { path: self.path_of(key), object })),
+            Some(_) => Err(self.wrong(key, "an object")),
+        }
+    }
+
+    fn path_of(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    fn wrong(&self, key: &str, expected: &str) -> Wrong {
+        Wrong::Shape(format!("`{}` must be {expected}", self.path_of(key)))
+    }
+}

@@ -1,0 +1,82 @@
+//! Where a workflow goes on: the phase under way, else the one that failed, else the next one (P1).
+
+use serde::Serialize;
+
+use crate::format::{Phase, Status, WorkflowFile};
+
+/// This many of the last summaries are told.
+const SUMMARIES: usize = 3;
+
+/// Where a workflow goes on. Everything is null or empty where there is nothing to resume.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ResumePoint {
+    /// The phase to go on with.
+    pub phase: Option<String>,
+    /// What the last completed phase came to.
+    pub summary: Option<String>,
+    /// The status of `phase`.
+    pub status: Option<Status>,
+    /// Why `phase` failed.
+    pub error: Option<String>,
+    /// What `phase` itself came to so far.
+    pub progress: Option<String>,
+    /// What the last completed phases came to, the latest first.
+    pub summaries: Vec<PhaseSummary>,
+    /// The task that the workflow was at.
+    pub task: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PhaseSummary {
+    pub phase: String,
+    pub summary: String,
+}
+
+impl ResumePoint {
+    pub fn of(file: &WorkflowFile) -> Self {
+        if file.completed_at.is_some() {
+            return Self::default();
+        }
+        let (phase, status) = match next(file) {
+            Some((phase, status)) => (Some(phase), Some(status)),
+            None => (None, None),
+        };
+        let details = phase.and_then(|name| file.phase(name));
+        let summaries: Vec<PhaseSummary> = file
+            .state
+            .completed_phases
+            .iter()
+            .rev()
+            .filter_map(|name| {
+                let summary = file.phase(name)?.context_summary.clone()?;
+                Some(PhaseSummary { phase: name.clone(), summary })
+            })
+            .take(SUMMARIES)
+            .collect();
+        let last = file.state.completed_phases.last().and_then(|name| file.phase(name));
+        Self {
+            phase: phase.map(ToOwned::to_owned),
+            summary: last.and_then(|phase| phase.context_summary.clone()),
+            status,
+            error: details.filter(|_| status == Some(Status::Failed)).and_then(|phase| phase.error.clone()),
+            progress: details.and_then(|phase| phase.context_summary.clone()),
+            summaries,
+            task: file.state.current_task.clone(),
+        }
+    }
+}
+
+fn next(file: &WorkflowFile) -> Option<(&str, Status)> {
+    if let Some(current) = file.state.current_phase.as_deref() {
+        let status = file.phase(current).map_or(Status::InProgress, |phase| phase.status);
+        return Some((current, status));
+    }
+    // Times are texts of one format, so their order is the order of the letters; of equal ones the last counts.
+    let failed = file.phases.iter().filter(|(_, phase)| phase.status == Status::Failed);
+    if let Some((name, _)) = failed.max_by_key(|(_, phase): &&(String, Phase)| phase.updated_at.as_deref()) {
+        return Some((name, Status::Failed));
+    }
+    file.state.pending_phases.first().map(|name| (name.as_str(), Status::Pending))
+}

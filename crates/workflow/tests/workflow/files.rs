@@ -1,0 +1,214 @@
+//! Files that are damaged, foreign, in each other's way or somewhere else.
+
+use serde_json::{Value, json};
+use workflow::{Begin, Status, WorkflowError};
+
+use crate::repository::{Folder, minute, name, status, summed_up};
+
+/// P3, and whatever else is no JSON object.
+#[test]
+fn p3_an_empty_file_is_corrupt_not_absent() {
+    for bytes in [&b""[..], b"{", b"\xff\xfe\x00", b"null", b"[]", b"{} trailing", b"\0\0\0\0"] {
+        let folder = Folder::with_git();
+        folder.write("design-checkpoint.json", bytes);
+        let loaded = folder.state().load(&name("design", None)).unwrap();
+        assert!(loaded.workflow.is_none());
+        let warnings: Vec<_> = loaded.warnings.iter().map(ToString::to_string).collect();
+        let path = folder.file("design-checkpoint.json");
+        assert_eq!(warnings, [format!("Checkpoint file exists but is corrupt: {}", path.display())]);
+        assert_eq!(std::fs::read(&path).unwrap(), bytes, "looking changes nothing");
+    }
+}
+
+#[test]
+fn a_damaged_file_is_set_aside_and_the_last_good_version_goes_on() {
+    let folder = Folder::with_git();
+    let (state, name) = (folder.state(), name("design", None));
+    state.update_phase(&name, "research", &summed_up(Status::Complete, "Read."), minute(0)).unwrap();
+    folder.write("design-checkpoint.json", "{\"command\": \"des");
+    let loaded = state.load(&name).unwrap();
+    assert_eq!(loaded.workflow.unwrap().file().state.completed_phases, ["research"]);
+    let saved = state.update_phase(&name, "planning", &status(Status::Complete), minute(1)).unwrap();
+    assert_eq!(
+        folder.json("design-checkpoint.json")["state"]["completed_phases"],
+        json!(["research", "planning"])
+    );
+    assert_eq!(saved.warnings.len(), 2, "{:?}", saved.warnings);
+    let aside: Vec<_> = std::fs::read_dir(folder.file(""))
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.file_name().to_str().unwrap().starts_with("design-checkpoint.json.corrupt-"))
+        .collect();
+    assert_eq!(aside.len(), 1);
+    assert_eq!(std::fs::read(aside[0].path()).unwrap(), b"{\"command\": \"des");
+}
+
+#[test]
+fn wrong_types_are_named_and_the_file_is_left_alone() {
+    let sound = json!({"command": "design", "version": 1, "state": {}, "phases": {}});
+    let cases = [
+        ("/state", json!("x"), "`state` must be an object"),
+        ("/phases", json!([]), "`phases` must be an object"),
+        ("/command", json!(7), "`command` must be a string"),
+        ("/state/completed_phases", json!([1]), "`state.completed_phases` must be a list of strings"),
+        ("/state/current_phase", json!({}), "`state.current_phase` must be a string"),
+        ("/phases/a", json!("complete"), "`phases.a` must be an object"),
+        (
+            "/phases/a",
+            json!({"status": "done"}),
+            "`phases.a.status` must be pending, in_progress, complete, failed or skipped",
+        ),
+        ("/phases/a", json!({"status": "complete", "error": 1}), "`phases.a.error` must be a string"),
+        ("/gate", json!({"blockers": []}), "`gate.ship_allowed` must be true or false"),
+    ];
+    for (pointer, value, problem) in cases {
+        let folder = Folder::with_git();
+        let mut document = sound.clone();
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        document.pointer_mut(parent).unwrap()[key] = value;
+        folder.write("design-checkpoint.json", document.to_string());
+        let (state, name) = (folder.state(), name("design", None));
+        let error = state.load(&name).unwrap_err().to_string();
+        let path = folder.file("design-checkpoint.json");
+        assert_eq!(error, format!("`{}` is no workflow file: {problem}", path.display()));
+        assert!(state.update_phase(&name, "a", &status(Status::Complete), minute(0)).is_err());
+        assert!(state.start(&name, None, Begin::Fresh, minute(0)).is_err());
+        assert_eq!(folder.json("design-checkpoint.json"), document);
+    }
+}
+
+#[test]
+fn what_is_missing_is_empty() {
+    let folder = Folder::with_git();
+    folder.write(
+        "design-checkpoint.json",
+        "{\"version\": 1.0, \"feature\": null, \"later\": {\"version\": 9}}",
+    );
+    let (state, name) = (folder.state(), name("design", None));
+    assert!(state.load(&name).unwrap().workflow.is_some());
+    state.update_phase(&name, "research", &status(Status::Complete), minute(0)).unwrap();
+    let file = folder.json("design-checkpoint.json");
+    assert_eq!(file["later"], json!({"version": 9}));
+    assert_eq!(
+        file["state"],
+        json!({"current_phase": null, "completed_phases": ["research"], "pending_phases": []})
+    );
+}
+
+#[test]
+fn an_oversized_file_is_refused() {
+    let folder = Folder::with_git();
+    folder.write("design-checkpoint.json", vec![b' '; 4 * 1024 * 1024 + 1]);
+    let error = folder.state().load(&name("design", None)).unwrap_err();
+    assert!(matches!(error, WorkflowError::TooLarge { .. }), "{error}");
+}
+
+#[test]
+fn links_and_pipes_are_not_followed() {
+    let folder = Folder::with_git();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (state, name) = (folder.state(), name("design", None));
+    folder.write("x", "");
+    let target = elsewhere.path().join("target.json");
+    std::fs::write(&target, "{\"version\": 1}").unwrap();
+    std::os::unix::fs::symlink(&target, folder.file("design-checkpoint.json")).unwrap();
+    assert!(matches!(state.load(&name), Err(WorkflowError::NotAFile { .. })));
+    assert!(state.update_phase(&name, "research", &status(Status::Complete), minute(0)).is_err());
+    assert_eq!(std::fs::read(&target).unwrap(), b"{\"version\": 1}");
+    let linked = Folder::with_git();
+    std::os::unix::fs::symlink(elsewhere.path(), linked.path().join(".claude")).unwrap();
+    let error =
+        linked.state().update_phase(&name, "research", &status(Status::Complete), minute(0)).unwrap_err();
+    assert!(matches!(error, WorkflowError::Outside { .. }), "{error}");
+    assert!(!elsewhere.path().join("state").exists());
+}
+
+/// P2
+#[test]
+fn p2_the_feature_checkpoint_and_the_plain_workflow_are_two() {
+    for plain_first in [true, false] {
+        let folder = Folder::with_git();
+        let state = folder.state();
+        let (plain, feature) = (name("design", None), name("design", Some("checkpoint")));
+        let order = if plain_first {
+            [(&plain, "research"), (&feature, "specs")]
+        } else {
+            [(&feature, "specs"), (&plain, "research")]
+        };
+        for (name, phase) in order {
+            state.update_phase(name, phase, &status(Status::Complete), minute(0)).unwrap();
+        }
+        let done = |name| state.load(name).unwrap().workflow.unwrap().file().state.completed_phases.clone();
+        assert_eq!(done(&plain), ["research"]);
+        assert_eq!(done(&feature), ["specs"]);
+        assert_eq!(
+            folder.json("design-checkpoint.json")["feature"],
+            Value::Null,
+            "the plain one has the usual file"
+        );
+        let told = state.load(&feature).unwrap().warnings;
+        assert!(told.iter().any(|warning| warning.to_string().contains("is the file of another workflow")));
+    }
+}
+
+/// P2
+#[test]
+fn p2_parts_that_meet_in_one_file_name_are_two_workflows() {
+    let folder = Folder::with_git();
+    let state = folder.state();
+    let names = [
+        name("a-b", Some("c")),
+        name("a", Some("b-c")),
+        name("design", Some("x/y")),
+        name("design", Some("x-y")),
+        name("design", Some("x:-y")),
+    ];
+    for (number, name) in names.iter().enumerate() {
+        state.update_phase(name, &format!("phase-{number}"), &status(Status::Complete), minute(0)).unwrap();
+    }
+    for (number, name) in names.iter().enumerate() {
+        let workflow = state.load(name).unwrap().workflow.unwrap();
+        assert_eq!(workflow.file().state.completed_phases, [format!("phase-{number}")]);
+        assert_eq!(&workflow.name(), name);
+    }
+    assert_eq!(state.list().unwrap().len(), names.len());
+}
+
+/// The other tool wrote the feature's file under the plain name: it is still that feature's.
+#[test]
+fn a_file_belongs_to_whom_it_says() {
+    let folder = Folder::with_git();
+    folder.write("design-checkpoint.json", json!({"command": "design", "feature": "checkpoint", "version": 1, "phases": {"specs": {"status": "complete"}}}).to_string());
+    let state = folder.state();
+    assert!(state.load(&name("design", None)).unwrap().workflow.is_none());
+    assert!(state.load(&name("design", Some("checkpoint"))).unwrap().workflow.is_some());
+    state.update_phase(&name("design", None), "research", &status(Status::Complete), minute(0)).unwrap();
+    assert_eq!(folder.json("design-checkpoint.json")["feature"], "checkpoint");
+}
+
+/// P9
+#[test]
+fn p9_no_name_leads_out_of_the_state_directory() {
+    let folder = Folder::with_git();
+    let state = folder.state();
+    for feature in ["a/b/c", "...", "a..b", "~", "C:\\x", "con", "x\u{202e}y", " ", "日本語", "a%2fb"] {
+        let Ok(name) = workflow::Name::new("design", Some(feature)) else { continue };
+        let saved = state.update_phase(&name, "research", &status(Status::Complete), minute(0)).unwrap();
+        assert_eq!(
+            saved.path.parent(),
+            Some(folder.file("").components().collect::<std::path::PathBuf>().as_path())
+        );
+        assert!(state.load(&name).unwrap().workflow.is_some(), "{feature}");
+    }
+}
+
+#[test]
+fn phases_need_a_name() {
+    let folder = Folder::with_git();
+    for phase in ["", "a\nb", &"x".repeat(101)] {
+        let update =
+            folder.state().update_phase(&name("design", None), phase, &status(Status::Complete), minute(0));
+        assert!(matches!(update, Err(WorkflowError::PhaseName { .. })));
+        assert!(!folder.file("design-checkpoint.json").exists());
+    }
+}
