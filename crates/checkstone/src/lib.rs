@@ -13,6 +13,7 @@ mod fail_open;
 mod file_change;
 mod hook;
 mod installed;
+mod integrations;
 mod journal_access;
 mod layout;
 mod new_policy;
