@@ -11,6 +11,7 @@
 mod check;
 mod demo;
 mod explain;
+mod handoff;
 mod hook;
 mod init;
 mod log;
