@@ -15,6 +15,14 @@ fn all() -> Result<Vec<(&'static str, String)>, String> {
         rendered("handoff-response.schema.json", &schemars::schema_for!(workflow::handoff::Response))?,
         rendered("policy.schema.json", &gate::policy::json_schema())?,
         rendered("timeline.schema.json", &schemars::schema_for!(transcript::Reading))?,
+        rendered("tokens.schema.json", &schemars::schema_for!(workflow::output::TokensOutput))?,
+        rendered("workflow.schema.json", &schemars::schema_for!(workflow::output::WorkflowOutput))?,
+        rendered("workflow-archive.schema.json", &schemars::schema_for!(workflow::output::ArchiveOutput))?,
+        rendered("workflow-diff.schema.json", &schemars::schema_for!(workflow::output::DiffOutput))?,
+        rendered("workflow-file.schema.json", &schemars::schema_for!(workflow::WorkflowFile))?,
+        rendered("workflow-gate.schema.json", &schemars::schema_for!(workflow::output::GateOutput))?,
+        rendered("workflow-list.schema.json", &schemars::schema_for!(workflow::output::ListOutput))?,
+        rendered("workflow-resume-point.schema.json", &schemars::schema_for!(workflow::ResumePoint))?,
     ])
 }
 

@@ -15,8 +15,10 @@ use crate::commands::policy::PolicyArguments;
 use crate::commands::session::SessionArguments;
 use crate::commands::status::StatusArguments;
 use crate::commands::timeline::TimelineArguments;
+use crate::commands::tokens::TokensArguments;
 use crate::commands::trust::TrustArguments;
 use crate::commands::uninstall::UninstallArguments;
+use crate::commands::workflow::WorkflowArguments;
 
 /// Hold points for AI coding agents
 ///
@@ -42,7 +44,9 @@ pub(crate) enum Command {
     Session(SessionArguments),
     Status(StatusArguments),
     Timeline(TimelineArguments),
+    Workflow(WorkflowArguments),
     Handoff(HandoffArguments),
+    Tokens(TokensArguments),
     Inject(InjectArguments),
     Hook(HookArguments),
 }

@@ -12,5 +12,7 @@ pub(crate) mod policy;
 pub(crate) mod session;
 pub(crate) mod status;
 pub(crate) mod timeline;
+pub(crate) mod tokens;
 pub(crate) mod trust;
 pub(crate) mod uninstall;
+pub(crate) mod workflow;

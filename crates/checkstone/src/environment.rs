@@ -16,6 +16,9 @@ pub(crate) const STATE_DIRECTORY: &str = "CHECKSTONE_STATE_DIR";
 /// The slug of the work item, where none is set for the session.
 pub(crate) const SLUG: &str = "CHECKSTONE_SLUG";
 
+/// The estimated tokens above which a summary is warned about.
+pub(crate) const SUMMARY_WARNING: &str = "CHECKSTONE_SUMMARY_WARNING";
+
 /// Set by Claude Code in the environment of its tools: the session that calls.
 pub(crate) const CLAUDE_SESSION: &str = "CLAUDE_CODE_SESSION_ID";
 

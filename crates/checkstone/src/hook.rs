@@ -4,6 +4,7 @@
 mod notify;
 mod payload_input;
 mod prompt;
+mod session_start;
 pub(crate) mod stop;
 
 use std::path::PathBuf;
@@ -69,9 +70,10 @@ pub(crate) fn answer(agent: Agent, bytes: &[u8], stopwatch: Stopwatch) -> Option
     let mut context =
         Context { payload, session, cwd, state, now: Timestamp::now(), stopwatch, is_dry_run: false };
     context.stopwatch.lap("start");
-    let decision = match event {
+    let decision = match event.clone() {
         Event::Stop => stop::decide(context),
         Event::PromptSubmitted => prompt::record(context),
+        Event::SessionStart { source } => session_start::tell(&context, &source),
         _ => record_session(context),
     };
     decision.render(agent, &event)

@@ -66,7 +66,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Session(arguments) => commands::session::run(arguments, &printer),
         Command::Status(arguments) => commands::status::run(arguments, &printer),
         Command::Timeline(arguments) => commands::timeline::run(arguments, &printer),
+        Command::Workflow(arguments) => commands::workflow::run(arguments, &printer),
         Command::Handoff(arguments) => commands::handoff::run(arguments, &printer),
+        Command::Tokens(arguments) => commands::tokens::run(arguments, &printer),
         Command::Inject(arguments) => commands::inject::run(arguments, &printer),
         // Answered above, before anything could go wrong.
         Command::Hook(_) => Ok(ExitCode::SUCCESS),

@@ -41,7 +41,8 @@ pub struct WorkflowFile {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct State {
-    #[cfg_attr(feature = "schema", schemars(required))]
+    /// The phase under way.
+    #[cfg_attr(feature = "schema", schemars(default))]
     pub current_phase: Option<String>,
     pub completed_phases: Vec<String>,
     pub pending_phases: Vec<String>,

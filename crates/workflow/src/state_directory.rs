@@ -230,7 +230,7 @@ impl StateDirectory {
         Ok(Lock::acquire(&self.own_folder().join("lock"), PATIENCE)?)
     }
 
-    fn stale(&self, workflow: &Workflow) -> Option<Warning> {
+    pub(crate) fn stale(&self, workflow: &Workflow) -> Option<Warning> {
         let saved = workflow.file().head_commit.clone()?;
         let current = self.head()?;
         (saved != current).then_some(Warning::Stale { saved, current })

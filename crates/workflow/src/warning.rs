@@ -26,6 +26,11 @@ pub enum Warning {
 }
 
 impl Warning {
+    /// HEAD moved since the last save.
+    pub fn is_stale(&self) -> bool {
+        matches!(self, Self::Stale { .. })
+    }
+
     /// The file itself could not be read.
     pub(crate) fn is_damage(&self) -> bool {
         matches!(self, Self::Corrupt { .. })

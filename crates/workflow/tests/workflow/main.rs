@@ -9,10 +9,12 @@
 )]
 
 mod archive;
+mod concurrency;
 mod files;
 mod handoff;
 mod integrations;
 mod operations;
 mod repository;
+mod session_start;
 mod ship;
 mod tokens;

@@ -1,0 +1,213 @@
+//! `checkstone workflow`: phases of longer work, kept in `.claude/state` so that the next session can go on. One file
+//! per subcommand.
+
+mod archive;
+mod complete;
+mod diff;
+mod gate;
+mod list;
+mod phase;
+mod picture;
+mod resume_point;
+mod show;
+mod start;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use transcript::visible;
+use workflow::output::WorkflowOutput;
+use workflow::{Name, ResumePoint, StateDirectory, USUAL_PHASES, Warning, Workflow, WorkflowError};
+
+use crate::commands::tokens::warning_limit;
+use crate::error::CommandError;
+use crate::printer::Printer;
+use crate::repository_argument::RepositoryArgument;
+
+/// Follow longer work in phases, and go on with it in another session
+///
+/// A workflow is a command (start, design, reconcile, research, implement, ship or review) and, where there is one, the
+/// feature that it works on. What each phase came to is kept in `.claude/state`, which git ignores.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone workflow start implement --feature parser
+  checkstone workflow phase implement implementation --feature parser --status complete --summary 'Parses dates'
+  checkstone workflow resume-point implement --feature parser
+  checkstone workflow gate ship --feature parser && git push")]
+pub(crate) struct WorkflowArguments {
+    #[command(subcommand)]
+    command: WorkflowCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum WorkflowCommand {
+    Start(start::StartArguments),
+    Phase(Box<phase::PhaseArguments>),
+    Show(show::ShowArguments),
+    List(list::ListArguments),
+    ResumePoint(resume_point::ResumePointArguments),
+    Complete(complete::CompleteArguments),
+    Gate(gate::GateArguments),
+    Diff(diff::DiffArguments),
+    Archive(archive::ArchiveArguments),
+}
+
+pub(crate) fn run(arguments: &WorkflowArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    match &arguments.command {
+        WorkflowCommand::Start(arguments) => start::run(arguments, printer),
+        WorkflowCommand::Phase(arguments) => phase::run(arguments, printer),
+        WorkflowCommand::Show(arguments) => show::run(arguments, printer),
+        WorkflowCommand::List(arguments) => list::run(arguments, printer),
+        WorkflowCommand::ResumePoint(arguments) => resume_point::run(arguments, printer),
+        WorkflowCommand::Complete(arguments) => complete::run(arguments, printer),
+        WorkflowCommand::Gate(arguments) => gate::run(arguments, printer),
+        WorkflowCommand::Diff(arguments) => diff::run(arguments, printer),
+        WorkflowCommand::Archive(arguments) => archive::run(arguments, printer),
+    }
+}
+
+/// Which workflow.
+#[derive(Debug, clap::Args)]
+struct NameArguments {
+    /// start, design, reconcile, research, implement, ship, review, or one of your own
+    command: String,
+    /// The feature that it works on
+    #[arg(long, value_name = "FEATURE")]
+    feature: Option<String>,
+}
+
+impl NameArguments {
+    fn name(&self) -> Result<Name, CommandError> {
+        Name::new(&self.command, self.feature.as_deref()).map_err(|error| CommandError::of(&error))
+    }
+
+    /// A word that was mistyped must not become a workflow of its own.
+    fn unknown_command(&self) -> CommandError {
+        let known: Vec<&str> = USUAL_PHASES.iter().map(|(command, _)| *command).collect();
+        CommandError::new(format!("`{}` is none of {}", visible(&self.command), known.join(", ")))
+            .hint("a workflow of your own begins with `checkstone workflow start NAME --phases FIRST,SECOND`")
+    }
+}
+
+/// Where, and how it is answered.
+#[derive(Debug, clap::Args)]
+struct CommonArguments {
+    #[command(flatten)]
+    repository: RepositoryArgument,
+    /// Print JSON (schemas/workflow*.schema.json)
+    #[arg(long)]
+    json: bool,
+}
+
+impl CommonArguments {
+    fn state(&self) -> Result<StateDirectory, CommandError> {
+        Ok(StateDirectory::of(&self.repository.folder()?, &changes::Settings::default()))
+    }
+
+    fn print_json(&self, output: &impl Serialize, printer: &Printer) -> Result<(), CommandError> {
+        let json = serde_json::to_string(output).map_err(CommandError::new)?;
+        printer.data(&format!("{json}\n"));
+        Ok(())
+    }
+}
+
+fn explained(error: &WorkflowError) -> CommandError {
+    let told = CommandError::of(error);
+    match error {
+        WorkflowError::NotFound { .. } => told.hint(
+            "`checkstone workflow list` shows what is there; `checkstone workflow start` begins one",
+        ),
+        WorkflowError::SummaryTooLong { .. } => {
+            told.hint("shorten it; `checkstone tokens` counts, and `workflow show` has the rest")
+        }
+        WorkflowError::UnsupportedVersion { .. } => {
+            told.hint("the file is left as it is; read it with the tool that wrote it, or move it away")
+        }
+        WorkflowError::WrongShape { .. } | WorkflowError::TooLarge { .. } | WorkflowError::NotAFile { .. } => {
+            told.hint("it is left as it is; correct it, or move it away")
+        }
+        WorkflowError::Unfinished { .. } => told.hint(
+            "end it with `checkstone workflow complete`, or replace it with `checkstone workflow start --fresh`",
+        ),
+        WorkflowError::Create { .. } | WorkflowError::Write(_) | WorkflowError::Append { .. } => {
+            told.hint("the folder `.claude/state` must be writable for you")
+        }
+        WorkflowError::Lock(_) => {
+            told.hint("another checkstone writes there; `.claude/state` must be writable for you")
+        }
+        _ => told,
+    }
+}
+
+fn warn(warnings: &[Warning], printer: &Printer) {
+    for warning in warnings {
+        printer.warning(&CommandError::new(warning));
+    }
+}
+
+/// Summaries that are within the limit and long nevertheless.
+fn warn_of_length(workflow: &Workflow, phase: &str, printer: &Printer) {
+    let long = workflow.long_summaries(warning_limit());
+    if let Some((_, estimate)) = long.iter().find(|(name, _)| name == phase) {
+        printer.warning(
+            &CommandError::new(format!(
+                "the summary of `{}` has about {estimate} tokens of a model, though few words",
+                visible(phase)
+            ))
+            .hint("the next session reads it whole; shorten it"),
+        );
+    }
+}
+
+fn output(
+    name: &Name,
+    path: Option<&std::path::Path>,
+    workflow: &Workflow,
+    warnings: &[Warning],
+) -> WorkflowOutput {
+    WorkflowOutput {
+        name: name.clone(),
+        path: path.map(|path| path.to_string_lossy().into_owned()),
+        resumed: false,
+        archived: None,
+        resume_point: ResumePoint::of(workflow.file()),
+        warnings: warnings.iter().map(ToString::to_string).collect(),
+        workflow: workflow.document().clone(),
+    }
+}
+
+/// The command line that is about a phase, up to what is said about it.
+pub(crate) fn typed_phase(name: &Name, phase: &str) -> String {
+    let feature = name.feature().map(|feature| format!(" --feature {}", quoted(feature))).unwrap_or_default();
+    format!("checkstone workflow phase {} {}{feature}", name.command(), quoted(phase))
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_+=:,./-".contains(&byte);
+    if word.bytes().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+/// One sentence about where it goes on.
+fn next_sentence(point: &ResumePoint, is_complete: bool) -> String {
+    let Some((phase, status)) = point.phase.as_deref().zip(point.status) else {
+        let text = if is_complete { "complete" } else { "every phase is done" };
+        return text.to_owned();
+    };
+    let phase = visible(phase);
+    match (status, &point.error) {
+        (workflow::Status::Pending, _) => format!("next phase: {phase}"),
+        (workflow::Status::Failed, Some(error)) => format!("{phase} failed: {}", visible(error)),
+        (status, _) => format!("{phase} is {status}"),
+    }
+}
+
+/// The object that a caller gave for further keys of a phase.
+fn object(text: &str) -> Result<Map<String, Value>, String> {
+    serde_json::from_str(text).map_err(|error| format!("expected a JSON object: {error}"))
+}
+
+fn not_found(state: &StateDirectory, name: &Name) -> CommandError {
+    explained(&WorkflowError::NotFound { name: name.to_string(), directory: state.folder() })
+}

@@ -1,0 +1,52 @@
+//! `checkstone workflow archive`
+
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+use transcript::visible;
+use workflow::Name;
+use workflow::output::ArchiveOutput;
+
+use super::{CommonArguments, explained};
+use crate::error::CommandError;
+use crate::printer::Printer;
+
+/// Put complete workflows into the archive, each with all its saves in one compressed file
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone workflow archive
+  checkstone workflow archive implement --feature parser")]
+pub(super) struct ArchiveArguments {
+    /// The command of one workflow; all that are complete where it is not given
+    command: Option<String>,
+    /// The feature that it works on
+    #[arg(long, value_name = "FEATURE", requires = "command")]
+    feature: Option<String>,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+pub(super) fn run(arguments: &ArchiveArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let state = arguments.common.state()?;
+    let now = Timestamp::now();
+    let archived = match &arguments.command {
+        None => state.archive_complete(now),
+        Some(command) => {
+            let name =
+                Name::new(command, arguments.feature.as_deref()).map_err(|error| CommandError::of(&error))?;
+            state.archive(&name, now).map(|archived| vec![archived])
+        }
+    };
+    let output = ArchiveOutput { archived: archived.map_err(|error| explained(&error))? };
+    if arguments.common.json {
+        arguments.common.print_json(&output, printer)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if output.archived.is_empty() {
+        printer.text("No workflow here is complete\n");
+    }
+    for archived in &output.archived {
+        printer.text(&format!("Archived as {}\n", visible(&archived.id)));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,41 @@
+//! `checkstone workflow complete`
+
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+use transcript::visible;
+
+use super::{CommonArguments, NameArguments, explained, output, warn};
+use crate::error::CommandError;
+use crate::layout::counted;
+use crate::printer::{GOOD, Printer};
+
+/// Mark a workflow as complete; phases that were still to come are dropped
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  checkstone workflow complete implement --feature parser")]
+pub(super) struct CompleteArguments {
+    #[command(flatten)]
+    name: NameArguments,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+pub(super) fn run(arguments: &CompleteArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let name = arguments.name.name()?;
+    let state = arguments.common.state()?;
+    let saved = state.complete(&name, Timestamp::now()).map_err(|error| explained(&error))?;
+    warn(&saved.warnings, printer);
+    if arguments.common.json {
+        let output = output(&name, Some(&saved.path), &saved.workflow, &saved.warnings);
+        arguments.common.print_json(&output, printer)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let dropped = saved.before.as_ref().map_or(0, |before| before.file().state.pending_phases.len());
+    let dropped = match dropped {
+        0 => String::new(),
+        number => format!(", without {} that had not ended", counted(number, "phase")),
+    };
+    printer.text(&format!("{} is {GOOD}complete{GOOD:#}{dropped}\n", visible(&name.to_string())));
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,120 @@
+//! `checkstone workflow gate`
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use gate::Rule;
+use jiff::Timestamp;
+use journal::Of;
+use transcript::visible;
+use workflow::output::GateOutput;
+use workflow::{Name, PreviewState, ShipFacts, StateDirectory, Uncommitted, WorkflowFile, ship_gate};
+
+use super::{CommonArguments, NameArguments, explained, warn};
+use crate::error::CommandError;
+use crate::journal_access;
+use crate::layout::wrap;
+use crate::printer::{BAD, GOOD, Printer};
+use crate::record::Record;
+
+/// Ask whether this may be shipped: exits 1 with everything that is against it
+///
+/// Against it are phases that failed or are missing, here and in other workflows of the same feature; commits since the
+/// last phase; uncommitted changes; errors that the stop gate saw last; and a preview deployment that is not ready. The
+/// last phase, which is the shipping itself, need not be complete. The answer is kept in the workflow's file.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone workflow gate ship --feature parser && git push
+  checkstone workflow gate ship --json | jq -r '.blockers[]'")]
+pub(super) struct GateArguments {
+    #[command(flatten)]
+    name: NameArguments,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+pub(super) fn run(arguments: &GateArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let name = arguments.name.name()?;
+    let state = arguments.common.state()?;
+    let loaded = state.load(&name).map_err(|error| explained(&error))?;
+    let ship = loaded.workflow.ok_or_else(|| super::not_found(&state, &name))?;
+    // That HEAD moved is one of the blockers.
+    let warnings: Vec<_> = loaded.warnings.into_iter().filter(|warning| !warning.is_stale()).collect();
+    warn(&warnings, printer);
+    let listed = state.list().map_err(|error| explained(&error))?;
+    let related: Vec<(Name, &WorkflowFile)> = listed
+        .iter()
+        .filter_map(|one| one.workflow.as_ref().ok())
+        .map(|workflow| (workflow.name(), workflow.file()))
+        .filter(|(other, _)| *other != name && other.feature() == name.feature())
+        .collect();
+    let facts = ShipFacts {
+        head: state.head(),
+        uncommitted: uncommitted(&state),
+        unresolved: state
+            .repository()
+            .map_or_else(Vec::new, |repository| unresolved(&repository.root, printer)),
+        preview: preview(&state),
+    };
+    let gate = ship_gate(ship.file(), &related, &facts);
+    state.record_gate(&name, &gate, Timestamp::now()).map_err(|error| explained(&error))?;
+    let allowed = gate.ship_allowed;
+    if arguments.common.json {
+        let warnings = warnings.iter().map(ToString::to_string).collect();
+        arguments.common.print_json(&GateOutput { name, gate, warnings }, printer)?;
+    } else if allowed {
+        printer.text(&format!("{} {GOOD}may be shipped{GOOD:#}\n", visible(&name.to_string())));
+    } else {
+        printer.text(&format!("{} is {BAD}blocked{BAD:#}:\n", visible(&name.to_string())));
+        for blocker in &gate.blockers {
+            printer.text(&format!("  - {}\n", wrap(&visible(blocker), 4, printer.width())));
+        }
+    }
+    Ok(if allowed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Without a repository there is nothing to commit to.
+fn uncommitted(state: &StateDirectory) -> Uncommitted {
+    let Some(repository) = state.repository() else { return Uncommitted::default() };
+    let changes = changes::start_in(repository.clone(), &changes::Settings::default())
+        .and_then(|pending| pending.change_set(changes::Request::Worktree));
+    match changes {
+        Ok(changes) => {
+            let path = |file: &changes::ChangedFile| file.path.as_path().to_string_lossy().into_owned();
+            Uncommitted::Files(changes.files.iter().map(path).collect())
+        }
+        Err(error) => Uncommitted::Unknown(error.to_string()),
+    }
+}
+
+/// What the stop gate's last verdict in this repository left open. Where the journal cannot be read, nothing is known
+/// against it, and the person is told.
+fn unresolved(root: &Path, printer: &Printer) -> Vec<String> {
+    let read = || -> Result<Option<Record>, CommandError> {
+        let state = journal_access::state_directory()?;
+        let Some(mut journal) = journal_access::open_existing(&state)? else { return Ok(None) };
+        let inputs = journal.read(|reader| match reader.recent_verdicts(Of::Repository(root), 1)?.first() {
+            Some(verdict) => reader.inputs(verdict.id),
+            None => Ok(None),
+        });
+        let inputs = inputs.map_err(|error| journal_access::explained(&error))?;
+        Ok(inputs.and_then(|inputs| Record::read(&inputs.bytes)))
+    };
+    match read() {
+        Ok(record) => record
+            .into_iter()
+            .flat_map(|record| record.verdict.observations)
+            .filter(|seen| seen.rule == Rule::UnresolvedError)
+            .map(|seen| seen.text)
+            .collect(),
+        Err(problem) => {
+            printer.warning(&problem);
+            Vec::new()
+        }
+    }
+}
+
+/// The preview deployment, where the integrations say that shipping waits for one. None are read yet.
+fn preview(_state: &StateDirectory) -> Option<PreviewState> {
+    None
+}

@@ -1,0 +1,132 @@
+//! `checkstone workflow phase`
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use transcript::visible;
+use workflow::{PhaseUpdate, ResumePoint, Status, usual_phases};
+
+use super::{CommonArguments, NameArguments, explained, next_sentence, object, output, warn, warn_of_length};
+use crate::commands::tokens;
+use crate::error::CommandError;
+use crate::printer::{Printer, STRONG};
+
+/// Record what became of a phase
+///
+/// The workflow is made where there is none. What is not given stays as it was; files are added to those that are
+/// known. A phase that is updated after the workflow was complete reopens it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone workflow phase implement implementation --status in_progress
+  checkstone workflow phase implement implementation --status complete --summary 'Parses dates' --created src/date.rs
+  checkstone workflow phase implement validation --status failed --error '2 tests fail'
+  git log -3 --format=%s | checkstone workflow phase ship commit --status complete --summary -")]
+pub(super) struct PhaseArguments {
+    #[command(flatten)]
+    name: NameArguments,
+    /// The phase
+    phase: String,
+    /// How it stands
+    #[arg(long)]
+    status: Option<StatusName>,
+    /// What it came to, in at most 500 words; `-` reads it from stdin
+    #[arg(long, value_name = "TEXT")]
+    summary: Option<String>,
+    /// A file that was created
+    #[arg(long, value_name = "FILE")]
+    created: Vec<String>,
+    /// A file that was modified
+    #[arg(long, value_name = "FILE")]
+    modified: Vec<String>,
+    /// Why it failed
+    #[arg(long, value_name = "TEXT")]
+    error: Option<String>,
+    /// The task that the workflow is at; an empty one takes it away
+    #[arg(long, value_name = "ID")]
+    task: Option<String>,
+    /// Further keys for the phase
+    #[arg(long, value_name = "JSON", value_parser = object)]
+    data: Option<Map<String, Value>>,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+/// A status, by the name it is typed with.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum StatusName {
+    Pending,
+    #[value(name = "in_progress", alias = "in-progress")]
+    InProgress,
+    Complete,
+    Failed,
+    Skipped,
+}
+
+impl From<StatusName> for Status {
+    fn from(name: StatusName) -> Self {
+        match name {
+            StatusName::Pending => Self::Pending,
+            StatusName::InProgress => Self::InProgress,
+            StatusName::Complete => Self::Complete,
+            StatusName::Failed => Self::Failed,
+            StatusName::Skipped => Self::Skipped,
+        }
+    }
+}
+
+pub(super) fn run(arguments: &PhaseArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let name = arguments.name.name()?;
+    let state = arguments.common.state()?;
+    // Also a file of a command that we do not know is a workflow; a mistyped word is none.
+    if usual_phases(name.command()).is_none() {
+        let loaded = state.load(&name).map_err(|error| explained(&error))?;
+        if loaded.workflow.is_none() {
+            return Err(arguments.name.unknown_command());
+        }
+    }
+    let summary = match arguments.summary.as_deref() {
+        Some("-") => Some(tokens::read(Some(Path::new("-")))?.trim_end().to_owned()),
+        other => other.map(ToOwned::to_owned),
+    };
+    let update = PhaseUpdate {
+        status: arguments.status.map(Status::from),
+        context_summary: summary,
+        files_created: arguments.created.clone(),
+        files_modified: arguments.modified.clone(),
+        error: arguments.error.clone(),
+        current_task: arguments.task.clone(),
+        other: arguments.data.clone().unwrap_or_default(),
+    };
+    if let Some(key) = update.other.keys().find(|key| KNOWN_KEYS.contains(&key.as_str())) {
+        return Err(CommandError::new(format!("`{key}` has an option of its own and cannot be in `--data`")));
+    }
+    let saved = state
+        .update_phase(&name, &arguments.phase, &update, Timestamp::now())
+        .map_err(|error| explained(&error))?;
+    warn(&saved.warnings, printer);
+    warn_of_length(&saved.workflow, &arguments.phase, printer);
+    if arguments.common.json {
+        let output = output(&name, Some(&saved.path), &saved.workflow, &saved.warnings);
+        arguments.common.print_json(&output, printer)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let file = saved.workflow.file();
+    let status = file.phase(&arguments.phase).map_or(Status::Pending, |phase| phase.status);
+    let point = ResumePoint::of(file);
+    let next = match point.phase.as_deref() {
+        Some(next) if next == arguments.phase => String::new(),
+        _ => format!("; {}", next_sentence(&point, false)),
+    };
+    printer.text(&format!(
+        "{STRONG}{}{STRONG:#}: {} is {status}{next}\n",
+        visible(&name.to_string()),
+        visible(&arguments.phase)
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+const KNOWN_KEYS: [&str; 7] =
+    ["status", "started_at", "updated_at", "context_summary", "files_created", "files_modified", "error"];

@@ -1,0 +1,126 @@
+//! A workflow on the terminal: one line per phase with a bar where it lay in time, then what the phases came to.
+
+use std::fmt::Write as _;
+
+use jiff::{SignedDuration, Timestamp};
+use transcript::visible;
+use unicode_width::UnicodeWidthStr as _;
+use workflow::{Name, Phase, ResumePoint, Status, Workflow};
+
+use super::next_sentence;
+use crate::layout::{fit, wrap};
+use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, STRONG};
+
+/// Where nobody watches, the picture is as wide as this.
+const WIDTH: usize = 90;
+
+const LONGEST_NAME: usize = 24;
+
+/// From when to when.
+type Span = (Timestamp, Timestamp);
+
+pub(super) fn of(name: &Name, workflow: &Workflow, now: Timestamp, width: Option<usize>) -> String {
+    let file = workflow.file();
+    let mut text = format!("{STRONG}{}{STRONG:#}", visible(&name.to_string()));
+    let next = next_sentence(&ResumePoint::of(file), workflow.is_complete());
+    let _ = write!(text, ": {next}");
+    if let Some(task) = &file.state.current_task {
+        let _ = write!(text, ", task {}", visible(task));
+    }
+    text.push('\n');
+    let times =
+        [("started", &file.started_at), ("updated", &file.updated_at), ("complete", &file.completed_at)];
+    let told: Vec<String> = times
+        .iter()
+        .filter_map(|(word, at)| {
+            let at: Timestamp = at.as_deref()?.parse().ok()?;
+            Some(format!("{word} {}", at.strftime("%Y-%m-%d %H:%M UTC")))
+        })
+        .collect();
+    let _ = writeln!(text, "{FAINT}{}{FAINT:#}\n", told.join(", "));
+    rows(&mut text, workflow, now, width.unwrap_or(WIDTH));
+    for (phase, details) in &file.phases {
+        let said = details.error.as_ref().filter(|_| details.status == Status::Failed);
+        for (words, style) in [(said, BAD), (details.context_summary.as_ref(), FAINT)] {
+            let Some(words) = words else { continue };
+            let words = wrap(&visible(&words.split_whitespace().collect::<Vec<_>>().join(" ")), 2, width);
+            let _ = writeln!(text, "\n{style}{}{style:#}\n  {words}", visible(phase));
+        }
+    }
+    if let Some(gate) = &file.gate {
+        let (style, word) = if gate.ship_allowed { (GOOD, "may be shipped") } else { (BAD, "blocked") };
+        let _ = writeln!(text, "\ngate: {style}{word}{style:#}");
+        for blocker in &gate.blockers {
+            let _ = writeln!(text, "  - {}", wrap(&visible(blocker), 4, width));
+        }
+    }
+    text
+}
+
+/// When a phase was under way; `None` where its file does not tell, or a clock went back meanwhile.
+fn span(phase: &Phase, now: Timestamp) -> Option<Span> {
+    let start: Timestamp = phase.started_at.as_deref()?.parse().ok()?;
+    let end = match phase.status {
+        Status::InProgress => now,
+        _ => phase.updated_at.as_deref()?.parse().ok()?,
+    };
+    (start <= end).then_some((start, end))
+}
+
+fn rows(text: &mut String, workflow: &Workflow, now: Timestamp, width: usize) {
+    let file = workflow.file();
+    let to_come = file.state.pending_phases.iter().filter(|name| file.phase(name).is_none());
+    let phases: Vec<(&str, Status, Option<Span>)> = file
+        .phases
+        .iter()
+        .map(|(name, phase)| (name.as_str(), phase.status, span(phase, now)))
+        .chain(to_come.map(|name| (name.as_str(), Status::Pending, None)))
+        .collect();
+    let spans = || phases.iter().filter_map(|(_, _, span)| *span);
+    let scale = spans().map(|span| span.0).min().zip(spans().map(|span| span.1).max());
+    let shown: Vec<String> =
+        phases.iter().map(|(name, ..)| fit(&visible(name), Some(LONGEST_NAME))).collect();
+    let name_width = shown.iter().map(|name| name.width()).max().unwrap_or(0);
+    // Mark, name, status and duration stand before the bar.
+    let room = width.saturating_sub(name_width + 28).clamp(10, 60);
+    for ((_, status, span), name) in phases.iter().zip(shown) {
+        let (mark, style) = match status {
+            Status::Complete => ("✓", GOOD),
+            Status::Failed => ("✗", BAD),
+            Status::InProgress => ("▶", DOUBTFUL),
+            Status::Skipped => ("-", FAINT),
+            Status::Pending => ("·", FAINT),
+        };
+        let space = " ".repeat(name_width.saturating_sub(name.width()));
+        let lasted = span.map(|(start, end)| duration(end.duration_since(start))).unwrap_or_default();
+        let bar = scale.zip(*span).map(|(scale, span)| bar(scale, span, room)).unwrap_or_default();
+        let bar = if bar.is_empty() { bar } else { format!("  {style}{bar}{style:#}") };
+        let line =
+            format!("  {style}{mark}{style:#} {name}{space}  {:<11}  {lasted:>7}{bar}", status.to_string());
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+}
+
+/// The part of the whole time, at least one column wide.
+fn bar(scale: Span, span: Span, room: usize) -> String {
+    let whole = scale.1.duration_since(scale.0).as_secs_f64().max(0.001);
+    let column = |at: Timestamp| {
+        let part = at.duration_since(scale.0).as_secs_f64() / whole;
+        (part * room as f64).round().clamp(0.0, room as f64) as usize
+    };
+    let start = column(span.0).min(room.saturating_sub(1));
+    let end = column(span.1).max(start + 1);
+    format!("{}{}", " ".repeat(start), "█".repeat(end - start))
+}
+
+/// Two units at most: `45s`, `12m`, `1h 05m`, `3d 2h`.
+fn duration(time: SignedDuration) -> String {
+    let seconds = time.as_secs();
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds}s"),
+        (0, 0, minutes) => format!("{minutes}m"),
+        (0, hours, minutes) => format!("{hours}h {:02}m", minutes % 60),
+        (days, hours, _) => format!("{days}d {}h", hours % 24),
+    }
+}

@@ -1,0 +1,46 @@
+//! `checkstone workflow resume-point`
+
+use std::process::ExitCode;
+
+use transcript::visible;
+
+use super::{CommonArguments, NameArguments, explained, next_sentence, warn};
+use crate::error::CommandError;
+use crate::layout::wrap;
+use crate::printer::{FAINT, Printer, STRONG};
+
+/// Say where a workflow goes on: the phase under way, else the one that failed, else the next
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone workflow resume-point implement --feature parser
+  checkstone workflow resume-point implement --json | jq -r .phase")]
+pub(super) struct ResumePointArguments {
+    #[command(flatten)]
+    name: NameArguments,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+pub(super) fn run(arguments: &ResumePointArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let name = arguments.name.name()?;
+    let state = arguments.common.state()?;
+    let (point, warnings) = state.resume_point(&name).map_err(|error| explained(&error))?;
+    warn(&warnings, printer);
+    if arguments.common.json {
+        arguments.common.print_json(&point, printer)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if point.phase.is_none() && point.summaries.is_empty() {
+        printer.text("Nothing to resume\n");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let next = next_sentence(&point, false);
+    printer.text(&format!("{STRONG}{}{STRONG:#}: {next}\n", visible(&name.to_string())));
+    let progress = point.progress.as_deref().map(|text| ("so far", text));
+    let earlier = point.summaries.iter().map(|one| (one.phase.as_str(), one.summary.as_str()));
+    for (phase, summary) in progress.into_iter().chain(earlier) {
+        let summary = wrap(&visible(summary), 4, printer.width());
+        printer.text(&format!("  {FAINT}{}{FAINT:#}\n    {summary}\n", visible(phase)));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,83 @@
+//! `checkstone workflow start`
+
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+use transcript::visible;
+use workflow::output::WorkflowOutput;
+use workflow::{Begin, ResumePoint, usual_phases};
+
+use super::{CommonArguments, NameArguments, explained, next_sentence, output, typed_phase, warn};
+use crate::error::CommandError;
+use crate::printer::{FAINT, Printer, STRONG};
+
+/// Begin a workflow, or go on with one that is unfinished
+///
+/// A workflow that is complete goes to the archive, and a new one begins.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone workflow start design --feature parser
+  checkstone workflow start implement --fresh
+  checkstone workflow start deploy --phases build,roll-out,watch")]
+pub(super) struct StartArguments {
+    #[command(flatten)]
+    name: NameArguments,
+    /// Begin anew; one that is unfinished is archived first
+    #[arg(long)]
+    fresh: bool,
+    /// The phases, in order; those that the command usually has where they are not given
+    #[arg(long, value_name = "PHASE,…", value_delimiter = ',')]
+    phases: Option<Vec<String>>,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+pub(super) fn run(arguments: &StartArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let name = arguments.name.name()?;
+    let state = arguments.common.state()?;
+    let exists = || state.load(&name).is_ok_and(|loaded| loaded.workflow.is_some());
+    if usual_phases(name.command()).is_none() && arguments.phases.is_none() && !exists() {
+        return Err(arguments.name.unknown_command());
+    }
+    let is_phase = |phase: &String| !phase.trim().is_empty() && !phase.chars().any(char::is_control);
+    if let Some(phases) = arguments.phases.as_ref().filter(|phases| !phases.iter().all(is_phase)) {
+        return Err(CommandError::new(format!(
+            "`{}` has a phase without a name",
+            visible(&phases.join(","))
+        )));
+    }
+    let begin = if arguments.fresh { Begin::Fresh } else { Begin::Resume };
+    let started = state
+        .start(&name, arguments.phases.as_deref(), begin, Timestamp::now())
+        .map_err(|error| explained(&error))?;
+    warn(&started.warnings, printer);
+    let archived = started.archived.map(|archived| archived.id);
+    if arguments.common.json {
+        let output = WorkflowOutput {
+            resumed: started.resumed,
+            archived,
+            ..output(&name, Some(&started.path), &started.workflow, &started.warnings)
+        };
+        arguments.common.print_json(&output, printer)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let point = ResumePoint::of(started.workflow.file());
+    let deed = if started.resumed { "Going on with" } else { "Started" };
+    let name_text = visible(&name.to_string());
+    printer.text(&format!("{deed} {STRONG}{name_text}{STRONG:#}: {}\n", next_sentence(&point, false)));
+    for summary in &point.summaries {
+        printer.text(&format!(
+            "  {FAINT}{}:{FAINT:#} {}\n",
+            visible(&summary.phase),
+            visible(&summary.summary)
+        ));
+    }
+    if let Some(id) = archived {
+        printer.text(&format!("  The one before is in the archive as {}\n", visible(&id)));
+    }
+    if let Some(phase) = point.phase {
+        let typed = typed_phase(&name, &phase);
+        printer.text(&format!("  {FAINT}{typed} --status complete --summary '…'{FAINT:#}\n"));
+    }
+    Ok(ExitCode::SUCCESS)
+}

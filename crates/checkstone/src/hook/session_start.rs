@@ -1,0 +1,60 @@
+//! A session begins: where a workflow here is unfinished, the agent is told where it goes on. Once a session; again only
+//! where the client threw away what the agent knew.
+
+use std::time::Duration;
+
+use agents::Decision;
+use changes::Repository;
+use journal::{Journal, OpenFor};
+use sha2::{Digest, Sha256};
+use workflow::StateDirectory;
+
+use super::{Context, SAME_DELIVERY, git_settings};
+use crate::policy_files::PolicyTexts;
+
+/// Longer than any session is gone on with.
+const WHOLE_SESSION: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+
+pub(crate) fn tell(context: &Context, source: &str) -> Decision {
+    let repository = Repository::discover(&context.cwd).ok();
+    let root = repository.as_ref().map(|repository| repository.root.clone());
+    let texts = root.as_deref().and_then(PolicyTexts::of_repository);
+    if texts.is_some_and(|texts| texts.switch_off()) {
+        return Decision::Pass;
+    }
+    let state = match repository {
+        Some(repository) => StateDirectory::in_repository(repository, &git_settings()),
+        None => StateDirectory::of(&context.cwd, &git_settings()),
+    };
+    let text = state.session_start();
+    let fingerprint = text.as_deref().map(fingerprint);
+    let window = if matches!(source, "clear" | "compact") { SAME_DELIVERY } else { WHOLE_SESSION };
+    let is_new = Journal::open(&context.state, OpenFor::Hook).and_then(|mut journal| {
+        journal.write(|writing| {
+            let session = writing.see_session(&context.seen(root.as_deref()), context.now)?;
+            match &fingerprint {
+                Some(fingerprint) => writing.first_delivery(session.id, fingerprint, context.now, window),
+                None => Ok(false),
+            }
+        })
+    });
+    match (text, is_new) {
+        (Some(text), Ok(true)) => Decision::Context { to_agent: text },
+        // Told twice is better than not at all.
+        (Some(text), Err(error)) => {
+            context.log("resume point", &format!("not recorded: {error}"));
+            Decision::Context { to_agent: text }
+        }
+        (None, Err(error)) => {
+            context.log("pass", &format!("not recorded: {error}"));
+            Decision::Pass
+        }
+        (_, Ok(_)) => Decision::Pass,
+    }
+}
+
+fn fingerprint(text: &str) -> String {
+    let digest = Sha256::digest(text);
+    let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("resume-point:{hex}")
+}
