@@ -15,6 +15,7 @@ use workflow::handoff::{
 };
 use workflow::tokens;
 
+use crate::commands::tokens::warning_limit;
 use crate::error::CommandError;
 use crate::journal_access;
 use crate::layout::wrap;
@@ -147,7 +148,7 @@ struct LimitArgument {
 
 impl LimitArgument {
     fn limits(&self) -> Limits {
-        Limits { summary: self.max_tokens, ..Limits::default() }
+        Limits { summary: self.max_tokens, estimate: warning_limit() }
     }
 }
 
@@ -213,7 +214,8 @@ fn new(arguments: &NewArguments, printer: &Printer) -> Result<ExitCode, CommandE
         }
         None => {
             for problem in &report.problems {
-                printer.error(&CommandError::new(&problem.message));
+                let error = CommandError::new(&problem.message);
+                printer.error(&error.hint("shorten it; `checkstone tokens` counts, and `--file` names what has the rest"));
             }
             Ok(ExitCode::from(1))
         }

@@ -1,5 +1,15 @@
 //! Branch names from issue ids, and back.
 
+use serde::Serialize;
+
+/// A branch for an issue, as `workflow branch` prints it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct IssueBranch {
+    pub issue: String,
+    pub branch: String,
+}
+
 /// A name of a branch that git takes, for an issue such as `BAS-6`: `feature/BAS-6`, or with a title
 /// `feature/BAS-6-the-title`.
 pub fn branch_name(prefix: &str, issue: &IssueId, title: Option<&str>) -> String {

@@ -18,7 +18,7 @@ use super::user_settings::{Webhook, WebhookFormat};
 const SERVICE: &str = "the webhook";
 
 /// What happened. Plain facts and the summary: no file contents, no commands.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PhaseEvent {
     /// `phase.complete`, `phase.failed` or `workflow.complete`.
     pub event: String,

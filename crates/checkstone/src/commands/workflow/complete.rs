@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use jiff::Timestamp;
 use transcript::visible;
 
-use super::{CommonArguments, NameArguments, explained, output, warn};
+use super::{CommonArguments, NameArguments, ended, explained, output, warn};
 use crate::error::CommandError;
 use crate::layout::counted;
 use crate::printer::{GOOD, Printer};
@@ -26,6 +26,7 @@ pub(super) fn run(arguments: &CompleteArguments, printer: &Printer) -> Result<Ex
     let state = arguments.common.state()?;
     let saved = state.complete(&name, Timestamp::now()).map_err(|error| explained(&error))?;
     warn(&saved.warnings, printer);
+    ended::tell_of_workflow(&state, &name, &saved.workflow, printer);
     if arguments.common.json {
         let output = output(&name, Some(&saved.path), &saved.workflow, &saved.warnings);
         arguments.common.print_json(&output, printer)?;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use transcript::visible;
 use workflow::{PhaseUpdate, ResumePoint, Status, usual_phases};
 
-use super::{CommonArguments, NameArguments, explained, next_sentence, object, output, warn, warn_of_length};
+use super::{CommonArguments, NameArguments, ended, explained, next_sentence, object, output, warn, warn_of_length};
 use crate::commands::tokens;
 use crate::error::CommandError;
 use crate::printer::{Printer, STRONG};
@@ -108,6 +108,7 @@ pub(super) fn run(arguments: &PhaseArguments, printer: &Printer) -> Result<ExitC
         .map_err(|error| explained(&error))?;
     warn(&saved.warnings, printer);
     warn_of_length(&saved.workflow, &arguments.phase, printer);
+    ended::tell_of_phase(&state, &name, &arguments.phase, update.status, &saved.workflow, printer);
     if arguments.common.json {
         let output = output(&name, Some(&saved.path), &saved.workflow, &saved.warnings);
         arguments.common.print_json(&output, printer)?;
