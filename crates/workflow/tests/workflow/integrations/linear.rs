@@ -6,7 +6,8 @@ use workflow::integrations::http::Secret;
 use workflow::integrations::linear::{LinearError, Posted, comment};
 use workflow::integrations::user_settings::Service;
 
-use super::server::{Asked, Deed, Server, answer, client, nobody, quick, service_at};
+use super::server::{Asked, Deed, Server, answer, nobody};
+use super::{client, quick, service};
 
 fn issue_found() -> Deed {
     answer(
@@ -26,9 +27,9 @@ fn graphql_error(status: u16, code: &str) -> Deed {
     answer(status, json!({"errors": [error], "data": null}).to_string())
 }
 
-fn posted(service: &Service) -> Result<Posted, LinearError> {
+fn posted(at: &Service) -> Result<Posted, LinearError> {
     let issue = IssueId::parse("bas-6").unwrap();
-    comment(&client(), service, Some("Basecamp"), &issue, "Phase research is complete.", "save-1", &quick())
+    comment(&client(), at, Some("Basecamp"), &issue, "Phase research is complete.", "save-1", &quick())
 }
 
 fn is_mutation(asked: &Asked) -> bool {
@@ -38,7 +39,7 @@ fn is_mutation(asked: &Asked) -> bool {
 #[test]
 fn a_comment_is_posted_on_the_issue() {
     let server = Server::new(vec![issue_found(), created()]);
-    let posted = posted(&server.service()).unwrap();
+    let posted = posted(&service(&server.url)).unwrap();
     assert_eq!(posted.url.as_deref(), Some("https://linear.app/acme/issue/BAS-6#comment-1"));
     let asked = server.asked();
     assert_eq!(asked[0].header("authorization"), Some("the-token"), "a personal key stands alone");
@@ -52,8 +53,8 @@ fn a_comment_is_posted_on_the_issue() {
 #[test]
 fn the_token_of_an_application_is_a_bearer_token() {
     let server = Server::new(vec![issue_found(), created()]);
-    let service = Service { token: Secret::new("lin_oauth_x"), ..server.service() };
-    posted(&service).unwrap();
+    let application = Service { token: Secret::new("lin_oauth_x"), ..service(&server.url) };
+    posted(&application).unwrap();
     assert_eq!(server.asked()[0].header("authorization"), Some("Bearer lin_oauth_x"));
 }
 
@@ -76,7 +77,7 @@ fn a_comment_that_arrived_unanswered_is_not_posted_twice() {
         let comment = json!({"id": "c", "url": "https://linear.app/c"});
         answer(200, json!({"data": {"comment": comment}}).to_string())
     });
-    let posted = posted(&server.service()).unwrap();
+    let posted = posted(&service(&server.url)).unwrap();
     assert_eq!(posted.url.as_deref(), Some("https://linear.app/c"));
     let ids = ids.lock().unwrap();
     assert_eq!((ids.len(), &ids[0]), (2, &ids[1]), "every attempt has the same id");
@@ -87,7 +88,7 @@ fn another_team_gets_no_comment() {
     let server = Server::new(vec![issue_found(), created()]);
     let issue = IssueId::parse("BAS-6").unwrap();
     let error =
-        comment(&client(), &server.service(), Some("Design"), &issue, "x", "1", &quick()).unwrap_err();
+        comment(&client(), &service(&server.url), Some("Design"), &issue, "x", "1", &quick()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "BAS-6 belongs to the team Basecamp, not to Design as the repository says; nothing was sent"
@@ -95,7 +96,7 @@ fn another_team_gets_no_comment() {
     assert!(!server.asked().iter().any(is_mutation));
     // By its key the team is the same.
     let server = Server::new(vec![issue_found(), created()]);
-    comment(&client(), &server.service(), Some("bas"), &issue, "x", "1", &quick()).unwrap();
+    comment(&client(), &service(&server.url), Some("bas"), &issue, "x", "1", &quick()).unwrap();
 }
 
 #[test]
@@ -118,7 +119,7 @@ fn errors_of_graphql_are_understood_whatever_their_status() {
         (answer(404, "Not found"), "Linear does not know what was asked for: Not found", 1),
     ] {
         let server = Server::new(vec![deed]);
-        assert_eq!(posted(&server.service()).unwrap_err().to_string(), message);
+        assert_eq!(posted(&service(&server.url)).unwrap_err().to_string(), message);
         assert_eq!(server.asked().len(), times, "{message}");
     }
 }
@@ -127,11 +128,11 @@ fn errors_of_graphql_are_understood_whatever_their_status() {
 fn a_rate_limit_that_passes_is_waited_for() {
     let server = Server::new(vec![graphql_error(400, "RATELIMITED"), issue_found(), answer(502, ""), created()]);
     // The second attempt of the comment looks for the first one only where it failed as well.
-    assert!(posted(&server.service()).is_ok());
+    assert!(posted(&service(&server.url)).is_ok());
 }
 
 #[test]
 fn without_a_network_there_is_one_sentence() {
-    let error = posted(&service_at(&nobody())).unwrap_err().to_string();
+    let error = posted(&service(&nobody())).unwrap_err().to_string();
     assert!(error.ends_with("cannot be reached: the connection was refused"), "{error}");
 }

@@ -1,11 +1,13 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use workflow::integrations::http::Secret;
 use workflow::integrations::preview::{LinkedProject, Preview, Wait, wait};
 use workflow::integrations::retry::{Retry, ServiceError};
 use workflow::integrations::user_settings::Service;
 
-use super::server::{Deed, Server, answer, client, nobody, quick, service_at};
+use super::server::{Deed, Server, answer, nobody};
+use super::{client, quick, service};
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
@@ -26,13 +28,13 @@ fn patient(timeout: Duration) -> Wait {
 }
 
 fn waited(server: &Server) -> (Preview, Vec<String>) {
-    waited_for(&server.service(), Duration::from_secs(20))
+    waited_for(&service(&server.url), Duration::from_secs(20))
 }
 
-fn waited_for(service: &Service, timeout: Duration) -> (Preview, Vec<String>) {
+fn waited_for(at: &Service, timeout: Duration) -> (Preview, Vec<String>) {
     let mut told = Vec::new();
     let linked = LinkedProject::default();
-    let preview = wait(&client(), service, &linked, COMMIT, &patient(timeout), |text| told.push(text.to_owned()));
+    let preview = wait(&client(), at, &linked, COMMIT, &patient(timeout), |text| told.push(text.to_owned()));
     (preview, told)
 }
 
@@ -80,8 +82,8 @@ fn the_project_and_the_team_are_named_where_they_are_known() {
     .unwrap();
     let linked = LinkedProject::read(root.path());
     let server = Server::new(vec![listed(&[deployment("READY")])]);
-    wait(&client(), &server.service(), &linked, COMMIT, &patient(Duration::from_secs(5)), |_| {});
-    let own = Service { project: Some("web".to_owned()), team: Some("acme".to_owned()), ..server.service() };
+    wait(&client(), &service(&server.url), &linked, COMMIT, &patient(Duration::from_secs(5)), |_| {});
+    let own = Service { project: Some("web".to_owned()), team: Some("acme".to_owned()), ..service(&server.url) };
     wait(&client(), &own, &linked, COMMIT, &patient(Duration::from_secs(5)), |_| {});
     let asked = server.asked();
     assert!(asked[0].line.ends_with("&projectId=prj_1%26x%3D1&teamId=team_9"), "{}", asked[0].line);
@@ -134,7 +136,7 @@ fn the_newest_preview_of_each_project_counts() {
 fn the_time_is_over_at_some_point() {
     let server = Server::new(vec![listed(&[deployment("BUILDING")])]);
     let begun = Instant::now();
-    let (preview, _) = waited_for(&server.service(), Duration::from_millis(60));
+    let (preview, _) = waited_for(&service(&server.url), Duration::from_millis(60));
     assert_eq!(preview, Preview::TimedOut { last: "the preview of 0123456: web is building".to_owned() });
     assert!(begun.elapsed() < Duration::from_secs(5));
     assert!(preview.trouble().unwrap().starts_with("Preview deployment did not become ready in time"));
@@ -208,14 +210,14 @@ fn a_server_that_never_answers_is_left() {
     let retry = Retry { request: Duration::from_millis(40), attempts: 2, ..quick() };
     let wait_for = Wait { retry, ..patient(Duration::from_secs(20)) };
     let begun = Instant::now();
-    let preview = wait(&client(), &server.service(), &LinkedProject::default(), COMMIT, &wait_for, |_| {});
+    let preview = wait(&client(), &service(&server.url), &LinkedProject::default(), COMMIT, &wait_for, |_| {});
     assert!(preview.trouble().unwrap().ends_with("did not answer in time"), "{preview:?}");
     assert!(begun.elapsed() < Duration::from_secs(10));
 }
 
 #[test]
 fn without_a_network_there_is_one_sentence() {
-    let (preview, _) = waited_for(&service_at(&nobody()), Duration::from_secs(20));
+    let (preview, _) = waited_for(&service(&nobody()), Duration::from_secs(20));
     let trouble = preview.trouble().unwrap();
     assert!(trouble.starts_with("Preview deployment is not known: http://127.0.0.1:"), "{trouble}");
     assert!(trouble.ends_with("cannot be reached: the connection was refused"), "{trouble}");
@@ -244,9 +246,8 @@ fn an_endless_answer_is_cut_off() {
 #[test]
 fn a_broken_token_is_told_without_it() {
     let server = Server::new(vec![listed(&[])]);
-    let service =
-        Service { token: workflow::integrations::http::Secret::new("tok\nen"), ..server.service() };
-    let told = waited_for(&service, Duration::from_secs(5)).0.trouble().unwrap();
+    let broken = Service { token: Secret::new("tok\nen"), ..service(&server.url) };
+    let told = waited_for(&broken, Duration::from_secs(5)).0.trouble().unwrap();
     assert!(told.contains("characters that cannot be sent") && !told.contains("tok\nen"), "{told}");
     assert!(server.asked().is_empty());
 }

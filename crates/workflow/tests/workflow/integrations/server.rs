@@ -5,10 +5,6 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use workflow::integrations::http::{Client, Proxy, Secret};
-use workflow::integrations::retry::Retry;
-use workflow::integrations::user_settings::Service;
-
 /// What becomes of one connection.
 #[derive(Clone, Debug)]
 pub(crate) enum Deed {
@@ -88,10 +84,6 @@ impl Server {
     pub(crate) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
-
-    pub(crate) fn service(&self) -> Service {
-        service_at(&self.url)
-    }
 }
 
 fn perform(stream: &mut TcpStream, deed: Deed) {
@@ -152,28 +144,4 @@ fn read(stream: &mut TcpStream) -> Option<Asked> {
 pub(crate) fn nobody() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     format!("http://{}", listener.local_addr().unwrap())
-}
-
-pub(crate) fn service_at(url: &str) -> Service {
-    Service {
-        endpoint: workflow::integrations::http::Endpoint::parse(url).unwrap(),
-        token: Secret::new("the-token"),
-        project: None,
-        team: None,
-    }
-}
-
-pub(crate) fn client() -> Client {
-    Client::new(Proxy::None)
-}
-
-/// As in earnest, with pauses that nobody notices.
-pub(crate) fn quick() -> Retry {
-    Retry {
-        attempts: 4,
-        first_pause: Duration::from_millis(1),
-        longest_pause: Duration::from_millis(4),
-        total: Duration::from_secs(20),
-        request: Duration::from_secs(5),
-    }
 }

@@ -4,7 +4,8 @@ use workflow::integrations::http::{Endpoint, Secret};
 use workflow::integrations::user_settings::{Webhook, WebhookFormat};
 use workflow::integrations::webhook::{PhaseEvent, send, signature};
 
-use super::server::{Deed, Server, answer, client, nobody, quick};
+use super::server::{Deed, Server, answer, nobody};
+use super::{client, quick};
 
 fn event() -> PhaseEvent {
     PhaseEvent {
