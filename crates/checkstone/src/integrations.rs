@@ -127,8 +127,15 @@ impl Integrations {
                 let client = &client;
                 let team = self.repository.linear.team.as_deref();
                 scope.spawn(move || {
-                    let sent =
-                        linear::comment(client, service, team, issue, &comment_on(event), &event.at, &TELLING);
+                    let sent = linear::comment(
+                        client,
+                        service,
+                        team,
+                        issue,
+                        &comment_on(event),
+                        &event.at,
+                        &TELLING,
+                    );
                     sent.err().map(|error| format!("{issue} has no comment: {error}"))
                 })
             });

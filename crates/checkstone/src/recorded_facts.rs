@@ -40,10 +40,7 @@ pub(crate) fn read(
 }
 
 /// An agent hands over its own work, not that of another one in the same repository.
-fn latest(
-    journal: &mut Journal,
-    repository: Option<&Path>,
-) -> Result<Option<RecordedVerdict>, CommandError> {
+fn latest(journal: &mut Journal, repository: Option<&Path>) -> Result<Option<RecordedVerdict>, CommandError> {
     let calling = AgentSession::calling(Some(&mut *journal), repository)?;
     let session = match calling {
         Some(calling) => calling.recorded(Some(&mut *journal))?,
@@ -74,7 +71,10 @@ fn facts(recorded: &RecordedVerdict, record: Option<Record>, head: Option<&str>)
             facts.files_changed = changes
                 .files
                 .iter()
-                .map(|file| ChangedFile { path: file.path.to_string(), change: Some(change(&file.change).to_owned()) })
+                .map(|file| ChangedFile {
+                    path: file.path.to_string(),
+                    change: Some(change(&file.change).to_owned()),
+                })
                 .collect();
             facts.head_moved = changes.head.as_deref().zip(head).map(|(then, now)| then != now);
             facts.head = changes.head;

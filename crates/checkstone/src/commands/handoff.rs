@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use transcript::visible;
 use workflow::handoff::{
-    Context, Decision, ExpectedOutput, Facts, Kind, Limits, Mode, Oversized, Phase, Report, Request, Response,
-    Status, check,
+    Context, Decision, ExpectedOutput, Facts, Kind, Limits, Mode, Oversized, Phase, Report, Request,
+    Response, Status, check,
 };
 use workflow::tokens;
 
@@ -215,7 +215,10 @@ fn new(arguments: &NewArguments, printer: &Printer) -> Result<ExitCode, CommandE
         None => {
             for problem in &report.problems {
                 let error = CommandError::new(&problem.message);
-                printer.error(&error.hint("shorten it; `checkstone tokens` counts, and `--file` names what has the rest"));
+                printer
+                    .error(&error.hint(
+                        "shorten it; `checkstone tokens` counts, and `--file` names what has the rest",
+                    ));
             }
             Ok(ExitCode::from(1))
         }
@@ -229,7 +232,8 @@ fn facts(arguments: &NewArguments, printer: &Printer) -> Result<Option<Facts>, C
     }
     let folder = arguments.repository.folder()?;
     let repository = changes::Repository::discover(&folder).ok();
-    let head = repository.as_ref().and_then(|repository| repository.head(&changes::Settings::default()).ok()?);
+    let head =
+        repository.as_ref().and_then(|repository| repository.head(&changes::Settings::default()).ok()?);
     let root = repository.as_ref().map(|repository| repository.root.as_path());
     let facts = match journal_access::open_existing(&journal_access::state_directory()?)? {
         Some(mut journal) => recorded_facts::read(&mut journal, root, arguments.verdict, head.as_deref())?,
@@ -247,12 +251,16 @@ fn facts(arguments: &NewArguments, printer: &Printer) -> Result<Option<Facts>, C
 
 fn request(arguments: &NewArguments, input: &mut OneInput) -> Result<Request, CommandError> {
     let Some(mode) = arguments.mode else {
-        return Err(CommandError::new("a request needs a mode: say with `--mode` what the sub-agent is to be")
-            .hint(format!("the modes are {}", Mode::NAMES.join(", "))));
+        return Err(CommandError::new(
+            "a request needs a mode: say with `--mode` what the sub-agent is to be",
+        )
+        .hint(format!("the modes are {}", Mode::NAMES.join(", "))));
     };
     let Some(instructions) = input.text("--instructions", arguments.instructions.as_deref())? else {
-        return Err(CommandError::new("a request needs instructions: say with `--instructions` what is to be done")
-            .hint("`--instructions -` reads them from stdin"));
+        return Err(CommandError::new(
+            "a request needs instructions: say with `--instructions` what is to be done",
+        )
+        .hint("`--instructions -` reads them from stdin"));
     };
     let phase = arguments.phase.unwrap_or_else(|| mode.usual_phase());
     Ok(Request {
@@ -337,8 +345,10 @@ impl OneInput {
             return Ok(given.map(str::to_owned));
         }
         if let Some(other) = self.taken_by.replace(argument) {
-            return Err(CommandError::new(format!("`{other}` and `{argument}` cannot both be read from stdin"))
-                .hint("give one of them as a text"));
+            return Err(CommandError::new(format!(
+                "`{other}` and `{argument}` cannot both be read from stdin"
+            ))
+            .hint("give one of them as a text"));
         }
         let bytes = read_all(std::io::stdin().lock(), "stdin")?;
         let text = String::from_utf8(bytes)
@@ -427,7 +437,11 @@ fn told(report: &Report, width: Option<usize>) -> String {
     }
     if let Some(summary) = &report.summary {
         let (field, tokens, limit) = (&summary.field, summary.tokens, summary.limit);
-        let _ = writeln!(text, "  `{field}` has {tokens} of {limit} tokens, about {} for a model", summary.estimate);
+        let _ = writeln!(
+            text,
+            "  `{field}` has {tokens} of {limit} tokens, about {} for a model",
+            summary.estimate
+        );
     }
     text
 }

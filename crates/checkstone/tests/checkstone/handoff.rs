@@ -41,8 +41,21 @@ fn a_request_carries_what_was_recorded() {
     let workplace = Workplace::new(Some(RUST));
     workplace.held_turn(&[("cargo clippy", true), ("cargo test", false)]);
     let arguments = [
-        "handoff", "new", "--mode", "eval", "--task-id", "T7", "--instructions", "Make the tests pass", "--file",
-        "docs/parser.md", "--constraint", "no new dependency", "--summary", "The parser is written.", "--json",
+        "handoff",
+        "new",
+        "--mode",
+        "eval",
+        "--task-id",
+        "T7",
+        "--instructions",
+        "Make the tests pass",
+        "--file",
+        "docs/parser.md",
+        "--constraint",
+        "no new dependency",
+        "--summary",
+        "The parser is written.",
+        "--json",
     ];
     let value = workplace.json(&arguments, REQUEST);
     assert_eq!((&value["mode"], &value["phase"]), (&json!("eval"), &json!("validate")));
@@ -53,7 +66,8 @@ fn a_request_carries_what_was_recorded() {
     assert_eq!((&facts["decision"], &facts["session"]), (&json!("hold"), &json!(SESSION)));
     assert_eq!(facts["files_changed"], json!([{"path": "src/lib.rs", "change": "modified"}]));
     let commands = facts["commands"].as_array().unwrap();
-    let run = |command: &str| commands.iter().find(|run| run["command"] == command).unwrap()["outcome"].clone();
+    let run =
+        |command: &str| commands.iter().find(|run| run["command"] == command).unwrap()["outcome"].clone();
     assert_eq!((run("cargo clippy"), run("cargo test")), (json!("ok"), json!("error")));
     assert_eq!(facts["open_errors"].as_array().unwrap().len(), 1, "{facts:#}");
     assert!(!facts["open_actions"].as_array().unwrap().is_empty(), "{facts:#}");
@@ -62,7 +76,8 @@ fn a_request_carries_what_was_recorded() {
     assert_eq!(workplace.json(&arguments, REQUEST)["checkstone"]["head_moved"], true);
     // What is built is what the check accepts.
     let built = workplace.run(&arguments).stdout;
-    let checked = with_input(&workplace, &["handoff", "check", "-", "--json"], &String::from_utf8(built).unwrap());
+    let checked =
+        with_input(&workplace, &["handoff", "check", "-", "--json"], &String::from_utf8(built).unwrap());
     assert_eq!(workplace.valid(&checked.stdout, CHECK)["accepted"], true);
 }
 
@@ -99,8 +114,25 @@ fn without_a_record_there_are_only_the_words() {
 fn a_response_is_built_with_findings_as_json_or_text() {
     let workplace = Workplace::new(None);
     let given = [
-        "handoff", "new", "--response", "--no-facts", "--task-id", "T7", "--phase", "validate", "--status", "partial",
-        "--decision", "CLARIFY", "--summary", "-", "--issue", "one test is slow", "--tokens-used", "900", "--json",
+        "handoff",
+        "new",
+        "--response",
+        "--no-facts",
+        "--task-id",
+        "T7",
+        "--phase",
+        "validate",
+        "--status",
+        "partial",
+        "--decision",
+        "CLARIFY",
+        "--summary",
+        "-",
+        "--issue",
+        "one test is slow",
+        "--tokens-used",
+        "900",
+        "--json",
         "--findings",
     ];
     let built = |findings: &str| {
@@ -156,7 +188,10 @@ fn the_check_tells_the_exact_count() {
     let rejected = workplace.run(&["handoff", "check", "response.json", "--oversized", "reject", "--json"]);
     assert_eq!(rejected.status.code(), Some(1));
     let value = workplace.valid(&rejected.stdout, CHECK);
-    assert_eq!(value["problems"][0]["message"], "Context summary exceeds 500 token limit (actual: 750 tokens)");
+    assert_eq!(
+        value["problems"][0]["message"],
+        "Context summary exceeds 500 token limit (actual: 750 tokens)"
+    );
     let more = workplace.json(&["handoff", "check", "response.json", "--max-tokens", "750", "--json"], CHECK);
     assert_eq!((&more["accepted"], &more["warnings"]), (&json!(true), &json!([])));
 }
@@ -164,7 +199,8 @@ fn the_check_tells_the_exact_count() {
 #[test]
 fn a_response_that_is_cut_is_printed_with_all_its_fields() {
     let workplace = Workplace::new(None);
-    let cut = with_input(&workplace, &["handoff", "check", "-", "--oversized", "truncate"], &response(&words(750)));
+    let cut =
+        with_input(&workplace, &["handoff", "check", "-", "--oversized", "truncate"], &response(&words(750)));
     assert_eq!(cut.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&cut.stderr).contains("(actual: 750 tokens); it was cut"));
     let value = workplace.valid(&cut.stdout, RESPONSE);
@@ -196,6 +232,7 @@ fn what_is_no_document_is_said_in_one_sentence() {
     // A terminal is not moved by what a document says.
     workplace.write("evil.json", &json!({"task_id": "\u{1b}[2J", "mode": "\u{1b}]0;x\u{7}"}).to_string());
     assert!(!check(&["evil.json"]).contains('\u{1b}'));
-    let value: Value = workplace.valid(&workplace.run(&["handoff", "check", "list.json", "--json"]).stdout, CHECK);
+    let value: Value =
+        workplace.valid(&workplace.run(&["handoff", "check", "list.json", "--json"]).stdout, CHECK);
     assert_eq!(value["document"], Value::Null);
 }

@@ -39,7 +39,15 @@ fn shown(workplace: &Workplace, mut command: Command) -> String {
 
 fn complete_phase(workplace: &Workplace) -> String {
     workplace.shown(&[
-        "workflow", "phase", "implement", "validation", "--feature", "parser", "--status", "complete", "--summary",
+        "workflow",
+        "phase",
+        "implement",
+        "validation",
+        "--feature",
+        "parser",
+        "--status",
+        "complete",
+        "--summary",
         "All tests pass.",
     ])
 }
@@ -67,7 +75,16 @@ fn a_phase_that_ends_is_told() {
     );
     let workplace = workplace(&linear_and_vercel(), &user);
     // What does not end is not told.
-    workplace.run(&["workflow", "phase", "implement", "validation", "--feature", "parser", "--status", "in_progress"]);
+    workplace.run(&[
+        "workflow",
+        "phase",
+        "implement",
+        "validation",
+        "--feature",
+        "parser",
+        "--status",
+        "in_progress",
+    ]);
     assert!(hook.asked().is_empty());
     let text = complete_phase(&workplace);
     assert!(text.starts_with("exit code: 0") && text.ends_with("--- stderr\n"), "{text}");
@@ -116,7 +133,8 @@ fn a_repository_alone_makes_nothing_go_out() {
     repository["linear"]["api_url"] = json!(evil.url);
     repository["webhooks"] = json!([{"url": evil.url}]);
     let workplace = workplace(&repository, "");
-    let mut command = workplace.checkstone(&["workflow", "phase", "implement", "validation", "--status", "complete"]);
+    let mut command =
+        workplace.checkstone(&["workflow", "phase", "implement", "validation", "--status", "complete"]);
     // A token that is there for other programs changes nothing.
     command.env("LINEAR_API_KEY", "k");
     let text = shown(&workplace, command);
@@ -155,7 +173,8 @@ fn a_token_that_others_can_read_is_told() {
 }
 
 fn deployment(workplace: &Workplace, state: &str) -> Deed {
-    let head = std::fs::read_to_string(workplace.repo().join(".git/refs/heads/feature/BAS-6-parser")).unwrap();
+    let head =
+        std::fs::read_to_string(workplace.repo().join(".git/refs/heads/feature/BAS-6-parser")).unwrap();
     let deployment = json!({
         "uid": "d", "name": "web", "url": "web-1.vercel.app", "readyState": state, "createdAt": 1, "target": null,
         "meta": {"githubCommitSha": head.trim()},

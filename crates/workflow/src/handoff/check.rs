@@ -130,7 +130,9 @@ pub fn check(document: Value, kind: Option<Kind>, limits: &Limits, oversized: Ov
     checker.slips(&fields, "", if kind == Kind::Request { REQUEST } else { RESPONSE });
     let task_id = fields.get("task_id").and_then(Value::as_str).map(str::to_owned);
     let document = checker.problems.is_empty().then(|| typed(kind, fields)).and_then(|typed| {
-        typed.map_err(|error| checker.problem("checkstone", format!("the recorded facts are broken: {error}"))).ok()
+        typed
+            .map_err(|error| checker.problem("checkstone", format!("the recorded facts are broken: {error}")))
+            .ok()
     });
     Report {
         kind,
@@ -183,7 +185,10 @@ impl Checker {
                 return None;
             }
             None => {
-                self.problem("context", "`context` is missing: an object with what the sub-agent has to know");
+                self.problem(
+                    "context",
+                    "`context` is missing: an object with what the sub-agent has to know",
+                );
                 return None;
             }
         };
@@ -213,7 +218,9 @@ impl Checker {
     ) -> Option<CheckedSummary> {
         self.word(fields, "status", Status::NAMES);
         self.word(fields, "decision", Decision::NAMES);
-        if let Some(used) = fields.get("tokens_used").filter(|used| !used.is_null() && used.as_u64().is_none()) {
+        if let Some(used) =
+            fields.get("tokens_used").filter(|used| !used.is_null() && used.as_u64().is_none())
+        {
             let message = format!("`tokens_used` is {}; it has to be a whole number", described(used));
             self.problem("tokens_used", message);
         }
@@ -286,7 +293,9 @@ impl Checker {
             Some(Value::String(text)) if allowed.contains(&text.as_str()) => {}
             Some(Value::String(text)) => {
                 let message = match nearest(text, allowed.iter().copied()) {
-                    Some(near) => format!("`{name}` is `{text}`: did you mean `{near}`? It is one of {one_of}"),
+                    Some(near) => {
+                        format!("`{name}` is `{text}`: did you mean `{near}`? It is one of {one_of}")
+                    }
                     None => format!("`{name}` is `{text}`: it has to be one of {one_of}"),
                 };
                 self.problem(name, message);
@@ -346,7 +355,8 @@ impl Checker {
         for name in fields.keys().filter(|name| !known.contains(&name.as_str())) {
             let missing = known.iter().copied().filter(|known| !fields.contains_key(*known));
             if let Some(near) = nearest(name, missing) {
-                let message = format!("`{within}{name}` is not a field of the protocol: did you mean `{near}`?");
+                let message =
+                    format!("`{within}{name}` is not a field of the protocol: did you mean `{near}`?");
                 self.warning(&format!("{within}{name}"), message);
             }
         }

@@ -182,7 +182,8 @@ impl Client {
         let response = self.agent.run(request).map_err(|error| no_answer(&host, &error))?;
         let status = response.status().as_u16();
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
-        let retry_after = header("retry-after").and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
+        let retry_after =
+            header("retry-after").and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
         let mut bytes = Vec::new();
         let reader = response.into_body().into_reader();
         reader.take(LARGEST_ANSWER + 1).read_to_end(&mut bytes).map_err(|error| {

@@ -32,7 +32,9 @@ pub struct Posted {
 pub enum LinearError {
     #[error(transparent)]
     Service(#[from] ServiceError),
-    #[error("{issue} belongs to the team {found}, not to {expected} as the repository says; nothing was sent")]
+    #[error(
+        "{issue} belongs to the team {found}, not to {expected} as the repository says; nothing was sent"
+    )]
     OtherTeam { issue: String, found: String, expected: String },
 }
 

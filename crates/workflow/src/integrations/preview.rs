@@ -51,7 +51,9 @@ impl Preview {
         match self {
             Self::Ready { .. } => None,
             Self::Failed { why } => Some(format!("Preview deployment failed: {why}")),
-            Self::TimedOut { last } => Some(format!("Preview deployment did not become ready in time: {last}")),
+            Self::TimedOut { last } => {
+                Some(format!("Preview deployment did not become ready in time: {last}"))
+            }
             Self::Unavailable { error } => Some(format!("Preview deployment is not known: {error}")),
         }
     }
@@ -185,10 +187,8 @@ fn look(client: &Client, service: &Service, path: &str, time: Duration) -> Resul
     let authorization = format!("Bearer {}", service.token.reveal());
     let headers = [("authorization", authorization.as_str()), ("accept", "application/json")];
     let answer = successful(SERVICE, client.get(&service.endpoint, path, &headers, time)?)?;
-    serde_json::from_slice(&answer.body).map_err(|_| Failed {
-        error: ServiceError::NotUnderstood { service: SERVICE },
-        again: Again::Later,
-    })
+    serde_json::from_slice(&answer.body)
+        .map_err(|_| Failed { error: ServiceError::NotUnderstood { service: SERVICE }, again: Again::Later })
 }
 
 enum Seen {
@@ -211,26 +211,33 @@ fn seen(deployments: &Deployments, commit: &str) -> Seen {
         return Seen::Waiting(format!("there is no preview deployment of {short} yet"));
     }
     let mut urls = Vec::new();
+    let mut is_ready = false;
+    let mut canceled = None;
     let mut waiting = Vec::new();
     for deployment in newest.values() {
-        let project = deployment.shown_project();
+        let failed = |how| Seen::Over(Preview::Failed { why: why(deployment, how) });
         match deployment.state() {
-            "READY" => urls.extend(deployment.url.as_ref().map(|url| format!("https://{url}"))),
-            state @ ("ERROR" | "CANCELED" | "BLOCKED" | "DELETED") => {
-                return Seen::Over(Preview::Failed { why: why(deployment, project, state) });
+            "READY" => {
+                is_ready = true;
+                urls.extend(deployment.url.as_ref().map(|url| format!("https://{url}")));
             }
-            state => waiting.push(format!("{project} is {}", state.to_lowercase())),
+            // Projects that a commit does not touch are canceled, which is right beside one that is ready.
+            "CANCELED" => canceled = Some(failed("was canceled")),
+            "ERROR" => return failed("did not build"),
+            "BLOCKED" => return failed("is blocked"),
+            "DELETED" => return failed("was deleted"),
+            state => waiting.push(format!("{} is {}", deployment.shown_project(), state.to_lowercase())),
         }
     }
-    if waiting.is_empty() {
-        Seen::Over(Preview::Ready { urls })
-    } else {
-        Seen::Waiting(format!("the preview of {short}: {}", waiting.join(", ")))
+    match canceled {
+        _ if !waiting.is_empty() => Seen::Waiting(format!("the preview of {short}: {}", waiting.join(", "))),
+        Some(canceled) if !is_ready => canceled,
+        _ => Seen::Over(Preview::Ready { urls }),
     }
 }
 
-fn why(deployment: &Deployment, project: &str, state: &str) -> String {
-    let mut why = format!("{project} is {}", state.to_lowercase());
+fn why(deployment: &Deployment, how: &str) -> String {
+    let mut why = format!("{} {how}", deployment.shown_project());
     if let Some(message) = &deployment.error_message {
         why.push_str(&format!(": {}", message.chars().take(200).collect::<String>()));
     }
@@ -257,7 +264,9 @@ fn path(service: &Service, linked: &LinkedProject, commit: &str) -> String {
 fn encoded(text: &str) -> String {
     text.bytes()
         .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                char::from(byte).to_string()
+            }
             _ => format!("%{byte:02X}"),
         })
         .collect()

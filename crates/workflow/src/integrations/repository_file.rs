@@ -76,7 +76,10 @@ impl RepositorySettings {
         let metadata = match fs_err::symlink_metadata(&path) {
             Ok(metadata) => metadata,
             Err(error)
-                if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) =>
+                if matches!(
+                    error.kind(),
+                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                ) =>
             {
                 return Ok(Self::default());
             }
@@ -206,8 +209,7 @@ impl Fields<'_> {
 
     fn wrong(&mut self, name: &str, expected: &str, taken: &str) {
         let part = self.part;
-        self.notes
-            .push(format!("`{part}.{name}` in `{PATH}` has to be {expected}; it counts as {taken}"));
+        self.notes.push(format!("`{part}.{name}` in `{PATH}` has to be {expected}; it counts as {taken}"));
     }
 
     /// Names that are not known, and those that a repository may not set.
@@ -229,6 +231,7 @@ impl Fields<'_> {
 /// Whether a name is about where something goes or what opens the door there.
 fn says_where_to_send(name: &str) -> bool {
     let name = name.to_lowercase();
-    let signs = ["url", "uri", "endpoint", "host", "token", "secret", "key", "password", "webhook", "slack", "proxy"];
+    let signs =
+        ["url", "uri", "endpoint", "host", "token", "secret", "key", "password", "webhook", "slack", "proxy"];
     signs.iter().any(|sign| name.contains(sign))
 }

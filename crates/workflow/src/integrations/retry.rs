@@ -156,7 +156,8 @@ impl Retry {
 
     /// Doubled each time, and then somewhere in its upper half: many that fail together must not return together.
     pub(crate) fn pause(&self, tried: u32) -> Duration {
-        let doubled = self.first_pause.saturating_mul(1_u32.checked_shl(tried.saturating_sub(1)).unwrap_or(u32::MAX));
+        let doubled =
+            self.first_pause.saturating_mul(1_u32.checked_shl(tried.saturating_sub(1)).unwrap_or(u32::MAX));
         let longest = doubled.min(self.longest_pause);
         longest.div_f64(2.0) + longest.mul_f64(random_fraction() / 2.0)
     }

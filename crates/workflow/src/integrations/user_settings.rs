@@ -122,9 +122,10 @@ impl UserSettings {
     pub fn read(configuration: &str, environment: &FromEnvironment) -> Result<Self, SettingsError> {
         let table = toml::from_str::<Configuration>(configuration)
             .map_err(|error| SettingsError::NotUnderstood {
-                line: error.span().and_then(|span| configuration.get(..span.start)).map(|before| {
-                    before.bytes().filter(|byte| *byte == b'\n').count() + 1
-                }),
+                line: error
+                    .span()
+                    .and_then(|span| configuration.get(..span.start))
+                    .map(|before| before.bytes().filter(|byte| *byte == b'\n').count() + 1),
                 message: error.message().to_owned(),
             })?
             .integrations;

@@ -89,7 +89,9 @@ fn attempt(
 /// `v0=` and the hexadecimal HMAC-SHA256 of `v0:TIMESTAMP:BODY`.
 pub fn signature(secret: &Secret, timestamp: &str, body: &[u8]) -> String {
     // A key of any length is taken; the error is for other kinds of keys.
-    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.reveal().as_bytes()) else { return String::new() };
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.reveal().as_bytes()) else {
+        return String::new();
+    };
     mac.update(format!("v0:{timestamp}:").as_bytes());
     mac.update(body);
     let hex: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();

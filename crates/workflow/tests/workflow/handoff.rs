@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use workflow::handoff::{
-    CUT, ChangedFile, CommandOutcome, CommandRun, Document, Facts, Kind, Limits, Oversized, Report, check, truncate,
+    CUT, ChangedFile, CommandOutcome, CommandRun, Document, Facts, Kind, Limits, Oversized, Report, check,
+    truncate,
 };
 use workflow::tokens;
 
@@ -125,7 +126,8 @@ fn a_response_over_the_limit_is_warned_about_cut_or_rejected() {
     assert!(!rejected.accepted && rejected.document.is_none());
     assert_eq!(rejected.problems[0].message, message);
 
-    let cut = check(with(too_long, "/own", json!({"kept": true})), None, &Limits::default(), Oversized::Truncate);
+    let cut =
+        check(with(too_long, "/own", json!({"kept": true})), None, &Limits::default(), Oversized::Truncate);
     assert!(cut.accepted);
     assert_eq!(cut.summary.as_ref().unwrap().truncated_to, Some(500));
     let document = written(&cut);
@@ -237,7 +239,9 @@ fn the_kind_can_be_said_instead_of_guessed() {
 #[test]
 fn facts_are_bounded_and_say_what_they_leave_out() {
     let facts = Facts {
-        files_changed: (0..150).map(|number| ChangedFile { path: number.to_string(), change: None }).collect(),
+        files_changed: (0..150)
+            .map(|number| ChangedFile { path: number.to_string(), change: None })
+            .collect(),
         commands: (0..50)
             .map(|number| CommandRun {
                 command: format!("{number} {}", "x".repeat(400)),

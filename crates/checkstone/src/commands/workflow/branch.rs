@@ -35,7 +35,8 @@ pub(super) fn run(arguments: &BranchArguments, printer: &Printer) -> Result<Exit
     };
     let state = arguments.common.state()?;
     let integrations = Integrations::read(state.root(), printer);
-    let branch = branch_name(&integrations.repository.linear.branch_prefix, &issue, arguments.title.as_deref());
+    let branch =
+        branch_name(&integrations.repository.linear.branch_prefix, &issue, arguments.title.as_deref());
     if arguments.common.json {
         arguments.common.print_json(&IssueBranch { issue: issue.to_string(), branch }, printer)?;
     } else {

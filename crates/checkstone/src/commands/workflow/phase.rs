@@ -9,7 +9,9 @@ use serde_json::{Map, Value};
 use transcript::visible;
 use workflow::{PhaseUpdate, ResumePoint, Status, usual_phases};
 
-use super::{CommonArguments, NameArguments, ended, explained, next_sentence, object, output, warn, warn_of_length};
+use super::{
+    CommonArguments, NameArguments, ended, explained, next_sentence, object, output, warn, warn_of_length,
+};
 use crate::commands::tokens;
 use crate::error::CommandError;
 use crate::printer::{Printer, STRONG};

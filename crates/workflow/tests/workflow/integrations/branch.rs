@@ -8,7 +8,10 @@ fn issue(text: &str) -> IssueId {
 #[test]
 fn a_branch_is_named_after_its_issue() {
     assert_eq!(branch_name("feature", &issue("BAS-6"), None), "feature/BAS-6");
-    assert_eq!(branch_name("feature", &issue("bas-6"), Some("Fix the parser!")), "feature/BAS-6-fix-the-parser");
+    assert_eq!(
+        branch_name("feature", &issue("bas-6"), Some("Fix the parser!")),
+        "feature/BAS-6-fix-the-parser"
+    );
     assert_eq!(branch_name("", &issue("BAS-6"), None), "BAS-6");
     assert_eq!(branch_name("team/fix", &issue("BAS-6"), None), "team/fix/BAS-6");
 }
@@ -28,7 +31,9 @@ fn a_prefix_cannot_make_another_name_of_it() {
 fn what_is_an_issue_id_and_what_is_not() {
     assert_eq!(issue(" bas-6 ").as_str(), "BAS-6");
     assert_eq!(issue("A1-99").as_str(), "A1-99");
-    for text in ["", "BAS", "BAS-", "-6", "BAS-06", "BAS-6x", "BAS_6", "1A-6", "BAS-6-7", "BAS-9999999999", "ÄB-1"] {
+    for text in
+        ["", "BAS", "BAS-", "-6", "BAS-06", "BAS-6x", "BAS_6", "1A-6", "BAS-6-7", "BAS-9999999999", "ÄB-1"]
+    {
         assert_eq!(IssueId::parse(text), None, "{text}");
     }
 }

@@ -45,7 +45,10 @@ fn a_comment_is_posted_on_the_issue() {
     assert_eq!(asked[0].header("authorization"), Some("the-token"), "a personal key stands alone");
     assert_eq!(asked[0].json()["variables"], json!({"id": "BAS-6"}));
     let input = &asked[1].json()["variables"]["input"];
-    assert_eq!((&input["issueId"], &input["body"]), (&json!("uuid-6"), &json!("Phase research is complete.")));
+    assert_eq!(
+        (&input["issueId"], &input["body"]),
+        (&json!("uuid-6"), &json!("Phase research is complete."))
+    );
     let id = input["id"].as_str().unwrap();
     assert_eq!((id.len(), id.as_bytes()[14], id.as_bytes()[19]), (36, b'4', b'a'), "{id}");
 }
@@ -126,7 +129,8 @@ fn errors_of_graphql_are_understood_whatever_their_status() {
 
 #[test]
 fn a_rate_limit_that_passes_is_waited_for() {
-    let server = Server::new(vec![graphql_error(400, "RATELIMITED"), issue_found(), answer(502, ""), created()]);
+    let server =
+        Server::new(vec![graphql_error(400, "RATELIMITED"), issue_found(), answer(502, ""), created()]);
     // The second attempt of the comment looks for the first one only where it failed as well.
     assert!(posted(&service(&server.url)).is_ok());
 }

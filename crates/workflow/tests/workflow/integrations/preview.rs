@@ -83,7 +83,8 @@ fn the_project_and_the_team_are_named_where_they_are_known() {
     let linked = LinkedProject::read(root.path());
     let server = Server::new(vec![listed(&[deployment("READY")])]);
     wait(&client(), &service(&server.url), &linked, COMMIT, &patient(Duration::from_secs(5)), |_| {});
-    let own = Service { project: Some("web".to_owned()), team: Some("acme".to_owned()), ..service(&server.url) };
+    let own =
+        Service { project: Some("web".to_owned()), team: Some("acme".to_owned()), ..service(&server.url) };
     wait(&client(), &own, &linked, COMMIT, &patient(Duration::from_secs(5)), |_| {});
     let asked = server.asked();
     assert!(asked[0].line.ends_with("&projectId=prj_1%26x%3D1&teamId=team_9"), "{}", asked[0].line);
@@ -92,16 +93,20 @@ fn the_project_and_the_team_are_named_where_they_are_known() {
 
 #[test]
 fn a_failed_preview_says_why() {
-    for state in ["ERROR", "CANCELED", "BLOCKED", "DELETED"] {
+    for (state, how) in [
+        ("ERROR", "did not build"),
+        ("CANCELED", "was canceled"),
+        ("BLOCKED", "is blocked"),
+        ("DELETED", "was deleted"),
+    ] {
         let mut failed = deployment(state);
         failed["errorMessage"] = json!("Command \"npm run build\" exited with 1");
         let (preview, _) = waited(&Server::new(vec![listed(&[failed])]));
         assert_eq!(
             preview.trouble().unwrap(),
             format!(
-                "Preview deployment failed: web is {}: Command \"npm run build\" exited with 1 \
-                 (https://vercel.com/acme/web/1)",
-                state.to_lowercase()
+                "Preview deployment failed: web {how}: Command \"npm run build\" exited with 1 \
+                 (https://vercel.com/acme/web/1)"
             )
         );
     }
@@ -132,6 +137,15 @@ fn the_newest_preview_of_each_project_counts() {
     assert_eq!(preview, Preview::Ready { urls });
 }
 
+/// Of a repository with several projects, those that a commit does not touch are canceled.
+#[test]
+fn a_project_that_the_commit_does_not_touch_stands_in_nobodys_way() {
+    let mut untouched = deployment("CANCELED");
+    untouched["projectId"] = json!("prj_2");
+    let (preview, _) = waited(&Server::new(vec![listed(&[untouched, deployment("READY")])]));
+    assert_eq!(preview, Preview::Ready { urls: vec!["https://web-1.vercel.app".to_owned()] });
+}
+
 #[test]
 fn the_time_is_over_at_some_point() {
     let server = Server::new(vec![listed(&[deployment("BUILDING")])]);
@@ -145,14 +159,13 @@ fn the_time_is_over_at_some_point() {
 /// 401 and 404 do not get better by asking again.
 #[test]
 fn a_refused_token_and_an_unknown_project_are_final() {
-    let server = Server::new(vec![answer(401, r#"{"error": {"code": "forbidden", "message": "Not authorized"}}"#)]);
+    let server =
+        Server::new(vec![answer(401, r#"{"error": {"code": "forbidden", "message": "Not authorized"}}"#)]);
     assert_eq!(error(&server).to_string(), "Vercel does not accept the token (HTTP 401)");
     assert_eq!(server.asked().len(), 1);
-    let server = Server::new(vec![answer(404, r#"{"error": {"code": "not_found", "message": "Project not found"}}"#)]);
-    assert_eq!(
-        error(&server).to_string(),
-        "Vercel does not know what was asked for: Project not found"
-    );
+    let server =
+        Server::new(vec![answer(404, r#"{"error": {"code": "not_found", "message": "Project not found"}}"#)]);
+    assert_eq!(error(&server).to_string(), "Vercel does not know what was asked for: Project not found");
     assert_eq!(server.asked().len(), 1);
 }
 
@@ -210,7 +223,8 @@ fn a_server_that_never_answers_is_left() {
     let retry = Retry { request: Duration::from_millis(40), attempts: 2, ..quick() };
     let wait_for = Wait { retry, ..patient(Duration::from_secs(20)) };
     let begun = Instant::now();
-    let preview = wait(&client(), &service(&server.url), &LinkedProject::default(), COMMIT, &wait_for, |_| {});
+    let preview =
+        wait(&client(), &service(&server.url), &LinkedProject::default(), COMMIT, &wait_for, |_| {});
     assert!(preview.trouble().unwrap().ends_with("did not answer in time"), "{preview:?}");
     assert!(begun.elapsed() < Duration::from_secs(10));
 }

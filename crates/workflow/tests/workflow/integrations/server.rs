@@ -8,7 +8,11 @@ use std::time::Duration;
 /// What becomes of one connection.
 #[derive(Clone, Debug)]
 pub(crate) enum Deed {
-    Answer { status: u16, headers: Vec<(&'static str, String)>, body: String },
+    Answer {
+        status: u16,
+        headers: Vec<(&'static str, String)>,
+        body: String,
+    },
     /// Bytes that are no HTTP.
     Raw(&'static [u8]),
     /// Says that more comes than is sent, and closes its side.

@@ -3,7 +3,9 @@ use std::time::Duration;
 use serde_json::json;
 use workflow::integrations::http::{Endpoint, EndpointError};
 use workflow::integrations::repository_file::{FileError, PATH, RepositorySettings};
-use workflow::integrations::user_settings::{Access, FromEnvironment, SettingsError, UserSettings, WebhookFormat};
+use workflow::integrations::user_settings::{
+    Access, FromEnvironment, SettingsError, UserSettings, WebhookFormat,
+};
 
 fn written(text: &str) -> (tempfile::TempDir, Result<RepositorySettings, FileError>) {
     let root = tempfile::tempdir().unwrap();
@@ -49,9 +51,13 @@ fn a_repository_cannot_say_where_anything_is_sent() {
         "slack_url": "https://evil.example",
     }));
     assert_eq!(settings.notes.len(), 5, "{:#?}", settings.notes);
-    for (note, name) in
-        settings.notes.iter().zip(["linear.apiKey", "vercel.api_url", "vercel.token", "webhooks", "slack_url"])
-    {
+    for (note, name) in settings.notes.iter().zip([
+        "linear.apiKey",
+        "vercel.api_url",
+        "vercel.token",
+        "webhooks",
+        "slack_url",
+    ]) {
         assert!(note.starts_with(&format!("`{name}` in `{PATH}` is ignored")), "{note}");
         assert!(!note.contains("evil"), "{note}");
     }
@@ -127,7 +133,10 @@ fn the_user_switches_services_on() {
     assert_eq!(vercel.project.as_deref(), Some("web"));
     assert_eq!(settings.linear, Access::NoToken);
     assert_eq!(settings.webhooks[0].format, WebhookFormat::Slack);
-    assert_eq!((settings.webhooks[1].format, settings.webhooks[1].secret.is_some()), (WebhookFormat::Generic, true));
+    assert_eq!(
+        (settings.webhooks[1].format, settings.webhooks[1].secret.is_some()),
+        (WebhookFormat::Generic, true)
+    );
     assert_eq!(UserSettings::read("", &FromEnvironment::default()).unwrap(), UserSettings::default());
 }
 

@@ -94,7 +94,8 @@ fn a_second_attempt_is_the_same_delivery() {
     };
     send(&client(), &webhook, &event(), &quick(), later).unwrap();
     let asked = server.asked();
-    let all = |name: &str| asked.iter().map(|asked| asked.header(name).unwrap().to_owned()).collect::<Vec<_>>();
+    let all =
+        |name: &str| asked.iter().map(|asked| asked.header(name).unwrap().to_owned()).collect::<Vec<_>>();
     let deliveries = all("checkstone-delivery");
     assert_eq!(deliveries.len(), 3);
     assert!(deliveries.iter().all(|delivery| *delivery == deliveries[0]));
