@@ -78,6 +78,12 @@ enum Bench {
         #[arg(long, default_value_t = 200)]
         rounds: usize,
     },
+    /// A phase update against `git rev-parse HEAD` alone, and lists over large archives
+    Workflow {
+        /// Rounds of each measurement
+        #[arg(long, default_value_t = 200)]
+        rounds: usize,
+    },
     /// The end of a turn in each real client, with and without checkstone
     Clients {
         /// Turns of each kind in each client
@@ -93,6 +99,7 @@ fn main() -> ExitCode {
         Command::Clients { previous } => real_clients(previous),
         Command::Bench { which: Bench::Transcript } => bench::transcript::run(),
         Command::Bench { which: Bench::Hook { rounds } } => bench::hook::run(rounds),
+        Command::Bench { which: Bench::Workflow { rounds } } => bench::workflow::run(rounds),
         Command::Bench { which: Bench::Clients { turns } } => bench::clients::run(turns),
         Command::Schemas => schemas::write(),
         Command::Release => release::build().map(|program| println!("{}", program.display())),
@@ -126,6 +133,10 @@ fn test() -> Result<(), String> {
         ])
     });
     steps.run("tests", || process::cargo(&["test", "--workspace", "--quiet"]));
+    // Off by default, so the line above leaves it out.
+    steps.run("tokenizer", || {
+        process::cargo(&["test", "--quiet", "-p", "workflow", "--features", "tokenizer", "tokens"])
+    });
     // Its counts are worth seeing.
     steps.run("labelled turns", || {
         process::cargo(&["test", "--quiet", "-p", "gate", "--test", "gate", "corpus", "--", "--nocapture"])

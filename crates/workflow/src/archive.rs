@@ -16,7 +16,7 @@ use crate::history::Save;
 use crate::lines::{self, Durable};
 use crate::list::Summary;
 use crate::name::Name;
-use crate::state_directory::{Loaded, StateDirectory};
+use crate::state_directory::{Loaded, StateDirectory, create_folder};
 use crate::workflow::{Workflow, time};
 
 /// What decompressing may take.
@@ -85,8 +85,7 @@ impl StateDirectory {
         now: Timestamp,
     ) -> Result<ArchivedWorkflow, WorkflowError> {
         let folder = self.archive_folder();
-        fs_err::create_dir_all(&folder)
-            .map_err(|source| WorkflowError::Create { path: folder.clone(), source })?;
+        create_folder(&folder)?;
         let saved = workflow.file().updated_at.as_deref().and_then(|at| at.parse::<Timestamp>().ok());
         let archived = ArchivedWorkflow {
             id: format!("{stem}.{}", saved.unwrap_or(now).as_millisecond()),

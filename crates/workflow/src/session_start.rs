@@ -51,9 +51,15 @@ impl StateDirectory {
         if let Some(more) = others.len().checked_sub(TOLD - 1).filter(|more| *more > 0) {
             let _ = writeln!(text, "And {more} more: `checkstone workflow list`.");
         }
-        text.push_str(
-            "Where the user's request is about this: `checkstone workflow resume-point` tells more, and `checkstone \
-             workflow phase COMMAND PHASE --status complete --summary '…'` records progress.",
+        let command = cut(&name.command, WORD);
+        let phase = cut(point.phase.as_deref().unwrap_or("PHASE"), WORD);
+        let feature = name.feature.as_deref().map(|feature| format!(" --feature '{}'", cut(feature, WORD)));
+        let feature = feature.unwrap_or_default();
+        let _ = write!(
+            text,
+            "Where the user's request is about this: `checkstone workflow resume-point {command}{feature}` tells more, \
+             and `checkstone workflow phase {command} '{phase}'{feature} --status complete --summary '…'` records \
+             progress."
         );
         Some(text)
     }

@@ -303,8 +303,7 @@ impl StateDirectory {
         let history = self.own_folder().join("history");
         if !history.is_dir() {
             self.stays_inside()?;
-            fs_err::create_dir_all(&history)
-                .map_err(|source| WorkflowError::Create { path: history.clone(), source })?;
+            create_folder(&history)?;
         }
         self.stays_inside()?;
         let ignore = self.folder().join(".gitignore");
@@ -389,6 +388,12 @@ impl StateDirectory {
 
 pub(crate) fn phases_of(name: &Name) -> Vec<String> {
     usual_phases(&name.command).unwrap_or_default().iter().map(|phase| (*phase).to_owned()).collect()
+}
+
+/// With its parents.
+pub(crate) fn create_folder(path: &Path) -> Result<(), WorkflowError> {
+    let created = std::fs::DirBuilder::new().recursive(true).create(path);
+    created.map_err(|source| WorkflowError::Create { path: path.to_owned(), source })
 }
 
 fn read(path: &Path) -> Result<Content, WorkflowError> {

@@ -5,10 +5,11 @@
 //! - The **estimate** is about how many tokens a model's tokenizer makes of the text. Words say little about Japanese,
 //!   code or long names; the estimate warns where a text passes the count and is long nevertheless.
 //!
-//! The estimate, per run of characters: a word of letters is one token for its first six and one for every further
-//! four; letters of scripts other than Latin are two to a token; ideographs and kana are one each; digits come in
-//! threes; signs in twos, for tokenizers know the common pairs; a space before a word belongs to it, further white
-//! space of the same run is one token; anything else (emoji, symbols) is two.
+//! The estimate, per run of characters: a word of Latin letters is one token for its first eight and one for every
+//! further four; letters of most other scripts are three to a token; five ideographs, kana or Hangul syllables are four
+//! tokens; digits come in threes; signs in twos, for tokenizers know the common pairs; a space before a word belongs to
+//! it, more white space is one token; anything else (emoji, symbols) is two. On the texts of the tests that is between
+//! 0.9 and 1.5 times what `o200k` counts, rarely below: other tokenizers make more of the same text.
 
 use serde::Serialize;
 
@@ -104,16 +105,23 @@ impl Kind {
     fn tokens(self, length: usize) -> usize {
         match self {
             Self::White => usize::from(length > 1),
-            Self::Latin => 1 + length.saturating_sub(6).div_ceil(4),
-            Self::Ideograph => length,
-            Self::OtherLetter | Self::Sign => length.div_ceil(2),
-            Self::Digit => length.div_ceil(3),
+            Self::Latin => 1 + length.saturating_sub(8).div_ceil(4),
+            Self::Ideograph => (length * 4).div_ceil(5),
+            Self::Sign => length.div_ceil(2),
+            Self::OtherLetter | Self::Digit => length.div_ceil(3),
             Self::Symbol => 2 * length,
         }
     }
 }
 
 /// What OpenAI's tokenizer of this name counts; `None` in a program that was built without it.
+#[cfg(feature = "tokenizer")]
+pub fn o200k(text: &str) -> Option<usize> {
+    Some(tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len())
+}
+
+/// What OpenAI's tokenizer of this name counts; `None` in a program that was built without it.
+#[cfg(not(feature = "tokenizer"))]
 pub fn o200k(_text: &str) -> Option<usize> {
     None
 }

@@ -32,7 +32,7 @@ impl Warning {
     }
 
     /// The file itself could not be read.
-    pub(crate) fn is_damage(&self) -> bool {
+    pub fn is_damage(&self) -> bool {
         matches!(self, Self::Corrupt { .. })
     }
 }

@@ -87,9 +87,9 @@ struct Bench {
 }
 
 /// What one process took.
-struct Measured {
-    time: Duration,
-    peak: u64,
+pub(super) struct Measured {
+    pub(super) time: Duration,
+    pub(super) peak: u64,
 }
 
 impl Bench {
@@ -190,13 +190,13 @@ impl Bench {
 /// The prompt of the samples that the transcripts are made of.
 const PROMPT_ID: &str = "744c8ebc-c8c8-4b73-ab95-9ff4e20162a1";
 
-fn bare_git() -> Command {
+pub(super) fn bare_git() -> Command {
     let mut git = Command::new("git");
     git.env("GIT_OPTIONAL_LOCKS", "0").stdin(Stdio::null());
     git
 }
 
-fn measure(command: &mut Command) -> Result<Measured, String> {
+pub(super) fn measure(command: &mut Command) -> Result<Measured, String> {
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let began = Instant::now();
     let child = command.spawn().map_err(|error| error.to_string())?;

@@ -124,7 +124,7 @@ fn explained(error: &WorkflowError) -> CommandError {
             "`checkstone workflow list` shows what is there; `checkstone workflow start` begins one",
         ),
         WorkflowError::SummaryTooLong { .. } => {
-            told.hint("shorten it; `checkstone tokens` counts, and `workflow show` has the rest")
+            told.hint("shorten it to what the next phase has to know; `checkstone tokens` counts")
         }
         WorkflowError::UnsupportedVersion { .. } => {
             told.hint("the file is left as it is; read it with the tool that wrote it, or move it away")
@@ -203,6 +203,7 @@ fn next_sentence(point: &ResumePoint, is_complete: bool) -> String {
     match (status, &point.error) {
         (workflow::Status::Pending, _) => format!("next phase: {phase}"),
         (workflow::Status::Failed, Some(error)) => format!("{phase} failed: {}", visible(error)),
+        (workflow::Status::Failed, None) => format!("{phase} failed"),
         (status, _) => format!("{phase} is {status}"),
     }
 }
@@ -212,6 +213,11 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
     serde_json::from_str(text).map_err(|error| format!("expected a JSON object: {error}"))
 }
 
-fn not_found(state: &StateDirectory, name: &Name) -> CommandError {
+/// Why a workflow that was asked for is not there.
+fn not_found(state: &StateDirectory, name: &Name, warnings: &[Warning]) -> CommandError {
+    if let Some(damage) = warnings.iter().find(|warning| warning.is_damage()) {
+        return CommandError::new(damage)
+            .hint("no earlier version is kept; correct it or move it away, or let the next `workflow phase` do that");
+    }
     explained(&WorkflowError::NotFound { name: name.to_string(), directory: state.folder() })
 }

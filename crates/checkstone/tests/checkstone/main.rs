@@ -24,6 +24,8 @@ mod program;
 mod session;
 mod status;
 mod timeline;
+mod tokens;
 mod trust;
 mod uninstall;
+mod workflow;
 mod workplace;

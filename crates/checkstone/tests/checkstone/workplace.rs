@@ -53,6 +53,20 @@ impl Workplace {
         assert!(output.status.success(), "git {arguments:?}: {output:?}");
     }
 
+    /// The commit that HEAD is at.
+    pub(crate) fn head(&self) -> String {
+        let output = self.prepared(Command::new("git")).args(["rev-parse", "HEAD"]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// As if every delivery so far lay an hour back.
+    pub(crate) fn age_deliveries(&self) {
+        let journal = self.path("state").join("journal.db");
+        let connection = rusqlite::Connection::open(journal).unwrap();
+        let changed = connection.execute("UPDATE deliveries SET at = at - 3600000", []).unwrap();
+        assert!(changed > 0);
+    }
+
     pub(crate) fn checkstone(&self, arguments: &[&str]) -> Command {
         let mut command = self.prepared(program::checkstone(arguments));
         command.env("COLUMNS", "90").stdin(Stdio::null());
@@ -168,7 +182,7 @@ impl Workplace {
         self.hook("Stop", json!({"stop_hook_active": false, "last_assistant_message": "Done."}))
     }
 
-    fn prepared(&self, mut command: Command) -> Command {
+    pub(crate) fn prepared(&self, mut command: Command) -> Command {
         command
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())

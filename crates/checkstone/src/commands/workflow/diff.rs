@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &DiffArguments, printer: &Printer) -> Result<ExitCo
                 .map_err(|error| CommandError::of(&error))?;
             let saves = state.history(&name).map_err(|error| explained(&error))?;
             if saves.is_empty() {
-                return Err(super::not_found(&state, &name));
+                return Err(super::not_found(&state, &name, &[]));
             }
             saves
         }

@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &GateArguments, printer: &Printer) -> Result<ExitCo
     let name = arguments.name.name()?;
     let state = arguments.common.state()?;
     let loaded = state.load(&name).map_err(|error| explained(&error))?;
-    let ship = loaded.workflow.ok_or_else(|| super::not_found(&state, &name))?;
+    let ship = loaded.workflow.ok_or_else(|| super::not_found(&state, &name, &loaded.warnings))?;
     // That HEAD moved is one of the blockers.
     let warnings: Vec<_> = loaded.warnings.into_iter().filter(|warning| !warning.is_stale()).collect();
     warn(&warnings, printer);

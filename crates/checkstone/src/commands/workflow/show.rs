@@ -42,8 +42,9 @@ pub(super) fn run(arguments: &ShowArguments, printer: &Printer) -> Result<ExitCo
             let name = Name::new(command.as_deref().unwrap_or_default(), arguments.feature.as_deref())
                 .map_err(|error| CommandError::of(&error))?;
             let loaded = state.load(&name).map_err(|error| explained(&error))?;
+            let missing = || super::not_found(&state, &name, &loaded.warnings);
+            let workflow = loaded.workflow.ok_or_else(missing)?;
             warn(&loaded.warnings, printer);
-            let workflow = loaded.workflow.ok_or_else(|| super::not_found(&state, &name))?;
             (name, Some(loaded.path), workflow, loaded.warnings)
         }
     };
