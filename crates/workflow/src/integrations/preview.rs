@@ -28,7 +28,9 @@ pub struct Wait {
 
 impl Wait {
     pub fn until(timeout: Duration) -> Self {
-        Self { timeout, pause: Duration::from_secs(5), retry: Retry::default() }
+        // Whoever waits for minutes can also wait for a network that is gone for one.
+        let retry = Retry { attempts: 8, total: Duration::from_secs(60), ..Retry::default() };
+        Self { timeout, pause: Duration::from_secs(5), retry }
     }
 }
 
