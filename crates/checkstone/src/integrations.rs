@@ -110,7 +110,7 @@ impl Integrations {
     /// Tells the webhooks and the issue that a phase or a workflow has ended, all at the same time.
     pub(crate) fn tell(&self, event: &PhaseEvent, printer: &Printer) {
         let issue = event.issue.as_deref().and_then(IssueId::parse);
-        let comments = self.commented_service(printer).zip(issue);
+        let comments = issue.and_then(|issue| Some((self.commented_service(printer)?, issue)));
         if self.user.webhooks.is_empty() && comments.is_none() {
             return;
         }

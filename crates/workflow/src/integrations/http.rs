@@ -112,6 +112,8 @@ pub(crate) struct Answer {
 pub enum NoAnswer {
     #[error("{host} cannot be reached: {reason}")]
     Unreachable { host: String, reason: String },
+    #[error("{host} does not prove who it is: {reason}")]
+    Untrusted { host: String, reason: String },
     #[error("{host} did not answer in time")]
     TimedOut { host: String },
     #[error("{host} sent more than an answer of its kind has")]
@@ -207,6 +209,10 @@ fn no_answer(host: &str, error: &ureq::Error) -> NoAnswer {
         ureq::Error::HostNotFound => "there is no such host, or no network".to_owned(),
         ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::TimedOut => {
             return NoAnswer::TimedOut { host };
+        }
+        ureq::Error::Rustls(error) => return NoAnswer::Untrusted { host, reason: error.to_string() },
+        ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+            return NoAnswer::Untrusted { host, reason: error.to_string() };
         }
         ureq::Error::Io(error) => match error.kind() {
             std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::ConnectionReset => {

@@ -86,7 +86,12 @@ impl Failed {
 
 impl From<NoAnswer> for Failed {
     fn from(error: NoAnswer) -> Self {
-        let again = if matches!(error, NoAnswer::NotAsked { .. }) { Again::Never } else { Again::Later };
+        let again = match error {
+            NoAnswer::NotAsked { .. } | NoAnswer::Untrusted { .. } => Again::Never,
+            NoAnswer::Unreachable { .. } | NoAnswer::TimedOut { .. } | NoAnswer::TooLarge { .. } => {
+                Again::Later
+            }
+        };
         Self { error: error.into(), again }
     }
 }
