@@ -173,3 +173,83 @@ fn random_fraction() -> f64 {
     let random = RandomState::new().hash_one(0_u8);
     (random >> 11) as f64 / (1_u64 << 53) as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUICK: Retry = Retry {
+        attempts: 3,
+        first_pause: Duration::from_millis(8),
+        longest_pause: Duration::from_millis(20),
+        total: Duration::from_secs(5),
+        request: Duration::from_secs(1),
+    };
+
+    fn busy(again: Again) -> Failed {
+        Failed { error: ServiceError::TooOften { service: "it", status: 429 }, again }
+    }
+
+    #[test]
+    fn pauses_double_up_to_the_longest_and_vary_in_their_upper_half() {
+        for (tried, longest) in [(1, 8), (2, 16), (3, 20), (31, 20), (32, 20), (33, 20), (u32::MAX, 20)] {
+            let pauses: Vec<Duration> = (0..50).map(|_| QUICK.pause(tried)).collect();
+            let whole = Duration::from_millis(longest);
+            assert!(pauses.iter().all(|pause| *pause >= whole / 2 && *pause <= whole), "{tried}: {pauses:?}");
+            assert!(pauses.iter().any(|pause| *pause != pauses[0]), "{tried}");
+        }
+    }
+
+    #[test]
+    fn attempts_are_counted_and_the_last_error_is_told() {
+        let mut tried = 0;
+        let result: Result<(), _> = QUICK.run(|_| {
+            tried += 1;
+            Err(busy(Again::Later))
+        });
+        assert_eq!((tried, result), (3, Err(busy(Again::Later).error)));
+    }
+
+    #[test]
+    fn what_is_final_is_not_tried_again() {
+        let mut tried = 0;
+        let _: Result<(), _> = QUICK.run(|_| {
+            tried += 1;
+            Err(busy(Again::Never))
+        });
+        assert_eq!(tried, 1);
+    }
+
+    /// No attempt may take longer than the time that is left, and no pause is begun that would outlast it.
+    #[test]
+    fn the_time_for_all_is_kept() {
+        let short = Retry { attempts: 100, total: Duration::from_millis(60), ..QUICK };
+        let begun = Instant::now();
+        let _: Result<(), _> = short.run(|time| {
+            assert!(time <= Duration::from_millis(60));
+            Err(busy(Again::Later))
+        });
+        assert!(begun.elapsed() < Duration::from_secs(2));
+        let mut tried = 0;
+        let begun = Instant::now();
+        let _: Result<(), _> = short.run(|_| {
+            tried += 1;
+            Err(busy(Again::After(Duration::from_secs(60))))
+        });
+        assert_eq!(tried, 1);
+        assert!(begun.elapsed() < Duration::from_secs(2));
+    }
+
+    #[test]
+    fn a_services_own_words_are_found_and_bounded() {
+        let says = |body: &str| words_of(body.as_bytes());
+        assert_eq!(says(r#"{"error": {"message": "no"}}"#).as_deref(), Some("no"));
+        assert_eq!(says(r#"{"errors": [{"message": "no"}]}"#).as_deref(), Some("no"));
+        assert_eq!(says("no_service\n").as_deref(), Some("no_service"));
+        assert_eq!(says("<html>no</html>"), None);
+        assert_eq!(says(""), None);
+        assert_eq!(says(r#"{"code": 1}"#), None);
+        let long = format!(r#"{{"message": "{}"}}"#, "x".repeat(5000));
+        assert_eq!(says(&long).map(|words| words.len()), Some(200));
+    }
+}
