@@ -36,7 +36,7 @@ impl Workflow {
         if name.is_empty() || name.len() > LONGEST_PHASE_NAME || name.chars().any(char::is_control) {
             return Err(WorkflowError::PhaseName { name: name.chars().take(100).collect() });
         }
-        Ok(self.changed(|document| {
+        self.changed(|document| {
             document.shift_remove("completed_at");
             update_phase(object_at(object_at(document, "phases"), name), update, now);
             let state = object_at(document, "state");
@@ -48,11 +48,11 @@ impl Workflow {
                 Some(task) => set(state, "current_task", task),
                 None => {}
             }
-        }))
+        })
     }
 
     /// As completed: nothing is under way or to come.
-    pub fn completed(&self, now: Timestamp) -> Self {
+    pub fn completed(&self, now: Timestamp) -> Result<Self, WorkflowError> {
         self.changed(|document| {
             let state = object_at(document, "state");
             state.insert("current_phase".to_owned(), Value::Null);

@@ -170,7 +170,7 @@ impl StateDirectory {
     pub fn complete(&self, name: &Name, now: Timestamp) -> Result<Saved, WorkflowError> {
         self.must_exist(name)?;
         self.write(name, now, Commit::Current, |found, _| match found {
-            Some(workflow) => Ok(workflow.completed(now)),
+            Some(workflow) => workflow.completed(now),
             None => Err(self.not_found(name)),
         })
     }
@@ -188,10 +188,10 @@ impl StateDirectory {
         self.must_exist(name)?;
         self.write(name, now, Commit::AsItWas, |found, _| {
             let workflow = found.ok_or_else(|| self.not_found(name))?;
-            Ok(workflow.changed(|document| {
+            workflow.changed(|document| {
                 let value = serde_json::to_value(gate).unwrap_or_default();
                 document.insert("gate".to_owned(), value);
-            }))
+            })
         })
     }
 
@@ -287,7 +287,7 @@ impl StateDirectory {
                 state.entry(list).or_insert_with(|| Value::Array(Vec::new()));
             }
             object_at(document, "phases");
-        });
+        })?;
         if is_corrupt {
             let aside = set_aside(&path, now)?;
             warnings.push(Warning::SetAside { path: aside });

@@ -53,12 +53,11 @@ impl Workflow {
 
     /// Any object of this format, from wherever.
     pub fn from_value(value: Value) -> Result<Self, WorkflowError> {
-        let problem = |problem: &str| WorkflowError::NotAWorkflow { problem: problem.to_owned() };
-        let Value::Object(document) = value else { return Err(problem("a workflow must be a JSON object")) };
-        Self::from_document(document).map_err(|wrong| match wrong {
-            Wrong::Version(found) => WorkflowError::UnsupportedVersion { found },
-            Wrong::Shape(shape) => problem(&format!("this is no workflow: {shape}")),
-        })
+        let Value::Object(document) = value else {
+            let problem = "a workflow must be a JSON object".to_owned();
+            return Err(WorkflowError::NotAWorkflow { problem });
+        };
+        Self::from_document(document).map_err(unreadable)
     }
 
     pub(crate) fn from_document(document: Map<String, Value>) -> Result<Self, Wrong> {
@@ -84,14 +83,14 @@ impl Workflow {
         Name { command: self.file.command.clone(), feature: self.file.feature.clone() }
     }
 
-    /// A copy with changes. Whoever changes keeps to the format.
-    pub(crate) fn changed(&self, change: impl FnOnce(&mut Map<String, Value>)) -> Self {
+    /// A copy with changes, which must keep to the format.
+    pub(crate) fn changed(
+        &self,
+        change: impl FnOnce(&mut Map<String, Value>),
+    ) -> Result<Self, WorkflowError> {
         let mut document = self.document.clone();
         change(&mut document);
-        match WorkflowFile::read(&document) {
-            Ok(file) => Self { document, file },
-            Err(_) => self.clone(),
-        }
+        Self::from_document(document).map_err(unreadable)
     }
 
     /// Two-space JSON, as all tools of this format write it.
@@ -128,6 +127,16 @@ impl Workflow {
                 (estimate > above).then(|| (name.clone(), estimate))
             })
             .collect()
+    }
+}
+
+/// For a document that comes from no file.
+fn unreadable(wrong: Wrong) -> WorkflowError {
+    match wrong {
+        Wrong::Version(found) => WorkflowError::UnsupportedVersion { found },
+        Wrong::Shape(shape) => {
+            WorkflowError::NotAWorkflow { problem: format!("this is no workflow: {shape}") }
+        }
     }
 }
 

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use changes::Repository;
 use gate::policy::Policy;
 use journal::{Journal, Of, switch};
 use serde_json::{Value, json};
 use transcript::visible;
+use workflow::{StateDirectory, Summary};
 
 use super::explain::{ListedVerdict, listed_line, recent};
 use super::policy::{check_json, files};
@@ -40,8 +40,10 @@ const VERDICTS: usize = 5;
 
 pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let folder = arguments.repository.folder()?;
-    let root = Repository::discover(&folder).ok().map(|repository| repository.root);
-    let status = Status::of(root)?;
+    let workflows = StateDirectory::of(&folder, &changes::Settings::default());
+    let root = workflows.repository().map(|repository| repository.root.clone());
+    let mut status = Status::of(root)?;
+    status.resumable = resumable(&workflows);
     if arguments.json {
         printer.data(&format!("{}\n", status.json()));
     } else {
@@ -60,6 +62,8 @@ struct Status {
     off: Option<String>,
     journal_problem: Option<String>,
     verdicts: Vec<ListedVerdict>,
+    /// Unfinished workflows.
+    resumable: Vec<Summary>,
 }
 
 enum PolicyState {
@@ -102,7 +106,7 @@ impl Status {
         });
         let off = off(&policy, session.as_ref())
             .or_else(|| journal_problem.is_some().then(|| "the journal cannot be used".to_owned()));
-        Ok(Self { state, root, policy, session, off, journal_problem, verdicts })
+        Ok(Self { state, root, policy, session, off, journal_problem, verdicts, resumable: Vec::new() })
     }
 
     fn json(&self) -> Value {
@@ -141,7 +145,7 @@ impl Status {
             })),
             "journal_problem": self.journal_problem,
             "verdicts": self.verdicts,
-            // Nothing of this version saves by itself or can be resumed.
+            // Nothing of this version saves by itself.
             "autonomous_execution": {
                 "enabled": false,
                 "skill": "checkpoint",
@@ -150,7 +154,13 @@ impl Status {
                 "router_decision": null,
             },
             "lastCheckpoint": null,
-            "resumable": [],
+            "resumable": self.resumable.iter().map(|workflow| json!({
+                "kind": "workflow",
+                "command": workflow.command,
+                "feature": workflow.feature,
+                "phase": workflow.phase,
+                "status": workflow.phase_status,
+            })).collect::<Vec<_>>(),
         })
     }
 
@@ -180,6 +190,13 @@ impl Status {
         line("state", &self.state.to_string_lossy());
         if let Some(problem) = &self.journal_problem {
             line("journal", &format!("{BAD}{}{BAD:#}", visible(problem)));
+        }
+        for workflow in &self.resumable {
+            let feature = workflow.feature.as_ref().map(|feature| format!(" ({})", visible(feature)));
+            let phase = visible(workflow.phase.as_deref().unwrap_or_default());
+            let status = workflow.phase_status.as_deref().unwrap_or_default().replace('_', " ");
+            let (command, feature) = (visible(&workflow.command), feature.unwrap_or_default());
+            line("resumable", &format!("workflow {command}{feature}: {phase} {status}"));
         }
         if !self.verdicts.is_empty() {
             let _ = writeln!(text, "\n{STRONG}Last verdicts{STRONG:#} (`checkstone explain ID`)");
@@ -219,6 +236,13 @@ impl Status {
         let ignored = counted(standing.ignored.len(), "check");
         Some(format!("{DOUBTFUL}{why}{DOUBTFUL:#}: {ignored} ignored, see `checkstone trust`"))
     }
+}
+
+/// What cannot be read cannot be resumed.
+fn resumable(workflows: &StateDirectory) -> Vec<Summary> {
+    let listed = workflows.list().unwrap_or_default();
+    let summaries = listed.iter().filter_map(|one| Some(Summary::of(&one.stem, one.workflow.as_ref().ok()?)));
+    summaries.filter(|summary| summary.phase.is_some()).collect()
 }
 
 fn policy(root: Option<&Path>, journal: Option<&mut Journal>) -> Result<PolicyState, CommandError> {

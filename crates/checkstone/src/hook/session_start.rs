@@ -7,6 +7,7 @@ use agents::Decision;
 use changes::Repository;
 use journal::{Journal, OpenFor};
 use sha2::{Digest, Sha256};
+use transcript::Agent;
 use workflow::StateDirectory;
 
 use super::{Context, SAME_DELIVERY, git_settings};
@@ -28,7 +29,10 @@ pub(crate) fn tell(context: &Context, source: &str) -> Decision {
     };
     let text = state.session_start();
     let fingerprint = text.as_deref().map(fingerprint);
-    let window = if matches!(source, "clear" | "compact") { SAME_DELIVERY } else { WHOLE_SESSION };
+    // Gemini CLI 0.61.0 drops a prompt with a hook's words in it from a session that it goes on with.
+    let is_forgotten =
+        matches!((context.payload.agent, source), (_, "clear" | "compact") | (Agent::Gemini, "resume"));
+    let window = if is_forgotten { SAME_DELIVERY } else { WHOLE_SESSION };
     let is_new = Journal::open(&context.state, OpenFor::Hook).and_then(|mut journal| {
         journal.write(|writing| {
             let session = writing.see_session(&context.seen(root.as_deref()), context.now)?;

@@ -368,6 +368,20 @@ fn a_compacted_session_is_told_again() {
 }
 
 #[test]
+fn status_tells_what_is_resumable() {
+    let workplace = Workplace::new(None);
+    phase(&workplace, &["implement", "implementation", "--feature", "parser", "--status", "in_progress"]);
+    let value = workplace.json(&["status", "--json"], "status.schema.json");
+    let expected = json!([{
+        "kind": "workflow", "command": "implement", "feature": "parser", "phase": "implementation",
+        "status": "in_progress",
+    }]);
+    assert_eq!(value["resumable"], expected);
+    let shown = workplace.shown(&["status"]);
+    assert!(shown.contains("resumable   workflow implement (parser): implementation in progress"), "{shown}");
+}
+
+#[test]
 fn help_has_examples() {
     for command in ["start", "phase", "show", "list", "resume-point", "complete", "gate", "diff", "archive"] {
         let output = program::run(&["workflow", command, "--help"]);

@@ -175,3 +175,21 @@ pub(crate) fn a_broken_journal_holds_nobody(workplace: &Workplace) {
     let log = workplace.log();
     assert!(log.contains("pass: fail open: the journal cannot be used"), "{log}");
 }
+
+/// The model reads it with its first request, and once, though the session is gone on with.
+pub(crate) fn unfinished_work_is_told_when_a_session_begins(workplace: &Workplace) {
+    let words = ["workflow", "phase", "implement", "implementation", "--json"];
+    let done = ["--feature", "sums", "--status", "complete", "--summary", "Adds two numbers"];
+    workplace.json(&[&words[..], &done].concat());
+    let steps = [say("Hello."), say("Hello again.")];
+    let played = workplace.play(json!({"steps": steps}), &["Hello", "Hello again"]);
+    for request in &played.requests {
+        let body = request.body.to_string();
+        let told = body
+            .matches("Workflow `implement` for the feature `sums`: phase `validation` comes next")
+            .count();
+        assert_eq!(told, 1, "step {:?}: {:#?}", request.step, request.user_texts());
+        assert!(body.contains("Adds two numbers"));
+    }
+    assert_eq!(workplace.decisions(), ["pass", "pass"]);
+}

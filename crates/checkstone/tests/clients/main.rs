@@ -48,4 +48,5 @@ for_every_client! {
     two_prompts_in_one_session_are_two_turns
     what_cannot_be_done_is_not_asked_for_again
     a_broken_journal_holds_nobody
+    unfinished_work_is_told_when_a_session_begins
 }

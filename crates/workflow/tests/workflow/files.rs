@@ -212,3 +212,15 @@ fn phases_need_a_name() {
         assert!(!folder.file("design-checkpoint.json").exists());
     }
 }
+
+/// What would break the file is refused, not left out.
+#[test]
+fn an_update_keeps_to_the_format() {
+    let folder = Folder::with_git();
+    let mut update = status(Status::Complete);
+    update.other.insert("files_created".to_owned(), json!(7));
+    let refused = folder.state().update_phase(&name("design", None), "specs", &update, minute(0));
+    let told = refused.unwrap_err().to_string();
+    assert_eq!(told, "this is no workflow: `phases.specs.files_created` must be a list of strings");
+    assert!(!folder.file("design-checkpoint.json").exists());
+}

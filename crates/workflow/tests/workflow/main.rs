@@ -8,6 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod any_file;
 mod archive;
 mod concurrency;
 mod files;
