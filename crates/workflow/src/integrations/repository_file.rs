@@ -73,19 +73,14 @@ impl RepositorySettings {
     pub fn read(root: &Path) -> Result<Self, FileError> {
         let path = root.join(PATH);
         let refused = |reason: &str| FileError::Read { path: path.clone(), reason: reason.to_owned() };
-        let metadata = match fs_err::symlink_metadata(&path) {
-            Ok(metadata) => metadata,
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-                ) =>
-            {
-                return Ok(Self::default());
-            }
-            Err(error) => return Err(refused(&error.to_string())),
-        };
-        if metadata.is_symlink() && !leads_inside(root, &path) {
+        if let Err(error) = fs_err::symlink_metadata(&path) {
+            return match error.kind() {
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Ok(Self::default()),
+                _ => Err(refused(&error.to_string())),
+            };
+        }
+        // The file, or one of the folders that it is in.
+        if !leads_inside(root, &path) {
             return Err(refused("the link leads out of the repository"));
         }
         // A named pipe would be waited for.

@@ -99,6 +99,13 @@ fn bad_files_are_refused_in_one_sentence() {
     std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
     let error = RepositorySettings::read(root.path()).unwrap_err().to_string();
     assert!(error.ends_with("the link leads out of the repository"), "{error}");
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::fs::create_dir(elsewhere.path().join("config")).unwrap();
+    std::fs::write(elsewhere.path().join("config/integrations.json"), "{}").unwrap();
+    let inside_out = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), inside_out.path().join(".claude")).unwrap();
+    let error = RepositorySettings::read(inside_out.path()).unwrap_err().to_string();
+    assert!(error.ends_with("the link leads out of the repository"), "a folder: {error}");
     std::fs::remove_file(&path).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
     let error = RepositorySettings::read(root.path()).unwrap_err().to_string();
