@@ -26,17 +26,17 @@ pub(super) fn run(arguments: &CompleteArguments, printer: &Printer) -> Result<Ex
     let state = arguments.common.state()?;
     let saved = state.complete(&name, Timestamp::now()).map_err(|error| explained(&error))?;
     warn(&saved.warnings, printer);
-    ended::tell_of_workflow(&state, &name, &saved.workflow, printer);
     if arguments.common.json {
         let output = output(&name, Some(&saved.path), &saved.workflow, &saved.warnings);
         arguments.common.print_json(&output, printer)?;
-        return Ok(ExitCode::SUCCESS);
+    } else {
+        let dropped = saved.before.as_ref().map_or(0, |before| before.file().state.pending_phases.len());
+        let dropped = match dropped {
+            0 => String::new(),
+            number => format!(", without {} that had not ended", counted(number, "phase")),
+        };
+        printer.text(&format!("{} is {GOOD}complete{GOOD:#}{dropped}\n", visible(&name.to_string())));
     }
-    let dropped = saved.before.as_ref().map_or(0, |before| before.file().state.pending_phases.len());
-    let dropped = match dropped {
-        0 => String::new(),
-        number => format!(", without {} that had not ended", counted(number, "phase")),
-    };
-    printer.text(&format!("{} is {GOOD}complete{GOOD:#}{dropped}\n", visible(&name.to_string())));
+    ended::tell_of_workflow(&state, &name, &saved.workflow, printer);
     Ok(ExitCode::SUCCESS)
 }
