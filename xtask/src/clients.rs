@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::needs;
+use crate::packages;
 use crate::process::{self, cargo_command};
 use crate::root;
 use crate::steps::Done;
@@ -39,10 +41,19 @@ pub(crate) fn test(versions: &Versions) -> Result<Done, String> {
     let Some(machine) = machine() else {
         return Ok(Done::Skipped("the clients have no packages for this machine".to_owned()));
     };
-    let programs = install(versions, machine)?;
+    let programs = match install(versions, machine) {
+        Ok(programs) => programs,
+        Err(_) if !needs::is_there("npm") && !needs::in_ci() => {
+            return Ok(Done::Skipped("npm, which the clients come from, is missing".to_owned()));
+        }
+        Err(why) => return Err(why),
+    };
     let test = ["test", "--quiet", "--package", "checkstone", "--test", "clients"];
     process::run(cargo_command().args(test).arg("--no-run"))?;
+    let place = tempfile::tempdir().map_err(|error| error.to_string())?;
+    packages::make(&beside_us("checkstone")?, place.path())?;
     let mut command = alone_on_loopback();
+    command.env("CHECKSTONE_TEST_PACKAGES", place.path());
     command.arg(option_env!("CARGO").unwrap_or("cargo")).args(test).arg("--offline").current_dir(root());
     command.env("CHECKSTONE_TEST_CLAUDE", &programs.claude);
     command.env("CHECKSTONE_TEST_GEMINI", &programs.gemini);
@@ -51,6 +62,12 @@ pub(crate) fn test(versions: &Versions) -> Result<Done, String> {
         command.args(["--", "--skip", "codex::"]);
     }
     process::run(&mut command)
+}
+
+/// A program that the same build made.
+fn beside_us(name: &str) -> Result<PathBuf, String> {
+    let us = std::env::current_exe().map_err(|error| error.to_string())?;
+    Ok(us.with_file_name(name))
 }
 
 /// Runs a command in a network of its own that has nothing but the loopback device, so that nothing can leave the

@@ -6,6 +6,8 @@ mod bench;
 mod clients;
 mod fuzz;
 mod needs;
+mod packages;
+mod pictures;
 mod process;
 mod release;
 mod schemas;
@@ -48,7 +50,9 @@ enum Command {
     },
     /// Write the JSON schemas into `schemas/`
     Schemas,
-    /// Build the program as it is handed out: one static file
+    /// Make the pictures in `docs/pictures`, on the screens of the real clients
+    Pictures,
+    /// Build what is handed out: the program as one static file, and the packages of the clients, in `target/dist`
     Release,
 }
 
@@ -102,7 +106,8 @@ fn main() -> ExitCode {
         Command::Bench { which: Bench::Workflow { rounds } } => bench::workflow::run(rounds),
         Command::Bench { which: Bench::Clients { turns } } => bench::clients::run(turns),
         Command::Schemas => schemas::write(),
-        Command::Release => release::build().map(|program| println!("{}", program.display())),
+        Command::Pictures => pictures::make(),
+        Command::Release => release(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -111,6 +116,15 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn release() -> Result<(), String> {
+    let program = release::build()?;
+    println!("{}", program.display());
+    for archive in packages::pack(&packages::make(&program, &root().join("target/dist/packages"))?)? {
+        println!("{}", archive.display());
+    }
+    Ok(())
 }
 
 /// Seconds of fuzzing per target in a test run: enough to try the kept corpus and a little more.

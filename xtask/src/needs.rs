@@ -35,7 +35,7 @@ pub(crate) fn check() -> Result<Done, String> {
     }
 }
 
-fn is_there(program: &str) -> bool {
+pub(crate) fn is_there(program: &str) -> bool {
     let mut command = Command::new("sh");
     command.args(["-c", "command -v \"$0\"", program]).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
@@ -57,6 +57,6 @@ fn is_root() -> bool {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one thing that a run in CI is known by")]
-fn in_ci() -> bool {
+pub(crate) fn in_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| value == "true")
 }

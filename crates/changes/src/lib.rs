@@ -20,6 +20,7 @@ mod repository;
 mod state;
 mod status;
 mod submodules;
+mod version;
 
 pub use baseline::{BASELINE_VERSION, Baseline, KnownFile};
 pub use change_set::{Change, ChangeSet, ChangedFile, How, Scope};
@@ -30,3 +31,4 @@ pub use pending::{Pending, Request, Touched, start, start_in};
 pub use repository::Repository;
 pub use state::{FileContent, FileState, Identity, ObjectFormat};
 pub use status::STATUS_ARGUMENTS;
+pub use version::GitVersion;

@@ -5,6 +5,7 @@ use transcript::Agent;
 
 use crate::commands::check::CheckArguments;
 use crate::commands::demo::DemoArguments;
+use crate::commands::doctor::DoctorArguments;
 use crate::commands::explain::ExplainArguments;
 use crate::commands::handoff::HandoffArguments;
 use crate::commands::hook::HookArguments;
@@ -37,6 +38,7 @@ pub(crate) enum Command {
     Uninstall(UninstallArguments),
     Demo(DemoArguments),
     Check(CheckArguments),
+    Doctor(DoctorArguments),
     Explain(ExplainArguments),
     Log(LogArguments),
     Policy(PolicyArguments),

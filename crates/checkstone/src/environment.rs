@@ -31,6 +31,12 @@ pub(crate) const GEMINI_CALLS: &str = "GEMINI_CLI";
 /// Set by tmux in its panes: `socket,process,session`.
 pub(crate) const TMUX: &str = "TMUX";
 
+/// The person's own shell, in which Codex CLI runs hooks.
+pub(crate) const SHELL: &str = "SHELL";
+
+/// Where the user's own configuration is.
+pub(crate) const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
+
 /// Where Claude Code keeps its settings, instead of `~/.claude`.
 pub(crate) const CLAUDE_FOLDER: &str = "CLAUDE_CONFIG_DIR";
 
@@ -63,7 +69,6 @@ pub(crate) const WEBHOOK_SECRET: &str = "CHECKSTONE_WEBHOOK_SECRET";
 
 pub(crate) const HOME: &str = "HOME";
 const PATH: &str = "PATH";
-const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
@@ -94,6 +99,11 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(name))
         .find(is_program)
+}
+
+/// The user's home, where it is set.
+pub(crate) fn home() -> Option<PathBuf> {
+    read(HOME).map(PathBuf::from)
 }
 
 /// `None` where there is no home to keep anything in.

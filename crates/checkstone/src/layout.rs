@@ -1,6 +1,11 @@
 //! Text that fits the terminal: cut to a width, or wrapped between words.
 
+use std::path::Path;
+
+use transcript::visible;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::environment;
 
 /// `text` in at most `width` columns, with a mark where it was cut.
 pub(crate) fn fit(text: &str, width: Option<usize>) -> String {
@@ -45,6 +50,15 @@ pub(crate) fn wrap_behind(heading: &str, text: &str, indent: usize, width: Optio
         taken += word.width();
     }
     wrapped
+}
+
+/// A path as people write it: with `~` where it lies in their home.
+pub(crate) fn home_relative(path: &Path) -> String {
+    let inside = environment::home().and_then(|home| path.strip_prefix(home).ok().map(Path::to_owned));
+    match inside {
+        Some(inside) => visible(&format!("~/{}", inside.display())),
+        None => visible(&path.to_string_lossy()),
+    }
 }
 
 /// `1 file`, `2 files`.

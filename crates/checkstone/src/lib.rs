@@ -6,6 +6,7 @@ mod arguments;
 mod checks;
 mod clients;
 mod commands;
+mod doctor;
 mod environment;
 mod error;
 mod evidence;
@@ -59,6 +60,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Uninstall(arguments) => commands::uninstall::run(arguments, &printer),
         Command::Demo(arguments) => commands::demo::run(arguments, &printer),
         Command::Check(arguments) => commands::check::run(arguments, &printer),
+        Command::Doctor(arguments) => commands::doctor::run(arguments, &printer),
         Command::Explain(arguments) => commands::explain::run(arguments, &printer),
         Command::Log(arguments) => commands::log::run(arguments, &printer),
         Command::Policy(arguments) => commands::policy::run(arguments, &printer),

@@ -112,10 +112,19 @@ fn message(text: &mut String, verdict: &Verdict, width: Option<usize>) {
     let Some(message) = &verdict.message else { return };
     let to = if verdict.decision == Decision::Hold { "the agent" } else { "the person" };
     let _ = writeln!(text, "\n{STRONG}Message to {to}{STRONG:#}");
+    quote(text, message, width);
+}
+
+/// A message beside a bar, which goes on where a line is broken.
+pub(crate) fn quote(text: &mut String, message: &str, width: Option<usize>) {
+    const INDENT: usize = 4;
     for line in message.lines() {
-        let shown = wrap(&visible(line), 4, width);
-        let space = if shown.is_empty() { "" } else { " " };
-        let _ = writeln!(text, "  {FAINT}│{FAINT:#}{space}{shown}");
+        let wrapped = wrap(&visible(line), INDENT, width);
+        for (place, shown) in wrapped.split('\n').enumerate() {
+            let shown = if place == 0 { shown } else { shown.trim_start() };
+            let space = if shown.is_empty() { "" } else { " " };
+            let _ = writeln!(text, "  {FAINT}│{FAINT:#}{space}{shown}");
+        }
     }
 }
 

@@ -20,9 +20,11 @@ pub fn judge(policy: &Policy, inputs: &Inputs) -> Verdict {
     if let Some(waiting) = inputs.stop.waiting {
         return pass(inputs, &format!("the agent is waiting: {waiting:?}"));
     }
-    if let Some(verdict) = second_stop::judge(policy, inputs) {
-        return verdict;
-    }
+    second_stop::judge(policy, inputs).unwrap_or_else(|| look(policy, inputs))
+}
+
+/// What there is to say of the turn, whether or not it was held before.
+pub(crate) fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
     let shortest = policy.gate.min_turn.as_millis();
     if shortest > 0 && inputs.stop.elapsed_ms.is_none_or(|elapsed| u128::from(elapsed) < shortest) {
         return pass(inputs, "a short turn, or its beginning is not known");

@@ -48,7 +48,7 @@ pub(crate) fn compose(parts: &Parts<'_>) -> String {
         .collect();
     if parts.policy.gate.waivers && !open.is_empty() {
         after.push(format!(
-            "If a step cannot be done here, say so in a line of its own: `checkstone: cannot <action>: <reason>` \
+            "If a step cannot be done here, say so in a line of its own:\n`checkstone: cannot ACTION: REASON` \
              (actions: {}).",
             open.join(", ")
         ));

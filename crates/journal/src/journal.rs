@@ -20,7 +20,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction,
 
 use crate::{JournalError, delivery, schema, session, state_directory, turn, verdict, waiver};
 
-const FILE_NAME: &str = "journal.db";
+pub(crate) const FILE_NAME: &str = "journal.db";
 
 /// A longer write-ahead log is folded into the database at close. Every opening reads all of it, so a larger
 /// bound makes every hook slower, and a smaller one makes more of them pay for the flush.

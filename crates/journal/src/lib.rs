@@ -8,6 +8,7 @@ pub mod atomic_file;
 mod column;
 mod delivery;
 mod error;
+mod examine;
 mod journal;
 pub mod lock;
 pub mod log;
@@ -23,6 +24,7 @@ mod verdict;
 mod waiver;
 
 pub use error::JournalError;
+pub use examine::{Soundness, examine};
 pub use journal::{Journal, OpenFor, Reading, Writing, set_aside};
 pub use prune::{Limits, Pruned};
 pub use session::{SeenSession, Session, SessionId};

@@ -25,15 +25,7 @@ const APPLICATION_ID: u32 = 0x6368_6b73;
 /// Makes the file usable for this binary, or says why it is not. An up-to-date file costs one read.
 pub(crate) fn prepare(connection: &mut Connection, path: &Path, limit: Duration) -> Result<(), JournalError> {
     let failed = |source| JournalError::sorted(path, "read the schema version", source);
-    let (min_reader, version) = stored_version(connection).map_err(failed)?;
-    if min_reader > VERSION {
-        return Err(JournalError::NewerSchema {
-            path: path.to_owned(),
-            found: min_reader,
-            supported: VERSION,
-        });
-    }
-    if version >= VERSION {
+    if readable_version(connection, path)? >= VERSION {
         return Ok(());
     }
     let foreign = is_foreign(connection).map_err(failed)?;
@@ -42,6 +34,30 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path, limit: Duration)
     }
     migrate(connection, limit)
         .map_err(|source| JournalError::sorted(path, "bring the schema up to date", source))
+}
+
+/// Says why the file is not usable for this binary, where it is not; changes nothing.
+pub(crate) fn recognise(connection: &Connection, path: &Path) -> Result<(), JournalError> {
+    let failed = |source| JournalError::sorted(path, "read the schema version", source);
+    let version = readable_version(connection, path)?;
+    if version < VERSION && is_foreign(connection).map_err(failed)? {
+        return Err(JournalError::NotAJournal { path: path.to_owned() });
+    }
+    Ok(())
+}
+
+/// The version of the file, where this binary can read it.
+fn readable_version(connection: &Connection, path: &Path) -> Result<u32, JournalError> {
+    let failed = |source| JournalError::sorted(path, "read the schema version", source);
+    let (min_reader, version) = stored_version(connection).map_err(failed)?;
+    if min_reader > VERSION {
+        return Err(JournalError::NewerSchema {
+            path: path.to_owned(),
+            found: min_reader,
+            supported: VERSION,
+        });
+    }
+    Ok(version)
 }
 
 /// Whether the file has tables that are not ours. One statement, since another process may create ours now.

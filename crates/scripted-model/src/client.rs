@@ -4,12 +4,12 @@
 use std::ffi::OsStr;
 use std::io::{self, BufRead as _, BufReader, Read};
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
@@ -24,11 +24,6 @@ pub enum Client {
 /// A model of Codex CLI 0.166 that works in code mode, and one of every version that does not.
 const CODE_MODE_MODEL: &str = "gpt-6.1-sol";
 const PLAIN_TOOLS_MODEL: &str = "gpt-5.5";
-
-/// Claude Code waits at most this long for our hook; far beyond what it takes.
-const HOOK_SECONDS: u32 = 120;
-/// The most that Codex grants at the end of a session.
-const CODEX_SESSION_END_SECONDS: u32 = 3;
 
 /// A client with a home of its own.
 #[derive(Clone, Debug)]
@@ -87,51 +82,20 @@ impl Client {
 }
 
 impl Installed<'_> {
-    /// Writes the settings that a headless run needs, hooks not among them.
+    /// Writes the settings that a headless run needs; what else is in them stays.
     pub fn settle(&self) -> io::Result<()> {
         for folder in [".claude", ".gemini", ".codex", "tmp"] {
             fs_err::create_dir_all(self.home.join(folder))?;
         }
         match self.client {
             Client::Claude => Ok(()),
-            Client::Gemini => fs_err::write(self.gemini_settings(), GEMINI_SETTINGS),
+            Client::Gemini => {
+                let settings = self.home.join(".gemini/settings.json");
+                if settings.exists() { Ok(()) } else { fs_err::write(settings, GEMINI_SETTINGS) }
+            }
             Client::Codex => self.codex_settings(CODE_MODE_MODEL),
             Client::CodexPlainTools => self.codex_settings(PLAIN_TOOLS_MODEL),
         }
-    }
-
-    /// Registers `checkstone` for every event that it uses.
-    pub fn register(&self, checkstone: &Path) -> io::Result<()> {
-        let program = checkstone.display().to_string();
-        let (file, events) = match self.client {
-            Client::Claude => (self.home.join(".claude/settings.json"), CLAUDE_EVENTS),
-            Client::Gemini => (self.gemini_settings(), GEMINI_EVENTS),
-            Client::Codex | Client::CodexPlainTools => (self.home.join(".codex/hooks.json"), CLAUDE_EVENTS),
-        };
-        let mut hooks = Map::new();
-        for event in events {
-            let handler = match self.client {
-                Client::Claude => {
-                    let arguments = ["hook", "claude"];
-                    json!({"type": "command", "command": program, "args": arguments, "timeout": HOOK_SECONDS})
-                }
-                Client::Gemini => {
-                    let line = format!("'{program}' hook gemini || true");
-                    let limit = HOOK_SECONDS * 1000;
-                    json!({"name": "checkstone", "type": "command", "command": line, "timeout": limit})
-                }
-                Client::Codex | Client::CodexPlainTools => {
-                    let is_end = *event == "SessionEnd";
-                    let limit = if is_end { CODEX_SESSION_END_SECONDS } else { HOOK_SECONDS };
-                    json!({"type": "command", "command": format!("'{program}' hook codex"), "timeout": limit})
-                }
-            };
-            hooks.insert((*event).to_owned(), json!([{"hooks": [handler]}]));
-        }
-        let before = if file.exists() { fs_err::read(&file)? } else { b"{}".to_vec() };
-        let mut settings: Map<String, Value> = serde_json::from_slice(&before)?;
-        settings.insert("hooks".to_owned(), hooks.into());
-        fs_err::write(file, Value::Object(settings).to_string())
     }
 
     /// One prompt, in a new session or in the latest one, until the client has ended by itself.
@@ -222,10 +186,6 @@ impl Installed<'_> {
         Ok(Run { status, lines, stderr })
     }
 
-    fn gemini_settings(&self) -> PathBuf {
-        self.home.join(".gemini/settings.json")
-    }
-
     fn codex_settings(&self, model: &str) -> io::Result<()> {
         let settings = CODEX_SETTINGS.replace("{model}", model).replace("{address}", self.address);
         fs_err::write(self.home.join(".codex/config.toml"), settings)
@@ -244,10 +204,6 @@ fn listen(stdout: impl Read, sender: &mpsc::Sender<Heard>) {
     }
     let _ = sender.send(Heard::Closed);
 }
-
-/// The same in Claude Code and Codex CLI.
-const CLAUDE_EVENTS: &[&str] = &["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"];
-const GEMINI_EVENTS: &[&str] = &["SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"];
 
 const CLAUDE_SWITCHES: &[&str] = &[
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",

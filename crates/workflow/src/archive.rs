@@ -30,8 +30,7 @@ pub struct ArchivedWorkflow {
     pub id: String,
     /// ISO 8601
     pub archived_at: String,
-    #[serde(flatten)]
-    pub summary: Summary,
+    pub workflow: Summary,
 }
 
 /// An archived workflow with every save that was kept.
@@ -90,7 +89,7 @@ impl StateDirectory {
         let archived = ArchivedWorkflow {
             id: format!("{stem}.{}", saved.unwrap_or(now).as_millisecond()),
             archived_at: time(now),
-            summary: Summary::of(stem, workflow),
+            workflow: Summary::of(stem, workflow),
         };
         let history = self.history_of(stem);
         let content = ArchiveContent { workflow: workflow.document().clone(), history: history.read()? };
@@ -110,20 +109,22 @@ impl StateDirectory {
         Ok(archived)
     }
 
-    /// What the index says, the latest last.
-    pub fn archived(&self) -> Result<Vec<ArchivedWorkflow>, WorkflowError> {
+    /// What the index says, the latest first.
+    pub fn archived(&self, limit: usize) -> Result<Vec<ArchivedWorkflow>, WorkflowError> {
         let folder = self.archive_folder();
         let index = folder.join("index.jsonl");
         if !index.exists() && folder.is_dir() {
-            return self.archived_by_file(&folder);
+            return self.archived_by_file(&folder).map(|all| all.into_iter().take(limit).collect());
         }
-        let lines: Vec<ArchivedWorkflow> =
-            lines::read(&index).map_err(|source| WorkflowError::Read { path: index, source })?;
+        let bytes = lines::bytes(&index).map_err(|source| WorkflowError::Read { path: index, source })?;
         // A crash between the index and the removal archives the same file again.
         let mut seen = HashSet::new();
-        let mut unique: Vec<_> = lines.into_iter().rev().filter(|one| seen.insert(one.id.clone())).collect();
-        unique.reverse();
-        Ok(unique)
+        let archived = bytes
+            .rsplit(|byte| *byte == b'\n')
+            .filter_map(|line| serde_json::from_slice(line).ok())
+            .filter(|one: &ArchivedWorkflow| seen.insert(one.id.clone()))
+            .take(limit);
+        Ok(archived.collect())
     }
 
     pub fn archive_content(&self, id: &str) -> Result<ArchiveContent, WorkflowError> {
@@ -155,11 +156,11 @@ impl StateDirectory {
             let Ok(content) = self.archive_content(id) else { continue };
             let Ok(workflow) = Workflow::from_document(content.workflow) else { continue };
             let stem = id.rsplit_once('.').map_or(id, |(stem, _)| stem);
-            let summary = Summary::of(stem, &workflow);
-            let archived_at = summary.updated_at.clone().unwrap_or_default();
-            archived.push(ArchivedWorkflow { id: id.to_owned(), archived_at, summary });
+            let workflow = Summary::of(stem, &workflow);
+            let archived_at = workflow.updated_at.clone().unwrap_or_default();
+            archived.push(ArchivedWorkflow { id: id.to_owned(), archived_at, workflow });
         }
-        archived.sort_by(|one, other| one.archived_at.cmp(&other.archived_at));
+        archived.sort_by(|one, other| other.archived_at.cmp(&one.archived_at));
         Ok(archived)
     }
 }

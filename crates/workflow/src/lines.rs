@@ -36,10 +36,18 @@ pub(crate) fn append(path: &Path, records: &[impl Serialize], durable: Durable) 
 
 /// Every record that can be read; none where there is no file.
 pub(crate) fn read<Record: DeserializeOwned>(path: &Path) -> io::Result<Vec<Record>> {
+    Ok(bytes(path)?
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect())
+}
+
+/// The whole file; nothing where there is none.
+pub(crate) fn bytes(path: &Path) -> io::Result<Vec<u8>> {
     let Some(mut file) = open(path)? else { return Ok(Vec::new()) };
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(file.metadata()?.len() as usize + 1);
     file.read_to_end(&mut bytes)?;
-    Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
+    Ok(bytes)
 }
 
 /// The last record that can be read, without reading the whole file.
@@ -51,7 +59,7 @@ pub(crate) fn last<Record: DeserializeOwned>(path: &Path) -> io::Result<Option<R
     loop {
         let start = size.saturating_sub(window);
         file.seek(SeekFrom::Start(start))?;
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity((size - start) as usize + 1);
         (&mut file).take(window).read_to_end(&mut bytes)?;
         let mut lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
         if start > 0 {

@@ -36,6 +36,13 @@ pub struct Listed {
     pub workflow: Result<Workflow, String>,
 }
 
+impl Listed {
+    /// What it is called; `None` where it cannot be read.
+    pub fn name(&self) -> Option<Name> {
+        self.workflow.as_ref().ok().map(|workflow| name_of(&self.stem, workflow))
+    }
+}
+
 impl Summary {
     pub fn of(stem: &str, workflow: &Workflow) -> Self {
         let file = workflow.file();

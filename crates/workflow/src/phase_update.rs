@@ -70,7 +70,8 @@ fn update_phase(phase: &mut Map<String, Value>, update: &PhaseUpdate, now: Times
     if let Some(status) = status {
         set(phase, "status", status);
     }
-    if update.status == Some(Status::InProgress) && !phase.contains_key("started_at") {
+    let has_begun = phase.get("started_at").is_some_and(|at| !at.is_null());
+    if update.status == Some(Status::InProgress) && !has_begun {
         set(phase, "started_at", &time(now));
     }
     set(phase, "updated_at", &time(now));

@@ -104,6 +104,10 @@ impl StateDirectory {
         Self { root: repository.root.clone(), repository: Some(repository), settings: settings.clone() }
     }
 
+    pub fn without_repository(folder: &Path) -> Self {
+        Self { root: folder.to_owned(), repository: None, settings: changes::Settings::default() }
+    }
+
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -116,8 +120,9 @@ impl StateDirectory {
         self.root.join(FOLDER)
     }
 
+    /// Also for readers a link is no state directory: what it leads to is not this repository's.
     pub fn exists(&self) -> bool {
-        self.folder().is_dir()
+        self.folder().is_dir() && self.stays_inside().is_ok()
     }
 
     /// What HEAD is; `None` without git, and before the first commit.
@@ -127,6 +132,7 @@ impl StateDirectory {
 
     /// Reads a workflow. A damaged file is told of, and the last save stands in for it.
     pub fn load(&self, name: &Name) -> Result<Loaded, WorkflowError> {
+        self.stays_inside()?;
         let place = self.find(name)?;
         let mut loaded = self.loaded(place)?;
         if let Some(workflow) = &loaded.workflow {
@@ -197,6 +203,7 @@ impl StateDirectory {
 
     /// Every save that is kept, the oldest first; the file as it is now is the last one.
     pub fn history(&self, name: &Name) -> Result<Vec<Save>, WorkflowError> {
+        self.stays_inside()?;
         let place = self.find(name)?;
         let mut saves = self.history_of(&place.stem).read()?;
         if let Some(workflow) = self.loaded(place)?.workflow
@@ -275,7 +282,9 @@ impl StateDirectory {
         changed.check_summaries()?;
         let head = if commit == Commit::Current { self.head() } else { None };
         let saved = changed.changed(|document| {
-            document.entry("started_at").or_insert_with(|| Value::from(time(now)));
+            if document.get("started_at").is_none_or(Value::is_null) {
+                document.insert("started_at".to_owned(), Value::from(time(now)));
+            }
             document.insert("updated_at".to_owned(), Value::from(time(now)));
             if let Some(head) = head {
                 document.insert("head_commit".to_owned(), Value::from(head));
@@ -382,7 +391,15 @@ impl StateDirectory {
     /// The workflow in a file of the folder, whatever its name.
     pub(crate) fn load_file(&self, stem: &str) -> Result<Loaded, WorkflowError> {
         let path = self.folder().join(format!("{stem}.json"));
-        self.loaded(Place { content: read(&path)?, stem: stem.to_owned(), path, warning: None })
+        let mut content = read(&path)?;
+        // Other tools keep their own things here too.
+        if let Content::Wrong { document, .. } = &content
+            && !document.contains_key("command")
+            && !document.contains_key("phases")
+        {
+            content = Content::Nothing;
+        }
+        self.loaded(Place { content, stem: stem.to_owned(), path, warning: None })
     }
 }
 
@@ -410,7 +427,7 @@ fn read(path: &Path) -> Result<Content, WorkflowError> {
         Err(source) => return Err(failed(source)),
     }
     let Some(file) = lines::open(path).map_err(failed)? else { return Ok(Content::Nothing) };
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(4 * 1024);
     file.take(LARGEST).read_to_end(&mut bytes).map_err(failed)?;
     // Some editors begin a file with a byte order mark.
     let json = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);

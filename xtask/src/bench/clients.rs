@@ -11,6 +11,7 @@
 //! hooks that do nothing and with ours are taken in turns, in homes of their own, and the medians are compared: what an
 //! empty hook adds is the client's own.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -97,11 +98,13 @@ struct Measured {
 impl Bench<'_> {
     fn measure(&self, checkstone: &Path, turns: usize) -> Result<Measured, String> {
         let (mut without, mut empty, mut with) = (Vec::new(), Vec::new(), Vec::new());
+        self.register("empty", checkstone, Path::new(EMPTY))?;
+        self.register("with", checkstone, checkstone)?;
         // The first of each is not counted: it fills the caches.
         for turn in 0..=turns {
-            let bare = self.turn("without", None)?;
-            let idle = self.turn("empty", Some(Path::new(EMPTY)))?;
-            let ours = self.turn("with", Some(checkstone))?;
+            let bare = self.turn("without")?;
+            let idle = self.turn("empty")?;
+            let ours = self.turn("with")?;
             if turn > 0 {
                 without.push(bare);
                 empty.push(idle);
@@ -124,29 +127,37 @@ impl Bench<'_> {
         })
     }
 
+    /// Lets the program register itself; then another takes its place, so that both have the same command line.
+    fn register(&self, home: &str, checkstone: &Path, replacement: &Path) -> Result<(), String> {
+        let told = |error: std::io::Error| error.to_string();
+        let home = self.homes.join(home);
+        let path = process::path();
+        let client = self.installed(&home, &path, "");
+        client.settle().map_err(told)?;
+        let program = home.join("checkstone");
+        fs_err::copy(checkstone, &program).map_err(told)?;
+        let mut init = Command::new(&program);
+        client.environment(&mut init);
+        process::output(init.args(["init", "--agent", self.client.agent(), "--yes"]))?;
+        fs_err::copy(replacement, &program).map_err(told)?;
+        Ok(())
+    }
+
+    fn installed<'a>(&'a self, home: &'a Path, path: &'a OsStr, address: &'a str) -> Installed<'a> {
+        Installed { client: self.client, program: self.program, path, home, folder: self.repository, address }
+    }
+
     /// One turn in a session of its own: how long its end took.
-    fn turn(&self, home: &str, hook: Option<&Path>) -> Result<Duration, String> {
+    fn turn(&self, home: &str) -> Result<Duration, String> {
         let told = |error: std::io::Error| error.to_string();
         git(self.repository, &["checkout", "--quiet", "--", "."])?;
         let scenario: Scenario = serde_json::from_str(SCENARIO).map_err(|error| error.to_string())?;
         let steps = scenario.steps.len();
         let settings = Settings { port: 0, folder: self.repository.to_owned(), log: None };
         let server = Server::start(scenario, &settings).map_err(|error| error.to_string())?;
-        let home = self.homes.join(home);
-        let address = server.address();
-        let path = process::path();
-        let client = Installed {
-            client: self.client,
-            program: self.program,
-            path: &path,
-            home: &home,
-            folder: self.repository,
-            address: &address,
-        };
+        let (home, path, address) = (self.homes.join(home), process::path(), server.address());
+        let client = self.installed(&home, &path, &address);
         client.settle().map_err(told)?;
-        if let Some(hook) = hook {
-            client.register(hook).map_err(told)?;
-        }
         let run = client.prompt("Change the first file", false, LIMIT).map_err(told)?;
         let requests = server.requests();
         let asked: Vec<_> = requests.iter().filter(|request| request.is_turn).collect();

@@ -66,6 +66,21 @@ pub fn find(agent: Agent, text: &str) -> Result<Vec<Found>, SettingsError> {
         .collect())
 }
 
+/// Our handlers in a text, as they are written, each with the event that it stands under.
+pub fn handlers(agent: Agent, text: &str) -> Result<Vec<(String, Value)>, SettingsError> {
+    let (_, text) = split_mark(agent, text)?;
+    let Some(settings) = Settings::read(agent, text)? else { return Ok(Vec::new()) };
+    let mut handlers = Vec::new();
+    for event in &settings.events {
+        let places = event.groups.iter().flat_map(|group| &group.handlers);
+        for place in places.filter(|place| place.own.is_some()) {
+            let value = serde_json::from_str(settings.json.slice(&place.range)).unwrap_or_default();
+            handlers.push((event.member.name.clone(), value));
+        }
+    }
+    Ok(handlers)
+}
+
 /// The text with an entry for every event that has none of ours yet, behind what is there. An entry of `init` whose
 /// program is among `gone` gets the present one, in its place. The same text where nothing is to be done.
 pub fn add(text: &str, registration: &Registration, gone: &[String]) -> Result<String, SettingsError> {

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use journal::{Journal, JournalError, Session};
 use transcript::{Agent, Coverage, Extent, Options, Reading};
 
+use crate::agent_session::AgentSession;
 use crate::arguments::AgentName;
 use crate::checks;
 use crate::error::CommandError;
@@ -39,7 +40,7 @@ pub(crate) struct CheckArguments {
     /// The client that wrote the transcript; guessed from the content where it is not given
     #[arg(long, value_name = "AGENT", requires = "transcript")]
     agent: Option<AgentName>,
-    /// The transcript of the session
+    /// The transcript of the session; an agent's own where an agent asks
     #[arg(long, value_name = "FILE")]
     transcript: Option<PathBuf>,
     #[command(flatten)]
@@ -65,8 +66,9 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
             .hint("agents are not held while the policy is broken")
     })?;
     let pending = changes::start(&cwd, &Settings::default());
-    let reading = reading(arguments)?;
-    let known = match known(arguments.transcript.as_deref(), &reading) {
+    let transcript = arguments.transcript.clone().or_else(|| transcript_of_calling_session(root));
+    let reading = reading(arguments, transcript.as_deref())?;
+    let known = match known(transcript.as_deref(), &reading) {
         Ok(known) => known,
         Err(error) => {
             printer.warning(&error);
@@ -194,9 +196,16 @@ pub(crate) fn policy_hint(root: &Path) -> String {
     format!("{file} {STRONG}presets = {presets:?}{STRONG:#}")
 }
 
-/// The transcript, where one was named; otherwise nothing, and nothing is what it proves.
-fn reading(arguments: &CheckArguments) -> Result<Reading, CommandError> {
-    let Some(path) = &arguments.transcript else {
+/// Where an agent asks, or a person through a command of the client, it is about that very session.
+fn transcript_of_calling_session(root: &Path) -> Option<PathBuf> {
+    let mut journal = journal_access::open_existing(&journal_access::state_directory().ok()?).ok()??;
+    let session = AgentSession::calling(Some(&mut journal), Some(root)).ok()??;
+    session.recorded(Some(&mut journal)).ok()??.transcript.filter(|path| path.is_file())
+}
+
+/// The transcript, where there is one; otherwise nothing, and nothing is what it proves.
+fn reading(arguments: &CheckArguments, path: Option<&Path>) -> Result<Reading, CommandError> {
+    let Some(path) = path else {
         let mut reading = transcript::read_bytes(&[], &Options::default());
         reading.coverage.reason = Some("no transcript was given".to_owned());
         return Ok(reading);

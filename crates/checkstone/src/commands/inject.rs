@@ -342,11 +342,7 @@ impl<'a> Outcome<'a> {
             _ => format!("Nothing was typed into pane {pane}."),
         };
         let _ = writeln!(text, "\n{STRONG}{what}{STRONG:#}");
-        for line in self.message.iter().flat_map(|message| message.lines()) {
-            let shown = wrap(&visible(line), 4, width);
-            let space = if shown.is_empty() { "" } else { " " };
-            let _ = writeln!(text, "  {FAINT}│{FAINT:#}{space}{shown}");
-        }
+        verdict_text::quote(&mut text, self.message.as_deref().unwrap_or_default(), width);
         let (agent, session) = (self.place.agent.name(), visible(&self.place.session));
         let transcript = visible(&self.place.transcript.to_string_lossy());
         let found = self.place.found.sentence();

@@ -17,6 +17,7 @@ mod start;
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use journal::lock::LockError;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use transcript::visible;
@@ -138,9 +139,8 @@ fn explained(error: &WorkflowError) -> CommandError {
         WorkflowError::Create { .. } | WorkflowError::Write(_) | WorkflowError::Append { .. } => {
             told.hint("the folder `.claude/state` must be writable for you")
         }
-        WorkflowError::Lock(_) => {
-            told.hint("another checkstone writes there; `.claude/state` must be writable for you")
-        }
+        WorkflowError::Lock(LockError::Busy { .. }) => told.hint("another checkstone writes there; try again"),
+        WorkflowError::Lock(_) => told.hint("the folder `.claude/state` must be writable for you"),
         _ => told,
     }
 }

@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use agents::Decision;
-use changes::Repository;
+use changes::{Repository, Settings};
 use journal::{Journal, OpenFor};
 use sha2::{Digest, Sha256};
 use transcript::Agent;
 use workflow::StateDirectory;
 
-use super::{Context, SAME_DELIVERY, git_settings};
+use super::{Context, GIT_LIMIT, SAME_DELIVERY};
 use crate::policy_files::PolicyTexts;
 
 /// Longer than any session is gone on with.
@@ -23,9 +23,11 @@ pub(crate) fn tell(context: &Context, source: &str) -> Decision {
     if texts.is_some_and(|texts| texts.switch_off()) {
         return Decision::Pass;
     }
+    // Git is asked only where its files do not tell what HEAD is.
+    let settings = Settings { time_limit: GIT_LIMIT, ..Settings::default() };
     let state = match repository {
-        Some(repository) => StateDirectory::in_repository(repository, &git_settings()),
-        None => StateDirectory::of(&context.cwd, &git_settings()),
+        Some(repository) => StateDirectory::in_repository(repository, &settings),
+        None => StateDirectory::without_repository(&context.cwd),
     };
     let text = state.session_start();
     let fingerprint = text.as_deref().map(fingerprint);

@@ -101,23 +101,20 @@ pub(crate) fn judge(mut context: Context) -> Stop {
         Ok(journal) => journal,
         Err(error) => return settled(&context, &format!("fail open: the journal cannot be used: {error}")),
     };
-    // The second stop of a turn does not wait for the client to write its transcript.
-    if known::held_already(&mut journal, &context, limit).unwrap_or(false) {
-        let reading = last_words::read(&context);
-        return after_the_hold(&context, &mut journal, &policy, reading);
-    }
+    // The second stop of a turn passes, and so waits for nothing.
+    let held = known::held_already(&mut journal, &context, limit).unwrap_or(false);
     context.stopwatch.lap("journal");
     let mut case = Case { texts, policy, root, limit, journal };
     let mut reading = last_words::read(&context);
     let mut are_there = last_words::are_there(&context, &reading);
-    if !are_there && case.policy.checks.count() > 0 {
+    if !are_there && !held && case.policy.checks.count() > 0 {
         // Checks take seconds and must not run twice.
         reading = last_words::wait(&context);
         are_there = true;
     }
     let judged = match case.judge(&mut context, pending, reading, are_there) {
         // What is not written yet can only be the last tenth of a second; it counts where it could change the answer.
-        Ok(draft) if !are_there && draft.is_open() => {
+        Ok(draft) if !are_there && !held && draft.is_open() => {
             let pending = changes::start(&context.cwd, &git_settings());
             let reading = last_words::wait(&context);
             let are_there = last_words::are_there(&context, &reading);
@@ -172,9 +169,6 @@ impl Case {
         // Our message among the prompts is a hold too, counted or not: a journal can be lost.
         let counted = known.turn.as_ref().map_or(0, |turn| turn.holds);
         let holds = counted.max(u32::from(reading.has_own_message));
-        if holds >= *limit {
-            return Err(after_the_hold(context, journal, policy, reading));
-        }
         let waiting = waiting(context, &reading);
         let mut inputs = Inputs::of_reading(reading, Changes::Unknown(String::new()), shown(&context.cwd));
         if !is_whole {
@@ -210,8 +204,8 @@ impl Case {
             .and_then(|opened| u64::try_from(context.now.duration_since(opened).as_millis()).ok());
         let shortest = policy.gate.min_turn.as_millis();
         let is_long = shortest == 0 || elapsed.is_some_and(|elapsed| u128::from(elapsed) >= shortest);
-        // An agent that waits, or was quick, passes whatever they say, and would have to wait for them too.
-        if waiting.is_none() && is_long {
+        // An agent that waits, was quick or was held passes whatever they say, and would have to wait for them too.
+        if waiting.is_none() && is_long && holds < *limit {
             inputs.checks = run_checks(journal, texts, policy, &inputs, root);
         }
         inputs.stop.waiting = waiting;
@@ -234,6 +228,15 @@ impl Judged {
     /// Records the verdict, counts the hold, and only then says it.
     pub(crate) fn conclude(mut self, delivery: Delivery) -> Decision {
         let waived = gate::waivers(&self.case.policy, &self.inputs);
+        let history = &self.inputs.history;
+        // The stop after a hold is where an agent says what it cannot do, as the hold told it to.
+        let was_held = history.holds_this_turn >= self.case.limit;
+        let before = |action: &str| history.waived.iter().any(|before| before.action == action);
+        let new: Vec<String> = waived
+            .iter()
+            .filter(|waived| !before(&waived.action))
+            .map(|waived| format!("{} ({})", waived.action, waived.reason))
+            .collect();
         let Case { texts, policy, .. } = &self.case;
         let record = record::write(texts, policy, &mut self.inputs, &self.calls, &self.verdict);
         let written = self.write(&waived, &record, delivery);
@@ -263,6 +266,10 @@ impl Judged {
             gate::Decision::Notify => {
                 context.log("notify", &verdict.reason);
                 Decision::Notify { to_person: message }
+            }
+            gate::Decision::Pass if was_held && !new.is_empty() => {
+                context.log("notify", "waived");
+                Decision::Notify { to_person: format!("{OWN_PREFIX} Not done: {}", new.join(", ")) }
             }
             gate::Decision::Pass => pass(&context, &verdict.reason),
         };
@@ -300,38 +307,6 @@ fn waiting(context: &Context, reading: &Reading) -> Option<Waiting> {
 
 fn baseline(turn: &Turn) -> Option<Baseline> {
     serde_json::from_slice(turn.baseline.as_deref()?).ok()
-}
-
-/// The stop after the hold passes. It is also where the agent says what it cannot do, as the hold told it to: that is
-/// remembered for the session, and the person hears of it.
-fn after_the_hold(context: &Context, journal: &mut Journal, policy: &Policy, reading: Reading) -> Stop {
-    const HELD: &str = "held already in this turn";
-    let mut inputs = Inputs::of_reading(reading, Changes::Unknown(String::new()), shown(&context.cwd));
-    inputs.said.extend(context.payload.last_text.clone());
-    let mut waived = gate::waivers(policy, &inputs);
-    if waived.is_empty() || context.is_dry_run {
-        return settled(context, HELD);
-    }
-    let written = journal.write(|writing| {
-        let session = writing.see_session(&context.seen(None), context.now)?;
-        let before = writing.waivers(session.id)?;
-        waived.retain(|waived| before.iter().all(|before| before.action != waived.action));
-        for waived in &waived {
-            writing.waive(session.id, &waived.action, &waived.reason, context.now)?;
-        }
-        Ok(())
-    });
-    match written {
-        Ok(()) if !waived.is_empty() => {
-            let named: Vec<String> =
-                waived.iter().map(|waived| format!("{} ({})", waived.action, waived.reason)).collect();
-            context.log("notify", "waived");
-            let to_person = format!("{OWN_PREFIX} Not done: {}", named.join(", "));
-            Stop::Settled { decision: Decision::Notify { to_person }, reason: "waived".to_owned() }
-        }
-        Ok(()) => settled(context, HELD),
-        Err(error) => settled(context, &format!("{HELD}; not recorded: {error}")),
-    }
 }
 
 /// Where there is no repository, a policy may still lie in the folder or above it. Only the user's own: anybody could

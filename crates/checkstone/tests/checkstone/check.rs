@@ -2,7 +2,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
-use crate::workplace::Workplace;
+use crate::workplace::{SESSION, Workplace};
 
 const RUST: &str = "presets = [\"rust\"]\n";
 const SCHEMA: &str = "check.schema.json";
@@ -53,6 +53,21 @@ fn the_baseline_of_a_recorded_turn_is_used() {
     let value = workplace.json(&["check", "--json", "--transcript", transcript.to_str().unwrap()], SCHEMA);
     assert_eq!(value["scope"], "turn-baseline");
     assert_eq!(value["changed"], json!([{"category": "Rust code", "files": ["src/lib.rs"]}]));
+}
+
+#[test]
+fn an_agent_that_asks_is_judged_by_its_own_transcript() {
+    let workplace = Workplace::new(Some(RUST));
+    workplace.held_turn(&[("cargo test", true)]);
+    let judged = |session: Option<&str>| {
+        let mut command = workplace.checkstone(&["check", "--json"]);
+        command.envs(session.map(|session| ("CLAUDE_CODE_SESSION_ID", session)));
+        let value: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+        (value["scope"].as_str().unwrap().to_owned(), value["transcript"]["coverage"].clone())
+    };
+    assert_eq!(judged(Some(SESSION)), ("turn-baseline".to_owned(), json!("complete")));
+    assert_eq!(judged(Some("another")), ("worktree".to_owned(), json!("unavailable")));
+    assert_eq!(judged(None), ("worktree".to_owned(), json!("unavailable")));
 }
 
 #[test]

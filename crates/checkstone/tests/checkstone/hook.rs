@@ -10,7 +10,7 @@ mod switches;
 mod tmux;
 mod traces;
 mod turns;
-mod world;
+pub(crate) mod world;
 
 use crate::program::{run_with_input, shown};
 

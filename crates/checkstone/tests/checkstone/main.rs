@@ -10,6 +10,7 @@
 
 mod check;
 mod demo;
+mod doctor;
 mod explain;
 mod handoff;
 mod hook;

@@ -238,6 +238,46 @@ fn a_kill_at_any_write_leaves_the_old_state_or_the_new_one() {
     phase(&workplace, &["implement", "implementation", "--status", "complete"]);
 }
 
+/// Killed at any call while it archives: the workflow is live or in the archive, and the next run ends it well.
+#[test]
+fn a_kill_while_archiving_loses_nothing() {
+    let strace =
+        ["/usr/bin/strace", "/bin/strace"].into_iter().find(|path| std::path::Path::new(path).exists());
+    let Some(strace) = strace else { return };
+    let workplace = Workplace::new(None);
+    let mut kills = 0;
+    for call in ["write", "fsync", "rename", "renameat", "renameat2", "unlink", "unlinkat"] {
+        for number in 1.. {
+            let feature = format!("{call}-{number}");
+            phase(&workplace, &["review", "analysis", "--feature", &feature, "--status", "complete"]);
+            workplace.run(&["workflow", "complete", "review", "--feature", &feature]);
+            let mut command = workplace.prepared(Command::new(strace));
+            command.args(["-f", "-qq", "-o", "/dev/null", "-e"]);
+            command.arg(format!("inject={call}:signal=SIGKILL:when={number}"));
+            command.args([env!("CARGO_BIN_EXE_checkstone"), "workflow", "archive"]);
+            let killed = !command.output().unwrap().status.success();
+            let known = |list: &str| {
+                let output = workplace.run(&["workflow", "list", "--archived", "--json"]);
+                let value = workplace.valid(&output.stdout, "workflow-list.schema.json");
+                let is_ours = |one: &&Value| {
+                    let summary = one.get("workflow").unwrap_or(one);
+                    summary["feature"] == feature.as_str()
+                };
+                value[list].as_array().unwrap().iter().filter(is_ours).count()
+            };
+            assert!(known("workflows") + known("archived") >= 1, "{feature} is lost");
+            assert!(workplace.run(&["workflow", "archive"]).status.success());
+            assert_eq!((known("workflows"), known("archived")), (0, 1), "{feature}");
+            if !killed {
+                break;
+            }
+            kills += 1;
+            assert!(kills < 100);
+        }
+    }
+    assert!(kills > 5, "{kills}");
+}
+
 /// The bad input: one clear sentence each, and no panic.
 #[test]
 fn bad_input_is_told_in_one_sentence() {
@@ -353,6 +393,27 @@ fn a_session_that_begins_is_told_where_work_goes_on() {
     }
     workplace.run(&["workflow", "complete", "implement"]);
     assert_eq!(start("startup"), Value::Null);
+}
+
+/// A journal that cannot be used keeps nobody from being told, and from nothing else.
+#[test]
+fn without_a_journal_a_session_is_told_all_the_same() {
+    let workplace = Workplace::new(None);
+    std::fs::create_dir_all(workplace.path("state/journal.db")).unwrap();
+    let start = || workplace.hook("SessionStart", json!({"source": "startup"}));
+    assert_eq!(start(), Value::Null);
+    phase(&workplace, &["implement", "implementation", "--status", "in_progress"]);
+    assert_ne!(start(), Value::Null);
+    let log = std::fs::read_to_string(workplace.path("state/log")).unwrap();
+    assert!(log.contains("resume point: not recorded: "), "{log}");
+}
+
+/// Switched off, for the session or for the repository, the hook says nothing.
+#[test]
+fn where_hooks_are_off_nothing_is_told() {
+    let workplace = Workplace::new(Some("[gate]\nenabled = false\n"));
+    phase(&workplace, &["implement", "implementation", "--status", "in_progress"]);
+    assert_eq!(workplace.hook("SessionStart", json!({"source": "startup"})), Value::Null);
 }
 
 /// After a compaction the agent has forgotten it.

@@ -4,21 +4,22 @@ use serde_json::{Value, json};
 
 use crate::workplace::{RUN_TESTS, Workplace};
 
-fn look() -> Value {
+pub(crate) fn look() -> Value {
     json!({"text": "I look first.", "calls": [{"read": "src/calc.py"}]})
 }
 
-fn fix() -> Value {
+pub(crate) fn fix() -> Value {
     json!({"text": "Here it is.", "calls": [
         {"edit": {"path": "src/calc.py", "old": "    return a - b", "new": "    return a + b"}}]})
 }
 
-fn run(command: &str) -> Value {
+pub(crate) fn run(command: &str) -> Value {
     json!({"calls": [{"run": command}]})
 }
 
-fn say(text: &str) -> Value {
-    json!({"text": text})
+/// No model answers at once. By the time that it does, the client has written what was done before.
+pub(crate) fn say(text: &str) -> Value {
+    json!({"text": text, "delay_ms": 200})
 }
 
 /// The gate's purpose: held once, with the action that is missing; the action is done; the second stop passes.
@@ -30,6 +31,9 @@ pub(crate) fn an_edit_without_a_test_is_held_once_and_passes_after_the_test(work
     let held = workplace.verdict();
     assert_eq!((&held["answered"], &held["verdict"]["reason"]), (&json!("hold"), &json!("missing: tests")));
     assert_eq!(held["verdict"]["actions"][0]["state"], "required");
+    let after = &workplace.verdicts()[1]["verdict"];
+    assert_eq!(after["reason"], "held already in this turn, and no action is missing now");
+    assert_eq!(after["actions"][0]["state"], "satisfied");
     assert_eq!(held["verdict"]["changed"], json!([{"category": "code", "files": ["src/calc.py"]}]));
     assert!(workplace.git(&["diff"]).contains("+    return a + b"), "the client did edit the file");
 }
@@ -141,8 +145,9 @@ pub(crate) fn two_prompts_in_one_session_are_two_turns(workplace: &Workplace) {
     let verdicts = workplace.verdicts();
     let changed: Vec<&Value> =
         verdicts.iter().map(|verdict| &verdict["verdict"]["changed"][0]["files"]).collect();
-    assert_eq!(changed, [&json!(["src/calc.py"]), &json!(["src/more.py"])]);
-    assert_eq!(verdicts[0]["session"], verdicts[1]["session"]);
+    let (first, second) = (json!(["src/calc.py"]), json!(["src/more.py"]));
+    assert_eq!(changed, [&first, &first, &second, &second]);
+    assert_eq!(verdicts[0]["session"], verdicts[3]["session"]);
 }
 
 /// The agent says what it cannot do, as the hold tells it to; that holds for the session.

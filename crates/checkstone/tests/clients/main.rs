@@ -13,6 +13,7 @@
 
 mod facts;
 mod network;
+mod packages;
 mod subagents;
 mod tmux;
 mod workplace;
@@ -49,4 +50,42 @@ for_every_client! {
     what_cannot_be_done_is_not_asked_for_again
     a_broken_journal_holds_nobody
     unfinished_work_is_told_when_a_session_begins
+}
+
+/// What does not depend on how a model calls its tools.
+macro_rules! for_every_package {
+    ($($client:ident $variant:ident)*) => {
+        $(
+            mod $client {
+                use crate::{packages, workplace};
+                use scripted_model::Client::$variant;
+
+                #[test]
+                fn a_package_is_accepted_installed_and_holds() {
+                    workplace::with($variant, packages::is_accepted_installed_and_holds);
+                }
+
+                #[test]
+                fn a_package_beside_the_settings_holds_once() {
+                    workplace::with($variant, packages::beside_the_settings_holds_once);
+                }
+
+                #[test]
+                fn a_person_asks_what_the_gate_would_say() {
+                    workplace::with($variant, packages::shows_what_the_gate_would_say);
+                }
+
+                #[test]
+                fn doctor_proves_that_the_hook_fires() {
+                    workplace::with($variant, packages::doctor_proves_that_the_hook_fires);
+                }
+            }
+        )*
+    };
+}
+
+for_every_package! {
+    claude_package Claude
+    gemini_package Gemini
+    codex_package CodexPlainTools
 }

@@ -49,7 +49,7 @@ fn tests_of_a_subagent_count(workplace: &Workplace, delegation: &[Value], report
         json!({"calls": [{"edit": {"path": "src/calc.py", "old": "    return a - b", "new": "    return a + b"}}]}),
     ];
     steps.extend(delegation.iter().map(|call| json!({"calls": [{"tool": call}]})));
-    steps.push(json!({"text": "Fixed, and tested by another."}));
+    steps.push(json!({"text": "Fixed, and tested by another.", "delay_ms": 200}));
     let delegated = json!({"when": TASK, "steps": [{"calls": [{"run": "./run-tests"}]}, report]});
     let played = workplace.play(json!({"steps": steps, "conversations": [delegated]}), &["Fix add"]);
     let of_the_subagent = played.requests.iter().filter(|request| request.conversation.is_some()).count();

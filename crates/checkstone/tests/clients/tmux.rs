@@ -95,7 +95,7 @@ mod codex {
         workplace.installed(&address).settle().unwrap();
         set_notify(&workplace.home, &workplace.repository);
         if hooks == Hooks::Registered {
-            workplace.installed(&address).register(Path::new(env!("CARGO_BIN_EXE_checkstone"))).unwrap();
+            workplace.init();
         }
         let screen = Screen::start(workplace, &address, "Fix add");
         screen.wait_until(&server, || workplace.decisions() == decisions);
@@ -123,8 +123,9 @@ mod codex {
             assert_eq!(played.holds(), [(3, RUN_TESTS.to_owned())]);
             assert_eq!(played.requests.len(), steps.len(), "nothing was typed twice");
             let list = workplace.json(&["explain", "--list", "--json"]);
-            assert_eq!(list["verdicts"].as_array().unwrap().len(), 1, "{list:#}");
-            let held = workplace.json(&["explain", &list["verdicts"][0]["id"].to_string(), "--json"]);
+            assert_eq!(list["verdicts"].as_array().unwrap().len(), 2, "{list:#}");
+            assert_eq!(list["verdicts"][0]["verdict"], "pass", "after the hold");
+            let held = workplace.json(&["explain", &list["verdicts"][1]["id"].to_string(), "--json"]);
             assert_eq!((&held["answered"], &held["replay"]["same"]), (&json!("hold"), &json!(true)));
             assert_eq!(held["verdict"]["scope"], "touched", "no prompt event, and so no baseline");
         });

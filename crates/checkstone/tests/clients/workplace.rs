@@ -9,7 +9,7 @@ use std::sync::Once;
 use std::time::Duration;
 
 use scripted_model::{Client, Installed, Request, Scenario, Server, Settings};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// No run takes a tenth of this, even on a machine that is busy.
@@ -33,7 +33,7 @@ pub(crate) const RUN_TESTS: &str = "[checkstone] Context-aware checkpoint\n\n\
     Changed: code (1 file)\n\n\
     Required actions:\n\
     1. Run `./run-tests`\n\n\
-    If a step cannot be done here, say so in a line of its own: `checkstone: cannot <action>: <reason>` \
+    If a step cannot be done here, say so in a line of its own:\n`checkstone: cannot ACTION: REASON` \
     (actions: tests).";
 
 pub(crate) struct Workplace {
@@ -137,6 +137,22 @@ impl Workplace {
 
     /// Plays the steps while the client answers the prompts, one after the other in one session.
     pub(crate) fn play(&self, scenario: Value, prompts: &[&str]) -> Played {
+        self.play_with(|_| self.init(), scenario, prompts)
+    }
+
+    /// The program registers itself.
+    pub(crate) fn init(&self) {
+        let told = self.json(&["init", "--agent", self.client.agent(), "--yes", "--json"]);
+        assert_eq!(told["clients"][0]["state"], "changed", "{told:#}");
+    }
+
+    /// As `play`, with the hooks registered in another way.
+    pub(crate) fn play_with(
+        &self,
+        register: impl FnOnce(&Installed<'_>),
+        scenario: Value,
+        prompts: &[&str],
+    ) -> Played {
         let scenario: Scenario = serde_json::from_value(scenario).unwrap();
         let steps = scenario.steps.len();
         let settings = Settings { port: 0, folder: self.repository.clone(), log: None };
@@ -144,7 +160,7 @@ impl Workplace {
         let address = server.address();
         let client = self.installed(&address);
         client.settle().unwrap();
-        client.register(Path::new(env!("CARGO_BIN_EXE_checkstone"))).unwrap();
+        register(&client);
         for (number, prompt) in prompts.iter().enumerate() {
             let run = client.prompt(prompt, number > 0, LIMIT).unwrap();
             let went_well = run.status.is_some_and(|status| status.success()) && run.turn_ended().is_some();
@@ -155,6 +171,35 @@ impl Workplace {
         let main = requests.iter().filter(|request| request.conversation.is_none()).count();
         assert_eq!(main, steps, "the client went through the scenario once\n{}", self.told(&server));
         Played { requests }
+    }
+
+    /// Where the client's program is.
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// The client's home.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// What the client itself answers to a command of a person, with `input` typed.
+    pub(crate) fn client_says(&self, arguments: &[&str], input: &str) -> String {
+        use std::process::Stdio;
+        // An older version may ask something that nobody answers.
+        let mut command = Command::new("timeout");
+        command.args(["--kill-after=5", "300"]).arg(&self.program);
+        // Nobody listens there; a name that cannot be resolved would be waited for.
+        self.installed("http://127.0.0.1:9").environment(&mut command);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // It may not ask for anything.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {text}");
+        text
     }
 
     /// What a failed test shows.
@@ -173,7 +218,11 @@ impl Workplace {
 
     /// What the program prints as JSON.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
-        let output = self.command(env!("CARGO_BIN_EXE_checkstone")).args(arguments).output().unwrap();
+        let mut command = self.command(env!("CARGO_BIN_EXE_checkstone"));
+        // The client is on the person's path.
+        let folders = self.program.parent().map(Path::to_owned).into_iter();
+        let path = std::env::join_paths(folders.chain(std::env::split_paths(&self.path))).unwrap();
+        let output = command.args(arguments).env("PATH", path).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
         serde_json::from_slice(&output.stdout).unwrap()
     }
@@ -199,11 +248,13 @@ impl Workplace {
         verdicts
     }
 
-    /// The only verdict.
+    /// The verdict of the only turn. Where it was held, the stop after it is looked at for the record, and passes.
     pub(crate) fn verdict(&self) -> Value {
         let mut verdicts = self.verdicts();
-        assert_eq!(verdicts.len(), 1, "{verdicts:#?}");
-        verdicts.pop().unwrap()
+        for after in &verdicts[1..] {
+            assert_eq!((&verdicts[0]["answered"], &after["answered"]), (&json!("hold"), &json!("pass")));
+        }
+        verdicts.swap_remove(0)
     }
 
     /// What was decided at each stop, in order, by the log.

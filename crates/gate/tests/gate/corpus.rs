@@ -8,7 +8,7 @@ use gate::{Changes, Decision, History, Inputs, PlanFile, Rule, Stop, judge};
 use serde::Deserialize;
 use transcript::{Agent, Options};
 
-use crate::turns::{policy, required, sentences};
+use crate::turns::{asked, policy, required, sentences};
 
 /// `turn.json`: all but the transcript, which stands beside it.
 #[derive(Deserialize)]
@@ -86,7 +86,8 @@ fn every_turn_is_judged_as_a_reviewer_would() {
             _ => {}
         }
         assert!(!labelled.why.is_empty(), "{name} is not argued");
-        if verdict.decision != labelled.expect.verdict || required(&verdict) != labelled.expect.actions {
+        if verdict.decision != labelled.expect.verdict || asked(&inputs, &verdict) != labelled.expect.actions
+        {
             mistakes.push(format!(
                 "{name}: {:?} {:?} instead of {:?} {:?}: {}\n    {:?}\n    {:?} {:?}",
                 verdict.decision,

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use transcript::Agent;
 
 use crate::corpus::{folders, load};
-use crate::turns::{policy, required, sentences};
+use crate::turns::{asked, policy, required, sentences};
 
 /// What the first run over a batch of turns gave, before anything was mended.
 #[derive(Deserialize)]
@@ -55,7 +55,7 @@ fn every_held_out_turn_is_judged_as_labelled() {
             _ => {}
         }
         let agrees = verdict.decision == expect.verdict
-            && required(&verdict) == expect.actions
+            && asked(&inputs, &verdict) == expect.actions
             && expect.observations.as_ref().is_none_or(|expected| *expected == rules);
         if !agrees {
             mistakes.push(format!(

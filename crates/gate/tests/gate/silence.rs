@@ -97,6 +97,7 @@ fn an_action_that_cannot_be_done_is_waived() {
         "checkstone: cannot rust-tests",
         "checkstone: cannot rust-tests:",
         "checkstone: cannot <action>: <reason>",
+        "checkstone: cannot ACTION: REASON",
         "checkstone: cannot everything: no",
         "I would say checkstone: cannot rust-tests: x",
     ] {
@@ -132,7 +133,8 @@ Required actions:
 1. Build with the changed dependencies: `cargo check`
 2. Run the tests for what changed: `cargo test`
 
-If a step cannot be done here, say so in a line of its own: `checkstone: cannot <action>: <reason>` (actions: rust-build, rust-tests)."
+If a step cannot be done here, say so in a line of its own:
+`checkstone: cannot ACTION: REASON` (actions: rust-build, rust-tests)."
         )
     );
 }
@@ -195,11 +197,11 @@ fn h3_the_commit_gate_holds_once_more_and_never_again() {
              stopping.\n\nChanged: `src/a.rs`, `src/b.rs`"
         )
     );
-    assert_eq!(brief(&judge(&gate, &after(2, dirty()))), "pass");
+    assert_eq!(brief(&judge(&gate, &after(2, dirty()))), "pass rust-tests", "for the record");
     assert_eq!(brief(&judge(&gate, &after(1, vec![changed("README.md")]))), "pass");
     let committed = ChangedFile { how: vec![How::Committed], ..changed("src/a.rs") };
-    assert_eq!(brief(&judge(&gate, &after(1, vec![committed]))), "pass");
-    assert_eq!(brief(&judge(&policy(RUST), &after(1, dirty()))), "pass", "off by default");
+    assert_eq!(brief(&judge(&gate, &after(1, vec![committed]))), "pass rust-tests");
+    assert_eq!(brief(&judge(&policy(RUST), &after(1, dirty()))), "pass rust-tests", "off by default");
     let mut waits = after(1, dirty());
     waits.stop.waiting = Some(Waiting::BackgroundTasks);
     assert_eq!(brief(&judge(&gate, &waits)), "pass");

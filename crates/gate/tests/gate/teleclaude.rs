@@ -464,3 +464,39 @@ fn r3_a_transcript_that_is_cut_off_keeps_what_was_seen() {
     let verdict = judge(&tele(), &turn);
     assert_eq!(brief(&verdict), "hold logs tests +missing-action");
 }
+
+/// SC15: each heuristic speaks, is silent where its evidence is there, and lets go at the second stop; the rest of the
+/// criterion is other tests' (transcripts of every client: crate `transcript`; parity: `sc6`; the hook: `hook/`).
+#[test]
+fn sc15_every_heuristic_fires_and_is_suppressed() {
+    let daemon = "teleclaude/core/a.py";
+    let done = |files: &[&str]| inputs(all_done(), files);
+    let with = |calls: Vec<Call>| inputs(all_done().into_iter().chain(calls).collect(), &[daemon]);
+    let without = |gone: &str| {
+        let keeps = |call: &Call| call.command.as_deref().is_none_or(|command| !command.contains(gone));
+        inputs(all_done().into_iter().filter(keeps).collect(), &[daemon])
+    };
+    let planned = |path: &str| {
+        let text = format!("## Files to Change\n| File |\n|---|\n| `{path}` |\n");
+        Inputs { plan: Some(PlanFile { slug: "work".to_owned(), text }), ..done(&[daemon]) }
+    };
+    let wide = ["teleclaude/core/a.py", "docs/a.md", "todos/a.md", "tests/test_a.py", "agents/a.md"];
+    let unread = all_done().into_iter().skip(1).collect();
+    let reran = vec![failed("make image", 2, "boom"), ran("make image")];
+    let heuristics = [
+        ("restart", without("make restart"), done(&[daemon])),
+        ("logs", without("instrukt-ai-logs"), done(&[daemon])),
+        ("tests", without("pytest"), done(&[daemon])),
+        ("+unresolved-error", with(vec![failed("make image", 2, "boom")]), with(reran)),
+        ("+edit-without-read", inputs(unread, &[daemon]), done(&[daemon])),
+        ("+wide-blast-radius", done(&wide), done(&wide[..2])),
+        ("+plan-drift", planned("teleclaude/other.py"), planned(daemon)),
+    ];
+    for (name, mut fires, suppressed) in heuristics {
+        let says = |turn: &Inputs| brief(&judge(&tele(), turn)).split(' ').any(|word| word == name);
+        assert!(says(&fires), "{name}: {}", brief(&judge(&tele(), &fires)));
+        assert!(!says(&suppressed), "{name}: {}", brief(&judge(&tele(), &suppressed)));
+        fires.history.holds_this_turn = 1;
+        assert_eq!(judge(&tele(), &fires).decision, Decision::Pass, "{name}: the escape hatch");
+    }
+}

@@ -153,6 +153,12 @@ pub(crate) fn required(verdict: &Verdict) -> Vec<&str> {
     verdict.actions.iter().filter(is_required).map(|action| action.id.as_str()).collect()
 }
 
+/// The actions that somebody is asked for. A stop after the hold passes: what it lists as missing is for the record.
+pub(crate) fn asked<'a>(inputs: &Inputs, verdict: &'a Verdict) -> Vec<&'a str> {
+    let after_the_hold = inputs.history.holds_this_turn > 0 && verdict.decision == Decision::Pass;
+    if after_the_hold { Vec::new() } else { required(verdict) }
+}
+
 /// Judges each row and compares what was said in brief.
 pub(crate) fn table(policy: &Policy, files: &[&str], rows: Vec<(Vec<Call>, &str)>) {
     for (calls, expected) in rows {

@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use journal::{Journal, JournalError, OpenFor, Verdict, set_aside};
+use journal::{Journal, JournalError, OpenFor, Soundness, Verdict, examine, set_aside};
 
 use crate::support::{State, finish, job_command, minute, open_turn, record, see};
 
@@ -92,6 +92,52 @@ fn a_truncated_file_is_damage() {
     let error =
         open(&state).and_then(|mut journal| journal.read(|read| read.session("claude", "s"))).unwrap_err();
     assert!(matches!(error, JournalError::Corrupt { .. }), "{error:?}");
+}
+
+#[test]
+fn an_examination_finds_damage_in_any_page_and_changes_nothing() {
+    let state = filled();
+    drop(state.sqlite());
+    let whole = fs_err::read(state.database()).unwrap();
+    assert_eq!(examine(&state.directory(), Duration::from_secs(30)).unwrap(), Soundness::Sound);
+    for page in [0, 1, 7, 30, whole.len() / 4096 - 1] {
+        let mut bytes = whole.clone();
+        bytes[page * 4096..(page + 1) * 4096].fill(0xa5);
+        fs_err::write(state.database(), &bytes).unwrap();
+        let error = examine(&state.directory(), Duration::from_secs(30)).unwrap_err();
+        assert!(matches!(error, JournalError::Corrupt { .. }), "page {page}: {error:?}");
+        assert_eq!(fs_err::read(state.database()).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn an_examination_creates_nothing_and_ends_at_its_limit() {
+    let state = State::new();
+    assert_eq!(examine(&state.directory(), Duration::ZERO).unwrap(), Soundness::Missing);
+    assert!(!state.directory().exists());
+    let state = filled();
+    let row = "INSERT INTO session_values SELECT id, hex(randomblob(8)), randomblob(2000) FROM sessions";
+    let sqlite = state.sqlite();
+    sqlite.execute_batch("BEGIN").unwrap();
+    for _ in 0..20_000 {
+        sqlite.execute(row, []).unwrap();
+    }
+    sqlite.execute_batch("COMMIT").unwrap();
+    drop(sqlite);
+    assert_eq!(examine(&state.directory(), Duration::ZERO).unwrap(), Soundness::SoundSoFar);
+}
+
+#[test]
+fn an_examination_recognises_what_is_not_ours() {
+    let state = State::new();
+    fs_err::create_dir_all(state.directory()).unwrap();
+    state.sqlite().execute_batch("CREATE TABLE songs (title)").unwrap();
+    let foreign = examine(&state.directory(), Duration::from_secs(5));
+    assert!(matches!(foreign, Err(JournalError::NotAJournal { .. })), "{foreign:?}");
+    let state = filled();
+    state.sqlite().execute_batch("PRAGMA user_version = 999999").unwrap();
+    let newer = examine(&state.directory(), Duration::from_secs(5));
+    assert!(matches!(newer, Err(JournalError::NewerSchema { .. })), "{newer:?}");
 }
 
 #[test]

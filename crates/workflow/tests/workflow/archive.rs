@@ -32,7 +32,7 @@ fn a_fresh_start_archives_what_it_replaces() {
     state.complete(&name, minute(3)).unwrap();
     let next = state.start(&name, None, Begin::Resume, minute(4)).unwrap();
     assert!(!next.resumed && next.archived.is_some());
-    assert_eq!(state.archived().unwrap().len(), 2);
+    assert_eq!(state.archived(usize::MAX).unwrap().len(), 2);
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn only_complete_workflows_are_archived() {
     state.complete(&review, minute(3)).unwrap();
     let archived = state.archive_complete(minute(4)).unwrap();
     assert_eq!(archived.len(), 1);
-    assert_eq!(archived[0].summary.command, "review");
+    assert_eq!(archived[0].workflow.command, "review");
     assert!(
         !folder.file("review-checkpoint.json").exists() && folder.file("design-checkpoint.json").exists()
     );
@@ -68,8 +68,10 @@ fn the_archive_is_listed_by_its_index() {
         state.complete(&name, minute(number)).unwrap();
         state.archive(&name, minute(number)).unwrap();
     }
-    let listed = state.archived().unwrap();
+    let listed = state.archived(usize::MAX).unwrap();
     assert_eq!(listed.len(), 3);
+    assert_eq!(state.archived(1).unwrap(), listed[..1]);
+    assert_eq!(listed[0].workflow.feature.as_deref(), Some("feature-2"), "the latest comes first");
     let archive = folder.file(".checkstone/archive");
     let index = std::fs::read_to_string(archive.join("index.jsonl")).unwrap();
     for entry in std::fs::read_dir(&archive).unwrap() {
@@ -79,7 +81,7 @@ fn the_archive_is_listed_by_its_index() {
             std::fs::rename(path, hidden).unwrap();
         }
     }
-    assert_eq!(state.archived().unwrap(), listed, "no archived file is read");
+    assert_eq!(state.archived(usize::MAX).unwrap(), listed, "no archived file is read");
     for one in &listed {
         let file = format!("{}.json.lz4", one.id);
         std::fs::rename(archive.join("..").join(&file), archive.join(&file)).unwrap();
@@ -87,9 +89,9 @@ fn the_archive_is_listed_by_its_index() {
     // A line that a crash cut off, and one that a crash wrote twice.
     let last = index.lines().last().unwrap();
     std::fs::write(archive.join("index.jsonl"), format!("{index}{last}\n{}", &last[..20])).unwrap();
-    assert_eq!(state.archived().unwrap(), listed);
+    assert_eq!(state.archived(usize::MAX).unwrap(), listed);
     std::fs::remove_file(archive.join("index.jsonl")).unwrap();
-    let rebuilt = state.archived().unwrap();
+    let rebuilt = state.archived(usize::MAX).unwrap();
     assert_eq!(
         rebuilt.iter().map(|one| &one.id).collect::<Vec<_>>(),
         listed.iter().map(|one| &one.id).collect::<Vec<_>>()

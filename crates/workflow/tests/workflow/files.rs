@@ -120,6 +120,7 @@ fn links_and_pipes_are_not_followed() {
     let error =
         linked.state().update_phase(&name, "research", &status(Status::Complete), minute(0)).unwrap_err();
     assert!(matches!(error, WorkflowError::Outside { .. }), "{error}");
+    assert!(linked.state().load(&name).is_err() && !linked.state().exists());
     assert!(!elsewhere.path().join("state").exists());
 }
 

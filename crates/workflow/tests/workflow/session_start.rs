@@ -11,6 +11,9 @@ fn nothing_to_resume_is_nothing_to_say() {
     folder.write("unrelated.json", "{}");
     folder.write("some-thing.json", "{broken");
     assert_eq!(folder.state().session_start(), None);
+    folder.write("other-tool.json", "{\"version\": 3, \"theme\": \"dark\"}");
+    let listed = folder.state().list().unwrap();
+    assert_eq!(listed.iter().map(|one| one.stem.as_str()).collect::<Vec<_>>(), ["some-thing"]);
     let (state, name) = (folder.state(), name("review", None));
     state.update_phase(&name, "analysis", &status(Status::InProgress), minute(0)).unwrap();
     state.complete(&name, minute(0)).unwrap();

@@ -45,8 +45,7 @@ pub(super) fn run(arguments: &GateArguments, printer: &Printer) -> Result<ExitCo
     let listed = state.list().map_err(|error| explained(&error))?;
     let related: Vec<(Name, &WorkflowFile)> = listed
         .iter()
-        .filter_map(|one| one.workflow.as_ref().ok())
-        .map(|workflow| (workflow.name(), workflow.file()))
+        .filter_map(|one| Some((one.name()?, one.workflow.as_ref().ok()?.file())))
         .filter(|(other, _)| *other != name && other.feature() == name.feature())
         .collect();
     let unresolved =

@@ -41,9 +41,8 @@ pub(super) fn run(arguments: &ListArguments, printer: &Printer) -> Result<ExitCo
         }
     }
     if arguments.archived {
-        output.archived = state.archived().map_err(|error| explained(&error))?;
-        output.archived.reverse();
-        output.archived.truncate(arguments.limit.unwrap_or(usize::MAX));
+        let limit = arguments.limit.unwrap_or(usize::MAX);
+        output.archived = state.archived(limit).map_err(|error| explained(&error))?;
     }
     if arguments.common.json {
         arguments.common.print_json(&output, printer)?;
@@ -86,7 +85,7 @@ fn line(summary: &Summary, width: Option<usize>) -> String {
 }
 
 fn archived_line(archived: &ArchivedWorkflow, width: Option<usize>) -> String {
-    let at = archived.summary.completed_at.as_deref().unwrap_or("unfinished");
+    let at = archived.workflow.completed_at.as_deref().unwrap_or("unfinished");
     let line = format!("{:<48}  {at}", visible(&archived.id));
     format!("  {FAINT}{}{FAINT:#}\n", fit(&line, width.map(|width| width.saturating_sub(2))))
 }

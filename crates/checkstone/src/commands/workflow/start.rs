@@ -51,6 +51,11 @@ pub(super) fn run(arguments: &StartArguments, printer: &Printer) -> Result<ExitC
         .start(&name, arguments.phases.as_deref(), begin, Timestamp::now())
         .map_err(|error| explained(&error))?;
     warn(&started.warnings, printer);
+    if started.resumed && arguments.phases.is_some() {
+        let kept =
+            CommandError::new("the workflow is unfinished and keeps its phases; `--phases` is ignored");
+        printer.warning(&kept.hint("`--fresh` archives it and begins anew"));
+    }
     let archived = started.archived.map(|archived| archived.id);
     if arguments.common.json {
         let output = WorkflowOutput {

@@ -309,3 +309,27 @@ fn spoken(answers: &[Answer]) -> usize {
     }
     answers.iter().filter(|answer| !answer.0.stdout.is_empty()).count()
 }
+
+/// What the agent made of the hold is recorded, and nothing is said of it.
+#[test]
+fn the_stop_after_the_hold_is_looked_at_for_the_record() {
+    for (agent, does, reason) in [
+        ("claude", true, "held already in this turn, and no action is missing now"),
+        ("codex", false, "held already in this turn; still missing: python-tests"),
+    ] {
+        let world = World::new(PYTHON);
+        let mut session = Session::new(&world, agent);
+        session.prompt("Fix add");
+        session.edit("calc.py", FIXED);
+        assert_eq!(session.stop("Done.").holds(), RUN_TESTS);
+        session.receive(RUN_TESTS);
+        if does {
+            session.test();
+        }
+        session.stop("Done again.").passes();
+        let output = world.checkstone(&["explain", "--json"]).output().unwrap();
+        let latest: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((&latest["answered"], &latest["verdict"]["reason"]), (&json!("pass"), &json!(reason)));
+        assert_eq!(world.holds(), [1], "{agent}");
+    }
+}

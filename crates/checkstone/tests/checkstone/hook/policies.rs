@@ -1,7 +1,7 @@
 //! A broken policy blocks nobody and is told to the person, once.
 
 use super::session::{AGENTS, Session};
-use super::world::{PYTHON, RUN_TESTS, World};
+use super::world::{PYTHON, RUN_TESTS, World, answer};
 
 const FIXED: &str = "def add(a, b):\n    return a + b\n";
 
@@ -142,4 +142,29 @@ fn the_policy_of_a_refused_repository_is_not_followed() {
     session.edit("calc.py", FIXED);
     session.stop("Done.").passes();
     assert!(world.log().contains("pass: "), "{}", world.log());
+}
+
+/// SC9: the first design is still what is left where nothing can be looked at: a plain checkpoint in the client's own
+/// form, after the timer, once in a turn, with or without a transcript.
+#[test]
+fn sc9_the_first_design_still_works() {
+    let generic = "[checkstone] Context-aware checkpoint\n\nContinue or validate your work if needed.\n";
+    for agent in AGENTS {
+        let world = World::bare();
+        world.write("checkstone.toml", "presets = [\"teleclaude\"]\n[gate]\nmin_turn = \"0s\"\n");
+        let mut session = Session::new(&world, agent);
+        session.prompt("Fix add");
+        assert!(session.stop("Done.").holds().starts_with(generic), "{agent}");
+        session.stop("Done.").passes();
+        session.prompt("And sub");
+        fs_err::remove_file(&session.transcript).unwrap();
+        let stop = answer(world.hook(agent), &session.stop_event());
+        assert!(stop.holds().starts_with(generic), "{agent}");
+
+        // The preset's own timer of 30 seconds: this turn is younger.
+        world.write("checkstone.toml", "presets = [\"teleclaude\"]\n");
+        let mut session = Session::named(&world, agent, "another");
+        session.prompt("Fix add");
+        session.stop("Done.").passes();
+    }
 }

@@ -103,7 +103,10 @@ fn inject_types_the_message_of_the_hold_and_counts_it() {
     session.test();
     session.say("Tested.");
     let again = injected(&world, &server, &window.target, &[]);
-    assert_eq!((&again["delivered"], &again["reason"]), (&json!(false), &json!("held already in this turn")));
+    assert_eq!(
+        (&again["delivered"], &again["reason"]),
+        (&json!(false), &json!("held already in this turn, and no action is missing now"))
+    );
     assert_eq!(world.holds(), [1]);
     // The hook of the same turn says nothing either (R11).
     answer(world.hook("codex"), &session.stop_event()).passes();

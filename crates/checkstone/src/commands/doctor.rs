@@ -1,0 +1,299 @@
+//! `checkstone doctor`: is the hook registered in each client, and does it really answer?
+
+use std::fmt::Write as _;
+use std::panic::resume_unwind;
+use std::path::Path;
+use std::process::ExitCode;
+
+use changes::Repository;
+use serde_json::json;
+use transcript::{Agent, visible};
+
+use crate::arguments::AgentName;
+use crate::clients::{ClientFiles, Scope};
+use crate::doctor::child::Interruption;
+use crate::doctor::client::Client;
+use crate::doctor::codex_hooks::{self, CodexHook};
+use crate::doctor::finding::{About, Finding, State};
+use crate::doctor::registered::{self, Registered, Way};
+use crate::doctor::{newest_transcript, rehearsal, surroundings};
+use crate::environment;
+use crate::error::CommandError;
+use crate::installed;
+use crate::layout::home_relative;
+use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG};
+use crate::repository_argument::RepositoryArgument;
+
+/// Prove that the hooks fire: each client, its registration, and what they need
+///
+/// Sends two made-up turns through the registered command lines, in a scratch repository with a journal of its own, and
+/// looks whether the right one is held. Writes nothing to your settings, repository or journal.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit code: 0 all is well, 1 something has to be done, 2 wrong usage.
+
+Examples:
+  checkstone doctor
+  checkstone doctor --agent codex
+  checkstone doctor --json | jq '.findings[] | select(.state == \"problem\")'")]
+pub(crate) struct DoctorArguments {
+    /// Only this client; it has to be registered then
+    #[arg(long, value_name = "AGENT")]
+    agent: Vec<AgentName>,
+    #[command(flatten)]
+    repository: RepositoryArgument,
+    /// Print JSON (schemas/doctor.schema.json)
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a shell says of a program that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
+
+pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let folder = arguments.repository.folder()?;
+    let root = Repository::discover(&folder).ok().map(|repository| repository.root);
+    let interruption = Interruption::listen().map_err(|error| CommandError::of(&error))?;
+    let named: Vec<Agent> = arguments.agent.iter().copied().map(Agent::from).collect();
+    let agents: Vec<Agent> =
+        Agent::ALL.into_iter().filter(|agent| named.is_empty() || named.contains(agent)).collect();
+    // Every client is asked at the same time; the slowest takes more than a second.
+    let mut clients: Vec<Examined> = std::thread::scope(|scope| {
+        let examine = |agent| {
+            scope.spawn({
+                let (root, folder, interruption) = (root.as_deref(), &folder, &interruption);
+                move || Examined::of(agent, root, folder, interruption)
+            })
+        };
+        let started: Vec<_> = agents.iter().copied().map(examine).collect();
+        started.into_iter().map(|client| client.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    if interruption.came() {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    let any = clients.iter().any(|client| client.is_registered);
+    let mut findings = Vec::new();
+    for client in &mut clients {
+        client.require_registration(any, !named.is_empty());
+        findings.append(&mut client.findings);
+    }
+    findings.extend(surroundings::machine());
+    findings.extend(surroundings::repository(root.as_deref()));
+    let sound = findings.iter().all(|finding| finding.state != State::Problem);
+    if arguments.json {
+        let json = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "repository": root.as_ref().map(|root| root.to_string_lossy()),
+            "sound": sound,
+            "findings": findings,
+        });
+        printer.data(&format!("{json}\n"));
+    } else {
+        printer.text(&text(&findings));
+    }
+    Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What was found out about one client.
+struct Examined {
+    client: Client,
+    is_registered: bool,
+    findings: Vec<Finding>,
+}
+
+impl Examined {
+    fn of(agent: Agent, root: Option<&Path>, folder: &Path, interruption: &Interruption) -> Self {
+        let client = Client::find(agent);
+        let (installed, (registered, rest)) = std::thread::scope(|scope| {
+            let installed = scope.spawn(|| client.installed(interruption));
+            let rest = registration(&client, root, folder, interruption);
+            (installed.join().unwrap_or_else(|panic| resume_unwind(panic)), rest)
+        });
+        let files = ClientFiles::of(agent, Scope::User);
+        let mut transcript = files.and_then(|files| newest_transcript::look(agent, &files.folder));
+        // Where no hook reads them, nobody suffers.
+        if let (Some(transcript), true) = (&mut transcript, registered.is_empty()) {
+            transcript.weaken();
+        }
+        let findings = std::iter::once(installed).chain(rest).chain(transcript).collect();
+        Self { client, is_registered: !registered.is_empty(), findings }
+    }
+
+    /// A client that the person did not register is none of our business, unless it was asked for, or nothing at all is
+    /// registered.
+    fn require_registration(&mut self, any: bool, named: bool) {
+        let agent = self.client.agent;
+        if self.is_registered || self.findings.iter().any(|finding| finding.check == "registered") {
+            return;
+        }
+        let advice = format!("`checkstone init --agent {}` registers it", agent.name());
+        let finding = match (&self.client.program, any && !named) {
+            (None, _) if !named => return,
+            (Some(_), true) => Finding::note(agent, "registered", "no"),
+            _ => Finding::problem(agent, "registered", "no, so nothing is held there"),
+        };
+        let place = self.findings.iter().position(|finding| finding.check != "installed");
+        let place = place.unwrap_or(self.findings.len());
+        self.findings.insert(place, finding.advice(advice));
+    }
+}
+
+/// How the client is registered, and whether that works.
+fn registration(
+    client: &Client,
+    root: Option<&Path>,
+    folder: &Path,
+    interruption: &Interruption,
+) -> (Vec<Registered>, Vec<Finding>) {
+    let agent = client.agent;
+    let mut found = registered::find(client, root, interruption);
+    let mut findings: Vec<Finding> = found
+        .unreadable
+        .iter()
+        .map(|(file, why)| {
+            Finding::problem(agent, "registered", format!("`{}`: {}", home_relative(file), visible(why)))
+                .advice("mend the file; the client cannot read it either")
+        })
+        .collect();
+    let mut trust = Vec::new();
+    if agent == Agent::Codex
+        && let (Some(program), Some(files)) = (&client.program, ClientFiles::of(agent, Scope::User))
+        && codex_hooks::may_know_us(&files.folder, root)
+    {
+        match codex_hooks::ask(program, &files.folder, root.unwrap_or(folder), interruption) {
+            Ok(known) => {
+                trust.extend(trusted(&known, &found.registered));
+                // Codex leaves out events that it does not know, and adds its `config.toml` and its plugins.
+                let same = |one: &Registered, other: &Registered| {
+                    fs_err::canonicalize(&one.file).ok() == fs_err::canonicalize(&other.file).ok()
+                };
+                for told in registered::by_codex(&known) {
+                    if !found.registered.iter().any(|in_file| same(in_file, &told)) {
+                        found.registered.push(told);
+                    }
+                }
+            }
+            Err(why) => trust.push(
+                Finding::problem(agent, "trusted", format!("nobody knows: {why}"))
+                    .advice("start `codex` and look at `/hooks`"),
+            ),
+        }
+    }
+    for registered in &found.registered {
+        findings.push(described(agent, registered));
+    }
+    if found.registered.len() > 1 {
+        findings.push(
+            Finding::note(
+                agent,
+                "registered",
+                "more than once: every event starts the hook so often, and the turn is still held only once",
+            )
+            .advice("keep one of them"),
+        );
+    }
+    if let (Some(why), false) = (&found.switched_off, found.registered.is_empty()) {
+        findings.push(
+            Finding::problem(agent, "switch", format!("{why}, so no hook runs"))
+                .advice("take it out of the file"),
+        );
+    }
+    findings.extend(trust);
+    for registered in &found.registered {
+        findings.push(fires(agent, registered, interruption));
+    }
+    (found.registered, findings)
+}
+
+fn described(agent: Agent, registered: &Registered) -> Finding {
+    let file = home_relative(&registered.file);
+    let recorded = environment::state_directory()
+        .is_some_and(|state| installed::of_file(&state, agent, &registered.file).is_some());
+    let by = if recorded { "by `checkstone init`" } else { "by hand" };
+    let whose = match (registered.way, agent) {
+        (Way::User, _) => format!("for every repository, {by}"),
+        (Way::Project, _) => format!("for this repository, {by}"),
+        (Way::Package, Agent::Gemini) => "by the extension".to_owned(),
+        (Way::Package, _) => "by the plugin".to_owned(),
+    };
+    let missing = registered.missing(agent);
+    if missing.contains(&rehearsal::registered_stop(agent)) {
+        let text = format!(
+            "`{file}` {whose}, but not for `{}`, so nothing is held",
+            rehearsal::registered_stop(agent)
+        );
+        return Finding::problem(agent, "registered", text).advice("`checkstone init` adds it");
+    }
+    // A package has them all; an older Codex does not tell of those that it does not know.
+    if !missing.is_empty() && registered.way != Way::Package {
+        let names: Vec<String> = missing.iter().map(|event| format!("`{event}`")).collect();
+        return Finding::note(agent, "registered", format!("`{file}` {whose}, without {}", names.join(", ")))
+            .advice("`checkstone init` adds what is missing");
+    }
+    Finding::good(agent, "registered", format!("`{file}` {whose}"))
+}
+
+/// What Codex says of the hooks that it is to run.
+fn trusted(known: &[CodexHook], in_files: &[Registered]) -> Option<Finding> {
+    if known.is_empty() {
+        return (!in_files.is_empty()).then(|| {
+            Finding::problem(
+                Agent::Codex,
+                "trusted",
+                "Codex does not know the hook: it is not read, or hooks are off",
+            )
+            .advice("look at `features.hooks` in Codex's `config.toml`, and whether Codex trusts this folder")
+        });
+    }
+    let idle: Vec<String> =
+        known.iter().filter(|hook| !hook.runs()).map(|hook| format!("`{}`", hook.event)).collect();
+    if idle.is_empty() {
+        return Some(Finding::good(Agent::Codex, "trusted", "Codex runs all of them"));
+    }
+    let why = if known.iter().any(|hook| hook.trust == "modified") {
+        "it was changed since you trusted it"
+    } else if known.iter().all(|hook| hook.enabled) {
+        "you have not trusted it yet"
+    } else {
+        "it is disabled"
+    };
+    let which = if idle.len() == known.len() { "the hook".to_owned() } else { idle.join(", ") };
+    Some(
+        Finding::problem(Agent::Codex, "trusted", format!("Codex does not run {which}: {why}"))
+            .advice("start `codex` and press 2 (“Trust all and continue”), or trust it in `/hooks`"),
+    )
+}
+
+fn fires(agent: Agent, registered: &Registered, interruption: &Interruption) -> Finding {
+    match rehearsal::rehearse(agent, registered, interruption) {
+        Ok(took) => Finding::good(
+            agent,
+            "fires",
+            format!("held a turn without tests, passed one with tests ({} ms)", took.as_millis()),
+        ),
+        Err(failure) => Finding::problem(agent, "fires", failure.0)
+            .advice("see whether that command line works, or register it anew with `checkstone init`"),
+    }
+}
+
+fn text(findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for about in About::ALL {
+        let mut own = findings.iter().filter(|finding| finding.about == about).peekable();
+        if own.peek().is_none() {
+            continue;
+        }
+        let _ = writeln!(text, "{STRONG}{}{STRONG:#}", about.title());
+        for finding in own {
+            let (style, mark) = match finding.state {
+                State::Good => (GOOD, "✓"),
+                State::Note => (FAINT, "–"),
+                State::Problem => (BAD, "✗"),
+            };
+            let advice =
+                finding.advice.as_ref().map(|advice| format!(" → {}", visible(advice))).unwrap_or_default();
+            let said = visible(&finding.text);
+            let _ = writeln!(text, "  {style}{mark}{style:#} {:<10} {said}{advice}", finding.check);
+        }
+    }
+    text
+}

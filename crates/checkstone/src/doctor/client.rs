@@ -1,0 +1,90 @@
+//! Which clients are installed, and in which version: the programs on `PATH` are asked themselves.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use transcript::Agent;
+
+use super::child::{self, Ended, Interruption};
+use super::finding::Finding;
+use crate::environment;
+
+/// Gemini CLI needs more than a second to tell its version on an idle machine.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// A client as it is on this machine.
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub(crate) agent: Agent,
+    /// `None` where it is not on `PATH`.
+    pub(crate) program: Option<PathBuf>,
+}
+
+impl Client {
+    pub(crate) fn find(agent: Agent) -> Self {
+        Self { agent, program: environment::program(agent.name()) }
+    }
+
+    pub(crate) fn installed(&self, interruption: &Interruption) -> Finding {
+        let name = self.agent.name();
+        let Some(program) = &self.program else {
+            return Finding::note(self.agent, "installed", format!("`{name}` is not on `PATH`"));
+        };
+        let shown = program.display();
+        match version(self.agent, program, interruption) {
+            Ok(version) => Finding::good(self.agent, "installed", format!("{version}, `{shown}`")),
+            Err(why) => Finding::problem(self.agent, "installed", format!("`{shown} --version` {why}"))
+                .advice(format!("run `{name} --version` and see what it says")),
+        }
+    }
+}
+
+/// How a client is started for a question: nothing of it is to reach out or to update itself meanwhile.
+pub(crate) fn command(agent: Agent, program: &Path) -> Command {
+    let mut command = Command::new(program);
+    match agent {
+        Agent::Claude => {
+            command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").env("DISABLE_AUTOUPDATER", "1");
+        }
+        // Without this it starts itself a second time.
+        Agent::Gemini => {
+            command.env("GEMINI_CLI_NO_RELAUNCH", "true");
+        }
+        Agent::Codex => {}
+    }
+    command
+}
+
+fn version(agent: Agent, program: &Path, interruption: &Interruption) -> Result<String, String> {
+    match child::run(command(agent, program).arg("--version"), b"", LIMIT, interruption) {
+        Ended::Exited { code: Some(0), stdout, .. } => {
+            read_version(&String::from_utf8_lossy(&stdout)).ok_or_else(|| "says no version".to_owned())
+        }
+        Ended::Exited { code: Some(code), .. } => Err(format!("ended with exit code {code}")),
+        Ended::Exited { code: None, .. } => Err("was killed".to_owned()),
+        Ended::NotStarted(error) => Err(format!("cannot be started: {error}")),
+        Ended::TimedOut => Err(format!("took longer than {} seconds", LIMIT.as_secs())),
+        Ended::Interrupted => Err("was interrupted".to_owned()),
+    }
+}
+
+/// `2.1.325 (Claude Code)`, `0.61.0`, `codex-cli 0.166.0`: the first word that begins with a digit.
+fn read_version(said: &str) -> Option<String> {
+    let is_version =
+        |word: &&str| word.starts_with(|first: char| first.is_ascii_digit()) && word.contains('.');
+    said.split_whitespace().find(is_version).map(transcript::visible)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_client_says_its_version_in_its_own_way() {
+        assert_eq!(read_version("2.1.325 (Claude Code)\n").as_deref(), Some("2.1.325"));
+        assert_eq!(read_version("0.61.0\n").as_deref(), Some("0.61.0"));
+        assert_eq!(read_version("codex-cli 0.166.0\n").as_deref(), Some("0.166.0"));
+        assert_eq!(read_version("hello\n"), None);
+    }
+}

@@ -1,0 +1,86 @@
+//! One thing that was looked at: what it is about, how it is, and what to do where it is not well.
+
+use serde::Serialize;
+use transcript::Agent;
+
+/// What a finding is about. The clients come first, then what all of them share.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum About {
+    Claude,
+    Gemini,
+    Codex,
+    Machine,
+    Repository,
+}
+
+impl About {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Claude, Self::Gemini, Self::Codex, Self::Machine, Self::Repository];
+
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude Code",
+            Self::Gemini => "Gemini CLI",
+            Self::Codex => "Codex CLI",
+            Self::Machine => "This machine",
+            Self::Repository => "This repository",
+        }
+    }
+}
+
+impl From<Agent> for About {
+    fn from(agent: Agent) -> Self {
+        match agent {
+            Agent::Claude => Self::Claude,
+            Agent::Gemini => Self::Gemini,
+            Agent::Codex => Self::Codex,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum State {
+    Good,
+    /// Worth knowing; nobody has to do anything.
+    Note,
+    Problem,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Finding {
+    pub(crate) about: About,
+    /// One word for what was looked at.
+    pub(crate) check: &'static str,
+    pub(crate) state: State,
+    pub(crate) text: String,
+    /// What to do.
+    pub(crate) advice: Option<String>,
+}
+
+impl Finding {
+    pub(crate) fn good(about: impl Into<About>, check: &'static str, text: impl Into<String>) -> Self {
+        Self { about: about.into(), check, state: State::Good, text: text.into(), advice: None }
+    }
+
+    pub(crate) fn note(about: impl Into<About>, check: &'static str, text: impl Into<String>) -> Self {
+        Self { state: State::Note, ..Self::good(about, check, text) }
+    }
+
+    pub(crate) fn problem(about: impl Into<About>, check: &'static str, text: impl Into<String>) -> Self {
+        Self { state: State::Problem, ..Self::good(about, check, text) }
+    }
+
+    /// A problem that harms nobody here is only worth knowing.
+    pub(crate) fn weaken(&mut self) {
+        if self.state == State::Problem {
+            self.state = State::Note;
+        }
+    }
+
+    pub(crate) fn advice(mut self, advice: impl Into<String>) -> Self {
+        self.advice = Some(advice.into());
+        self
+    }
+}

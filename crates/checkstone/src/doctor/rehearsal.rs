@@ -1,0 +1,232 @@
+//! The proof that the hook fires: two turns in a scratch repository, told to the registered command line exactly as the
+//! client would. The turn without tests must be held, the one with tests must pass.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use serde_json::Value;
+use tempfile::TempDir;
+use transcript::{Agent, OWN_PREFIX, visible};
+
+use super::child::{self, Ended, Interruption};
+use super::registered::{CommandLine, Hook, Registered};
+use super::rehearsed_turn::{FILE, RehearsedTurn, Tests};
+use crate::environment;
+use crate::layout::fit;
+use crate::policy_files;
+
+/// A hook that needs longer would be felt at every stop.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Silent where all is clear, so that a pass is an empty answer.
+const POLICY: &str = "presets = [\"python\"]\n\n[gate]\nall_clear = \"silent\"\n";
+
+/// What a message may take of a line.
+const LONGEST_REASON: usize = 160;
+
+/// Why the proof failed, for a person.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Failure(pub(crate) String);
+
+/// A repository, a state directory and a configuration of their own, gone when this is dropped.
+pub(crate) struct Scratch {
+    folder: TempDir,
+}
+
+impl Scratch {
+    pub(crate) fn new() -> Result<Self, Failure> {
+        let made = || {
+            let scratch = Self { folder: tempfile::Builder::new().prefix("checkstone-doctor-").tempdir()? };
+            let git = scratch.repository().join(".git");
+            // A repository is these files; git itself is first run by the hook, as in a client.
+            fs_err::create_dir_all(git.join("objects"))?;
+            fs_err::create_dir_all(git.join("refs"))?;
+            fs_err::write(git.join("HEAD"), "ref: refs/heads/main\n")?;
+            fs_err::write(git.join("config"), "[core]\n\trepositoryformatversion = 0\n\tbare = false\n")?;
+            fs_err::write(scratch.repository().join(policy_files::FILE_NAME), POLICY)?;
+            fs_err::create_dir_all(scratch.folder.path().join("config"))?;
+            Ok(scratch)
+        };
+        made()
+            .map_err(|error: std::io::Error| Failure(format!("no scratch repository could be made: {error}")))
+    }
+
+    fn repository(&self) -> PathBuf {
+        self.folder.path().join("repository")
+    }
+
+    fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+
+    /// Why the hook decided as it did, by its own log.
+    fn logged(&self) -> Option<String> {
+        let log = fs_err::read_to_string(self.state().join("log")).ok()?;
+        let line = log.lines().next_back()?;
+        let reason = line.split_once("pass: ").map_or(line, |(_, reason)| reason);
+        Some(reason.split(" [").next().unwrap_or(reason).to_owned())
+    }
+}
+
+/// Both turns through one registration; how long the stop took that was held.
+pub(crate) fn rehearse(
+    agent: Agent,
+    registered: &Registered,
+    interruption: &Interruption,
+) -> Result<Duration, Failure> {
+    let scratch = Scratch::new()?;
+    let stop = registered
+        .hook(registered_stop(agent))
+        .ok_or_else(|| Failure(format!("nothing is registered for `{}`", registered_stop(agent))))?;
+    let prompt = registered.hook(registered_prompt(agent));
+    let repository = scratch.repository();
+    let mut took = Duration::ZERO;
+    for tests in [Tests::NeverRan, Tests::Passed] {
+        let transcript = scratch.folder.path().join(format!("{}.jsonl", tests.session()));
+        let turn = |now: Timestamp| RehearsedTurn {
+            agent,
+            tests,
+            repository: &repository,
+            transcript: &transcript,
+            now: format!("{now:.3}"),
+        };
+        let before = turn(Timestamp::now());
+        if let Some(prompt) = prompt {
+            let said = send(agent, prompt, &before.prompt_payload(), &scratch, interruption)?;
+            expect_silence(&said).map_err(|what| Failure(format!("a prompt was answered with {what}")))?;
+        }
+        let write = |path: &Path, text: &str| {
+            fs_err::write(path, text)
+                .map_err(|error| Failure(format!("the rehearsal could not be written: {error}")))
+        };
+        write(&repository.join(FILE), &format!("# {}\nx = 1\n", tests.session()))?;
+        let after = turn(Timestamp::now());
+        write(&transcript, &after.transcript())?;
+        let start = Instant::now();
+        let said = send(agent, stop, &after.stop_payload(), &scratch, interruption)?;
+        match tests {
+            Tests::NeverRan => {
+                took = start.elapsed();
+                expect_hold(&said).map_err(|what| {
+                    unexpected("a turn without tests was not held", &what, &said, &scratch)
+                })?;
+            }
+            Tests::Passed => expect_silence(&said).map_err(|what| {
+                unexpected("a turn with passing tests was not let through", &what, &said, &scratch)
+            })?,
+        }
+    }
+    Ok(took)
+}
+
+/// What the command wrote.
+struct Said {
+    stdout: String,
+    stderr: String,
+}
+
+fn registered_prompt(agent: Agent) -> &'static str {
+    if agent == Agent::Gemini { "BeforeAgent" } else { "UserPromptSubmit" }
+}
+
+pub(crate) fn registered_stop(agent: Agent) -> &'static str {
+    if agent == Agent::Gemini { "AfterAgent" } else { "Stop" }
+}
+
+fn send(
+    agent: Agent,
+    hook: &Hook,
+    payload: &Value,
+    scratch: &Scratch,
+    interruption: &Interruption,
+) -> Result<Said, Failure> {
+    let mut command = as_the_client_runs_it(agent, &hook.line);
+    command
+        .envs(hook.variables.iter().map(|(name, value)| (name, value)))
+        .env(environment::STATE_DIRECTORY, scratch.state())
+        // The person's own rules are not what is tried here.
+        .env(environment::XDG_CONFIG_HOME, scratch.folder.path().join("config"))
+        .env_remove(environment::SWITCH)
+        .env_remove(environment::SLUG)
+        .current_dir(scratch.repository());
+    let payload = format!("{payload}\n");
+    match child::run(&mut command, payload.as_bytes(), LIMIT, interruption) {
+        Ended::Exited { code: Some(0), stdout, stderr } => Ok(Said {
+            stdout: String::from_utf8_lossy(&stdout).trim().to_owned(),
+            stderr: String::from_utf8_lossy(&stderr).trim().to_owned(),
+        }),
+        Ended::Exited { code, stderr, .. } => {
+            let how =
+                code.map_or_else(|| "was killed".to_owned(), |code| format!("ended with exit code {code}"));
+            Err(Failure(format!("`{}` {how}{}", hook.line, quoted(&String::from_utf8_lossy(&stderr)))))
+        }
+        Ended::NotStarted(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(Failure(format!("there is no program `{}`", hook.line.program())))
+        }
+        Ended::NotStarted(error) => Err(Failure(format!("`{}` cannot be started: {error}", hook.line))),
+        Ended::TimedOut => {
+            Err(Failure(format!("`{}` did not answer within {} seconds", hook.line, LIMIT.as_secs())))
+        }
+        Ended::Interrupted => Err(Failure("interrupted".to_owned())),
+    }
+}
+
+/// Seen in the real clients: Claude Code runs a command with `args` itself and any other with `/bin/sh`, Gemini CLI with
+/// `bash`, Codex with the person's own shell.
+fn as_the_client_runs_it(agent: Agent, line: &CommandLine) -> Command {
+    match line {
+        CommandLine::Program { program, arguments } => {
+            let mut command = Command::new(program);
+            command.args(arguments);
+            command
+        }
+        CommandLine::Shell(text) => {
+            let shell = match agent {
+                Agent::Claude => "/bin/sh".into(),
+                Agent::Gemini => "bash".into(),
+                Agent::Codex => environment::read(environment::SHELL).unwrap_or_else(|| "/bin/sh".into()),
+            };
+            let mut command = Command::new(shell);
+            command.arg("-c").arg(text);
+            command
+        }
+    }
+}
+
+fn expect_hold(said: &Said) -> Result<(), String> {
+    let Ok(answer) = serde_json::from_str::<Value>(&said.stdout) else { return Err(answered(said)) };
+    let text = |name: &str| answer.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    if text("decision") == "block" && text("reason").starts_with(OWN_PREFIX) {
+        Ok(())
+    } else {
+        Err(answered(said))
+    }
+}
+
+fn expect_silence(said: &Said) -> Result<(), String> {
+    if said.stdout.is_empty() { Ok(()) } else { Err(answered(said)) }
+}
+
+fn answered(said: &Said) -> String {
+    if said.stdout.is_empty() { "silence".to_owned() } else { format!("`{}`", short(&said.stdout)) }
+}
+
+fn unexpected(what: &str, answer: &str, said: &Said, scratch: &Scratch) -> Failure {
+    let reason = match scratch.logged() {
+        _ if !said.stderr.is_empty() => quoted(&said.stderr),
+        Some(reason) => quoted(&reason),
+        None => String::new(),
+    };
+    Failure(format!("{what}: the answer was {answer}{reason}"))
+}
+
+fn quoted(text: &str) -> String {
+    let text = text.trim();
+    if text.is_empty() { String::new() } else { format!(" ({})", short(text)) }
+}
+
+fn short(text: &str) -> String {
+    fit(&visible(text.lines().next().unwrap_or_default()), Some(LONGEST_REASON))
+}

@@ -1,0 +1,167 @@
+//! What the hook needs around it, whichever the client: a place to write, a sound journal, git, a valid policy; and the
+//! switches that turn it off.
+
+use std::path::Path;
+use std::time::Duration;
+
+use changes::{GitVersion, Settings};
+use journal::{Soundness, switch};
+use rustix::fs::{Access, access};
+
+use super::finding::{About, Finding};
+use crate::agent_session::AgentSession;
+use crate::environment;
+use crate::journal_access;
+use crate::layout::home_relative;
+use crate::policy_files::PolicyTexts;
+
+/// A journal that cannot be looked through in this time is large, and sound so far.
+const JOURNAL_LIMIT: Duration = Duration::from_secs(2);
+
+const GIT_LIMIT: Duration = Duration::from_secs(5);
+
+pub(crate) fn machine() -> Vec<Finding> {
+    let mut findings = vec![git()];
+    match environment::state_directory() {
+        Some(state) => {
+            findings.push(state_directory(&state));
+            findings.extend(journal(&state));
+        }
+        None => findings.push(
+            Finding::problem(
+                About::Machine,
+                "state",
+                "there is no place for the journal: neither `HOME` nor `CHECKSTONE_STATE_DIR` is set",
+            )
+            .advice("set `CHECKSTONE_STATE_DIR` to a folder of your own"),
+        ),
+    }
+    if environment::is_switched_off() {
+        findings.push(
+            Finding::problem(
+                About::Machine,
+                "switch",
+                "`CHECKSTONE=off` is set here, so no hook that inherits it decides anything",
+            )
+            .advice("unset `CHECKSTONE`"),
+        );
+    }
+    findings
+}
+
+fn git() -> Finding {
+    let Some(program) = environment::program("git") else {
+        return Finding::problem(
+            About::Machine,
+            "git",
+            "there is no `git` on `PATH`, so nothing can be held",
+        )
+        .advice("install git");
+    };
+    let shown = program.display().to_string();
+    match GitVersion::ask(&Settings { git: program.into_os_string(), time_limit: GIT_LIMIT }) {
+        Ok(version) if version < GitVersion::OLDEST_SAFE => Finding::problem(
+            About::Machine,
+            "git",
+            format!(
+                "git {version} is older than {}, and would run what a repository's own configuration names",
+                GitVersion::OLDEST_SAFE
+            ),
+        )
+        .advice("update git"),
+        Ok(version) => Finding::good(About::Machine, "git", format!("{version}, `{shown}`")),
+        Err(error) => Finding::problem(About::Machine, "git", error.to_string())
+            .advice("run `git version` and see what it says"),
+    }
+}
+
+fn state_directory(state: &Path) -> Finding {
+    let shown = home_relative(state);
+    if state.is_dir() {
+        return match tempfile::Builder::new().prefix(".doctor-").tempfile_in(state) {
+            Ok(_) => Finding::good(About::Machine, "state", format!("`{shown}` can be written")),
+            Err(error) => unwritable(&shown, &error.to_string()),
+        };
+    }
+    // Not made by looking: the first hook makes it.
+    match state.ancestors().find(|folder| folder.exists()) {
+        Some(folder) if folder.is_dir() && access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok() => {
+            Finding::good(About::Machine, "state", format!("`{shown}` will be made by the first hook"))
+        }
+        Some(folder) => unwritable(&shown, &format!("it cannot be made in `{}`", home_relative(folder))),
+        None => unwritable(&shown, "it cannot be made"),
+    }
+}
+
+fn unwritable(shown: &str, why: &str) -> Finding {
+    Finding::problem(
+        About::Machine,
+        "state",
+        format!("`{shown}` cannot be written, so nothing is held: {why}"),
+    )
+    .advice("make it writable for you, or name another folder with `CHECKSTONE_STATE_DIR`")
+}
+
+fn journal(state: &Path) -> Option<Finding> {
+    match journal::examine(state, JOURNAL_LIMIT) {
+        Ok(Soundness::Missing) => None,
+        Ok(Soundness::Sound) => Some(Finding::good(About::Machine, "journal", "sound")),
+        Ok(Soundness::SoundSoFar) => {
+            Some(Finding::good(About::Machine, "journal", "sound as far as it could be read in two seconds"))
+        }
+        Err(error) => {
+            let told = journal_access::explained(&error);
+            let finding = Finding::problem(About::Machine, "journal", told.message());
+            Some(match told.hints().first() {
+                Some(hint) => finding.advice(hint),
+                None => finding,
+            })
+        }
+    }
+}
+
+/// The policy of the repository at `root`, and what switches the gate off there.
+pub(crate) fn repository(root: Option<&Path>) -> Vec<Finding> {
+    let about = About::Repository;
+    let Some(root) = root else {
+        return vec![Finding::note(about, "policy", "this folder is in no git repository")];
+    };
+    let mut findings = Vec::new();
+    match PolicyTexts::of_repository(root).map(|texts| (texts.load(), texts)) {
+        None => findings.push(
+            Finding::note(about, "policy", "there is none, so every stop passes")
+                .advice("`checkstone init` writes one"),
+        ),
+        Some((Err(problems), _)) => {
+            let first = problems.0.first().map(ToString::to_string).unwrap_or_default();
+            findings.push(
+                Finding::problem(about, "policy", format!("broken, so every stop passes: {first}"))
+                    .advice("mend it; `checkstone policy check` shows every mistake"),
+            );
+        }
+        Some((Ok(policy), texts)) => {
+            let mut from: Vec<String> = texts.texts.iter().map(|text| format!("`{}`", text.name)).collect();
+            from.extend(policy.presets.iter().map(|preset| format!("preset {preset}")));
+            findings.push(Finding::good(about, "policy", from.join(", ")));
+            if !policy.gate.enabled {
+                findings.push(Finding::note(
+                    about,
+                    "switch",
+                    "`enabled = false` in the policy: no stop is judged here",
+                ));
+            }
+        }
+    }
+    findings.extend(session(root));
+    findings
+}
+
+/// Only where an agent itself asks.
+fn session(root: &Path) -> Option<Finding> {
+    let state = environment::state_directory()?;
+    let session = AgentSession::calling(None, Some(root)).ok().flatten()?;
+    switch::is_off(&state, session.agent.name(), &session.id).then(|| {
+        Finding::note(About::Repository, "switch", "this session is switched off")
+            .advice("`checkstone session --on` switches it on")
+    })
+}

@@ -1,0 +1,176 @@
+//! The packages that people install in their clients: a Claude Code plugin, a Gemini CLI extension, a Codex CLI plugin
+//! with its hooks file. Each is made from the templates in `packages/`, from what `agents` registers, and from the static
+//! program; archives of the same sources are the same byte for byte.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use agents::{Program, Registration};
+use sha2::{Digest as _, Sha256};
+use transcript::Agent;
+
+use crate::process;
+use crate::root;
+
+/// All of them, as they were made.
+pub(crate) struct Packages {
+    /// The folder that people unpack, of each client.
+    pub(crate) claude: PathBuf,
+    pub(crate) gemini: PathBuf,
+    pub(crate) codex: PathBuf,
+}
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The time of every file in an archive: 2020-01-01.
+const TIME: &str = "@1577836800";
+
+/// Makes the folders of all packages in `place`.
+pub(crate) fn make(program: &Path, place: &Path) -> Result<Packages, String> {
+    let made = |agent: Agent| {
+        let folder = place.join(name(agent));
+        make_one(agent, program, &folder).map_err(|error| error.to_string())?;
+        Ok::<PathBuf, String>(folder)
+    };
+    Ok(Packages { claude: made(Agent::Claude)?, gemini: made(Agent::Gemini)?, codex: made(Agent::Codex)? })
+}
+
+/// Packs them into `target/dist`, with the file of their checksums; where each is.
+pub(crate) fn pack(packages: &Packages) -> Result<Vec<PathBuf>, String> {
+    let dist = root().join("target/dist");
+    let mut archives = Vec::new();
+    let mut sums = String::new();
+    for folder in [&packages.claude, &packages.codex, &packages.gemini] {
+        let archive = archive(folder, &dist)?;
+        let bytes = fs_err::read(&archive).map_err(|error| error.to_string())?;
+        let sum: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = archive.file_name().unwrap_or_default().to_string_lossy();
+        sums.push_str(&format!("{sum}  {name}\n"));
+        archives.push(archive);
+    }
+    let sums_file = dist.join("SHA256SUMS");
+    fs_err::write(&sums_file, sums).map_err(|error| error.to_string())?;
+    archives.push(sums_file);
+    Ok(archives)
+}
+
+fn name(agent: Agent) -> String {
+    format!("checkstone-{}-{VERSION}", agent.name())
+}
+
+/// Sorted, with fixed times and owners; `gzip -n` leaves its own time out.
+fn archive(folder: &Path, dist: &Path) -> Result<PathBuf, String> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let archive = dist.join(format!("{name}-{}.tar.gz", std::env::consts::ARCH));
+    let mut tar = Command::new("tar");
+    tar.args(["--create", "--format=ustar", "--sort=name", "--owner=0", "--group=0", "--numeric-owner"]);
+    tar.arg(format!("--mtime={TIME}")).args(["--use-compress-program=gzip -n -9", "--file"]).arg(&archive);
+    tar.arg("--directory").arg(folder.parent().unwrap_or(dist)).arg(&*name);
+    process::output(&mut tar)?;
+    Ok(archive)
+}
+
+fn make_one(agent: Agent, program: &Path, folder: &Path) -> std::io::Result<()> {
+    match fs_err::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let templates = root().join("packages");
+    copy(&templates.join(agent.name()), folder)?;
+    // A plugin lies in a folder of its marketplace, an extension is the folder itself.
+    let own = if agent == Agent::Gemini { folder.to_owned() } else { folder.join("checkstone") };
+    copy(&templates.join("shared"), &own)?;
+    for license in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        write(&own.join(license), &fs_err::read(root().join(license))?, 0o644)?;
+    }
+    let hooks = Registration::new(agent, Program::InPackage).file();
+    write(&own.join("hooks/hooks.json"), hooks.as_bytes(), 0o644)?;
+    if agent == Agent::Codex {
+        let hooks = Registration::new(agent, Program::At("checkstone")).file();
+        write(&folder.join("hooks.json"), hooks.as_bytes(), 0o644)?;
+    }
+    write(&own.join("bin/checkstone"), &fs_err::read(program)?, 0o755)
+}
+
+/// Every file below `from`, with the version filled in.
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    for entry in fs_err::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            let text = fs_err::read_to_string(entry.path())?.replace("{{version}}", VERSION);
+            write(&target, text.as_bytes(), 0o644)?;
+        }
+    }
+    Ok(())
+}
+
+fn write(path: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs_err::create_dir_all(folder)?;
+        // Whatever the person's own mask says.
+        fs_err::set_permissions(folder, std::fs::Permissions::from_mode(0o755))?;
+    }
+    fs_err::write(path, bytes)?;
+    fs_err::set_permissions(path, std::fs::Permissions::from_mode(mode))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    fn files(folder: &Path) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        for entry in fs_err::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                files.extend(self::files(&path));
+            } else {
+                files.push(path);
+            }
+        }
+        files
+    }
+
+    fn made(place: &Path) -> Packages {
+        let program = place.join("program");
+        fs_err::write(&program, "#!/bin/sh\n").unwrap();
+        make(&program, place).unwrap()
+    }
+
+    #[test]
+    fn archives_of_the_same_sources_are_the_same() {
+        let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let archives = places.each_ref().map(|place| {
+            let packages = made(place.path());
+            // Another order of making, other times.
+            fs_err::write(packages.codex.join("later"), "").unwrap();
+            fs_err::remove_file(packages.codex.join("later")).unwrap();
+            fs_err::read(archive(&packages.codex, place.path()).unwrap()).unwrap()
+        });
+        assert!(archives.first() == archives.last(), "the bytes differ");
+    }
+
+    #[test]
+    fn every_package_is_whole() {
+        let place = tempfile::tempdir().unwrap();
+        let packages = made(place.path());
+        for folder in [packages.claude, packages.gemini, packages.codex] {
+            let files = files(&folder);
+            for name in ["hooks/hooks.json", "bin/checkstone", "README.md", "skills/hold-points/SKILL.md"] {
+                assert!(files.iter().any(|file| file.ends_with(name)), "{name} in {}", folder.display());
+            }
+            for file in files.iter().filter(|file| !file.ends_with("bin/checkstone")) {
+                let text = fs_err::read_to_string(file).unwrap();
+                assert!(!text.contains("{{version}}"), "{}", file.display());
+                if file.extension().is_some_and(|extension| extension == "json") {
+                    serde_json::from_str::<serde_json::Value>(&text).unwrap();
+                }
+            }
+        }
+    }
+}
