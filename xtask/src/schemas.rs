@@ -10,6 +10,13 @@ use crate::steps::Done;
 fn all() -> Result<Vec<(&'static str, String)>, String> {
     Ok(vec![
         rendered("check.schema.json", &schemars::schema_for!(gate::Verdict))?,
+        rendered(
+            "workflow-branch.schema.json",
+            &schemars::schema_for!(workflow::integrations::branch::IssueBranch),
+        )?,
+        rendered("handoff-check.schema.json", &schemars::schema_for!(workflow::handoff::Report))?,
+        rendered("handoff-request.schema.json", &schemars::schema_for!(workflow::handoff::Request))?,
+        rendered("handoff-response.schema.json", &schemars::schema_for!(workflow::handoff::Response))?,
         rendered("policy.schema.json", &gate::policy::json_schema())?,
         rendered("timeline.schema.json", &schemars::schema_for!(transcript::Reading))?,
         rendered("tokens.schema.json", &schemars::schema_for!(workflow::output::TokensOutput))?,

@@ -96,6 +96,15 @@ impl Repository {
         }
     }
 
+    /// The branch that HEAD is on; `None` where it is on none, or where the branches are kept in a format other than
+    /// files.
+    pub fn branch(&self) -> Option<String> {
+        let head = fs_err::read_to_string(self.git_dir.join("HEAD")).ok()?;
+        let branch = head.trim_end().strip_prefix("ref: refs/heads/")?;
+        // What stands there for programs that do not know the other format.
+        (branch != ".invalid").then(|| branch.to_owned())
+    }
+
     /// The commit that HEAD points to, by the files alone. `None` where there is none, or where the branches are kept
     /// in a format other than files.
     pub(crate) fn head_commit(&self) -> Option<String> {

@@ -7,6 +7,7 @@ use crate::commands::check::CheckArguments;
 use crate::commands::demo::DemoArguments;
 use crate::commands::doctor::DoctorArguments;
 use crate::commands::explain::ExplainArguments;
+use crate::commands::handoff::HandoffArguments;
 use crate::commands::hook::HookArguments;
 use crate::commands::init::InitArguments;
 use crate::commands::inject::InjectArguments;
@@ -46,6 +47,7 @@ pub(crate) enum Command {
     Status(StatusArguments),
     Timeline(TimelineArguments),
     Workflow(WorkflowArguments),
+    Handoff(HandoffArguments),
     Tokens(TokensArguments),
     Inject(InjectArguments),
     Hook(HookArguments),

@@ -4,6 +4,7 @@ pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod handoff;
 pub(crate) mod hook;
 pub(crate) mod init;
 pub(crate) mod inject;

@@ -46,6 +46,27 @@ pub(crate) const CODEX_FOLDER: &str = "CODEX_HOME";
 /// What Gemini CLI takes for the home folder that its `.gemini` is in.
 pub(crate) const GEMINI_HOME: &str = "GEMINI_CLI_HOME";
 
+/// The services that are switched on, `vercel` and `linear`, with a comma between them.
+pub(crate) const INTEGRATIONS: &str = "CHECKSTONE_INTEGRATIONS";
+
+/// The token for Vercel, as its own program takes it.
+pub(crate) const VERCEL_TOKEN: &str = "VERCEL_TOKEN";
+
+/// Where Vercel's API is, instead of its usual place.
+pub(crate) const VERCEL_URL: &str = "CHECKSTONE_VERCEL_URL";
+
+/// The key for Linear, as its own tools take it.
+pub(crate) const LINEAR_KEY: &str = "LINEAR_API_KEY";
+
+/// Where Linear's API is, instead of its usual place.
+pub(crate) const LINEAR_URL: &str = "CHECKSTONE_LINEAR_URL";
+
+/// A webhook that is told when a phase ends.
+pub(crate) const WEBHOOK_URL: &str = "CHECKSTONE_WEBHOOK_URL";
+
+/// What is sent to that webhook is signed with this.
+pub(crate) const WEBHOOK_SECRET: &str = "CHECKSTONE_WEBHOOK_SECRET";
+
 pub(crate) const HOME: &str = "HOME";
 const PATH: &str = "PATH";
 const XDG_STATE_HOME: &str = "XDG_STATE_HOME";

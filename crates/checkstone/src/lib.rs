@@ -14,6 +14,7 @@ mod fail_open;
 mod file_change;
 mod hook;
 mod installed;
+mod integrations;
 mod journal_access;
 mod layout;
 mod new_policy;
@@ -21,6 +22,7 @@ mod own_program;
 mod policy_files;
 mod printer;
 mod record;
+mod recorded_facts;
 mod repository_argument;
 mod settings_file;
 mod stopwatch;
@@ -67,6 +69,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Status(arguments) => commands::status::run(arguments, &printer),
         Command::Timeline(arguments) => commands::timeline::run(arguments, &printer),
         Command::Workflow(arguments) => commands::workflow::run(arguments, &printer),
+        Command::Handoff(arguments) => commands::handoff::run(arguments, &printer),
         Command::Tokens(arguments) => commands::tokens::run(arguments, &printer),
         Command::Inject(arguments) => commands::inject::run(arguments, &printer),
         // Answered above, before anything could go wrong.

@@ -45,7 +45,7 @@ impl PolicyTexts {
         };
         let user = environment::configuration_file().map_or(Ok(None), |path| read(&path));
         let (user, detect) = match text_of("config.toml", user) {
-            Some(text) => split_off_detection(&text),
+            Some(text) => split_off_detection(&without_integrations(&text)),
             None => (String::new(), false),
         };
         let own_file = root.join(FILE_NAME);
@@ -116,6 +116,23 @@ fn split_off_detection(text: &str) -> (String, bool) {
     (rest, detect)
 }
 
+/// What the user says about services outside is no policy, and its tokens must not get into what is recorded with a
+/// verdict. The lines stay, empty, so that every other one keeps its number.
+fn without_integrations(text: &str) -> String {
+    let names_it = |text: &str, next: &[char]| {
+        text.strip_prefix("integrations").is_some_and(|rest| rest.trim_start().starts_with(next))
+    };
+    let mut within = false;
+    let mut left = |line: &str| {
+        let line = line.trim_start();
+        if line.starts_with('[') {
+            within = names_it(line.trim_start_matches('[').trim_start(), &['.', ']']);
+        }
+        !within && !names_it(line, &['.', '='])
+    };
+    text.split_inclusive('\n').map(|line| if left(line) { line } else { "\n" }).collect()
+}
+
 fn no_policy(name: &str, message: &'static str) -> Problem {
     let kind = ProblemKind::BadPath { message };
     Problem { file: name.to_owned(), line: 1, column: 1, found: name.to_owned(), kind }
@@ -134,7 +151,7 @@ fn inside(root: &Path, file: &Path) -> Result<PathBuf, &'static str> {
 }
 
 /// `None` where there is no such file. Nothing here waits: a named pipe is refused.
-fn read(path: &Path) -> Result<Option<String>, &'static str> {
+pub(crate) fn read(path: &Path) -> Result<Option<String>, &'static str> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(file) => std::fs::File::from(file),
@@ -155,6 +172,16 @@ fn read(path: &Path) -> Result<Option<String>, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn services_outside_are_no_policy() {
+        let text = "presets = [\"rust\"]\nintegrations.linear.token = \"a\"\n[integrations.vercel]\ntoken = \"b\"\n\
+                    [gate]\nenabled = true\n[[ integrations . webhook ]]\nurl = \"c\"\n[integrations_of_mine]\nx = 1\n";
+        assert_eq!(
+            without_integrations(text),
+            "presets = [\"rust\"]\n\n\n\n[gate]\nenabled = true\n\n\n[integrations_of_mine]\nx = 1\n"
+        );
+    }
 
     #[test]
     fn detection_is_asked_for_in_the_users_own_words() {

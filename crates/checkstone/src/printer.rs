@@ -46,6 +46,12 @@ impl Printer {
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_ok()
     }
 
+    /// What long work is at, beside the answer.
+    pub(crate) fn progress(&self, text: &str) {
+        let mut stderr = anstream::stderr().lock();
+        let _ = writeln!(stderr, "{}", shown(text));
+    }
+
     /// Something that a person should know, beside the answer.
     pub(crate) fn warning(&self, warning: &CommandError) {
         let mut stderr = anstream::stderr().lock();

@@ -4,7 +4,7 @@
 
 mod duration;
 mod file;
-mod nearest;
+pub(crate) mod nearest;
 mod paths;
 mod presets;
 mod problem;

@@ -26,7 +26,7 @@ pub fn count(text: &str) -> usize {
 
 /// What separates words: white space as regular expressions of JavaScript have it, whose tools count the same files.
 /// It knows the byte order mark and does not know U+0085; Unicode has it the other way round.
-fn is_white(character: char) -> bool {
+pub(crate) fn is_white(character: char) -> bool {
     character == '\u{feff}' || (character != '\u{85}' && character.is_whitespace())
 }
 

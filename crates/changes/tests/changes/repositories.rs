@@ -304,3 +304,23 @@ fn a_broken_submodule() {
     sandbox.write("a", "changed\n");
     assert_eq!(lines(&sandbox.turn(&baseline).files), ["modified a [unstaged]"]);
 }
+
+/// C5: the branch as git says it, wherever it is written down in files.
+#[test]
+fn the_branch_is_what_git_says_it_is() {
+    let sandbox = Sandbox::new();
+    let branch = |folder: &Path| Repository::discover(folder).unwrap().branch();
+    assert_eq!(branch(&sandbox.repo).as_deref(), Some("main"));
+    sandbox.git(&["switch", "--quiet", "--create", "feature/BAS-6"]);
+    assert_eq!(branch(&sandbox.repo).as_deref(), Some(sandbox.git(&["branch", "--show-current"]).trim()));
+    let beside = sandbox.root().join("beside");
+    sandbox.git(&["worktree", "add", "--quiet", "-b", "other", beside.to_str().unwrap()]);
+    assert_eq!(branch(&beside).as_deref(), Some("other"));
+    sandbox.git(&["checkout", "--quiet", "--detach"]);
+    assert_eq!(branch(&sandbox.repo), None);
+    let unborn = Sandbox::empty(&[]);
+    assert_eq!(branch(&unborn.repo).as_deref(), Some("main"));
+    let tables = sandbox.root().join("tables");
+    sandbox.git(&["init", "--quiet", "--ref-format=reftable", tables.to_str().unwrap()]);
+    assert_eq!(branch(&tables), None, "tables are not read");
+}

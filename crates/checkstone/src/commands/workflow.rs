@@ -2,8 +2,10 @@
 //! per subcommand.
 
 mod archive;
+mod branch;
 mod complete;
 mod diff;
+mod ended;
 mod gate;
 mod list;
 mod phase;
@@ -53,6 +55,7 @@ enum WorkflowCommand {
     Gate(gate::GateArguments),
     Diff(diff::DiffArguments),
     Archive(archive::ArchiveArguments),
+    Branch(branch::BranchArguments),
 }
 
 pub(crate) fn run(arguments: &WorkflowArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
@@ -66,6 +69,7 @@ pub(crate) fn run(arguments: &WorkflowArguments, printer: &Printer) -> Result<Ex
         WorkflowCommand::Gate(arguments) => gate::run(arguments, printer),
         WorkflowCommand::Diff(arguments) => diff::run(arguments, printer),
         WorkflowCommand::Archive(arguments) => archive::run(arguments, printer),
+        WorkflowCommand::Branch(arguments) => branch::run(arguments, printer),
     }
 }
 

@@ -12,9 +12,14 @@ mod check;
 mod demo;
 mod doctor;
 mod explain;
+mod handoff;
 mod hook;
 mod init;
+mod integrations;
 mod log;
+#[allow(dead_code, reason = "the tests of the library need more of it")]
+#[path = "../../../workflow/tests/workflow/integrations/server.rs"]
+mod loopback_server;
 mod policy;
 mod program;
 mod session;

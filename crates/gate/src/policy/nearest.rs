@@ -1,7 +1,7 @@
 //! The name that was probably meant.
 
 /// The known name with the smallest edit distance, if it is near enough to be a slip.
-pub(crate) fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+pub fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let allowed = (written.chars().count() / 3).max(2);
     let near = known.map(|name| (distance(written, name), name)).min_by_key(|(distance, _)| *distance)?;
     (near.0 <= allowed).then(|| near.1.to_owned())

@@ -12,6 +12,8 @@ mod any_file;
 mod archive;
 mod concurrency;
 mod files;
+mod handoff;
+mod integrations;
 mod operations;
 mod repository;
 mod session_start;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use jiff::Timestamp;
 use transcript::visible;
 
-use super::{CommonArguments, NameArguments, explained, output, warn};
+use super::{CommonArguments, NameArguments, ended, explained, output, warn};
 use crate::error::CommandError;
 use crate::layout::counted;
 use crate::printer::{GOOD, Printer};
@@ -29,13 +29,14 @@ pub(super) fn run(arguments: &CompleteArguments, printer: &Printer) -> Result<Ex
     if arguments.common.json {
         let output = output(&name, Some(&saved.path), &saved.workflow, &saved.warnings);
         arguments.common.print_json(&output, printer)?;
-        return Ok(ExitCode::SUCCESS);
+    } else {
+        let dropped = saved.before.as_ref().map_or(0, |before| before.file().state.pending_phases.len());
+        let dropped = match dropped {
+            0 => String::new(),
+            number => format!(", without {} that had not ended", counted(number, "phase")),
+        };
+        printer.text(&format!("{} is {GOOD}complete{GOOD:#}{dropped}\n", visible(&name.to_string())));
     }
-    let dropped = saved.before.as_ref().map_or(0, |before| before.file().state.pending_phases.len());
-    let dropped = match dropped {
-        0 => String::new(),
-        number => format!(", without {} that had not ended", counted(number, "phase")),
-    };
-    printer.text(&format!("{} is {GOOD}complete{GOOD:#}{dropped}\n", visible(&name.to_string())));
+    ended::tell_of_workflow(&state, &name, &saved.workflow, printer);
     Ok(ExitCode::SUCCESS)
 }

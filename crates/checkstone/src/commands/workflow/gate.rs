@@ -12,6 +12,7 @@ use workflow::{Name, PreviewState, ShipFacts, StateDirectory, Uncommitted, Workf
 
 use super::{CommonArguments, NameArguments, explained, warn};
 use crate::error::CommandError;
+use crate::integrations::Integrations;
 use crate::journal_access;
 use crate::layout::wrap;
 use crate::printer::{BAD, GOOD, Printer};
@@ -20,8 +21,8 @@ use crate::record::Record;
 /// Ask whether this may be shipped: exits 1 with everything that is against it
 ///
 /// Against it are phases that failed or are missing, here and in other workflows of the same feature; commits since the
-/// last phase; uncommitted changes; errors that the stop gate saw last; and a preview deployment that is not ready. The
-/// last phase, which is the shipping itself, need not be complete. The answer is kept in the workflow's file.
+/// last phase; uncommitted changes; errors that the stop gate saw last; and, where nothing else is, a preview deployment
+/// that is not ready (docs/integrations.md). The last phase, which is the shipping itself, need not be complete. The answer is kept in the workflow's file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone workflow gate ship --feature parser && git push
@@ -47,15 +48,21 @@ pub(super) fn run(arguments: &GateArguments, printer: &Printer) -> Result<ExitCo
         .filter_map(|one| Some((one.name()?, one.workflow.as_ref().ok()?.file())))
         .filter(|(other, _)| *other != name && other.feature() == name.feature())
         .collect();
-    let facts = ShipFacts {
+    let unresolved =
+        state.repository().map_or_else(Vec::new, |repository| unresolved(&repository.root, printer));
+    let facts = |preview| ShipFacts {
         head: state.head(),
         uncommitted: uncommitted(&state),
-        unresolved: state
-            .repository()
-            .map_or_else(Vec::new, |repository| unresolved(&repository.root, printer)),
-        preview: preview(&state),
+        unresolved: unresolved.clone(),
+        preview,
     };
-    let gate = ship_gate(ship.file(), &related, &facts);
+    let mut gate = ship_gate(ship.file(), &related, &facts(None));
+    // Nobody waits for the preview of what may not be shipped anyway. What was true before the waiting is asked again.
+    if gate.ship_allowed
+        && let Some(preview) = preview(&state, printer)
+    {
+        gate = ship_gate(ship.file(), &related, &facts(Some(preview)));
+    }
     state.record_gate(&name, &gate, Timestamp::now()).map_err(|error| explained(&error))?;
     let allowed = gate.ship_allowed;
     if arguments.common.json {
@@ -113,7 +120,8 @@ fn unresolved(root: &Path, printer: &Printer) -> Vec<String> {
     }
 }
 
-/// The preview deployment, where the integrations say that shipping waits for one. None are read yet.
-fn preview(_state: &StateDirectory) -> Option<PreviewState> {
-    None
+/// The preview deployment, where the integrations say that shipping waits for one.
+fn preview(state: &StateDirectory, printer: &Printer) -> Option<PreviewState> {
+    let repository = state.repository()?;
+    Integrations::read(&repository.root, printer).preview(&state.head()?, printer)
 }

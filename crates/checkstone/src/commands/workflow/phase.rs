@@ -9,7 +9,9 @@ use serde_json::{Map, Value};
 use transcript::visible;
 use workflow::{PhaseUpdate, ResumePoint, Status, usual_phases};
 
-use super::{CommonArguments, NameArguments, explained, next_sentence, object, output, warn, warn_of_length};
+use super::{
+    CommonArguments, NameArguments, ended, explained, next_sentence, object, output, warn, warn_of_length,
+};
 use crate::commands::tokens;
 use crate::error::CommandError;
 use crate::printer::{Printer, STRONG};
@@ -111,20 +113,21 @@ pub(super) fn run(arguments: &PhaseArguments, printer: &Printer) -> Result<ExitC
     if arguments.common.json {
         let output = output(&name, Some(&saved.path), &saved.workflow, &saved.warnings);
         arguments.common.print_json(&output, printer)?;
-        return Ok(ExitCode::SUCCESS);
+    } else {
+        let file = saved.workflow.file();
+        let status = file.phase(&arguments.phase).map_or(Status::Pending, |phase| phase.status);
+        let point = ResumePoint::of(file);
+        let next = match point.phase.as_deref() {
+            Some(next) if next == arguments.phase => String::new(),
+            _ => format!("; {}", next_sentence(&point, false)),
+        };
+        printer.text(&format!(
+            "{STRONG}{}{STRONG:#}: {} is {status}{next}\n",
+            visible(&name.to_string()),
+            visible(&arguments.phase)
+        ));
     }
-    let file = saved.workflow.file();
-    let status = file.phase(&arguments.phase).map_or(Status::Pending, |phase| phase.status);
-    let point = ResumePoint::of(file);
-    let next = match point.phase.as_deref() {
-        Some(next) if next == arguments.phase => String::new(),
-        _ => format!("; {}", next_sentence(&point, false)),
-    };
-    printer.text(&format!(
-        "{STRONG}{}{STRONG:#}: {} is {status}{next}\n",
-        visible(&name.to_string()),
-        visible(&arguments.phase)
-    ));
+    ended::tell_of_phase(&state, &name, &arguments.phase, update.status, &saved.workflow, printer);
     Ok(ExitCode::SUCCESS)
 }
 

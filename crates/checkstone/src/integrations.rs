@@ -1,0 +1,227 @@
+//! The services outside that the user switched on, for the commands that tell them something or wait for them. Never
+//! for a hook. What goes wrong here is told and stops nothing.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use workflow::PreviewState;
+use workflow::integrations::branch::IssueId;
+use workflow::integrations::http::{Client, Proxy};
+use workflow::integrations::preview::{self, LinkedProject, Preview, Wait};
+use workflow::integrations::repository_file::{PATH, RepositorySettings};
+use workflow::integrations::retry::Retry;
+use workflow::integrations::user_settings::{Access, FromEnvironment, Service, UserSettings};
+use workflow::integrations::webhook::PhaseEvent;
+use workflow::integrations::{linear, webhook};
+
+use crate::environment;
+use crate::error::CommandError;
+use crate::policy_files;
+use crate::printer::Printer;
+
+/// An agent waits for the command that tells others: it is told soon, or not at all.
+const TELLING: Retry = Retry {
+    attempts: 3,
+    first_pause: Duration::from_millis(300),
+    longest_pause: Duration::from_secs(3),
+    total: Duration::from_secs(8),
+    request: Duration::from_secs(4),
+};
+
+#[derive(Debug)]
+pub(crate) struct Integrations {
+    root: PathBuf,
+    pub(crate) repository: RepositorySettings,
+    user: UserSettings,
+}
+
+impl Integrations {
+    /// What the repository asks for and the user allows. Mistakes, and what a repository may not say, are told.
+    pub(crate) fn read(root: &Path, printer: &Printer) -> Self {
+        let repository = RepositorySettings::read(root).unwrap_or_else(|error| {
+            printer.warning(&CommandError::of(&error).hint(format!("until then `{PATH}` counts as empty")));
+            RepositorySettings::default()
+        });
+        for note in &repository.notes {
+            printer.warning(&CommandError::new(note));
+        }
+        let user = UserSettings::read(&configuration(printer), &from_environment()).unwrap_or_else(|error| {
+            printer.warning(&CommandError::of(&error).hint("until then nothing is sent"));
+            UserSettings::default()
+        });
+        Self { root: root.to_owned(), repository, user }
+    }
+
+    /// The issue that the work is about: the feature's name, or what the branch is named after.
+    pub(crate) fn issue(&self, feature: Option<&str>, branch: Option<&str>) -> Option<IssueId> {
+        if !self.repository.linear.enabled {
+            return None;
+        }
+        feature.and_then(IssueId::parse).or_else(|| branch.and_then(IssueId::of_branch))
+    }
+
+    /// Waits for the preview of `commit` where the repository asks for it. `Some` where shipping depends on it.
+    pub(crate) fn preview(&self, commit: &str, printer: &Printer) -> Option<PreviewState> {
+        let settings = &self.repository.vercel;
+        if !settings.enabled || !settings.wait_for_preview {
+            return None;
+        }
+        let required = settings.require_preview_success;
+        let service = match self.access("vercel", "wait for a preview deployment", &self.user.vercel) {
+            Ok(service) => service,
+            Err(reason) if required => return Some(PreviewState::Unknown { reason }),
+            Err(reason) => {
+                printer.warning(&CommandError::new(reason));
+                return None;
+            }
+        };
+        let linked = LinkedProject::read(&self.root);
+        let wait = Wait::until(settings.preview_timeout);
+        let tell = |text: &str| printer.progress(text);
+        let preview = preview::wait(&client(), service, &linked, commit, &wait, tell);
+        let trouble = preview.trouble();
+        let state = match preview {
+            Preview::Ready { urls } => {
+                for url in urls {
+                    printer.progress(&format!("the preview is ready: {url}"));
+                }
+                return Some(PreviewState::Ready);
+            }
+            Preview::Failed { why } => PreviewState::Failed { reason: why },
+            Preview::TimedOut { .. } => {
+                let waited_ms = u64::try_from(wait.timeout.as_millis()).unwrap_or(u64::MAX);
+                PreviewState::Pending { waited_ms }
+            }
+            Preview::Unavailable { error } => PreviewState::Unknown { reason: error.to_string() },
+        };
+        if required {
+            return Some(state);
+        }
+        if let Some(trouble) = trouble {
+            printer.warning(&CommandError::new(trouble).hint(format!(
+                "it does not stand in the way: `vercel.require_preview_success` is off in `{PATH}`"
+            )));
+        }
+        None
+    }
+
+    /// Tells the webhooks and the issue that a phase or a workflow has ended, all at the same time.
+    pub(crate) fn tell(&self, event: &PhaseEvent, printer: &Printer) {
+        let issue = event.issue.as_deref().and_then(IssueId::parse);
+        let comments = issue.and_then(|issue| Some((self.commented_service(printer)?, issue)));
+        if self.user.webhooks.is_empty() && comments.is_none() {
+            return;
+        }
+        let client = client();
+        let problems: Vec<String> = std::thread::scope(|scope| {
+            let webhooks = self.user.webhooks.iter().map(|webhook| {
+                let client = &client;
+                scope.spawn(move || {
+                    let sent = webhook::send(client, webhook, event, &TELLING, Timestamp::now);
+                    sent.err().map(|error| format!("`{}` was not told: {error}", webhook.endpoint))
+                })
+            });
+            let comment = comments.as_ref().map(|(service, issue)| {
+                let client = &client;
+                let team = self.repository.linear.team.as_deref();
+                scope.spawn(move || {
+                    let sent = linear::comment(
+                        client,
+                        service,
+                        team,
+                        issue,
+                        &comment_on(event),
+                        &event.at,
+                        &TELLING,
+                    );
+                    sent.err().map(|error| format!("{issue} has no comment: {error}"))
+                })
+            });
+            let started: Vec<_> = webhooks.chain(comment).collect();
+            started.into_iter().filter_map(|sent| sent.join().ok().flatten()).collect()
+        });
+        for problem in problems {
+            printer.warning(&CommandError::new(problem).hint("what was recorded here is not affected"));
+        }
+    }
+
+    /// Linear, where comments are asked for and allowed.
+    fn commented_service(&self, printer: &Printer) -> Option<&Service> {
+        let settings = &self.repository.linear;
+        if !settings.enabled || settings.use_native_automation {
+            return None;
+        }
+        match self.access("linear", "comment on its issues", &self.user.linear) {
+            Ok(service) => Some(service),
+            Err(reason) => {
+                printer.warning(&CommandError::new(reason));
+                None
+            }
+        }
+    }
+
+    /// The service, or what the user has to do for it.
+    fn access<'a>(&self, name: &str, what: &str, access: &'a Access) -> Result<&'a Service, String> {
+        match access {
+            Access::On(service) => Ok(service),
+            Access::Off => Err(format!(
+                "the repository asks to {what}, which you have not switched on: set `enabled = true` and `token` in \
+                 `[integrations.{name}]` of your own `config.toml`"
+            )),
+            Access::NoToken => Err(format!(
+                "there is no token to {what}: set `token` in `[integrations.{name}]` of your own `config.toml`, or {}",
+                if name == "linear" { environment::LINEAR_KEY } else { environment::VERCEL_TOKEN }
+            )),
+        }
+    }
+}
+
+fn client() -> Client {
+    Client::new(Proxy::FromEnvironment)
+}
+
+/// As Linear shows it: Markdown.
+fn comment_on(event: &PhaseEvent) -> String {
+    let mut text = format!("**{}**", event.line());
+    for more in [&event.summary, &event.error].into_iter().flatten() {
+        text.push_str(&format!("\n\n{more}"));
+    }
+    text
+}
+
+/// The user's own file; empty where there is none. A token that others can read is told.
+fn configuration(printer: &Printer) -> String {
+    let Some(path) = environment::configuration_file() else { return String::new() };
+    let text = match policy_files::read(&path) {
+        Ok(text) => text.unwrap_or_default(),
+        Err(problem) => {
+            printer.warning(&CommandError::new(format!("`{}` is not read: {problem}", path.display())));
+            return String::new();
+        }
+    };
+    let holds_secrets = text.contains("integrations") && (text.contains("token") || text.contains("secret"));
+    let open_to_others =
+        fs_err::metadata(&path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0);
+    if holds_secrets && open_to_others {
+        printer.warning(
+            &CommandError::new(format!("`{}` holds a token that other users can read", path.display()))
+                .hint(format!("run `chmod 600 {}`", path.display())),
+        );
+    }
+    text
+}
+
+fn from_environment() -> FromEnvironment {
+    let read = |name: &str| environment::read(name).and_then(|value| value.into_string().ok());
+    FromEnvironment {
+        services: read(environment::INTEGRATIONS),
+        vercel_url: read(environment::VERCEL_URL),
+        vercel_token: read(environment::VERCEL_TOKEN),
+        linear_url: read(environment::LINEAR_URL),
+        linear_token: read(environment::LINEAR_KEY),
+        webhook_url: read(environment::WEBHOOK_URL),
+        webhook_secret: read(environment::WEBHOOK_SECRET),
+    }
+}

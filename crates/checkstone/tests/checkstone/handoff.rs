@@ -1,0 +1,238 @@
+use std::io::Write as _;
+use std::process::{Output, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::program;
+use crate::workplace::{SESSION, Workplace};
+
+const RUST: &str = "presets = [\"rust\"]\n";
+const REQUEST: &str = "handoff-request.schema.json";
+const RESPONSE: &str = "handoff-response.schema.json";
+const CHECK: &str = "handoff-check.schema.json";
+
+fn with_input(workplace: &Workplace, arguments: &[&str], input: &str) -> Output {
+    let mut child = workplace
+        .checkstone(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+fn words(number: usize) -> String {
+    vec!["word"; number].join(" ")
+}
+
+fn response(summary: &str) -> String {
+    json!({
+        "task_id": "T7", "phase": "validate", "status": "complete", "decision": "PROCEED", "findings": {},
+        "context_summary": summary, "issues": [], "own": {"kept": [1, 2]},
+    })
+    .to_string()
+}
+
+/// The facts are those of the turn: what changed, what was run and how it ended, what is open, and the commit.
+#[test]
+fn a_request_carries_what_was_recorded() {
+    let workplace = Workplace::new(Some(RUST));
+    workplace.held_turn(&[("cargo clippy", true), ("cargo test", false)]);
+    let arguments = [
+        "handoff",
+        "new",
+        "--mode",
+        "eval",
+        "--task-id",
+        "T7",
+        "--instructions",
+        "Make the tests pass",
+        "--file",
+        "docs/parser.md",
+        "--constraint",
+        "no new dependency",
+        "--summary",
+        "The parser is written.",
+        "--json",
+    ];
+    let value = workplace.json(&arguments, REQUEST);
+    assert_eq!((&value["mode"], &value["phase"]), (&json!("eval"), &json!("validate")));
+    assert_eq!(value["expected_output"], "validation_result");
+    assert_eq!(value["context"]["relevant_files"], json!(["docs/parser.md", "src/lib.rs"]));
+    assert_eq!(value["context"]["previous_summary"], "The parser is written.");
+    let facts = &value["checkstone"];
+    assert_eq!((&facts["decision"], &facts["session"]), (&json!("hold"), &json!(SESSION)));
+    assert_eq!(facts["files_changed"], json!([{"path": "src/lib.rs", "change": "modified"}]));
+    let commands = facts["commands"].as_array().unwrap();
+    let run =
+        |command: &str| commands.iter().find(|run| run["command"] == command).unwrap()["outcome"].clone();
+    assert_eq!((run("cargo clippy"), run("cargo test")), (json!("ok"), json!("error")));
+    assert_eq!(facts["open_errors"].as_array().unwrap().len(), 1, "{facts:#}");
+    assert!(!facts["open_actions"].as_array().unwrap().is_empty(), "{facts:#}");
+    assert_eq!((facts["head"].as_str().unwrap().len(), &facts["head_moved"]), (40, &json!(false)));
+    workplace.git(&["commit", "--quiet", "--all", "--message=second"]);
+    assert_eq!(workplace.json(&arguments, REQUEST)["checkstone"]["head_moved"], true);
+    // What is built is what the check accepts.
+    let built = workplace.run(&arguments).stdout;
+    let checked =
+        with_input(&workplace, &["handoff", "check", "-", "--json"], &String::from_utf8(built).unwrap());
+    assert_eq!(workplace.valid(&checked.stdout, CHECK)["accepted"], true);
+}
+
+/// An agent hands over its own work, not that of another session in the same repository.
+#[test]
+fn the_session_that_calls_is_asked_first() {
+    let workplace = Workplace::new(Some(RUST));
+    workplace.held_turn(&[]);
+    let mut other =
+        workplace.checkstone(&["handoff", "new", "--mode", "code", "--instructions", "x", "--json"]);
+    let output = other.env("CLAUDE_CODE_SESSION_ID", SESSION).output().unwrap();
+    assert_eq!(workplace.valid(&output.stdout, REQUEST)["checkstone"]["verdict"], 1);
+    let named = ["handoff", "new", "--mode", "code", "--instructions", "x", "--verdict", "77"];
+    insta::assert_snapshot!("unknown_verdict", workplace.shown(&named));
+}
+
+#[test]
+fn without_a_record_there_are_only_the_words() {
+    let workplace = Workplace::new(None);
+    let output = workplace.run(&["handoff", "new", "--mode", "plan", "--instructions", "Think", "--json"]);
+    let value = workplace.valid(&output.stdout, REQUEST);
+    assert_eq!(value.get("checkstone"), None);
+    assert!(value["task_id"].as_str().unwrap().starts_with("plan-20"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("nothing is recorded here"));
+    assert!(!workplace.path("state").exists(), "looking creates nothing");
+    // On purpose it is no warning.
+    workplace.json(
+        &["handoff", "new", "--mode", "plan", "--instructions", "Think", "--no-facts", "--json"],
+        REQUEST,
+    );
+}
+
+#[test]
+fn a_response_is_built_with_findings_as_json_or_text() {
+    let workplace = Workplace::new(None);
+    let given = [
+        "handoff",
+        "new",
+        "--response",
+        "--no-facts",
+        "--task-id",
+        "T7",
+        "--phase",
+        "validate",
+        "--status",
+        "partial",
+        "--decision",
+        "CLARIFY",
+        "--summary",
+        "-",
+        "--issue",
+        "one test is slow",
+        "--tokens-used",
+        "900",
+        "--json",
+        "--findings",
+    ];
+    let built = |findings: &str| {
+        let output = with_input(&workplace, &[&given[..], &[findings]].concat(), "Half of it is done.\n");
+        workplace.valid(&output.stdout, RESPONSE)
+    };
+    let value = built(r#"{"failed": ["slow"]}"#);
+    assert_eq!(value["findings"], json!({"failed": ["slow"]}));
+    assert_eq!(value["context_summary"], "Half of it is done.");
+    assert_eq!((&value["issues"], &value["tokens_used"]), (&json!(["one test is slow"]), &json!(900)));
+    assert_eq!(built("just words")["findings"], "just words");
+}
+
+/// P6: nothing over the limit is created.
+#[test]
+fn a_summary_over_the_limit_is_not_created() {
+    let workplace = Workplace::new(None);
+    let new = |summary: &str| {
+        let arguments =
+            ["handoff", "new", "--mode", "code", "--no-facts", "--instructions", "x", "--summary", summary];
+        workplace.shown(&arguments)
+    };
+    assert!(new(&words(500)).starts_with("exit code: 0"));
+    insta::assert_snapshot!("new_too_long", new(&words(501)));
+}
+
+#[test]
+fn what_is_missing_is_said_in_one_sentence() {
+    let workplace = Workplace::new(None);
+    for (name, arguments) in [
+        ("no_mode", &["handoff", "new", "--instructions", "x"][..]),
+        ("unknown_mode", &["handoff", "new", "--mode", "cod", "--instructions", "x"]),
+        ("no_instructions", &["handoff", "new", "--mode", "code"]),
+        ("bare_response", &["handoff", "new", "--response", "--task-id", "T7"]),
+        ("two_inputs", &["handoff", "new", "--mode", "code", "--instructions", "-", "--summary", "-"]),
+    ] {
+        insta::assert_snapshot!(name, workplace.shown(arguments));
+    }
+}
+
+/// P6: a request is rejected, a response warned about, cut or rejected, each with the exact count.
+#[test]
+fn the_check_tells_the_exact_count() {
+    let workplace = Workplace::new(None);
+    let request = json!({
+        "task_id": "T7", "phase": "write", "mode": "cod", "context": {"previous_findings": words(501)},
+        "instructions": "x", "expected_output": "files_changed",
+    });
+    workplace.write("request.json", &request.to_string());
+    insta::assert_snapshot!("check_request", workplace.shown(&["handoff", "check", "request.json"]));
+    workplace.write("response.json", &response(&words(750)));
+    insta::assert_snapshot!("check_response", workplace.shown(&["handoff", "check", "response.json"]));
+    let rejected = workplace.run(&["handoff", "check", "response.json", "--oversized", "reject", "--json"]);
+    assert_eq!(rejected.status.code(), Some(1));
+    let value = workplace.valid(&rejected.stdout, CHECK);
+    assert_eq!(
+        value["problems"][0]["message"],
+        "Context summary exceeds 500 token limit (actual: 750 tokens)"
+    );
+    let more = workplace.json(&["handoff", "check", "response.json", "--max-tokens", "750", "--json"], CHECK);
+    assert_eq!((&more["accepted"], &more["warnings"]), (&json!(true), &json!([])));
+}
+
+#[test]
+fn a_response_that_is_cut_is_printed_with_all_its_fields() {
+    let workplace = Workplace::new(None);
+    let cut =
+        with_input(&workplace, &["handoff", "check", "-", "--oversized", "truncate"], &response(&words(750)));
+    assert_eq!(cut.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&cut.stderr).contains("(actual: 750 tokens); it was cut"));
+    let value = workplace.valid(&cut.stdout, RESPONSE);
+    assert_eq!(value["own"], json!({"kept": [1, 2]}));
+    let summary = value["context_summary"].as_str().unwrap();
+    assert_eq!((summary.split_whitespace().count(), summary.ends_with(" […]")), (500, true));
+    let again = with_input(
+        &workplace,
+        &["handoff", "check", "-", "--oversized", "reject"],
+        &String::from_utf8(cut.stdout).unwrap(),
+    );
+    assert_eq!(again.status.code(), Some(0), "{}", program::shown(&again));
+}
+
+#[test]
+fn what_is_no_document_is_said_in_one_sentence() {
+    let workplace = Workplace::new(None);
+    let check = |arguments: &[&str]| workplace.shown(&[&["handoff", "check"], arguments].concat());
+    insta::assert_snapshot!("missing_file", check(&["none.json"]));
+    insta::assert_snapshot!("a_folder", check(&["src"]));
+    workplace.write("binary", "\u{0}\u{1}no json");
+    insta::assert_snapshot!("no_json", check(&["binary"]));
+    workplace.write("deep.json", &"[".repeat(100_000));
+    assert!(check(&["deep.json"]).starts_with("exit code: 2"));
+    workplace.write("large.json", &format!("\"{}\"", "x".repeat(1_100_000)));
+    insta::assert_snapshot!("too_large", check(&["large.json"]));
+    workplace.write("list.json", "[]");
+    insta::assert_snapshot!("a_list", check(&["list.json"]));
+    // A terminal is not moved by what a document says.
+    workplace.write("evil.json", &json!({"task_id": "\u{1b}[2J", "mode": "\u{1b}]0;x\u{7}"}).to_string());
+    assert!(!check(&["evil.json"]).contains('\u{1b}'));
+    let value: Value =
+        workplace.valid(&workplace.run(&["handoff", "check", "list.json", "--json"]).stdout, CHECK);
+    assert_eq!(value["document"], Value::Null);
+}
