@@ -161,7 +161,13 @@ mod tests {
         let packages = made(place.path());
         for folder in [packages.claude, packages.gemini, packages.codex] {
             let files = files(&folder);
-            for name in ["hooks/hooks.json", "bin/checkstone", "README.md", "skills/hold-points/SKILL.md"] {
+            for name in [
+                "hooks/hooks.json",
+                "bin/checkstone",
+                "README.md",
+                "skills/hold-points/SKILL.md",
+                "skills/workflow-phases/SKILL.md",
+            ] {
                 assert!(files.iter().any(|file| file.ends_with(name)), "{name} in {}", folder.display());
             }
             for file in files.iter().filter(|file| !file.ends_with("bin/checkstone")) {
