@@ -30,11 +30,12 @@ pub(crate) fn tell(context: &Context, source: &str) -> Decision {
         None => StateDirectory::without_repository(&context.cwd),
     };
     let text = state.session_start();
-    let fingerprint = text.as_deref().map(fingerprint);
     // Gemini CLI 0.61.0 drops a prompt with a hook's words in it from a session that it goes on with.
     let is_forgotten =
         matches!((context.payload.agent, source), (_, "clear" | "compact") | (Agent::Gemini, "resume"));
-    let window = if is_forgotten { SAME_DELIVERY } else { WHOLE_SESSION };
+    // A session can be gone on with within seconds of its beginning, and that is another event.
+    let (window, event) = if is_forgotten { (SAME_DELIVERY, source) } else { (WHOLE_SESSION, "") };
+    let fingerprint = text.as_deref().map(|text| fingerprint(text, event));
     let is_new = Journal::open(&context.state, OpenFor::Hook).and_then(|mut journal| {
         journal.write(|writing| {
             let session = writing.see_session(&context.seen(root.as_deref()), context.now)?;
@@ -59,8 +60,8 @@ pub(crate) fn tell(context: &Context, source: &str) -> Decision {
     }
 }
 
-fn fingerprint(text: &str) -> String {
+fn fingerprint(text: &str, event: &str) -> String {
     let digest = Sha256::digest(text);
     let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("resume-point:{hex}")
+    format!("resume-point:{event}:{hex}")
 }
