@@ -13,6 +13,7 @@ use crate::commands::inject::InjectArguments;
 use crate::commands::log::LogArguments;
 use crate::commands::policy::PolicyArguments;
 use crate::commands::session::SessionArguments;
+use crate::commands::snapshot::SnapshotArguments;
 use crate::commands::status::StatusArguments;
 use crate::commands::timeline::TimelineArguments;
 use crate::commands::trust::TrustArguments;
@@ -41,6 +42,7 @@ pub(crate) enum Command {
     Policy(PolicyArguments),
     Trust(TrustArguments),
     Session(SessionArguments),
+    Snapshot(SnapshotArguments),
     Status(StatusArguments),
     Timeline(TimelineArguments),
     Inject(InjectArguments),
