@@ -70,7 +70,7 @@ pub(super) fn repository(folder: &Path, files: usize) -> Result<PathBuf, String>
 }
 
 /// What a turn does between its prompt and its stop: ten files get new content.
-fn change(repository: &Path, round: usize) -> Result<(), String> {
+pub(super) fn change(repository: &Path, round: usize) -> Result<(), String> {
     for number in 0..10 {
         let file = repository.join(format!("src/part0/file{number}.rs"));
         fs_err::write(file, format!("// changed {number} in round {round}\n"))
@@ -87,8 +87,8 @@ struct Bench {
 }
 
 /// What one process took.
-struct Measured {
-    time: Duration,
+pub(super) struct Measured {
+    pub(super) time: Duration,
     peak: u64,
 }
 
@@ -190,13 +190,13 @@ impl Bench {
 /// The prompt of the samples that the transcripts are made of.
 const PROMPT_ID: &str = "744c8ebc-c8c8-4b73-ab95-9ff4e20162a1";
 
-fn bare_git() -> Command {
+pub(super) fn bare_git() -> Command {
     let mut git = Command::new("git");
     git.env("GIT_OPTIONAL_LOCKS", "0").stdin(Stdio::null());
     git
 }
 
-fn measure(command: &mut Command) -> Result<Measured, String> {
+pub(super) fn measure(command: &mut Command) -> Result<Measured, String> {
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let began = Instant::now();
     let child = command.spawn().map_err(|error| error.to_string())?;

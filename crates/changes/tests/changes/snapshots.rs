@@ -426,9 +426,15 @@ fn pruned_snapshots_can_be_collected() {
     };
     let (old, middle, young) = (take("old", 40 * day), take("middle", 2 * day), take("young", 0));
     let retention = Retention { keep: None, max_age: Some(Duration::from_secs(30 * 24 * 60 * 60)) };
-    assert_eq!(sandbox.snapshots().prune(Which::ThisWorktree, retention, now).unwrap(), [old.clone()]);
+    assert_eq!(
+        sandbox.snapshots().prune(Which::ThisWorktree, retention, now).unwrap(),
+        std::slice::from_ref(&old)
+    );
     let retention = Retention { keep: Some(1), max_age: None };
-    assert_eq!(sandbox.snapshots().prune(Which::ThisWorktree, retention, now).unwrap(), [middle.clone()]);
+    assert_eq!(
+        sandbox.snapshots().prune(Which::ThisWorktree, retention, now).unwrap(),
+        std::slice::from_ref(&middle)
+    );
     sandbox.git(&["gc", "--quiet", "--prune=now"]);
     let exists = |snapshot: &Snapshot| {
         let id = format!("{}:a", snapshot.commit);

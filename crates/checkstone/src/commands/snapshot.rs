@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use changes::snapshot::{
-    Difference, LeftOut, NewSnapshot, Reason, Restored, Retention, SessionName, Side, Snapshot, SnapshotError,
-    Snapshots, Which,
+    Difference, LeftOut, NewSnapshot, Reason, Restored, Retention, SessionName, Side, Snapshot,
+    SnapshotError, Snapshots, Which,
 };
 use changes::{BytePath, Repository, Settings};
 use jiff::Timestamp;
@@ -226,7 +226,8 @@ fn diff(arguments: &DiffArguments, printer: &Printer) -> Result<ExitCode, Comman
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let found = place.snapshots.diff(Side::Snapshot(&old), newer, &paths).map_err(|error| explained(&error))?;
+    let found =
+        place.snapshots.diff(Side::Snapshot(&old), newer, &paths).map_err(|error| explained(&error))?;
     if arguments.json {
         let json = json!({
             "old": old.id,
@@ -358,7 +359,7 @@ fn calling(root: &Path) -> (Option<SessionName>, Option<String>) {
     let Ok(Some(session)) = AgentSession::calling(journal.as_mut(), Some(root)) else { return (None, None) };
     let recorded = session.recorded(journal.as_mut()).ok().flatten();
     let turn = recorded.zip(journal.as_mut()).and_then(|(recorded, journal)| {
-        journal.read(|reader| reader.latest_turn(recorded.id)).ok().flatten().map(|turn| turn.key)
+        journal.read(|reader| reader.latest_turn(recorded.id)).ok().flatten()?.key
     });
     (Some(SessionName { agent: session.agent.name().to_owned(), id: session.id }), turn)
 }
@@ -379,7 +380,9 @@ fn explained(error: &SnapshotError) -> CommandError {
         }
         SnapshotError::NothingToUndo => told.hint("`checkstone snapshot restore ID` restores any snapshot"),
         SnapshotError::Outside { .. } => told.hint("name files and folders of the working tree"),
-        SnapshotError::Spool { .. } => told.hint("make room on the disk, and the git folder writable for you"),
+        SnapshotError::Spool { .. } => {
+            told.hint("make room on the disk, and the git folder writable for you")
+        }
         _ => told,
     }
 }
@@ -460,17 +463,13 @@ fn restored_text(restored: &Restored) -> String {
 }
 
 fn size(bytes: u64) -> String {
-    const UNITS: [&str; 4] = ["B", "KiB", "MiB", "GiB"];
-    let mut size = bytes as f64;
-    let mut unit = UNITS[0];
-    for larger in &UNITS[1..] {
-        if size < 1024.0 {
-            break;
-        }
-        size /= 1024.0;
-        unit = larger;
+    let in_units = |power: i32| bytes as f64 / 1024_f64.powi(power);
+    match bytes {
+        0..=0x3ff => format!("{bytes} B"),
+        0x400..=0xf_ffff => format!("{:.1} KiB", in_units(1)),
+        0x10_0000..=0x3fff_ffff => format!("{:.1} MiB", in_units(2)),
+        _ => format!("{:.1} GiB", in_units(3)),
     }
-    if unit == "B" { format!("{bytes} B") } else { format!("{size:.1} {unit}") }
 }
 
 fn time(taken_ns: i64) -> Timestamp {

@@ -18,6 +18,7 @@ mod log;
 mod policy;
 mod program;
 mod session;
+mod snapshot;
 mod status;
 mod timeline;
 mod trust;
