@@ -69,18 +69,8 @@ const FIXED_VARIABLES: [(&str, &str); 6] = [
     ("LC_ALL", "C"),
 ];
 
-/// Put before commands that write. A reflog would keep pruned snapshots alive. Small objects are written loose, with
-/// one wait for the disk for all of them.
-pub(crate) const WRITING: [&str; 8] = [
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "core.logAllRefUpdates=false",
-    "-c",
-    "core.fsyncMethod=batch",
-    "-c",
-    "gc.auto=0",
-];
+/// Put before commands that write. A reflog would keep pruned snapshots alive.
+pub(crate) const WRITING: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "core.logAllRefUpdates=false"];
 
 const FIXED_CONFIG: [(&str, &str); 2] = [("core.fsmonitor", "false"), ("diff.autoRefreshIndex", "false")];
 

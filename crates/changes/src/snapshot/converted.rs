@@ -44,11 +44,7 @@ impl Question {
         })
     }
 
-    pub(super) fn answer(
-        self,
-        repository: &Repository,
-        seen: impl Iterator<Item = impl AsRef<[u8]>>,
-    ) -> Result<Conversion, Error> {
+    pub(super) fn answer(self, repository: &Repository) -> Result<Conversion, Error> {
         let config = self.config.finish()?;
         let mut autocrlf =
             config.split(|byte| *byte == 0).filter_map(|entry| entry.strip_prefix(b"core.autocrlf"));
@@ -71,15 +67,24 @@ impl Question {
             Err(_) => true,
         };
         let is_there = |path: &Path| path.metadata().is_ok_and(|found| found.len() > 0);
-        let mut seen = seen;
         let some = user
             || is_there(Path::new(SYSTEM_ATTRIBUTES))
             || is_there(&repository.common_dir.join("info/attributes"))
             || is_there(&repository.root.join(".gitattributes"))
-            || seen.any(|path| path.as_ref().ends_with(ATTRIBUTES_FILE))
             || in_index(&repository.git_dir);
         Ok(if some { Conversion::Some } else { Conversion::Never })
     }
+}
+
+impl Conversion {
+    /// An attributes file that the index did not show is there as well.
+    pub(super) fn or_by(self, attributes: bool) -> Self {
+        if self == Self::Never && attributes { Self::Some } else { self }
+    }
+}
+
+pub(super) fn is_attributes_file(path: &BytePath) -> bool {
+    path.file_name() == ATTRIBUTES_FILE
 }
 
 /// Whether the index may list an attributes file. Its bytes tell in the versions that write names out; in version 4

@@ -25,9 +25,6 @@ pub(super) const FACTS: &str = "Checkstone-Snapshot: ";
 /// A file that goes on changing is read so often.
 const ATTEMPTS: usize = 3;
 
-/// Up to so many files git writes loose objects; more go into a pack.
-const MOST_LOOSE: u64 = 1000;
-
 /// A snapshot to be taken.
 #[derive(Clone, Debug)]
 pub struct NewSnapshot<'a> {
@@ -76,9 +73,11 @@ impl Snapshots {
             Folder::open(root).map_err(|source| SnapshotError::Root { root: root.clone(), source })?;
         let spool = |source| SnapshotError::Spool { folder: self.repository.git_dir.clone(), source };
         let mut stream = Stream::new(&self.repository.git_dir).map_err(spool)?;
+        // Before the end of the status, which takes longer.
+        let conversion = question.answer(&self.repository)?;
         let collected = collect::finish(status)?;
-        let seen = collected.on_disk.keys().chain(collected.known.iter().map(|(path, ..)| path));
-        let conversion = question.answer(&self.repository, seen.map(BytePath::as_bytes))?;
+        let mut seen = collected.on_disk.keys().chain(collected.known.iter().map(|(path, ..)| path));
+        let conversion = conversion.or_by(seen.any(converted::is_attributes_file));
         let looked_at = |path: &BytePath| collected.on_disk.contains_key(path);
         let converted = converted::find(&self.git, &self.repository, conversion, looked_at)?;
 
@@ -101,29 +100,17 @@ impl Snapshots {
         let head = collected.head.as_deref();
         header(&mut stream, name, new.message, &facts, head).map_err(spool)?;
         let input = changes.finish().and_then(|changes| ended(stream, changes)).map_err(spool)?;
-        let commit = self.import(input, facts.files + converted.len() as u64)?;
+        let commit = self.import(input)?;
         let message = one_text(new.message);
         Ok(Snapshot { id, commit, worktree: self.worktree(), message, head: collected.head, facts })
     }
 
-    /// Git writes the objects, waits for the disk, and then the ref. What it prints is the commit's id.
-    fn import(&self, input: File, objects: u64) -> Result<String, SnapshotError> {
-        let durable = if objects <= MOST_LOOSE {
-            [
-                "-c",
-                "core.fsync=loose-object,reference,-pack,-pack-metadata",
-                "-c",
-                "fastimport.unpackLimit=1000000",
-            ]
-        } else {
-            ["-c", "core.fsync=all", "-c", "fastimport.unpackLimit=0"]
-        };
-        let arguments: Vec<&OsStr> = WRITING
-            .iter()
-            .chain(&durable)
-            .chain(&["fast-import", "--quiet", "--done", "--depth=0"])
-            .map(OsStr::new)
-            .collect();
+    /// Git writes the objects, waits for the disk, and then the ref. What it prints is the commit's id. One small pack
+    /// is three waits for the disk; loose objects would take three times as long.
+    fn import(&self, input: File) -> Result<String, SnapshotError> {
+        let durable = ["-c", "core.fsync=all", "-c", "fastimport.unpackLimit=0"];
+        let command = ["fast-import", "--quiet", "--done", "--depth=0"];
+        let arguments: Vec<&OsStr> = WRITING.iter().chain(&durable).chain(&command).map(OsStr::new).collect();
         let running = self.git.start_with_file(&arguments, input)?;
         let report = OsString::from(format!("fast_import_crash_{}", running.child.id()));
         let output = running.finish().inspect_err(|_| {

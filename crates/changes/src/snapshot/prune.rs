@@ -14,8 +14,8 @@ pub struct Retention {
     pub max_age: Option<Duration>,
 }
 
-/// A comparison takes no longer than this.
-const COMPARISON: Duration = Duration::from_secs(24 * 60 * 60);
+/// Neither a comparison nor an import takes longer than this.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Snapshots {
     /// Which snapshots would go, the newest first.
@@ -54,7 +54,23 @@ impl Snapshots {
             .collect();
         refs.extend(self.abandoned_comparisons(now_ns)?);
         self.delete_refs(&refs)?;
+        self.release_packs();
         Ok(expired)
+    }
+
+    /// An import that was killed between its pack and its ref leaves a mark that would keep the pack for ever.
+    fn release_packs(&self) {
+        let folder = self.repository.common_dir.join("objects/pack");
+        for entry in folder.read_dir().into_iter().flatten().flatten() {
+            let path = entry.path();
+            let age = entry.metadata().ok().and_then(|found| found.modified().ok()?.elapsed().ok());
+            let is_left = path.extension().is_some_and(|extension| extension == "keep")
+                && age.is_some_and(|age| age > LONGEST)
+                && fs_err::read(&path).is_ok_and(|mark| mark.trim_ascii() == b"fast-import");
+            if is_left {
+                let _ = fs_err::remove_file(path);
+            }
+        }
     }
 
     fn abandoned_comparisons(&self, now_ns: i64) -> Result<Vec<(String, String)>, SnapshotError> {
@@ -65,7 +81,7 @@ impl Snapshots {
             let mut words = line.split(' ');
             let (name, commit) = (words.next()?.to_owned(), words.next()?.to_owned());
             let taken_ns = words.next()?.parse::<i64>().ok()?.saturating_mul(1_000_000_000);
-            is_older(taken_ns, now_ns, COMPARISON).then_some((name, commit))
+            is_older(taken_ns, now_ns, LONGEST).then_some((name, commit))
         };
         Ok(output.lines().filter_map(read).collect())
     }

@@ -444,6 +444,26 @@ fn pruned_snapshots_can_be_collected() {
     assert_eq!(content(&sandbox, &young, "a"), "young");
 }
 
+/// A killed import may leave a pack marked as to be kept; a prune takes the mark away, once it is old, and no other mark.
+#[test]
+fn packs_of_killed_imports_are_released() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.repo.join(".git/objects/pack");
+    let mark = |name: &str, text: &str, days: u64| {
+        let path = folder.join(name);
+        fs_err::write(&path, text).unwrap();
+        let time = std::time::SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60);
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+        path
+    };
+    let ours = mark("pack-1.keep", "fast-import", 2);
+    let fresh = mark("pack-2.keep", "fast-import", 0);
+    let wanted = mark("pack-3.keep", "kept by the user", 2);
+    let retention = Retention { keep: None, max_age: None };
+    sandbox.snapshots().prune(Which::ThisWorktree, retention, now_ns()).unwrap();
+    assert_eq!([ours, fresh, wanted].map(|path| path.exists()), [false, true, true]);
+}
+
 /// A disk that is full, as git sees it: an error, and nothing is left behind in the git folder.
 #[test]
 fn a_git_that_fails_leaves_nothing() {

@@ -170,11 +170,11 @@ fn an_unreadable_file_is_reported() {
     let workplace = Workplace::new(None);
     workplace.write("README.md", "changed\n");
     workplace.write("closed", "closed\n");
-    std::fs::set_permissions(workplace.repo().join("closed"), PermissionsExt::from_mode(0)).unwrap();
+    std::fs::set_permissions(workplace.repo().join("closed"), PermissionsExt::from_mode(0o000)).unwrap();
     workplace.write("shut/inside", "x\n");
     let all = workplace.path("");
     assert!(Command::new("chown").args(["-R", "65534:65534"]).arg(&all).status().unwrap().success());
-    std::fs::set_permissions(workplace.repo().join("shut"), PermissionsExt::from_mode(0)).unwrap();
+    std::fs::set_permissions(workplace.repo().join("shut"), PermissionsExt::from_mode(0o000)).unwrap();
     // Copied, since the folder of the build may be closed to others.
     let copy = workplace.path("checkstone");
     std::fs::copy(env!("CARGO_BIN_EXE_checkstone"), &copy).unwrap();
