@@ -1,7 +1,7 @@
 //! Which snapshots there are, by their refs.
 
 use super::create::FACTS;
-use super::{Facts, REFS, Snapshot, SnapshotError, Snapshots};
+use super::{Facts, REFS, Reason, Snapshot, SnapshotError, Snapshots};
 
 /// Whose snapshots are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +28,13 @@ impl Snapshots {
         Ok(snapshots)
     }
 
-    /// By its id, the beginning of one, or `latest`.
+    /// By its id, the beginning of one, or `latest`, which is the newest that somebody asked for: after a restore it
+    /// still means the same.
     pub fn find(&self, id: &str) -> Result<Snapshot, SnapshotError> {
         let unknown = || SnapshotError::Unknown { id: id.to_owned() };
         let mut found = self.list(Which::ThisWorktree)?;
         if id == "latest" {
-            return found.into_iter().next().ok_or_else(unknown);
+            return found.into_iter().find(|one| one.facts.reason == Reason::Asked).ok_or_else(unknown);
         }
         if !found.iter().any(|snapshot| snapshot.id.starts_with(id)) {
             found = self.list(Which::EveryWorktree)?;

@@ -29,8 +29,8 @@ const TIME_LIMIT: Duration = Duration::from_secs(15 * 60);
 /// Keep the whole working tree, and bring it back
 ///
 /// A snapshot holds every file as it lies on disk: committed, changed, staged or untracked; ignored files are left out.
-/// It lies in the repository, under refs that no branch or push has. Your index, stash, branches and files stay as
-/// they are.
+/// It lies in the repository, under refs of its own, which an ordinary push does not take along. Your index, stash,
+/// branches and files stay as they are.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SnapshotArguments {
     #[command(subcommand)]

@@ -70,6 +70,9 @@ fn a_snapshot_is_taken_listed_compared_restored_and_undone() {
     assert_eq!(restored["written"], json!(["README.md", "src/lib.rs"]));
     assert_eq!((&restored["removed"], &restored["skipped"]), (&json!(["notes/new.txt"]), &json!([])));
     assert_eq!(tree(&workplace), then);
+    // The one that somebody asked for, not the one that the restore took.
+    let diff = workplace.json(&["snapshot", "diff", "latest", "--json"], "snapshot-diff.schema.json");
+    assert_eq!((&diff["old"], &diff["files"]), (&json!(id), &json!([])));
     let undone =
         workplace.json(&["snapshot", "restore", "--undo", "--yes", "--json"], "snapshot-restore.schema.json");
     assert_eq!(undone["snapshot"], restored["before"]);
