@@ -1,7 +1,5 @@
 //! How two snapshots differ, or a snapshot and the working tree as it is now.
 
-use std::io;
-
 use serde::Serialize;
 
 use super::create::{NewSnapshot, new_id};
@@ -140,10 +138,5 @@ impl Snapshots {
         let arguments: Vec<&str> =
             WRITING.iter().copied().chain(["update-ref", "--no-deref", "--stdin", "-z"]).collect();
         self.run(&arguments, input.as_bytes()).map(|_| ())
-    }
-
-    /// The bytes of a blob that the conversation is asked for next.
-    pub(super) fn not_understood(header: &str) -> io::Error {
-        io::Error::new(io::ErrorKind::InvalidData, format!("git cat-file said `{}`", header.trim()))
     }
 }

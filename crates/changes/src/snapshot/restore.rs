@@ -116,8 +116,7 @@ impl Blobs {
         let mut header = String::new();
         self.answers.read_line(&mut header)?;
         let size = header.trim_end().strip_prefix(id).and_then(|rest| rest.strip_prefix(" blob "));
-        let size: u64 =
-            size.and_then(|size| size.parse().ok()).ok_or_else(|| Snapshots::not_understood(&header))?;
+        let size: u64 = size.and_then(|size| size.parse().ok()).ok_or_else(|| not_understood(&header))?;
         let mut content = (&mut self.answers).take(size);
         let taken = take(&mut content);
         // Whatever was left, and the line break behind it.
@@ -125,6 +124,10 @@ impl Blobs {
         self.answers.read_exact(&mut [0])?;
         taken
     }
+}
+
+fn not_understood(header: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("git cat-file said `{}`", header.trim()))
 }
 
 struct Work<'a> {
