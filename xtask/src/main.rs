@@ -61,6 +61,9 @@ struct Soak {
     /// Kills of a process that writes, in each test that kills
     #[arg(long, default_value_t = 1000)]
     kills: u32,
+    /// Kills of a process that takes a snapshot, and of one that restores
+    #[arg(long, default_value_t = 200)]
+    snapshot_kills: u32,
     /// Turns of one journal that fifty processes stop at once
     #[arg(long, default_value_t = 100)]
     rounds: u32,
@@ -88,6 +91,15 @@ enum Bench {
         #[arg(long, default_value_t = 200)]
         rounds: usize,
     },
+    /// A snapshot against `git status`, and against `git add` and `git commit` in a shadow repository
+    Snapshot {
+        /// Rounds of each measurement
+        #[arg(long, default_value_t = 20)]
+        rounds: usize,
+        /// Files in the repository
+        #[arg(long, default_value_t = 50_000)]
+        files: usize,
+    },
     /// The end of a turn in each real client, with and without checkstone
     Clients {
         /// Turns of each kind in each client
@@ -104,6 +116,7 @@ fn main() -> ExitCode {
         Command::Bench { which: Bench::Transcript } => bench::transcript::run(),
         Command::Bench { which: Bench::Hook { rounds } } => bench::hook::run(rounds),
         Command::Bench { which: Bench::Workflow { rounds } } => bench::workflow::run(rounds),
+        Command::Bench { which: Bench::Snapshot { rounds, files } } => bench::snapshot::run(rounds, files),
         Command::Bench { which: Bench::Clients { turns } } => bench::clients::run(turns),
         Command::Schemas => schemas::write(),
         Command::Pictures => pictures::make(),
@@ -165,6 +178,7 @@ fn test() -> Result<(), String> {
 fn soak(counts: &Soak) -> Result<(), String> {
     let mut steps = Steps::new();
     steps.run("kills and many processes", || soak::journal(counts.kills, counts.rounds));
+    steps.run("kills of snapshots and restores", || soak::snapshots(counts.snapshot_kills));
     steps.run("random turns", || soak::changes(counts.turns));
     steps.run("the clients' previous versions", || clients::test(&clients::PREVIOUS));
     steps.run("fuzzing", || fuzz::all(counts.fuzz_seconds));

@@ -20,3 +20,12 @@ pub(crate) fn changes(turns: u32) -> Result<Done, String> {
     test.env("CHANGES_SEEDS", format!("0..{turns}"));
     process::run(test.args(["test", "--quiet", "--package", "changes", "--test", "changes"]))
 }
+
+/// SIGKILL at so many instants of a snapshot, and of a restore.
+pub(crate) fn snapshots(kills: u32) -> Result<Done, String> {
+    println!("{kills} kills of snapshots, {kills} of restores");
+    let mut test = cargo_command();
+    test.env("CHECKSTONE_SOAK_KILLS", kills.to_string());
+    let name = "snapshot::a_kill_at_any_instant_leaves_git_as_it_was";
+    process::run(test.args(["test", "--quiet", "--package", "checkstone", "--test", "checkstone", name]))
+}

@@ -11,11 +11,14 @@
 //! - Clean filters that the *repository's* config defines are emptied (see `filters`); those of the user's own
 //!   config stay, git-lfs for example.
 //! - `GIT_NO_LAZY_FETCH` and `GIT_ALLOW_PROTOCOL`: a partial clone must not start to download.
+//! - What snapshots write (`WRITING`): no hook runs, no reflog is begun, and git waits for the disk.
 //! - External diffs, text conversions, signatures and pagers are no part of the plumbing formats that we ask for.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -66,6 +69,9 @@ const FIXED_VARIABLES: [(&str, &str); 6] = [
     ("LC_ALL", "C"),
 ];
 
+/// Put before commands that write. A reflog would keep pruned snapshots alive.
+pub(crate) const WRITING: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "core.logAllRefUpdates=false"];
+
 const FIXED_CONFIG: [(&str, &str); 2] = [("core.fsmonitor", "false"), ("diff.autoRefreshIndex", "false")];
 
 /// A repository with more untracked files than fit here is not one whose changes a person could look at.
@@ -104,26 +110,9 @@ impl Git {
 
     /// Starts git and returns at once.
     pub(crate) fn start(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Running, Error> {
-        let text = describe(arguments);
-        let mut command = self.command(arguments);
-        command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
-        let mut child = command.spawn().map_err(|source| match source.kind() {
-            // The same error means a missing program and a missing folder to run it in.
-            io::ErrorKind::NotFound if self.directory.is_dir() => {
-                Error::NoGit { program: self.settings.git.to_string_lossy().into_owned() }
-            }
-            io::ErrorKind::NotFound => Error::NotARepository { directory: self.directory.clone() },
-            _ => Error::Start { command: text.clone(), source },
-        })?;
-        let input_pipe = child.stdin.take();
-        let running = Running {
-            child,
-            command: text,
-            directory: self.directory.clone(),
-            limit: self.settings.time_limit,
-            deadline: Instant::now() + self.settings.time_limit,
-        };
-        if let Some(mut pipe) = input_pipe {
+        let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
+        let mut running = self.spawn(arguments, stdin)?;
+        if let Some(mut pipe) = running.child.stdin.take() {
             let input = input.to_vec();
             // Beside the reading: neither side may wait for the other. Git may end early, over a bad id for
             // example; its own complaint then says more than the broken pipe.
@@ -132,6 +121,37 @@ impl Git {
             });
         }
         Ok(running)
+    }
+
+    /// Starts git with a file as its stdin: what it reads is complete, whatever becomes of us.
+    pub(crate) fn start_with_file(&self, arguments: &[&OsStr], input: File) -> Result<Running, Error> {
+        self.spawn(arguments, Stdio::from(input))
+    }
+
+    /// Starts git with a pipe to its stdin, for a caller that asks and reads in turns.
+    pub(crate) fn converse(&self, arguments: &[&OsStr]) -> Result<Running, Error> {
+        self.spawn(arguments, Stdio::piped())
+    }
+
+    fn spawn(&self, arguments: &[&OsStr], stdin: Stdio) -> Result<Running, Error> {
+        let text = describe(arguments);
+        let mut command = self.command(arguments);
+        command.stdin(stdin);
+        let child = command.spawn().map_err(|source| match source.kind() {
+            // The same error means a missing program and a missing folder to run it in.
+            io::ErrorKind::NotFound if self.directory.is_dir() => {
+                Error::NoGit { program: self.settings.git.to_string_lossy().into_owned() }
+            }
+            io::ErrorKind::NotFound => Error::NotARepository { directory: self.directory.clone() },
+            _ => Error::Start { command: text.clone(), source },
+        })?;
+        Ok(Running {
+            child,
+            command: text,
+            directory: self.directory.clone(),
+            limit: self.settings.time_limit,
+            deadline: Instant::now() + self.settings.time_limit,
+        })
     }
 
     fn command(&self, arguments: &[&OsStr]) -> Command {
@@ -170,14 +190,17 @@ impl Git {
 
 /// `git status …`, without arguments that are only ids.
 fn describe(arguments: &[&OsStr]) -> String {
-    let name = arguments.first().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let mut words = arguments
+        .iter()
+        .skip_while(|word| word.as_bytes().starts_with(b"-") || word.as_bytes().contains(&b'='));
+    let name = words.next().map(|name| name.to_string_lossy()).unwrap_or_default();
     format!("git {name}")
 }
 
 /// A git process that was started. Dropping it ends the process.
 #[derive(Debug)]
 pub(crate) struct Running {
-    child: Child,
+    pub(crate) child: Child,
     pub(crate) command: String,
     directory: PathBuf,
     limit: Duration,
@@ -186,7 +209,12 @@ pub(crate) struct Running {
 
 impl Running {
     /// What git wrote to stdout, once it has ended well.
-    pub(crate) fn finish(mut self) -> Result<Vec<u8>, Error> {
+    pub(crate) fn finish(self) -> Result<Vec<u8>, Error> {
+        self.finish_with_complaint().map(|(output, _)| output)
+    }
+
+    /// The same, with what it wrote to stderr although it ended well.
+    pub(crate) fn finish_with_complaint(mut self) -> Result<(Vec<u8>, Vec<u8>), Error> {
         let mut output = Channel::new(self.child.stdout.take().map(OwnedFd::from), LARGEST_OUTPUT);
         let mut complaint = Channel::new(self.child.stderr.take().map(OwnedFd::from), LARGEST_COMPLAINT);
         let exit = pidfd(&self.child);
@@ -204,7 +232,7 @@ impl Running {
             channel.drain().map_err(|source| self.unreadable(source))?;
         }
         if status.success() {
-            return Ok(output.bytes);
+            return Ok((output.bytes, complaint.bytes));
         }
         Err(self.failure(&complaint.bytes, &status.to_string()))
     }

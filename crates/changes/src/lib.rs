@@ -1,9 +1,11 @@
-//! What a turn changed in a git repository. The only crate that runs git.
+//! What a turn changed in a git repository, and snapshots of its working tree. The only crate that runs git.
 //!
 //! [`start`] starts `git status` and returns at once; the caller loads its policy and its transcript while git
 //! runs, and then takes from the [`Pending`] either the [`Baseline`] of a turn that begins, or the [`ChangeSet`]
 //! of one that ends. While HEAD stands still, that one git process is all that runs. Nothing is ever written to
 //! the repository.
+//!
+//! [`snapshot`] keeps the whole working tree under private refs, and brings it back.
 
 mod baseline;
 mod change_set;
@@ -17,6 +19,7 @@ mod path;
 mod pending;
 mod reflog;
 mod repository;
+pub mod snapshot;
 mod state;
 mod status;
 mod submodules;

@@ -14,6 +14,7 @@ use crate::commands::inject::InjectArguments;
 use crate::commands::log::LogArguments;
 use crate::commands::policy::PolicyArguments;
 use crate::commands::session::SessionArguments;
+use crate::commands::snapshot::SnapshotArguments;
 use crate::commands::status::StatusArguments;
 use crate::commands::timeline::TimelineArguments;
 use crate::commands::tokens::TokensArguments;
@@ -44,6 +45,7 @@ pub(crate) enum Command {
     Policy(PolicyArguments),
     Trust(TrustArguments),
     Session(SessionArguments),
+    Snapshot(SnapshotArguments),
     Status(StatusArguments),
     Timeline(TimelineArguments),
     Workflow(WorkflowArguments),

@@ -11,6 +11,7 @@ pub(crate) mod inject;
 pub(crate) mod log;
 pub(crate) mod policy;
 pub(crate) mod session;
+pub(crate) mod snapshot;
 pub(crate) mod status;
 pub(crate) mod timeline;
 pub(crate) mod tokens;

@@ -66,6 +66,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Policy(arguments) => commands::policy::run(arguments, &printer),
         Command::Trust(arguments) => commands::trust::run(arguments, &printer),
         Command::Session(arguments) => commands::session::run(arguments, &printer),
+        Command::Snapshot(arguments) => commands::snapshot::run(arguments, &printer),
         Command::Status(arguments) => commands::status::run(arguments, &printer),
         Command::Timeline(arguments) => commands::timeline::run(arguments, &printer),
         Command::Workflow(arguments) => commands::workflow::run(arguments, &printer),

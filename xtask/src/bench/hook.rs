@@ -70,7 +70,7 @@ pub(super) fn repository(folder: &Path, files: usize) -> Result<PathBuf, String>
 }
 
 /// What a turn does between its prompt and its stop: ten files get new content.
-fn change(repository: &Path, round: usize) -> Result<(), String> {
+pub(super) fn change(repository: &Path, round: usize) -> Result<(), String> {
     for number in 0..10 {
         let file = repository.join(format!("src/part0/file{number}.rs"));
         fs_err::write(file, format!("// changed {number} in round {round}\n"))

@@ -9,6 +9,8 @@ mod history;
 mod ignored;
 mod random;
 mod repositories;
+mod restores;
 mod sandbox;
 mod scopes;
+mod snapshots;
 mod stored;

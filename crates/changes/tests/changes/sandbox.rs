@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use changes::{Baseline, Change, ChangeSet, ChangedFile, Error, Request, Settings};
+use changes::snapshot::{NewSnapshot, Snapshot, Snapshots};
+use changes::{Baseline, Change, ChangeSet, ChangedFile, Error, Repository, Request, Settings};
 use tempfile::TempDir;
 
 pub(crate) struct Sandbox {
@@ -157,6 +158,37 @@ impl Sandbox {
         let changes = changes::start(cwd, &self.settings)?.change_set(request);
         assert_same(&before, &self.everything());
         changes
+    }
+
+    pub(crate) fn snapshots(&self) -> Snapshots {
+        self.snapshots_in(&self.repo)
+    }
+
+    pub(crate) fn snapshots_in(&self, folder: &Path) -> Snapshots {
+        Snapshots::of(Repository::discover(folder).unwrap(), &self.settings).unwrap()
+    }
+
+    /// Takes a snapshot, and checks that of all files only objects and our refs are new or changed (invariant 5).
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let before = self.everything();
+        let new = NewSnapshot { message: "a test", now_ns: now_ns(), session: None, turn: None };
+        let snapshot = self.snapshots().create(&new).unwrap();
+        let after = self.everything();
+        let ours = |path: &Path| {
+            let path = path.strip_prefix(&self.repo).unwrap();
+            // A folder's own time changes with what is made in it; `.git` holds the nameless file for a moment.
+            [".git/objects", ".git/refs/checkstone"].iter().any(|ours| path.starts_with(ours))
+                || path == Path::new(".git")
+                || path == Path::new(".git/refs")
+                // Whoever reads a split index, `git status` too, renews the time of its larger half.
+                || path.to_string_lossy().starts_with(".git/sharedindex.")
+        };
+        let others = |all: BTreeMap<PathBuf, _>| -> BTreeMap<PathBuf, _> {
+            all.into_iter().filter(|(path, _)| !ours(path)).collect()
+        };
+        assert_same(&others(before), &others(after));
+        assert_eq!(self.git(&["fsck", "--strict", "--no-progress", "--no-dangling"]), "");
+        snapshot
     }
 
     /// The git processes that the library has started since this was called last.

@@ -23,6 +23,7 @@ mod loopback_server;
 mod policy;
 mod program;
 mod session;
+mod snapshot;
 mod status;
 mod timeline;
 mod tokens;

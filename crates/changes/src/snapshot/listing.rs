@@ -1,0 +1,68 @@
+//! Which snapshots there are, by their refs.
+
+use super::create::FACTS;
+use super::{Facts, REFS, Reason, Snapshot, SnapshotError, Snapshots};
+
+/// Whose snapshots are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    ThisWorktree,
+    EveryWorktree,
+}
+
+/// Fields of one snapshot. A message cannot hold a NUL, so that one separates; each record ends with a line break.
+const FORMAT: &str = "--format=%(refname)%00%(objectname)%00%(parent)%00%(contents)%00";
+
+impl Snapshots {
+    /// The newest first. Refs under our prefix that are no snapshots of ours are passed over.
+    pub fn list(&self, which: Which) -> Result<Vec<Snapshot>, SnapshotError> {
+        let prefix = match which {
+            Which::ThisWorktree => format!("{REFS}/{}/", self.worktree()),
+            Which::EveryWorktree => format!("{REFS}/"),
+        };
+        let output = self.run(&["for-each-ref", FORMAT, &prefix], &[])?;
+        let output = String::from_utf8_lossy(&output);
+        let fields: Vec<&str> = output.split('\0').collect();
+        let mut snapshots: Vec<Snapshot> = fields.chunks_exact(4).filter_map(read).collect();
+        snapshots.sort_by(|one, other| (other.facts.taken_ns, &other.id).cmp(&(one.facts.taken_ns, &one.id)));
+        Ok(snapshots)
+    }
+
+    /// By its id, the beginning of one, or `latest`, which is the newest that somebody asked for: after a restore it
+    /// still means the same.
+    pub fn find(&self, id: &str) -> Result<Snapshot, SnapshotError> {
+        let unknown = || SnapshotError::Unknown { id: id.to_owned() };
+        let mut found = self.list(Which::ThisWorktree)?;
+        if id == "latest" {
+            return found.into_iter().find(|one| one.facts.reason == Reason::Asked).ok_or_else(unknown);
+        }
+        if !found.iter().any(|snapshot| snapshot.id.starts_with(id)) {
+            found = self.list(Which::EveryWorktree)?;
+        }
+        let is_it = |snapshot: &Snapshot| {
+            snapshot.id.starts_with(id) || (id.len() >= 7 && snapshot.commit.starts_with(id))
+        };
+        found.retain(is_it);
+        match (found.len(), found.pop()) {
+            (1, Some(snapshot)) => Ok(snapshot),
+            (count, Some(_)) => Err(SnapshotError::Ambiguous { id: id.to_owned(), count }),
+            (_, None) => Err(unknown()),
+        }
+    }
+}
+
+fn read(fields: &[&str]) -> Option<Snapshot> {
+    let [name, commit, parent, contents] = fields else { return None };
+    let (worktree, id) = name.trim_start().strip_prefix(REFS)?.strip_prefix('/')?.split_once('/')?;
+    let (message, facts) = contents.rsplit_once(FACTS)?;
+    let facts: Facts = serde_json::from_str(facts.trim()).ok()?;
+    let head = parent.split(' ').next().filter(|parent| !parent.is_empty());
+    Some(Snapshot {
+        id: id.to_owned(),
+        commit: (*commit).to_owned(),
+        worktree: worktree.to_owned(),
+        message: message.trim().to_owned(),
+        head: head.map(str::to_owned),
+        facts,
+    })
+}

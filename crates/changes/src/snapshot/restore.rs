@@ -1,0 +1,209 @@
+//! Brings a snapshot back. First a snapshot of what is there is taken; then only what differs between the two is
+//! touched, and of that only what still is as the first one has it. So nothing is lost that an undo could not bring
+//! back. The index stays as it was.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{ChildStdin, ChildStdout};
+
+use serde::Serialize;
+
+use super::compare::{Difference, Version};
+use super::create::NewSnapshot;
+use super::folder::{Folder, Kind};
+use super::{Reason, Snapshot, SnapshotError, Snapshots, Which};
+use crate::git::Running;
+use crate::path::BytePath;
+use crate::state::{Disk, ObjectFormat};
+
+const SUBMODULE: &str = "160000";
+const LINK: &str = "120000";
+
+/// What a restore has done.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Restored {
+    /// What was brought back.
+    pub snapshot: Snapshot,
+    /// What was there before: what an undo goes back to.
+    pub before: Snapshot,
+    pub written: Vec<BytePath>,
+    pub removed: Vec<BytePath>,
+    pub skipped: Vec<Skipped>,
+}
+
+/// A path that differs from the snapshot and was left alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Skipped {
+    pub path: BytePath,
+    pub reason: String,
+}
+
+impl Snapshots {
+    /// Brings back `paths`, or everything where there are none.
+    pub fn restore(
+        &self,
+        snapshot: &Snapshot,
+        paths: &[BytePath],
+        now_ns: i64,
+    ) -> Result<Restored, SnapshotError> {
+        let message = format!("before restoring {}", snapshot.id);
+        let new = NewSnapshot { message: &message, now_ns, session: None, turn: None };
+        let reason = Reason::BeforeRestore { restored: snapshot.id.clone(), paths: paths.to_vec() };
+        let before = self.create_for(&new, reason)?;
+        for path in paths {
+            if !self.has(&snapshot.commit, path)? && !self.has(&before.commit, path)? {
+                return Err(SnapshotError::NoSuchPath { path: path.clone() });
+            }
+        }
+        let differences = self.differences(&before.commit, &snapshot.commit, paths)?;
+        let root = &self.repository.root;
+        let folder =
+            Folder::open(root).map_err(|source| SnapshotError::Root { root: root.clone(), source })?;
+        let blobs = Blobs::start(self)?;
+        let restored = Restored {
+            snapshot: snapshot.clone(),
+            before,
+            written: vec![],
+            removed: vec![],
+            skipped: vec![],
+        };
+        let mut work = Work { snapshots: self, folder, blobs, restored };
+        work.all(&differences);
+        Ok(work.restored)
+    }
+
+    /// The state before the last restore in this working tree, and the paths that it was about.
+    pub fn undoable(&self) -> Result<(Snapshot, Vec<BytePath>), SnapshotError> {
+        let found = self.list(Which::ThisWorktree)?.into_iter().find_map(|snapshot| {
+            let Reason::BeforeRestore { paths, .. } = &snapshot.facts.reason else { return None };
+            let paths = paths.clone();
+            Some((snapshot, paths))
+        });
+        found.ok_or(SnapshotError::NothingToUndo)
+    }
+
+    fn has(&self, commit: &str, path: &BytePath) -> Result<bool, SnapshotError> {
+        use std::ffi::OsStr;
+        let mut arguments: Vec<&OsStr> =
+            ["--literal-pathspecs", "ls-tree", "-z", commit, "--"].map(OsStr::new).to_vec();
+        arguments.push(path.as_path().as_os_str());
+        Ok(!self.git.run(&arguments, &[])?.is_empty())
+    }
+}
+
+/// A conversation with `git cat-file --batch`.
+struct Blobs {
+    questions: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+    /// Ends git when this is dropped.
+    _running: Running,
+}
+
+impl Blobs {
+    fn start(snapshots: &Snapshots) -> Result<Self, SnapshotError> {
+        let mut running = snapshots.git.converse(&["cat-file", "--batch"].map(std::ffi::OsStr::new))?;
+        let missing = |source| crate::error::Error::Read { command: "git cat-file".to_owned(), source };
+        let no_pipe = || missing(io::ErrorKind::BrokenPipe.into());
+        let questions = Some(running.child.stdin.take().ok_or_else(no_pipe)?);
+        let answers = BufReader::new(running.child.stdout.take().ok_or_else(no_pipe)?);
+        Ok(Self { questions, answers, _running: running })
+    }
+
+    /// Hands the content of a blob to `take`, which may leave some of it.
+    fn with<T>(&mut self, id: &str, take: impl FnOnce(&mut dyn Read) -> io::Result<T>) -> io::Result<T> {
+        let questions = self.questions.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        questions.write_all(format!("{id}\n").as_bytes())?;
+        questions.flush()?;
+        let mut header = String::new();
+        self.answers.read_line(&mut header)?;
+        let size = header.trim_end().strip_prefix(id).and_then(|rest| rest.strip_prefix(" blob "));
+        let size: u64 = size.and_then(|size| size.parse().ok()).ok_or_else(|| not_understood(&header))?;
+        let mut content = (&mut self.answers).take(size);
+        let taken = take(&mut content);
+        // Whatever was left, and the line break behind it.
+        io::copy(&mut content, &mut io::sink())?;
+        self.answers.read_exact(&mut [0])?;
+        taken
+    }
+}
+
+fn not_understood(header: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("git cat-file said `{}`", header.trim()))
+}
+
+struct Work<'a> {
+    snapshots: &'a Snapshots,
+    folder: Folder,
+    blobs: Blobs,
+    restored: Restored,
+}
+
+impl Work<'_> {
+    fn all(&mut self, differences: &[Difference]) {
+        // First what goes: a file may have to take a folder's place, or the other way round.
+        let (removed, written): (Vec<_>, Vec<_>) = differences.iter().partition(|one| one.new.is_none());
+        for difference in removed.into_iter().rev().chain(written) {
+            match self.one(difference) {
+                Ok(()) if difference.new.is_none() => self.restored.removed.push(difference.path.clone()),
+                Ok(()) => self.restored.written.push(difference.path.clone()),
+                Err(reason) => self.restored.skipped.push(Skipped { path: difference.path.clone(), reason }),
+            }
+        }
+        self.restored.removed.reverse();
+    }
+
+    fn one(&mut self, difference: &Difference) -> Result<(), String> {
+        let path = &difference.path;
+        let (old, new) = (difference.old.as_ref(), difference.new.as_ref());
+        if [old, new].into_iter().flatten().any(|version| version.mode == SUBMODULE) {
+            return Err("it is a repository of its own, which is not changed".to_owned());
+        }
+        let left_out =
+            |snapshot: &Snapshot| snapshot.facts.left_out.iter().any(|left| left.path.as_ref() == Some(path));
+        if left_out(&self.restored.snapshot) || left_out(&self.restored.before) {
+            return Err("one of the two snapshots could not save it".to_owned());
+        }
+        let told = |error: io::Error| error.to_string();
+        let kind = self.folder.kind(path).map_err(told)?;
+        match old {
+            Some(_) if kind == Kind::Absent => {
+                return Err("it is not checked out here, or was removed just now".to_owned());
+            }
+            Some(old) if !self.is(path, kind, old) => {
+                return Err("it was changed just now, after the snapshot before the restore".to_owned());
+            }
+            Some(_) => {}
+            None if matches!(kind, Kind::Absent | Kind::Folder) => {}
+            None if new.is_some_and(|new| self.is(path, kind, new)) => return Ok(()),
+            None => {
+                return Err("an ignored file is in its place, which no snapshot has".to_owned());
+            }
+        }
+        match (old, new) {
+            (_, None) => self.folder.remove(path).map_err(told),
+            (Some(old), Some(new)) if old.id == new.id && old.mode != LINK && new.mode != LINK => {
+                self.folder.set_executable(path, new.mode == "100755").map_err(told)
+            }
+            (_, Some(new)) if new.mode == LINK => {
+                let mut target = Vec::new();
+                self.blobs.with(&new.id, |content| content.read_to_end(&mut target)).map_err(told)?;
+                self.folder.write_link(path, &target).map_err(told)
+            }
+            (_, Some(new)) => {
+                let (folder, executable) = (&self.folder, new.mode == "100755");
+                self.blobs.with(&new.id, |content| folder.write(path, content, executable)).map_err(told)
+            }
+        }
+    }
+
+    /// Whether this very version is at the path now.
+    fn is(&self, path: &BytePath, kind: Kind, version: &Version) -> bool {
+        let mode = match kind {
+            Kind::File { executable: true } => "100755",
+            Kind::File { executable: false } => "100644",
+            Kind::Symlink => LINK,
+            _ => return false,
+        };
+        let mut disk = Disk::new(&self.snapshots.repository.root, ObjectFormat::of_id(&version.id));
+        mode == version.mode && disk.blob_id(path).as_deref() == Some(&version.id)
+    }
+}

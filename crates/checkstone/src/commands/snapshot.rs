@@ -1,0 +1,518 @@
+//! `checkstone snapshot`: the whole working tree, kept beside the user's git and brought back.
+
+use std::fmt::Write as _;
+use std::io::IsTerminal as _;
+use std::path::{Component, Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use changes::snapshot::{
+    Difference, LeftOut, NewSnapshot, Reason, Restored, Retention, SessionName, Side, Snapshot,
+    SnapshotError, Snapshots, Which,
+};
+use changes::{BytePath, Repository, Settings};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use transcript::visible;
+
+use crate::agent_session::AgentSession;
+use crate::error::CommandError;
+use crate::journal_access;
+use crate::layout::{counted, fit};
+use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
+use crate::repository_argument::{RepositoryArgument, find};
+use crate::settings_file::confirmed;
+
+/// A tree with gigabytes of new files takes its time.
+const TIME_LIMIT: Duration = Duration::from_secs(15 * 60);
+
+/// Keep the whole working tree, and bring it back
+///
+/// A snapshot holds every file as it lies on disk: committed, changed, staged or untracked; ignored files are left out.
+/// It lies in the repository, under refs of its own, which an ordinary push does not take along. Your index, stash,
+/// branches and files stay as they are.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SnapshotArguments {
+    #[command(subcommand)]
+    command: SnapshotCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum SnapshotCommand {
+    /// Take a snapshot of the working tree
+    ///
+    /// Exit code: 0 taken, 1 taken but something could not be saved, 2 not taken.
+    #[command(after_help = "Examples:
+  checkstone snapshot create
+  checkstone snapshot create --message 'before the big rename'")]
+    Create(CreateArguments),
+    /// List the snapshots of this working tree, the newest first
+    #[command(after_help = "Examples:
+  checkstone snapshot list
+  checkstone snapshot list --all --json | jq -r '.snapshots[].id'")]
+    List(ListArguments),
+    /// Show what has changed since a snapshot
+    #[command(after_help = "Examples:
+  checkstone snapshot diff
+  checkstone snapshot diff 20261115-0749 --patch
+  checkstone snapshot diff 20261115-0749 latest -- src")]
+    Diff(DiffArguments),
+    /// Bring a snapshot back: contents, deletions and modes
+    ///
+    /// Shows what it will do and asks; where nobody can be asked, it needs `--yes`. It takes a snapshot first, so that
+    /// `--undo` brings back what was there. Files that no snapshot has, ignored ones for example, are neither removed
+    /// nor overwritten. The index, HEAD and submodules stay as they are.
+    ///
+    /// Exit code: 0 done, 1 you said no or something was left alone, 2 nothing was done.
+    #[command(after_help = "Examples:
+  checkstone snapshot restore latest
+  checkstone snapshot restore 20261115-074912-3fa2c1 src/parser.rs --yes
+  checkstone snapshot restore --undo")]
+    Restore(RestoreArguments),
+    /// Forget old snapshots
+    ///
+    /// `git gc` then frees their room, as it does with all that nobody refers to.
+    #[command(after_help = "Examples:
+  checkstone snapshot prune
+  checkstone snapshot prune --keep 10
+  checkstone snapshot prune --older-than 7 --all")]
+    Prune(PruneArguments),
+}
+
+#[derive(Debug, clap::Args)]
+struct CreateArguments {
+    /// What it is for
+    #[arg(long, short, value_name = "TEXT", default_value = "")]
+    message: String,
+    #[command(flatten)]
+    repository: RepositoryArgument,
+    /// Print JSON (schemas/snapshot-create.schema.json)
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct ListArguments {
+    /// Those of every working tree of the repository
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    repository: RepositoryArgument,
+    /// Print JSON (schemas/snapshot-list.schema.json)
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct DiffArguments {
+    /// The older side: an id, the beginning of one, or `latest`
+    #[arg(default_value = "latest")]
+    snapshot: String,
+    /// The newer side; the working tree where it is not given
+    other: Option<String>,
+    /// Only these files and folders
+    #[arg(last = true)]
+    paths: Vec<PathBuf>,
+    /// Print the changes themselves
+    #[arg(long, short)]
+    patch: bool,
+    #[command(flatten)]
+    repository: RepositoryArgument,
+    /// Print JSON (schemas/snapshot-diff.schema.json)
+    #[arg(long, conflicts_with = "patch")]
+    json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct RestoreArguments {
+    /// The snapshot: an id, the beginning of one, or `latest`
+    #[arg(required_unless_present = "undo", conflicts_with = "undo")]
+    snapshot: Option<String>,
+    /// Only these files and folders
+    #[arg(conflicts_with = "undo")]
+    paths: Vec<PathBuf>,
+    /// Go back to what was there before the last restore
+    #[arg(long)]
+    undo: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+    #[command(flatten)]
+    repository: RepositoryArgument,
+    /// Print JSON (schemas/snapshot-restore.schema.json); needs `--yes`
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct PruneArguments {
+    /// Keep the newest so many of each working tree; 100 where neither limit is given
+    #[arg(long, value_name = "COUNT")]
+    keep: Option<usize>,
+    /// Forget those older than so many days; 30 where neither limit is given
+    #[arg(long, value_name = "DAYS")]
+    older_than: Option<u32>,
+    /// In every working tree of the repository
+    #[arg(long)]
+    all: bool,
+    /// Show what would be forgotten, and forget nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    repository: RepositoryArgument,
+    /// Print JSON (schemas/snapshot-list.schema.json)
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &SnapshotArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    match &arguments.command {
+        SnapshotCommand::Create(arguments) => create(arguments, printer),
+        SnapshotCommand::List(arguments) => list(arguments, printer),
+        SnapshotCommand::Diff(arguments) => diff(arguments, printer),
+        SnapshotCommand::Restore(arguments) => restore(arguments, printer),
+        SnapshotCommand::Prune(arguments) => prune(arguments, printer),
+    }
+}
+
+fn create(arguments: &CreateArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let place = Place::find(&arguments.repository)?;
+    let (session, turn) = calling(&place.repository.root);
+    let new = NewSnapshot { message: &arguments.message, now_ns: now_ns(), session, turn };
+    let snapshot = place.snapshots.create(&new).map_err(|error| explained(&error))?;
+    if arguments.json {
+        printer.data(&format!("{}\n", snapshot_json(&snapshot)));
+    } else {
+        let files = counted(usize::try_from(snapshot.facts.files).unwrap_or(usize::MAX), "file");
+        let id = &snapshot.id;
+        printer.text(&format!(
+            "{GOOD}✓{GOOD:#} snapshot {STRONG}{id}{STRONG:#}: {files} not as HEAD has them, {}\n",
+            size(snapshot.facts.bytes)
+        ));
+    }
+    warn(&snapshot.facts.left_out, printer);
+    Ok(ExitCode::from(u8::from(!snapshot.facts.left_out.is_empty())))
+}
+
+fn list(arguments: &ListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let place = Place::find(&arguments.repository)?;
+    let found = place.snapshots.list(which(arguments.all)).map_err(|error| explained(&error))?;
+    if arguments.json {
+        printer.data(&format!("{}\n", list_json(&found)));
+    } else if found.is_empty() {
+        printer.text("There is no snapshot here; `checkstone snapshot create` takes one.\n");
+    } else {
+        printer.text(&table(&found, arguments.all, printer));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn diff(arguments: &DiffArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let place = Place::find(&arguments.repository)?;
+    let paths = place.paths(&arguments.paths)?;
+    let find = |id: &str| place.snapshots.find(id).map_err(|error| explained(&error));
+    let old = find(&arguments.snapshot)?;
+    let new = arguments.other.as_deref().map(find).transpose()?;
+    let newer = new.as_ref().map_or(Side::WorkingTree { now_ns: now_ns() }, Side::Snapshot);
+    if arguments.patch {
+        let patch = place.snapshots.patch(Side::Snapshot(&old), newer, &paths);
+        let patch = patch.map_err(|error| explained(&error))?;
+        let text = String::from_utf8_lossy(&patch);
+        // A patch that goes into a file or a program stays as git wrote it.
+        if std::io::stdout().is_terminal() {
+            printer.text(&format!("{}\n", crate::printer::shown(&text)));
+        } else {
+            printer.data(&text);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let found =
+        place.snapshots.diff(Side::Snapshot(&old), newer, &paths).map_err(|error| explained(&error))?;
+    if arguments.json {
+        let json = json!({
+            "old": old.id,
+            "new": new.as_ref().map(|snapshot| &snapshot.id),
+            "files": found.iter().map(difference_json).collect::<Vec<_>>(),
+        });
+        printer.data(&format!("{json}\n"));
+    } else if found.is_empty() {
+        printer.text("Nothing differs.\n");
+    } else {
+        printer.text(&differences(&found, usize::MAX));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let place = Place::find(&arguments.repository)?;
+    let (snapshot, paths) = match &arguments.snapshot {
+        Some(id) => {
+            let snapshot = place.snapshots.find(id).map_err(|error| explained(&error))?;
+            (snapshot, place.paths(&arguments.paths)?)
+        }
+        None => place.snapshots.undoable().map_err(|error| explained(&error))?,
+    };
+    if !arguments.yes {
+        if arguments.json || !std::io::stdin().is_terminal() {
+            return Err(CommandError::new("nothing was restored: nobody could be asked")
+                .hint("say `--yes`, or look first with `checkstone snapshot diff`"));
+        }
+        let now = Side::WorkingTree { now_ns: now_ns() };
+        let planned = place.snapshots.diff(now, Side::Snapshot(&snapshot), &paths);
+        let planned = planned.map_err(|error| explained(&error))?;
+        if planned.is_empty() {
+            printer.text(&format!("Nothing differs from {}.\n", snapshot.id));
+            return Ok(ExitCode::SUCCESS);
+        }
+        printer.text(&differences(&planned, SHOWN));
+        if !confirmed(&format!("Restore {}?", snapshot.id))? {
+            printer.text("Nothing was changed.\n");
+            return Ok(ExitCode::from(1));
+        }
+    }
+    let restored = place.snapshots.restore(&snapshot, &paths, now_ns()).map_err(|error| explained(&error))?;
+    if arguments.json {
+        printer.data(&format!("{}\n", restored_json(&restored)));
+    } else {
+        printer.text(&restored_text(&restored));
+    }
+    Ok(ExitCode::from(u8::from(!restored.skipped.is_empty())))
+}
+
+fn prune(arguments: &PruneArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let place = Place::find(&arguments.repository)?;
+    let days = |days: u32| Duration::from_secs(u64::from(days) * 24 * 60 * 60);
+    let retention = match (arguments.keep, arguments.older_than) {
+        (None, None) => Retention { keep: Some(100), max_age: Some(days(30)) },
+        (keep, age) => Retention { keep, max_age: age.map(days) },
+    };
+    let which = which(arguments.all);
+    let gone = if arguments.dry_run {
+        place.snapshots.expired(which, retention, now_ns())
+    } else {
+        place.snapshots.prune(which, retention, now_ns())
+    };
+    let gone = gone.map_err(|error| explained(&error))?;
+    if arguments.json {
+        printer.data(&format!("{}\n", list_json(&gone)));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let would = if arguments.dry_run { "would be forgotten" } else { "forgotten; `git gc` frees their room" };
+    printer.text(&format!("{} {would}\n", counted(gone.len(), "snapshot")));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The repository, and where in it the command was called.
+struct Place {
+    repository: Repository,
+    folder: PathBuf,
+    snapshots: Snapshots,
+}
+
+impl Place {
+    fn find(argument: &RepositoryArgument) -> Result<Self, CommandError> {
+        let folder = argument.folder()?;
+        let folder = fs_err::canonicalize(&folder).map_err(|error| CommandError::of(&error))?;
+        let repository = find(&folder)?;
+        let settings = Settings { time_limit: TIME_LIMIT, ..Settings::default() };
+        let snapshots = Snapshots::of(repository.clone(), &settings).map_err(|error| explained(&error))?;
+        Ok(Self { repository, folder, snapshots })
+    }
+
+    /// Paths as they were typed, from the root of the repository. They need not exist, and links are not followed.
+    fn paths(&self, typed: &[PathBuf]) -> Result<Vec<BytePath>, CommandError> {
+        let mut paths = Vec::new();
+        for path in typed {
+            let whole = plain(&self.folder.join(path));
+            let Ok(inside) = whole.strip_prefix(&self.repository.root) else {
+                return Err(explained(&SnapshotError::Outside { path: BytePath::from(path.as_path()) }));
+            };
+            if inside.as_os_str().is_empty() {
+                // The root is everything.
+                return Ok(Vec::new());
+            }
+            paths.push(BytePath::from(inside));
+        }
+        Ok(paths)
+    }
+}
+
+/// Without `.` and `..`, by the letters.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+/// The agent session that calls and its turn. That nothing is known is no reason not to save.
+fn calling(root: &Path) -> (Option<SessionName>, Option<String>) {
+    let state = journal_access::state_directory().ok();
+    let mut journal = state.and_then(|state| journal_access::open_existing(&state).ok().flatten());
+    let Ok(Some(session)) = AgentSession::calling(journal.as_mut(), Some(root)) else { return (None, None) };
+    let recorded = session.recorded(journal.as_mut()).ok().flatten();
+    let turn = recorded.zip(journal.as_mut()).and_then(|(recorded, journal)| {
+        journal.read(|reader| reader.latest_turn(recorded.id)).ok().flatten()?.key
+    });
+    (Some(SessionName { agent: session.agent.name().to_owned(), id: session.id }), turn)
+}
+
+fn which(all: bool) -> Which {
+    if all { Which::EveryWorktree } else { Which::ThisWorktree }
+}
+
+fn now_ns() -> i64 {
+    i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX)
+}
+
+fn explained(error: &SnapshotError) -> CommandError {
+    let told = CommandError::of(error);
+    match error {
+        SnapshotError::Unknown { .. } | SnapshotError::Ambiguous { .. } => {
+            told.hint("`checkstone snapshot list` shows the ids")
+        }
+        SnapshotError::NothingToUndo => told.hint("`checkstone snapshot restore ID` restores any snapshot"),
+        SnapshotError::Outside { .. } => told.hint("name files and folders of the working tree"),
+        SnapshotError::Spool { .. } => {
+            told.hint("make room on the disk, and the git folder writable for you")
+        }
+        _ => told,
+    }
+}
+
+fn warn(left_out: &[LeftOut], printer: &Printer) {
+    for left in left_out {
+        let told = match &left.path {
+            Some(path) => format!("`{path}` is not in the snapshot as it is: {}", left.reason),
+            None => format!("git could not look at everything: {}", left.reason),
+        };
+        printer.warning(&CommandError::new(told));
+    }
+}
+
+/// So many differences are shown before a question.
+const SHOWN: usize = 40;
+
+fn differences(found: &[Difference], most: usize) -> String {
+    let mut text = String::new();
+    for difference in found.iter().take(most) {
+        let change = difference.change();
+        let style = match change {
+            "added" => GOOD,
+            "deleted" => BAD,
+            _ => DOUBTFUL,
+        };
+        let _ = writeln!(text, "{style}{change:<8}{style:#} {}", visible(&difference.path.to_string()));
+    }
+    if found.len() > most {
+        let _ = writeln!(text, "… and {} more", found.len() - most);
+    }
+    text
+}
+
+fn table(found: &[Snapshot], all: bool, printer: &Printer) -> String {
+    let mut text = String::new();
+    for snapshot in found {
+        let facts = &snapshot.facts;
+        let mut about = match &facts.reason {
+            Reason::Asked => visible(snapshot.message.lines().next().unwrap_or_default()),
+            Reason::BeforeRestore { restored, .. } => format!("before restoring {restored}"),
+        };
+        if let Some(session) = &facts.session {
+            let _ = write!(about, " ({} {})", visible(&session.agent), visible(&session.id));
+        }
+        if !facts.left_out.is_empty() {
+            let _ = write!(about, " [{} not saved]", facts.left_out.len());
+        }
+        let tree = if all { format!("{:<8} ", snapshot.worktree) } else { String::new() };
+        let files = counted(usize::try_from(facts.files).unwrap_or(usize::MAX), "file");
+        let time = time(facts.taken_ns).strftime("%Y-%m-%d %H:%M").to_string();
+        let rest = format!("  {time}  {files:>10} {:>9}  {tree}{about}", size(facts.bytes));
+        let width = printer.width().map(|width| width.saturating_sub(snapshot.id.len()));
+        let _ = writeln!(text, "{STRONG}{}{STRONG:#}{}", snapshot.id, fit(&rest, width));
+    }
+    text
+}
+
+fn restored_text(restored: &Restored) -> String {
+    let mut text = String::new();
+    for skipped in &restored.skipped {
+        let _ = writeln!(
+            text,
+            "{DOUBTFUL}→{DOUBTFUL:#} {} was left alone: {}",
+            visible(&skipped.path.to_string()),
+            visible(&skipped.reason)
+        );
+    }
+    let _ = writeln!(
+        text,
+        "{GOOD}✓{GOOD:#} restored {STRONG}{}{STRONG:#}: {} written, {} removed",
+        restored.snapshot.id,
+        counted(restored.written.len(), "file"),
+        restored.removed.len()
+    );
+    let _ = writeln!(text, "{FAINT}`checkstone snapshot restore --undo` brings back what was there{FAINT:#}");
+    text
+}
+
+fn size(bytes: u64) -> String {
+    let in_units = |power: i32| bytes as f64 / 1024_f64.powi(power);
+    match bytes {
+        0..=0x3ff => format!("{bytes} B"),
+        0x400..=0xf_ffff => format!("{:.1} KiB", in_units(1)),
+        0x10_0000..=0x3fff_ffff => format!("{:.1} MiB", in_units(2)),
+        _ => format!("{:.1} GiB", in_units(3)),
+    }
+}
+
+fn time(taken_ns: i64) -> Timestamp {
+    Timestamp::from_nanosecond(i128::from(taken_ns)).unwrap_or_default()
+}
+
+fn snapshot_json(snapshot: &Snapshot) -> Value {
+    let facts = &snapshot.facts;
+    let (reason, restored) = match &facts.reason {
+        Reason::Asked => ("asked", None),
+        Reason::BeforeRestore { restored, .. } => ("before-restore", Some(restored)),
+    };
+    json!({
+        "id": snapshot.id,
+        "commit": snapshot.commit,
+        "worktree": snapshot.worktree,
+        "taken_at": time(facts.taken_ns).to_string(),
+        "message": snapshot.message,
+        "head": snapshot.head,
+        "reason": reason,
+        "restored": restored,
+        "session": facts.session,
+        "turn": facts.turn,
+        "files": facts.files,
+        "bytes": facts.bytes,
+        "left_out": facts.left_out,
+    })
+}
+
+fn list_json(found: &[Snapshot]) -> Value {
+    json!({"snapshots": found.iter().map(snapshot_json).collect::<Vec<_>>()})
+}
+
+fn difference_json(difference: &Difference) -> Value {
+    json!({"path": difference.path, "change": difference.change()})
+}
+
+fn restored_json(restored: &Restored) -> Value {
+    json!({
+        "snapshot": restored.snapshot.id,
+        "before": restored.before.id,
+        "written": restored.written,
+        "removed": restored.removed,
+        "skipped": restored.skipped,
+    })
+}

@@ -1,0 +1,301 @@
+use std::collections::BTreeMap;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::program;
+use crate::trust::terminal;
+use crate::workplace::{SESSION, Workplace};
+
+fn create(workplace: &Workplace) -> String {
+    let value = workplace.json(&["snapshot", "create", "--json"], "snapshot-create.schema.json");
+    value["id"].as_str().unwrap().to_owned()
+}
+
+/// Every file of the working tree with its executable bit and content.
+fn tree(workplace: &Workplace) -> BTreeMap<PathBuf, (bool, Vec<u8>)> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![workplace.repo()];
+    while let Some(folder) = folders.pop() {
+        for entry in folder.read_dir().unwrap().flatten() {
+            let path = entry.path();
+            if entry.file_name() == ".git" {
+            } else if path.is_dir() {
+                folders.push(path);
+            } else {
+                let executable = path.metadata().unwrap().mode() & 0o100 != 0;
+                let content = std::fs::read(&path).unwrap();
+                found.insert(path, (executable, content));
+            }
+        }
+    }
+    found
+}
+
+fn changed(workplace: &Workplace) {
+    workplace.write("src/lib.rs", "pub fn two() -> u32 { 2 }\n");
+    workplace.write("notes/new.txt", "new\n");
+    std::fs::remove_file(workplace.repo().join("README.md")).unwrap();
+}
+
+/// The whole way by the commands, each answer fitting its schema.
+#[test]
+fn a_snapshot_is_taken_listed_compared_restored_and_undone() {
+    let workplace = Workplace::new(None);
+    let then = tree(&workplace);
+    let id = create(&workplace);
+    changed(&workplace);
+    let now = tree(&workplace);
+    let diff = workplace.json(&["snapshot", "diff", "--json"], "snapshot-diff.schema.json");
+    assert_eq!(
+        diff,
+        json!({"old": id, "new": null, "files": [
+            {"path": "README.md", "change": "deleted"},
+            {"path": "notes/new.txt", "change": "added"},
+            {"path": "src/lib.rs", "change": "modified"}]})
+    );
+    let shown = workplace.shown(&["snapshot", "diff"]);
+    assert_eq!(
+        shown,
+        "exit code: 0\n--- stdout\ndeleted  README.md\nadded    notes/new.txt\nmodified src/lib.rs\n--- stderr\n"
+    );
+    let patch = workplace.shown(&["snapshot", "diff", "latest", "--patch", "--", "src"]);
+    assert!(patch.contains("+pub fn two()") && !patch.contains("README"), "{patch}");
+    let restore = ["snapshot", "restore", &id[..], "--yes", "--json"];
+    let restored = workplace.json(&restore, "snapshot-restore.schema.json");
+    assert_eq!(restored["written"], json!(["README.md", "src/lib.rs"]));
+    assert_eq!((&restored["removed"], &restored["skipped"]), (&json!(["notes/new.txt"]), &json!([])));
+    assert_eq!(tree(&workplace), then);
+    // The one that somebody asked for, not the one that the restore took.
+    let diff = workplace.json(&["snapshot", "diff", "latest", "--json"], "snapshot-diff.schema.json");
+    assert_eq!((&diff["old"], &diff["files"]), (&json!(id), &json!([])));
+    let undone =
+        workplace.json(&["snapshot", "restore", "--undo", "--yes", "--json"], "snapshot-restore.schema.json");
+    assert_eq!(undone["snapshot"], restored["before"]);
+    assert_eq!(tree(&workplace), now);
+    let list = workplace.json(&["snapshot", "list", "--json"], "snapshot-list.schema.json");
+    let reasons: Vec<&str> =
+        list["snapshots"].as_array().unwrap().iter().map(|one| one["reason"].as_str().unwrap()).collect();
+    assert_eq!(reasons, ["before-restore", "before-restore", "asked"]);
+    let pruned = workplace.json(&["snapshot", "prune", "--keep", "1", "--json"], "snapshot-list.schema.json");
+    assert_eq!(pruned["snapshots"].as_array().unwrap().len(), 2);
+    let list = workplace.shown(&["snapshot", "list"]);
+    assert_eq!(list.lines().count(), 4, "{list}");
+}
+
+/// Paths are meant from where the command is called, and those outside are refused.
+#[test]
+fn paths_are_taken_from_the_current_folder() {
+    let workplace = Workplace::new(None);
+    let id = create(&workplace);
+    changed(&workplace);
+    let run = |path: &str| {
+        let mut command = workplace.checkstone(&["snapshot", "restore", &id, path, "--yes"]);
+        program::shown(&command.current_dir(workplace.repo().join("src")).output().unwrap())
+    };
+    assert!(run("lib.rs").contains("1 file written, 0 removed"));
+    assert!(!workplace.repo().join("README.md").exists());
+    assert!(run("../README.md").contains("1 file written"));
+    assert_eq!(
+        run("../../elsewhere"),
+        "exit code: 2\n--- stdout\n--- stderr\nerror: `../../elsewhere` is not a path in the repository\n\
+         hint: name files and folders of the working tree\n"
+    );
+    assert!(run("nowhere").contains("neither the snapshot nor the working tree has `src/nowhere`"));
+}
+
+#[test]
+fn nothing_is_restored_without_an_answer() {
+    let workplace = Workplace::new(None);
+    create(&workplace);
+    changed(&workplace);
+    let now = tree(&workplace);
+    assert_eq!(
+        workplace.shown(&["snapshot", "restore", "latest"]),
+        "exit code: 2\n--- stdout\n--- stderr\nerror: nothing was restored: nobody could be asked\n\
+         hint: say `--yes`, or look first with `checkstone snapshot diff`\n"
+    );
+    for (answer, code) in [("n\n", 1), ("\n", 1), ("y\n", 0)] {
+        assert_eq!(tree(&workplace), now);
+        let (person, terminal) = terminal();
+        rustix::io::write(&person, answer.as_bytes()).unwrap();
+        let mut command = workplace.checkstone(&["snapshot", "restore", "latest"]);
+        let output = command.stdin(Stdio::from(terminal)).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", program::shown(&output));
+        assert!(String::from_utf8_lossy(&output.stderr).ends_with("? [y/N] "));
+    }
+    assert!(workplace.repo().join("README.md").exists());
+}
+
+/// Where an agent calls, its session and turn are known.
+#[test]
+fn the_session_that_calls_is_recorded() {
+    let workplace = Workplace::new(None);
+    workplace.turn(&[]);
+    workplace.hook("UserPromptSubmit", json!({"prompt": "Fix it"}));
+    let mut command = workplace.checkstone(&["snapshot", "create", "--message", "mine", "--json"]);
+    let output = command.env("CLAUDE_CODE_SESSION_ID", SESSION).output().unwrap();
+    let value = workplace.valid(&output.stdout, "snapshot-create.schema.json");
+    assert_eq!(value["session"], json!({"agent": "claude", "id": SESSION}));
+    assert_eq!((&value["turn"], &value["message"]), (&json!("prompt-1"), &json!("mine")));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_what_to_do() {
+    let workplace = Workplace::new(None);
+    for (arguments, told) in [
+        (
+            &["snapshot", "restore", "x", "--yes"][..],
+            "error: there is no snapshot `x`\nhint: `checkstone snapshot list`",
+        ),
+        (&["snapshot", "restore", "--undo", "--yes"], "error: there is no restore to undo\nhint: "),
+        (&["snapshot", "diff"], "error: there is no snapshot `latest`\nhint: "),
+        (&["snapshot", "create", "--repo", "/"], "error: `/` is not inside a git repository\nhint: "),
+    ] {
+        let shown = workplace.shown(arguments);
+        assert!(shown.starts_with("exit code: 2\n") && shown.contains(told), "{shown}");
+    }
+    assert!(workplace.shown(&["snapshot", "list"]).contains("`checkstone snapshot create` takes one."));
+}
+
+/// A file that cannot be read is reported, the rest is saved, and a restore keeps away from it. Root reads
+/// everything, so another user takes this snapshot.
+#[test]
+fn an_unreadable_file_is_reported() {
+    let setpriv = Command::new("setpriv").arg("--version").stdout(Stdio::null()).status();
+    if !rustix::process::geteuid().is_root() || !setpriv.is_ok_and(|status| status.success()) {
+        return;
+    }
+    let workplace = Workplace::new(None);
+    workplace.write("README.md", "changed\n");
+    workplace.write("closed", "closed\n");
+    std::fs::set_permissions(workplace.repo().join("closed"), PermissionsExt::from_mode(0o000)).unwrap();
+    workplace.write("shut/inside", "x\n");
+    let all = workplace.path("");
+    assert!(Command::new("chown").args(["-R", "65534:65534"]).arg(&all).status().unwrap().success());
+    std::fs::set_permissions(workplace.repo().join("shut"), PermissionsExt::from_mode(0o000)).unwrap();
+    // Copied, since the folder of the build may be closed to others.
+    let copy = workplace.path("checkstone");
+    std::fs::copy(env!("CARGO_BIN_EXE_checkstone"), &copy).unwrap();
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&copy);
+    command.args(["snapshot", "create", "--json"]).current_dir(workplace.repo()).env_clear();
+    command.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", workplace.path("home"));
+    let output = command.env("GIT_CONFIG_NOSYSTEM", "1").stdin(Stdio::null()).output().unwrap();
+    let value = workplace.valid(&output.stdout, "snapshot-create.schema.json");
+    let left: Vec<&Value> = value["left_out"].as_array().unwrap().iter().collect();
+    assert_eq!(output.status.code(), Some(1), "{}", program::shown(&output));
+    assert!(left.iter().any(|left| left["path"] == "closed"), "{left:?}");
+    assert!(left.iter().any(|left| left["reason"].as_str().unwrap().contains("shut")), "{left:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("warning: `closed` is not in the snapshot"));
+    std::fs::set_permissions(workplace.repo().join("shut"), PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+/// What must never change, however a command ends.
+fn untouchable(workplace: &Workplace) -> Vec<Vec<u8>> {
+    let git = |arguments: &[&str]| {
+        let mut command = Command::new("git");
+        command.args(arguments).current_dir(workplace.repo()).env("GIT_OPTIONAL_LOCKS", "0");
+        let output = command.env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        output.stdout
+    };
+    let read = |name: &str| std::fs::read(workplace.repo().join(".git").join(name)).unwrap();
+    assert!(!workplace.repo().join(".git/index.lock").exists());
+    vec![
+        read("index"),
+        read("HEAD"),
+        read("logs/HEAD"),
+        read("config"),
+        git(&["stash", "list"]),
+        git(&["for-each-ref", "refs/heads", "refs/tags", "refs/stash"]),
+    ]
+}
+
+/// A process and all that it has started, stopped at one instant and killed.
+fn kill_all(pid: u32) {
+    let signal = |pid: u32, signal: Signal| {
+        let _ = kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal);
+    };
+    signal(pid, Signal::STOP);
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    children.split_whitespace().filter_map(|child| child.parse().ok()).for_each(kill_all);
+    signal(pid, Signal::KILL);
+}
+
+/// Runs a command and kills it after `delay`: alone, or with the git processes that it has started.
+fn killed(workplace: &Workplace, arguments: &[&str], delay: Duration, with_git: bool) {
+    let mut command = workplace.checkstone(arguments);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(delay);
+    if with_git {
+        kill_all(child.id());
+    } else {
+        let _ = child.kill();
+    }
+    child.wait().unwrap();
+}
+
+fn kills() -> u32 {
+    std::env::var("CHECKSTONE_SOAK_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(24)
+}
+
+/// A13, A14: SIGKILL at any instant of a snapshot and of a restore. Git works on, nothing of the user's has changed, and
+/// what a restore had begun is undone.
+#[test]
+fn a_kill_at_any_instant_leaves_git_as_it_was() {
+    let workplace = Workplace::new(None);
+    for number in 0..40 {
+        workplace.write(&format!("many/{number}"), &format!("{number}\n"));
+    }
+    workplace.git(&["add", "many/1", "many/2"]);
+    workplace.write("src/lib.rs", "// stashed\n");
+    workplace.git(&["stash", "push", "--quiet", "src/lib.rs"]);
+    workplace.git(&["add", "many/1", "many/2"]);
+    workplace.write("src/lib.rs", "// changed\n");
+    let then = tree(&workplace);
+    let began = Instant::now();
+    let wanted = create(&workplace);
+    let whole = began.elapsed();
+    for number in 0..40 {
+        workplace.write(&format!("many/{number}"), &format!("later {number}\n"));
+    }
+    workplace.write("added", "later\n");
+    let now = tree(&workplace);
+    let before = untouchable(&workplace);
+    let count = kills();
+    for kill in 0..count {
+        let delay = whole.mul_f64(f64::from(kill) * 1.2 / f64::from(count));
+        killed(&workplace, &["snapshot", "create"], delay, kill % 2 == 0);
+        assert!(untouchable(&workplace) == before, "kill {kill}");
+        assert!(tree(&workplace) == now, "kill {kill}");
+    }
+    let mut halves = 0;
+    for kill in 0..count {
+        let delay = whole.mul_f64(f64::from(kill) * 2.5 / f64::from(count));
+        killed(&workplace, &["snapshot", "restore", &wanted, "--yes"], delay, kill % 2 == 0);
+        assert!(untouchable(&workplace) == before, "kill {kill}");
+        let after = tree(&workplace);
+        if after != now {
+            halves += u32::from(after != then);
+            let output = workplace.run(&["snapshot", "restore", "--undo", "--yes"]);
+            assert!(output.status.success(), "{}", program::shown(&output));
+        }
+        assert!(tree(&workplace) == now, "kill {kill}");
+    }
+    println!("{halves} of {count} restores were killed half done");
+    let fsck = Command::new("git").args(["fsck", "--strict"]).current_dir(workplace.repo()).output().unwrap();
+    assert!(fsck.status.success(), "{}", program::shown(&fsck));
+    // Whatever locks there were, nothing of git is blocked.
+    workplace.run(&["snapshot", "prune", "--keep", "0"]);
+    workplace.git(&["gc", "--quiet", "--prune=now"]);
+    workplace.git(&["commit", "--quiet", "--message=works"]);
+    let litter = workplace.repo().join(".git").read_dir().unwrap().flatten();
+    let litter: Vec<String> = litter.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    assert!(!litter.iter().any(|name| name.contains("crash") || name.ends_with(".lock")), "{litter:?}");
+    assert!(Path::new(&workplace.repo().join("added")).exists());
+}
