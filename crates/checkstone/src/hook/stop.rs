@@ -68,7 +68,7 @@ struct Case {
     journal: Journal,
 }
 
-/// Judges the stop. Records nothing but what an agent waived after its hold.
+/// Judges the stop. Records nothing but that a broken policy was told.
 pub(crate) fn judge(mut context: Context) -> Stop {
     let repository = Repository::discover(&context.cwd).ok();
     let root = match &repository {
@@ -106,19 +106,18 @@ pub(crate) fn judge(mut context: Context) -> Stop {
     context.stopwatch.lap("journal");
     let mut case = Case { texts, policy, root, limit, journal };
     let mut reading = last_words::read(&context);
-    let mut are_there = last_words::are_there(&context, &reading);
-    if !are_there && !held && case.policy.checks.count() > 0 {
+    let mut may_wait = !held && last_words::may_come(&context, &reading);
+    if may_wait && case.policy.checks.count() > 0 {
         // Checks take seconds and must not run twice.
         reading = last_words::wait(&context);
-        are_there = true;
+        may_wait = false;
     }
-    let judged = match case.judge(&mut context, pending, reading, are_there) {
+    let judged = match case.judge(&mut context, pending, reading) {
         // What is not written yet can only be the last tenth of a second; it counts where it could change the answer.
-        Ok(draft) if !are_there && !held && draft.is_open() => {
+        Ok(draft) if may_wait && draft.is_open() => {
             let pending = changes::start(&context.cwd, &git_settings());
             let reading = last_words::wait(&context);
-            let are_there = last_words::are_there(&context, &reading);
-            case.judge(&mut context, pending, reading, are_there)
+            case.judge(&mut context, pending, reading)
         }
         judged => judged,
     };
@@ -155,7 +154,6 @@ impl Case {
         context: &mut Context,
         pending: Result<Pending, changes::Error>,
         reading: Reading,
-        is_whole: bool,
     ) -> Result<Draft, Stop> {
         let Self { texts, policy, root, limit, journal } = self;
         context.stopwatch.lap("transcript");
@@ -170,6 +168,7 @@ impl Case {
         let counted = known.turn.as_ref().map_or(0, |turn| turn.holds);
         let holds = counted.max(u32::from(reading.has_own_message));
         let waiting = waiting(context, &reading);
+        let is_whole = last_words::are_there(context, &reading);
         let mut inputs = Inputs::of_reading(reading, Changes::Unknown(String::new()), shown(&context.cwd));
         if !is_whole {
             inputs.said.extend(context.payload.last_text.clone());

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use transcript::{Options, Reading};
+use transcript::{Agent, Options, Reading};
 
 use crate::hook::Context;
 
@@ -27,6 +27,12 @@ pub(super) fn read(context: &Context) -> Reading {
 /// too.
 pub(super) fn are_there(context: &Context, reading: &Reading) -> bool {
     context.payload.transcript_is_complete(reading.last_assistant.as_deref())
+}
+
+/// Whether they can still come: the other clients have written everything when they call us.
+pub(super) fn may_come(context: &Context, reading: &Reading) -> bool {
+    let is_late = context.payload.agent == Agent::Claude && context.payload.transcript.is_some();
+    is_late && !are_there(context, reading)
 }
 
 /// Waits until the last words are written, in short, bounded steps, and then goes on with what is there.

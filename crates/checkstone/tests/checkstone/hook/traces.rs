@@ -109,3 +109,26 @@ fn t21_lines_that_never_come_are_not_waited_for() {
     let took = began.elapsed();
     assert!(took >= Duration::from_millis(240) && took < Duration::from_secs(3), "{took:?}");
 }
+
+/// T21: the transcript is read again only where what is missing in it could change the answer, and only for the client
+/// that writes late. The log tells how often it was read.
+#[test]
+fn t21_nobody_waits_for_words_that_change_nothing() {
+    for (agent, tested, readings) in
+        [("claude", false, 2), ("claude", true, 1), ("codex", false, 1), ("gemini", false, 1)]
+    {
+        let world = World::new(PYTHON);
+        let mut session = Session::new(&world, agent);
+        session.prompt("Fix add");
+        session.edit("calc.py", FIXED);
+        if tested {
+            session.test();
+        }
+        let mut event = session.stop_event();
+        let words = if agent == "gemini" { "prompt_response" } else { "last_assistant_message" };
+        event[words] = serde_json::json!("Words that are never written.");
+        assert_eq!(answer(world.hook(agent), &event).is_hold(), !tested, "{agent}");
+        let log = world.log();
+        assert_eq!(log.matches(" transcript ").count(), readings, "{agent} {tested}: {log}");
+    }
+}
