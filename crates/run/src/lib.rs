@@ -1,0 +1,1 @@
+//! Staged runs: a plan of bounded stages, each supervised, checkpointed when it ends or hangs, and resumable.
