@@ -70,6 +70,10 @@ pub struct SessionName {
 pub enum Reason {
     /// Somebody asked for it.
     Asked,
+    /// A turn of an agent began.
+    TurnStart,
+    /// An autosave was about to be made.
+    Autosave,
     /// A restore of `restored` was about to begin: this is what an undo goes back to. No paths means all of them.
     BeforeRestore { restored: String, paths: Vec<BytePath> },
 }

@@ -75,8 +75,14 @@ impl Snapshots {
             Side::WorkingTree { now_ns } => {
                 let id = new_id(now_ns);
                 let name = format!("{COMPARED}/{id}");
-                let new = NewSnapshot { message: "compared", now_ns, session: None, turn: None };
-                let taken = self.create_at(&new, Reason::Asked, id, &name)?;
+                let new = NewSnapshot {
+                    reason: Reason::Asked,
+                    message: "compared",
+                    now_ns,
+                    session: None,
+                    turn: None,
+                };
+                let taken = self.create_at(&new, id, &name)?;
                 kept.push((name, taken.commit.clone()));
                 Ok::<String, SnapshotError>(taken.commit)
             }

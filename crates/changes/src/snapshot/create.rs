@@ -28,6 +28,7 @@ const ATTEMPTS: usize = 3;
 /// A snapshot to be taken.
 #[derive(Clone, Debug)]
 pub struct NewSnapshot<'a> {
+    pub reason: Reason,
     pub message: &'a str,
     /// Now, in nanoseconds since 1970.
     pub now_ns: i64,
@@ -46,23 +47,14 @@ pub struct LeftOut {
 impl Snapshots {
     /// Takes a snapshot of the working tree as it is now. Once this returns, it is on the disk.
     pub fn create(&self, new: &NewSnapshot<'_>) -> Result<Snapshot, SnapshotError> {
-        self.create_for(new, Reason::Asked)
-    }
-
-    pub(super) fn create_for(
-        &self,
-        new: &NewSnapshot<'_>,
-        reason: Reason,
-    ) -> Result<Snapshot, SnapshotError> {
         let id = new_id(new.now_ns);
         let name = self.ref_name(&id);
-        self.create_at(new, reason, id, &name)
+        self.create_at(new, id, &name)
     }
 
     pub(super) fn create_at(
         &self,
         new: &NewSnapshot<'_>,
-        reason: Reason,
         id: String,
         name: &str,
     ) -> Result<Snapshot, SnapshotError> {
@@ -90,7 +82,7 @@ impl Snapshots {
         let files = collected.deleted.len() + collected.known.len() + collected.on_disk.len();
         let facts = Facts {
             taken_ns: new.now_ns,
-            reason,
+            reason: new.reason.clone(),
             session: new.session.clone(),
             turn: new.turn.clone(),
             files: files as u64,

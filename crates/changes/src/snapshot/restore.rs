@@ -46,9 +46,9 @@ impl Snapshots {
         now_ns: i64,
     ) -> Result<Restored, SnapshotError> {
         let message = format!("before restoring {}", snapshot.id);
-        let new = NewSnapshot { message: &message, now_ns, session: None, turn: None };
         let reason = Reason::BeforeRestore { restored: snapshot.id.clone(), paths: paths.to_vec() };
-        let before = self.create_for(&new, reason)?;
+        let new = NewSnapshot { reason, message: &message, now_ns, session: None, turn: None };
+        let before = self.create(&new)?;
         for path in paths {
             if !self.has(&snapshot.commit, path)? && !self.has(&before.commit, path)? {
                 return Err(SnapshotError::NoSuchPath { path: path.clone() });

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use changes::snapshot::{NewSnapshot, Snapshot, Snapshots};
+use changes::snapshot::{NewSnapshot, Reason, Snapshot, Snapshots};
 use changes::{Baseline, Change, ChangeSet, ChangedFile, Error, Repository, Request, Settings};
 use tempfile::TempDir;
 
@@ -171,7 +171,13 @@ impl Sandbox {
     /// Takes a snapshot, and checks that of all files only objects and our refs are new or changed (invariant 5).
     pub(crate) fn snapshot(&self) -> Snapshot {
         let before = self.everything();
-        let new = NewSnapshot { message: "a test", now_ns: now_ns(), session: None, turn: None };
+        let new = NewSnapshot {
+            reason: Reason::Asked,
+            message: "a test",
+            now_ns: now_ns(),
+            session: None,
+            turn: None,
+        };
         let snapshot = self.snapshots().create(&new).unwrap();
         let after = self.everything();
         let ours = |path: &Path| {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use changes::BytePath;
-use changes::snapshot::{NewSnapshot, Retention, SessionName, Side, Snapshot, SnapshotError, Which};
+use changes::snapshot::{NewSnapshot, Reason, Retention, SessionName, Side, Snapshot, SnapshotError, Which};
 
 use crate::sandbox::{Sandbox, now_ns, text};
 
@@ -295,7 +295,7 @@ fn no_hook_of_the_repository_runs() {
     sandbox.git(&["config", "core.fsmonitor", ".git/hooks/fsmonitor-watchman"]);
     sandbox.git(&["config", "core.logAllRefUpdates", "always"]);
     sandbox.write("a", "changed");
-    let new = NewSnapshot { message: "", now_ns: now_ns(), session: None, turn: None };
+    let new = NewSnapshot { reason: Reason::Asked, message: "", now_ns: now_ns(), session: None, turn: None };
     let snapshot = sandbox.snapshots().create(&new).unwrap();
     sandbox.snapshots().restore(&snapshot, &[], now_ns()).unwrap();
     sandbox
@@ -316,7 +316,8 @@ fn linked_worktrees_are_told_apart() {
     fs_err::write(linked.join("a"), "in linked\n").unwrap();
     let main = sandbox.snapshot();
     let snapshots = sandbox.snapshots_in(&linked);
-    let new = NewSnapshot { message: "linked", now_ns: now_ns(), session: None, turn: None };
+    let new =
+        NewSnapshot { reason: Reason::Asked, message: "linked", now_ns: now_ns(), session: None, turn: None };
     let side = snapshots.create(&new).unwrap();
     assert_eq!(content(&sandbox, &main, "a"), "in main\n");
     assert_eq!(content(&sandbox, &side, "a"), "in linked\n");
@@ -332,7 +333,13 @@ fn a_snapshot_knows_its_message_session_and_turn() {
     let sandbox = Sandbox::new();
     let session = SessionName { agent: "claude".to_owned(), id: "s-1".to_owned() };
     let message = "several\nlines\n\nCheckstone-Snapshot: {\"not\": \"facts\"} ü";
-    let new = NewSnapshot { message, now_ns: now_ns(), session: Some(session), turn: Some("t-1".to_owned()) };
+    let new = NewSnapshot {
+        reason: Reason::Asked,
+        message,
+        now_ns: now_ns(),
+        session: Some(session),
+        turn: Some("t-1".to_owned()),
+    };
     let taken = sandbox.snapshots().create(&new).unwrap();
     let found = sandbox.snapshots().find("latest").unwrap();
     assert_eq!(found, taken);
@@ -379,7 +386,13 @@ fn files_may_change_while_they_are_read() {
             }
         });
         for _ in 0..5 {
-            let new = NewSnapshot { message: "", now_ns: now_ns(), session: None, turn: None };
+            let new = NewSnapshot {
+                reason: Reason::Asked,
+                message: "",
+                now_ns: now_ns(),
+                session: None,
+                turn: None,
+            };
             let snapshot = sandbox.snapshots().create(&new).unwrap();
             assert!(listed(&sandbox, &snapshot).contains(&"100644 busy".to_owned()));
         }
@@ -398,7 +411,8 @@ fn many_at_once_do_not_disturb_each_other() {
             let sandbox = &sandbox;
             scope.spawn(move || {
                 let now_ns = now_ns() + number;
-                let new = NewSnapshot { message: "", now_ns, session: None, turn: None };
+                let new =
+                    NewSnapshot { reason: Reason::Asked, message: "", now_ns, session: None, turn: None };
                 sandbox.snapshots().create(&new).unwrap();
             });
         }
@@ -421,7 +435,13 @@ fn pruned_snapshots_can_be_collected() {
     let now = now_ns();
     let take = |content: &str, age: i64| {
         sandbox.write("a", content);
-        let new = NewSnapshot { message: content, now_ns: now - age, session: None, turn: None };
+        let new = NewSnapshot {
+            reason: Reason::Asked,
+            message: content,
+            now_ns: now - age,
+            session: None,
+            turn: None,
+        };
         sandbox.snapshots().create(&new).unwrap()
     };
     let (old, middle, young) = (take("old", 40 * day), take("middle", 2 * day), take("young", 0));
@@ -477,7 +497,7 @@ fn a_git_that_fails_leaves_nothing() {
     };
     let before = names(&sandbox);
     sandbox.use_git("git-without-room.sh");
-    let new = NewSnapshot { message: "", now_ns: now_ns(), session: None, turn: None };
+    let new = NewSnapshot { reason: Reason::Asked, message: "", now_ns: now_ns(), session: None, turn: None };
     assert!(matches!(sandbox.snapshots().create(&new), Err(SnapshotError::Git(_))));
     assert_eq!(names(&sandbox), before);
     assert!(Path::new(&sandbox.repo.join("a")).exists());

@@ -178,7 +178,8 @@ pub(crate) fn run(arguments: &SnapshotArguments, printer: &Printer) -> Result<Ex
 fn create(arguments: &CreateArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let place = Place::find(&arguments.repository)?;
     let (session, turn) = calling(&place.repository.root);
-    let new = NewSnapshot { message: &arguments.message, now_ns: now_ns(), session, turn };
+    let new =
+        NewSnapshot { reason: Reason::Asked, message: &arguments.message, now_ns: now_ns(), session, turn };
     let snapshot = place.snapshots.create(&new).map_err(|error| explained(&error))?;
     if arguments.json {
         printer.data(&format!("{}\n", snapshot_json(&snapshot)));
@@ -423,6 +424,8 @@ fn table(found: &[Snapshot], all: bool, printer: &Printer) -> String {
         let facts = &snapshot.facts;
         let mut about = match &facts.reason {
             Reason::Asked => visible(snapshot.message.lines().next().unwrap_or_default()),
+            Reason::TurnStart => "at the start of a turn".to_owned(),
+            Reason::Autosave => "before an autosave".to_owned(),
             Reason::BeforeRestore { restored, .. } => format!("before restoring {restored}"),
         };
         if let Some(session) = &facts.session {
@@ -480,6 +483,8 @@ fn snapshot_json(snapshot: &Snapshot) -> Value {
     let facts = &snapshot.facts;
     let (reason, restored) = match &facts.reason {
         Reason::Asked => ("asked", None),
+        Reason::TurnStart => ("turn-start", None),
+        Reason::Autosave => ("autosave", None),
         Reason::BeforeRestore { restored, .. } => ("before-restore", Some(restored)),
     };
     json!({
