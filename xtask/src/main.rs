@@ -64,6 +64,9 @@ struct Soak {
     /// Kills of a process that takes a snapshot, and of one that restores
     #[arg(long, default_value_t = 200)]
     snapshot_kills: u32,
+    /// Unchanged files in the repository whose snapshot is measured against `git status`; none leaves it out
+    #[arg(long, default_value_t = 1_000_000)]
+    snapshot_files: usize,
     /// Turns of one journal that fifty processes stop at once
     #[arg(long, default_value_t = 100)]
     rounds: u32,
@@ -73,6 +76,9 @@ struct Soak {
     /// Seconds of fuzzing per target
     #[arg(long, default_value_t = 120)]
     fuzz_seconds: u32,
+    /// Only the steps whose name has this in it, such as `snapshot`
+    #[arg(long, default_value = "", hide_default_value = true)]
+    only: String,
 }
 
 #[derive(Subcommand)]
@@ -176,9 +182,13 @@ fn test() -> Result<(), String> {
 }
 
 fn soak(counts: &Soak) -> Result<(), String> {
-    let mut steps = Steps::new();
+    let mut steps = Steps::only(&counts.only);
     steps.run("kills and many processes", || soak::journal(counts.kills, counts.rounds));
     steps.run("kills of snapshots and restores", || soak::snapshots(counts.snapshot_kills));
+    steps.run("a snapshot of very many files", || match counts.snapshot_files {
+        0 => Ok(steps::Done::Skipped("no files were asked for".to_owned())),
+        files => bench::unchanged::run(files, 7),
+    });
     steps.run("random turns", || soak::changes(counts.turns));
     steps.run("the clients' previous versions", || clients::test(&clients::PREVIOUS));
     steps.run("fuzzing", || fuzz::all(counts.fuzz_seconds));
