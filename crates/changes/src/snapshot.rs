@@ -15,6 +15,7 @@ mod folder;
 mod listing;
 mod prune;
 mod restore;
+mod scratch;
 mod stream;
 
 use std::ffi::OsStr;
@@ -32,7 +33,7 @@ use crate::repository::Repository;
 pub use compare::{Difference, Side};
 pub use create::{LeftOut, NewSnapshot};
 pub use listing::Which;
-pub use prune::Retention;
+pub use prune::{Reasons, Retention};
 pub use restore::{Restored, Skipped};
 
 const REFS: &str = "refs/checkstone/snapshots";
@@ -43,6 +44,8 @@ pub enum SnapshotError {
     Git(#[from] Error),
     #[error("cannot prepare the snapshot in `{folder}`: {source}", folder = .folder.display())]
     Spool { folder: PathBuf, source: io::Error },
+    #[error("cannot compare in `{folder}`: {source}", folder = .folder.display())]
+    Scratch { folder: PathBuf, source: io::Error },
     #[error("cannot open the working tree `{root}`: {source}", root = .root.display())]
     Root { root: PathBuf, source: io::Error },
     #[error("there is no snapshot `{id}`")]
@@ -53,6 +56,8 @@ pub enum SnapshotError {
     NothingToUndo,
     #[error("`{path}` is not a path in the repository")]
     Outside { path: BytePath },
+    #[error("cannot forget the snapshot `{id}`: {source}")]
+    Forget { id: String, source: io::Error },
     #[error("neither the snapshot nor the working tree has `{path}`")]
     NoSuchPath { path: BytePath },
 }
@@ -76,6 +81,13 @@ pub enum Reason {
     Autosave,
     /// A restore of `restored` was about to begin: this is what an undo goes back to. No paths means all of them.
     BeforeRestore { restored: String, paths: Vec<BytePath> },
+}
+
+impl Reason {
+    /// Nobody asked for it, and nothing else depends on it.
+    pub fn is_automatic(&self) -> bool {
+        matches!(self, Self::TurnStart | Self::Autosave)
+    }
 }
 
 /// One snapshot, as its ref and its commit tell.
@@ -120,8 +132,7 @@ pub struct Snapshots {
 
 impl Snapshots {
     pub fn of(repository: Repository, settings: &Settings) -> Result<Self, SnapshotError> {
-        let mut git =
-            Git { settings: settings.clone(), directory: repository.root.clone(), filters: Vec::new() };
+        let mut git = Git::at(repository.root.clone(), settings);
         git.filters = filters::of_repository(&repository, &git)?;
         Ok(Self { repository, git })
     }

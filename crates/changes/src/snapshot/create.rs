@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,9 @@ use crate::status::EntryKind;
 
 /// What stands before the facts in a commit's message.
 pub(super) const FACTS: &str = "Checkstone-Snapshot: ";
+
+/// What is read is complete, or git writes no ref.
+pub(super) const IMPORT: [&str; 4] = ["fast-import", "--quiet", "--done", "--depth=0"];
 
 /// A file that goes on changing is read so often.
 const ATTEMPTS: usize = 3;
@@ -44,27 +48,39 @@ pub struct LeftOut {
     pub reason: String,
 }
 
+/// The working tree at one look.
+pub(super) struct Looked {
+    /// For `git fast-import`.
+    pub(super) input: File,
+    head: Option<String>,
+    facts: Facts,
+}
+
 impl Snapshots {
     /// Takes a snapshot of the working tree as it is now. Once this returns, it is on the disk.
     pub fn create(&self, new: &NewSnapshot<'_>) -> Result<Snapshot, SnapshotError> {
         let id = new_id(new.now_ns);
-        let name = self.ref_name(&id);
-        self.create_at(new, id, &name)
+        let looked = self.look(new, &self.ref_name(&id), &self.repository.git_dir)?;
+        let commit = self.import(looked.input)?;
+        let message = one_text(new.message);
+        let worktree = self.worktree();
+        Ok(Snapshot { id, commit, worktree, message, head: looked.head, facts: looked.facts })
     }
 
-    pub(super) fn create_at(
+    /// Reads what differs from HEAD. What git is to be told of it is kept in a nameless file in `folder`.
+    pub(super) fn look(
         &self,
         new: &NewSnapshot<'_>,
-        id: String,
         name: &str,
-    ) -> Result<Snapshot, SnapshotError> {
+        folder_of_input: &Path,
+    ) -> Result<Looked, SnapshotError> {
         let status = collect::start(&self.git)?;
         let question = Question::start(&self.git)?;
         let root = &self.repository.root;
         let folder =
             Folder::open(root).map_err(|source| SnapshotError::Root { root: root.clone(), source })?;
-        let spool = |source| SnapshotError::Spool { folder: self.repository.git_dir.clone(), source };
-        let mut stream = Stream::new(&self.repository.git_dir).map_err(spool)?;
+        let spool = |source| SnapshotError::Spool { folder: folder_of_input.to_owned(), source };
+        let mut stream = Stream::new(folder_of_input).map_err(spool)?;
         // Before the end of the status, which takes longer.
         let conversion = question.answer(&self.repository)?;
         let collected = collect::finish(status)?;
@@ -75,7 +91,7 @@ impl Snapshots {
 
         let mut contents =
             Contents { folder, root: self.repository.root.clone(), bytes: 0, left_out: Vec::new() };
-        let mut changes = Stream::new(&self.repository.git_dir).map_err(spool)?;
+        let mut changes = Stream::new(folder_of_input).map_err(spool)?;
         contents.write(&mut changes, &collected, &converted).map_err(spool)?;
         let complaints = collected.complaints.iter();
         contents.left_out.extend(complaints.map(|line| LeftOut { path: None, reason: line.clone() }));
@@ -92,17 +108,14 @@ impl Snapshots {
         let head = collected.head.as_deref();
         header(&mut stream, name, new.message, &facts, head).map_err(spool)?;
         let input = changes.finish().and_then(|changes| ended(stream, changes)).map_err(spool)?;
-        let commit = self.import(input)?;
-        let message = one_text(new.message);
-        Ok(Snapshot { id, commit, worktree: self.worktree(), message, head: collected.head, facts })
+        Ok(Looked { input, head: collected.head, facts })
     }
 
     /// Git writes the objects, waits for the disk, and then the ref. What it prints is the commit's id. One small pack
     /// is three waits for the disk; loose objects would take three times as long.
     fn import(&self, input: File) -> Result<String, SnapshotError> {
         let durable = ["-c", "core.fsync=all", "-c", "fastimport.unpackLimit=0"];
-        let command = ["fast-import", "--quiet", "--done", "--depth=0"];
-        let arguments: Vec<&OsStr> = WRITING.iter().chain(&durable).chain(&command).map(OsStr::new).collect();
+        let arguments: Vec<&OsStr> = WRITING.iter().chain(&durable).chain(&IMPORT).map(OsStr::new).collect();
         let running = self.git.start_with_file(&arguments, input)?;
         let report = OsString::from(format!("fast_import_crash_{}", running.child.id()));
         let output = running.finish().inspect_err(|_| {
@@ -114,7 +127,7 @@ impl Snapshots {
 }
 
 /// The time, to the second, and six digits that tell snapshots of one second apart.
-pub(super) fn new_id(now_ns: i64) -> String {
+fn new_id(now_ns: i64) -> String {
     let mut hash = Sha1::new();
     hash.update(now_ns.to_le_bytes());
     hash.update(std::process::id().to_le_bytes());

@@ -54,7 +54,7 @@ impl Snapshots {
                 return Err(SnapshotError::NoSuchPath { path: path.clone() });
             }
         }
-        let differences = self.differences(&before.commit, &snapshot.commit, paths)?;
+        let differences = self.differences(&before, snapshot, paths)?;
         let root = &self.repository.root;
         let folder =
             Folder::open(root).map_err(|source| SnapshotError::Root { root: root.clone(), source })?;

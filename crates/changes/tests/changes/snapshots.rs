@@ -6,9 +6,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use changes::BytePath;
-use changes::snapshot::{NewSnapshot, Reason, Retention, SessionName, Side, Snapshot, SnapshotError, Which};
+use changes::snapshot::{
+    NewSnapshot, Reason, Reasons, Retention, SessionName, Side, Snapshot, SnapshotError, Which,
+};
 
-use crate::sandbox::{Sandbox, now_ns, text};
+use crate::sandbox::{Sandbox, new_snapshot, now_ns, text};
 
 /// `mode path`, one for each file of the snapshot.
 fn listed(sandbox: &Sandbox, snapshot: &Snapshot) -> Vec<String> {
@@ -295,12 +297,16 @@ fn no_hook_of_the_repository_runs() {
     sandbox.git(&["config", "core.fsmonitor", ".git/hooks/fsmonitor-watchman"]);
     sandbox.git(&["config", "core.logAllRefUpdates", "always"]);
     sandbox.write("a", "changed");
-    let new = NewSnapshot { reason: Reason::Asked, message: "", now_ns: now_ns(), session: None, turn: None };
+    let new = new_snapshot("");
     let snapshot = sandbox.snapshots().create(&new).unwrap();
     sandbox.snapshots().restore(&snapshot, &[], now_ns()).unwrap();
     sandbox
         .snapshots()
-        .prune(Which::ThisWorktree, Retention { keep: Some(0), max_age: None }, now_ns())
+        .prune(
+            Which::ThisWorktree,
+            Retention { keep: Some(0), max_age: None, reasons: Reasons::All },
+            now_ns(),
+        )
         .unwrap();
     assert_eq!(fs_err::read_to_string(&ran).unwrap_or_default(), "");
     assert!(!sandbox.repo.join(".git/logs/refs/checkstone").exists());
@@ -316,8 +322,7 @@ fn linked_worktrees_are_told_apart() {
     fs_err::write(linked.join("a"), "in linked\n").unwrap();
     let main = sandbox.snapshot();
     let snapshots = sandbox.snapshots_in(&linked);
-    let new =
-        NewSnapshot { reason: Reason::Asked, message: "linked", now_ns: now_ns(), session: None, turn: None };
+    let new = new_snapshot("linked");
     let side = snapshots.create(&new).unwrap();
     assert_eq!(content(&sandbox, &main, "a"), "in main\n");
     assert_eq!(content(&sandbox, &side, "a"), "in linked\n");
@@ -386,13 +391,7 @@ fn files_may_change_while_they_are_read() {
             }
         });
         for _ in 0..5 {
-            let new = NewSnapshot {
-                reason: Reason::Asked,
-                message: "",
-                now_ns: now_ns(),
-                session: None,
-                turn: None,
-            };
+            let new = new_snapshot("");
             let snapshot = sandbox.snapshots().create(&new).unwrap();
             assert!(listed(&sandbox, &snapshot).contains(&"100644 busy".to_owned()));
         }
@@ -445,12 +444,16 @@ fn pruned_snapshots_can_be_collected() {
         sandbox.snapshots().create(&new).unwrap()
     };
     let (old, middle, young) = (take("old", 40 * day), take("middle", 2 * day), take("young", 0));
-    let retention = Retention { keep: None, max_age: Some(Duration::from_secs(30 * 24 * 60 * 60)) };
+    let retention = Retention {
+        keep: None,
+        max_age: Some(Duration::from_secs(30 * 24 * 60 * 60)),
+        reasons: Reasons::All,
+    };
     assert_eq!(
         sandbox.snapshots().prune(Which::ThisWorktree, retention, now).unwrap(),
         std::slice::from_ref(&old)
     );
-    let retention = Retention { keep: Some(1), max_age: None };
+    let retention = Retention { keep: Some(1), max_age: None, reasons: Reasons::All };
     assert_eq!(
         sandbox.snapshots().prune(Which::ThisWorktree, retention, now).unwrap(),
         std::slice::from_ref(&middle)
@@ -479,7 +482,7 @@ fn packs_of_killed_imports_are_released() {
     let ours = mark("pack-1.keep", "fast-import", 2);
     let fresh = mark("pack-2.keep", "fast-import", 0);
     let wanted = mark("pack-3.keep", "kept by the user", 2);
-    let retention = Retention { keep: None, max_age: None };
+    let retention = Retention { keep: None, max_age: None, reasons: Reasons::All };
     sandbox.snapshots().prune(Which::ThisWorktree, retention, now_ns()).unwrap();
     assert_eq!([ours, fresh, wanted].map(|path| path.exists()), [false, true, true]);
 }
@@ -497,7 +500,7 @@ fn a_git_that_fails_leaves_nothing() {
     };
     let before = names(&sandbox);
     sandbox.use_git("git-without-room.sh");
-    let new = NewSnapshot { reason: Reason::Asked, message: "", now_ns: now_ns(), session: None, turn: None };
+    let new = new_snapshot("");
     assert!(matches!(sandbox.snapshots().create(&new), Err(SnapshotError::Git(_))));
     assert_eq!(names(&sandbox), before);
     assert!(Path::new(&sandbox.repo.join("a")).exists());

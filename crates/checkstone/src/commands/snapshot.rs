@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use changes::snapshot::{
-    Difference, LeftOut, NewSnapshot, Reason, Restored, Retention, SessionName, Side, Snapshot,
+    Difference, LeftOut, NewSnapshot, Reason, Reasons, Restored, Retention, SessionName, Side, Snapshot,
     SnapshotError, Snapshots, Which,
 };
 use changes::{BytePath, Repository, Settings};
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use transcript::visible;
 
 use crate::agent_session::AgentSession;
+use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
 use crate::layout::{counted, fit};
@@ -214,7 +215,8 @@ fn diff(arguments: &DiffArguments, printer: &Printer) -> Result<ExitCode, Comman
     let find = |id: &str| place.snapshots.find(id).map_err(|error| explained(&error));
     let old = find(&arguments.snapshot)?;
     let new = arguments.other.as_deref().map(find).transpose()?;
-    let newer = new.as_ref().map_or(Side::WorkingTree { now_ns: now_ns() }, Side::Snapshot);
+    let scratch = environment::temporary_directory();
+    let newer = new.as_ref().map_or(Side::WorkingTree { scratch: &scratch }, Side::Snapshot);
     if arguments.patch {
         let patch = place.snapshots.patch(Side::Snapshot(&old), newer, &paths);
         let patch = patch.map_err(|error| explained(&error))?;
@@ -258,7 +260,8 @@ fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, 
             return Err(CommandError::new("nothing was restored: nobody could be asked")
                 .hint("say `--yes`, or look first with `checkstone snapshot diff`"));
         }
-        let now = Side::WorkingTree { now_ns: now_ns() };
+        let scratch = environment::temporary_directory();
+        let now = Side::WorkingTree { scratch: &scratch };
         let planned = place.snapshots.diff(now, Side::Snapshot(&snapshot), &paths);
         let planned = planned.map_err(|error| explained(&error))?;
         if planned.is_empty() {
@@ -284,8 +287,8 @@ fn prune(arguments: &PruneArguments, printer: &Printer) -> Result<ExitCode, Comm
     let place = Place::find(&arguments.repository)?;
     let days = |days: u32| Duration::from_secs(u64::from(days) * 24 * 60 * 60);
     let retention = match (arguments.keep, arguments.older_than) {
-        (None, None) => Retention { keep: Some(100), max_age: Some(days(30)) },
-        (keep, age) => Retention { keep, max_age: age.map(days) },
+        (None, None) => Retention { keep: Some(100), max_age: Some(days(30)), reasons: Reasons::All },
+        (keep, age) => Retention { keep, max_age: age.map(days), reasons: Reasons::All },
     };
     let which = which(arguments.all);
     let gone = if arguments.dry_run {
@@ -383,6 +386,9 @@ fn explained(error: &SnapshotError) -> CommandError {
         SnapshotError::Outside { .. } => told.hint("name files and folders of the working tree"),
         SnapshotError::Spool { .. } => {
             told.hint("make room on the disk, and the git folder writable for you")
+        }
+        SnapshotError::Scratch { .. } => {
+            told.hint("make room there, or set `TMPDIR` to a folder that has some")
         }
         _ => told,
     }
