@@ -11,6 +11,7 @@ mod ignored;
 mod random;
 mod repositories;
 mod restores;
+mod retention;
 mod sandbox;
 mod scopes;
 mod snapshots;

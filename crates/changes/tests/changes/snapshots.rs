@@ -3,7 +3,6 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::Duration;
 
 use changes::BytePath;
 use changes::snapshot::{
@@ -424,67 +423,6 @@ fn many_at_once_do_not_disturb_each_other() {
     for snapshot in &snapshots {
         assert_eq!(content(&sandbox, snapshot, "untracked"), text("u"));
     }
-}
-
-/// Pruned snapshots are really gone once git collects, and the others stay.
-#[test]
-fn pruned_snapshots_can_be_collected() {
-    let sandbox = Sandbox::new();
-    let day = 24 * 60 * 60 * 1_000_000_000;
-    let now = now_ns();
-    let take = |content: &str, age: i64| {
-        sandbox.write("a", content);
-        let new = NewSnapshot {
-            reason: Reason::Asked,
-            message: content,
-            now_ns: now - age,
-            session: None,
-            turn: None,
-        };
-        sandbox.snapshots().create(&new).unwrap()
-    };
-    let (old, middle, young) = (take("old", 40 * day), take("middle", 2 * day), take("young", 0));
-    let retention = Retention {
-        keep: None,
-        max_age: Some(Duration::from_secs(30 * 24 * 60 * 60)),
-        reasons: Reasons::All,
-    };
-    assert_eq!(
-        sandbox.snapshots().prune(Which::ThisWorktree, retention, now).unwrap(),
-        std::slice::from_ref(&old)
-    );
-    let retention = Retention { keep: Some(1), max_age: None, reasons: Reasons::All };
-    assert_eq!(
-        sandbox.snapshots().prune(Which::ThisWorktree, retention, now).unwrap(),
-        std::slice::from_ref(&middle)
-    );
-    sandbox.git(&["gc", "--quiet", "--prune=now"]);
-    let exists = |snapshot: &Snapshot| {
-        let id = format!("{}:a", snapshot.commit);
-        sandbox.command(&sandbox.repo, &["cat-file", "-e", &id]).output().unwrap().status.success()
-    };
-    assert_eq!([&old, &middle, &young].map(exists), [false, false, true]);
-    assert_eq!(content(&sandbox, &young, "a"), "young");
-}
-
-/// A killed import may leave a pack marked as to be kept; a prune takes the mark away, once it is old, and no other mark.
-#[test]
-fn packs_of_killed_imports_are_released() {
-    let sandbox = Sandbox::new();
-    let folder = sandbox.repo.join(".git/objects/pack");
-    let mark = |name: &str, text: &str, days: u64| {
-        let path = folder.join(name);
-        fs_err::write(&path, text).unwrap();
-        let time = std::time::SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60);
-        std::fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
-        path
-    };
-    let ours = mark("pack-1.keep", "fast-import", 2);
-    let fresh = mark("pack-2.keep", "fast-import", 0);
-    let wanted = mark("pack-3.keep", "kept by the user", 2);
-    let retention = Retention { keep: None, max_age: None, reasons: Reasons::All };
-    sandbox.snapshots().prune(Which::ThisWorktree, retention, now_ns()).unwrap();
-    assert_eq!([ours, fresh, wanted].map(|path| path.exists()), [false, true, true]);
 }
 
 /// A disk that is full, as git sees it: an error, and nothing is left behind in the git folder.
