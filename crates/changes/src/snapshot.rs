@@ -7,6 +7,7 @@
 //! Contents are kept as they lie on disk, before any filter or line-ending conversion (see `converted`), so that what
 //! is brought back is the same to the byte.
 
+mod as_baseline;
 mod collect;
 mod compare;
 mod converted;
@@ -34,7 +35,7 @@ pub use compare::{Difference, Side};
 pub use create::{LeftOut, NewSnapshot};
 pub use listing::Which;
 pub use prune::{Reasons, Retention};
-pub use restore::{Restored, Skipped};
+pub use restore::{Caller, Restored, Skipped};
 
 const REFS: &str = "refs/checkstone/snapshots";
 
@@ -75,8 +76,8 @@ pub struct SessionName {
 pub enum Reason {
     /// Somebody asked for it.
     Asked,
-    /// A turn of an agent began.
-    TurnStart,
+    /// A turn of an agent began at this time, in nanoseconds since 1970.
+    TurnStart { began_ns: i64 },
     /// An autosave was about to be made.
     Autosave,
     /// A restore of `restored` was about to begin: this is what an undo goes back to. No paths means all of them.
@@ -86,7 +87,7 @@ pub enum Reason {
 impl Reason {
     /// Nobody asked for it, and nothing else depends on it.
     pub fn is_automatic(&self) -> bool {
-        matches!(self, Self::TurnStart | Self::Autosave)
+        matches!(self, Self::TurnStart { .. } | Self::Autosave)
     }
 }
 
@@ -121,6 +122,10 @@ pub struct Facts {
     /// What could not be saved. A restore leaves it alone.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
+    /// Of a snapshot at the start of a turn: what had already been written after the turn began, and is in the
+    /// snapshot as it was then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub late: Vec<BytePath>,
 }
 
 /// The snapshots of one working tree.

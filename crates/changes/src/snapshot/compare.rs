@@ -83,13 +83,14 @@ impl Snapshots {
         }
     }
 
+    /// Between two commits or trees of the repository.
     pub(super) fn differences(
         &self,
-        old: &Snapshot,
-        new: &Snapshot,
+        old: &str,
+        new: &str,
         paths: &[BytePath],
     ) -> Result<Vec<Difference>, Error> {
-        let side = |snapshot: &Snapshot| Compared { commit: snapshot.commit.clone(), scratch: None };
+        let side = |commit: &str| Compared { commit: commit.to_owned(), scratch: None };
         self.differences_of(&side(old), &side(new), paths)
     }
 

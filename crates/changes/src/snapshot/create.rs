@@ -95,6 +95,10 @@ impl Snapshots {
         contents.write(&mut changes, &collected, &converted).map_err(spool)?;
         let complaints = collected.complaints.iter();
         contents.left_out.extend(complaints.map(|line| LeftOut { path: None, reason: line.clone() }));
+        let late = match new.reason {
+            Reason::TurnStart { began_ns } => contents.written_since(began_ns, &collected),
+            _ => Vec::new(),
+        };
         let files = collected.deleted.len() + collected.known.len() + collected.on_disk.len();
         let facts = Facts {
             taken_ns: new.now_ns,
@@ -104,6 +108,7 @@ impl Snapshots {
             files: files as u64,
             bytes: contents.bytes,
             left_out: contents.left_out,
+            late,
         };
         let head = collected.head.as_deref();
         header(&mut stream, name, new.message, &facts, head).map_err(spool)?;
@@ -277,6 +282,13 @@ impl Contents {
         }
         self.leave_out(path, "it went on changing while it was read: what is kept may be mixed");
         Ok(())
+    }
+
+    /// Looked at after the reading: what is older than `began_ns` now was not written in between.
+    fn written_since(&self, began_ns: i64, collected: &Collected) -> Vec<BytePath> {
+        let known = collected.known.iter().map(|(path, ..)| path);
+        let all = collected.deleted.iter().chain(known).chain(collected.on_disk.keys());
+        all.filter(|path| !self.folder.is_older(path, began_ns)).cloned().collect()
     }
 
     fn leave_out(&mut self, path: &BytePath, reason: &str) {

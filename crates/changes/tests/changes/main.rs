@@ -14,5 +14,6 @@ mod restores;
 mod retention;
 mod sandbox;
 mod scopes;
+mod snapshot_baselines;
 mod snapshots;
 mod stored;

@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use changes::BytePath;
-use changes::snapshot::{Snapshot, SnapshotError};
+use changes::snapshot::{Caller, Snapshot, SnapshotError};
 use proptest::prelude::*;
 
 use crate::sandbox::{Sandbox, now_ns};
@@ -41,14 +41,14 @@ fn tree(root: &Path) -> Tree {
 fn restore(sandbox: &Sandbox, snapshot: &Snapshot, paths: &[&str]) -> Vec<String> {
     let paths: Vec<BytePath> = paths.iter().map(|path| BytePath::from(*path)).collect();
     let index = fs_err::read(sandbox.repo.join(".git/index")).unwrap();
-    let restored = sandbox.snapshots().restore(snapshot, &paths, now_ns()).unwrap();
+    let restored = sandbox.snapshots().restore(snapshot, &paths, Caller::default(), now_ns()).unwrap();
     assert_eq!(fs_err::read(sandbox.repo.join(".git/index")).unwrap(), index, "the index stays as it was");
     restored.skipped.iter().map(|skipped| skipped.path.to_string()).collect()
 }
 
 fn undo(sandbox: &Sandbox) {
     let (snapshot, paths) = sandbox.snapshots().undoable().unwrap();
-    sandbox.snapshots().restore(&snapshot, &paths, now_ns()).unwrap();
+    sandbox.snapshots().restore(&snapshot, &paths, Caller::default(), now_ns()).unwrap();
 }
 
 /// A14: contents, deletions and modes come back, and so does what was there before.
@@ -98,7 +98,7 @@ fn a_path_that_nobody_knows_is_an_error() {
     let sandbox = Sandbox::new();
     let snapshot = sandbox.snapshot();
     let unknown = [BytePath::from("nowhere")];
-    let result = sandbox.snapshots().restore(&snapshot, &unknown, now_ns());
+    let result = sandbox.snapshots().restore(&snapshot, &unknown, Caller::default(), now_ns());
     assert!(matches!(result, Err(SnapshotError::NoSuchPath { .. })));
     let sandbox = Sandbox::new();
     assert!(matches!(sandbox.snapshots().undoable(), Err(SnapshotError::NothingToUndo)));

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use changes::snapshot::{NewSnapshot, Reason, Reasons, Retention, Snapshot, SnapshotError, Which};
+use changes::snapshot::{Caller, NewSnapshot, Reason, Reasons, Retention, Snapshot, SnapshotError, Which};
 
 use crate::sandbox::{Sandbox, new_snapshot, now_ns};
 
+const TURN_START: Reason = Reason::TurnStart { began_ns: 0 };
 const ALL: Retention = Retention { keep: Some(0), max_age: None, reasons: Reasons::All };
 
 fn content(sandbox: &Sandbox, snapshot: &Snapshot, path: &str) -> String {
@@ -83,11 +84,11 @@ fn packs_of_killed_imports_are_released() {
 fn only_those_taken_by_themselves_go_by_themselves() {
     let sandbox = Sandbox::new();
     let asked = taken(&sandbox, Reason::Asked, 9);
-    let old = taken(&sandbox, Reason::TurnStart, 8);
+    let old = taken(&sandbox, TURN_START, 8);
     let autosave = taken(&sandbox, Reason::Autosave, 7);
     sandbox.write("a", "changed");
-    let before = sandbox.snapshots().restore(&asked, &[], now_ns() - 6).unwrap().before;
-    let young = taken(&sandbox, Reason::TurnStart, 5);
+    let before = sandbox.snapshots().restore(&asked, &[], Caller::default(), now_ns() - 6).unwrap().before;
+    let young = taken(&sandbox, TURN_START, 5);
     let retention = Retention { keep: Some(2), max_age: None, reasons: Reasons::Automatic };
     let snapshots = sandbox.snapshots();
     assert_eq!(snapshots.prune(Which::ThisWorktree, retention, now_ns()).unwrap(), [old]);
@@ -160,7 +161,7 @@ fn the_objects_of_forgotten_snapshots_go() {
     for number in 0..5 {
         sandbox.write("a", &number.to_string());
         sandbox.write(&format!("new/{number}"), &number.to_string());
-        taken(&sandbox, Reason::TurnStart, 10 - number);
+        taken(&sandbox, TURN_START, 10 - number);
     }
     assert!(count() > before + 15);
     let retention = Retention { reasons: Reasons::Automatic, ..ALL };

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use changes::BytePath;
 use changes::snapshot::{
-    NewSnapshot, Reason, Reasons, Retention, SessionName, Side, Snapshot, SnapshotError, Which,
+    Caller, NewSnapshot, Reason, Reasons, Retention, SessionName, Side, Snapshot, SnapshotError, Which,
 };
 
 use crate::sandbox::{Sandbox, new_snapshot, now_ns, text};
@@ -225,7 +225,7 @@ fn what_is_no_file_is_reported() {
     let left = &snapshot.facts.left_out;
     assert_eq!(left.iter().map(|left| left.path.clone().unwrap()).collect::<Vec<_>>(), [BytePath::from("a")]);
     // A restore keeps away from it.
-    let restored = sandbox.snapshots().restore(&snapshot, &[], now_ns()).unwrap();
+    let restored = sandbox.snapshots().restore(&snapshot, &[], Caller::default(), now_ns()).unwrap();
     assert!(restored.written.is_empty() && restored.removed.is_empty());
 }
 
@@ -265,7 +265,7 @@ fn contents_are_kept_before_any_conversion() {
     sandbox.remove("x.utf");
     let dirty = sandbox.snapshot();
     assert_eq!(content(&sandbox, &dirty, "x.up"), "changed\n");
-    sandbox.snapshots().restore(&clean, &[], now_ns()).unwrap();
+    sandbox.snapshots().restore(&clean, &[], Caller::default(), now_ns()).unwrap();
     let read = |name: &str| fs_err::read(sandbox.repo.join(name)).unwrap();
     assert_eq!((read("x.up"), read("x.crlf")), (b"lower\n".to_vec(), b"one\r\ntwo\r\n".to_vec()));
     assert_eq!(read("x.utf"), wide);
@@ -298,7 +298,7 @@ fn no_hook_of_the_repository_runs() {
     sandbox.write("a", "changed");
     let new = new_snapshot("");
     let snapshot = sandbox.snapshots().create(&new).unwrap();
-    sandbox.snapshots().restore(&snapshot, &[], now_ns()).unwrap();
+    sandbox.snapshots().restore(&snapshot, &[], Caller::default(), now_ns()).unwrap();
     sandbox
         .snapshots()
         .prune(
@@ -368,7 +368,7 @@ fn many_files_and_large_ones_are_kept() {
     assert_eq!(listed(&sandbox, &snapshot).len(), 1204);
     sandbox.remove("large");
     fs_err::remove_dir_all(sandbox.repo.join("many")).unwrap();
-    sandbox.snapshots().restore(&snapshot, &[], now_ns()).unwrap();
+    sandbox.snapshots().restore(&snapshot, &[], Caller::default(), now_ns()).unwrap();
     assert!(fs_err::read(sandbox.repo.join("large")).unwrap() == large);
     assert_eq!(fs_err::read_to_string(sandbox.repo.join("many/1199")).unwrap(), "1199\n");
 }
