@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::git::{Git, Settings};
 use crate::path::BytePath;
+use crate::reflog;
 use crate::state::ObjectFormat;
 
 /// Where a repository keeps what.
@@ -105,6 +106,11 @@ impl Repository {
             Err(Error::Failed { .. }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The size of HEAD's log, which shows later how HEAD moved.
+    pub fn reflog_size(&self) -> Option<u64> {
+        reflog::size(&self.git_dir)
     }
 
     /// The branch that HEAD is on; `None` where it is on none, or where the branches are kept in a format other than

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use changes::snapshot::{
-    Difference, LeftOut, NewSnapshot, Reason, Reasons, Restored, Retention, SessionName, Side, Snapshot,
-    SnapshotError, Snapshots, Which,
+    Caller, Difference, LeftOut, NewSnapshot, Reason, Reasons, Restored, Retention, SessionName, Side,
+    Snapshot, SnapshotError, Snapshots, Which,
 };
 use changes::{BytePath, Repository, Settings};
 use jiff::Timestamp;
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use transcript::visible;
 
 use crate::agent_session::AgentSession;
+use crate::at_turn_start;
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
@@ -78,6 +79,9 @@ enum SnapshotCommand {
   checkstone snapshot prune --keep 10
   checkstone snapshot prune --older-than 7 --all")]
     Prune(PruneArguments),
+    /// The snapshot of a turn that begins, as the prompt's hook orders it
+    #[command(hide = true)]
+    AtTurnStart { order: String },
 }
 
 #[derive(Debug, clap::Args)]
@@ -173,12 +177,13 @@ pub(crate) fn run(arguments: &SnapshotArguments, printer: &Printer) -> Result<Ex
         SnapshotCommand::Diff(arguments) => diff(arguments, printer),
         SnapshotCommand::Restore(arguments) => restore(arguments, printer),
         SnapshotCommand::Prune(arguments) => prune(arguments, printer),
+        SnapshotCommand::AtTurnStart { order } => at_turn_start(order),
     }
 }
 
 fn create(arguments: &CreateArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let place = Place::find(&arguments.repository)?;
-    let (session, turn) = calling(&place.repository.root);
+    let Caller { session, turn } = calling(&place.repository.root);
     let new =
         NewSnapshot { reason: Reason::Asked, message: &arguments.message, now_ns: now_ns(), session, turn };
     let snapshot = place.snapshots.create(&new).map_err(|error| explained(&error))?;
@@ -274,7 +279,10 @@ fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, 
             return Ok(ExitCode::from(1));
         }
     }
-    let restored = place.snapshots.restore(&snapshot, &paths, now_ns()).map_err(|error| explained(&error))?;
+    let restored = place
+        .snapshots
+        .restore(&snapshot, &paths, calling(&place.repository.root), now_ns())
+        .map_err(|error| explained(&error))?;
     if arguments.json {
         printer.data(&format!("{}\n", restored_json(&restored)));
     } else {
@@ -303,6 +311,12 @@ fn prune(arguments: &PruneArguments, printer: &Printer) -> Result<ExitCode, Comm
     }
     let would = if arguments.dry_run { "would be forgotten" } else { "forgotten; `git gc` frees their room" };
     printer.text(&format!("{} {would}\n", counted(gone.len(), "snapshot")));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn at_turn_start(order: &str) -> Result<ExitCode, CommandError> {
+    let order = serde_json::from_str(order).map_err(CommandError::new)?;
+    at_turn_start::carry_out(&order, &journal_access::state_directory()?);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -357,15 +371,18 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 /// The agent session that calls and its turn. That nothing is known is no reason not to save.
-fn calling(root: &Path) -> (Option<SessionName>, Option<String>) {
+fn calling(root: &Path) -> Caller {
     let state = journal_access::state_directory().ok();
     let mut journal = state.and_then(|state| journal_access::open_existing(&state).ok().flatten());
-    let Ok(Some(session)) = AgentSession::calling(journal.as_mut(), Some(root)) else { return (None, None) };
+    let Ok(Some(session)) = AgentSession::calling(journal.as_mut(), Some(root)) else {
+        return Caller::default();
+    };
     let recorded = session.recorded(journal.as_mut()).ok().flatten();
     let turn = recorded.zip(journal.as_mut()).and_then(|(recorded, journal)| {
         journal.read(|reader| reader.latest_turn(recorded.id)).ok().flatten()?.key
     });
-    (Some(SessionName { agent: session.agent.name().to_owned(), id: session.id }), turn)
+    let session = SessionName { agent: session.agent.name().to_owned(), id: session.id };
+    Caller { session: Some(session), turn }
 }
 
 fn which(all: bool) -> Which {
@@ -424,22 +441,32 @@ fn differences(found: &[Difference], most: usize) -> String {
     text
 }
 
+/// What it was taken for, by whom, and what is wrong with it.
+pub(crate) fn about(snapshot: &Snapshot) -> String {
+    let facts = &snapshot.facts;
+    let mut about = match &facts.reason {
+        Reason::Asked => visible(snapshot.message.lines().next().unwrap_or_default()),
+        Reason::TurnStart { .. } => "at the start of a turn".to_owned(),
+        Reason::Autosave => "before an autosave".to_owned(),
+        Reason::BeforeRestore { restored, .. } => format!("before restoring {restored}"),
+    };
+    if let Some(session) = &facts.session {
+        let _ = write!(about, " ({} {})", visible(&session.agent), visible(&session.id));
+    }
+    if !facts.left_out.is_empty() {
+        let _ = write!(about, " [{} not saved]", facts.left_out.len());
+    }
+    if !facts.late.is_empty() {
+        let _ = write!(about, " [{} changed before it was taken]", facts.late.len());
+    }
+    about
+}
+
 fn table(found: &[Snapshot], all: bool, printer: &Printer) -> String {
     let mut text = String::new();
     for snapshot in found {
         let facts = &snapshot.facts;
-        let mut about = match &facts.reason {
-            Reason::Asked => visible(snapshot.message.lines().next().unwrap_or_default()),
-            Reason::TurnStart => "at the start of a turn".to_owned(),
-            Reason::Autosave => "before an autosave".to_owned(),
-            Reason::BeforeRestore { restored, .. } => format!("before restoring {restored}"),
-        };
-        if let Some(session) = &facts.session {
-            let _ = write!(about, " ({} {})", visible(&session.agent), visible(&session.id));
-        }
-        if !facts.left_out.is_empty() {
-            let _ = write!(about, " [{} not saved]", facts.left_out.len());
-        }
+        let about = about(snapshot);
         let tree = if all { format!("{:<8} ", snapshot.worktree) } else { String::new() };
         let files = counted(usize::try_from(facts.files).unwrap_or(usize::MAX), "file");
         let time = time(facts.taken_ns).strftime("%Y-%m-%d %H:%M").to_string();
@@ -485,11 +512,11 @@ fn time(taken_ns: i64) -> Timestamp {
     Timestamp::from_nanosecond(i128::from(taken_ns)).unwrap_or_default()
 }
 
-fn snapshot_json(snapshot: &Snapshot) -> Value {
+pub(crate) fn snapshot_json(snapshot: &Snapshot) -> Value {
     let facts = &snapshot.facts;
     let (reason, restored) = match &facts.reason {
         Reason::Asked => ("asked", None),
-        Reason::TurnStart => ("turn-start", None),
+        Reason::TurnStart { .. } => ("turn-start", None),
         Reason::Autosave => ("autosave", None),
         Reason::BeforeRestore { restored, .. } => ("before-restore", Some(restored)),
     };
@@ -507,6 +534,7 @@ fn snapshot_json(snapshot: &Snapshot) -> Value {
         "files": facts.files,
         "bytes": facts.bytes,
         "left_out": facts.left_out,
+        "late": facts.late,
     })
 }
 

@@ -8,6 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod at_turn_start;
 mod check;
 mod demo;
 mod doctor;
