@@ -69,9 +69,17 @@ impl Snapshots {
         for snapshot in &expired {
             self.delete_file(snapshot)?;
         }
-        let left = self.still_there(which, &expired)?;
-        self.delete_by_git(&left)?;
-        let left = if left.is_empty() { left } else { self.still_there(which, &expired)? };
+        let mut left = self.still_there(which, &expired)?;
+        while !left.is_empty() {
+            let deleted = self.delete_by_git(&left);
+            let now = self.still_there(which, &left)?;
+            if now.len() == left.len() {
+                deleted?;
+                break;
+            }
+            // Another prune was quicker with some of them, over which git refuses all.
+            left = now;
+        }
         expired.retain(|snapshot| !left.contains(snapshot));
         Ok(expired)
     }

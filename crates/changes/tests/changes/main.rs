@@ -15,5 +15,6 @@ mod retention;
 mod sandbox;
 mod scopes;
 mod snapshot_baselines;
+mod snapshot_faults;
 mod snapshots;
 mod stored;
