@@ -61,9 +61,12 @@ struct Soak {
     /// Kills of a process that writes, in each test that kills
     #[arg(long, default_value_t = 1000)]
     kills: u32,
-    /// Kills of a process that takes a snapshot, and of one that restores
+    /// Kills of a process that takes a snapshot, of one that restores, and of one that forgets
     #[arg(long, default_value_t = 200)]
     snapshot_kills: u32,
+    /// Power cuts while a snapshot is taken
+    #[arg(long, default_value_t = 200)]
+    snapshot_cuts: u32,
     /// Unchanged files in the repository whose snapshot is measured against `git status`; none leaves it out
     #[arg(long, default_value_t = 1_000_000)]
     snapshot_files: usize,
@@ -184,7 +187,9 @@ fn test() -> Result<(), String> {
 fn soak(counts: &Soak) -> Result<(), String> {
     let mut steps = Steps::only(&counts.only);
     steps.run("kills and many processes", || soak::journal(counts.kills, counts.rounds));
-    steps.run("kills of snapshots and restores", || soak::snapshots(counts.snapshot_kills));
+    steps.run("kills of snapshots and restores", || {
+        soak::snapshots(counts.snapshot_kills, counts.snapshot_cuts)
+    });
     steps.run("a snapshot of very many files", || match counts.snapshot_files {
         0 => Ok(steps::Done::Skipped("no files were asked for".to_owned())),
         files => bench::unchanged::run(files, 7),

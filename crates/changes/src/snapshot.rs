@@ -45,6 +45,8 @@ pub enum SnapshotError {
     Git(#[from] Error),
     #[error("cannot prepare the snapshot in `{folder}`: {source}", folder = .folder.display())]
     Spool { folder: PathBuf, source: io::Error },
+    #[error("the snapshot is taken, but cannot be known to be on the disk: `{folder}`: {source}", folder = .folder.display())]
+    NotOnDisk { folder: PathBuf, source: io::Error },
     #[error("cannot compare in `{folder}`: {source}", folder = .folder.display())]
     Scratch { folder: PathBuf, source: io::Error },
     #[error("cannot open the working tree `{root}`: {source}", root = .root.display())]

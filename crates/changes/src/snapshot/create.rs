@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use super::collect::{self, Collected};
 use super::converted::{self, Question};
 use super::folder::{Folder, Kind};
 use super::stream::Stream;
-use super::{Facts, Reason, SessionName, Snapshot, SnapshotError, Snapshots};
+use super::{Facts, REFS, Reason, SessionName, Snapshot, SnapshotError, Snapshots};
 use crate::git::WRITING;
 use crate::path::{BytePath, hex};
 use crate::repository::Repository;
@@ -62,6 +62,7 @@ impl Snapshots {
         let id = new_id(new.now_ns);
         let looked = self.look(new, &self.ref_name(&id), &self.repository.git_dir)?;
         let commit = self.import(looked.input)?;
+        self.wait_for_names()?;
         let message = one_text(new.message);
         let worktree = self.worktree();
         Ok(Snapshot { id, commit, worktree, message, head: looked.head, facts: looked.facts })
@@ -114,6 +115,24 @@ impl Snapshots {
         header(&mut stream, name, new.message, &facts, head).map_err(spool)?;
         let input = changes.finish().and_then(|changes| ended(stream, changes)).map_err(spool)?;
         Ok(Looked { input, head: collected.head, facts })
+    }
+
+    /// Git waits for what it wrote, and not for the names that it gave: a power cut right after could lose them.
+    fn wait_for_names(&self) -> Result<(), SnapshotError> {
+        let common = &self.repository.common_dir;
+        let ours = common.join(REFS).join(self.worktree());
+        let refs = ours.ancestors().take_while(|folder| *folder != common.as_path());
+        let elsewhere = [common.join("objects/pack"), common.join("reftable")];
+        for folder in elsewhere.iter().map(PathBuf::as_path).chain(refs) {
+            let failed = |source| SnapshotError::NotOnDisk { folder: folder.to_owned(), source };
+            match fs_err::File::open(folder) {
+                Ok(open) => open.sync_all().map_err(failed)?,
+                // Another format of refs has no such folder, and files no other format.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Ok(())
     }
 
     /// Git writes the objects, waits for the disk, and then the ref. What it prints is the commit's id. One small pack
@@ -177,7 +196,7 @@ fn ended(mut stream: Stream, mut changes: File) -> io::Result<File> {
 /// Reads what has to be read.
 struct Contents {
     folder: Folder,
-    root: std::path::PathBuf,
+    root: PathBuf,
     bytes: u64,
     left_out: Vec<LeftOut>,
 }

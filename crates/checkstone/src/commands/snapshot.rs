@@ -404,6 +404,7 @@ fn explained(error: &SnapshotError) -> CommandError {
         SnapshotError::Spool { .. } => {
             told.hint("make room on the disk, and the git folder writable for you")
         }
+        SnapshotError::Forget { .. } => told.hint("make the git folder writable for you"),
         SnapshotError::Scratch { .. } => {
             told.hint("make room there, or set `TMPDIR` to a folder that has some")
         }

@@ -25,6 +25,7 @@ mod policy;
 mod program;
 mod session;
 mod snapshot;
+mod snapshot_faults;
 mod status;
 mod timeline;
 mod tokens;
