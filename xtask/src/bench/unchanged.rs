@@ -39,37 +39,35 @@ pub(crate) fn run(files: usize, rounds: usize) -> Result<Done, String> {
         command.env("CHECKSTONE_STATE_DIR", state.path()).env("XDG_CONFIG_HOME", state.path());
         command
     };
-    let (mut looks, mut snapshots, mut peak) = (Vec::new(), Vec::new(), 0);
+    let (mut looks, mut snapshots) = (Vec::new(), Vec::new());
     // The first of each warms the machine's memory of the tree.
     for round in 0..=rounds {
         let look = measure(bare_git().args(changes::STATUS_ARGUMENTS).current_dir(&path))?.time;
-        let snapshot = measure(&mut ours(&["snapshot", "create"]))?;
+        let snapshot = measure(&mut ours(&["snapshot", "create"]))?.time;
         if round > 0 {
             looks.push(look);
-            snapshots.push(snapshot.time);
-            peak = peak.max(snapshot.peak);
+            snapshots.push(snapshot);
         }
     }
     process::output(&mut ours(&["snapshot", "prune", "--keep", "0"]))?;
-    report(files, &looks, &snapshots, peak)
+    report(files, &looks, &snapshots)
 }
 
-fn report(files: usize, looks: &[Duration], snapshots: &[Duration], peak: u64) -> Result<Done, String> {
+fn report(files: usize, looks: &[Duration], snapshots: &[Duration]) -> Result<Done, String> {
     let ratio =
         |percent| percentile(snapshots, percent).as_secs_f64() / percentile(looks, percent).as_secs_f64();
     println!(
-        "\n| files | changed | git status p10 | p50 | snapshot p10 | p50 | snapshot ÷ status (p10) | (p50) | memory |"
+        "\n| files | changed | git status p10 | p50 | snapshot p10 | p50 | snapshot ÷ status (p10) | (p50) |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|");
     println!(
-        "| {files} | 0 | {:.0} ms | {:.0} ms | {:.0} ms | {:.0} ms | {:.2} × | {:.2} × | {:.0} MB |",
+        "| {files} | 0 | {:.0} ms | {:.0} ms | {:.0} ms | {:.0} ms | {:.2} × | {:.2} × |",
         milliseconds(percentile(looks, 10)),
         milliseconds(percentile(looks, 50)),
         milliseconds(percentile(snapshots, 10)),
         milliseconds(percentile(snapshots, 50)),
         ratio(10),
         ratio(50),
-        peak as f64 / (1024.0 * 1024.0),
     );
     println!("\nLimit: {LIMIT} ×, in {} rounds, each of one and then the other.", looks.len());
     let found = ratio(50);
