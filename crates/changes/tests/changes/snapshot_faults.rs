@@ -24,6 +24,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+#[expect(clippy::print_stderr, reason = "who runs the tests should know what was left out")]
 fn is_there(program: &str) -> bool {
     let there =
         Command::new("sh").args(["-c", "command -v \"$0\"", program]).output().unwrap().status.success();
