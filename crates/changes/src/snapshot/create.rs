@@ -125,11 +125,14 @@ impl Snapshots {
         let elsewhere = [common.join("objects/pack"), common.join("reftable")];
         for folder in elsewhere.iter().map(PathBuf::as_path).chain(refs) {
             let failed = |source| SnapshotError::NotOnDisk { folder: folder.to_owned(), source };
-            match fs_err::File::open(folder) {
-                Ok(open) => open.sync_all().map_err(failed)?,
-                // Another format of refs has no such folder, and files no other format.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(failed(error)),
+            match fs_err::File::open(folder).and_then(|folder| folder.sync_all()) {
+                // Refs in files have no `reftable`, and the other way round; some file systems wait for no folder.
+                Err(error)
+                    if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) =>
+                {
+                    return Err(failed(error));
+                }
+                _ => {}
             }
         }
         Ok(())
