@@ -71,6 +71,9 @@ struct Soak {
     /// Unchanged files in the repository whose snapshot is measured against `git status`; none leaves it out
     #[arg(long, default_value_t = 1_000_000)]
     snapshot_files: usize,
+    /// Kills of a process that commits named paths, and of one that pushes
+    #[arg(long, default_value_t = 200)]
+    autosave_kills: u32,
     /// Turns of one journal that fifty processes stop at once
     #[arg(long, default_value_t = 100)]
     rounds: u32,
@@ -195,6 +198,7 @@ fn soak(counts: &Soak) -> Result<(), String> {
         0 => Ok(steps::Done::Skipped("no files were asked for".to_owned())),
         files => bench::unchanged::run(files, 7),
     });
+    steps.run("kills of commits and pushes", || soak::autosave(counts.autosave_kills));
     steps.run("random turns", || soak::changes(counts.turns));
     steps.run("the clients' previous versions", || clients::test(&clients::PREVIOUS));
     steps.run("fuzzing", || fuzz::all(counts.fuzz_seconds));

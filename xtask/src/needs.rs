@@ -15,6 +15,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("cc", "gcc"),
     ("tmux", "tmux"),
     ("git-lfs", "git-lfs"),
+    ("ssh-keygen", "openssh-client"),
 ];
 
 /// In CI a missing program fails; elsewhere the tests that need it are skipped, and this says so.

@@ -30,3 +30,13 @@ pub(crate) fn snapshots(kills: u32, cuts: u32) -> Result<Done, String> {
     let kills = "snapshot::a_kill_at_any_instant_leaves_git_as_it_was";
     process::run(test.args([kills, "snapshot_faults::a_power_cut_at_any_instant_leaves_git_as_it_was"]))
 }
+
+/// SIGKILL at so many instants of a commit of named paths, and of a push.
+pub(crate) fn autosave(kills: u32) -> Result<Done, String> {
+    println!("{kills} kills of commits, {kills} of pushes");
+    let mut test = cargo_command();
+    test.env("CHECKSTONE_SOAK_KILLS", kills.to_string());
+    let which =
+        ["test", "--quiet", "--package", "changes", "--test", "changes", "kills::", "--", "--nocapture"];
+    process::run(test.args(which))
+}

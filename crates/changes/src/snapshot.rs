@@ -33,6 +33,7 @@ use crate::repository::Repository;
 
 pub use compare::{Difference, Side};
 pub use create::{LeftOut, NewSnapshot};
+pub(crate) use folder::{Folder, Kind};
 pub use listing::Which;
 pub use prune::{Reasons, Retention};
 pub use restore::{Caller, Restored, Skipped};

@@ -5,9 +5,12 @@
 
 mod cases;
 mod comparisons;
+mod commits;
 mod failures;
 mod history;
 mod ignored;
+mod kills;
+mod pushes;
 mod random;
 mod repositories;
 mod restores;
@@ -16,5 +19,6 @@ mod sandbox;
 mod scopes;
 mod snapshot_baselines;
 mod snapshot_faults;
+mod server;
 mod snapshots;
 mod stored;
