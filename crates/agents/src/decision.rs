@@ -54,13 +54,15 @@ impl Decision {
                 system_message: to_person.as_deref(),
                 ..Output::default()
             },
-            Self::Continue { to_agent, to_person, autonomous_execution } if can_hold(agent, event) => Output {
-                decision: Some("block"),
-                reason: Some(own(to_agent)),
-                system_message: to_person.as_deref(),
-                autonomous_execution: Some(autonomous_execution).filter(|_| agent == Agent::Claude),
-                ..Output::default()
-            },
+            Self::Continue { to_agent, to_person, autonomous_execution } if can_hold(agent, event) => {
+                Output {
+                    decision: Some("block"),
+                    reason: Some(own(to_agent)),
+                    system_message: to_person.as_deref(),
+                    autonomous_execution: Some(autonomous_execution).filter(|_| agent == Agent::Claude),
+                    ..Output::default()
+                }
+            }
             Self::Context { to_agent } if matches!(event, Event::SessionStart { .. }) => Output {
                 hook_specific_output: Some(HookSpecificOutput {
                     hook_event_name: "SessionStart",

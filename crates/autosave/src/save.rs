@@ -1,5 +1,5 @@
 //! Direct execution: snapshot, notes, commit, in this order, and the notes as they were where it does not come to a
-//! commit. What is to be committed is looked through for secrets first. The push is another matter, see `publish`.
+//! commit. What is to be committed is looked through for secrets first. The push is for another process.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use journal::lock::{Lock, LockError};
 use transcript::Agent;
 
 use crate::facts::{Facts, Occasion};
+use crate::look::Look;
 use crate::notes::{self, NotesError};
-use crate::secrets;
 
 const BUILDGUIDE: &str = "buildguide.md";
 
@@ -31,6 +31,7 @@ pub struct Job<'a> {
     pub settings: &'a Autosave,
     pub agent: Agent,
     pub facts: &'a Facts,
+    pub look: &'a Look,
     pub session: Option<SessionName>,
     pub turn: Option<String>,
     /// A file that keeps two saves apart.
@@ -132,12 +133,8 @@ impl Job<'_> {
         let Occasion { at, reason, percent, .. } = self.facts.occasion;
         let message = format!("autosave: {}", reason.sentence(percent));
         let now_ns = i64::try_from(at.as_nanosecond()).unwrap_or(i64::MAX);
-        let new = NewSnapshot {
-            message: &message,
-            now_ns,
-            session: self.session.clone(),
-            turn: self.turn.clone(),
-        };
+        let new =
+            NewSnapshot { message: &message, now_ns, session: self.session.clone(), turn: self.turn.clone() };
         Ok(Snapshots::of(self.repository.clone(), self.git)?.create(&new)?.id)
     }
 
@@ -156,14 +153,7 @@ impl Job<'_> {
     }
 
     fn commit_paths(&self, notes: &BytePath, changed: &[BytePath]) -> Result<Commit, SaveError> {
-        let mut paths = vec![notes.clone()];
-        if self.repository.root.join(BUILDGUIDE).is_file() {
-            paths.push(BytePath::from(BUILDGUIDE));
-        }
-        if self.settings.include == Include::All {
-            let others: Vec<BytePath> = changed.iter().filter(|path| !paths.contains(path)).cloned().collect();
-            paths.extend(others);
-        }
+        let paths = self.with_notes(notes.clone(), changed);
         let message = self.message();
         let new = NewCommit {
             paths: &paths,
@@ -173,7 +163,8 @@ impl Job<'_> {
         };
         let mut found = Vec::new();
         let outcome = changes::commit::commit(self.repository, self.git, &new, &mut |added| {
-            found = secrets::found(added, self.settings);
+            found = self.look.through(added);
+            found.extend(added.unread.iter().map(|path| format!("`{path}` is too large to look through")));
             found.is_empty()
         })?;
         match outcome {
@@ -183,12 +174,31 @@ impl Job<'_> {
         }
     }
 
-    /// The section, without a line in which a prompt or a command says something secret.
-    fn section(&self) -> String {
-        self.facts.section()
+    /// What would be committed.
+    pub fn paths(&self, changed: &[BytePath]) -> Vec<BytePath> {
+        self.with_notes(BytePath::from(self.notes_name()), changed)
     }
 
-    fn notes_name(&self) -> &str {
+    fn with_notes(&self, notes: BytePath, changed: &[BytePath]) -> Vec<BytePath> {
+        let mut paths = vec![notes];
+        if self.repository.root.join(BUILDGUIDE).is_file() {
+            paths.push(BytePath::from(BUILDGUIDE));
+        }
+        if self.settings.include == Include::All {
+            let others: Vec<BytePath> =
+                changed.iter().filter(|path| !paths.contains(path)).cloned().collect();
+            paths.extend(others);
+        }
+        paths
+    }
+
+    /// The section, without a line in which a prompt or a command says something secret.
+    pub fn section(&self) -> String {
+        self.look.without_secrets(&self.facts.section(), self.notes_name())
+    }
+
+    /// The notes file, from the top of the repository.
+    pub fn notes_name(&self) -> &str {
         self.settings.notes.as_deref().unwrap_or_else(|| notes_of(self.agent))
     }
 

@@ -31,6 +31,7 @@ use crate::repository::Repository;
 
 pub use compare::{Difference, Side};
 pub use create::{LeftOut, NewSnapshot};
+pub(crate) use folder::{Folder, Kind};
 pub use listing::Which;
 pub use prune::Retention;
 pub use restore::{Restored, Skipped};

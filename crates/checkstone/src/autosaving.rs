@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use autosave::Switches;
 use gate::policy::{Autosave, Policy, Trust};
+use journal::Journal;
 use transcript::Agent;
 
 use crate::clients;
@@ -50,8 +51,22 @@ impl Wish {
     }
 }
 
+/// The settings of a repository, for whoever is not at a stop: those that are followed, and whether the repository's own
+/// file asks for others in vain. A policy that cannot be understood asks for nothing.
+pub(crate) fn of_repository(root: &Path, journal: Option<&mut Journal>) -> (Autosave, bool) {
+    let FoundTexts { policy, user } = FoundTexts::read(root);
+    let texts = policy.unwrap_or(user);
+    let Ok(policy) = texts.load() else { return (Autosave::default(), false) };
+    let followed = allowed(&policy, &texts, || {
+        let read = journal.map(|journal| journal.read(|reader| trust::of_file(reader, &texts)));
+        read.and_then(Result::ok).unwrap_or(journal::Trust::Unknown)
+    });
+    let is_ignored = policy.autosave.with(Trust::Given) != Some(&followed);
+    (all_switches(root).apply(followed), is_ignored)
+}
+
 /// The switches as they stand, for commands that tell of them.
-pub(crate) fn all_switches(root: &Path) -> Switches {
+fn all_switches(root: &Path) -> Switches {
     let is_looping = environment::read(environment::LOOP).is_some_and(|value| value == "1");
     let has_flag = flag().is_some_and(|path| path.symlink_metadata().is_ok());
     Switches { is_looping, has_flag, ..switches(root) }
@@ -73,8 +88,8 @@ pub(crate) fn allowed(
     trust: impl FnOnce() -> journal::Trust,
 ) -> Autosave {
     let given = |policy: &Policy| policy.autosave.with(Trust::Given).cloned().unwrap_or_default();
-    let needs_trust = texts.own_file.is_some()
-        && trust::own_text(texts).is_some_and(|text| text.text.contains("autosave"));
+    let needs_trust =
+        texts.own_file.is_some() && trust::own_text(texts).is_some_and(|text| text.text.contains("autosave"));
     if needs_trust && trust() != journal::Trust::Trusted {
         return trust::policy_of_user(texts).as_ref().map(given).unwrap_or_default();
     }

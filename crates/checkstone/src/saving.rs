@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use autosave::build_state::{self, BuildState};
-use autosave::{AutonomousExecution, Ended, Facts, Job, Occasion, RouterDecision, Saved, buildguide};
+use autosave::{AutonomousExecution, Ended, Facts, Job, Look, Occasion, RouterDecision, Saved, buildguide};
 use changes::push::Planned;
 use changes::snapshot::SessionName;
 use changes::{BytePath, Repository, Settings};
@@ -67,13 +67,14 @@ pub(crate) enum Push {
 }
 
 impl Save {
-    pub(crate) fn job<'a>(&'a self, git: &'a Settings, lock: &'a Path) -> Job<'a> {
+    pub(crate) fn job<'a>(&'a self, git: &'a Settings, look: &'a Look, lock: &'a Path) -> Job<'a> {
         Job {
             repository: &self.repository,
             git,
             settings: &self.settings,
             agent: self.agent,
             facts: &self.facts,
+            look,
             session: self
                 .session
                 .as_ref()
@@ -117,7 +118,8 @@ impl Save {
         let started = Instant::now();
         let git = git_settings();
         let lock = self.lock_file();
-        let ended = self.job(&git, &lock).save(&self.changed);
+        let look = look(&self.settings, &self.state);
+        let ended = self.job(&git, &look, &lock).save(&self.changed);
         let push = match &ended {
             Ended::Saved(_) => self.planned_push(&git),
             _ => Push::None(None),
@@ -147,7 +149,7 @@ impl Save {
     }
 
     /// Beside the journal, so that nothing of the user's is written for it.
-    fn lock_file(&self) -> PathBuf {
+    pub(crate) fn lock_file(&self) -> PathBuf {
         use std::os::unix::ffi::OsStrExt as _;
         let digest = Sha256::digest(self.repository.git_dir.as_os_str().as_bytes());
         let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
@@ -168,7 +170,7 @@ impl SaveReport {
             Push::Started => (PushState::Started, String::new()),
             Push::NotStarted(why) => (PushState::Failed, why.clone()),
         };
-        let detail = self.sentence();
+        let detail = self.detail();
         let commit = self.saved().map(|saved| &saved.commit);
         let new = NewAutosave {
             session,
@@ -196,7 +198,7 @@ impl SaveReport {
         }
     }
 
-    fn snapshot(&self) -> Option<&str> {
+    pub(crate) fn snapshot(&self) -> Option<&str> {
         match &self.ended {
             Ended::Saved(saved) => saved.snapshot.as_deref(),
             Ended::Failed(failed) => failed.snapshot.as_deref(),
@@ -204,7 +206,7 @@ impl SaveReport {
         }
     }
 
-    fn outcome(&self) -> AutosaveOutcome {
+    pub(crate) fn outcome(&self) -> AutosaveOutcome {
         match &self.ended {
             Ended::Saved(_) => AutosaveOutcome::Saved,
             Ended::Nothing => AutosaveOutcome::Nothing,
@@ -212,8 +214,19 @@ impl SaveReport {
         }
     }
 
-    /// What was done, in one sentence that is true now.
+    /// What was done, and how far the push has got, in one sentence that is true now.
     pub(crate) fn sentence(&self) -> String {
+        let mut text = self.detail();
+        match &self.push {
+            Push::Started => text.push_str(", push to `origin` started"),
+            Push::None(Some(why)) | Push::NotStarted(why) => text.push_str(&format!(", not pushed: {why}")),
+            Push::None(None) => {}
+        }
+        text
+    }
+
+    /// What was done.
+    pub(crate) fn detail(&self) -> String {
         match &self.ended {
             Ended::Saved(saved) => {
                 let Saved { commit, notes, snapshot, snapshot_problem } = saved;
@@ -226,12 +239,6 @@ impl SaveReport {
                     (Some(id), _) => text.push_str(&format!(", snapshot {id} of the whole tree")),
                     (None, Some(problem)) => text.push_str(&format!(", no snapshot ({problem})")),
                     (None, None) => {}
-                }
-                match &self.push {
-                    Push::Started => text.push_str(", push to `origin` started"),
-                    Push::None(Some(why)) => text.push_str(&format!(", not pushed: {why}")),
-                    Push::None(None) => {}
-                    Push::NotStarted(why) => text.push_str(&format!(", not pushed: {why}")),
                 }
                 text
             }
@@ -311,10 +318,8 @@ impl SaveReport {
     pub(crate) fn log(&self, context: &Context) {
         let sentence = self.sentence();
         let milliseconds = self.took.as_millis();
-        context.log(
-            "autosave",
-            &format!("{}: {sentence} ({milliseconds} ms)", self.occasion.reason.as_str()),
-        );
+        context
+            .log("autosave", &format!("{}: {sentence} ({milliseconds} ms)", self.occasion.reason.as_str()));
         let outcome = match &self.ended {
             Ended::Saved(_) => "✅ Direct checkpoint execution completed",
             Ended::Nothing => "No changes to commit",
@@ -329,8 +334,7 @@ pub(crate) fn append_to_client_log(lines: &[&str]) {
     use std::io::Write as _;
     let Some(path) = autosaving::client_log() else { return };
     let now = Timestamp::now().strftime("%Y-%m-%d %H:%M:%S").to_string();
-    let text: String =
-        lines.iter().map(|line| format!("[{now}] {}\n", transcript::visible(line))).collect();
+    let text: String = lines.iter().map(|line| format!("[{now}] {}\n", transcript::visible(line))).collect();
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let mut options = fs_err::OpenOptions::new();
     options.append(true).create(true);
@@ -349,7 +353,9 @@ pub(crate) fn advice(occasion: &Occasion) -> String {
 pub(crate) fn push_sentence(autosave: &journal::Autosave) -> String {
     let commit = autosave.commit.as_deref().map(short).unwrap_or_default();
     match autosave.push {
-        PushState::Pushed => format!("{OWN_PREFIX} Auto-checkpoint {commit} was pushed: {}", autosave.push_detail),
+        PushState::Pushed => {
+            format!("{OWN_PREFIX} Auto-checkpoint {commit} was pushed: {}", autosave.push_detail)
+        }
         _ => format!("{OWN_PREFIX} Auto-checkpoint {commit} was not pushed: {}", autosave.push_detail),
     }
 }
@@ -374,6 +380,13 @@ pub(crate) fn read_plans(facts: &mut Facts, root: &Path) {
 pub(crate) fn own_files(agent: Agent, settings: &Autosave) -> [String; 2] {
     let notes = settings.notes.clone().unwrap_or_else(|| autosave::notes_of(agent).to_owned());
     [notes, BUILDGUIDE.to_owned()]
+}
+
+/// Who looks for secrets.
+pub(crate) fn look(settings: &Autosave, state: &Path) -> Look {
+    let gitleaks = environment::program("gitleaks")
+        .map(|program| autosave::Gitleaks { program, folder: state.to_owned() });
+    Look::new(settings, gitleaks)
 }
 
 /// For everything that is not on the clock of a hook.

@@ -17,7 +17,7 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOF
 
 /// What is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Absent,
     File {
         executable: bool,
@@ -29,16 +29,16 @@ pub(super) enum Kind {
 }
 
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(crate) struct Folder {
     root: OwnedFd,
 }
 
 impl Folder {
-    pub(super) fn open(root: &Path) -> io::Result<Self> {
+    pub(crate) fn open(root: &Path) -> io::Result<Self> {
         Ok(Self { root: rustix::fs::open(root, FOLDER, Mode::empty())? })
     }
 
-    pub(super) fn kind(&self, path: &BytePath) -> io::Result<Kind> {
+    pub(crate) fn kind(&self, path: &BytePath) -> io::Result<Kind> {
         let Some((parent, name)) = self.parent(path)? else { return Ok(Kind::Absent) };
         match rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(match FileType::from_raw_mode(found.st_mode) {

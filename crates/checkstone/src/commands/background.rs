@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use agents::{Event, Payload};
+use autosave::Look;
 use changes::Repository;
 use changes::push::{Plan, Planned, PushLimits, PushOutcome};
 use changes::snapshot::{Retention, Snapshots, Which};
@@ -14,6 +15,7 @@ use journal::{Autosave, AutosaveId, PushState};
 use serde::{Deserialize, Serialize};
 use transcript::Agent;
 
+use crate::autosaving;
 use crate::background;
 use crate::environment;
 use crate::error::CommandError;
@@ -109,10 +111,11 @@ fn push(id: AutosaveId) -> Result<(), CommandError> {
         })
         .map_err(explained)?
         .ok_or_else(|| CommandError::new(format!("there is no autosave {}", id.0)))?;
+    let (settings, _) = autosaving::of_repository(&autosave.repository, Some(&mut journal));
     // A push can take minutes, and others write meanwhile.
     drop(journal);
     let started = Instant::now();
-    let ended = pushed(&autosave, &ours);
+    let ended = pushed(&autosave, &ours, &saving::look(&settings, &state));
     let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (push, detail) = match &ended {
         Ok(detail) => (PushState::Pushed, detail),
@@ -139,7 +142,7 @@ fn push(id: AutosaveId) -> Result<(), CommandError> {
 }
 
 /// Pushes the commit of the save; a sentence of how it went.
-pub(crate) fn pushed(autosave: &Autosave, ours: &[String]) -> Result<String, String> {
+pub(crate) fn pushed(autosave: &Autosave, ours: &[String], look: &Look) -> Result<String, String> {
     let git = saving::git_settings();
     let commit = autosave.commit.as_deref().ok_or("there is no commit")?;
     let repository = Repository::discover(&autosave.repository).map_err(|error| error.to_string())?;
@@ -153,7 +156,7 @@ pub(crate) fn pushed(autosave: &Autosave, ours: &[String]) -> Result<String, Str
     }
     // What the user has committed since is theirs to push.
     commit.clone_into(&mut plan.id);
-    look_through(&plan)?;
+    look_through(&plan, look)?;
     let ssh = environment::read(environment::SSH_COMMAND).and_then(|value| value.into_string().ok());
     let limits =
         PushLimits { total: TOTAL, attempt: ATTEMPT, pauses: &PAUSES, ours, ssh_command: ssh.as_deref() };
@@ -161,9 +164,9 @@ pub(crate) fn pushed(autosave: &Autosave, ours: &[String]) -> Result<String, Str
 }
 
 /// Earlier commits that were never pushed go along, so they are looked through too.
-fn look_through(plan: &Plan) -> Result<(), String> {
+fn look_through(plan: &Plan, look: &Look) -> Result<(), String> {
     let added = plan.added().map_err(|error| error.to_string())?;
-    let found = autosave::secrets_in(&added);
+    let found = look.through(&added);
     match found.is_empty() {
         true => Ok(()),
         false => Err(format!("what would be pushed looks like a secret: {}", found.join("; "))),
@@ -197,7 +200,7 @@ fn forget_old_snapshots(autosave: &Autosave) {
     let Ok(repository) = Repository::discover(&autosave.repository) else { return };
     let now_ns = i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
     let pruned = Snapshots::of(repository, &saving::git_settings())
-        .and_then(|snapshots| snapshots.prune(Which::Worktree, RETENTION, now_ns));
+        .and_then(|snapshots| snapshots.prune(Which::ThisWorktree, RETENTION, now_ns));
     // Whatever stands in the way now, the next save tries again.
     drop(pruned);
 }

@@ -27,7 +27,8 @@ pub(crate) fn record(mut context: Context) -> Decision {
     context.stopwatch.lap("policy");
     // Without a policy nothing will be judged, and nothing saved, and the baseline is not needed.
     let is_needed = found.policy.is_some() || wish.is_some();
-    let pending = repository.filter(|_| is_needed).map(|repository| changes::start_in(repository, &git_settings()));
+    let pending =
+        repository.filter(|_| is_needed).map(|repository| changes::start_in(repository, &git_settings()));
     let journal = Journal::open(&context.state, OpenFor::Hook);
     context.stopwatch.lap("journal");
     let baseline = match pending {

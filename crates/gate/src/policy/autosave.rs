@@ -29,6 +29,8 @@ pub struct Autosave {
     pub co_author: Option<String>,
     /// Paths, as globs, in which a text that looks like a secret is none.
     pub allow_secrets_in: Vec<String>,
+    /// Kinds of secrets, and single ones by the fingerprint that they are told with, that are none.
+    pub allow_secrets: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -69,6 +71,7 @@ pub(crate) struct AutosaveLayer {
     pub(crate) body: Option<String>,
     pub(crate) co_author: Option<String>,
     pub(crate) allow_secrets_in: Option<Vec<String>>,
+    pub(crate) allow_secrets: Option<Vec<String>>,
 }
 
 impl AutosaveLayer {
@@ -83,6 +86,7 @@ impl AutosaveLayer {
         replace(&mut self.body, newer.body);
         replace(&mut self.co_author, newer.co_author);
         replace(&mut self.allow_secrets_in, newer.allow_secrets_in);
+        replace(&mut self.allow_secrets, newer.allow_secrets);
     }
 
     pub(crate) fn finish(self) -> Autosave {
@@ -98,6 +102,7 @@ impl AutosaveLayer {
             body: or(self.body, "Saved by itself: {reason}."),
             co_author: self.co_author,
             allow_secrets_in: self.allow_secrets_in.unwrap_or_default(),
+            allow_secrets: self.allow_secrets.unwrap_or_default(),
         }
     }
 }

@@ -66,6 +66,7 @@ pub(crate) const AUTOSAVE: &[&str] = &[
     "body",
     "co_author",
     "allow_secrets_in",
+    "allow_secrets",
 ];
 
 pub(crate) const RULE_LEVELS: &[(&str, RuleLevel)] =
@@ -677,6 +678,11 @@ impl Reader<'_> {
                 "co_author" => autosave.co_author = self.string(value),
                 "allow_secrets_in" => {
                     autosave.allow_secrets_in = self.globs(value).map(|globs| globs.texts())
+                }
+                "allow_secrets" => {
+                    let texts = self.strings(value);
+                    autosave.allow_secrets =
+                        texts.map(|texts| texts.into_iter().map(|(_, text)| text).collect());
                 }
                 _ => self.unknown(key, AUTOSAVE),
             }

@@ -259,6 +259,8 @@ struct AutosaveTable {
     co_author: Option<String>,
     /// Globs of files in which a text that looks like a secret is none.
     allow_secrets_in: Option<Vec<String>>,
+    /// Kinds of secrets, and single ones by the fingerprint that they are told with, that are none.
+    allow_secrets: Option<Vec<String>>,
 }
 
 #[derive(JsonSchema)]

@@ -100,7 +100,9 @@ impl Judged {
     fn percent(&mut self, settings: &Autosave) -> Result<Option<u64>, JournalError> {
         let model = self.usage.as_ref().and_then(|usage| usage.model.as_deref());
         let told = match &self.known.session {
-            Some(session) => self.case.journal.read(|reader| window::of_session(reader, session.id, model))?,
+            Some(session) => {
+                self.case.journal.read(|reader| window::of_session(reader, session.id, model))?
+            }
             None => None,
         };
         let windows = Windows { told, configured: settings.window };
@@ -248,10 +250,8 @@ impl Judged {
     fn has_unsaved_work(&mut self, autosave: &Autosave) -> bool {
         let Some(repository) = self.case.repository.clone() else { return false };
         let Some(session) = self.known.session.as_ref().map(|session| session.id) else { return false };
-        let read = self
-            .case
-            .journal
-            .read(|reader| Ok((reader.first_turn(session)?, reader.last_saved(session)?)));
+        let read =
+            self.case.journal.read(|reader| Ok((reader.first_turn(session)?, reader.last_saved(session)?)));
         let Ok((Some(first), last)) = read else { return false };
         let settings = git_settings();
         let Some(baseline) = baseline(&first) else { return false };
