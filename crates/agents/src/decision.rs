@@ -32,7 +32,7 @@ pub enum Decision {
     Hold { to_agent: String, to_person: Option<String> },
     /// The agent may not stop yet, since its work was saved and goes on. A hold, with an account of the save for programs
     /// that read what hooks print.
-    Continue { to_agent: String, to_person: Option<String>, autonomous_execution: Value },
+    Continue { to_agent: String, to_person: Option<String>, autonomous_execution: Box<Value> },
     /// The agent is told something at the start of its session.
     Context { to_agent: String },
 }
@@ -59,7 +59,7 @@ impl Decision {
                     decision: Some("block"),
                     reason: Some(own(to_agent)),
                     system_message: to_person.as_deref(),
-                    autonomous_execution: Some(autonomous_execution).filter(|_| agent == Agent::Claude),
+                    autonomous_execution: (agent == Agent::Claude).then_some(&**autonomous_execution),
                     ..Output::default()
                 }
             }

@@ -1,6 +1,7 @@
 //! One file per command: an argument struct whose doc comment is the help, and one function that runs it.
 
 pub(crate) mod autosave;
+pub(crate) mod autosave_status;
 pub(crate) mod background;
 pub(crate) mod check;
 pub(crate) mod demo;

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use transcript::visible;
 use workflow::{StateDirectory, Summary};
 
+use super::autosave_status::AutosaveStatus;
 use super::explain::{ListedVerdict, listed_line, recent};
 use super::policy::{check_json, files};
 use crate::agent_session::AgentSession;
@@ -64,6 +65,7 @@ struct Status {
     verdicts: Vec<ListedVerdict>,
     /// Unfinished workflows.
     resumable: Vec<Summary>,
+    autosave: AutosaveStatus,
 }
 
 enum PolicyState {
@@ -104,9 +106,14 @@ impl Status {
             told(error);
             Vec::new()
         });
+        let autosave = AutosaveStatus::of(root.as_deref(), journal.as_mut()).unwrap_or_else(|error| {
+            told(error);
+            AutosaveStatus::default()
+        });
         let off = off(&policy, session.as_ref())
             .or_else(|| journal_problem.is_some().then(|| "the journal cannot be used".to_owned()));
-        Ok(Self { state, root, policy, session, off, journal_problem, verdicts, resumable: Vec::new() })
+        let resumable = Vec::new();
+        Ok(Self { state, root, policy, session, off, journal_problem, verdicts, resumable, autosave })
     }
 
     fn json(&self) -> Value {
@@ -145,14 +152,8 @@ impl Status {
             })),
             "journal_problem": self.journal_problem,
             "verdicts": self.verdicts,
-            // Nothing of this version saves by itself.
-            "autonomous_execution": {
-                "enabled": false,
-                "skill": "checkpoint",
-                "reason": null,
-                "executed_directly": false,
-                "router_decision": null,
-            },
+            "autonomous_execution": self.autosave.execution(),
+            "autosave": self.autosave.json(),
             "lastCheckpoint": null,
             "resumable": self.resumable.iter().map(|workflow| json!({
                 "kind": "workflow",
@@ -186,6 +187,9 @@ impl Status {
             let off = if state.on { "" } else { ", switched off" };
             let (agent, id) = (state.session.agent.name(), visible(&state.session.id));
             line("session", &format!("{agent} {id}{}{off}", slug.unwrap_or_default()));
+        }
+        for (name, value) in self.autosave.lines() {
+            line(name, &value);
         }
         line("state", &self.state.to_string_lossy());
         if let Some(problem) = &self.journal_problem {

@@ -8,6 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod autosave;
 mod check;
 mod demo;
 mod doctor;

@@ -24,7 +24,7 @@ use crate::window;
 struct Answer {
     to_agent: Option<String>,
     to_person: Vec<String>,
-    execution: Option<Value>,
+    execution: Option<Box<Value>>,
     turn: Option<TurnId>,
 }
 
@@ -130,7 +130,7 @@ impl Judged {
         report.log(&self.context);
         answer.to_person.extend(report.to_person());
         answer.to_agent = report.to_agent(&save.facts);
-        answer.execution = report.execution();
+        answer.execution = report.execution().map(Box::new);
     }
 
     fn record_advice(&mut self, due: &Due, advice: &str) {
