@@ -45,6 +45,7 @@ use crate::git::Settings;
 use crate::path::BytePath;
 use crate::repository::Repository;
 use crate::snapshot::LeftOut;
+use index::Fit;
 use workplace::Workplace;
 
 /// So often the whole is tried while others move the branch.
@@ -256,22 +257,27 @@ impl<'a> Attempt<'a> {
 
     /// Puts the named files into the private index; those that cannot be committed are left out with the reason.
     fn take_files(&mut self) -> Result<BTreeSet<BytePath>, CommitError> {
+        let tracked = index::entries(&self.private, self.new.paths)?;
         let mut taken = BTreeSet::new();
-        let ignored = index::ignored(&self.private, self.new.paths)?;
+        let mut gone = BTreeSet::new();
         for path in self.new.paths {
-            let reason = if ignored.contains(path) {
-                Some("git ignores it".to_owned())
-            } else {
-                index::unfit(&self.workplace.repository.root, path)
-            };
-            match reason {
-                Some(reason) => self.leave_out(path, reason),
-                None => {
-                    taken.insert(path.clone());
+            match index::look_at(&self.workplace.repository.root, path, tracked.contains_key(path)) {
+                Ok(Fit::There) => taken.insert(path.clone()),
+                Ok(Fit::Gone) => gone.insert(path.clone()),
+                Err(reason) => {
+                    self.leave_out(path, reason);
+                    continue;
                 }
-            }
+            };
         }
+        for path in index::ignored(&self.git, &taken)? {
+            taken.remove(&path);
+            self.leave_out(&path, "git ignores it".to_owned());
+        }
+        // First what goes: a file may have taken a folder's place, or the other way round.
+        index::take(&self.private, &gone)?;
         index::take(&self.private, &taken)?;
+        taken.append(&mut gone);
         Ok(taken)
     }
 
@@ -315,23 +321,24 @@ impl<'a> Attempt<'a> {
         if let Some(parent) = &self.parent {
             arguments.extend(["-p", parent].map(OsString::from));
         }
-        if self.git.line_or_none(&["config", "--type=bool", "--get", "commit.gpgSign"])?.as_deref()
-            == Some("true")
-        {
+        let is_signed = signs(&self.git)?;
+        if is_signed {
             arguments.push(OsString::from("-S"));
         }
-        // `-F -` would read an empty stdin where the message is empty; it is not.
         arguments.extend(["-F", "-"].map(OsString::from));
         let git = self.git.within(self.new.hook_limit);
-        let ended = git.end(&arguments, &text)?;
-        if ended.status.success() {
-            return Ok(String::from_utf8_lossy(&ended.output).trim().to_owned());
-        }
-        let said = String::from_utf8_lossy(&ended.complaint).into_owned();
-        if said.contains("failed to sign") || said.contains("signing") || said.contains("gpg") {
-            return Err(CommitError::NotSigned { reason: last_lines(said.as_bytes()) });
-        }
-        Err(identity(git.failure(&arguments, &ended)))
+        let reason = match git.end(&arguments, &text) {
+            Ok(ended) if ended.status.success() => {
+                return Ok(String::from_utf8_lossy(&ended.output).trim().to_owned());
+            }
+            Ok(ended) if is_signed => last_lines(&ended.complaint),
+            Ok(ended) => return Err(git.failure(&arguments, &ended).into()),
+            Err(Error::TimedOut { limit, .. }) if is_signed => {
+                format!("the signing program took longer than {limit:?}")
+            }
+            Err(error) => return Err(error.into()),
+        };
+        Err(CommitError::NotSigned { reason })
     }
 
     fn hook(&self, name: &'static str, arguments: &[&OsStr]) -> Result<(), CommitError> {
@@ -382,6 +389,12 @@ impl<'a> Attempt<'a> {
         let ended = self.git.end(&["merge-base", "--is-ancestor", id, "HEAD"], b"")?;
         if ended.status.success() { Ok(()) } else { Err(CommitError::NotVerified { id: id.to_owned() }) }
     }
+}
+
+/// Whether the user wants every commit signed. `git commit` knows that itself; `git commit-tree` has to be told.
+pub(crate) fn signs(git: &Acting) -> Result<bool, Error> {
+    let answer = git.line_or_none(&["config", "--type=bool", "--get", "commit.gpgSign"])?;
+    Ok(answer.as_deref() == Some("true"))
 }
 
 /// What was staged of a file, and is neither what HEAD had nor what was committed.

@@ -111,7 +111,10 @@ fn ended_by_zero<'a>(paths: impl IntoIterator<Item = &'a BytePath>) -> Vec<u8> {
 }
 
 /// Those that git ignores; what is tracked is not ignored.
-pub(super) fn ignored(git: &Acting, paths: &[BytePath]) -> Result<BTreeSet<BytePath>, CommitError> {
+pub(super) fn ignored(git: &Acting, paths: &BTreeSet<BytePath>) -> Result<BTreeSet<BytePath>, CommitError> {
+    if paths.is_empty() {
+        return Ok(BTreeSet::new());
+    }
     let arguments = ["check-ignore", "-z", "--stdin"];
     let ended = git.end(&arguments, &ended_by_zero(paths))?;
     // 1 is: none of them.
@@ -122,15 +125,29 @@ pub(super) fn ignored(git: &Acting, paths: &[BytePath]) -> Result<BTreeSet<ByteP
     Ok(paths.map(BytePath::from).collect())
 }
 
-/// Why a path cannot be committed; `None` where it can, or where it is gone.
-pub(super) fn unfit(root: &Path, path: &BytePath) -> Option<String> {
-    let kind = Folder::open(root).and_then(|folder| folder.kind(path));
-    match kind {
-        Ok(Kind::File { .. } | Kind::Symlink | Kind::Absent) => None,
-        Ok(Kind::Folder) => Some("it is a folder".to_owned()),
-        Ok(Kind::Other) => Some("it is neither a file nor a link".to_owned()),
-        Err(error) => Some(error.to_string()),
+/// What is to be done with a named path.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    There,
+    Gone,
+}
+
+/// Looks what is at a path; the error says why it cannot be committed.
+pub(super) fn look_at(root: &Path, path: &BytePath, is_tracked: bool) -> Result<Fit, String> {
+    match Folder::open(root).and_then(|folder| folder.kind(path)) {
+        Ok(Kind::File { .. } | Kind::Symlink) => Ok(Fit::There),
+        // A folder that took a tracked file's place.
+        Ok(Kind::Folder) if is_tracked => Ok(Fit::Gone),
+        Ok(Kind::Absent) if is_behind_link(root, path) => Err("it lies behind a symbolic link".to_owned()),
+        Ok(Kind::Absent) => Ok(Fit::Gone),
+        Ok(Kind::Folder) => Err("it is a folder".to_owned()),
+        Ok(Kind::Other) => Err("it is neither a file nor a link".to_owned()),
+        Err(error) => Err(error.to_string()),
     }
+}
+
+fn is_behind_link(root: &Path, path: &BytePath) -> bool {
+    path.as_path().ancestors().skip(1).any(|folder| root.join(folder).is_symlink() && folder != Path::new(""))
 }
 
 /// Takes the files from the working tree, filters and line endings applied; what is gone goes.
@@ -173,8 +190,11 @@ pub(super) fn set(git: &Acting, entries: &[(&BytePath, Option<&Entry>)]) -> Resu
         None => added::empty_tree(git)?.len(),
     };
     let none = "0".repeat(length);
+    // First what goes: a file may take a folder's place, or the other way round.
+    let mut in_order = entries.to_vec();
+    in_order.sort_by_key(|(_, entry)| entry.is_some());
     let mut input = Vec::new();
-    for (path, entry) in entries {
+    for (path, entry) in in_order {
         let line = match entry {
             Some(entry) => format!("{} {}\t", entry.mode, entry.id),
             None => format!("0 {none}\t"),

@@ -2,6 +2,7 @@
 
 use super::{PushOutcome, Step, failed};
 use crate::acting::Acting;
+use crate::commit::signs;
 use crate::path::BytePath;
 
 /// The commit that has ours on top of `theirs`; `theirs` itself where it has all of ours already.
@@ -73,8 +74,7 @@ fn pick(git: &Acting, onto: &str, commit: &str, parent: &str) -> Step<String> {
         .and_then(|message| git.run(&["stripspace"], &message))
         .map_err(|error| failed(&error))?;
     let mut arguments = vec!["commit-tree", &tree, "-p", onto, "-F", "-"];
-    let signed = git.line_or_none(&["config", "--type=bool", "--get", "commit.gpgSign"]);
-    if signed.is_ok_and(|signed| signed.as_deref() == Some("true")) {
+    if signs(git).map_err(|error| failed(&error))? {
         arguments.push("-S");
     }
     let id = named.run(&arguments, &message).map_err(|error| failed(&error))?;
