@@ -188,8 +188,11 @@ fn ended(recorded: &RecordedCall, summary: Option<Summary>, tests: &[Pattern]) -
 /// What the presets take for a test.
 fn test_patterns() -> Vec<Pattern> {
     let policies = PRESETS.iter().filter_map(|(name, text)| Policy::load(&[Source { name, text }]).ok());
-    let tests = policies.filter_map(|policy| policy.action("tests").map(|action| action.evidence.clone()));
-    tests.flatten().collect()
+    let tests = policies.flat_map(|policy| {
+        let is_test = |action: &gate::policy::Action| action.id == "tests" || action.id.ends_with("-tests");
+        policy.actions.into_iter().filter(is_test).flat_map(|action| action.evidence).collect::<Vec<_>>()
+    });
+    tests.collect()
 }
 
 /// Failures that nothing settled, by the gate's own rule.

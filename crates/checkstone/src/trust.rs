@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use gate::policy::{Check, Policy, Trust};
+use gate::policy::{Autosave, Check, Policy, Trust};
 use journal::Reading;
 use sha2::{Digest as _, Sha256};
 
@@ -19,6 +19,8 @@ pub(crate) struct Standing {
     pub(crate) allowed: Vec<Check>,
     /// What the repository's file asks for and may not.
     pub(crate) ignored: Vec<Check>,
+    /// The same for what would be saved, where it is anything else than the user's own configuration has.
+    pub(crate) ignored_autosave: Option<Autosave>,
 }
 
 impl Standing {
@@ -26,12 +28,15 @@ impl Standing {
     pub(crate) fn new(trust: journal::Trust, texts: &PolicyTexts, policy: &Policy) -> Self {
         let all = policy.checks.with(Trust::Given).cloned().unwrap_or_default();
         if trust == journal::Trust::Trusted {
-            return Self { trust, allowed: all, ignored: Vec::new() };
+            return Self { trust, allowed: all, ignored: Vec::new(), ignored_autosave: None };
         }
         let users = policy_of_user(texts);
+        let wanted = policy.autosave.with(Trust::Given);
+        let own = users.as_ref().and_then(|users| users.autosave.with(Trust::Given));
+        let ignored_autosave = wanted.filter(|_| wanted != own).cloned();
         let allowed = users.and_then(|users| users.checks.with(Trust::Given).cloned()).unwrap_or_default();
         let ignored = all.into_iter().filter(|check| !allowed.contains(check)).collect();
-        Self { trust, allowed, ignored }
+        Self { trust, allowed, ignored, ignored_autosave }
     }
 
     /// One word for JSON and for people.
