@@ -29,3 +29,13 @@ pub(crate) fn snapshots(kills: u32) -> Result<Done, String> {
     let name = "snapshot::a_kill_at_any_instant_leaves_git_as_it_was";
     process::run(test.args(["test", "--quiet", "--package", "checkstone", "--test", "checkstone", name]))
 }
+
+/// SIGKILL at so many instants of a commit of named paths, and of a push.
+pub(crate) fn autosave(kills: u32) -> Result<Done, String> {
+    println!("{kills} kills of commits, {kills} of pushes");
+    let mut test = cargo_command();
+    test.env("CHECKSTONE_SOAK_KILLS", kills.to_string());
+    let which =
+        ["test", "--quiet", "--package", "changes", "--test", "changes", "kills::", "--", "--nocapture"];
+    process::run(test.args(which))
+}

@@ -157,14 +157,15 @@ pub fn with_section(file: &[u8], body: &str) -> Option<Vec<u8>> {
             start.extend_from_slice(line_end.as_bytes());
         }
     }
+    let body = body.replace("\r\n", "\n").replace('\r', "\n");
     // As a code block, text cannot end the section or swallow what follows, whatever is in it.
     let as_code: String = body.lines().map(|line| format!("    {line}\n")).collect();
-    [body, &as_code].into_iter().find_map(|body| {
-        let mut text = format!("## {HEADING}\n\n{}\n", body.trim_matches(['\n', '\r']));
+    [&body, &as_code].into_iter().find_map(|body| {
+        let mut text = format!("## {HEADING}\n\n{}\n", body.trim_matches('\n'));
         if !after.is_empty() {
             text.push('\n');
         }
-        let text = text.replace("\r\n", "\n").replace('\n', line_end);
+        let text = text.replace('\n', line_end);
         let end = start.len() + text.len();
         let whole = [start.as_slice(), text.as_bytes(), after].concat();
         (section(&whole) == Some(start.len()..end)).then_some(whole)
@@ -173,8 +174,8 @@ pub fn with_section(file: &[u8], body: &str) -> Option<Vec<u8>> {
 
 /// The file's own, by its first line.
 fn line_end(file: &[u8]) -> &'static str {
-    let first = file.iter().position(|byte| *byte == b'\n');
-    let is_windows = first.and_then(|end| file.get(end.checked_sub(1)?)).is_some_and(|byte| *byte == b'\r');
+    let first = file.iter().position(|byte| *byte == b'\n').unwrap_or(file.len());
+    let is_windows = first.checked_sub(1).and_then(|last| file.get(last)) == Some(&b'\r');
     if is_windows { "\r\n" } else { "\n" }
 }
 
@@ -221,7 +222,7 @@ fn headings(text: &str) -> Vec<Heading> {
             Event::Start(Tag::Heading { level, .. }) => {
                 if depth == 0 {
                     let before = text.get(..range.start).unwrap_or_default();
-                    let start = before.rfind('\n').map_or(0, |end| end + 1);
+                    let start = before.rfind(['\n', '\r']).map_or(0, |end| end + 1);
                     found.push(Heading { start, level, text: String::new() });
                     inside = true;
                 }

@@ -7,18 +7,21 @@ use crate::path::BytePath;
 
 /// The commit that has ours on top of `theirs`; `theirs` itself where it has all of ours already.
 pub(super) fn onto(git: &Acting, theirs: &str, tip: &str, ours: &[String]) -> Step<String> {
-    let range = format!("{theirs}..{tip}");
-    let list = text(git, &["rev-list", "--reverse", "--topo-order", "--parents", &range])?;
+    // Without those that the remote has in another shape, from the last time that ours were put on top.
+    let range = format!("{theirs}...{tip}");
+    let list =
+        text(git, &["rev-list", "--reverse", "--topo-order", "--right-only", "--cherry-pick", &range, "--"])?;
     let mut onto = theirs.to_owned();
     let mut foreign = 0;
     let mut picks = Vec::new();
-    for line in list.lines() {
-        let ids: Vec<&str> = line.split(' ').collect();
-        let [commit, parent] = ids.as_slice() else {
+    for commit in list.lines() {
+        let parents = text(git, &["rev-parse", &format!("{commit}^@")])?;
+        let parents: Vec<&str> = parents.lines().collect();
+        let [parent] = parents.as_slice() else {
             return Err(rejected("there are merges among the commits to be pushed"));
         };
         foreign += usize::from(!ours.iter().any(|id| id == commit));
-        picks.push(((*commit).to_owned(), (*parent).to_owned()));
+        picks.push((commit, (*parent).to_owned()));
     }
     if foreign > 0 {
         let yours = if foreign == 1 {
@@ -29,7 +32,7 @@ pub(super) fn onto(git: &Acting, theirs: &str, tip: &str, ours: &[String]) -> St
         return Err(rejected(&format!("{yours} not of autosave's making")));
     }
     for (commit, parent) in picks {
-        onto = pick(git, &onto, &commit, &parent)?;
+        onto = pick(git, &onto, commit, &parent)?;
     }
     Ok(onto)
 }

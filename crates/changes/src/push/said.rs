@@ -18,7 +18,8 @@ pub(super) enum Answer {
 }
 
 /// Somebody would have to answer a question.
-const ASKED: [&str; 13] = [
+const ASKED: [&str; 14] = [
+    "unable to get password",
     "could not read username",
     "could not read password",
     "terminal prompts disabled",
