@@ -44,7 +44,7 @@ pub struct Job<'a> {
 #[derive(Debug)]
 pub enum Ended {
     Saved(Saved),
-    /// The working tree is as HEAD has it.
+    /// The working tree is as HEAD has it, or the same is saved already.
     Nothing,
     Failed(Failed),
 }
@@ -80,6 +80,9 @@ pub enum SaveError {
     Notes(#[from] NotesError),
     #[error("`{path}` is ignored by git, so that there is nothing to commit: name another file with `notes`")]
     NotesIgnored { path: String },
+    /// Another save has just said the very same.
+    #[error("the notes are committed already")]
+    NothingNew,
     /// What looks like one, by file, line and kind; never itself.
     #[error("what would be committed looks like a secret: {}", found.join("; "))]
     Secret { found: Vec<String> },
@@ -125,6 +128,7 @@ impl Job<'_> {
             Ok(Committed { commit, notes }) => {
                 Ended::Saved(Saved { commit, notes, snapshot, snapshot_problem })
             }
+            Err(SaveError::NothingNew) => Ended::Nothing,
             Err(error) => failed(error, snapshot),
         }
     }
@@ -170,6 +174,7 @@ impl Job<'_> {
         match outcome {
             CommitOutcome::Made(commit) => Ok(commit),
             CommitOutcome::Withheld => Err(SaveError::Secret { found }),
+            CommitOutcome::Nothing { left_out } if left_out.is_empty() => Err(SaveError::NothingNew),
             CommitOutcome::Nothing { .. } => Err(SaveError::NotesIgnored { path: notes.to_string() }),
         }
     }

@@ -20,7 +20,7 @@ pub(crate) struct Standing {
     /// What the repository's file asks for and may not.
     pub(crate) ignored: Vec<Check>,
     /// The same for what would be saved, where it is anything else than the user's own configuration has.
-    pub(crate) ignored_autosave: Option<Autosave>,
+    pub(crate) ignored_autosave: Option<Box<Autosave>>,
 }
 
 impl Standing {
@@ -33,7 +33,7 @@ impl Standing {
         let users = policy_of_user(texts);
         let wanted = policy.autosave.with(Trust::Given);
         let own = users.as_ref().and_then(|users| users.autosave.with(Trust::Given));
-        let ignored_autosave = wanted.filter(|_| wanted != own).cloned();
+        let ignored_autosave = wanted.filter(|_| wanted != own).cloned().map(Box::new);
         let allowed = users.and_then(|users| users.checks.with(Trust::Given).cloned()).unwrap_or_default();
         let ignored = all.into_iter().filter(|check| !allowed.contains(check)).collect();
         Self { trust, allowed, ignored, ignored_autosave }

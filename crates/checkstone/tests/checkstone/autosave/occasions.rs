@@ -67,7 +67,7 @@ fn a2_it_fires_on_the_crossing_and_not_at_every_stop_above_it() {
     for (number, percent) in [30, 45, 46, 60, 38, 41, 20, 44].into_iter().enumerate() {
         let key = json!({"prompt_id": format!("prompt-{number}"), "prompt": "Go on"});
         world.hook("claude", "UserPromptSubmit", key.clone());
-        world.write("src/lib.rs", &format!("pub fn one() -> u32 {{ {number} }}\n"));
+        world.write("src/lib.rs", &format!("pub fn one() -> u32 {{ {number} + 10 }}\n"));
         world.turn("Go on", percent);
         let transcript = std::fs::read_to_string(world.workplace.transcript()).unwrap();
         let transcript = transcript.replace("prompt-1", &format!("prompt-{number}"));
