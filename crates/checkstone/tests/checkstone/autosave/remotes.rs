@@ -1,7 +1,7 @@
 //! A6: what becomes of the push, with real remotes; and that nothing is said of it that is not true.
 
 use std::io::Read as _;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -89,10 +89,20 @@ fn a6_a_remote_that_hangs_keeps_nobody_waiting() {
     assert_eq!(world.status()["autosave"]["last"]["push"]["state"], "started");
     assert_eq!(world.prompt("Next"), json!(null), "nothing is said of what has not ended");
     // It ends as soon as the other side says something.
-    let answer = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-    std::io::Write::write_all(&mut connection, answer.as_bytes()).unwrap();
-    drop(connection);
+    answer_all(server, Some(connection), "HTTP/1.1 404 Not Found");
     assert_eq!(world.push_ended().0, "failed");
+}
+
+/// Answers this to everybody, those who wait already first.
+fn answer_all(server: TcpListener, waiting: Option<TcpStream>, head: &str) {
+    let answer = format!("{head}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    std::thread::spawn(move || {
+        for mut connection in waiting.into_iter().chain(server.incoming().flatten()) {
+            let mut request = [0; 4096];
+            let _ = connection.read(&mut request);
+            let _ = std::io::Write::write_all(&mut connection, answer.as_bytes());
+        }
+    });
 }
 
 /// Somebody would have to type a password: nobody is asked, and that is what is said.
@@ -101,16 +111,7 @@ fn a6_a_remote_that_asks_for_credentials_is_told() {
     let world = World::new(AUTONOMOUS);
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/repository.git", server.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for connection in server.incoming() {
-            let Ok(mut connection) = connection else { return };
-            let mut request = [0; 4096];
-            let _ = connection.read(&mut request);
-            let answer = "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"\r\n\
-                          Content-Length: 0\r\nConnection: close\r\n\r\n";
-            let _ = std::io::Write::write_all(&mut connection, answer.as_bytes());
-        }
-    });
+    answer_all(server, None, "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"");
     world.git(&["remote", "add", "origin", &url]);
     world.work_until(41);
     let (push, detail) = world.push_ended();
