@@ -24,9 +24,6 @@ use crate::environment;
 use crate::hook::Context;
 use crate::policy_files;
 
-/// A commit hook that takes longer than this is ended: an agent waits.
-const HOOK_LIMIT: Duration = Duration::from_secs(60);
-
 /// No git process of ours takes longer, snapshots of large trees included.
 const GIT_LIMIT: Duration = Duration::from_secs(30);
 
@@ -81,7 +78,7 @@ impl Save {
                 .map(|id| SessionName { agent: self.agent.name().to_owned(), id: id.clone() }),
             turn: self.turn_key.clone(),
             lock,
-            hook_limit: HOOK_LIMIT,
+            hook_limit: self.settings.hook_timeout,
         }
     }
 

@@ -150,7 +150,11 @@ fn as_json(
     }
     if let Some(autosave) = merged.get_mut("autosave") {
         let allowed = autosaving::allowed(policy, texts, || standing.trust);
+        let timeout = format!("{:?}", allowed.hook_timeout);
         *autosave = serde_json::to_value(allowed).map_err(CommandError::new)?;
+        if let Some(written) = autosave.get_mut("hook_timeout") {
+            *written = json!(timeout);
+        }
     }
     Ok(json!({
         "repository": root.to_string_lossy(),

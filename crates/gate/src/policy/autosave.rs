@@ -1,12 +1,16 @@
 //! `[autosave]`: what is saved when the context fills up, and how far it goes. It commits and pushes, so a repository's
 //! own file has a say in it only once the user trusts that file.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use super::replace;
 
 /// Where the context is full enough to save, in percent.
 const THRESHOLD: u8 = 40;
+
+const HOOK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How a full context is answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -31,6 +35,8 @@ pub struct Autosave {
     pub allow_secrets_in: Vec<String>,
     /// Kinds of secrets, and single ones by the fingerprint that they are told with, that are none.
     pub allow_secrets: Vec<String>,
+    /// A commit hook, or a signing program, that takes longer is ended: an agent waits.
+    pub hook_timeout: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -72,6 +78,7 @@ pub(crate) struct AutosaveLayer {
     pub(crate) co_author: Option<String>,
     pub(crate) allow_secrets_in: Option<Vec<String>>,
     pub(crate) allow_secrets: Option<Vec<String>>,
+    pub(crate) hook_timeout: Option<Duration>,
 }
 
 impl AutosaveLayer {
@@ -87,6 +94,7 @@ impl AutosaveLayer {
         replace(&mut self.co_author, newer.co_author);
         replace(&mut self.allow_secrets_in, newer.allow_secrets_in);
         replace(&mut self.allow_secrets, newer.allow_secrets);
+        replace(&mut self.hook_timeout, newer.hook_timeout);
     }
 
     pub(crate) fn finish(self) -> Autosave {
@@ -103,6 +111,7 @@ impl AutosaveLayer {
             co_author: self.co_author,
             allow_secrets_in: self.allow_secrets_in.unwrap_or_default(),
             allow_secrets: self.allow_secrets.unwrap_or_default(),
+            hook_timeout: self.hook_timeout.unwrap_or(HOOK_TIMEOUT),
         }
     }
 }

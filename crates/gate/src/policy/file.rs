@@ -67,6 +67,7 @@ pub(crate) const AUTOSAVE: &[&str] = &[
     "co_author",
     "allow_secrets_in",
     "allow_secrets",
+    "hook_timeout",
 ];
 
 pub(crate) const RULE_LEVELS: &[(&str, RuleLevel)] =
@@ -684,6 +685,7 @@ impl Reader<'_> {
                     autosave.allow_secrets =
                         texts.map(|texts| texts.into_iter().map(|(_, text)| text).collect());
                 }
+                "hook_timeout" => autosave.hook_timeout = self.duration(value),
                 _ => self.unknown(key, AUTOSAVE),
             }
         }

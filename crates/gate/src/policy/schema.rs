@@ -261,6 +261,8 @@ struct AutosaveTable {
     allow_secrets_in: Option<Vec<String>>,
     /// Kinds of secrets, and single ones by the fingerprint that they are told with, that are none.
     allow_secrets: Option<Vec<String>>,
+    /// A commit hook that takes longer is ended: `60s`.
+    hook_timeout: Option<String>,
 }
 
 #[derive(JsonSchema)]

@@ -29,6 +29,23 @@ fn a10_a_failing_commit_hook_leaves_the_notes_and_signals() {
     assert_eq!(world.status()["autosave"]["counts"]["failed"], 1);
 }
 
+/// A commit hook that hangs is ended with all that it started.
+#[test]
+fn a10_a_hanging_commit_hook_is_ended() {
+    let world = World::new(&format!("{AUTONOMOUS}hook_timeout = \"300ms\"\n"));
+    world.write(".git/hooks/pre-commit", "#!/bin/sh\necho $$ > ../hook.pid\nsleep 1000\n");
+    executable(&world, ".git/hooks/pre-commit");
+    let answer = world.work_until(41);
+    assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
+    assert!(to_agent(&answer).contains("`pre-commit` took longer than 300ms"), "{answer:#}");
+    assert!(to_agent(&answer).contains(autosave::SIGNAL), "{answer:#}");
+    let hook = std::fs::read_to_string(world.workplace.path("hook.pid")).unwrap();
+    let process = std::path::Path::new("/proc").join(hook.trim()).join("cmdline");
+    world
+        .until("the hook is gone", || std::fs::read(&process).map_or(true, |it| it.is_empty()).then_some(()));
+    assert!(!world.has(".git/index.lock"));
+}
+
 /// A11.
 #[test]
 fn a11_a_detached_head_is_not_committed_to() {
