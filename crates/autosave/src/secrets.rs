@@ -45,6 +45,11 @@ pub struct Finding {
     pub fingerprint: String,
 }
 
+/// The kinds that are looked for, for an allow list.
+pub fn kinds() -> impl Iterator<Item = &'static str> {
+    SHAPES.iter().map(|shape| shape.kind)
+}
+
 /// Looks through the new lines.
 pub fn scan(added: &Added, allow: &Allow) -> Vec<Finding> {
     let mut findings: Vec<Finding> = added.files.iter().flat_map(|file| scan_file(file, allow)).collect();

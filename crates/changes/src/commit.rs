@@ -194,7 +194,7 @@ struct Attempt<'a> {
 impl<'a> Attempt<'a> {
     fn begin(workplace: &'a Workplace, new: &'a NewCommit<'a>) -> Result<Self, CommitError> {
         let git = workplace.git.clone();
-        if let Some(operation) = in_progress::operation(&workplace.repository.git_dir) {
+        if let Some(operation) = in_progress::operation(&workplace.repository, &git)? {
             return Err(CommitError::InProgress { operation });
         }
         let head = git.line_or_none(&["symbolic-ref", "--quiet", "HEAD"])?.ok_or(CommitError::Detached)?;

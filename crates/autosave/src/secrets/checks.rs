@@ -127,7 +127,7 @@ pub(super) fn assigned(whole: &[u8], secret: &[u8]) -> bool {
     let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
     // Words joined by dashes, dots or slashes are names; what is random has long parts of letters and digits.
     let longest = secret.split(|byte| !byte.is_ascii_alphanumeric()).map(<[u8]>::len).max().unwrap_or(0);
-    let marks = secret.iter().filter(|byte| byte.is_ascii_punctuation()).count();
+    let marks = secret.iter().filter(|byte| b"!@#$%^&*?+=~|;".contains(byte)).count();
     let is_password = marks >= 2 && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
     let is_hex = secret.iter().all(u8::is_ascii_hexdigit);
     let enough = if is_hex { 3.0 } else { 3.5 };
@@ -136,6 +136,7 @@ pub(super) fn assigned(whole: &[u8], secret: &[u8]) -> bool {
         && long_enough
         && entropy(secret) >= enough
         && switches(secret) >= 3
+        && !is_words(secret)
         && !is_uuid(secret)
         && !is_placeholder(secret)
 }
@@ -149,6 +150,15 @@ fn switches(text: &[u8]) -> usize {
         _ => 3,
     };
     text.windows(2).filter(|pair| pair.first().map(class) != pair.last().map(class)).count()
+}
+
+/// Mostly words, written together: `StringLiteralToken2`.
+fn is_words(text: &[u8]) -> bool {
+    let runs = |is: fn(&u8) -> bool| -> Vec<usize> {
+        text.split(|byte| !is(byte)).map(<[u8]>::len).filter(|length| *length > 0).collect()
+    };
+    let in_words: usize = runs(u8::is_ascii_lowercase).into_iter().filter(|length| *length >= 4).sum();
+    in_words * 2 > text.len() && runs(u8::is_ascii_digit).len() <= 1
 }
 
 fn is_uuid(text: &[u8]) -> bool {

@@ -9,13 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::workplace::Workplace;
+use super::workplace::{HOOK_OUTPUT, Workplace};
 use super::{CommitError, last_lines};
 use crate::acting::Acting;
 use crate::error::Error;
 use crate::git::Running;
-
-const OUTPUT: &str = "hook-output";
 
 /// Of a long output, the end is what tells.
 const KEPT: i64 = 16 * 1024;
@@ -69,7 +67,7 @@ fn end(
     name: &'static str,
     limit: Duration,
 ) -> Result<Option<String>, CommitError> {
-    let path = workplace.file(OUTPUT);
+    let path = workplace.file(HOOK_OUTPUT);
     let unusable = |source| CommitError::Folder { path: path.clone(), source };
     // A file and not a pipe: it may be long, and a process that the hook leaves behind must not be waited for.
     let mut output = create(&path).map_err(unusable)?;

@@ -21,8 +21,10 @@ use crate::repository::Repository;
 const FOLDER: &str = "checkstone";
 const LOCK: &str = "commit.lock";
 const NOTE: &str = "commit.json";
+const NEW_NOTE: &str = "commit.json.new";
 pub(super) const PRIVATE_INDEX: &str = "commit.index";
 pub(super) const NEXT_INDEX: &str = "commit.next-index";
+pub(super) const HOOK_OUTPUT: &str = "hook-output";
 pub(super) const MESSAGE: &str = "COMMIT_EDITMSG";
 
 #[derive(Debug)]
@@ -123,9 +125,10 @@ impl Workplace {
     pub(super) fn note(&self, pending: &Pending) -> Result<(), CommitError> {
         let unusable = |source: io::Error| CommitError::Folder { path: self.file(NOTE), source };
         let text = serde_json::to_vec(pending).map_err(|error| unusable(error.into()))?;
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder).map_err(unusable)?;
-        file.write_all(&text).and_then(|()| file.as_file().sync_all()).map_err(unusable)?;
-        file.persist(self.file(NOTE)).map_err(|error| unusable(error.error))?;
+        let new = self.file(NEW_NOTE);
+        let mut file = fs_err::File::create(&new).map_err(unusable)?;
+        file.write_all(&text).and_then(|()| file.sync_all()).map_err(unusable)?;
+        fs_err::rename(&new, self.file(NOTE)).map_err(unusable)?;
         Ok(())
     }
 
@@ -133,12 +136,18 @@ impl Workplace {
         self.remove(NOTE);
     }
 
+    /// Everything but the lock and the note.
+    fn clear(&self) {
+        const LOCKS: [&str; 2] = ["commit.index.lock", "commit.next-index.lock"];
+        for name in [PRIVATE_INDEX, NEXT_INDEX, NEW_NOTE, MESSAGE, HOOK_OUTPUT].iter().chain(&LOCKS) {
+            self.remove(name);
+        }
+    }
+
     /// Puts right what a dead run has left.
     pub(super) fn recover(&self, limit: Duration) -> Result<(), CommitError> {
         self.unlock_index();
-        for name in [PRIVATE_INDEX, "commit.index.lock", NEXT_INDEX, "commit.next-index.lock"] {
-            self.remove(name);
-        }
+        self.clear();
         let Ok(text) = fs_err::read(self.file(NOTE)) else { return Ok(()) };
         // A note is there whole or not at all; one that says something else is not from us.
         let Ok(pending) = serde_json::from_slice::<Pending>(&text) else {
@@ -184,8 +193,6 @@ impl Workplace {
 
 impl Drop for Workplace {
     fn drop(&mut self) {
-        for name in [PRIVATE_INDEX, NEXT_INDEX, MESSAGE, "hook-output"] {
-            self.remove(name);
-        }
+        self.clear();
     }
 }

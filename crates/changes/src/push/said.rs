@@ -86,6 +86,13 @@ fn answer(output: &str, complaint: &str, status: &str) -> Answer {
         let reason = if said.is_empty() { verdict.to_owned() } else { format!("{verdict}: {said}") };
         return Answer::Final(PushOutcome::Rejected { reason: without_credentials(&reason) });
     }
+    // Nothing was sent, and the network is not why: the user's own pre-push hook said no.
+    if let Some(end) = complaint.rfind("error: failed to push some refs") {
+        let said = format!("{output}\n{}", complaint.get(..end).unwrap_or_default());
+        let said = last_lines(said.as_bytes());
+        let reason = without_credentials(&format!("the hook `pre-push` refused it: {said}"));
+        return Answer::Final(PushOutcome::Rejected { reason });
+    }
     let lower = complaint.to_lowercase();
     let reason = without_credentials(&reason(complaint, status));
     if ASKED.iter().any(|words| lower.contains(words)) {

@@ -88,7 +88,7 @@ fn status(sandbox: &Sandbox) -> Vec<String> {
     sandbox.git(&["status", "--porcelain", "--untracked-files=all"]).lines().map(str::to_owned).collect()
 }
 
-fn hook(sandbox: &Sandbox, name: &str, script: &str) {
+pub(crate) fn hook(sandbox: &Sandbox, name: &str, script: &str) {
     hook_at(&sandbox.repo.join(".git/hooks").join(name), script);
 }
 
@@ -354,6 +354,87 @@ fn a11_in_the_middle_of_something_nothing_is_committed() {
         );
         assert_eq!(status(&sandbox), before);
     }
+}
+
+/// Branches that are kept in tables and not in files.
+#[test]
+fn branches_in_tables_are_branches() {
+    let mut probe = std::process::Command::new("git");
+    probe.args(["init", "--quiet", "--ref-format=reftable"]).arg(tempfile::tempdir().unwrap().path());
+    if !probe.output().unwrap().status.success() {
+        println!("skipped: this git has no tables of branches");
+        return;
+    }
+    let sandbox = Sandbox::empty(&["--ref-format=reftable"]);
+    identify(&sandbox);
+    sandbox.write("a", "x\n");
+    assert_eq!(made(&sandbox, &["a"]).branch, "main");
+    for text in ["y\n", "z\n"] {
+        sandbox.write("a", text);
+        made(&sandbox, &["a"]);
+    }
+    sandbox.git_fails(&["revert", "--no-edit", "HEAD~1"]);
+    sandbox.write("notes", "x\n");
+    let error = attempt(&sandbox, &["notes"]).unwrap_err();
+    assert!(matches!(error, CommitError::InProgress { operation: "revert" }), "{error}");
+}
+
+/// Git before 2.36 cannot run a hook for others.
+#[test]
+fn hooks_run_with_an_older_git_too() {
+    let mut sandbox = sandbox();
+    sandbox.use_git("git-without-hook-run.sh");
+    sandbox.write("a", "changed\n");
+    hook(&sandbox, "pre-commit", "git diff --cached --name-only >seen");
+    hook(&sandbox, "commit-msg", "echo 'Ticket: 7' >>\"$1\"");
+    hook(&sandbox, "post-commit", "echo done >>seen");
+    assert!(matches!(attempt(&sandbox, &["a"]).unwrap(), CommitOutcome::Made(_)));
+    assert_eq!(fs_err::read_to_string(sandbox.repo.join("seen")).unwrap(), "a\ndone\n");
+    assert!(sandbox.git(&["show", "--no-patch", "--format=%B"]).contains("Ticket: 7"));
+    hook(&sandbox, "pre-commit", "echo no; exit 1");
+    sandbox.write("a", "changed again\n");
+    let error = attempt(&sandbox, &["a"]).unwrap_err();
+    assert!(matches!(&error, CommitError::HookFailed { said, .. } if said == "no"), "{error}");
+}
+
+/// The branch cannot be moved, for whatever reason: the index gets its entries back.
+#[test]
+fn a_branch_that_cannot_be_moved_leaves_the_index_as_it_was() {
+    let sandbox = sandbox();
+    sandbox.write("a", "staged\n");
+    sandbox.git(&["add", "a"]);
+    sandbox.write("a", "and more\n");
+    sandbox.write("notes", "x\n");
+    let (before, head) = (status(&sandbox), sandbox.git(&["rev-parse", "HEAD"]));
+    let cached = sandbox.git(&["diff", "--cached"]);
+    hook(&sandbox, "reference-transaction", "[ \"$1\" != prepared ] || { echo 'frozen'; exit 1; }");
+    let error = attempt(&sandbox, &["a", "notes"]).unwrap_err();
+    assert!(matches!(error, CommitError::Git(_)), "{error}");
+    assert_eq!((status(&sandbox), sandbox.git(&["rev-parse", "HEAD"])), (before, head));
+    assert_eq!(sandbox.git(&["diff", "--cached"]), cached);
+    clean(&sandbox, &sandbox.repo);
+}
+
+/// A lock that a kill left between its two system calls is known as ours; any other is not touched.
+#[test]
+fn only_a_lock_of_ours_is_removed() {
+    let sandbox = sandbox();
+    sandbox.write("a", "changed\n");
+    made(&sandbox, &["a"]);
+    let repository = Repository::discover(&sandbox.repo).unwrap();
+    let (ours, lock) =
+        (sandbox.repo.join(".git/checkstone/commit.next-index"), sandbox.repo.join(".git/index.lock"));
+    let recover = || commit::recover(&repository, &sandbox.settings, Duration::from_secs(5)).unwrap();
+    fs_err::copy(sandbox.repo.join(".git/index"), &ours).unwrap();
+    fs_err::copy(&ours, &lock).unwrap();
+    recover();
+    assert!(lock.exists());
+    fs_err::remove_file(&lock).unwrap();
+    fs_err::copy(sandbox.repo.join(".git/index"), &ours).unwrap();
+    fs_err::hard_link(&ours, &lock).unwrap();
+    recover();
+    assert!(!lock.exists());
+    clean(&sandbox, &sandbox.repo);
 }
 
 /// A11: a commit on no branch would be lost with the next switch.

@@ -217,6 +217,19 @@ fn a6_a_remote_that_refuses_is_told_with_its_words() {
     assert_eq!(remote_head(&sandbox), before);
 }
 
+/// The user's own hook is asked before anything is sent.
+#[test]
+fn the_pre_push_hook_may_refuse() {
+    let sandbox = with_remote();
+    let before = remote_head(&sandbox);
+    saved(&sandbox, "notes", "x\n");
+    commits::hook(&sandbox, "pre-push", "echo 'run the tests first'; exit 1");
+    let outcome = pushed(&sandbox, &limits());
+    let wanted = "the hook `pre-push` refused it: run the tests first".to_owned();
+    assert_eq!(outcome, PushOutcome::Rejected { reason: wanted });
+    assert_eq!(remote_head(&sandbox), before);
+}
+
 /// A remote's hook that takes its time does not hold us forever.
 #[test]
 fn a6_a_hanging_push_is_ended() {
