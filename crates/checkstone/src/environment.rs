@@ -69,6 +69,14 @@ pub(crate) const WEBHOOK_SECRET: &str = "CHECKSTONE_WEBHOOK_SECRET";
 
 /// Where files lie that are gone when a command ends.
 pub(crate) const TMPDIR: &str = "TMPDIR";
+/// `1`: a loop runs the agent, and demands that everything is saved.
+pub(crate) const LOOP: &str = "CLAUDE_LOOP_ACTIVE";
+
+/// How full the context has to be, in percent, for something to be saved.
+pub(crate) const THRESHOLD: &str = "CLAUDE_CONTEXT_THRESHOLD";
+
+/// How git reaches servers, where the user has a way of their own.
+pub(crate) const SSH_COMMAND: &str = "GIT_SSH_COMMAND";
 
 pub(crate) const HOME: &str = "HOME";
 const PATH: &str = "PATH";

@@ -29,19 +29,25 @@ pub(crate) struct PolicyTexts {
     pub(crate) texts: Vec<PolicyText>,
     /// The repository's own file, where there is one.
     pub(crate) own_file: Option<PathBuf>,
-    /// False where there is only the user's configuration, or nothing: then nothing is required here.
-    pub(crate) is_policy: bool,
     /// A file is there that cannot be a policy.
     unreadable: Option<Problem>,
+}
+
+/// What the files say: the policy, where there is one, and the user's own configuration in any case.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct FoundTexts {
+    pub(crate) policy: Option<PolicyTexts>,
+    pub(crate) user: PolicyTexts,
 }
 
 impl PolicyTexts {
     /// `None` where the repository has no policy.
     pub(crate) fn of_repository(root: &Path) -> Option<Self> {
-        Some(Self::read(root)).filter(|texts| texts.is_policy)
+        FoundTexts::read(root).policy
     }
+}
 
-    /// All there is, a policy or not.
+impl FoundTexts {
     pub(crate) fn read(root: &Path) -> Self {
         let mut unreadable = None;
         let mut text_of = |name: &str, text: Result<Option<String>, &'static str>| {
@@ -61,19 +67,35 @@ impl PolicyTexts {
         if !user.trim().is_empty() {
             texts.push(PolicyText { name: "config.toml".to_owned(), text: user });
         }
-        if let Some(text) = own {
-            texts.push(PolicyText { name: FILE_NAME.to_owned(), text });
-            return Self { texts, own_file: Some(own_file), is_policy: true, unreadable };
-        }
-        let presets = if detect { detected_presets(root) } else { Vec::new() };
-        let is_policy = !presets.is_empty();
-        if is_policy {
-            let text = format!("presets = {presets:?}\n");
-            texts.push(PolicyText { name: "detected presets".to_owned(), text });
-        }
-        Self { texts, own_file: None, is_policy, unreadable }
+        let user = PolicyTexts { texts: texts.clone(), own_file: None, unreadable: unreadable.clone() };
+        let (text, own_file) = match own {
+            Some(text) => (PolicyText { name: FILE_NAME.to_owned(), text }, Some(own_file)),
+            None if detect => match detected_presets(root).as_slice() {
+                [] => return Self { policy: None, user },
+                presets => {
+                    let text = format!("presets = {presets:?}\n");
+                    (PolicyText { name: "detected presets".to_owned(), text }, None)
+                }
+            },
+            None => return Self { policy: None, user },
+        };
+        texts.push(text);
+        Self { policy: Some(PolicyTexts { texts, own_file, unreadable }), user }
     }
 
+    /// All there is, a policy or not.
+    pub(crate) fn texts(&self) -> &PolicyTexts {
+        self.policy.as_ref().unwrap_or(&self.user)
+    }
+
+    /// Whether any of the texts could be about autosave. Most are not, and need not be understood for it.
+    pub(crate) fn mention_autosave(&self) -> bool {
+        let mut texts = self.texts().texts.iter();
+        texts.any(|text| text.text.contains("autosave"))
+    }
+}
+
+impl PolicyTexts {
     pub(crate) fn load(&self) -> Result<Policy, Problems> {
         if let Some(problem) = &self.unreadable {
             return Err(Problems(vec![problem.clone()]));
@@ -144,7 +166,7 @@ fn no_policy(name: &str, message: &'static str) -> Problem {
 }
 
 /// A file of the repository, unless a link leads out of it.
-fn inside(root: &Path, file: &Path) -> Result<PathBuf, &'static str> {
+pub(crate) fn inside(root: &Path, file: &Path) -> Result<PathBuf, &'static str> {
     if !file.is_symlink() {
         return Ok(file.to_owned());
     }

@@ -2,6 +2,7 @@
 //! from TOML: the presets first, then the repository's own file, which overrides by name. Every mistake is
 //! found in one go and told with its place; a broken policy never blocks an agent.
 
+mod autosave;
 mod duration;
 mod file;
 pub(crate) mod nearest;
@@ -18,6 +19,7 @@ use serde::Serialize;
 use crate::shell::Pattern;
 use file::{At, Layer};
 
+pub use autosave::{Autosave, AutosaveMode, Include};
 pub(crate) use paths::is_source;
 pub use paths::{Class, Globs};
 pub use presets::PRESETS;
@@ -52,6 +54,8 @@ pub struct Policy {
     pub messages: Messages,
     /// Commands that would run at the stop.
     pub checks: NeedsTrust<Vec<Check>>,
+    /// What commits and pushes when the context fills up.
+    pub autosave: NeedsTrust<Autosave>,
     #[serde(skip)]
     paths: paths::PathClasses,
 }
@@ -368,6 +372,7 @@ impl Merged {
         layer.plan.merge(newer.plan);
         layer.snapshot.merge(newer.snapshot);
         layer.messages.merge(newer.messages);
+        layer.autosave.merge(newer.autosave);
         for category in newer.categories {
             match layer.categories.iter_mut().find(|known| known.name.value == category.name.value) {
                 Some(known) => known.merge(category),
@@ -473,6 +478,7 @@ impl Merged {
             errors: layer.errors,
             messages: layer.messages.finish(),
             checks: NeedsTrust(layer.checks),
+            autosave: NeedsTrust(layer.autosave.finish()),
             paths,
         }
     }

@@ -37,9 +37,19 @@ pub(super) fn seed_private(
     Ok(())
 }
 
+/// With its time: a file that was written in the same moment as the index and keeps its size is known as changed only
+/// by that, and a younger index would take it for unchanged.
 fn copy(from: &Path, to: &Path) -> Result<(), CommitError> {
-    match fs_err::copy(from, to) {
-        Ok(_) => Ok(()),
+    let copied = || -> io::Result<()> {
+        let mut source = fs_err::File::open(from)?;
+        let metadata = source.metadata()?;
+        let mut target = fs_err::File::create(to)?;
+        io::copy(&mut source, &mut target)?;
+        target.set_permissions(metadata.permissions())?;
+        target.file().set_modified(metadata.modified()?)
+    };
+    match copied() {
+        Ok(()) => Ok(()),
         // Nothing was ever added.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(source) => Err(CommitError::Folder { path: to.to_owned(), source }),

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use transcript::visible;
 
 use super::check::{no_policy, policy_hint};
+use crate::autosaving;
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
@@ -151,6 +152,14 @@ fn as_json(
     }
     if let Some(checks) = merged.get_mut("checks") {
         *checks = standing.allowed.iter().map(check_json).collect();
+    }
+    if let Some(autosave) = merged.get_mut("autosave") {
+        let allowed = autosaving::allowed(policy, texts, || standing.trust);
+        let timeout = format!("{:?}", allowed.hook_timeout);
+        *autosave = serde_json::to_value(allowed).map_err(CommandError::new)?;
+        if let Some(written) = autosave.get_mut("hook_timeout") {
+            *written = json!(timeout);
+        }
     }
     Ok(json!({
         "repository": root.to_string_lossy(),

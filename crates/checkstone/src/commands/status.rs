@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use transcript::visible;
 use workflow::{StateDirectory, Summary};
 
+use super::autosave_status::AutosaveStatus;
 use super::explain::{ListedVerdict, listed_line, recent};
 use super::policy::{check_json, files};
 use super::snapshot::{about, snapshot_json};
@@ -70,6 +71,7 @@ struct Status {
     resumable: Vec<Summary>,
     /// The newest of this working tree.
     snapshot: Option<Snapshot>,
+    autosave: AutosaveStatus,
 }
 
 enum PolicyState {
@@ -110,6 +112,10 @@ impl Status {
             told(error);
             Vec::new()
         });
+        let autosave = AutosaveStatus::of(root.as_deref(), journal.as_mut()).unwrap_or_else(|error| {
+            told(error);
+            AutosaveStatus::default()
+        });
         let off = off(&policy, session.as_ref())
             .or_else(|| journal_problem.is_some().then(|| "the journal cannot be used".to_owned()));
         Ok(Self {
@@ -122,6 +128,7 @@ impl Status {
             verdicts,
             resumable: Vec::new(),
             snapshot: None,
+            autosave,
         })
     }
 
@@ -161,14 +168,8 @@ impl Status {
             })),
             "journal_problem": self.journal_problem,
             "verdicts": self.verdicts,
-            // Nothing of this version saves by itself.
-            "autonomous_execution": {
-                "enabled": false,
-                "skill": "checkpoint",
-                "reason": null,
-                "executed_directly": false,
-                "router_decision": null,
-            },
+            "autonomous_execution": self.autosave.execution(),
+            "autosave": self.autosave.json(),
             "lastCheckpoint": null,
             "snapshot": self.snapshot.as_ref().map(snapshot_json),
             "resumable": self.resumable.iter().map(|workflow| json!({
@@ -203,6 +204,9 @@ impl Status {
             let off = if state.on { "" } else { ", switched off" };
             let (agent, id) = (state.session.agent.name(), visible(&state.session.id));
             line("session", &format!("{agent} {id}{}{off}", slug.unwrap_or_default()));
+        }
+        for (name, value) in self.autosave.lines() {
+            line(name, &value);
         }
         if let Some(snapshot) = &self.snapshot {
             line("snapshot", format!("{} {}", snapshot.id, about(snapshot)).trim_end());

@@ -5,6 +5,7 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use gate::policy::{Autosave, AutosaveMode, Include};
 use jiff::Timestamp;
 use journal::TrustEntry;
 use serde_json::json;
@@ -91,13 +92,17 @@ pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitC
 /// What the file would be allowed to do.
 fn wanted(file: &Path, standing: &Standing) -> String {
     let mut text = format!("{STRONG}{}{STRONG:#}\n", visible(&file.to_string_lossy()));
-    if standing.ignored.is_empty() && !standing.ignores_snapshots {
+    let checks = &standing.ignored;
+    if checks.is_empty() && !standing.ignores_snapshots && standing.ignored_autosave.is_none() {
         text.push_str("  wants to run nothing that needs trust\n");
     }
     if standing.ignores_snapshots {
         text.push_str("  would take a snapshot of the working tree at the start of every turn\n");
     }
-    for check in &standing.ignored {
+    if let Some(autosave) = &standing.ignored_autosave {
+        let _ = writeln!(text, "  {}", autosave_sentence(autosave));
+    }
+    for check in checks {
         let _ = writeln!(
             text,
             "  would run {DOUBTFUL}{}{DOUBTFUL:#} at the stop, where {} changed, for at most {:?}",
@@ -105,6 +110,30 @@ fn wanted(file: &Path, standing: &Standing) -> String {
             visible(&check.when.join(" ")),
             check.timeout,
         );
+    }
+    text
+}
+
+fn autosave_sentence(autosave: &Autosave) -> String {
+    let threshold = autosave.threshold;
+    let mut text = match autosave.mode {
+        AutosaveMode::Off => "would save nothing by itself".to_owned(),
+        AutosaveMode::Normal => format!("would tell you once the context is {threshold} % full"),
+        AutosaveMode::Autonomous => {
+            format!(
+                "would {DOUBTFUL}save by itself{DOUBTFUL:#}: notes and commit once the context is {threshold} % full"
+            )
+        }
+    };
+    if autosave.push {
+        text.push_str(", and a push to `origin`");
+    }
+    if autosave.include == Include::All {
+        text.push_str("; what the turn changed is committed too");
+    }
+    let allowed = autosave.allow_secrets.len() + autosave.allow_secrets_in.len();
+    if allowed > 0 {
+        text.push_str(&format!("; {} for what looks like a secret", counted(allowed, "exception")));
     }
     text
 }

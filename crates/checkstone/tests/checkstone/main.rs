@@ -9,6 +9,7 @@
 )]
 
 mod at_turn_start;
+mod autosave;
 mod check;
 mod demo;
 mod doctor;

@@ -8,11 +8,12 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::autosave::AutosaveLayer;
 use super::paths::Globs;
 use super::problem::{Problem, ProblemKind};
 use super::{
-    Check, ErrorText, Fresh, Gate, Messages, NoGit, Plan, ResolvedBy, RuleLevel, Rules, Scope, SecondStop,
-    SnapshotSettings, Telling, duration, nearest, replace,
+    AutosaveMode, Check, ErrorText, Fresh, Gate, Include, Messages, NoGit, Plan, ResolvedBy, RuleLevel,
+    Rules, Scope, SecondStop, SnapshotSettings, Telling, duration, nearest, replace,
 };
 use crate::shell::Pattern;
 
@@ -28,6 +29,7 @@ pub(crate) const TOP: &[&str] = &[
     "error",
     "check",
     "message",
+    "autosave",
 ];
 pub(crate) const GATE: &[&str] = &[
     "enabled",
@@ -55,6 +57,20 @@ pub(crate) const ERROR: &[&str] = &["contains", "ran", "say"];
 pub(crate) const CHECK: &[&str] = &["when", "run", "timeout"];
 pub(crate) const MESSAGE: &[&str] =
     &["all_clear", "docs_only", "capture", "commit", "generic", "uncommitted"];
+pub(crate) const AUTOSAVE: &[&str] = &[
+    "mode",
+    "threshold",
+    "window",
+    "push",
+    "include",
+    "notes",
+    "subject",
+    "body",
+    "co_author",
+    "allow_secrets_in",
+    "allow_secrets",
+    "hook_timeout",
+];
 
 pub(crate) const RULE_LEVELS: &[(&str, RuleLevel)] =
     &[("hold", RuleLevel::Hold), ("notify", RuleLevel::Notify), ("off", RuleLevel::Off)];
@@ -69,6 +85,9 @@ pub(crate) const RESOLVED_BY: &[(&str, ResolvedBy)] =
     &[("success", ResolvedBy::Success), ("attempt", ResolvedBy::Attempt)];
 pub(crate) const FRESHNESS: &[(&str, Fresh)] =
     &[("after-change", Fresh::AfterChange), ("this-turn", Fresh::ThisTurn)];
+pub(crate) const AUTOSAVE_MODES: &[(&str, AutosaveMode)] =
+    &[("off", AutosaveMode::Off), ("normal", AutosaveMode::Normal), ("autonomous", AutosaveMode::Autonomous)];
+pub(crate) const INCLUDES: &[(&str, Include)] = &[("notes", Include::Notes), ("all", Include::All)];
 
 /// A value and where it stands, for mistakes that only show when all files are merged.
 #[derive(Clone, Debug, Default)]
@@ -105,6 +124,7 @@ pub(crate) struct Layer {
     pub(crate) errors: Vec<ErrorText>,
     pub(crate) checks: Vec<Check>,
     pub(crate) messages: MessagesLayer,
+    pub(crate) autosave: AutosaveLayer,
 }
 
 #[derive(Default)]
@@ -474,6 +494,7 @@ impl Reader<'_> {
                 "error" => layer.errors = self.errors(value),
                 "check" => layer.checks = self.checks(value),
                 "message" => layer.messages = self.messages(value),
+                "autosave" => layer.autosave = self.autosave(value),
                 _ => self.unknown(key, TOP),
             }
         }
@@ -524,7 +545,7 @@ impl Reader<'_> {
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "slug_from_branch" => plan.slug_from_branch = self.string(value),
-                "path" => plan.path = self.plan_path(value),
+                "path" => plan.path = self.path_inside(value),
                 _ => self.unknown(key, PLAN),
             }
         }
@@ -545,8 +566,8 @@ impl Reader<'_> {
         snapshot
     }
 
-    /// The plan is read from inside the repository, whatever the file says.
-    fn plan_path(&mut self, value: &Value<'_>) -> Option<String> {
+    /// Plan and notes lie inside the repository, whatever the file says.
+    fn path_inside(&mut self, value: &Value<'_>) -> Option<String> {
         let path = self.string(value)?;
         if path.starts_with('/') || path.split('/').any(|part| part == "..") {
             let message = "it must be relative to the root of the repository and stay inside";
@@ -681,5 +702,44 @@ impl Reader<'_> {
             }
         }
         messages
+    }
+
+    fn autosave(&mut self, value: &Value<'_>) -> AutosaveLayer {
+        let mut autosave = AutosaveLayer::default();
+        let Some(table) = self.table(value) else { return autosave };
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "mode" => autosave.mode = self.choice(value, AUTOSAVE_MODES),
+                "threshold" => autosave.threshold = self.percent(value),
+                "window" => autosave.window = self.integer(value, "a whole number of tokens"),
+                "push" => autosave.push = self.boolean(value),
+                "include" => autosave.include = self.choice(value, INCLUDES),
+                "notes" => autosave.notes = self.path_inside(value),
+                "subject" => autosave.subject = self.string(value),
+                "body" => autosave.body = self.string(value),
+                "co_author" => autosave.co_author = self.string(value),
+                "allow_secrets_in" => {
+                    autosave.allow_secrets_in = self.globs(value).map(|globs| globs.texts())
+                }
+                "allow_secrets" => {
+                    let texts = self.strings(value);
+                    autosave.allow_secrets =
+                        texts.map(|texts| texts.into_iter().map(|(_, text)| text).collect());
+                }
+                "hook_timeout" => autosave.hook_timeout = self.duration(value),
+                _ => self.unknown(key, AUTOSAVE),
+            }
+        }
+        autosave
+    }
+
+    fn percent(&mut self, value: &Value<'_>) -> Option<u8> {
+        let expected = "a whole number from 1 to 99";
+        let percent = self.integer(value, expected)?;
+        if !(1..=99).contains(&percent) {
+            self.wrong(value, expected);
+            return None;
+        }
+        Some(percent)
     }
 }
