@@ -14,6 +14,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("npm", "npm"),
     ("cc", "gcc"),
     ("tmux", "tmux"),
+    ("git-lfs", "git-lfs"),
     ("ssh-keygen", "openssh-client"),
 ];
 

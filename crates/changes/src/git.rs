@@ -100,9 +100,15 @@ pub(crate) struct Git {
     pub(crate) directory: PathBuf,
     /// Filter drivers of the repository's own config, which must not run.
     pub(crate) filters: Vec<BytePath>,
+    /// Folders of objects that are not the repository's, and are to be seen as if they were.
+    pub(crate) lent: Vec<PathBuf>,
 }
 
 impl Git {
+    pub(crate) fn at(directory: PathBuf, settings: &Settings) -> Self {
+        Self { settings: settings.clone(), directory, filters: Vec::new(), lent: Vec::new() }
+    }
+
     /// Runs git to its end, with `input` on its stdin.
     pub(crate) fn run(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Vec<u8>, Error> {
         self.start(arguments, input)?.finish()
@@ -150,6 +156,11 @@ impl Git {
             command.env_remove(variable);
         }
         command.envs(FIXED_VARIABLES);
+        if !self.lent.is_empty() {
+            // In quotes a path may have a colon in it.
+            let lent: Vec<_> = self.lent.iter().map(|path| BytePath::from(path.as_path()).quoted()).collect();
+            command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", OsStr::from_bytes(&lent.join(&b':')));
+        }
         let mut count = 0;
         let mut configure = |key: &OsStr, value: &str| {
             command.env(format!("GIT_CONFIG_KEY_{count}"), key);
@@ -393,6 +404,7 @@ mod tests {
             settings: Settings::default(),
             directory: PathBuf::from("/"),
             filters: vec![BytePath::from("a=b")],
+            lent: Vec::new(),
         };
         let command = git.command(&[OsStr::new("status")]);
         let value = |name: &str| command.get_envs().find(|(key, _)| *key == name).map(|(_, value)| value);

@@ -67,6 +67,9 @@ pub(crate) const WEBHOOK_URL: &str = "CHECKSTONE_WEBHOOK_URL";
 /// What is sent to that webhook is signed with this.
 pub(crate) const WEBHOOK_SECRET: &str = "CHECKSTONE_WEBHOOK_SECRET";
 
+/// Where files lie that are gone when a command ends.
+pub(crate) const TMPDIR: &str = "TMPDIR";
+
 pub(crate) const HOME: &str = "HOME";
 const PATH: &str = "PATH";
 const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
@@ -104,6 +107,11 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
 /// The user's home, where it is set.
 pub(crate) fn home() -> Option<PathBuf> {
     read(HOME).map(PathBuf::from)
+}
+
+pub(crate) fn temporary_directory() -> PathBuf {
+    let set = read(TMPDIR).map(PathBuf::from).filter(|path| path.is_absolute());
+    set.unwrap_or_else(|| PathBuf::from("/tmp"))
 }
 
 /// `None` where there is no home to keep anything in.

@@ -3,6 +3,7 @@
 
 mod agent_session;
 mod arguments;
+mod at_turn_start;
 mod checks;
 mod clients;
 mod commands;

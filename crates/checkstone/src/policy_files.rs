@@ -29,6 +29,8 @@ pub(crate) struct PolicyTexts {
     pub(crate) texts: Vec<PolicyText>,
     /// The repository's own file, where there is one.
     pub(crate) own_file: Option<PathBuf>,
+    /// False where there is only the user's configuration, or nothing: then nothing is required here.
+    pub(crate) is_policy: bool,
     /// A file is there that cannot be a policy.
     unreadable: Option<Problem>,
 }
@@ -36,6 +38,11 @@ pub(crate) struct PolicyTexts {
 impl PolicyTexts {
     /// `None` where the repository has no policy.
     pub(crate) fn of_repository(root: &Path) -> Option<Self> {
+        Some(Self::read(root)).filter(|texts| texts.is_policy)
+    }
+
+    /// All there is, a policy or not.
+    pub(crate) fn read(root: &Path) -> Self {
         let mut unreadable = None;
         let mut text_of = |name: &str, text: Result<Option<String>, &'static str>| {
             text.unwrap_or_else(|message| {
@@ -54,24 +61,17 @@ impl PolicyTexts {
         if !user.trim().is_empty() {
             texts.push(PolicyText { name: "config.toml".to_owned(), text: user });
         }
-        match own {
-            Some(text) => {
-                texts.push(PolicyText { name: FILE_NAME.to_owned(), text });
-                Some(Self { texts, own_file: Some(own_file), unreadable })
-            }
-            None if detect => {
-                let presets = detected_presets(root);
-                if presets.is_empty() {
-                    return None;
-                }
-                texts.push(PolicyText {
-                    name: "detected presets".to_owned(),
-                    text: format!("presets = {presets:?}\n"),
-                });
-                Some(Self { texts, own_file: None, unreadable })
-            }
-            None => None,
+        if let Some(text) = own {
+            texts.push(PolicyText { name: FILE_NAME.to_owned(), text });
+            return Self { texts, own_file: Some(own_file), is_policy: true, unreadable };
         }
+        let presets = if detect { detected_presets(root) } else { Vec::new() };
+        let is_policy = !presets.is_empty();
+        if is_policy {
+            let text = format!("presets = {presets:?}\n");
+            texts.push(PolicyText { name: "detected presets".to_owned(), text });
+        }
+        Self { texts, own_file: None, is_policy, unreadable }
     }
 
     pub(crate) fn load(&self) -> Result<Policy, Problems> {
@@ -86,6 +86,11 @@ impl PolicyTexts {
     /// Whether the text could switch the gate off; only then must it be understood before git is started.
     pub(crate) fn may_switch_off(&self) -> bool {
         self.texts.iter().any(|text| text.text.contains("enabled"))
+    }
+
+    /// Whether the text could ask for a snapshot at the start of a turn; only then must it be understood at the prompt.
+    pub(crate) fn may_want_snapshots(&self) -> bool {
+        self.texts.iter().any(|text| text.text.contains("at_turn_start"))
     }
 
     /// Whether the gate is switched off here.

@@ -39,6 +39,8 @@ pub struct Policy {
     pub presets: Vec<String>,
     pub gate: Gate,
     pub plan: Plan,
+    /// Snapshots that are taken without being asked for.
+    pub snapshot: NeedsTrust<SnapshotSettings>,
     /// In the order in which they were first named.
     pub categories: Vec<Category>,
     /// By `order`, then by id.
@@ -172,6 +174,16 @@ pub enum ResolvedBy {
     Success,
     /// Something about it was tried later, whatever came of it.
     Attempt,
+}
+
+/// Which snapshots are taken by themselves, and how long those are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SnapshotSettings {
+    /// At the start of every turn.
+    pub at_turn_start: bool,
+    /// The newest so many of each working tree.
+    pub keep: usize,
+    pub keep_for: Duration,
 }
 
 /// Where the plan of the work item is.
@@ -354,6 +366,7 @@ impl Merged {
         replace(&mut layer.other_code, newer.other_code);
         layer.gate.merge(newer.gate);
         layer.plan.merge(newer.plan);
+        layer.snapshot.merge(newer.snapshot);
         layer.messages.merge(newer.messages);
         for category in newer.categories {
             match layer.categories.iter_mut().find(|known| known.name.value == category.name.value) {
@@ -453,6 +466,7 @@ impl Merged {
             presets,
             gate: layer.gate.finish(always),
             plan: layer.plan.finish(),
+            snapshot: NeedsTrust(layer.snapshot.finish()),
             categories: finished,
             actions,
             other_code,

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod cases;
+mod comparisons;
 mod commits;
 mod failures;
 mod history;
@@ -13,8 +14,11 @@ mod pushes;
 mod random;
 mod repositories;
 mod restores;
+mod retention;
 mod sandbox;
 mod scopes;
+mod snapshot_baselines;
+mod snapshot_faults;
 mod server;
 mod snapshots;
 mod stored;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use gate::policy::{Fresh, Policy, Problems, RuleLevel, Scope, Telling};
+use gate::policy::{Fresh, Policy, Problems, RuleLevel, Scope, Telling, Trust};
 use serde_json::{Value, json};
 use transcript::visible;
 
@@ -143,6 +143,11 @@ fn as_json(
     // Durations as they are written in the file.
     if let Some(shortest) = merged.pointer_mut("/gate/min_turn") {
         *shortest = json!(format!("{:?}", policy.gate.min_turn));
+    }
+    if let (Some(kept), Some(settings)) =
+        (merged.pointer_mut("/snapshot/keep_for"), policy.snapshot.with(Trust::Given))
+    {
+        *kept = json!(format!("{:?}", settings.keep_for));
     }
     if let Some(checks) = merged.get_mut("checks") {
         *checks = standing.allowed.iter().map(check_json).collect();

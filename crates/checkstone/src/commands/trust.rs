@@ -5,7 +5,6 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use gate::policy::Check;
 use jiff::Timestamp;
 use journal::TrustEntry;
 use serde_json::json;
@@ -18,7 +17,7 @@ use crate::layout::counted;
 use crate::policy_files::{FILE_NAME, PolicyTexts};
 use crate::printer::{DOUBTFUL, GOOD, Printer, STRONG};
 use crate::repository_argument::find;
-use crate::trust;
+use crate::trust::{self, Standing};
 
 /// Trust a repository's `checkstone.toml`, as it is now, to run its checks
 ///
@@ -76,7 +75,7 @@ pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitC
         printer.text(&format!("`{}` is trusted already.\n", file.display()));
         return Ok(ExitCode::SUCCESS);
     }
-    printer.text(&wanted(&file, &standing.ignored));
+    printer.text(&wanted(&file, &standing));
     if !arguments.yes && !confirmed(&file)? {
         printer.text("Nothing was changed.\n");
         return Ok(ExitCode::from(1));
@@ -90,12 +89,15 @@ pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitC
 }
 
 /// What the file would be allowed to do.
-fn wanted(file: &Path, checks: &[Check]) -> String {
+fn wanted(file: &Path, standing: &Standing) -> String {
     let mut text = format!("{STRONG}{}{STRONG:#}\n", visible(&file.to_string_lossy()));
-    if checks.is_empty() {
+    if standing.ignored.is_empty() && !standing.ignores_snapshots {
         text.push_str("  wants to run nothing that needs trust\n");
     }
-    for check in checks {
+    if standing.ignores_snapshots {
+        text.push_str("  would take a snapshot of the working tree at the start of every turn\n");
+    }
+    for check in &standing.ignored {
         let _ = writeln!(
             text,
             "  would run {DOUBTFUL}{}{DOUBTFUL:#} at the stop, where {} changed, for at most {:?}",

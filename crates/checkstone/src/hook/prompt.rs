@@ -5,10 +5,11 @@ use std::path::Path;
 
 use agents::Decision;
 use changes::Repository;
-use journal::{Journal, JournalError, NewTurn, OpenFor};
+use journal::{Journal, JournalError, NewTurn, OpenFor, Turn};
 use transcript::Agent;
 
 use super::{Context, SAME_DELIVERY, git_settings};
+use crate::at_turn_start;
 use crate::policy_files::PolicyTexts;
 
 pub(crate) fn record(mut context: Context) -> Decision {
@@ -17,7 +18,10 @@ pub(crate) fn record(mut context: Context) -> Decision {
     }
     let repository = Repository::discover(&context.cwd).ok();
     let root = repository.as_ref().map(|repository| repository.root.clone());
-    let texts = root.as_deref().and_then(PolicyTexts::of_repository);
+    let read = root.as_deref().map(PolicyTexts::read);
+    let with_snapshots = read.as_ref().filter(|texts| texts.may_want_snapshots()).cloned();
+    let snapshots = repository.clone().zip(with_snapshots);
+    let texts = read.filter(|texts| texts.is_policy);
     if texts.as_ref().is_some_and(PolicyTexts::switch_off) {
         return Decision::Pass;
     }
@@ -36,8 +40,16 @@ pub(crate) fn record(mut context: Context) -> Decision {
         Ok(baseline) => (serde_json::to_vec(baseline).ok(), None),
         Err(problem) => (None, Some(problem.as_str()).filter(|problem| !problem.is_empty())),
     };
-    let written =
-        journal.and_then(|mut journal| open_turn(&mut journal, &context, root.as_deref(), stored.as_deref()));
+    let written = journal.and_then(|mut journal| {
+        let turn = open_turn(&mut journal, &context, root.as_deref(), stored.as_deref())?;
+        if let (Some((repository, texts)), Some(turn)) = (&snapshots, turn)
+            && let Some(settings) = at_turn_start::wanted(texts, &mut journal)
+            && let Err(problem) = at_turn_start::start(&context, repository, settings, &turn)
+        {
+            context.log("snapshot", &format!("not taken: {problem}"));
+        }
+        Ok(())
+    });
     context.stopwatch.lap("write");
     if let Err(error) = written {
         context.log("prompt", &format!("not recorded: {error}"));
@@ -47,12 +59,13 @@ pub(crate) fn record(mut context: Context) -> Decision {
     Decision::Pass
 }
 
+/// The turn, where it is a new one.
 fn open_turn(
     journal: &mut Journal,
     context: &Context,
     root: Option<&Path>,
     baseline: Option<&[u8]>,
-) -> Result<(), JournalError> {
+) -> Result<Option<Turn>, JournalError> {
     let prompt = context.payload.prompt.as_deref().unwrap_or_default();
     journal.write(|writing| {
         let session = writing.see_session(&context.seen(root), context.now)?;
@@ -60,12 +73,19 @@ fn open_turn(
         if context.payload.agent == Agent::Gemini {
             let fingerprint = format!("prompt:{prompt}");
             if !writing.first_delivery(session.id, &fingerprint, context.now, SAME_DELIVERY)? {
-                return Ok(());
+                return Ok(None);
             }
         }
         let key = context.payload.turn.as_deref();
-        writing.open_turn(&NewTurn { session: session.id, key, opened_at: context.now, prompt, baseline })?;
-        Ok(())
+        let turn = writing.open_turn(&NewTurn {
+            session: session.id,
+            key,
+            opened_at: context.now,
+            prompt,
+            baseline,
+        })?;
+        let is_new = turn.opened_at.as_millisecond() == context.now.as_millisecond();
+        Ok(is_new.then_some(turn))
     })
 }
 

@@ -18,6 +18,7 @@ use transcript::{OWN_PREFIX, Outcome, Reading};
 use self::known::Known;
 use self::recording::Written;
 use super::{Context, git_settings};
+use crate::at_turn_start;
 use crate::checks;
 use crate::evidence;
 use crate::policy_files::{FILE_NAME, PolicyTexts};
@@ -180,6 +181,8 @@ impl Case {
         let calls = WrittenCalls::of(&inputs);
         context.stopwatch.lap("intents");
         let baseline = known.turn.as_ref().and_then(baseline);
+        let repository = pending.as_ref().ok().map(Pending::repository);
+        let baseline = at_turn_start::better_baseline(baseline, known.turn.as_ref(), repository, journal);
         let changed =
             evidence::change_set(pending, policy, baseline.as_ref(), touched.as_deref(), &context.cwd);
         if let Err(error @ changes::Error::Refused { .. }) = &changed {

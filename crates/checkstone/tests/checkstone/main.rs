@@ -8,6 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod at_turn_start;
 mod check;
 mod demo;
 mod doctor;
@@ -24,6 +25,7 @@ mod policy;
 mod program;
 mod session;
 mod snapshot;
+mod snapshot_faults;
 mod status;
 mod timeline;
 mod tokens;

@@ -107,6 +107,11 @@ impl Workplace {
 
     /// Calls the hook of Claude Code as the client does, and returns what it answered.
     pub(crate) fn hook(&self, event: &str, more: Value) -> Value {
+        self.hook_with_path(&std::env::var("PATH").unwrap(), event, more)
+    }
+
+    /// The same, where programs are looked for elsewhere.
+    pub(crate) fn hook_with_path(&self, path: &str, event: &str, more: Value) -> Value {
         let mut payload = json!({
             "session_id": SESSION,
             "transcript_path": self.transcript(),
@@ -118,6 +123,7 @@ impl Workplace {
         let input = payload.to_string().into_bytes();
         let mut child = self
             .checkstone(&["hook", "claude"])
+            .env("PATH", path)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -12,12 +12,23 @@ use super::paths::Globs;
 use super::problem::{Problem, ProblemKind};
 use super::{
     Check, ErrorText, Fresh, Gate, Messages, NoGit, Plan, ResolvedBy, RuleLevel, Rules, Scope, SecondStop,
-    Telling, duration, nearest, replace,
+    SnapshotSettings, Telling, duration, nearest, replace,
 };
 use crate::shell::Pattern;
 
-pub(crate) const TOP: &[&str] =
-    &["presets", "prose", "other_code", "gate", "plan", "category", "action", "error", "check", "message"];
+pub(crate) const TOP: &[&str] = &[
+    "presets",
+    "prose",
+    "other_code",
+    "gate",
+    "plan",
+    "snapshot",
+    "category",
+    "action",
+    "error",
+    "check",
+    "message",
+];
 pub(crate) const GATE: &[&str] = &[
     "enabled",
     "min_turn",
@@ -37,6 +48,7 @@ pub(crate) const GATE: &[&str] = &[
 ];
 pub(crate) const RULES: &[&str] = &["errors", "hygiene", "drift"];
 pub(crate) const PLAN: &[&str] = &["slug_from_branch", "path"];
+pub(crate) const SNAPSHOT: &[&str] = &["at_turn_start", "keep", "keep_for"];
 pub(crate) const CATEGORY: &[&str] = &["name", "include", "exclude", "require", "alone"];
 pub(crate) const ACTION: &[&str] = &["order", "say", "say_after", "gap", "evidence", "fresh", "after"];
 pub(crate) const ERROR: &[&str] = &["contains", "ran", "say"];
@@ -87,6 +99,7 @@ pub(crate) struct Layer {
     pub(crate) other_code: Option<Vec<At<String>>>,
     pub(crate) gate: GateLayer,
     pub(crate) plan: PlanLayer,
+    pub(crate) snapshot: SnapshotLayer,
     pub(crate) categories: Vec<CategoryLayer>,
     pub(crate) actions: Vec<ActionLayer>,
     pub(crate) errors: Vec<ErrorText>,
@@ -157,6 +170,29 @@ impl GateLayer {
                 hygiene: self.hygiene.unwrap_or(RuleLevel::Notify),
                 drift: self.drift.unwrap_or(RuleLevel::Notify),
             },
+        }
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct SnapshotLayer {
+    at_turn_start: Option<bool>,
+    keep: Option<usize>,
+    keep_for: Option<Duration>,
+}
+
+impl SnapshotLayer {
+    pub(crate) fn merge(&mut self, newer: Self) {
+        replace(&mut self.at_turn_start, newer.at_turn_start);
+        replace(&mut self.keep, newer.keep);
+        replace(&mut self.keep_for, newer.keep_for);
+    }
+
+    pub(crate) fn finish(self) -> SnapshotSettings {
+        SnapshotSettings {
+            at_turn_start: self.at_turn_start.unwrap_or(false),
+            keep: self.keep.unwrap_or(50),
+            keep_for: self.keep_for.unwrap_or(Duration::from_secs(7 * 24 * 60 * 60)),
         }
     }
 }
@@ -432,6 +468,7 @@ impl Reader<'_> {
                 "other_code" => layer.other_code = self.names(value),
                 "gate" => layer.gate = self.gate(value),
                 "plan" => layer.plan = self.plan(value),
+                "snapshot" => layer.snapshot = self.snapshot(value),
                 "category" => layer.categories = self.categories(value),
                 "action" => layer.actions = self.actions(value),
                 "error" => layer.errors = self.errors(value),
@@ -492,6 +529,20 @@ impl Reader<'_> {
             }
         }
         plan
+    }
+
+    fn snapshot(&mut self, value: &Value<'_>) -> SnapshotLayer {
+        let mut snapshot = SnapshotLayer::default();
+        let Some(table) = self.table(value) else { return snapshot };
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "at_turn_start" => snapshot.at_turn_start = self.boolean(value),
+                "keep" => snapshot.keep = self.integer(value, "a whole number from 0 up"),
+                "keep_for" => snapshot.keep_for = self.duration(value),
+                _ => self.unknown(key, SNAPSHOT),
+            }
+        }
+        snapshot
     }
 
     /// The plan is read from inside the repository, whatever the file says.

@@ -17,6 +17,7 @@ struct PolicyFile {
     other_code: Option<Vec<String>>,
     gate: Option<GateTable>,
     plan: Option<PlanTable>,
+    snapshot: Option<SnapshotTable>,
     category: Option<Vec<CategoryTable>>,
     /// Actions by their id.
     action: Option<BTreeMap<String, ActionTable>>,
@@ -152,6 +153,19 @@ struct PlanTable {
     path: Option<String>,
 }
 
+/// Snapshots that are taken by themselves, once the user trusts the file.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct SnapshotTable {
+    /// One at the start of every turn. Default: false.
+    at_turn_start: Option<bool>,
+    /// The newest so many of each working tree are kept. Default: 50.
+    keep: Option<u64>,
+    /// And those only so long: `12h`, `7d`. Default: `7d`.
+    keep_for: Option<String>,
+}
+
 /// Files that need the same actions.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -257,6 +271,7 @@ mod tests {
             (&schema["$defs"]["GateTable"], file::GATE),
             (&schema["$defs"]["RulesTable"], file::RULES),
             (&schema["$defs"]["PlanTable"], file::PLAN),
+            (&schema["$defs"]["SnapshotTable"], file::SNAPSHOT),
             (&schema["$defs"]["CategoryTable"], file::CATEGORY),
             (&schema["$defs"]["ActionTable"], file::ACTION),
             (&schema["$defs"]["ErrorTable"], file::ERROR),
