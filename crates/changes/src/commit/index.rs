@@ -193,8 +193,7 @@ pub(super) fn set(git: &Acting, entries: &[(&BytePath, Option<&Entry>)]) -> Resu
         return Ok(());
     }
     let ids = entries.iter().filter_map(|(_, entry)| entry.map(|entry| entry.id.len()));
-    // Any id of zeros will do for a removal; 40 digits are read as one in both formats' repositories only where
-    // they have the format's length.
+    // A removal needs an id too: zeros, as many as the repository's ids have digits.
     let length = match ids.max() {
         Some(length) => length,
         None => added::empty_tree(git)?.len(),

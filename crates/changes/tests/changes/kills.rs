@@ -198,8 +198,10 @@ fn a6_a_kill_at_any_instant_of_a_push_harms_nothing() {
         assert_eq!(user_state(&sandbox), before, "kill {kill}");
         let remote = sandbox.git_in(&pushes::remote(&sandbox), &["rev-parse", "main"]);
         arrived += u32::from(remote.trim() == id);
-        // A remote that is a folder has its git killed as well.
-        let _ = fs_err::remove_file(pushes::remote(&sandbox).join("refs/heads/main.lock"));
+        // A remote that is a folder has its git killed as well, in the middle of moving its branch.
+        for lock in ["HEAD.lock", "refs/heads/main.lock"] {
+            let _ = fs_err::remove_file(pushes::remote(&sandbox).join(lock));
+        }
     }
     println!("{arrived} of {count} commits arrived, {locks} locks of a killed git");
     let outcome = pushes::pushed(&sandbox, &pushes::limits());
