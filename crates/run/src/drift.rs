@@ -38,7 +38,8 @@ pub struct FoundProgram {
 impl Surroundings {
     /// What is here now, for the programs of this plan; `search_path` is the `PATH` that the stages get.
     pub fn look(plan: &Plan, search_path: Option<&OsStr>) -> Self {
-        let folders: Vec<PathBuf> = search_path.map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
+        let folders: Vec<PathBuf> =
+            search_path.map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
         let mut names = BTreeSet::new();
         for stage in &plan.stages {
             for program in [Some(&stage.command), stage.verify.as_ref()].into_iter().flatten() {
@@ -47,7 +48,8 @@ impl Surroundings {
                 }
             }
         }
-        let programs = names.into_iter().filter_map(|name| Some((name.clone(), find(&name, &folders)?))).collect();
+        let programs =
+            names.into_iter().filter_map(|name| Some((name.clone(), find(&name, &folders)?))).collect();
         Self {
             platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             system: system_name(),
@@ -69,7 +71,10 @@ impl Surroundings {
             match self.programs.get(name) {
                 None => told.push(format!("the program `{name}` was `{}` and is gone", before.path)),
                 Some(now) if now.path != before.path => {
-                    told.push(format!("the program `{name}` was `{}` and is `{}` now", before.path, now.path));
+                    told.push(format!(
+                        "the program `{name}` was `{}` and is `{}` now",
+                        before.path, now.path
+                    ));
                 }
                 Some(now) if now != before => {
                     told.push(format!("the program `{name}` (`{}`) has been replaced", now.path));
@@ -149,10 +154,8 @@ mod tests {
             ("awk", program("/usr/bin/awk", 5)),
             ("sh", program("/bin/sh", 3)),
         ]);
-        let mut now = surroundings(&[
-            ("python3", program("/opt/bin/python3", 10)),
-            ("sh", program("/bin/sh", 4)),
-        ]);
+        let mut now =
+            surroundings(&[("python3", program("/opt/bin/python3", 10)), ("sh", program("/bin/sh", 4))]);
         now.platform = "linux aarch64".to_owned();
         assert_eq!(
             now.drift_since(&before),

@@ -37,10 +37,20 @@ pub enum What {
         surroundings: Surroundings,
     },
     /// The plan file was changed before the run went on.
-    PlanChanged { plan: String },
+    PlanChanged {
+        plan: String,
+    },
     /// A supervisor took the run in hand.
-    RunTaken { process: u32, jobs: usize, surroundings: Surroundings },
-    RunState { from: RunState, to: RunState, reason: Option<String> },
+    RunTaken {
+        process: u32,
+        jobs: usize,
+        surroundings: Surroundings,
+    },
+    RunState {
+        from: RunState,
+        to: RunState,
+        reason: Option<String>,
+    },
     StageState {
         stage_id: String,
         /// From 1; 0 before the first.
@@ -56,12 +66,31 @@ pub enum What {
         accepted: Option<Accepted>,
     },
     /// It completed before, and everything of it is as it was.
-    StageReused { stage_id: String, restored: Vec<String> },
-    Marker { stage_id: String, attempt: u32, marker: String },
-    Stall { stage_id: String, attempt: u32, signal: String },
-    Signal { stage_id: String, attempt: u32, signal: String },
+    StageReused {
+        stage_id: String,
+        restored: Vec<String>,
+    },
+    Marker {
+        stage_id: String,
+        attempt: u32,
+        marker: String,
+    },
+    Stall {
+        stage_id: String,
+        attempt: u32,
+        signal: String,
+    },
+    Signal {
+        stage_id: String,
+        attempt: u32,
+        signal: String,
+    },
     /// The machine or the stage stood still for so long, which is not counted.
-    Suspended { stage_id: String, attempt: u32, milliseconds: u64 },
+    Suspended {
+        stage_id: String,
+        attempt: u32,
+        milliseconds: u64,
+    },
     Checkpoint {
         stage_id: String,
         attempt: u32,
@@ -73,10 +102,19 @@ pub enum What {
         /// Saved while the stage was running, at its own word.
         mid_stage: bool,
     },
-    AbortRequested { stage_id: Option<String> },
+    AbortRequested {
+        stage_id: Option<String>,
+    },
     /// Processes that a lost supervisor had left behind.
-    Swept { stage_id: String, attempt: u32, processes: usize },
-    Warning { stage_id: Option<String>, text: String },
+    Swept {
+        stage_id: String,
+        attempt: u32,
+        processes: usize,
+    },
+    Warning {
+        stage_id: Option<String>,
+        text: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -135,9 +173,10 @@ impl What {
             | Self::Checkpoint { stage_id, .. }
             | Self::Swept { stage_id, .. } => Some(stage_id),
             Self::AbortRequested { stage_id } | Self::Warning { stage_id, .. } => stage_id.as_deref(),
-            Self::RunPlanned { .. } | Self::PlanChanged { .. } | Self::RunTaken { .. } | Self::RunState { .. } => {
-                None
-            }
+            Self::RunPlanned { .. }
+            | Self::PlanChanged { .. }
+            | Self::RunTaken { .. }
+            | Self::RunState { .. } => None,
         }
     }
 

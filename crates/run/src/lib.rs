@@ -4,3 +4,11 @@ pub mod checkpoint;
 pub mod hash;
 pub mod layout;
 pub mod manifest;
+
+pub mod drift;
+pub mod event;
+mod executor;
+pub mod fingerprint;
+pub mod plan;
+pub mod record;
+pub mod state;

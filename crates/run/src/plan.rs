@@ -189,8 +189,18 @@ mod tests {
             assert!(is_stage_id(id), "{id}");
         }
         for id in [
-            "", "S1_load_data", "s01_load_data", "S01_load", "S01__data", "S01_load_", "S01_Load_data",
-            "S01-load-data", "S01_load_data1", "S01_load_../x", "S0a_load_data", "01_load_data",
+            "",
+            "S1_load_data",
+            "s01_load_data",
+            "S01_load",
+            "S01__data",
+            "S01_load_",
+            "S01_Load_data",
+            "S01-load-data",
+            "S01_load_data1",
+            "S01_load_../x",
+            "S0a_load_data",
+            "01_load_data",
         ] {
             assert!(!is_stage_id(id), "{id}");
         }

@@ -96,7 +96,8 @@ impl Record {
     }
 
     fn begin(path: &Path, event: Event) -> Result<Self, RecordError> {
-        let What::RunPlanned { format, report_title, run_id, plan_file, plan, surroundings } = event.what else {
+        let What::RunPlanned { format, report_title, run_id, plan_file, plan, surroundings } = event.what
+        else {
             let message = "it does not begin with `run-planned`".to_owned();
             return Err(RecordError::Damaged { path: path.to_owned(), line: 1, message });
         };

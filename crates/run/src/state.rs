@@ -82,11 +82,7 @@ impl StageState {
             // On resume: its inputs, its command or its outputs are no longer what they were.
             Completed => matches!(to, Pending),
         };
-        if may_follow {
-            Ok(to)
-        } else {
-            Err(TransitionError::new("stage", self.name(), to.name()))
-        }
+        if may_follow { Ok(to) } else { Err(TransitionError::new("stage", self.name(), to.name())) }
     }
 
     pub fn name(self) -> &'static str {
@@ -109,14 +105,8 @@ impl StageState {
 }
 
 impl RunState {
-    pub const ALL: [Self; 6] = [
-        Self::Planned,
-        Self::InProgress,
-        Self::Completed,
-        Self::Aborted,
-        Self::Interrupted,
-        Self::Failed,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Planned, Self::InProgress, Self::Completed, Self::Aborted, Self::Interrupted, Self::Failed];
 
     /// The next state, where it may follow this one.
     pub fn transition(self, to: Self) -> Result<Self, TransitionError> {
@@ -127,11 +117,7 @@ impl RunState {
             // Resume; a completed run only where something of it is no longer as it was.
             Aborted | Interrupted | Failed | Completed => matches!(to, InProgress),
         };
-        if may_follow {
-            Ok(to)
-        } else {
-            Err(TransitionError::new("run", self.name(), to.name()))
-        }
+        if may_follow { Ok(to) } else { Err(TransitionError::new("run", self.name(), to.name())) }
     }
 
     pub fn name(self) -> &'static str {

@@ -75,7 +75,8 @@ impl Checker<'_, '_> {
     fn learn(&mut self, stages: &[StageDraft]) {
         let mut first: HashMap<&str, usize> = HashMap::new();
         for (index, stage) in stages.iter().enumerate() {
-            let declared = stage.outputs.iter().filter_map(|(_, path)| inner_path(&path.value).ok()).collect();
+            let declared =
+                stage.outputs.iter().filter_map(|(_, path)| inner_path(&path.value).ok()).collect();
             self.outputs.insert(index, declared);
             let Some(id) = &stage.id else { continue };
             if let Some(earlier) = first.get(id.value.as_str()) {
@@ -218,12 +219,18 @@ impl Checker<'_, '_> {
             if name.value.is_empty() || !is_name {
                 self.problem(
                     &name.span,
-                    format!("`{}` cannot be part of a variable's name; use letters, digits and `_`", name.value),
+                    format!(
+                        "`{}` cannot be part of a variable's name; use letters, digits and `_`",
+                        name.value
+                    ),
                 );
             } else if !variables.insert(name.value.to_ascii_uppercase()) {
                 self.problem(
                     &name.span,
-                    format!("two inputs would both be `CHECKSTONE_INPUT_{}`", name.value.to_ascii_uppercase()),
+                    format!(
+                        "two inputs would both be `CHECKSTONE_INPUT_{}`",
+                        name.value.to_ascii_uppercase()
+                    ),
                 );
             }
             if let Some(source) = self.input(path) {

@@ -201,8 +201,9 @@ impl Reader<'_, '_> {
                 "dependencies" => stage.dependencies = self.strings(key, value).unwrap_or_default(),
                 "retryable" => stage.is_retryable = self.boolean(key, value),
                 "retries" => {
-                    stage.retries =
-                        self.integer(key, value, 0..=100).map(|value_of| At { value: value_of, span: value.span() });
+                    stage.retries = self
+                        .integer(key, value, 0..=100)
+                        .map(|value_of| At { value: value_of, span: value.span() });
                 }
                 "checkpointAfter" => stage.checkpoint_after = self.boolean(key, value),
                 "midStageCheckpoints" => stage.mid_stage_checkpoints = self.boolean(key, value),
@@ -221,11 +222,12 @@ impl Reader<'_, '_> {
             return stall;
         };
         for (key, value) in table {
-            let seconds = |reader: &mut Self, before: Option<Duration>| match reader.integer(key, value, 0..=600) {
-                Some(0) => None,
-                Some(seconds) => Some(Duration::from_secs(u64::from(seconds))),
-                None => before,
-            };
+            let seconds =
+                |reader: &mut Self, before: Option<Duration>| match reader.integer(key, value, 0..=600) {
+                    Some(0) => None,
+                    Some(seconds) => Some(Duration::from_secs(u64::from(seconds))),
+                    None => before,
+                };
             match key.get_ref().as_ref() {
                 "outputSec" => stall.output = seconds(self, stall.output),
                 "markerSec" => stall.marker = seconds(self, stall.marker),
@@ -248,7 +250,7 @@ impl Reader<'_, '_> {
             return grace;
         };
         for (key, value) in table {
-            let mut seconds = |reader: &mut Self, window: &mut Duration| {
+            let seconds = |reader: &mut Self, window: &mut Duration| {
                 if let Some(seconds) = reader.integer(key, value, 0..=30) {
                     *window = Duration::from_secs(u64::from(seconds));
                 }
@@ -306,7 +308,12 @@ impl Reader<'_, '_> {
         number
     }
 
-    fn choice<T: Copy>(&mut self, key: &Key<'_>, value: &Value<'_>, known: &[(&'static str, T)]) -> Option<At<T>> {
+    fn choice<T: Copy>(
+        &mut self,
+        key: &Key<'_>,
+        value: &Value<'_>,
+        known: &[(&'static str, T)],
+    ) -> Option<At<T>> {
         let text = self.string(key, value)?;
         let chosen = known.iter().find(|(name, _)| *name == text.value);
         if chosen.is_none() {
