@@ -4,6 +4,8 @@ pub mod checkpoint;
 pub mod hash;
 pub mod layout;
 pub mod manifest;
+pub mod marker;
+pub mod supervisor;
 
 pub mod drift;
 pub mod event;

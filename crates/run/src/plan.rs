@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::supervisor::StallInterrupt;
+
 pub use problem::{Problem, Problems};
 pub use template::{KINDS, template};
 
@@ -19,8 +21,6 @@ pub use template::{KINDS, template};
 pub const DEFAULT_DURATION: Duration = Duration::from_secs(240);
 /// The most that an envelope may ask for.
 pub const LONGEST_DURATION: Duration = Duration::from_secs(600);
-/// The whole escalation fits in here: what is left of a stage this long after its limit is killed.
-pub const HARD_LIMIT_AFTER: Duration = Duration::from_secs(30);
 /// Nothing longer should be at risk at once.
 pub const LONGEST_WITHOUT_CHECKPOINT: Duration = Duration::from_secs(240);
 
@@ -114,9 +114,9 @@ pub struct Output {
 pub struct Stall {
     pub output: Option<Duration>,
     pub marker: Option<Duration>,
-    pub artifact: Option<Duration>,
-    pub cpu: Option<Duration>,
-    pub action: StallAction,
+    /// Silent for as long as this without processor time or growing artifacts: hung, not slow.
+    pub idle: Duration,
+    pub interrupt: StallInterrupt,
 }
 
 impl Default for Stall {
@@ -124,17 +124,10 @@ impl Default for Stall {
         Self {
             output: Some(Duration::from_secs(60)),
             marker: Some(Duration::from_secs(90)),
-            artifact: None,
-            cpu: None,
-            action: StallAction::Report,
+            idle: Duration::from_secs(60),
+            interrupt: StallInterrupt::Never,
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum StallAction {
-    Report,
-    Interrupt,
 }
 
 /// How long a stage may take to end by itself after each signal.

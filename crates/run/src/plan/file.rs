@@ -8,7 +8,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::problem::Problem;
-use super::{Grace, Kind, Program, Stall, StallAction};
+use super::{Grace, Kind, Program, Stall};
+use crate::supervisor::StallInterrupt;
 
 const TOP: &[&str] = &["title", "stage"];
 const STAGE: &[&str] = &[
@@ -30,11 +31,11 @@ const STAGE: &[&str] = &[
     "stall",
     "grace",
 ];
-const STALL: &[&str] = &["outputSec", "markerSec", "artifactSec", "cpuSec", "action"];
+const STALL: &[&str] = &["outputSec", "markerSec", "idleSec", "interrupt"];
 const GRACE: &[&str] = &["interruptSec", "terminateSec"];
 const KINDS: &[(&str, Kind)] = &[("command", Kind::Command), ("python", Kind::Python)];
-const ACTIONS: &[(&str, StallAction)] =
-    &[("report", StallAction::Report), ("interrupt", StallAction::Interrupt)];
+const INTERRUPTS: &[(&str, StallInterrupt)] =
+    &[("never", StallInterrupt::Never), ("hung", StallInterrupt::Hung), ("any", StallInterrupt::Any)];
 
 /// So many slips are answered with the name that was meant; with more of them the file is another kind of file.
 const SUGGESTIONS: usize = 20;
@@ -231,11 +232,14 @@ impl Reader<'_, '_> {
             match key.get_ref().as_ref() {
                 "outputSec" => stall.output = seconds(self, stall.output),
                 "markerSec" => stall.marker = seconds(self, stall.marker),
-                "artifactSec" => stall.artifact = seconds(self, stall.artifact),
-                "cpuSec" => stall.cpu = seconds(self, stall.cpu),
-                "action" => {
-                    let action = self.choice(key, value, ACTIONS);
-                    stall.action = action.map_or(stall.action, |action| action.value);
+                "idleSec" => {
+                    if let Some(seconds) = self.integer(key, value, 1..=600) {
+                        stall.idle = Duration::from_secs(u64::from(seconds));
+                    }
+                }
+                "interrupt" => {
+                    let when = self.choice(key, value, INTERRUPTS);
+                    stall.interrupt = when.map_or(stall.interrupt, |when| when.value);
                 }
                 _ => self.unknown(key, STALL),
             }

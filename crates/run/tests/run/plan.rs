@@ -141,7 +141,7 @@ fn no_name_and_no_path_leaves_its_place() {
         "kind = \"notebook\"",
         "dependencies = [\"S01_load_data\"]",
         "grace = { interruptSec = 31 }",
-        "stall = { action = \"kill\" }",
+        "stall = { interrupt = \"kill\" }",
     ] {
         std::fs::write(root.path().join("plan"), "").unwrap();
         let told = problems_in(root.path(), &stage(more));
