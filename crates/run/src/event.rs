@@ -147,7 +147,18 @@ pub enum HowEnded {
 pub struct Accepted {
     /// Over the command, its settings and the contents of its inputs.
     pub fingerprint: String,
+    pub inputs: Vec<AcceptedInput>,
     pub artifacts: Vec<AcceptedArtifact>,
+}
+
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct AcceptedInput {
+    pub name: String,
+    pub sha256: String,
+    /// What the file was known by on its disk; with the same one it need not be read again.
+    pub identity: String,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -158,6 +169,8 @@ pub struct AcceptedArtifact {
     pub path: String,
     pub sha256: String,
     pub size_bytes: u64,
+    /// What the file was known by on its disk; with the same one it need not be read again.
+    pub identity: String,
 }
 
 impl What {
@@ -187,9 +200,9 @@ impl What {
             | Self::PlanChanged { .. }
             | Self::RunTaken { .. }
             | Self::RunState { .. }
-            | Self::StageState { .. }
-            | Self::StageReused { .. } => true,
-            Self::Marker { .. }
+            | Self::StageState { .. } => true,
+            Self::StageReused { .. }
+            | Self::Marker { .. }
             | Self::Stall { .. }
             | Self::Signal { .. }
             | Self::Suspended { .. }
