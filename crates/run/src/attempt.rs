@@ -159,8 +159,14 @@ fn accepted(
             output: attempt.join("verify.log"),
             ..command(job, stage, &environment, &attempt)
         };
-        let verified = executor::command(&command, job.isolation, &limits(stage, left, None), &job.controls, &mut |_| {})
-            .map_err(|error| failed(format!("`verify` cannot be run: {error}")))?;
+        let verified = executor::command(
+            &command,
+            job.isolation,
+            &limits(stage, left, None),
+            &job.controls,
+            &mut |_| {},
+        )
+        .map_err(|error| failed(format!("`verify` cannot be run: {error}")))?;
         judge(&verified, "`verify`: ")?;
     }
     accept(job, stage, fingerprint, inputs, &artifacts, &files, kept, tell)
@@ -184,7 +190,13 @@ fn supervise(
             while wishes.recv().is_ok() {
                 // Several words while one was being saved are one checkpoint.
                 while wishes.try_recv().is_ok() {}
-                match keeping::mid_stage(&job.layout, &stage.id, &artifacts, &job.earlier, job.execution_count) {
+                match keeping::mid_stage(
+                    &job.layout,
+                    &stage.id,
+                    &artifacts,
+                    &job.earlier,
+                    job.execution_count,
+                ) {
                     Ok((kept, warnings)) => {
                         warnings.into_iter().for_each(|warning| tell(Told::Warning(warning)));
                         tell(Told::Kept(kept));
@@ -194,19 +206,26 @@ fn supervise(
             }
         });
         let mut throttle = Throttle::new();
-        let watched = executor::command(&command, job.isolation, &limits, &job.controls, &mut |observed| match observed {
-            Observed::Marker(marker) => {
-                if is_wish(&marker) {
-                    let _ = wanted.send(());
-                }
-                if throttle.lets_through() {
-                    tell(Told::Observed(Observed::Marker(marker)));
-                }
-            }
-            // Nobody asks for the number of bytes; the kept output has them.
-            Observed::Output { .. } => {}
-            other => tell(Told::Observed(other)),
-        });
+        let watched =
+            executor::command(
+                &command,
+                job.isolation,
+                &limits,
+                &job.controls,
+                &mut |observed| match observed {
+                    Observed::Marker(marker) => {
+                        if is_wish(&marker) {
+                            let _ = wanted.send(());
+                        }
+                        if throttle.lets_through() {
+                            tell(Told::Observed(Observed::Marker(marker)));
+                        }
+                    }
+                    // Nobody asks for the number of bytes; the kept output has them.
+                    Observed::Output { .. } => {}
+                    other => tell(Told::Observed(other)),
+                },
+            );
         drop(wanted);
         if throttle.left_out > 0 {
             tell(Told::Warning(format!(
@@ -284,14 +303,20 @@ fn judge(ending: &supervisor::Ending, of: &str) -> Result<(), Unaccepted> {
     match ending.how {
         How::Exited(0) if ending.survivors > 0 => unaccepted(
             Cause::Failed,
-            format!("{} of its processes could not be ended, for they belong to somebody else", ending.survivors),
+            format!(
+                "{} of its processes could not be ended, for they belong to somebody else",
+                ending.survivors
+            ),
         ),
         How::Exited(0) => Ok(()),
         How::Exited(code) => unaccepted(Cause::Failed, format!("exit status {code}")),
         How::Killed(signal) => unaccepted(Cause::Failed, format!("killed by signal {signal}")),
         How::TimedOut => unaccepted(
             Cause::TimedOut,
-            format!("it did not end within its time; interrupted after {:.1} s", ending.elapsed.as_secs_f64()),
+            format!(
+                "it did not end within its time; interrupted after {:.1} s",
+                ending.elapsed.as_secs_f64()
+            ),
         ),
         How::Stalled => unaccepted(
             Cause::TimedOut,

@@ -27,7 +27,7 @@ use crate::record::{RecordError, Recorder};
 use crate::state::{RunState, StageState};
 use crate::supervisor::{Controls, Isolation, Observed, Signal, SweepError};
 
-pub use begin::{Started, abort_lost, resume, run};
+pub use begin::{PlanText, abort_lost, resume, run};
 
 /// How often requests to abort are looked for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -84,7 +84,9 @@ pub enum EngineError {
     Folder(#[from] PublishError),
     #[error("cannot look for what the last attempt of `{stage}` left running")]
     Sweep { stage: String, source: SweepError },
-    #[error("{survivors} processes of the last attempt of `{stage}` cannot be ended, for they belong to somebody else")]
+    #[error(
+        "{survivors} processes of the last attempt of `{stage}` cannot be ended, for they belong to somebody else"
+    )]
     Survivors { stage: String, survivors: u32 },
     #[error("the plan is for `{found}`, and the run is one of `{expected}`")]
     OtherTitle { found: String, expected: String },
@@ -318,7 +320,8 @@ impl<'a> Engine<'a> {
                 self.stage_to(index, StageState::Pending, Some("something of it has changed".to_owned()))?;
             }
             if !self.may_run(index) {
-                let text = "it is not retryable, and was begun before; `--again` runs it all the same".to_owned();
+                let text =
+                    "it is not retryable, and was begun before; `--again` runs it all the same".to_owned();
                 self.warn(Some(index), text)?;
                 self.has_failed = true;
                 self.settle(index, Standing::GivenUp);
@@ -424,7 +427,9 @@ impl<'a> Engine<'a> {
     fn to_resume(&self, index: usize) -> Vec<Artifact> {
         let Some(stage) = self.stage(index) else { return Vec::new() };
         let record = self.recorder.record().stages.get(&stage.id);
-        let Some(id) = record.and_then(|stage| stage.mid_stage_checkpoint.as_deref()) else { return Vec::new() };
+        let Some(id) = record.and_then(|stage| stage.mid_stage_checkpoint.as_deref()) else {
+            return Vec::new();
+        };
         let Ok(checked) = checkpoint::validate(&self.layout, id, checkpoint::Depth::Quick) else {
             return Vec::new();
         };
@@ -458,7 +463,8 @@ impl<'a> Engine<'a> {
             }
             Told::Observed(Observed::Stall(stall)) => {
                 let looks = format!("{:?}", stall.looks).to_lowercase();
-                let signal = format!("{} for {} s, looks {looks}", stall.signal.name(), stall.lasting.as_secs());
+                let signal =
+                    format!("{} for {} s, looks {looks}", stall.signal.name(), stall.lasting.as_secs());
                 self.append(What::Stall { stage_id, attempt, signal })
             }
             Told::Observed(Observed::Signalled(signal)) => {
@@ -481,16 +487,8 @@ impl<'a> Engine<'a> {
 
     fn note_checkpoint(&mut self, index: usize, kept: &Kept) -> Result<(), EngineError> {
         self.checkpoints += 1;
-        self.append(What::Checkpoint {
-            stage_id: self.id(index),
-            attempt: self.attempt_number(index),
-            checkpoint_id: kept.id.clone(),
-            status: kept.status.name().to_owned(),
-            reason: kept.reason.map(|reason| reason.name().to_owned()),
-            created_at: kept.created_at.clone(),
-            artifacts: kept.artifacts.len(),
-            mid_stage: kept.is_mid_stage,
-        })
+        let what = kept.event(self.id(index), self.attempt_number(index));
+        self.append(what)
     }
 
     fn end(&mut self, index: usize, outcome: Outcome) -> Result<(), EngineError> {
@@ -557,7 +555,9 @@ impl<'a> Engine<'a> {
                     let controls = index.and_then(|index| self.stages.get(index)?.controls.as_ref());
                     match controls {
                         Some(controls) => controls.abort(),
-                        None => self.warn(None, format!("`{id}` is not running, so that it cannot be aborted"))?,
+                        None => {
+                            self.warn(None, format!("`{id}` is not running, so that it cannot be aborted"))?
+                        }
                     }
                 }
             }

@@ -102,6 +102,11 @@ pub enum What {
         /// Saved while the stage was running, at its own word.
         mid_stage: bool,
     },
+    /// The checkpoint that a resumed run goes on from; null where there is no valid one.
+    ResumedFrom {
+        checkpoint_id: Option<String>,
+        stage_id: Option<String>,
+    },
     AbortRequested {
         stage_id: Option<String>,
     },
@@ -185,7 +190,9 @@ impl What {
             | Self::Suspended { stage_id, .. }
             | Self::Checkpoint { stage_id, .. }
             | Self::Swept { stage_id, .. } => Some(stage_id),
-            Self::AbortRequested { stage_id } | Self::Warning { stage_id, .. } => stage_id.as_deref(),
+            Self::AbortRequested { stage_id }
+            | Self::ResumedFrom { stage_id, .. }
+            | Self::Warning { stage_id, .. } => stage_id.as_deref(),
             Self::RunPlanned { .. }
             | Self::PlanChanged { .. }
             | Self::RunTaken { .. }
@@ -207,6 +214,7 @@ impl What {
             | Self::Signal { .. }
             | Self::Suspended { .. }
             | Self::Checkpoint { .. }
+            | Self::ResumedFrom { .. }
             | Self::AbortRequested { .. }
             | Self::Swept { .. }
             | Self::Warning { .. } => false,

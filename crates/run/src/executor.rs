@@ -13,7 +13,6 @@ pub(crate) fn command(
     controls: &Controls,
     observe: &mut dyn FnMut(Observed),
 ) -> Result<Ending, String> {
-    let supervised =
-        Supervised::spawn(command, isolation).map_err(|error| crate::attempt::told(&error))?;
+    let supervised = Supervised::spawn(command, isolation).map_err(|error| crate::attempt::told(&error))?;
     supervised.watch(limits, controls, observe).map_err(|error| crate::attempt::told(&error))
 }

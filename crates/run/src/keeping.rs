@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use crate::attempt::told;
 use crate::checkpoint::{self, EmergencyRequest, SaveRequest, SaveWarning, Saved};
+use crate::event::What;
 use crate::layout::Layout;
 use crate::manifest::{Artifact, Reason, Status};
 use crate::publish;
@@ -76,7 +77,9 @@ pub(crate) fn emergency(
     let mut partial: Vec<PathBuf> =
         publish::files_as_far_as_possible(&artifacts).iter().map(|file| artifacts.join(file)).collect();
     let logs = ["output.log", "verify.log"].map(|name| folder.join(name));
-    partial.extend(logs.into_iter().filter(|log| log.symlink_metadata().is_ok_and(|metadata| metadata.is_file())));
+    partial.extend(
+        logs.into_iter().filter(|log| log.symlink_metadata().is_ok_and(|metadata| metadata.is_file())),
+    );
     if partial.is_empty() {
         return Ok((made, warnings));
     }
@@ -93,13 +96,14 @@ pub(crate) fn emergency(
     }
 }
 
-/// Puts the files of a checkpoint into another folder: those under `.../artifacts/` of the attempt that saved it go
-/// under `prefix`.
+/// Puts the files of a checkpoint into another folder: those below `.attempts/{stage}/{number}/artifacts/` go below
+/// `prefix`.
 pub(crate) fn bring_back(layout: &Layout, artifacts: &[Artifact], prefix: &str) -> Result<(), String> {
     let moved: Vec<Artifact> = artifacts
         .iter()
         .filter_map(|artifact| {
-            let (_, inner) = artifact.relative_path.split_once("/artifacts/")?;
+            let (_, attempt) = artifact.relative_path.split_once("/.attempts/")?;
+            let inner = attempt.splitn(4, '/').nth(3)?;
             Some(Artifact { relative_path: format!("{prefix}{inner}"), ..artifact.clone() })
         })
         .collect();
@@ -133,4 +137,19 @@ fn kept(saved: Saved, is_mid_stage: bool) -> WithWarnings {
         is_mid_stage,
     };
     (kept, warnings)
+}
+
+impl Kept {
+    pub(crate) fn event(&self, stage_id: String, attempt: u32) -> What {
+        What::Checkpoint {
+            stage_id,
+            attempt,
+            checkpoint_id: self.id.clone(),
+            status: self.status.name().to_owned(),
+            reason: self.reason.map(|reason| reason.name().to_owned()),
+            created_at: self.created_at.clone(),
+            artifacts: self.artifacts.len(),
+            mid_stage: self.is_mid_stage,
+        }
+    }
 }

@@ -48,7 +48,12 @@ enum Strictness {
     LeaveOut,
 }
 
-fn walk(folder: &Path, prefix: &str, strictness: Strictness, found: &mut Vec<String>) -> Result<(), PublishError> {
+fn walk(
+    folder: &Path,
+    prefix: &str,
+    strictness: Strictness,
+    found: &mut Vec<String>,
+) -> Result<(), PublishError> {
     let failed = |source| PublishError::Read { path: folder.to_owned(), source };
     for entry in fs_err::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
