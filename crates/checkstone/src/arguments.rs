@@ -5,6 +5,7 @@ use transcript::Agent;
 
 use crate::commands::abort::AbortArguments;
 use crate::commands::check::CheckArguments;
+use crate::commands::checkpoint::CheckpointArguments;
 use crate::commands::demo::DemoArguments;
 use crate::commands::doctor::DoctorArguments;
 use crate::commands::explain::ExplainArguments;
@@ -54,6 +55,7 @@ pub(crate) enum Command {
     Status(StatusArguments),
     Timeline(TimelineArguments),
     Workflow(WorkflowArguments),
+    Checkpoint(CheckpointArguments),
     Handoff(HandoffArguments),
     Tokens(TokensArguments),
     Run(RunArguments),

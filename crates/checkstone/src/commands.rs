@@ -2,6 +2,7 @@
 
 pub(crate) mod abort;
 pub(crate) mod check;
+pub(crate) mod checkpoint;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;

@@ -9,5 +9,8 @@
     reason = "a test fails by panicking"
 )]
 
+mod checkpoint;
+mod hostile;
+mod manifest;
 mod plan;
 mod record;
