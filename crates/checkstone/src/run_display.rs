@@ -162,8 +162,10 @@ impl<'a> Display<'a> {
                         )
                     }
                     StageState::Blocked => format!("{BAD}blocked{BAD:#}{why}"),
-                    StageState::Pending => format!("{FAINT}to be run again{FAINT:#}{why}"),
-                    StageState::Resumable => return None,
+                    StageState::Pending if reason.is_some() => {
+                        format!("{FAINT}to be run again{FAINT:#}{why}")
+                    }
+                    StageState::Pending | StageState::Resumable => return None,
                 };
                 format!("{}  {told}", stage(stage_id))
             }
