@@ -22,6 +22,9 @@ use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 /// So many stages that need not run again are told one by one.
 const MOST_REUSED: usize = 20;
 
+/// So many stages are told in a summary.
+const MOST_STAGES: usize = 100;
+
 pub(crate) struct Display<'a> {
     printer: &'a Printer,
     form: Form,
@@ -269,13 +272,12 @@ fn seconds(milliseconds: u64) -> String {
 pub(crate) fn summary(record: &Record, plan: &Plan, layout: &Layout, width: Option<usize>) -> String {
     let mut text = String::new();
     let widest = plan.stages.iter().map(|stage| stage.id.len()).max().unwrap_or(0);
-    // Thousands of lines tell nobody anything; those that are not complete do.
-    let is_long = plan.stages.len() > 100;
-    for stage in &plan.stages {
+    // Thousands of lines tell nobody anything; the first of those that did not complete do.
+    let is_long = plan.stages.len() > MOST_STAGES;
+    let is_told = |state| !is_long || !matches!(state, StageState::Completed | StageState::Pending);
+    let told = plan.stages.iter().filter(|stage| is_told(record.stage(&stage.id).state)).take(MOST_STAGES);
+    for stage in told {
         let here = record.stage(&stage.id);
-        if is_long && here.state == StageState::Completed {
-            continue;
-        }
         let style = match here.state {
             StageState::Completed => GOOD,
             StageState::Failed | StageState::Blocked => BAD,

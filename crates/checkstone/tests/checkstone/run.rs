@@ -374,7 +374,8 @@ fn ten_thousand_stages_begin_at_once() {
     }
     let project = Project::new(&text);
     let began = Instant::now();
-    let mut child = project.start(&[]);
+    let mut command = project.checkstone(&["run", "plan.toml", "--id", "r1"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     project.wait_for("reports/study/r1/.attempts/S00000_do_work/1/output.log");
     let took = began.elapsed();
     signal(&child, rustix::process::Signal::INT);
