@@ -64,6 +64,9 @@ struct Soak {
     /// Kills of a process that takes a snapshot, and of one that restores
     #[arg(long, default_value_t = 200)]
     snapshot_kills: u32,
+    /// Kills of supervisors, of stages and of both, in runs
+    #[arg(long, default_value_t = 500)]
+    run_kills: u32,
     /// Turns of one journal that fifty processes stop at once
     #[arg(long, default_value_t = 100)]
     rounds: u32,
@@ -179,6 +182,7 @@ fn soak(counts: &Soak) -> Result<(), String> {
     let mut steps = Steps::new();
     steps.run("kills and many processes", || soak::journal(counts.kills, counts.rounds));
     steps.run("kills of snapshots and restores", || soak::snapshots(counts.snapshot_kills));
+    steps.run("kills of runs", || soak::runs(counts.run_kills));
     steps.run("random turns", || soak::changes(counts.turns));
     steps.run("the clients' previous versions", || clients::test(&clients::PREVIOUS));
     steps.run("fuzzing", || fuzz::all(counts.fuzz_seconds));

@@ -29,3 +29,12 @@ pub(crate) fn snapshots(kills: u32) -> Result<Done, String> {
     let name = "snapshot::a_kill_at_any_instant_leaves_git_as_it_was";
     process::run(test.args(["test", "--quiet", "--package", "checkstone", "--test", "checkstone", name]))
 }
+
+/// SIGKILL at so many instants of runs: of the supervisor, of a stage, of both.
+pub(crate) fn runs(kills: u32) -> Result<Done, String> {
+    println!("{kills} kills of supervisors and stages");
+    let mut test = cargo_command();
+    test.env("CHECKSTONE_SOAK_KILLS", kills.to_string());
+    let name = "run::kills::a_kill_at_any_instant_loses_nothing";
+    process::run(test.args(["test", "--quiet", "--package", "checkstone", "--test", "checkstone", name]))
+}

@@ -4,6 +4,8 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use super::{Done, Project, plan, stage};
 
 /// A pipeline of real programs with something to lose at every instant.
@@ -38,26 +40,18 @@ impl Random {
     }
 }
 
-/// The process that the supervisor noted for the running stage, if there is one just now.
-fn noted_process(project: &Project) -> Option<rustix::process::Pid> {
+/// The processes of a running stage that its supervisor noted, if there is one just now: the one that keeps the tree
+/// together, and the stage's own.
+fn noted_processes(project: &Project) -> Option<(Pid, Option<Pid>)> {
     let attempts = std::fs::read_dir(project.path("reports/study/r1/.attempts")).ok()?;
     let stages = attempts.filter_map(|entry| std::fs::read_dir(entry.ok()?.path()).ok());
-    let records = stages.flatten().filter_map(|entry| Some(entry.ok()?.path().join("supervisor.json")));
-    let record = records.into_iter().find_map(|path| std::fs::read_to_string(path).ok())?;
+    let mut records = stages.flatten().filter_map(|entry| Some(entry.ok()?.path().join("supervisor.json")));
+    let record = records.find_map(|path| std::fs::read_to_string(path).ok())?;
     let value: serde_json::Value = serde_json::from_str(&record).ok()?;
-    let pid = ["pid", "shim", "process"].iter().find_map(|key| find_number(&value, key))?;
-    rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)
-}
-
-fn find_number(value: &serde_json::Value, key: &str) -> Option<i64> {
-    match value {
-        serde_json::Value::Object(map) => map
-            .get(key)
-            .and_then(serde_json::Value::as_i64)
-            .or_else(|| map.values().find_map(|value| find_number(value, key))),
-        serde_json::Value::Array(items) => items.iter().find_map(|value| find_number(value, key)),
-        _ => None,
-    }
+    let shim = i32::try_from(value["shim"]["pid"].as_i64()?).ok()?;
+    let children = std::fs::read_to_string(format!("/proc/{shim}/task/{shim}/children")).unwrap_or_default();
+    let own = children.split_whitespace().next().and_then(|pid| Pid::from_raw(pid.parse().ok()?));
+    Some((Pid::from_raw(shim)?, own))
 }
 
 /// Processes with this run's folder in their environment.
@@ -94,14 +88,17 @@ fn a_kill_at_any_instant_loses_nothing() {
             let mut command = project.checkstone(&arguments);
             let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
             std::thread::sleep(Duration::from_millis(random.below(whole + whole / 4)));
-            let stage = noted_process(&project);
-            match (random.below(3), stage) {
-                (0, Some(stage)) => {
-                    let _ = rustix::process::kill_process(stage, rustix::process::Signal::KILL);
-                }
-                (1, Some(stage)) => {
+            let noted = noted_processes(&project);
+            let kill = |process: Pid| drop(kill_process(process, Signal::KILL));
+            match (random.below(4), noted) {
+                // The stage alone.
+                (0, Some((_, Some(own)))) => kill(own),
+                // What keeps it together, which is another way of losing the stage.
+                (1, Some((shim, _))) => kill(shim),
+                (2, Some((shim, own))) => {
                     child.kill().unwrap();
-                    let _ = rustix::process::kill_process(stage, rustix::process::Signal::KILL);
+                    kill(shim);
+                    own.map(kill);
                 }
                 _ => child.kill().unwrap(),
             }
