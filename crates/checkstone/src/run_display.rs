@@ -144,6 +144,8 @@ impl<'a> Display<'a> {
                 let why = reason.as_ref().map(|reason| format!(": {}", visible(reason))).unwrap_or_default();
                 let took = ending.as_ref().map(|ending| seconds(ending.elapsed_milliseconds));
                 let told = match to {
+                    // Its own line shows it.
+                    StageState::Running if matches!(self.form, Form::Terminal(_)) => return None,
                     StageState::Running => {
                         let budget = self.budgets.get(stage_id).copied().unwrap_or(DEFAULT_DURATION);
                         let again = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };

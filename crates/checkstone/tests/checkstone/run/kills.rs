@@ -89,7 +89,10 @@ fn a_kill_at_any_instant_loses_nothing() {
             let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
             std::thread::sleep(Duration::from_millis(random.below(whole + whole / 4)));
             let noted = noted_processes(&project);
-            let kill = |process: Pid| drop(kill_process(process, Signal::KILL));
+            // It may have ended by itself just now.
+            let kill = |process: Pid| {
+                let _ = kill_process(process, Signal::KILL);
+            };
             match (random.below(4), noted) {
                 // The stage alone.
                 (0, Some((_, Some(own)))) => kill(own),
@@ -98,7 +101,7 @@ fn a_kill_at_any_instant_loses_nothing() {
                 (2, Some((shim, own))) => {
                     child.kill().unwrap();
                     kill(shim);
-                    own.map(kill);
+                    own.into_iter().for_each(kill);
                 }
                 _ => child.kill().unwrap(),
             }
