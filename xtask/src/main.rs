@@ -74,6 +74,9 @@ struct Soak {
     /// Kills of a process that commits named paths, and of one that pushes
     #[arg(long, default_value_t = 200)]
     autosave_kills: u32,
+    /// Kills of supervisors, of stages and of both, in runs
+    #[arg(long, default_value_t = 500)]
+    run_kills: u32,
     /// Turns of one journal that fifty processes stop at once
     #[arg(long, default_value_t = 100)]
     rounds: u32,
@@ -199,6 +202,7 @@ fn soak(counts: &Soak) -> Result<(), String> {
         files => bench::unchanged::run(files, 7),
     });
     steps.run("kills of commits and pushes", || soak::autosave(counts.autosave_kills));
+    steps.run("kills of runs", || soak::runs(counts.run_kills));
     steps.run("random turns", || soak::changes(counts.turns));
     steps.run("the clients' previous versions", || clients::test(&clients::PREVIOUS));
     steps.run("fuzzing", || fuzz::all(counts.fuzz_seconds));

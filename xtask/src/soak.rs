@@ -40,3 +40,12 @@ pub(crate) fn autosave(kills: u32) -> Result<Done, String> {
         ["test", "--quiet", "--package", "changes", "--test", "changes", "kills::", "--", "--nocapture"];
     process::run(test.args(which))
 }
+
+/// SIGKILL at so many instants of runs: of the supervisor, of a stage, of both.
+pub(crate) fn runs(kills: u32) -> Result<Done, String> {
+    println!("{kills} kills of supervisors and stages");
+    let mut test = cargo_command();
+    test.env("CHECKSTONE_SOAK_KILLS", kills.to_string());
+    let name = "run::kills::a_kill_at_any_instant_loses_nothing";
+    process::run(test.args(["test", "--quiet", "--package", "checkstone", "--test", "checkstone", name]))
+}

@@ -8,6 +8,10 @@ use changes::Repository;
 use changes::snapshot::{Snapshot, Snapshots, Which};
 use gate::policy::Policy;
 use journal::{Journal, Of, switch};
+use run::checkpoint::{self, Listed};
+use run::record::Record;
+use run::state::RunState;
+use run::{control, runs};
 use serde_json::{Value, json};
 use transcript::visible;
 use workflow::{StateDirectory, Summary};
@@ -42,13 +46,21 @@ pub(crate) struct StatusArguments {
 /// How many verdicts are shown.
 const VERDICTS: usize = 5;
 
+/// How many runs are shown.
+const RUNS: usize = 5;
+
 pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let folder = arguments.repository.folder()?;
     let workflows = StateDirectory::of(&folder, &changes::Settings::default());
     let root = workflows.repository().map(|repository| repository.root.clone());
+    let project = root.clone().unwrap_or(folder);
     let mut status = Status::of(root)?;
     status.resumable = resumable(&workflows);
     status.snapshot = workflows.repository().and_then(newest_snapshot);
+    status.runs = unfinished_runs(&project);
+    status.last_checkpoint = checkpoint::list(&project, None, None)
+        .ok()
+        .and_then(|listing| listing.checkpoints.into_iter().next());
     if arguments.json {
         printer.data(&format!("{}\n", status.json()));
     } else {
@@ -72,6 +84,9 @@ struct Status {
     /// The newest of this working tree.
     snapshot: Option<Snapshot>,
     autosave: AutosaveStatus,
+    /// Runs that nobody has in hand and that are not complete.
+    runs: Vec<Record>,
+    last_checkpoint: Option<Listed>,
 }
 
 enum PolicyState {
@@ -129,6 +144,8 @@ impl Status {
             resumable: Vec::new(),
             snapshot: None,
             autosave,
+            runs: Vec::new(),
+            last_checkpoint: None,
         })
     }
 
@@ -170,15 +187,25 @@ impl Status {
             "verdicts": self.verdicts,
             "autonomous_execution": self.autosave.execution(),
             "autosave": self.autosave.json(),
-            "lastCheckpoint": null,
             "snapshot": self.snapshot.as_ref().map(snapshot_json),
+            "lastCheckpoint": self.last_checkpoint.as_ref().map(|checkpoint| json!({
+                "checkpointId": checkpoint.checkpoint_id,
+                "stageId": checkpoint.stage_id,
+                "createdAt": checkpoint.created_at,
+                "status": checkpoint.status.name(),
+            })),
             "resumable": self.resumable.iter().map(|workflow| json!({
                 "kind": "workflow",
                 "command": workflow.command,
                 "feature": workflow.feature,
                 "phase": workflow.phase,
                 "status": workflow.phase_status,
-            })).collect::<Vec<_>>(),
+            })).chain(self.runs.iter().map(|run| json!({
+                "kind": "run",
+                "reportTitle": run.title,
+                "runId": run.run,
+                "status": state_of(run),
+            }))).collect::<Vec<_>>(),
         })
     }
 
@@ -221,6 +248,17 @@ impl Status {
             let status = workflow.phase_status.as_deref().unwrap_or_default().replace('_', " ");
             let (command, feature) = (visible(&workflow.command), feature.unwrap_or_default());
             line("resumable", &format!("workflow {command}{feature}: {phase} {status}"));
+        }
+        for run in &self.runs {
+            let (title, name) = (visible(&run.title), visible(&run.run));
+            line(
+                "resumable",
+                &format!("run {name} of {title}: {}, `checkstone resume {name}`", state_of(run)),
+            );
+        }
+        if let Some(checkpoint) = &self.last_checkpoint {
+            let (id, stage) = (visible(&checkpoint.checkpoint_id), visible(&checkpoint.stage_id));
+            line("checkpoint", &format!("{id} of {stage}, {}", checkpoint.status.name()));
         }
         if !self.verdicts.is_empty() {
             let _ = writeln!(text, "\n{STRONG}Last verdicts{STRONG:#} (`checkstone explain ID`)");
@@ -280,6 +318,21 @@ fn resumable(workflows: &StateDirectory) -> Vec<Summary> {
     let listed = workflows.list().unwrap_or_default();
     let summaries = listed.iter().filter_map(|one| Some(Summary::of(&one.stem, one.workflow.as_ref().ok()?)));
     summaries.filter(|summary| summary.phase.is_some()).collect()
+}
+
+/// The newest few; a record that cannot be read cannot be resumed.
+fn unfinished_runs(project: &Path) -> Vec<Record> {
+    let found = runs::all(project).into_iter().filter(|found| !control::is_taken(&found.layout));
+    let records = found.filter_map(|found| Record::read(&found.layout.events()).ok());
+    records.filter(Record::is_unfinished).take(RUNS).collect()
+}
+
+/// A run in progress that nobody has in hand has lost its supervisor.
+fn state_of(run: &Record) -> &'static str {
+    match run.state {
+        RunState::InProgress | RunState::Planned => RunState::Interrupted.name(),
+        state => state.name(),
+    }
 }
 
 fn policy(root: Option<&Path>, journal: Option<&mut Journal>) -> Result<PolicyState, CommandError> {

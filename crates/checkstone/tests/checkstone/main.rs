@@ -24,6 +24,7 @@ mod log;
 mod loopback_server;
 mod policy;
 mod program;
+mod run;
 mod session;
 mod snapshot;
 mod snapshot_faults;

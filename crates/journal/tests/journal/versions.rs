@@ -73,7 +73,8 @@ fn the_file_says_whose_it_is_and_who_may_use_it() {
     assert_eq!(mode, "wal");
 }
 
-/// A file of format 1, as the version wrote it that knew no autosaves: what was recorded stays, and new things have room.
+/// A file of format 1, as the version wrote it that knew neither autosaves nor runs: what was recorded stays, and new
+/// things have room.
 #[test]
 fn a_file_of_format_1_is_brought_up_to_date() {
     let state = State::new();
@@ -82,16 +83,24 @@ fn a_file_of_format_1_is_brought_up_to_date() {
     old.execute_batch(include_str!("format-1.sql")).unwrap();
     drop(old);
     let mut journal = state.open();
+    let root = std::path::Path::new("/project");
+    let at = jiff::Timestamp::UNIX_EPOCH;
     let iterations = journal
         .write(|write| {
             let session = write.session("claude", "old")?.unwrap();
             assert_eq!(write.latest_turn(session.id)?.unwrap().holds, 1);
             assert_eq!(write.recent_verdicts(journal::Of::Everyone, 9)?.len(), 1);
             write.record_autosave(&autosave(Some(session.id)))?;
+            write.note_run(root, "title", "run-1", "IN_PROGRESS", at)?;
+            write.note_run(root, "title", "run-1", "COMPLETED", at)?;
             write.iterations(session.id)
         })
         .unwrap();
     assert_eq!(iterations, 1);
+    let runs = journal.read(|read| read.recent_runs(root, 10)).unwrap();
+    assert_eq!(runs.iter().map(|run| run.state.as_str()).collect::<Vec<_>>(), ["COMPLETED"]);
+    let elsewhere = std::path::Path::new("/elsewhere");
+    assert_eq!(journal.read(|read| read.noted_run(elsewhere, "title", "run-1")).unwrap(), None);
     let version: u32 = state.sqlite().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     assert_eq!(version, 1002);
 }
