@@ -13,4 +13,5 @@ mod executor;
 pub mod fingerprint;
 pub mod plan;
 pub mod record;
+pub mod report;
 pub mod state;

@@ -11,3 +11,4 @@
 
 mod plan;
 mod record;
+mod report;
