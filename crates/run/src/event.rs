@@ -102,6 +102,11 @@ pub enum What {
         /// Saved while the stage was running, at its own word.
         mid_stage: bool,
     },
+    /// The checkpoint that a resumed run goes on from; null where there is no valid one.
+    ResumedFrom {
+        checkpoint_id: Option<String>,
+        stage_id: Option<String>,
+    },
     AbortRequested {
         stage_id: Option<String>,
     },
@@ -147,7 +152,18 @@ pub enum HowEnded {
 pub struct Accepted {
     /// Over the command, its settings and the contents of its inputs.
     pub fingerprint: String,
+    pub inputs: Vec<AcceptedInput>,
     pub artifacts: Vec<AcceptedArtifact>,
+}
+
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct AcceptedInput {
+    pub name: String,
+    pub sha256: String,
+    /// What the file was known by on its disk; with the same one it need not be read again.
+    pub identity: String,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -158,6 +174,8 @@ pub struct AcceptedArtifact {
     pub path: String,
     pub sha256: String,
     pub size_bytes: u64,
+    /// What the file was known by on its disk; with the same one it need not be read again.
+    pub identity: String,
 }
 
 impl What {
@@ -172,7 +190,9 @@ impl What {
             | Self::Suspended { stage_id, .. }
             | Self::Checkpoint { stage_id, .. }
             | Self::Swept { stage_id, .. } => Some(stage_id),
-            Self::AbortRequested { stage_id } | Self::Warning { stage_id, .. } => stage_id.as_deref(),
+            Self::AbortRequested { stage_id }
+            | Self::ResumedFrom { stage_id, .. }
+            | Self::Warning { stage_id, .. } => stage_id.as_deref(),
             Self::RunPlanned { .. }
             | Self::PlanChanged { .. }
             | Self::RunTaken { .. }
@@ -187,13 +207,14 @@ impl What {
             | Self::PlanChanged { .. }
             | Self::RunTaken { .. }
             | Self::RunState { .. }
-            | Self::StageState { .. }
-            | Self::StageReused { .. } => true,
-            Self::Marker { .. }
+            | Self::StageState { .. } => true,
+            Self::StageReused { .. }
+            | Self::Marker { .. }
             | Self::Stall { .. }
             | Self::Signal { .. }
             | Self::Suspended { .. }
             | Self::Checkpoint { .. }
+            | Self::ResumedFrom { .. }
             | Self::AbortRequested { .. }
             | Self::Swept { .. }
             | Self::Warning { .. } => false,

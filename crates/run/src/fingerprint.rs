@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::hash;
-use crate::plan::{Input, Program, Stage};
+use crate::plan::{Program, Stage};
 
 /// A file that a command names is read up to this size; larger ones are data, and data is declared as an input.
 const LARGEST_SCRIPT: u64 = 16 << 20;
@@ -59,22 +59,13 @@ fn named_files(program: &Program, root: &Path, directory: &Path) -> Vec<(String,
         let path = directory.join(word);
         let metadata = path.symlink_metadata().ok()?;
         let is_script = metadata.is_file() && metadata.len() <= LARGEST_SCRIPT && path.starts_with(root);
-        is_script.then(|| of_path(&path).ok()).flatten()
+        is_script.then(|| of_file(&path).ok().map(|(sha256, _)| sha256)).flatten()
     };
     words.into_iter().filter_map(|word| Some((word.to_owned(), hashed(word)?))).collect()
 }
 
-/// The hash of an input file of the project.
-pub fn of_input_file(root: &Path, path: &Path) -> io::Result<String> {
-    of_path(&root.join(path))
-}
-
-fn of_path(path: &Path) -> io::Result<String> {
-    let file = fs_err::File::open(path)?;
-    Ok(hash::of_file(file.file())?.sha256)
-}
-
-/// As an input's hash is written beside its name.
-pub fn named(input: &Input, sha256: String) -> (String, String) {
-    (input.name.clone(), sha256)
+/// The hash and the size of a regular file.
+pub fn of_file(path: &Path) -> io::Result<(String, u64)> {
+    let hashed = hash::of_file(fs_err::File::open(path)?.file())?;
+    Ok((hashed.sha256, hashed.bytes))
 }

@@ -163,6 +163,7 @@ impl Record {
             | What::Stall { .. }
             | What::Signal { .. }
             | What::Suspended { .. }
+            | What::ResumedFrom { .. }
             | What::AbortRequested { .. }
             | What::Swept { .. }
             | What::Warning { .. } => {}
@@ -241,7 +242,7 @@ impl Recorder {
             .open(path)
             .map_err(failed)?;
         let mut recorder = Self { path: path.to_owned(), file, record, is_broken: false };
-        recorder.write(&event)?;
+        recorder.write(std::slice::from_ref(&event))?;
         if let Some(folder) = path.parent() {
             fs_err::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
         }
@@ -271,26 +272,49 @@ impl Recorder {
 
     /// Appends an event; it is on the disk when this returns, where it is one that others rely on.
     pub fn append(&mut self, at: Timestamp, what: What) -> Result<Event, RecordError> {
+        let event = self.checked(at, what)?;
+        self.write(std::slice::from_ref(&event))?;
+        Ok(event)
+    }
+
+    /// Appends many at the cost of one.
+    pub fn append_all(&mut self, at: Timestamp, all: Vec<What>) -> Result<Vec<Event>, RecordError> {
+        let events = all.into_iter().map(|what| self.checked(at, what)).collect::<Result<Vec<_>, _>>()?;
+        self.write(&events)?;
+        Ok(events)
+    }
+
+    /// Checked on the record first: nothing is written that could not be read again.
+    fn checked(&mut self, at: Timestamp, what: What) -> Result<Event, RecordError> {
         let before = (self.record.last_sequence, self.record.changed_at);
         let event = Event { sequence: before.0 + 1, at, what };
-        // Checked on the record first: nothing is written that could not be read again.
         if let Err(error) = self.record.apply(&event) {
             (self.record.last_sequence, self.record.changed_at) = before;
             return Err(error.into());
         }
-        self.write(&event)?;
         Ok(event)
     }
 
-    fn write(&mut self, event: &Event) -> Result<(), RecordError> {
+    fn write(&mut self, events: &[Event]) -> Result<(), RecordError> {
+        if events.is_empty() {
+            return Ok(());
+        }
         if self.is_broken {
             return Err(RecordError::Broken { path: self.path.clone() });
         }
-        let written = serde_json::to_vec(event).map_err(io::Error::from).and_then(|mut line| {
-            line.push(b'\n');
-            self.file.write_all(&line)?;
-            if event.what.is_durable() { self.file.sync_data() } else { Ok(()) }
-        });
+        let mut lines = Vec::new();
+        let written = events
+            .iter()
+            .try_for_each(|event| {
+                serde_json::to_writer(&mut lines, event)?;
+                lines.push(b'\n');
+                Ok(())
+            })
+            .and_then(|()| {
+                self.file.write_all(&lines)?;
+                let is_durable = events.iter().any(|event| event.what.is_durable());
+                if is_durable { self.file.sync_data() } else { Ok(()) }
+            });
         written.map_err(|source| {
             self.is_broken = true;
             RecordError::Write { path: self.path.clone(), source }
