@@ -3,7 +3,9 @@
 use clap::{Parser, Subcommand, ValueEnum};
 use transcript::Agent;
 
+use crate::commands::abort::AbortArguments;
 use crate::commands::check::CheckArguments;
+use crate::commands::checkpoint::CheckpointArguments;
 use crate::commands::demo::DemoArguments;
 use crate::commands::doctor::DoctorArguments;
 use crate::commands::explain::ExplainArguments;
@@ -12,7 +14,10 @@ use crate::commands::hook::HookArguments;
 use crate::commands::init::InitArguments;
 use crate::commands::inject::InjectArguments;
 use crate::commands::log::LogArguments;
+use crate::commands::markers::MarkersArguments;
 use crate::commands::policy::PolicyArguments;
+use crate::commands::resume::ResumeArguments;
+use crate::commands::run::RunArguments;
 use crate::commands::session::SessionArguments;
 use crate::commands::snapshot::SnapshotArguments;
 use crate::commands::status::StatusArguments;
@@ -20,6 +25,7 @@ use crate::commands::timeline::TimelineArguments;
 use crate::commands::tokens::TokensArguments;
 use crate::commands::trust::TrustArguments;
 use crate::commands::uninstall::UninstallArguments;
+use crate::commands::watch::WatchArguments;
 use crate::commands::workflow::WorkflowArguments;
 
 /// Hold points for AI coding agents
@@ -49,8 +55,14 @@ pub(crate) enum Command {
     Status(StatusArguments),
     Timeline(TimelineArguments),
     Workflow(WorkflowArguments),
+    Checkpoint(CheckpointArguments),
     Handoff(HandoffArguments),
     Tokens(TokensArguments),
+    Run(RunArguments),
+    Resume(ResumeArguments),
+    Abort(AbortArguments),
+    Watch(WatchArguments),
+    Markers(MarkersArguments),
     Inject(InjectArguments),
     Hook(HookArguments),
 }

@@ -21,9 +21,12 @@ mod new_policy;
 mod own_program;
 mod policy_files;
 mod printer;
+mod project_root;
 mod record;
 mod recorded_facts;
 mod repository_argument;
+mod run_display;
+mod run_project;
 mod settings_file;
 mod stopwatch;
 mod tmux_argument;
@@ -60,6 +63,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Uninstall(arguments) => commands::uninstall::run(arguments, &printer),
         Command::Demo(arguments) => commands::demo::run(arguments, &printer),
         Command::Check(arguments) => commands::check::run(arguments, &printer),
+        Command::Checkpoint(arguments) => commands::checkpoint::run(arguments, &printer),
         Command::Doctor(arguments) => commands::doctor::run(arguments, &printer),
         Command::Explain(arguments) => commands::explain::run(arguments, &printer),
         Command::Log(arguments) => commands::log::run(arguments, &printer),
@@ -72,6 +76,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Workflow(arguments) => commands::workflow::run(arguments, &printer),
         Command::Handoff(arguments) => commands::handoff::run(arguments, &printer),
         Command::Tokens(arguments) => commands::tokens::run(arguments, &printer),
+        Command::Run(arguments) => commands::run::run(arguments, &printer),
+        Command::Resume(arguments) => commands::resume::run(arguments, &printer),
+        Command::Abort(arguments) => commands::abort::run(arguments, &printer),
+        Command::Watch(arguments) => commands::watch::run(arguments, &printer),
+        Command::Markers(arguments) => commands::markers::run(arguments, &printer),
         Command::Inject(arguments) => commands::inject::run(arguments, &printer),
         // Answered above, before anything could go wrong.
         Command::Hook(_) => Ok(ExitCode::SUCCESS),

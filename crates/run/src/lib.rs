@@ -19,6 +19,7 @@ pub mod event;
 mod executor;
 pub mod fingerprint;
 mod keeping;
+pub mod output;
 pub mod plan;
 mod publish;
 pub mod record;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -216,6 +216,32 @@ fn whole_length(bytes: &[u8]) -> usize {
     let start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
     let last = bytes.get(start..end).unwrap_or_default();
     if serde_json::from_slice::<Event>(last).is_ok() { end } else { start }
+}
+
+/// Reads a record while it is being written.
+#[derive(Debug)]
+pub struct Tail {
+    path: PathBuf,
+    read: u64,
+}
+
+impl Tail {
+    pub fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), read: 0 }
+    }
+
+    /// The events that came since the last time, from the first one on.
+    pub fn new_events(&mut self) -> Result<Vec<Event>, RecordError> {
+        let failed = |source| RecordError::Read { path: self.path.clone(), source };
+        let mut file = fs_err::File::open(&self.path).map_err(failed)?;
+        let mut bytes = Vec::new();
+        file.seek(io::SeekFrom::Start(self.read))
+            .and_then(|_| file.read_to_end(&mut bytes))
+            .map_err(failed)?;
+        let new = events(&self.path, &bytes).collect::<Result<Vec<_>, _>>()?;
+        self.read += whole_length(&bytes) as u64;
+        Ok(new)
+    }
 }
 
 /// Appends to a record. There is one of it at a time: whoever has the run's lock.

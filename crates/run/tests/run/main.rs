@@ -9,6 +9,9 @@
     reason = "a test fails by panicking"
 )]
 
+mod checkpoint;
+mod hostile;
+mod manifest;
 mod plan;
 mod record;
 mod report;
