@@ -194,6 +194,7 @@ impl Teller {
             }
             What::Warning { text, .. } => self.story.warnings.push(text.clone()),
             What::PlanChanged { .. }
+            | What::ResumedFrom { .. }
             | What::RunTaken { .. }
             | What::AbortRequested { .. }
             | What::Swept { .. } => {}
