@@ -18,6 +18,7 @@ use crate::commands::inject::InjectArguments;
 use crate::commands::log::LogArguments;
 use crate::commands::markers::MarkersArguments;
 use crate::commands::policy::PolicyArguments;
+use crate::commands::report::ReportArguments;
 use crate::commands::resume::ResumeArguments;
 use crate::commands::run::RunArguments;
 use crate::commands::session::SessionArguments;
@@ -65,6 +66,7 @@ pub(crate) enum Command {
     Tokens(TokensArguments),
     Run(RunArguments),
     Resume(ResumeArguments),
+    Report(ReportArguments),
     Abort(AbortArguments),
     Watch(WatchArguments),
     Markers(MarkersArguments),

@@ -16,6 +16,7 @@ pub(crate) mod inject;
 pub(crate) mod log;
 pub(crate) mod markers;
 pub(crate) mod policy;
+pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod session;

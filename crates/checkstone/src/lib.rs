@@ -85,6 +85,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Handoff(arguments) => commands::handoff::run(arguments, &printer),
         Command::Tokens(arguments) => commands::tokens::run(arguments, &printer),
         Command::Run(arguments) => commands::run::run(arguments, &printer),
+        Command::Report(arguments) => commands::report::run(arguments, &printer),
         Command::Resume(arguments) => commands::resume::run(arguments, &printer),
         Command::Abort(arguments) => commands::abort::run(arguments, &printer),
         Command::Watch(arguments) => commands::watch::run(arguments, &printer),

@@ -23,6 +23,7 @@ pub mod output;
 pub mod plan;
 mod publish;
 pub mod record;
+pub mod report;
 pub mod runs;
 pub mod state;
 

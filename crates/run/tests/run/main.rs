@@ -14,3 +14,4 @@ mod hostile;
 mod manifest;
 mod plan;
 mod record;
+mod report;
