@@ -6,6 +6,7 @@ mod arguments;
 mod checks;
 mod clients;
 mod commands;
+mod demo;
 mod doctor;
 mod environment;
 mod error;
