@@ -132,4 +132,76 @@ mod tests {
             assert!(byte_size(text).is_err(), "{text}");
         }
     }
+
+    /// Every command that the documents show can be typed.
+    #[test]
+    fn the_commands_in_the_documents_are_understood() {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+        let docs = std::fs::read_dir(format!("{root}/docs")).unwrap().map(|entry| entry.unwrap().path());
+        let files = docs.chain([format!("{root}/README.md").into()]);
+        let mut count = 0;
+        for file in files.filter(|file| file.extension().is_some_and(|extension| extension == "md")) {
+            let text = std::fs::read_to_string(&file).unwrap();
+            for command in documented(&text) {
+                count += 1;
+                let parsed = Arguments::try_parse_from(&command);
+                let is_answer = |error: &clap::Error| error.exit_code() == 0;
+                if let Err(error) =
+                    parsed.map(|_| ()).or_else(|error| if is_answer(&error) { Ok(()) } else { Err(error) })
+                {
+                    panic!("{}: {command:?}\n{error}", file.display());
+                }
+            }
+        }
+        assert!(count > 20, "only {count} commands were found");
+    }
+
+    /// The commands in fenced blocks that begin with our name, as words.
+    fn documented(text: &str) -> Vec<Vec<String>> {
+        let mut commands = Vec::new();
+        let blocks = text.split("```").skip(1).step_by(2);
+        for block in blocks.filter(|block| block.starts_with("console") || block.starts_with("sh")) {
+            let joined = block.replace("\\\n", " ");
+            for line in joined.lines().filter_map(|line| line.trim_start().strip_prefix("$ ")) {
+                for words in simple_commands(line) {
+                    if words.first().is_some_and(|word| word == "checkstone") {
+                        commands.push(words);
+                    }
+                }
+            }
+        }
+        commands
+    }
+
+    /// A line of shell as documents have it: words, quotes, `#`, and what stands between commands.
+    fn simple_commands(line: &str) -> Vec<Vec<String>> {
+        let mut commands = vec![Vec::new()];
+        let (mut word, mut quote) = (None::<String>, None);
+        for letter in line.chars().chain([' ']) {
+            match (quote, letter) {
+                (Some(mark), letter) if letter == mark => quote = None,
+                (Some(_), letter) => word.get_or_insert_default().push(letter),
+                (None, '\'' | '"') => {
+                    quote = Some(letter);
+                    word.get_or_insert_default();
+                }
+                (None, '#') if word.is_none() => break,
+                (None, ' ' | '|' | '&' | ';') => {
+                    commands.last_mut().unwrap().extend(word.take());
+                    if letter != ' ' {
+                        commands.push(Vec::new());
+                    }
+                }
+                (None, letter) => word.get_or_insert_default().push(letter),
+            }
+        }
+        for command in &mut commands {
+            // What comes out goes elsewhere.
+            if let Some(at) = command.iter().position(|word| word.starts_with('>') || word.starts_with("2>"))
+            {
+                command.truncate(at);
+            }
+        }
+        commands
+    }
 }

@@ -9,6 +9,7 @@ mod background;
 mod checks;
 mod clients;
 mod commands;
+mod demo;
 mod doctor;
 mod environment;
 mod error;
