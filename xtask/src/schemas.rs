@@ -18,6 +18,7 @@ fn all() -> Result<Vec<(&'static str, String)>, String> {
         rendered("handoff-request.schema.json", &schemars::schema_for!(workflow::handoff::Request))?,
         rendered("handoff-response.schema.json", &schemars::schema_for!(workflow::handoff::Response))?,
         rendered("policy.schema.json", &gate::policy::json_schema())?,
+        rendered("replay.schema.json", &schemars::schema_for!(gate::replay::Report))?,
         rendered("timeline.schema.json", &schemars::schema_for!(transcript::Reading))?,
         rendered("tokens.schema.json", &schemars::schema_for!(workflow::output::TokensOutput))?,
         rendered("workflow.schema.json", &schemars::schema_for!(workflow::output::WorkflowOutput))?,

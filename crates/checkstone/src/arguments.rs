@@ -13,6 +13,7 @@ use crate::commands::init::InitArguments;
 use crate::commands::inject::InjectArguments;
 use crate::commands::log::LogArguments;
 use crate::commands::policy::PolicyArguments;
+use crate::commands::replay::ReplayArguments;
 use crate::commands::session::SessionArguments;
 use crate::commands::snapshot::SnapshotArguments;
 use crate::commands::status::StatusArguments;
@@ -43,6 +44,7 @@ pub(crate) enum Command {
     Explain(ExplainArguments),
     Log(LogArguments),
     Policy(PolicyArguments),
+    Replay(ReplayArguments),
     Trust(TrustArguments),
     Session(SessionArguments),
     Snapshot(SnapshotArguments),

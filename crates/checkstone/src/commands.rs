@@ -10,6 +10,7 @@ pub(crate) mod init;
 pub(crate) mod inject;
 pub(crate) mod log;
 pub(crate) mod policy;
+pub(crate) mod replay;
 pub(crate) mod session;
 pub(crate) mod snapshot;
 pub(crate) mod status;

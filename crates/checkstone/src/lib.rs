@@ -23,6 +23,7 @@ mod policy_files;
 mod printer;
 mod record;
 mod recorded_facts;
+mod replay;
 mod repository_argument;
 mod settings_file;
 mod stopwatch;
@@ -64,6 +65,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Explain(arguments) => commands::explain::run(arguments, &printer),
         Command::Log(arguments) => commands::log::run(arguments, &printer),
         Command::Policy(arguments) => commands::policy::run(arguments, &printer),
+        Command::Replay(arguments) => commands::replay::run(arguments, &printer),
         Command::Trust(arguments) => commands::trust::run(arguments, &printer),
         Command::Session(arguments) => commands::session::run(arguments, &printer),
         Command::Snapshot(arguments) => commands::snapshot::run(arguments, &printer),
