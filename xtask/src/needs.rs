@@ -14,6 +14,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("npm", "npm"),
     ("cc", "gcc"),
     ("tmux", "tmux"),
+    ("chromium-headless-shell", "chromium-headless-shell"),
 ];
 
 /// In CI a missing program fails; elsewhere the tests that need it are skipped, and this says so.

@@ -1,6 +1,7 @@
 //! One file per command: an argument struct whose doc comment is the help, and one function that runs it.
 
 pub(crate) mod check;
+pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
@@ -9,6 +10,7 @@ pub(crate) mod hook;
 pub(crate) mod init;
 pub(crate) mod inject;
 pub(crate) mod log;
+pub(crate) mod man;
 pub(crate) mod policy;
 pub(crate) mod replay;
 pub(crate) mod session;

@@ -74,6 +74,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Workflow(arguments) => commands::workflow::run(arguments, &printer),
         Command::Handoff(arguments) => commands::handoff::run(arguments, &printer),
         Command::Tokens(arguments) => commands::tokens::run(arguments, &printer),
+        Command::Completions(arguments) => commands::completions::run(arguments, &printer),
+        Command::Man(arguments) => commands::man::run(arguments, &printer),
         Command::Inject(arguments) => commands::inject::run(arguments, &printer),
         // Answered above, before anything could go wrong.
         Command::Hook(_) => Ok(ExitCode::SUCCESS),

@@ -10,6 +10,8 @@ use crate::printer::{Printer, STRONG};
 
 /// Show, on a recorded turn, what checkstone sees of an agent's work
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone demo")]
 pub(crate) struct DemoArguments {}
 
 /// A turn as Claude Code recorded it: tests fail, the bug is fixed, tests pass, and a last command fails

@@ -96,26 +96,24 @@ fn head(page: &mut String, report: &Report) {
     }
 }
 
-/// One column a day, from the first day to the last; many days make narrow columns.
+/// One column for each day that had turns; many days make narrow columns.
 fn over_time(page: &mut String, report: &Report) {
     let days: Vec<&DayCount> = report.days.iter().filter(|count| count.day.is_some()).collect();
     let most = days.iter().map(|count| count.turns.total).max().unwrap_or_default();
     if most == 0 {
         return;
     }
-    let places = places(&days);
-    let last = places.last().copied().unwrap_or_default();
-    let step = (CHART_WIDTH / (last + 1) as f64).min(48.0);
+    let step = (CHART_WIDTH / days.len() as f64).min(48.0);
     let _ = write!(
         page,
         "<section>\n<h2>Turns over time</h2>\n<svg class=\"chart\" viewBox=\"0 0 {CHART_WIDTH} {:.0}\" role=\"img\" \
          aria-label=\"Turns by day\">\n<line x1=\"0\" x2=\"{CHART_WIDTH}\" y1=\"{CHART_HEIGHT}\" y2=\"{CHART_HEIGHT}\"/>\n",
         CHART_HEIGHT + 20.0
     );
-    for (count, place) in days.iter().zip(&places) {
-        column(page, count, *place as f64 * step, step, most);
+    for (place, count) in days.iter().enumerate() {
+        column(page, count, place as f64 * step, step, most);
     }
-    for (count, at, anchor) in [(days.first(), 0.0, "start"), (days.last(), (last + 1) as f64 * step, "end")]
+    for (count, at, anchor) in [(days.first(), 0.0, "start"), (days.last(), days.len() as f64 * step, "end")]
     {
         let day = count.and_then(|count| count.day.as_deref()).unwrap_or_default();
         // Under a single narrow column two names would lie over each other.
@@ -131,18 +129,8 @@ fn over_time(page: &mut String, report: &Report) {
         page,
         "</svg>\n<p class=\"legend\"><span class=\"hold\">held</span> <span class=\"notify\">told</span> \
          <span class=\"pass\">passed</span> <span class=\"not-judged\">not judged</span> \
-         <span class=\"most\">highest: {most} turns a day</span></p>\n</section>\n"
+         <span class=\"most\">days with turns only; the highest has {most}</span></p>\n</section>\n"
     );
-}
-
-/// How many days each lies behind the first.
-fn places(days: &[&DayCount]) -> Vec<i64> {
-    let seconds = |count: &DayCount| {
-        let day = count.day.as_deref().unwrap_or_default();
-        format!("{day}T00:00:00Z").parse::<jiff::Timestamp>().map_or(0, |time| time.as_second())
-    };
-    let first = days.first().map_or(0, |count| seconds(count));
-    days.iter().map(|count| (seconds(count) - first) / 86_400).collect()
 }
 
 fn column(page: &mut String, count: &DayCount, x: f64, step: f64, most: u64) {

@@ -22,6 +22,7 @@ mod log;
 mod loopback_server;
 mod policy;
 mod program;
+mod replay;
 mod session;
 mod snapshot;
 mod status;
