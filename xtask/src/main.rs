@@ -4,6 +4,7 @@
 
 mod bench;
 mod clients;
+mod dependencies;
 mod fuzz;
 mod links;
 mod needs;
@@ -74,6 +75,9 @@ struct Soak {
     /// Seconds of fuzzing per target
     #[arg(long, default_value_t = 120)]
     fuzz_seconds: u32,
+    /// Only look at the dependencies: licences, sources, unused ones
+    #[arg(long)]
+    dependencies: bool,
 }
 
 #[derive(Subcommand)]
@@ -101,6 +105,17 @@ enum Bench {
         #[arg(long, default_value_t = 50_000)]
         files: usize,
     },
+    /// A policy over a folder of transcripts, against reading the same bytes alone and against one thread
+    Replay {
+        /// Rounds of each measurement
+        #[arg(long, default_value_t = 5)]
+        rounds: usize,
+        /// Transcripts of so many megabytes
+        #[arg(long, default_value_t = 1024)]
+        megabytes: u64,
+    },
+    /// Substring matching against the gate on the labelled turns: false holds and missed holds
+    Matching,
     /// The end of a turn in each real client, with and without checkstone
     Clients {
         /// Turns of each kind in each client
@@ -118,6 +133,10 @@ fn main() -> ExitCode {
         Command::Bench { which: Bench::Hook { rounds } } => bench::hook::run(rounds),
         Command::Bench { which: Bench::Workflow { rounds } } => bench::workflow::run(rounds),
         Command::Bench { which: Bench::Snapshot { rounds, files } } => bench::snapshot::run(rounds, files),
+        Command::Bench { which: Bench::Replay { rounds, megabytes } } => {
+            bench::replay::run(rounds, megabytes)
+        }
+        Command::Bench { which: Bench::Matching } => matching(),
         Command::Bench { which: Bench::Clients { turns } } => bench::clients::run(turns),
         Command::Schemas => schemas::write(),
         Command::Pictures => pictures::make(),
@@ -132,10 +151,20 @@ fn main() -> ExitCode {
     }
 }
 
+/// The table is printed by a test, which also holds us to it.
+fn matching() -> Result<(), String> {
+    let name = "corpus_by_substrings_against_the_gate";
+    process::cargo(&["test", "--quiet", "-p", "gate", "--test", "gate", name, "--", "--nocapture"])
+        .map(|_| ())
+}
+
 fn release() -> Result<(), String> {
     let program = release::build()?;
     println!("{}", program.display());
-    for archive in packages::pack(&packages::make(&program, &root().join("target/dist/packages"))?)? {
+    let place = root().join("target/dist/packages");
+    let packages = packages::make(&program, &place)?;
+    let alone = packages::make_alone(&program, &place)?;
+    for archive in packages::pack(&[&alone, &packages.claude, &packages.codex, &packages.gemini])? {
         println!("{}", archive.display());
     }
     Ok(())
@@ -178,6 +207,10 @@ fn test() -> Result<(), String> {
 
 fn soak(counts: &Soak) -> Result<(), String> {
     let mut steps = Steps::new();
+    steps.run("dependencies", dependencies::check);
+    if counts.dependencies {
+        return steps.finish();
+    }
     steps.run("kills and many processes", || soak::journal(counts.kills, counts.rounds));
     steps.run("kills of snapshots and restores", || soak::snapshots(counts.snapshot_kills));
     steps.run("random turns", || soak::changes(counts.turns));
