@@ -260,7 +260,7 @@ fn shown_by_browser(workplace: &Workplace, page: &Path) -> Option<String> {
             Command::new("sh").args(["-c", "command -v \"$0\"", name]).stdout(Stdio::null()).status();
         looked.is_ok_and(|status| status.success())
     };
-    let Some(browser) = ["chromium-headless-shell", "chromium"].iter().find(is_there) else {
+    let Some(browser) = ["chromium-headless-shell", "chromium"].into_iter().find(is_there) else {
         println!("skipped: there is no Chromium here");
         return None;
     };
