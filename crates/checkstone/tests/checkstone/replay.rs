@@ -198,8 +198,12 @@ fn turns_and_clients_are_chosen() {
 fn the_table_is_safe_and_nothing_is_recorded() {
     let workplace = Workplace::new(Some(POLICY));
     let folder = recorded(&workplace);
-    let output =
-        workplace.checkstone(&["replay", folder.to_str().unwrap()]).env("PATH", "").output().unwrap();
+    let output = workplace
+        .checkstone(&["replay", folder.to_str().unwrap()])
+        .env("PATH", "")
+        .env("COLUMNS", "300")
+        .output()
+        .unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();
     assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
     assert!(shown.contains("5 turns in 2 sessions") && shown.contains("␛[2J"), "{shown}");
