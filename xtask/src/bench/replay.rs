@@ -54,7 +54,7 @@ pub(crate) fn run(rounds: usize, megabytes: u64) -> Result<(), String> {
     let bytes: u64 = files.iter().filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum();
     println!(
         "\n{} turns in {} transcripts, {:.0} MB (best of {rounds} rounds in turns, {} cores):\n",
-        told["turns"]["total"],
+        told.pointer("/turns/total").unwrap_or(&serde_json::Value::Null),
         files.len(),
         bytes as f64 / 1e6,
         std::thread::available_parallelism().map_or(1, usize::from),
@@ -72,9 +72,8 @@ pub(crate) fn run(rounds: usize, megabytes: u64) -> Result<(), String> {
             *peak as f64 / MEGABYTE as f64,
         );
     }
-    if let [all, one, ..] = best {
-        println!("\nAll cores are {:.2} × as fast as one thread.", one.as_secs_f64() / all.as_secs_f64());
-    }
+    let [all, one, ..] = best;
+    println!("\nAll cores are {:.2} × as fast as one thread.", one.as_secs_f64() / all.as_secs_f64());
     Ok(())
 }
 
