@@ -4,6 +4,7 @@
 
 mod bench;
 mod clients;
+mod dependencies;
 mod fuzz;
 mod links;
 mod needs;
@@ -116,6 +117,17 @@ enum Bench {
         #[arg(long, default_value_t = 50_000)]
         files: usize,
     },
+    /// A policy over a folder of transcripts, against reading the same bytes alone and against one thread
+    Replay {
+        /// Rounds of each measurement
+        #[arg(long, default_value_t = 5)]
+        rounds: usize,
+        /// Transcripts of so many megabytes
+        #[arg(long, default_value_t = 1024)]
+        megabytes: u64,
+    },
+    /// Substring matching against the gate on the labelled turns: false holds and missed holds
+    Matching,
     /// The end of a turn in each real client, with and without checkstone
     Clients {
         /// Turns of each kind in each client
@@ -133,6 +145,10 @@ fn main() -> ExitCode {
         Command::Bench { which: Bench::Hook { rounds } } => bench::hook::run(rounds),
         Command::Bench { which: Bench::Workflow { rounds } } => bench::workflow::run(rounds),
         Command::Bench { which: Bench::Snapshot { rounds, files } } => bench::snapshot::run(rounds, files),
+        Command::Bench { which: Bench::Replay { rounds, megabytes } } => {
+            bench::replay::run(rounds, megabytes)
+        }
+        Command::Bench { which: Bench::Matching } => matching(),
         Command::Bench { which: Bench::Clients { turns } } => bench::clients::run(turns),
         Command::Schemas => schemas::write(),
         Command::Pictures => pictures::make(),
@@ -147,10 +163,20 @@ fn main() -> ExitCode {
     }
 }
 
+/// The table is printed by a test, which also holds us to it.
+fn matching() -> Result<(), String> {
+    let name = "corpus_by_substrings_against_the_gate";
+    process::cargo(&["test", "--quiet", "-p", "gate", "--test", "gate", name, "--", "--nocapture"])
+        .map(|_| ())
+}
+
 fn release() -> Result<(), String> {
     let program = release::build()?;
     println!("{}", program.display());
-    for archive in packages::pack(&packages::make(&program, &root().join("target/dist/packages"))?)? {
+    let place = root().join("target/dist/packages");
+    let packages = packages::make(&program, &place)?;
+    let alone = packages::make_alone(&program, &place)?;
+    for archive in packages::pack(&[&alone, &packages.claude, &packages.codex, &packages.gemini])? {
         println!("{}", archive.display());
     }
     Ok(())
@@ -193,6 +219,7 @@ fn test() -> Result<(), String> {
 
 fn soak(counts: &Soak) -> Result<(), String> {
     let mut steps = Steps::only(&counts.only);
+    steps.run("dependencies", dependencies::check);
     steps.run("kills and many processes", || soak::journal(counts.kills, counts.rounds));
     steps.run("kills of snapshots and restores", || {
         soak::snapshots(counts.snapshot_kills, counts.snapshot_cuts)

@@ -16,6 +16,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("tmux", "tmux"),
     ("git-lfs", "git-lfs"),
     ("ssh-keygen", "openssh-client"),
+    ("chromium-headless-shell", "chromium-headless-shell"),
 ];
 
 /// In CI a missing program fails; elsewhere the tests that need it are skipped, and this says so.

@@ -8,6 +8,7 @@ use crate::commands::autosave::AutosaveArguments;
 use crate::commands::background::BackgroundArguments;
 use crate::commands::check::CheckArguments;
 use crate::commands::checkpoint::CheckpointArguments;
+use crate::commands::completions::CompletionsArguments;
 use crate::commands::demo::DemoArguments;
 use crate::commands::doctor::DoctorArguments;
 use crate::commands::explain::ExplainArguments;
@@ -16,8 +17,10 @@ use crate::commands::hook::HookArguments;
 use crate::commands::init::InitArguments;
 use crate::commands::inject::InjectArguments;
 use crate::commands::log::LogArguments;
+use crate::commands::man::ManArguments;
 use crate::commands::markers::MarkersArguments;
 use crate::commands::policy::PolicyArguments;
+use crate::commands::replay::ReplayArguments;
 use crate::commands::report::ReportArguments;
 use crate::commands::resume::ResumeArguments;
 use crate::commands::run::RunArguments;
@@ -32,12 +35,20 @@ use crate::commands::uninstall::UninstallArguments;
 use crate::commands::watch::WatchArguments;
 use crate::commands::workflow::WorkflowArguments;
 
+/// The version, and what it was built from and for, as far as that is known.
+pub(crate) const VERSION: &str = env!("CHECKSTONE_VERSION");
+
 /// Hold points for AI coding agents
 ///
 /// checkstone stands at the boundaries of an agent's work (Claude Code, Gemini CLI, Codex CLI) and verifies
 /// what was done, records it durably and makes it resumable.
 #[derive(Debug, Parser)]
-#[command(name = "checkstone", version, max_term_width = 100)]
+#[command(name = "checkstone", version = VERSION, max_term_width = 100, after_help = "Examples:
+  checkstone demo
+  checkstone init
+  checkstone doctor
+  checkstone check
+  checkstone replay ~/.claude/projects --policy checkstone.toml")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -53,6 +64,7 @@ pub(crate) enum Command {
     Explain(ExplainArguments),
     Log(LogArguments),
     Policy(PolicyArguments),
+    Replay(ReplayArguments),
     Trust(TrustArguments),
     Session(SessionArguments),
     Snapshot(SnapshotArguments),
@@ -71,6 +83,8 @@ pub(crate) enum Command {
     Watch(WatchArguments),
     Markers(MarkersArguments),
     Inject(InjectArguments),
+    Completions(CompletionsArguments),
+    Man(ManArguments),
     Hook(HookArguments),
     #[command(hide = true)]
     Background(BackgroundArguments),
@@ -119,6 +133,43 @@ mod tests {
     #[test]
     fn the_arguments_are_sound() {
         Arguments::command().debug_assert();
+    }
+
+    /// Every command below this one, and the words that lead to it.
+    fn all(command: &clap::Command, words: &str) -> Vec<(String, clap::Command)> {
+        let mut found = vec![(words.to_owned(), command.clone())];
+        for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+            found.extend(all(below, &format!("{words} {}", below.get_name())));
+        }
+        found
+    }
+
+    #[test]
+    fn every_command_teaches_by_examples_that_can_be_typed() {
+        let mut examples = 0;
+        for (words, command) in all(&Arguments::command(), "checkstone") {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            // A command may go on in the next line.
+            let help = help.replace("\\\n", " ");
+            let (_, section) =
+                help.split_once("Examples:\n").unwrap_or_else(|| panic!("no examples: {words}"));
+            let lines = section.lines().take_while(|line| line.starts_with("  "));
+            let mut typed = 0;
+            for line in lines.map(str::trim) {
+                let intents = gate::shell::Intents::read(line);
+                let own = intents.commands().iter().filter(|command| command.program == "checkstone");
+                for example in own {
+                    let typed_words = example.arguments.iter().map(gate::shell::Word::text);
+                    let parsed = Arguments::command()
+                        .try_get_matches_from(["checkstone"].into_iter().chain(typed_words));
+                    assert!(parsed.is_ok(), "{words}: {line}: {}", parsed.unwrap_err());
+                    typed += 1;
+                }
+            }
+            assert!(typed > 0, "{words} has no example of its own program: {section}");
+            examples += typed;
+        }
+        assert!(examples > 60, "{examples} examples");
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod log;
 mod loopback_server;
 mod policy;
 mod program;
+mod replay;
 mod run;
 mod session;
 mod snapshot;

@@ -65,10 +65,12 @@ impl Teller {
                 Some(ending(HowEnded::Exited, 1_500)),
                 Some(Accepted {
                     fingerprint: "f".to_owned(),
+                    inputs: Vec::new(),
                     artifacts: vec![AcceptedArtifact {
                         path: "a <b>|c`.csv".to_owned(),
                         sha256: "41f1cbe52f4afbf25f8cabd8597a6f92680906a63754b5bc27c9644d3fa599b4".to_owned(),
                         size_bytes: 2048,
+                        identity: String::new(),
                     }],
                 }),
             ),
