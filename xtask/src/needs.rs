@@ -14,6 +14,8 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("npm", "npm"),
     ("cc", "gcc"),
     ("tmux", "tmux"),
+    ("git-lfs", "git-lfs"),
+    ("ssh-keygen", "openssh-client"),
 ];
 
 /// In CI a missing program fails; elsewhere the tests that need it are skipped, and this says so.

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use changes::Repository;
+use changes::snapshot::{Snapshot, Snapshots, Which};
 use gate::policy::Policy;
 use journal::{Journal, Of, switch};
 use run::checkpoint::{self, Listed};
@@ -14,8 +16,10 @@ use serde_json::{Value, json};
 use transcript::visible;
 use workflow::{StateDirectory, Summary};
 
+use super::autosave_status::AutosaveStatus;
 use super::explain::{ListedVerdict, listed_line, recent};
 use super::policy::{check_json, files};
+use super::snapshot::{about, snapshot_json};
 use crate::agent_session::AgentSession;
 use crate::environment;
 use crate::error::CommandError;
@@ -56,6 +60,7 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
     status.last_checkpoint = checkpoint::list(&project, None, None)
         .ok()
         .and_then(|listing| listing.checkpoints.into_iter().next());
+    status.snapshot = workflows.repository().and_then(newest_snapshot);
     if arguments.json {
         printer.data(&format!("{}\n", status.json()));
     } else {
@@ -79,6 +84,9 @@ struct Status {
     /// Runs that nobody has in hand and that are not complete.
     runs: Vec<Record>,
     last_checkpoint: Option<Listed>,
+    /// The newest of this working tree.
+    snapshot: Option<Snapshot>,
+    autosave: AutosaveStatus,
 }
 
 enum PolicyState {
@@ -119,6 +127,10 @@ impl Status {
             told(error);
             Vec::new()
         });
+        let autosave = AutosaveStatus::of(root.as_deref(), journal.as_mut()).unwrap_or_else(|error| {
+            told(error);
+            AutosaveStatus::default()
+        });
         let off = off(&policy, session.as_ref())
             .or_else(|| journal_problem.is_some().then(|| "the journal cannot be used".to_owned()));
         Ok(Self {
@@ -132,6 +144,8 @@ impl Status {
             resumable: Vec::new(),
             runs: Vec::new(),
             last_checkpoint: None,
+            snapshot: None,
+            autosave,
         })
     }
 
@@ -171,20 +185,15 @@ impl Status {
             })),
             "journal_problem": self.journal_problem,
             "verdicts": self.verdicts,
-            // Nothing of this version saves by itself.
-            "autonomous_execution": {
-                "enabled": false,
-                "skill": "checkpoint",
-                "reason": null,
-                "executed_directly": false,
-                "router_decision": null,
-            },
+            "autonomous_execution": self.autosave.execution(),
+            "autosave": self.autosave.json(),
             "lastCheckpoint": self.last_checkpoint.as_ref().map(|checkpoint| json!({
                 "checkpointId": checkpoint.checkpoint_id,
                 "stageId": checkpoint.stage_id,
                 "createdAt": checkpoint.created_at,
                 "status": checkpoint.status.name(),
             })),
+            "snapshot": self.snapshot.as_ref().map(snapshot_json),
             "resumable": self.resumable.iter().map(|workflow| json!({
                 "kind": "workflow",
                 "command": workflow.command,
@@ -222,6 +231,12 @@ impl Status {
             let off = if state.on { "" } else { ", switched off" };
             let (agent, id) = (state.session.agent.name(), visible(&state.session.id));
             line("session", &format!("{agent} {id}{}{off}", slug.unwrap_or_default()));
+        }
+        for (name, value) in self.autosave.lines() {
+            line(name, &value);
+        }
+        if let Some(snapshot) = &self.snapshot {
+            line("snapshot", format!("{} {}", snapshot.id, about(snapshot)).trim_end());
         }
         line("state", &self.state.to_string_lossy());
         if let Some(problem) = &self.journal_problem {
@@ -273,16 +288,29 @@ impl Status {
         if standing.trust == journal::Trust::Trusted {
             return Some(format!("{GOOD}given{GOOD:#}"));
         }
-        if standing.ignored.is_empty() {
+        let mut ignored = Vec::new();
+        if !standing.ignored.is_empty() {
+            ignored.push(counted(standing.ignored.len(), "check"));
+        }
+        if standing.ignores_snapshots {
+            ignored.push("snapshots at the start of turns".to_owned());
+        }
+        if ignored.is_empty() {
             return None;
         }
         let why = match standing.trust {
             journal::Trust::Changed => "withdrawn, for the file has changed",
             _ => "not given",
         };
-        let ignored = counted(standing.ignored.len(), "check");
+        let ignored = ignored.join(" and ");
         Some(format!("{DOUBTFUL}{why}{DOUBTFUL:#}: {ignored} ignored, see `checkstone trust`"))
     }
+}
+
+/// Where git cannot be asked, there is none to tell of.
+fn newest_snapshot(repository: &Repository) -> Option<Snapshot> {
+    let snapshots = Snapshots::of(repository.clone(), &changes::Settings::default()).ok()?;
+    snapshots.list(Which::ThisWorktree).ok()?.into_iter().next()
 }
 
 /// What cannot be read cannot be resumed.
