@@ -14,6 +14,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("npm", "npm"),
     ("cc", "gcc"),
     ("tmux", "tmux"),
+    ("python3", "python3"),
 ];
 
 /// In CI a missing program fails; elsewhere the tests that need it are skipped, and this says so.
