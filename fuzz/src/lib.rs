@@ -1,5 +1,6 @@
 //! What must hold for any bytes, one module for each thing that reads them.
 
+pub mod marker;
 pub mod payload;
 pub mod policy;
 pub mod transcripts;

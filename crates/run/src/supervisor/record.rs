@@ -31,7 +31,8 @@ struct Record {
     shim: Identity,
     isolation: String,
     token: String,
-    output: PathBuf,
+    /// The kept output, where it lies beside the record; nothing else is written to by a sweep.
+    output: Option<String>,
     kept: u64,
 }
 
@@ -84,11 +85,17 @@ pub(super) fn write(command: &Command, isolated: Isolated, shim: Pid, token: &st
         shim: Identity::of(&proc, shim),
         isolation: isolated.name().to_owned(),
         token: token.to_owned(),
-        output: command.output.clone(),
+        output: beside(&command.record, &command.output),
         kept: command.kept,
     };
     let text = serde_json::to_vec(&record).map_err(|error| SpawnError::Record(error.into()))?;
     fs_err::write(&command.record, text).map_err(SpawnError::Record)
+}
+
+/// The name of a file in the same folder.
+fn beside(record: &Path, output: &Path) -> Option<String> {
+    let name = output.file_name().filter(|_| output.parent() == record.parent())?;
+    name.to_str().map(str::to_owned)
 }
 
 impl Identity {
@@ -126,7 +133,12 @@ pub fn sweep(path: &Path) -> Result<Swept, SweepError> {
             }
             (swept.killed, swept.survivors) = clear(&proc, &record);
         }
-        output::join(&record.output, record.kept).map_err(SweepError::Output)?;
+        if let Some(output) = record.output.map(|name| path.with_file_name(name))
+            && beside(path, &output).is_some()
+            && output.exists()
+        {
+            output::join(&output, record.kept).map_err(SweepError::Output)?;
+        }
     }
     fs_err::remove_file(path).map_err(SweepError::Record)?;
     Ok(swept)

@@ -134,7 +134,7 @@ fn nobody_is_killed_by_its_number_alone() {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     let record = serde_json::json!({
         "version": 1, "boot": boot.trim(), "supervisor": identity, "shim": identity, "isolation": "subreaper",
-        "token": "of-nobody", "output": stage.path("output.log"), "kept": 1000,
+        "token": "of-nobody", "output": "output.log", "kept": 1000,
     });
     std::fs::write(stage.path("supervisor.json"), record.to_string()).unwrap();
     std::fs::write(stage.path("output.log"), "").unwrap();
@@ -151,6 +151,30 @@ fn a_record_that_is_cut_short_belongs_to_nobody() {
     std::fs::write(stage.path("supervisor.json"), "{\"version\":1,\"bo").unwrap();
     assert!(sweep(&stage.path("supervisor.json")).unwrap().lost);
     assert!(!stage.path("supervisor.json").exists());
+}
+
+/// A repository can hold any record; it leads to no file outside of its folder.
+#[test]
+fn a_hostile_record_writes_nowhere_else() {
+    let stage = Stage::new(Isolation::Best);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let victim = elsewhere.path().join("victim");
+    std::fs::write(&victim, "mine").unwrap();
+    let identity = serde_json::json!({"pid": 1, "started": 1});
+    let hostile = |output: &str| {
+        let record = serde_json::json!({
+            "version": 1, "boot": "another", "supervisor": identity, "shim": identity, "isolation": "subreaper",
+            "token": "t", "output": output, "kept": 1000,
+        });
+        std::fs::write(stage.path("supervisor.json"), record.to_string()).unwrap();
+        let _ = sweep(&stage.path("supervisor.json"));
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "mine", "{output}");
+    };
+    std::fs::write(elsewhere.path().join("victim.from-0"), "theirs").unwrap();
+    hostile(victim.to_str().unwrap());
+    std::os::unix::fs::symlink(&victim, stage.path("output.log")).unwrap();
+    std::fs::write(stage.path("output.log.from-0"), "theirs").unwrap();
+    hostile("output.log");
 }
 
 /// R14: a supervisor that was stopped for longer than the stage's limit.

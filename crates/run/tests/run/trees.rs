@@ -73,7 +73,7 @@ fn r1_a_stopped_stage_sees_the_interrupt() {
         let script = "trap 'echo interrupted; exit 4' INT; kill -STOP $$; while :; do sleep 0.05; done";
         let (ending, _) = stage.run(script, &limits);
         assert_eq!((ending.how, ending.survivors), (How::Stalled, 0));
-        assert_eq!(stage.output(), "interrupted\n");
+        assert!(stage.output().contains("interrupted\n"));
     });
 }
 
