@@ -13,6 +13,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use run::supervisor::{
@@ -63,7 +64,9 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let folder = std::env::temp_dir().join(format!("measure-{}", std::process::id()));
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("measure-{}-{number}", std::process::id()));
         fs_err::create_dir_all(&folder).expect("a folder");
         Self { folder }
     }
@@ -219,9 +222,7 @@ fn grace() {
         for (name, isolation) in ways() {
             let limits = &limits;
             scope.spawn(move || {
-                let mut bench = Bench::new();
-                bench.folder = bench.folder.join(name);
-                fs_err::create_dir_all(&bench.folder).expect("a folder");
+                let bench = Bench::new();
                 let supervised = Supervised::spawn(&bench.command(&["sh", "-c", ADVERSARY]), isolation)
                     .expect("a command");
                 let mut told = None;

@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -37,7 +38,7 @@ struct Record {
 }
 
 /// A process: never by its number alone.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Identity {
     pid: i32,
     started: u64,
@@ -81,7 +82,7 @@ pub(super) fn write(command: &Command, isolated: Isolated, shim: Pid, token: &st
     let record = Record {
         version: 1,
         boot: boot().map_err(SpawnError::Record)?,
-        supervisor: Identity::of(&proc, rustix::process::getpid()),
+        supervisor: ourselves(&proc),
         shim: Identity::of(&proc, shim),
         isolation: isolated.name().to_owned(),
         token: token.to_owned(),
@@ -110,8 +111,20 @@ impl Identity {
     }
 }
 
+/// Which start of the machine this is. Asked once.
 fn boot() -> io::Result<String> {
-    Ok(fs_err::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
+    static BOOT: OnceLock<String> = OnceLock::new();
+    if let Some(known) = BOOT.get() {
+        return Ok(known.clone());
+    }
+    let boot = fs_err::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned();
+    Ok(BOOT.get_or_init(|| boot).clone())
+}
+
+/// This process. Asked once.
+fn ourselves(proc: &OwnedFd) -> Identity {
+    static OURSELVES: OnceLock<Identity> = OnceLock::new();
+    *OURSELVES.get_or_init(|| Identity::of(proc, rustix::process::getpid()))
 }
 
 /// Kills what a lost supervisor left behind, by its record (`supervisor.json`), completes the kept output, and removes

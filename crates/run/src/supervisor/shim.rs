@@ -1,7 +1,7 @@
 //! The shim: one small process between the supervisor and a stage, which keeps the stage's tree together. It is a copy
 //! of the supervisor that never becomes another program, since starting one would cost more than all the rest.
 //!
-//! This is the only module of the workspace in which `unsafe` is allowed; the blocks are in `raw.rs`, but for the two
+//! This is the only module of the workspace in which `unsafe` is allowed; the blocks are in `raw.rs`, but for the
 //! places that fork. A copy of a process with several threads has only the thread that made it: another one may have
 //! held a lock, of the allocator for example, and nobody will ever release it. So between the fork and the end of
 //! the process only plain system calls are made: nothing is allocated, freed, printed or locked, and nothing may

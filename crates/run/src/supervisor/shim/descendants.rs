@@ -21,7 +21,9 @@ pub(super) struct Descendants<'a> {
 impl<'a> Descendants<'a> {
     pub(super) fn new(rows: &'a mut Vec<Row>) -> Self {
         let me = rustix::process::getpid().as_raw_nonzero().get();
-        Self { rows, proc: processes::open().ok(), me }
+        // In a namespace there is no room, and no need.
+        let proc = if rows.capacity() > 0 { processes::open().ok() } else { None };
+        Self { rows, proc, me }
     }
 
     /// A signal to each of them that is there now.
