@@ -55,7 +55,7 @@ pub(super) fn shim(prepared: &mut Prepared) -> ! {
         drop(raw::owned(nothing_left));
         nothing_left += 1;
     }
-    let descendants = Descendants::new(&mut prepared.rows);
+    let descendants = Descendants::new(&mut prepared.room);
     let isolated = prepared.isolated;
     Shim { isolated, control, events, stage, stage_is_over: false, killed: 0, descendants }.run()
 }
