@@ -4,6 +4,7 @@
 pub(crate) mod clients;
 pub(crate) mod hook;
 pub(crate) mod records;
+pub(crate) mod run;
 pub(crate) mod snapshot;
 pub(crate) mod transcript;
 pub(crate) mod unchanged;

@@ -16,6 +16,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("tmux", "tmux"),
     ("git-lfs", "git-lfs"),
     ("ssh-keygen", "openssh-client"),
+    ("python3", "python3"),
 ];
 
 /// In CI a missing program fails; elsewhere the tests that need it are skipped, and this says so.

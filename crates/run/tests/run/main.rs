@@ -15,3 +15,8 @@ mod hostile;
 mod manifest;
 mod plan;
 mod record;
+mod lost_supervisor;
+mod markers;
+mod processes;
+mod supervised;
+mod trees;
