@@ -157,7 +157,12 @@ pub(crate) fn strace() -> Option<&'static str> {
 pub(crate) fn succeeds(program: &str, arguments: &[&str]) -> bool {
     let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     let output = Command::new(program).args(arguments).env("PATH", path).output();
-    output.is_ok_and(|output| output.status.success())
+    output.is_ok_and(|output| {
+        if !output.status.success() {
+            println!("{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        output.status.success()
+    })
 }
 
 /// A mount that is taken away in the end, however the test ends.
@@ -165,7 +170,18 @@ pub(crate) struct Mounted(pub(crate) PathBuf);
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        succeeds("umount", &["-l", self.0.to_str().unwrap()]);
+        let place = self.0.to_str().unwrap();
+        // It may be busy for a moment; a lazy one would go on behind our back.
+        let away = (0..50).any(|_| {
+            let away = succeeds("umount", &[place]);
+            if !away {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+            away
+        });
+        if !away {
+            succeeds("umount", &["-l", place]);
+        }
     }
 }
 
