@@ -14,6 +14,9 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("npm", "npm"),
     ("cc", "gcc"),
     ("tmux", "tmux"),
+    ("mkfs.ext4", "e2fsprogs"),
+    ("mkfs.xfs", "xfsprogs"),
+    ("mkfs.btrfs", "btrfs-progs"),
 ];
 
 /// In CI a missing program fails; elsewhere the tests that need it are skipped, and this says so.

@@ -7,10 +7,9 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::{Timestamp, Unit};
 use serde_json::Map;
@@ -26,6 +25,7 @@ use crate::manifest::{
     Artifact, Manifest, ManifestError, NotebookReference, PythonEnvironment, Reason, Rehydration, Sealed,
     Status, TrustLevel,
 };
+use crate::parallel;
 use crate::store::{Identity, Kept, Known, Store, StoreError, WAIT, random};
 
 /// What is to be saved. `new` has the values of a run without Python.
@@ -254,38 +254,17 @@ pub(super) fn take_in(
     depth: Depth,
 ) -> Result<Vec<Taken>, SaveError> {
     let job = Job { root, store, known, tick, depth, sizes: known.sizes(), claimed: Mutex::default() };
-    let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
-    let work = || {
-        let mut done = Vec::new();
-        while let Some((number, path)) = next_of(paths, &next).filter(|_| !failed.load(Ordering::Relaxed)) {
-            let taken = job.take(path);
-            if taken.is_err() {
-                failed.store(true, Ordering::Relaxed);
-            }
-            done.push((number, taken));
+    let taken = parallel::map(paths, 1, |path| {
+        // After a failure the rest is not worth its reading.
+        if failed.load(Ordering::Relaxed) {
+            return None;
         }
-        done
-    };
-    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(paths.len()).max(1);
-    let mut done = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut done = work();
-        for other in others {
-            match other.join() {
-                Ok(more) => done.extend(more),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        done
+        let taken = job.take(path);
+        failed.fetch_or(taken.is_err(), Ordering::Relaxed);
+        Some(taken)
     });
-    done.sort_by_key(|(number, _)| *number);
-    done.into_iter().map(|(_, taken)| taken).collect()
-}
-
-fn next_of<'a>(paths: &'a [ArtifactPath], next: &AtomicUsize) -> Option<(usize, &'a ArtifactPath)> {
-    let number = next.fetch_add(1, Ordering::Relaxed);
-    paths.get(number).map(|path| (number, path))
+    taken.into_iter().flatten().collect()
 }
 
 /// So often a file that changes meanwhile is read again.
