@@ -15,12 +15,13 @@ use jiff::{Timestamp, Unit};
 use serde_json::Map;
 
 use crate::artifact_path::{ArtifactPath, PathError};
+use crate::checkpoint::folders::Folders;
 use crate::checkpoint::id;
 use crate::checkpoint::prune::{self, DEFAULT_KEEP, Pruned};
 use crate::checkpoint::validate::{Depth, described};
 use crate::folder::{Folder, FolderError};
 use crate::hash;
-use crate::layout::{CHECKPOINTS, Layout, MANIFEST, REPORTS};
+use crate::layout::{Layout, MANIFEST};
 use crate::manifest::{
     Artifact, Manifest, ManifestError, NotebookReference, PythonEnvironment, Reason, Rehydration, Sealed,
     Status, TrustLevel,
@@ -130,16 +131,15 @@ pub fn save(layout: &Layout, request: &SaveRequest) -> Result<Saved, SaveError> 
     let root = Folder::open(layout.root())?;
     let paths = paths(layout, &request.artifacts)?;
     let mut warnings = check_size(&root, &paths, request.limits)?;
-    let checkpoints = root.folder_made(REPORTS)?.folder_made(layout.title())?.folder_made(CHECKPOINTS)?;
-    let run = checkpoints.folder_made(layout.run())?;
-    let store = Store::made(&checkpoints)?;
+    let folders = Folders::made(&root, layout)?;
+    let store = Store::made(&folders.checkpoints)?;
     let lock = store.share(WAIT)?;
     let staging = Staging::new(&store)?;
     let known = store.known();
     let taken = take_in(&root, &store, &known, &staging.tick, &paths, request.depth)?;
     let artifacts = taken.iter().map(|taken| taken.artifact.clone()).collect();
     let committing = store.commit(WAIT)?;
-    let sealed = commit(layout, request, &store, &checkpoints, &run, staging, artifacts)?;
+    let sealed = commit(layout, request, &root, &store, &folders, staging, artifacts)?;
     remember(&store, &taken);
     drop(committing);
     drop(lock);
@@ -334,12 +334,13 @@ fn taken(
 fn commit(
     layout: &Layout,
     request: &SaveRequest,
+    root: &Folder,
     store: &Store,
-    checkpoints: &Folder,
-    run: &Folder,
+    folders: &Folders,
     mut staging: Staging,
     artifacts: Vec<Artifact>,
 ) -> Result<Sealed, SaveError> {
+    let run = &folders.run;
     let ids = run.visible_folders()?;
     let id = id::ordinary(id::next_sequence(ids.iter().map(String::as_str)), request.now);
     let mut manifest = manifest(layout, request, id, artifacts);
@@ -357,7 +358,8 @@ fn commit(
     let id = &sealed.manifest.checkpoint_id;
     staging.temporary.rename_new(&staging.name, run, id)?;
     staging.moved = true;
-    let flushed = run.sync().and_then(|()| if store.names_follow() { Ok(()) } else { checkpoints.sync() });
+    let flushed =
+        run.sync().and_then(|()| if store.names_follow() { Ok(()) } else { folders.sync_names(root) });
     if let Err(error) = flushed {
         // Not known to be on the disk, so it must not be taken for saved.
         let _ = run.rename(id, &staging.temporary, &staging.name);
