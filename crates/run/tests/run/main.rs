@@ -12,3 +12,4 @@
 mod checkpoint;
 mod hostile;
 mod manifest;
+mod restore_faults;
