@@ -68,11 +68,8 @@ fn a_restore_that_is_cut_short_is_done_by_the_next() {
                 }
                 let found =
                     last_valid(project.root(), "churn", None, Depth::Full).unwrap().checkpoint.unwrap();
-                assert_eq!(
-                    found.to_restore.is_empty(),
-                    output.status.success(),
-                    "{fault} at {call} {number}"
-                );
+                let done = found.to_restore.is_empty();
+                assert!(done || !output.status.success(), "{fault} at {call} {number}");
                 restore(&project.layout, &found.to_restore).unwrap();
                 for name in NAMES {
                     assert_eq!(fs::read_to_string(project.path(name)).unwrap(), format!("saved {name}\n"));
