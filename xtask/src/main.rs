@@ -83,6 +83,12 @@ struct Soak {
     /// Random turns compared with the disk
     #[arg(long, default_value_t = 2000)]
     turns: u32,
+    /// Power cuts on each file system that checkpoints are saved on
+    #[arg(long, default_value_t = 500)]
+    power_cuts: u32,
+    /// Only the faults of checkpoints: a kill and a failing disk at every system call, and power cuts
+    #[arg(long)]
+    checkpoint_faults: bool,
     /// Seconds of fuzzing per target
     #[arg(long, default_value_t = 120)]
     fuzz_seconds: u32,
@@ -125,6 +131,8 @@ enum Bench {
         #[arg(long, default_value_t = 1000)]
         trees: usize,
     },
+    /// Checkpoints: flushes, hashing against `openssl speed`, long lists, large artifacts that have not changed
+    Checkpoint,
     /// The end of a turn in each real client, with and without checkstone
     Clients {
         /// Turns of each kind in each client
@@ -143,6 +151,7 @@ fn main() -> ExitCode {
         Command::Bench { which: Bench::Workflow { rounds } } => bench::workflow::run(rounds),
         Command::Bench { which: Bench::Snapshot { rounds, files } } => bench::snapshot::run(rounds, files),
         Command::Bench { which: Bench::Run { rounds, trees } } => bench::run::run(rounds, trees),
+        Command::Bench { which: Bench::Checkpoint } => bench::checkpoint::run(),
         Command::Bench { which: Bench::Clients { turns } } => bench::clients::run(turns),
         Command::Schemas => schemas::write(),
         Command::Pictures => pictures::make(),
@@ -203,6 +212,10 @@ fn test() -> Result<(), String> {
 
 fn soak(counts: &Soak) -> Result<(), String> {
     let mut steps = Steps::only(&counts.only);
+    steps.run("faults and power cuts of checkpoints", || soak::checkpoints(counts.power_cuts));
+    if counts.checkpoint_faults {
+        return steps.finish();
+    }
     steps.run("kills and many processes", || soak::journal(counts.kills, counts.rounds));
     steps.run("kills of snapshots and restores", || {
         soak::snapshots(counts.snapshot_kills, counts.snapshot_cuts)

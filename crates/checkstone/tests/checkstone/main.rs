@@ -11,6 +11,7 @@
 mod at_turn_start;
 mod autosave;
 mod check;
+mod checkpoint;
 mod demo;
 mod doctor;
 mod explain;

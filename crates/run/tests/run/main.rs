@@ -12,11 +12,12 @@
 mod checkpoint;
 mod engine;
 mod hostile;
-mod manifest;
-mod plan;
-mod record;
 mod lost_supervisor;
+mod manifest;
 mod markers;
+mod plan;
 mod processes;
+mod record;
+mod restore_faults;
 mod supervised;
 mod trees;
