@@ -1,10 +1,12 @@
 //! Benchmarks. Machines are shared and noisy, so every figure is a ratio of things measured in the same run,
 //! taken in turns.
 
+pub(crate) mod checkpoint;
 pub(crate) mod clients;
 pub(crate) mod hook;
 pub(crate) mod records;
 pub(crate) mod replay;
+pub(crate) mod run;
 pub(crate) mod snapshot;
 pub(crate) mod transcript;
 pub(crate) mod unchanged;

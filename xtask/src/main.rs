@@ -84,6 +84,9 @@ struct Soak {
     /// Random turns compared with the disk
     #[arg(long, default_value_t = 2000)]
     turns: u32,
+    /// Power cuts on each file system that checkpoints are saved on
+    #[arg(long, default_value_t = 500)]
+    power_cuts: u32,
     /// Seconds of fuzzing per target
     #[arg(long, default_value_t = 120)]
     fuzz_seconds: u32,
@@ -128,6 +131,17 @@ enum Bench {
     },
     /// Substring matching against the gate on the labelled turns: false holds and missed holds
     Matching,
+    /// A supervised command against a bare spawn, and who survives the end of a stage, beside other tools
+    Run {
+        /// Rounds of each measurement
+        #[arg(long, default_value_t = 200)]
+        rounds: usize,
+        /// Adversarial trees that are killed, for each way of keeping them together
+        #[arg(long, default_value_t = 1000)]
+        trees: usize,
+    },
+    /// Checkpoints: flushes, hashing against `openssl speed`, long lists, large artifacts that have not changed
+    Checkpoint,
     /// The end of a turn in each real client, with and without checkstone
     Clients {
         /// Turns of each kind in each client
@@ -149,6 +163,8 @@ fn main() -> ExitCode {
             bench::replay::run(rounds, megabytes)
         }
         Command::Bench { which: Bench::Matching } => matching(),
+        Command::Bench { which: Bench::Run { rounds, trees } } => bench::run::run(rounds, trees),
+        Command::Bench { which: Bench::Checkpoint } => bench::checkpoint::run(),
         Command::Bench { which: Bench::Clients { turns } } => bench::clients::run(turns),
         Command::Schemas => schemas::write(),
         Command::Pictures => pictures::make(),
@@ -220,6 +236,7 @@ fn test() -> Result<(), String> {
 fn soak(counts: &Soak) -> Result<(), String> {
     let mut steps = Steps::only(&counts.only);
     steps.run("dependencies", dependencies::check);
+    steps.run("faults and power cuts of checkpoints", || soak::checkpoints(counts.power_cuts));
     steps.run("kills and many processes", || soak::journal(counts.kills, counts.rounds));
     steps.run("kills of snapshots and restores", || {
         soak::snapshots(counts.snapshot_kills, counts.snapshot_cuts)

@@ -17,6 +17,10 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("git-lfs", "git-lfs"),
     ("ssh-keygen", "openssh-client"),
     ("chromium-headless-shell", "chromium-headless-shell"),
+    ("python3", "python3"),
+    ("mkfs.ext4", "e2fsprogs"),
+    ("mkfs.xfs", "xfsprogs"),
+    ("mkfs.btrfs", "btrfs-progs"),
 ];
 
 /// In CI a missing program fails; elsewhere the tests that need it are skipped, and this says so.

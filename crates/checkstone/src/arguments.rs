@@ -188,11 +188,11 @@ mod tests {
     #[test]
     fn the_commands_in_the_documents_are_understood() {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-        let docs = std::fs::read_dir(format!("{root}/docs")).unwrap().map(|entry| entry.unwrap().path());
+        let docs = fs_err::read_dir(format!("{root}/docs")).unwrap().map(|entry| entry.unwrap().path());
         let files = docs.chain([format!("{root}/README.md").into()]);
         let mut count = 0;
         for file in files.filter(|file| file.extension().is_some_and(|extension| extension == "md")) {
-            let text = std::fs::read_to_string(&file).unwrap();
+            let text = fs_err::read_to_string(&file).unwrap();
             for command in documented(&text) {
                 count += 1;
                 let parsed = Arguments::try_parse_from(&command);

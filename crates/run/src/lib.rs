@@ -6,6 +6,7 @@ mod folder;
 pub mod hash;
 pub mod layout;
 pub mod manifest;
+mod parallel;
 mod store;
 
 pub mod marker;

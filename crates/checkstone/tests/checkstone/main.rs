@@ -4,6 +4,7 @@
     clippy::disallowed_methods,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a test fails by panicking"
 )]
@@ -11,6 +12,7 @@
 mod at_turn_start;
 mod autosave;
 mod check;
+mod checkpoint;
 mod demo;
 mod doctor;
 mod explain;

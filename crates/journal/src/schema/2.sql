@@ -1,4 +1,4 @@
--- Format 2. Autosaves: how each ended, and what became of its push.
+-- Format 2: autosaves, how each ended, and what became of its push.
 
 CREATE TABLE autosaves (
     id INTEGER PRIMARY KEY,
@@ -21,17 +21,3 @@ CREATE TABLE autosaves (
 );
 CREATE INDEX autosaves_by_session ON autosaves (session);
 CREATE INDEX autosaves_by_turn ON autosaves (turn);
-
--- Which runs there are, so that a session that begins need not search for them. What became of a run is in its
--- own record; this only leads there.
-
-CREATE TABLE runs (
-    id INTEGER PRIMARY KEY,
-    repository TEXT NOT NULL,
-    title TEXT NOT NULL,
-    run TEXT NOT NULL,
-    state TEXT NOT NULL,
-    changed_at INTEGER NOT NULL,
-    UNIQUE (repository, title, run)
-);
-CREATE INDEX runs_by_repository ON runs (repository, changed_at);

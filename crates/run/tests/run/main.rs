@@ -10,8 +10,15 @@
 )]
 
 mod checkpoint;
+mod engine;
 mod hostile;
+mod lost_supervisor;
 mod manifest;
+mod markers;
 mod plan;
+mod processes;
 mod record;
 mod report;
+mod restore_faults;
+mod supervised;
+mod trees;

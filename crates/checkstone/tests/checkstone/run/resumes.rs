@@ -262,3 +262,38 @@ fn a_removed_directory_is_a_clear_error() {
     assert_eq!(done.code, Some(1), "{done:?}");
     assert!(done.stdout.contains("cannot read the artifacts"), "{done:?}");
 }
+
+/// R15: a disk that is full. It needs a file system of its own, so root or user namespaces; where neither is allowed, the
+/// test says so.
+#[test]
+fn a_full_disk_leaves_the_previous_checkpoint_intact() {
+    let project = Project::new(&plan(&[
+        stage(
+            "S01_fit_easily",
+            "command = 'echo 1 > $CHECKSTONE_ARTIFACT_DIR/a.txt'\noutputs = { a = \"a.txt\" }",
+        ),
+        stage(
+            "S02_fill_disk",
+            "command = 'test -e small && echo 2 > $CHECKSTONE_ARTIFACT_DIR/b.txt || head -c 20000000 /dev/zero > $CHECKSTONE_ARTIFACT_DIR/b.txt'\ninputs = { a = \"S01_fit_easily/a.txt\" }\noutputs = { b = \"b.txt\" }",
+        ),
+    ]));
+    std::fs::create_dir(project.path("reports")).unwrap();
+    let script = "mount -t tmpfs -o size=4m none reports || exit 77
+        \"$0\" run plan.toml --id r1; echo code=$?
+        rm -rf reports/study/r1/.attempts/S02_fill_disk/1/artifacts; touch small
+        \"$0\" resume r1; echo code=$?; cat reports/study/r1/S02_fill_disk/b.txt";
+    let mut command = project.workplace.prepared(std::process::Command::new("unshare"));
+    let program = env!("CARGO_BIN_EXE_checkstone");
+    let user = if rustix::process::geteuid().is_root() { "--mount" } else { "-rm" };
+    let done = Done::of(command.args([user, "sh", "-c", script, program]).output().unwrap());
+    if done.code == Some(77) || done.stderr.contains("unshare failed") {
+        println!("skipped: no file system can be mounted here: {}", done.stderr);
+        return;
+    }
+    assert!(done.stdout.contains("S02_fill_disk   FAILED        exit status 1"), "{done:?}");
+    assert!(done.stdout.contains("S01_fit_easily  COMPLETED"), "{done:?}");
+    assert!(done.stdout.contains("code=1\n"), "{done:?}");
+    assert!(done.stderr.contains("goes on from checkpoint ckpt-"), "{done:?}");
+    assert!(done.stderr.contains("S01_fit_easily  as it was, not run again"), "{done:?}");
+    assert!(done.stdout.ends_with("code=0\n2\n"), "{done:?}");
+}
