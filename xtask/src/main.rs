@@ -5,6 +5,7 @@
 mod bench;
 mod clients;
 mod fuzz;
+mod links;
 mod needs;
 mod packages;
 mod pictures;

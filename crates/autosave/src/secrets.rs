@@ -27,7 +27,10 @@ use shapes::{SHAPES, Shape, Where};
 
 /// On so many bytes before and behind a keyword its pattern is tried.
 const BEFORE: usize = 256;
-const BEHIND: usize = 2048;
+const BEHIND: usize = 4096;
+
+/// Of a window that ends in the middle of a line, so much is looked at again: a secret may lie across its end.
+const OVERLAP: usize = 2048;
 
 /// Somebody looked at the line and says that it is none; the second word is gitleaks' own.
 const ALLOWED: [&[u8]; 2] = [b"checkstone:allow-secret", b"gitleaks:allow"];
@@ -116,7 +119,8 @@ fn secrets_in(content: &[u8]) -> Vec<(&'static str, usize, &[u8])> {
             }
             let Some(pattern) = pattern(shape_index, shape) else { continue };
             let (from, to) = window(content, hit.start(), hit.end(), shape);
-            *tried = to;
+            let is_cut = !matches!(content.get(to), None | Some(b'\n'));
+            *tried = if is_cut { to.saturating_sub(OVERLAP).max(hit.end()) } else { to };
             let Some(text) = content.get(from..to) else { continue };
             for captures in pattern.captures_iter(text) {
                 let Some(secret) = captures.get(1).or_else(|| captures.get(0)) else { continue };

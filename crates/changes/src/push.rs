@@ -148,7 +148,7 @@ impl<'a> Pushing<'a> {
                 _ => return self.verify(&id),
             }
         }
-        Err(PushOutcome::Rejected { reason: "the remote's branch went on moving".to_owned() })
+        Err(PushOutcome::Rejected { reason: "the remote's branch went on moving, or is locked".to_owned() })
     }
 
     /// Git without the network.

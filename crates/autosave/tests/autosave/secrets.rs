@@ -291,6 +291,27 @@ fn files_that_are_no_text_are_looked_through() {
     assert_eq!(kinds(&long), ["github-token"]);
 }
 
+/// Wherever on a long line it lies, and however many words like its own come before.
+#[test]
+fn a_secret_is_found_anywhere_on_a_long_line() {
+    for offset in (0..9000).step_by(7) {
+        let line = format!("{}{} {}", "ghp_ ".repeat(offset / 5), github(), "y".repeat(100));
+        assert_eq!(kinds(&line), ["github-token"], "{offset}");
+    }
+}
+
+/// Megabytes of nothing but words that secrets begin with are looked through in a time that grows with them, and not
+/// with their square; a wrong one would take minutes.
+#[test]
+fn hostile_files_are_looked_through() {
+    for piece in
+        ["password", "https://a:b", "eyJeyJ.", "-----BEGIN PRIVATE KEY-----", "secret='", "AKIA", "sk-ant-\n"]
+    {
+        let content = piece.repeat(2_000_000 / piece.len());
+        assert_eq!(kinds(&content), [""; 0], "{piece}");
+    }
+}
+
 #[test]
 fn a_comment_allows_a_line() {
     for comment in ["checkstone:allow-secret", "gitleaks:allow"] {

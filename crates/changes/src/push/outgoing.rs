@@ -37,6 +37,8 @@ pub struct Plan {
     pub destination: String,
     /// What the remote is not known to have, oldest first; the newest where there are very many.
     pub commits: Vec<OutgoingCommit>,
+    /// Whether these are all of them. A first push may send a long history, of which the older part was not listed.
+    pub is_complete: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -68,6 +70,7 @@ pub fn plan(repository: &Repository, settings: &Settings) -> Result<Planned, Err
         id,
         branch,
         destination,
+        is_complete: commits.len() < MOST_COMMITS,
         commits,
     })))
 }

@@ -5,8 +5,14 @@ use crate::acting::Acting;
 use crate::commit::signs;
 use crate::path::BytePath;
 
-/// The commit that has ours on top of `theirs`; `theirs` itself where it has all of ours already.
+/// The commit that has ours on top of `theirs`: `theirs` itself where it has all of ours already, and ours as they are
+/// where nothing came between.
 pub(super) fn onto(git: &Acting, theirs: &str, tip: &str, ours: &[String]) -> Step<String> {
+    let ended =
+        git.end(&["merge-base", "--is-ancestor", theirs, tip], b"").map_err(|error| failed(&error))?;
+    if ended.status.success() {
+        return Ok(tip.to_owned());
+    }
     // Without those that the remote has in another shape, from the last time that ours were put on top.
     let range = format!("{theirs}...{tip}");
     let list =

@@ -415,6 +415,30 @@ fn a_branch_that_cannot_be_moved_leaves_the_index_as_it_was() {
     clean(&sandbox, &sandbox.repo);
 }
 
+/// No room on the disk, at every step in turn: an error, and everything is as it was.
+#[test]
+fn a_full_disk_changes_nothing() {
+    let mut sandbox = sandbox();
+    sandbox.use_git("git-with-a-full-disk.sh");
+    sandbox.write("a", "staged\n");
+    sandbox.git(&["add", "a"]);
+    sandbox.write("notes", "x\n");
+    let (before, head) = (status(&sandbox), sandbox.git(&["rev-parse", "HEAD"]));
+    for step in ["read-tree", "update-index", "write-tree", "commit-tree", "update-ref"] {
+        fs_err::write(sandbox.root().join("full"), step).unwrap();
+        let error = attempt(&sandbox, &["notes"]).unwrap_err();
+        assert!(matches!(error, CommitError::Git(_)), "{step}: {error}");
+        assert_eq!(
+            (status(&sandbox), sandbox.git(&["rev-parse", "HEAD"])),
+            (before.clone(), head.clone()),
+            "{step}"
+        );
+        clean(&sandbox, &sandbox.repo);
+    }
+    fs_err::remove_file(sandbox.root().join("full")).unwrap();
+    made(&sandbox, &["notes"]);
+}
+
 /// A lock that a kill left between its two system calls is known as ours; any other is not touched.
 #[test]
 fn only_a_lock_of_ours_is_removed() {

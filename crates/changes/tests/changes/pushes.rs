@@ -347,6 +347,19 @@ fn ssh_asks_nobody() {
     assert!(calls[0].starts_with("-i key") && calls[calls.len() - 1].starts_with("-p 2222"), "{log}");
 }
 
+/// A remote whose branch is locked says so in the end, and gets no second shape of our commits.
+#[test]
+fn a_locked_remote_is_told() {
+    let sandbox = with_remote();
+    let ours = [saved(&sandbox, "notes", "x\n")];
+    fs_err::write(remote(&sandbox).join("refs/heads/main.lock"), "").unwrap();
+    let outcome = pushed(&sandbox, &PushLimits { ours: &ours, ..limits() });
+    assert!(matches!(&outcome, PushOutcome::Rejected { reason } if reason.contains("locked")), "{outcome:?}");
+    fs_err::remove_file(remote(&sandbox).join("refs/heads/main.lock")).unwrap();
+    let outcome = pushed(&sandbox, &PushLimits { ours: &ours, ..limits() });
+    assert!(matches!(&outcome, PushOutcome::Pushed { rebased_from: None, .. }), "{outcome:?}");
+}
+
 /// Two at once, both in the end on the remote.
 #[test]
 fn two_pushes_at_once_both_arrive() {
