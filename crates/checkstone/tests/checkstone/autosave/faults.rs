@@ -182,6 +182,7 @@ fn a_kill_at_any_instant_loses_nothing() {
     for kill in 0..count {
         let delay = whole.mul_f64(f64::from(kill) * 1.1 / f64::from(count));
         killed(&world.workplace, &["autosave", "--no-push"], delay, false);
+        world.until("the git processes that it left have ended", || (!has_processes(&world)).then_some(()));
         let notes = world.text("CLAUDE.md");
         assert!(notes.starts_with("# Notes\n\n## Last Session\n\n- When: "), "kill {kill}: {notes}");
         assert!(notes.ends_with("\n\n## Rules\n\nkeep\n"), "kill {kill}: {notes}");
@@ -196,6 +197,14 @@ fn a_kill_at_any_instant_loses_nothing() {
     world.git(&["fsck", "--strict"]);
     world.git(&["commit", "--quiet", "--message=works"]);
     assert_eq!(world.git(&["show", "--name-only", "--format=", "HEAD"]), "staged.txt");
+}
+
+/// Whether a process works in the repository.
+fn has_processes(world: &World) -> bool {
+    let repository = world.workplace.repo().into_os_string().into_encoded_bytes();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    lines.any(|line| line.split(|byte| *byte == 0).any(|word| word == repository.as_slice()))
 }
 
 /// Where nothing can be written, nothing is claimed. Root may write everywhere, so a file stands in the way.
