@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod cases;
-mod comparisons;
 mod commits;
+mod comparisons;
 mod failures;
 mod history;
 mod ignored;
@@ -17,8 +17,8 @@ mod restores;
 mod retention;
 mod sandbox;
 mod scopes;
+mod server;
 mod snapshot_baselines;
 mod snapshot_faults;
-mod server;
 mod snapshots;
 mod stored;
