@@ -3,6 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 use transcript::Agent;
 
+use crate::commands::autosave::AutosaveArguments;
+use crate::commands::background::BackgroundArguments;
 use crate::commands::check::CheckArguments;
 use crate::commands::demo::DemoArguments;
 use crate::commands::doctor::DoctorArguments;
@@ -16,6 +18,7 @@ use crate::commands::policy::PolicyArguments;
 use crate::commands::session::SessionArguments;
 use crate::commands::snapshot::SnapshotArguments;
 use crate::commands::status::StatusArguments;
+use crate::commands::statusline::StatuslineArguments;
 use crate::commands::timeline::TimelineArguments;
 use crate::commands::tokens::TokensArguments;
 use crate::commands::trust::TrustArguments;
@@ -46,13 +49,17 @@ pub(crate) enum Command {
     Trust(TrustArguments),
     Session(SessionArguments),
     Snapshot(SnapshotArguments),
+    Autosave(AutosaveArguments),
     Status(StatusArguments),
+    Statusline(StatuslineArguments),
     Timeline(TimelineArguments),
     Workflow(WorkflowArguments),
     Handoff(HandoffArguments),
     Tokens(TokensArguments),
     Inject(InjectArguments),
     Hook(HookArguments),
+    #[command(hide = true)]
+    Background(BackgroundArguments),
 }
 
 /// A client, by the name it is typed with.
