@@ -7,6 +7,7 @@ pub(crate) mod hook;
 pub(crate) mod records;
 pub(crate) mod snapshot;
 pub(crate) mod transcript;
+pub(crate) mod unchanged;
 pub(crate) mod workflow;
 
 use std::time::Duration;

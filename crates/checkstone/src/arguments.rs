@@ -3,6 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 use transcript::Agent;
 
+use crate::commands::autosave::AutosaveArguments;
+use crate::commands::background::BackgroundArguments;
 use crate::commands::check::CheckArguments;
 use crate::commands::checkpoint::CheckpointArguments;
 use crate::commands::demo::DemoArguments;
@@ -17,6 +19,7 @@ use crate::commands::policy::PolicyArguments;
 use crate::commands::session::SessionArguments;
 use crate::commands::snapshot::SnapshotArguments;
 use crate::commands::status::StatusArguments;
+use crate::commands::statusline::StatuslineArguments;
 use crate::commands::timeline::TimelineArguments;
 use crate::commands::tokens::TokensArguments;
 use crate::commands::trust::TrustArguments;
@@ -47,7 +50,9 @@ pub(crate) enum Command {
     Trust(TrustArguments),
     Session(SessionArguments),
     Snapshot(SnapshotArguments),
+    Autosave(AutosaveArguments),
     Status(StatusArguments),
+    Statusline(StatuslineArguments),
     Timeline(TimelineArguments),
     Workflow(WorkflowArguments),
     Checkpoint(CheckpointArguments),
@@ -55,6 +60,8 @@ pub(crate) enum Command {
     Tokens(TokensArguments),
     Inject(InjectArguments),
     Hook(HookArguments),
+    #[command(hide = true)]
+    Background(BackgroundArguments),
 }
 
 /// A client, by the name it is typed with.

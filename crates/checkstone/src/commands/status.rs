@@ -4,14 +4,18 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use changes::Repository;
+use changes::snapshot::{Snapshot, Snapshots, Which};
 use gate::policy::Policy;
 use journal::{Journal, Of, switch};
 use serde_json::{Value, json};
 use transcript::visible;
 use workflow::{StateDirectory, Summary};
 
+use super::autosave_status::AutosaveStatus;
 use super::explain::{ListedVerdict, listed_line, recent};
 use super::policy::{check_json, files};
+use super::snapshot::{about, snapshot_json};
 use crate::agent_session::AgentSession;
 use crate::environment;
 use crate::error::CommandError;
@@ -44,6 +48,7 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
     let root = workflows.repository().map(|repository| repository.root.clone());
     let mut status = Status::of(root)?;
     status.resumable = resumable(&workflows);
+    status.snapshot = workflows.repository().and_then(newest_snapshot);
     if arguments.json {
         printer.data(&format!("{}\n", status.json()));
     } else {
@@ -64,6 +69,9 @@ struct Status {
     verdicts: Vec<ListedVerdict>,
     /// Unfinished workflows.
     resumable: Vec<Summary>,
+    /// The newest of this working tree.
+    snapshot: Option<Snapshot>,
+    autosave: AutosaveStatus,
 }
 
 enum PolicyState {
@@ -104,9 +112,24 @@ impl Status {
             told(error);
             Vec::new()
         });
+        let autosave = AutosaveStatus::of(root.as_deref(), journal.as_mut()).unwrap_or_else(|error| {
+            told(error);
+            AutosaveStatus::default()
+        });
         let off = off(&policy, session.as_ref())
             .or_else(|| journal_problem.is_some().then(|| "the journal cannot be used".to_owned()));
-        Ok(Self { state, root, policy, session, off, journal_problem, verdicts, resumable: Vec::new() })
+        Ok(Self {
+            state,
+            root,
+            policy,
+            session,
+            off,
+            journal_problem,
+            verdicts,
+            resumable: Vec::new(),
+            snapshot: None,
+            autosave,
+        })
     }
 
     fn json(&self) -> Value {
@@ -145,15 +168,10 @@ impl Status {
             })),
             "journal_problem": self.journal_problem,
             "verdicts": self.verdicts,
-            // Nothing of this version saves by itself.
-            "autonomous_execution": {
-                "enabled": false,
-                "skill": "checkpoint",
-                "reason": null,
-                "executed_directly": false,
-                "router_decision": null,
-            },
+            "autonomous_execution": self.autosave.execution(),
+            "autosave": self.autosave.json(),
             "lastCheckpoint": null,
+            "snapshot": self.snapshot.as_ref().map(snapshot_json),
             "resumable": self.resumable.iter().map(|workflow| json!({
                 "kind": "workflow",
                 "command": workflow.command,
@@ -186,6 +204,12 @@ impl Status {
             let off = if state.on { "" } else { ", switched off" };
             let (agent, id) = (state.session.agent.name(), visible(&state.session.id));
             line("session", &format!("{agent} {id}{}{off}", slug.unwrap_or_default()));
+        }
+        for (name, value) in self.autosave.lines() {
+            line(name, &value);
+        }
+        if let Some(snapshot) = &self.snapshot {
+            line("snapshot", format!("{} {}", snapshot.id, about(snapshot)).trim_end());
         }
         line("state", &self.state.to_string_lossy());
         if let Some(problem) = &self.journal_problem {
@@ -226,16 +250,29 @@ impl Status {
         if standing.trust == journal::Trust::Trusted {
             return Some(format!("{GOOD}given{GOOD:#}"));
         }
-        if standing.ignored.is_empty() {
+        let mut ignored = Vec::new();
+        if !standing.ignored.is_empty() {
+            ignored.push(counted(standing.ignored.len(), "check"));
+        }
+        if standing.ignores_snapshots {
+            ignored.push("snapshots at the start of turns".to_owned());
+        }
+        if ignored.is_empty() {
             return None;
         }
         let why = match standing.trust {
             journal::Trust::Changed => "withdrawn, for the file has changed",
             _ => "not given",
         };
-        let ignored = counted(standing.ignored.len(), "check");
+        let ignored = ignored.join(" and ");
         Some(format!("{DOUBTFUL}{why}{DOUBTFUL:#}: {ignored} ignored, see `checkstone trust`"))
     }
+}
+
+/// Where git cannot be asked, there is none to tell of.
+fn newest_snapshot(repository: &Repository) -> Option<Snapshot> {
+    let snapshots = Snapshots::of(repository.clone(), &changes::Settings::default()).ok()?;
+    snapshots.list(Which::ThisWorktree).ok()?.into_iter().next()
 }
 
 /// What cannot be read cannot be resumed.

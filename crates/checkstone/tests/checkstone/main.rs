@@ -8,6 +8,8 @@
     reason = "a test fails by panicking"
 )]
 
+mod at_turn_start;
+mod autosave;
 mod check;
 mod checkpoint;
 mod demo;
@@ -25,6 +27,7 @@ mod policy;
 mod program;
 mod session;
 mod snapshot;
+mod snapshot_faults;
 mod status;
 mod timeline;
 mod tokens;
