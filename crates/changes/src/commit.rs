@@ -20,7 +20,7 @@
 //! round it would leave their *removal* staged, and the user's next commit would undo ours. What was about to happen
 //! is written down before (3), so that the next run takes such entries back. What remains is git's own: a SIGKILL of
 //! `git update-ref` itself, while it holds the branch's lock for a fraction of a millisecond. Killing only us does not
-//! end it: it runs in a group of its own.
+//! end it: it runs in a group of its own, and until it has ended no other run begins.
 //!
 //! A detached HEAD is refused (A11): the commit would belong to no branch, be pushed nowhere, and be lost to git's
 //! collection once the user switches away; a snapshot keeps the work there.
@@ -372,7 +372,7 @@ impl<'a> Attempt<'a> {
         let none = "0".repeat(id.len());
         let from = self.parent.as_deref().unwrap_or(&none);
         let arguments = ["update-ref", "-m", &format!("{kind}: {subject}"), "HEAD", id, from];
-        let ended = self.git.end(&arguments, b"")?;
+        let ended = self.git.end_holding(&arguments, self.workplace.shared_lock()?)?;
         if ended.status.success() {
             return Ok(());
         }
