@@ -69,6 +69,15 @@ impl Pending {
         Self { commit: commit.to_owned(), entries: changed.iter().map(entry).collect() }
     }
 
+    /// The entries as they shall be, of those that are as they were.
+    pub(super) fn lost(&self, now: &BTreeMap<BytePath, Entry>) -> Vec<(BytePath, Option<Entry>)> {
+        let is_lost = |entry: &&PendingEntry| {
+            entry.old != entry.new && now.get(&entry.path) == unpair(&entry.old).as_ref()
+        };
+        let lost = self.entries.iter().filter(is_lost);
+        lost.map(|entry| (entry.path.clone(), unpair(&entry.new))).collect()
+    }
+
     /// The entries as they shall be.
     pub(super) fn forth(&self) -> Vec<(BytePath, Option<Entry>)> {
         self.entries.iter().map(|entry| (entry.path.clone(), unpair(&entry.new))).collect()
@@ -79,9 +88,15 @@ fn unpair(pair: &Option<(String, String)>) -> Option<Entry> {
     pair.as_ref().map(|(mode, id)| Entry { mode: mode.clone(), id: id.clone() })
 }
 
+/// Of this working tree, inside the git folder: what we keep there is on the disk of the repository, and no file of the
+/// user's.
+pub fn folder(repository: &Repository) -> PathBuf {
+    repository.git_dir.join(FOLDER)
+}
+
 impl Workplace {
     pub(super) fn exists(repository: &Repository) -> bool {
-        repository.git_dir.join(FOLDER).join(LOCK).exists()
+        folder(repository).join(LOCK).exists()
     }
 
     pub(super) fn open(
@@ -89,7 +104,7 @@ impl Workplace {
         settings: &Settings,
         limit: Duration,
     ) -> Result<Self, CommitError> {
-        let folder = repository.git_dir.join(FOLDER);
+        let folder = folder(repository);
         let unusable = |source| CommitError::Folder { path: folder.clone(), source };
         fs_err::create_dir_all(&folder).map_err(unusable)?;
         let mut options = fs_err::OpenOptions::new();
