@@ -12,7 +12,6 @@ const LOCKS_OF_GIT: [&str; 3] = ["HEAD.lock", "refs/heads/main.lock", "logs/HEAD
 /// What was staged, stashed or written is as it was, the notes are the old ones or whole new ones, no lock is left, and the
 /// next save works.
 #[test]
-#[expect(clippy::print_stdout, reason = "the numbers are worth seeing")]
 fn a_kill_at_any_instant_loses_nothing() {
     let world = World::new("");
     world.write("CLAUDE.md", "# Notes\n\n## Last Session\n\nold\n\n## Rules\n\nkeep\n");
