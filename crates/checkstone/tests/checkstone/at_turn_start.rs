@@ -45,7 +45,7 @@ fn told(workplace: &Workplace, count: usize) -> Vec<String> {
     }
 }
 
-fn list(workplace: &Workplace) -> Vec<Value> {
+pub(crate) fn list(workplace: &Workplace) -> Vec<Value> {
     let value = workplace.json(&["snapshot", "list", "--json"], "snapshot-list.schema.json");
     value["snapshots"].as_array().unwrap().clone()
 }
