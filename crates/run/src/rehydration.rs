@@ -9,6 +9,7 @@ mod variables;
 
 use std::collections::BTreeSet;
 
+use crate::manifest::Manifest;
 use crate::python_literal::python_literal;
 pub(crate) use variables::SAVE_VARIABLES;
 pub use variables::{SavedVariables, Unsaved, VARIABLES_FOLDER, VariablesError};
@@ -25,6 +26,20 @@ pub struct Checkpoint<'a> {
     pub seeds: Vec<(&'a str, u64)>,
     /// What the kernel saved of its variables (`with_vars`).
     pub variables: Option<&'a SavedVariables>,
+}
+
+impl<'a> Checkpoint<'a> {
+    /// `variables` is the index that the manifest's artifacts hold, where they hold one and its state is wanted.
+    pub fn of(manifest: &'a Manifest, variables: Option<&'a SavedVariables>) -> Self {
+        let seeds = manifest.python_env.random_seeds.iter().flatten();
+        Self {
+            id: &manifest.checkpoint_id,
+            artifacts: manifest.artifacts.iter().map(|artifact| artifact.relative_path.as_str()).collect(),
+            packages: manifest.python_env.packages.iter().map(String::as_str).collect(),
+            seeds: seeds.filter_map(|(generator, seed)| Some((generator.as_str(), seed.as_u64()?))).collect(),
+            variables,
+        }
+    }
 }
 
 /// Whether code may be made that unpickles.
