@@ -18,6 +18,8 @@ use serde_json::{Value, json};
 pub use cell::{NewCell, stage_cell_id};
 use file::{File, same_source};
 
+use crate::json::{at, set, text};
+
 /// Another process writes for milliseconds.
 const LOCK_LIMIT: Duration = Duration::from_secs(10);
 
@@ -82,7 +84,7 @@ impl Notebook {
     pub fn put(&mut self, cell: NewCell) {
         let id = cell.id.clone();
         let cell = cell.into_value();
-        match self.ours.iter_mut().find(|ours| ours.cell["id"] == id.as_str()) {
+        match self.ours.iter_mut().find(|ours| at(&ours.cell, "id") == id.as_str()) {
             Some(ours) => *ours = Ours { cell, is_saved: false },
             None => self.ours.push(Ours { cell, is_saved: false }),
         }
@@ -90,11 +92,11 @@ impl Notebook {
 
     /// Replaces what a display shows in a cell of ours that is finished already (`update_display_data`).
     pub fn update_output(&mut self, id: &str, output: usize, data: &Value, metadata: &Value) {
-        let cell = self.ours.iter_mut().find(|ours| ours.cell["id"] == id);
+        let cell = self.ours.iter_mut().find(|ours| at(&ours.cell, "id") == id);
         let Some(ours) = cell else { return };
         if let Some(output) = ours.cell.pointer_mut(&format!("/outputs/{output}")) {
-            output["data"] = cell::lines_of_data(data);
-            output["metadata"] = metadata.clone();
+            set(output, "data", cell::lines_of_data(data));
+            set(output, "metadata", metadata.clone());
             ours.is_saved = false;
         }
     }
@@ -133,7 +135,7 @@ impl Notebook {
         // Behind the cell of ours before it, so that the order stays that of the run.
         let mut last: Option<usize> = None;
         for ours in &mut self.ours {
-            let there = ours.cell["id"].as_str().and_then(|id| file.position(id));
+            let there = at(&ours.cell, "id").as_str().and_then(|id| file.position(id));
             match there {
                 Some(place) if ours.is_saved && is_ours => last = Some(place),
                 Some(place) if same_source(file.cell(place).as_ref(), &ours.cell) => {
@@ -145,7 +147,8 @@ impl Notebook {
                 // The person's now. What came out since is kept beside it.
                 Some(place) if ours.is_saved => last = Some(place),
                 Some(place) => {
-                    ours.cell["id"] = json!(file.free_id(&ours.cell["id"]));
+                    let id = file.free_id(at(&ours.cell, "id"));
+                    set(&mut ours.cell, "id", json!(id));
                     file.insert(place + 1, &ours.cell);
                     last = Some(place + 1);
                 }
@@ -167,8 +170,8 @@ pub fn last_executed(path: &Path) -> Result<Option<LastExecuted>, NotebookError>
     let file = File::parse(path, &bytes)?;
     let executed = (0..file.len()).rev().find_map(|place| {
         let cell = file.cell(place)?;
-        let execution_count = cell["execution_count"].as_u64()?;
-        Some(LastExecuted { place, id: cell["id"].as_str().unwrap_or_default().to_owned(), execution_count })
+        let execution_count = at(&cell, "execution_count").as_u64()?;
+        Some(LastExecuted { place, id: text(&cell, "id").to_owned(), execution_count })
     });
     Ok(executed)
 }

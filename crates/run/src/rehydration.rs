@@ -10,9 +10,9 @@ mod variables;
 use std::collections::BTreeSet;
 
 use crate::manifest::Manifest;
+use crate::marker::Marker;
 use crate::python_literal::python_literal;
-pub(crate) use variables::SAVE_VARIABLES;
-pub use variables::{SavedVariables, Unsaved, VARIABLES_FOLDER, VariablesError};
+pub use variables::{Module, Saved, SavedVariables, Unsaved, VARIABLES_FOLDER, VariablesError, Way};
 
 /// What is known of a checkpoint.
 #[derive(Clone, Debug, Default)]
@@ -83,19 +83,12 @@ impl Cell {
 
 /// The marker that the cell prints last.
 pub fn marker(id: &str) -> String {
-    // Markers quote what would end them; an ordinary id is written as it is.
-    let plain = !id.is_empty()
-        && id.chars().all(|character| character.is_ascii_alphanumeric() || "-_.".contains(character));
-    if plain {
-        return format!("[REHYDRATED:from={id}]");
-    }
-    let escaped = id.replace('\\', "\\\\").replace('"', "\\\"");
-    format!("[REHYDRATED:from=\"{escaped}\"]")
+    Marker::new("REHYDRATED", None).with("from", id).to_string()
 }
 
 pub fn cell(checkpoint: &Checkpoint<'_>, pickles: Pickles) -> Cell {
     let saved = checkpoint.variables;
-    let is_plain = |path: &&&str| !path.rsplit('/').nth(1).is_some_and(|folder| folder == VARIABLES_FOLDER);
+    let is_plain = |path: &&&str| path.rsplit('/').nth(1).is_none_or(|folder| folder != VARIABLES_FOLDER);
     let plain: Vec<&str> = checkpoint.artifacts.iter().filter(is_plain).copied().collect();
     let reserved: BTreeSet<String> = saved.map(SavedVariables::names).unwrap_or_default();
     let names = names::variable_names(&plain, &reserved);
@@ -246,7 +239,7 @@ fn has_package(checkpoint: &Checkpoint<'_>, wanted: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Checkpoint, Pickles, cell, marker};
+    use super::{Checkpoint, Pickles, cell};
 
     fn checkpoint<'a>(artifacts: &[&'a str]) -> Checkpoint<'a> {
         Checkpoint { id: "ckpt-001", artifacts: artifacts.to_vec(), ..Checkpoint::default() }
@@ -291,11 +284,5 @@ mod tests {
         assert_eq!(paths, ["a.pkl", "b.PICKLE", "c.joblib"]);
         assert_eq!(withheld.variables.len(), 3);
         assert!(cell(&checkpoint(&artifacts), Pickles::Load).withheld.is_empty());
-    }
-
-    #[test]
-    fn an_id_that_would_end_the_marker_is_quoted() {
-        assert_eq!(marker("ckpt-1"), "[REHYDRATED:from=ckpt-1]");
-        assert_eq!(marker("a]b:\"c"), "[REHYDRATED:from=\"a]b:\\\"c\"]");
     }
 }

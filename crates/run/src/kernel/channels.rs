@@ -6,13 +6,18 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use jupyter_protocol::connection_info::{ConnectionInfo, Transport};
-use jupyter_protocol::{InterruptRequest, JupyterMessage, JupyterMessageContent, KernelInfoRequest, ShutdownRequest};
+use jupyter_protocol::{
+    InterruptRequest, JupyterMessage, JupyterMessageContent, KernelInfoRequest, ShutdownRequest,
+};
 use jupyter_zmq_client::{
-    ClientControlConnection, ClientIoPubConnection, ClientShellConnection, Connection, RawMessage, RuntimeError,
-    create_client_control_connection, create_client_iopub_connection, create_client_shell_connection,
+    ClientControlConnection, ClientIoPubConnection, ClientShellConnection, Connection, RawMessage,
+    RuntimeError, create_client_control_connection, create_client_iopub_connection,
+    create_client_shell_connection_with_identity, peer_identity_for_session,
 };
 use serde_json::Value;
 use zeromq::SocketRecv;
+
+use crate::json::text;
 
 /// The longest path that a Unix socket can have, without the end that is put behind ours.
 const LONGEST_SOCKET_PREFIX: usize = 100;
@@ -67,8 +72,12 @@ impl Place {
         let place = Self { folder, info };
         let path = place.connection_file();
         let failed = |source| ChannelError::ConnectionFile { path: path.clone(), source };
-        let mut file =
-            std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(failed)?;
+        let mut file = std::fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(failed)?;
         let text = serde_json::to_vec(&place.info).map_err(|error| failed(error.into()))?;
         file.write_all(&text).map_err(failed)?;
         Ok(place)
@@ -87,7 +96,12 @@ impl Place {
         let session: String = random_key().map_err(ChannelError::Key)?.chars().take(32).collect();
         Ok(Channels {
             iopub: create_client_iopub_connection(&self.info, "", &session).await?,
-            shell: create_client_shell_connection(&self.info, &session).await?,
+            shell: create_client_shell_connection_with_identity(
+                &self.info,
+                &session,
+                peer_identity_for_session(&session)?,
+            )
+            .await?,
             control: create_client_control_connection(&self.info, &session).await?,
         })
     }
@@ -116,7 +130,10 @@ impl std::fmt::Debug for Channels {
 
 impl Channels {
     /// Sends a request; its id is how the answers are known.
-    pub(super) async fn request(&mut self, content: impl Into<JupyterMessageContent>) -> Result<String, ChannelError> {
+    pub(super) async fn request(
+        &mut self,
+        content: impl Into<JupyterMessageContent>,
+    ) -> Result<String, ChannelError> {
         let message = JupyterMessage::new(content, None);
         let id = message.header.msg_id.clone();
         self.shell.send(message).await?;
@@ -151,9 +168,12 @@ pub(super) async fn receive<S: SocketRecv>(connection: &mut Connection<S>) -> Re
         let multipart = connection.socket.recv().await?;
         let Ok(message) = RawMessage::from_multipart(multipart, &connection.mac) else { continue };
         let part = |index: usize| message.jparts.get(index).map(|part| json(part)).unwrap_or_default();
-        let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (header, parent) = (part(0), part(1));
-        return Ok(Incoming { kind: text(&header, "msg_type"), parent: text(&parent, "msg_id"), content: part(3) });
+        return Ok(Incoming {
+            kind: text(&header, "msg_type").to_owned(),
+            parent: text(&parent, "msg_id").to_owned(),
+            content: part(3),
+        });
     }
 }
 

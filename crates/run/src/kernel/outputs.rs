@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::json::{self, at, set};
+
 /// Of all the text that a cell prints, the notebook keeps so many bytes from the beginning and as many from the end.
 const KEPT: usize = 512 << 10;
 
@@ -34,6 +36,8 @@ pub(super) struct Outputs {
     left_out: u64,
     tail: VecDeque<(Stream, String)>,
     tail_bytes: usize,
+    tail_room: usize,
+    all_left_out: u64,
     displays: usize,
     shown_as: BTreeMap<String, Vec<usize>>,
     /// Updates of displays that earlier cells made.
@@ -43,7 +47,7 @@ pub(super) struct Outputs {
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Stream {
+pub(super) enum Stream {
     Stdout,
     Stderr,
 }
@@ -82,6 +86,8 @@ impl Outputs {
             left_out: 0,
             tail: VecDeque::new(),
             tail_bytes: 0,
+            tail_room: KEPT,
+            all_left_out: 0,
             displays: 0,
             shown_as: BTreeMap::new(),
             updates: Vec::new(),
@@ -98,21 +104,22 @@ impl Outputs {
     pub(super) fn take(&mut self, kind: &str, content: Value) {
         match kind {
             "clear_output" => {
-                if content["wait"].as_bool() == Some(true) {
+                if at(&content, "wait").as_bool() == Some(true) {
                     self.clear_before_next = true;
                 } else {
                     self.clear();
                 }
             }
-            "update_display_data" => self.update(content),
+            "update_display_data" => self.update(&content),
             "stream" | "display_data" | "execute_result" | "error" => {
                 if std::mem::take(&mut self.clear_before_next) {
                     self.clear();
                 }
                 match kind {
                     "stream" => {
-                        let stream = if content["name"] == "stderr" { Stream::Stderr } else { Stream::Stdout };
-                        self.text(stream, content["text"].as_str().unwrap_or_default());
+                        let stream =
+                            if at(&content, "name") == "stderr" { Stream::Stderr } else { Stream::Stdout };
+                        self.text(stream, json::text(&content, "text"));
                     }
                     _ => self.display(kind, content),
                 }
@@ -125,7 +132,8 @@ impl Outputs {
         self.outputs.clear();
         self.tail.clear();
         self.shown_as.clear();
-        (self.head, self.tail_bytes, self.displays, self.left_out) = (0, 0, 0, 0);
+        (self.head, self.tail_bytes, self.displays) = (0, 0, 0);
+        (self.left_out, self.all_left_out, self.tail_room) = (0, 0, KEPT);
     }
 
     pub(super) fn text(&mut self, stream: Stream, text: &str) {
@@ -146,8 +154,8 @@ impl Outputs {
         }
         self.tail.push_back((stream, rest.to_owned()));
         self.tail_bytes += rest.len();
-        while self.tail_bytes > KEPT {
-            let excess = self.tail_bytes - KEPT;
+        while self.tail_bytes > self.tail_room {
+            let excess = self.tail_bytes - self.tail_room;
             let Some((_, first)) = self.tail.front_mut() else { break };
             let cut = first.ceil_char_boundary(excess.min(first.len()));
             self.tail_bytes -= cut;
@@ -185,38 +193,45 @@ impl Outputs {
             _ => &["data", "metadata"],
         };
         for key in keys {
-            output[*key] = content.remove(*key).unwrap_or_else(|| match *key {
-                "traceback" => json!([]),
-                "ename" | "evalue" => json!(""),
-                "execution_count" => Value::Null,
-                _ => json!({}),
-            });
+            set(
+                &mut output,
+                key,
+                content.remove(*key).unwrap_or_else(|| match *key {
+                    "traceback" => json!([]),
+                    "ename" | "evalue" => json!(""),
+                    "execution_count" => Value::Null,
+                    _ => json!({}),
+                }),
+            );
         }
         if kind == "error" {
-            let lines: Vec<&str> = output["traceback"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let lines: Vec<&str> =
+                at(&output, "traceback").as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             let text = format!("{}\n", lines.join("\n"));
             self.spool(&text);
         }
         let size = size_of(&output);
         if self.displays + size > DISPLAYS {
-            let note = format!("[an output of {size} bytes is left out here: the cell showed more than a notebook should hold]\n");
+            let note = format!(
+                "[an output of {size} bytes is left out here: the cell showed more than a notebook should hold]\n"
+            );
             push_text(&mut self.outputs, Stream::Stderr, &note);
             return;
         }
         self.displays += size;
-        if let Some(id) = transient["display_id"].as_str() {
+        if let Some(id) = at(&transient, "display_id").as_str() {
             self.shown_as.entry(id.to_owned()).or_default().push(self.outputs.len());
         }
         self.outputs.push(output);
     }
 
-    fn update(&mut self, mut content: Value) {
-        let id = content["transient"]["display_id"].as_str().unwrap_or_default().to_owned();
-        let (data, metadata) = (content["data"].take(), content["metadata"].take());
+    fn update(&mut self, content: &Value) {
+        let id = json::text(at(content, "transient"), "display_id").to_owned();
+        let (data, metadata) = (at(content, "data").clone(), at(content, "metadata").clone());
         for place in self.shown_as.get(&id).into_iter().flatten() {
             if let Some(output) = self.outputs.get_mut(*place) {
-                output["data"] = data.clone();
-                output["metadata"] = metadata.clone();
+                set(output, "data", data.clone());
+                set(output, "metadata", metadata.clone());
             }
         }
         // The same display may stand in cells before this one. Only the last update counts.
@@ -236,18 +251,20 @@ impl Outputs {
         for (stream, text) in std::mem::take(&mut self.tail) {
             push_text(&mut self.outputs, stream, &text);
         }
+        self.all_left_out += std::mem::take(&mut self.left_out);
         self.tail_bytes = 0;
+        // Many displays, each with text before it, must not make the bound worthless.
+        self.tail_room = (self.tail_room / 2).max(1 << 10);
     }
 
     pub(super) fn finish(mut self) -> Kept {
-        let left_out = self.left_out;
         self.put_tail();
         Kept {
             outputs: self.outputs,
             displays: self.shown_as,
             updates: self.updates,
             total: self.total,
-            left_out,
+            left_out: self.all_left_out,
             trouble: self.trouble,
         }
     }
@@ -259,8 +276,8 @@ fn push_text(outputs: &mut Vec<Value>, stream: Stream, text: &str) {
         return;
     }
     if let Some(last) = outputs.last_mut()
-        && last["output_type"] == "stream"
-        && last["name"] == stream.name()
+        && at(last, "output_type") == "stream"
+        && at(last, "name") == stream.name()
         && let Some(Value::String(known)) = last.get_mut("text")
     {
         known.push_str(text);

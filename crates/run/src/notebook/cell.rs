@@ -3,6 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::hash;
+use crate::json::set;
+use crate::marker::Marker;
 
 /// Tag of the cells that stand for checkpoints, as other tools of the field look for it.
 const CHECKPOINT_TAG: &str = "gyoshu-checkpoint";
@@ -25,7 +27,8 @@ impl NewCell {
     /// The cell that stands for a checkpoint. The marker is printed when somebody runs it.
     pub fn checkpoint(checkpoint: &str, stage: &str, created_at: &str, manifest: &str) -> Self {
         let one_line = |text: &str| text.replace(char::is_control, " ");
-        let marker = format!("[CHECKPOINT:saved:id={checkpoint}:stage={stage}]");
+        let marker =
+            Marker::new("CHECKPOINT", Some("saved")).with("id", checkpoint).with("stage", stage).to_string();
         let source = format!(
             "# {} {}\n# {}\nprint({})",
             one_line(&marker),
@@ -101,10 +104,12 @@ pub(super) fn split_lines(text: &str) -> Value {
 
 fn with_lines(mut output: Value) -> Value {
     if let Some(Value::String(text)) = output.get("text") {
-        output["text"] = split_lines(text);
+        let lines = split_lines(text);
+        set(&mut output, "text", lines);
     }
     if let Some(data) = output.get("data") {
-        output["data"] = lines_of_data(data);
+        let lines = lines_of_data(data);
+        set(&mut output, "data", lines);
     }
     output
 }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::NotebookError;
 use super::cell::{numbered_id, sorted};
+use crate::json::{at, set};
 
 pub(super) struct File {
     /// Every key but `cells`, in the file's order, with the place of `cells` among them.
@@ -71,7 +72,7 @@ impl File {
             let Some(mut value) = self.cell(place) else { continue };
             if value.get("id").is_none() {
                 let id = self.free_id(&json!(format!("cell-{place}")));
-                value["id"] = json!(id);
+                set(&mut value, "id", json!(id));
                 if let Some(cell) = self.cells.get_mut(place) {
                     *cell = Cell { id: Some(id), text: text_of(&value, 2) };
                 }
@@ -92,7 +93,7 @@ impl File {
     }
 
     pub(super) fn insert(&mut self, place: usize, cell: &Value) {
-        let id = cell["id"].as_str().map(str::to_owned);
+        let id = at(cell, "id").as_str().map(str::to_owned);
         self.cells.insert(place.min(self.cells.len()), Cell { id, text: text_of(cell, 2) });
     }
 
@@ -100,9 +101,10 @@ impl File {
     pub(super) fn set_results(&mut self, place: usize, ours: &Value) {
         let Some(mut value) = self.cell(place) else { return };
         for key in ["execution_count", "outputs"] {
-            value[key] = ours[key].clone();
+            set(&mut value, key, at(ours, key).clone());
         }
-        if let (Some(theirs), Some(ours)) = (value["metadata"].as_object_mut(), ours["metadata"].as_object())
+        if let (Some(theirs), Some(ours)) =
+            (value.get_mut("metadata").and_then(Value::as_object_mut), at(ours, "metadata").as_object())
         {
             for (key, content) in ours {
                 theirs.insert(key.clone(), content.clone());
@@ -139,7 +141,7 @@ pub(super) fn same_source(one: Option<&Value>, other: &Value) -> bool {
 }
 
 fn source(cell: &Value) -> String {
-    match &cell["source"] {
+    match at(cell, "source") {
         Value::String(text) => text.clone(),
         Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
         _ => String::new(),

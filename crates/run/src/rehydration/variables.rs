@@ -4,21 +4,27 @@
 
 use std::collections::BTreeSet;
 
+use std::path::Path;
+use std::time::Duration;
+
 use serde::Deserialize;
 
 use super::{Cell, Loads, NUMPY, Pickles, UNPICKLES, Variable, Withheld, names};
+use crate::kernel::{Kernel, KernelError};
 use crate::python_literal::python_literal;
 
 /// The folder beside a stage's artifacts that holds the saved variables.
 pub const VARIABLES_FOLDER: &str = "checkstone-variables";
 
 /// Run in the kernel with `FOLDER` set: saves what can be saved there, and writes the index last.
-pub(crate) const SAVE_VARIABLES: &str = include_str!("save_variables.py");
+const SAVE_VARIABLES: &str = include_str!("save_variables.py");
 
 const IMPORTS: &str = "importing can run code, and this checkpoint is not confirmed";
 
 #[derive(Debug, thiserror::Error)]
 pub enum VariablesError {
+    #[error("the kernel could not save its variables")]
+    Kernel(#[source] KernelError),
     #[error("cannot read the index of saved variables")]
     Read(#[source] std::io::Error),
     #[error("the index of saved variables is damaged")]
@@ -76,8 +82,23 @@ pub struct Unsaved {
 }
 
 impl SavedVariables {
+    /// Lets the kernel save its variables into `checkstone-variables` below the artifacts' folder, which is relative to the
+    /// project's root, the folder that the kernel was started in.
+    pub fn save(
+        kernel: &mut Kernel,
+        root: &Path,
+        artifacts: &str,
+        limit: Duration,
+    ) -> Result<Self, VariablesError> {
+        let folder = format!("{artifacts}/{VARIABLES_FOLDER}");
+        let absolute = root.join(&folder);
+        let given = [("FOLDER", absolute.to_str().unwrap_or(&folder))];
+        kernel.run_apart(SAVE_VARIABLES, &given, limit).map_err(VariablesError::Kernel)?;
+        Self::read(root, &format!("{folder}/index.json"))
+    }
+
     /// `index` is the path relative to the project's root.
-    pub fn read(root: &std::path::Path, index: &str) -> Result<Self, VariablesError> {
+    pub fn read(root: &Path, index: &str) -> Result<Self, VariablesError> {
         let text = fs_err::read(root.join(index)).map_err(VariablesError::Read)?;
         let mut saved: Self = serde_json::from_slice(&text).map_err(VariablesError::Parse)?;
         saved.index = index.to_owned();

@@ -1,0 +1,117 @@
+//! Markers out of a stream of bytes that arrives in pieces. Almost all output is no marker, so the way over it is one
+//! search for `[`; only a line that begins with a bracket and a capital is looked at, and only such a line is kept
+//! when a piece ends in its middle.
+
+use super::Marker;
+
+/// A longer line is no marker; what has been kept of it is let go.
+pub const LONGEST_LINE: usize = 16 * 1024;
+
+/// Reads markers from pieces of output.
+#[derive(Debug)]
+pub struct Reader {
+    place: Place,
+    /// The beginning of a line that may become a marker, from its bracket on.
+    line: Vec<u8>,
+}
+
+/// Where in its line the last piece ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Place {
+    /// Nothing but white space so far.
+    Beginning,
+    /// In a line that is no marker.
+    Elsewhere,
+    /// In a line that may be one; `Reader::line` has it.
+    Candidate,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Reader {
+    pub fn new() -> Self {
+        Self { place: Place::Beginning, line: Vec::new() }
+    }
+
+    /// Takes the next piece, and hands out the markers whose lines ended in it.
+    pub fn read(&mut self, piece: &[u8], found: &mut dyn FnMut(Marker)) {
+        let mut rest = piece;
+        if self.place == Place::Candidate {
+            let Some(after) = self.go_on(rest, found) else { return };
+            rest = after;
+        }
+        let mut from = 0;
+        while let Some(bracket) = memchr::memchr(b'[', rest.get(from..).unwrap_or_default()) {
+            let bracket = from + bracket;
+            from = bracket + 1;
+            // Of a bracket at the very end, what follows is not known yet.
+            let may_be = rest.get(from).is_none_or(u8::is_ascii_uppercase);
+            if !may_be || !self.begins_line(rest.get(..bracket).unwrap_or_default()) {
+                continue;
+            }
+            self.place = Place::Candidate;
+            let Some(after) = self.go_on(rest.get(bracket..).unwrap_or_default(), found) else { return };
+            rest = after;
+            from = 0;
+        }
+        let last_line = memchr::memrchr(b'\n', rest).map(|newline| newline + 1);
+        let begins_here = last_line.is_some() || self.place == Place::Beginning;
+        let blank = rest.get(last_line.unwrap_or(0)..).unwrap_or_default().iter().all(is_white_space);
+        self.place = if begins_here && blank { Place::Beginning } else { Place::Elsewhere };
+    }
+
+    /// The stream is over: a last line without a line end counts as well.
+    pub fn finish(&mut self, found: &mut dyn FnMut(Marker)) {
+        if self.place == Place::Candidate {
+            hand_out(&self.line, found);
+        }
+        self.line.clear();
+        self.place = Place::Beginning;
+    }
+
+    /// Whether only white space lies between the line's beginning and the end of `before`.
+    fn begins_line(&self, before: &[u8]) -> bool {
+        match before.iter().rposition(|byte| !is_white_space(byte)) {
+            Some(other) => before.get(other) == Some(&b'\n'),
+            None => self.place == Place::Beginning,
+        }
+    }
+
+    /// In a candidate: to the end of its line. What follows the line, or `None` where the piece is used up.
+    fn go_on<'a>(&mut self, piece: &'a [u8], found: &mut dyn FnMut(Marker)) -> Option<&'a [u8]> {
+        let newline = memchr::memchr(b'\n', piece);
+        let (of_line, after) = piece.split_at_checked(newline.unwrap_or(piece.len()))?;
+        if self.line.len() + of_line.len() > LONGEST_LINE {
+            self.line.clear();
+            self.place = Place::Elsewhere;
+        } else if newline.is_none() {
+            self.line.extend_from_slice(of_line);
+        } else if self.line.is_empty() {
+            hand_out(of_line, found);
+        } else {
+            self.line.extend_from_slice(of_line);
+            hand_out(&self.line, found);
+        }
+        newline?;
+        self.line.clear();
+        self.place = Place::Beginning;
+        after.get(1..)
+    }
+}
+
+fn hand_out(line: &[u8], found: &mut dyn FnMut(Marker)) {
+    if line.len() <= LONGEST_LINE
+        && let Some(marker) = Marker::parse(&String::from_utf8_lossy(line))
+    {
+        found(marker);
+    }
+}
+
+/// White space within a line.
+fn is_white_space(byte: &u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | 0x0b | 0x0c)
+}
