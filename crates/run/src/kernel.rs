@@ -6,6 +6,7 @@
 
 mod cell;
 mod channels;
+mod last_words;
 mod outputs;
 mod process;
 
@@ -21,6 +22,7 @@ use tokio::runtime::Runtime;
 pub use cell::{CellEnding, Executed};
 pub use channels::ChannelError;
 use channels::{Channels, Place, receive};
+use last_words::LastWords;
 pub use outputs::Spool;
 use process::Process;
 
@@ -82,7 +84,8 @@ pub struct Kernel {
     channels: Channels,
     runtime: Runtime,
     process: Process,
-    _place: Place,
+    last_words: LastWords,
+    place: Place,
     /// Set once the process is gone.
     gone: Option<Option<Status>>,
     language_version: Option<String>,
@@ -110,8 +113,13 @@ impl Kernel {
             .map_err(KernelError::Runtime)?;
         let mut process = Process::start(&command).map_err(KernelError::Spawn)?;
         let (channels, language_version) = runtime.block_on(connect(&place, &mut process, launch))?;
-        let mut kernel = Self { channels, runtime, process, _place: place, gone: None, language_version };
-        kernel.run_apart(PREPARE, &[], launch.patience)?;
+        let folder = place.folder().to_string_lossy().into_owned();
+        let last_words = LastWords::new(place.folder());
+        let mut kernel =
+            Self { channels, runtime, process, last_words, place: place, gone: None, language_version };
+        kernel.run_apart(PREPARE, &[("FOLDER", &folder)], launch.patience)?;
+        // What the kernel said while it started is not in its files.
+        kernel.last_words = LastWords::new(kernel.place.folder());
         Ok(kernel)
     }
 
@@ -162,25 +170,32 @@ impl Kernel {
         if !self.is_alive() {
             return Err(KernelError::Gone { status: self.gone.flatten() });
         }
-        let Self { channels, runtime, process, gone, .. } = self;
+        let Self { channels, runtime, process, last_words, gone, .. } = self;
         let reply = runtime.block_on(async {
             let id = channels.request(request).await?;
             let answered = async {
+                let (mut reply, mut is_idle) = (None, false);
                 loop {
                     tokio::select! {
                         message = receive(&mut channels.shell) => {
                             let message = message?;
                             if message.parent == id && message.kind == "execute_reply" {
-                                return Ok(message.content);
+                                reply = Some(message.content);
                             }
                         }
-                        // Read and passed over, lest they pile up.
-                        message = receive(&mut channels.iopub) => { message?; }
+                        message = receive(&mut channels.iopub) => {
+                            let message = message?;
+                            last_words.count(&message);
+                            is_idle |= message.parent == id && at(&message.content, "execution_state") == "idle";
+                        }
                         status = &mut process.gone => {
                             let status = status.ok().flatten();
                             *gone = Some(status);
                             return Err(KernelError::Gone { status });
                         }
+                    }
+                    if is_idle && let Some(reply) = reply.take() {
+                        return Ok(reply);
                     }
                 }
             };

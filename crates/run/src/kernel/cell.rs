@@ -124,7 +124,7 @@ impl Kernel {
         running: &mut Running<'_>,
         controls: &Controls,
     ) -> Result<CellEnding, KernelError> {
-        let Self { channels, runtime, process, gone, .. } = self;
+        let Self { channels, runtime, process, last_words, gone, .. } = self;
         runtime.block_on(async {
             let request = ExecuteRequest { code: code.to_owned(), ..ExecuteRequest::default() };
             let id = channels.request(request).await?;
@@ -134,7 +134,10 @@ impl Kernel {
             let status = loop {
                 tokio::select! {
                     message = receive(&mut channels.iopub), if is_open => match message {
-                        Ok(message) => running.published(&id, message),
+                        Ok(message) => {
+                            last_words.count(&message);
+                            running.published(&id, message);
+                        }
                         // Only the end of the process tells more.
                         Err(_) => is_open = false,
                     },
@@ -171,7 +174,11 @@ impl Kernel {
             };
             *gone = Some(status);
             while let Ok(Ok(message)) = tokio::time::timeout(DRAIN, receive(&mut channels.iopub)).await {
+                last_words.count(&message);
                 running.published(&id, message);
+            }
+            for (stream, text) in last_words.missing() {
+                running.outputs.text(stream, &text);
             }
             for signal in process.signals() {
                 (running.observe)(Observed::Signalled(signal));

@@ -83,6 +83,10 @@ impl Place {
         Ok(place)
     }
 
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     pub(super) fn connection_file(&self) -> PathBuf {
         self.folder.path().join("connection.json")
     }

@@ -53,7 +53,7 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Stdout => "stdout",
             Self::Stderr => "stderr",

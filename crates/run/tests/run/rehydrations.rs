@@ -1,0 +1,1 @@
+//! What a checkpoint held, back in a fresh kernel.
