@@ -114,18 +114,18 @@ fn with_lines(mut output: Value) -> Value {
     output
 }
 
-/// Texts of a display in lines; JSON stays JSON.
+/// Texts of a display in lines; pictures and JSON stay in one piece.
 pub(super) fn lines_of_data(data: &Value) -> Value {
     let Value::Object(data) = data else { return json!({}) };
     let lines = data.iter().map(|(kind, content)| match content {
-        Value::String(text) if !is_json(kind) => (kind.clone(), split_lines(text)),
+        Value::String(text) if has_lines(kind) => (kind.clone(), split_lines(text)),
         other => (kind.clone(), other.clone()),
     });
     Value::Object(lines.collect())
 }
 
-fn is_json(kind: &str) -> bool {
-    kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
+fn has_lines(kind: &str) -> bool {
+    kind.starts_with("text/") || ["application/javascript", "image/svg+xml"].contains(&kind)
 }
 
 /// Keys in the order in which Jupyter's library writes them, so that a notebook does not change when Jupyter saves it.
