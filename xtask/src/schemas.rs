@@ -3,6 +3,10 @@
 
 use std::path::PathBuf;
 
+use run::checkpoint::output::{
+    EmergencyOutput, ListOutput, PruneOutput, ResumeOutput, SaveOutput, ValidateOutput,
+};
+
 use crate::root;
 use crate::steps::Done;
 
@@ -10,6 +14,12 @@ use crate::steps::Done;
 fn all() -> Result<Vec<(&'static str, String)>, String> {
     Ok(vec![
         rendered("check.schema.json", &schemars::schema_for!(gate::Verdict))?,
+        rendered("checkpoint-emergency.schema.json", &schemars::schema_for!(EmergencyOutput))?,
+        rendered("checkpoint-list.schema.json", &schemars::schema_for!(ListOutput))?,
+        rendered("checkpoint-prune.schema.json", &schemars::schema_for!(PruneOutput))?,
+        rendered("checkpoint-resume.schema.json", &schemars::schema_for!(ResumeOutput))?,
+        rendered("checkpoint-save.schema.json", &schemars::schema_for!(SaveOutput))?,
+        rendered("checkpoint-validate.schema.json", &schemars::schema_for!(ValidateOutput))?,
         rendered(
             "workflow-branch.schema.json",
             &schemars::schema_for!(workflow::integrations::branch::IssueBranch),

@@ -4,6 +4,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use transcript::Agent;
 
 use crate::commands::check::CheckArguments;
+use crate::commands::checkpoint::CheckpointArguments;
 use crate::commands::demo::DemoArguments;
 use crate::commands::doctor::DoctorArguments;
 use crate::commands::explain::ExplainArguments;
@@ -49,6 +50,7 @@ pub(crate) enum Command {
     Status(StatusArguments),
     Timeline(TimelineArguments),
     Workflow(WorkflowArguments),
+    Checkpoint(CheckpointArguments),
     Handoff(HandoffArguments),
     Tokens(TokensArguments),
     Inject(InjectArguments),

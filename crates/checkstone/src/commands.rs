@@ -1,6 +1,7 @@
 //! One file per command: an argument struct whose doc comment is the help, and one function that runs it.
 
 pub(crate) mod check;
+pub(crate) mod checkpoint;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;

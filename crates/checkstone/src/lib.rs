@@ -21,6 +21,7 @@ mod new_policy;
 mod own_program;
 mod policy_files;
 mod printer;
+mod project_root;
 mod record;
 mod recorded_facts;
 mod repository_argument;
@@ -60,6 +61,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Uninstall(arguments) => commands::uninstall::run(arguments, &printer),
         Command::Demo(arguments) => commands::demo::run(arguments, &printer),
         Command::Check(arguments) => commands::check::run(arguments, &printer),
+        Command::Checkpoint(arguments) => commands::checkpoint::run(arguments, &printer),
         Command::Doctor(arguments) => commands::doctor::run(arguments, &printer),
         Command::Explain(arguments) => commands::explain::run(arguments, &printer),
         Command::Log(arguments) => commands::log::run(arguments, &printer),

@@ -9,7 +9,7 @@ mod variables;
 
 use std::collections::BTreeSet;
 
-use crate::manifest::Manifest;
+use crate::manifest::{self, Manifest, TrustLevel};
 use crate::marker::Marker;
 use crate::python_literal::python_literal;
 pub use variables::{Module, Saved, SavedVariables, Unsaved, VARIABLES_FOLDER, VariablesError, Way};
@@ -42,12 +42,35 @@ impl<'a> Checkpoint<'a> {
     }
 }
 
+/// What a manifest says of its own rehydration, for tools that read it; ours makes the cell anew. Where the kernel saved its
+/// variables as well, the text leaves them out: they are in an artifact, and `resume` brings them back.
+pub fn in_manifest(manifest: &Manifest) -> manifest::Rehydration {
+    let made = cell(&Checkpoint::of(manifest, None), Pickles::for_trust(manifest.trust()));
+    let artifacts: Vec<&str> =
+        manifest.artifacts.iter().map(|artifact| artifact.relative_path.as_str()).collect();
+    let mode = match SavedVariables::index_among(&artifacts) {
+        Some(_) => manifest::RehydrationMode::WithVars,
+        None => manifest::RehydrationMode::ArtifactsOnly,
+    };
+    manifest::Rehydration { mode, rehydration_cell_source: made.source, unknown: Default::default() }
+}
+
 /// Whether code may be made that unpickles.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Pickles {
     Load,
     /// The checkpoint is imported or untrusted, and nobody has confirmed it.
     Withhold,
+}
+
+impl Pickles {
+    /// What a checkpoint allows by itself, before a person has confirmed anything.
+    pub fn for_trust(trust: TrustLevel) -> Self {
+        match trust {
+            TrustLevel::Local => Self::Load,
+            TrustLevel::Imported | TrustLevel::Untrusted => Self::Withhold,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

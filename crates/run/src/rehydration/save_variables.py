@@ -96,7 +96,7 @@ def save(name, value, number):
 
 hidden = getattr(shell, "user_ns_hidden", {})
 for number, (name, value) in enumerate(sorted(shell.user_ns.items(), key=lambda item: item[0])):
-    if re.fullmatch(r"_i*|_{1,3}|_i?\d+|_ih|_oh|_dh|_exit_code|__\w+__|_checkstone_\w+", name):
+    if re.fullmatch(r"_i*|_{1,3}|_i?\d+|_ih|_oh|_dh|_exit_code|__\w+__|_checkstone_\w+|__checkstone", name):
         continue
     if name in hidden and hidden[name] is value:
         continue

@@ -1,4 +1,4 @@
-//! Runs in real folders, by real processes.
+//! Runs as the library makes them: real files, real processes.
 
 #![allow(
     clippy::disallowed_methods,
@@ -9,7 +9,10 @@
     reason = "a test fails by panicking"
 )]
 
+mod checkpoint;
+mod hostile;
 mod kernels;
+mod manifest;
 mod notebooks;
 mod python;
 mod rehydrations;

@@ -1,0 +1,249 @@
+//! `checkstone checkpoint`: what the stages of a run came to, kept so that the run can go on from there. One file per
+//! subcommand.
+
+mod emergency;
+mod list;
+mod prune;
+mod resume;
+mod save;
+mod validate;
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Subcommand, ValueEnum};
+use run::checkpoint::{Listing, SaveError};
+use run::layout::Layout;
+use run::manifest::Reason;
+use run::{FolderError, PathError, StoreError};
+use serde::Serialize;
+use transcript::visible;
+
+use crate::error::CommandError;
+use crate::printer::Printer;
+use crate::project_root;
+use crate::repository_argument::RepositoryArgument;
+
+/// Save what a stage of a run came to, and find it again
+///
+/// A checkpoint is a manifest in `reports/TITLE/checkpoints/RUN/ID/checkpoint.json` with the sizes and hashes of the
+/// artifacts. The artifacts themselves are kept beside it, each content once, so that they can be brought back when they
+/// were overwritten. `checkstone run` saves checkpoints itself; these commands are for looking at them, and for runs that
+/// something else drives.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone checkpoint save --title churn --run run-001 --stage S01_load_data reports/churn/run-001/S01_load_data/*
+  checkstone checkpoint list --title churn
+  checkstone checkpoint resume --title churn --json")]
+pub(crate) struct CheckpointArguments {
+    #[command(subcommand)]
+    command: CheckpointCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum CheckpointCommand {
+    Save(Box<save::SaveArguments>),
+    List(list::ListArguments),
+    Validate(validate::ValidateArguments),
+    Resume(resume::ResumeArguments),
+    Prune(prune::PruneArguments),
+    Emergency(Box<emergency::EmergencyArguments>),
+}
+
+pub(crate) fn run(arguments: &CheckpointArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    match &arguments.command {
+        CheckpointCommand::Save(arguments) => save::run(arguments, printer),
+        CheckpointCommand::List(arguments) => list::run(arguments, printer),
+        CheckpointCommand::Validate(arguments) => validate::run(arguments, printer),
+        CheckpointCommand::Resume(arguments) => resume::run(arguments, printer),
+        CheckpointCommand::Prune(arguments) => prune::run(arguments, printer),
+        CheckpointCommand::Emergency(arguments) => emergency::run(arguments, printer),
+    }
+}
+
+/// The run that is written to.
+#[derive(Debug, clap::Args)]
+struct RunArguments {
+    /// The report that the run belongs to
+    #[arg(long, value_name = "TITLE")]
+    title: String,
+    /// The run
+    #[arg(long, value_name = "RUN")]
+    run: String,
+    /// The stage, such as `S01_load_data`
+    #[arg(long, value_name = "STAGE")]
+    stage: String,
+    /// The research session that it belongs to
+    #[arg(long, value_name = "SESSION", default_value = "unknown")]
+    session: String,
+    /// How many cells were executed
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    execution_count: u64,
+    /// The notebook that the stage ran in
+    #[arg(long, value_name = "PATH", requires = "cell")]
+    notebook: Option<String>,
+    /// The checkpoint's cell in the notebook
+    #[arg(long, value_name = "ID", requires = "notebook")]
+    cell: Option<String>,
+}
+
+/// Of which checkpoints.
+#[derive(Debug, clap::Args)]
+struct WhichArguments {
+    /// Only those of this report
+    #[arg(long, value_name = "TITLE")]
+    title: Option<String>,
+    /// Only those of this run
+    #[arg(long, value_name = "RUN")]
+    run: Option<String>,
+}
+
+/// Where, and how it is answered.
+#[derive(Debug, clap::Args)]
+struct CommonArguments {
+    #[command(flatten)]
+    repository: RepositoryArgument,
+    /// Print JSON (schemas/checkpoint-*.schema.json)
+    #[arg(long)]
+    json: bool,
+}
+
+impl CommonArguments {
+    /// The folder that `reports/` lies in.
+    fn root(&self) -> Result<PathBuf, CommandError> {
+        Ok(project_root::of(&self.repository.folder()?))
+    }
+
+    fn layout(&self, title: &str, run: &str) -> Result<Layout, CommandError> {
+        Layout::new(&self.root()?, title, run).map_err(|error| CommandError::of(&error))
+    }
+
+    fn print_json(&self, output: &impl Serialize, printer: &Printer) -> Result<(), CommandError> {
+        let json = serde_json::to_string(output).map_err(CommandError::new)?;
+        printer.data(&format!("{json}\n"));
+        Ok(())
+    }
+}
+
+impl WhichArguments {
+    fn list(&self, common: &CommonArguments) -> Result<Listing, CommandError> {
+        run::checkpoint::list(&common.root()?, self.title.as_deref(), self.run.as_deref())
+            .map_err(|error| folder_error(&error))
+    }
+
+    /// The one run that is meant: the named one, or the only one there is.
+    fn one_run(&self, common: &CommonArguments) -> Result<Layout, CommandError> {
+        if let (Some(title), Some(run)) = (&self.title, &self.run) {
+            return common.layout(title, run);
+        }
+        let listing = self.list(common)?;
+        let named = listing.checkpoints.iter().map(|found| (&found.report_title, &found.run_id));
+        let mut runs: Vec<_> = named
+            .chain(listing.unreadable.iter().map(|found| (&found.report_title, &found.run_id)))
+            .collect();
+        runs.sort();
+        runs.dedup();
+        match runs.as_slice() {
+            [(title, run)] => common.layout(title, run),
+            [] => Err(none_here()),
+            several => {
+                let names: Vec<String> =
+                    several.iter().take(5).map(|(title, run)| visible(&format!("{title} {run}"))).collect();
+                Err(CommandError::new(format!("there are {} runs: {}", several.len(), names.join(", ")))
+                    .hint("name one with `--title TITLE --run RUN`"))
+            }
+        }
+    }
+
+    /// The run that has the checkpoint of that id.
+    fn run_of(&self, id: &str, common: &CommonArguments) -> Result<Layout, CommandError> {
+        if let (Some(title), Some(run)) = (&self.title, &self.run) {
+            return common.layout(title, run);
+        }
+        let listing = self.list(common)?;
+        let named = listing
+            .checkpoints
+            .iter()
+            .map(|found| (&found.checkpoint_id, &found.report_title, &found.run_id));
+        let unreadable =
+            listing.unreadable.iter().map(|found| (&found.checkpoint_id, &found.report_title, &found.run_id));
+        let mut found = named.chain(unreadable).filter(|(found, _, _)| *found == id);
+        match (found.next(), found.next()) {
+            (Some((_, title, run)), None) => common.layout(title, run),
+            (None, _) => Err(CommandError::new(format!("there is no checkpoint `{}` here", visible(id)))
+                .hint("`checkstone checkpoint list` shows the ids")),
+            (Some(_), Some(_)) => {
+                Err(CommandError::new(format!("several runs have a checkpoint `{}`", visible(id)))
+                    .hint("name one run with `--title TITLE --run RUN`"))
+            }
+        }
+    }
+}
+
+fn none_here() -> CommandError {
+    CommandError::new("there are no checkpoints here")
+        .hint("go to the project's folder, or name it with `--repo`")
+}
+
+/// Why a checkpoint is not an ordinary one, in both spellings that exist.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ReasonName {
+    #[value(alias = "watchdog_timeout")]
+    Timeout,
+    #[value(alias = "manual_abort")]
+    Abort,
+    Error,
+}
+
+impl From<ReasonName> for Reason {
+    fn from(name: ReasonName) -> Self {
+        match name {
+            ReasonName::Timeout => Self::Timeout,
+            ReasonName::Abort => Self::Abort,
+            ReasonName::Error => Self::Error,
+        }
+    }
+}
+
+fn folder_error(error: &FolderError) -> CommandError {
+    let told = CommandError::of(error);
+    match error {
+        FolderError::SymbolicLink { .. } => {
+            told.hint("checkpoints are not reached through links; use a real folder")
+        }
+        FolderError::Failed { source, .. } => hinted(told, source),
+        _ => told,
+    }
+}
+
+fn save_error(error: &SaveError) -> CommandError {
+    let told = CommandError::of(error);
+    match error {
+        SaveError::Artifact(PathError::Outside { .. } | PathError::Traversal { .. }) => {
+            told.hint("artifacts are files inside the project's folder")
+        }
+        SaveError::Artifact(PathError::SymbolicLink { .. } | PathError::ParentSymbolicLink { .. }) => {
+            told.hint("put the file itself there; what a link leads to can change without a trace")
+        }
+        SaveError::TooLarge { .. } => told.hint("leave files out, or raise the limit with `--max-size`"),
+        SaveError::Folder(error) => folder_error(error),
+        SaveError::Write { source, .. }
+        | SaveError::Store(StoreError::Copy { source, .. } | StoreError::Flush { source, .. }) => {
+            hinted(told, source)
+        }
+        SaveError::Store(StoreError::Folder(error)) => folder_error(error),
+        _ => told,
+    }
+}
+
+fn hinted(told: CommandError, source: &io::Error) -> CommandError {
+    let hint = match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room on the disk",
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+            "make the folder writable for you"
+        }
+        _ => "look after the disk",
+    };
+    told.hint(format!("{hint}, then save again; earlier checkpoints are as they were"))
+}

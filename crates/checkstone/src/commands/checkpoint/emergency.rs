@@ -1,0 +1,77 @@
+//! `checkstone checkpoint emergency`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+use run::checkpoint::output::{CheckpointOutput, EmergencyOutput};
+use run::checkpoint::{EmergencyRequest, add_partial, emergency};
+
+use super::save::notebook;
+use super::{CommonArguments, ReasonName, RunArguments, save_error};
+use crate::error::CommandError;
+use crate::printer::{FAINT, GOOD, Printer, STRONG};
+
+/// Note at once that a stage was interrupted
+///
+/// Waits for nobody, whoever holds a lock. The checkpoint holds on to the artifacts of the one before it without looking at
+/// them; what the interrupted stage has left can be added with `--add`, which happens after the checkpoint is on the
+/// disk.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone checkpoint emergency --title churn --run run-001 --stage S02_train_model --reason timeout
+  checkstone checkpoint emergency --title churn --run run-001 --stage S02_train_model --reason abort --add output.log")]
+pub(super) struct EmergencyArguments {
+    #[command(flatten)]
+    run: RunArguments,
+    /// Why it was interrupted
+    #[arg(long, value_enum)]
+    reason: ReasonName,
+    /// Then add this file of the interrupted stage; can be given several times
+    #[arg(long, value_name = "PATH")]
+    add: Vec<PathBuf>,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+pub(super) fn run(arguments: &EmergencyArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let folder = arguments.common.repository.folder()?;
+    let layout = arguments.common.layout(&arguments.run.title, &arguments.run.run)?;
+    let mut request = EmergencyRequest::new(&arguments.run.stage, arguments.reason.into(), Timestamp::now());
+    request.session.clone_from(&arguments.run.session);
+    request.execution_count = arguments.run.execution_count;
+    request.notebook = notebook(&arguments.run);
+    let mut saved = emergency(&layout, &request).map_err(|error| save_error(&error))?;
+    let mut code = ExitCode::SUCCESS;
+    if !arguments.add.is_empty() {
+        let paths: Vec<PathBuf> = arguments.add.iter().map(|path| folder.join(path)).collect();
+        match add_partial(&layout, &saved.sealed.manifest.checkpoint_id, &paths) {
+            Ok(added) => saved = added,
+            Err(error) => {
+                printer.error(
+                    &save_error(&error).hint("the checkpoint itself is saved, without the files to add"),
+                );
+                code = ExitCode::FAILURE;
+            }
+        }
+    }
+    let output = EmergencyOutput {
+        success: true,
+        action: "emergency",
+        checkpoint: CheckpointOutput::new(&layout, &saved),
+        reason: saved.sealed.manifest.reason,
+        cell_append_succeeded: false,
+        artifacts_validated: false,
+    };
+    if arguments.common.json {
+        arguments.common.print_json(&output, printer)?;
+    } else {
+        let checkpoint = &output.checkpoint;
+        printer.text(&format!(
+            "{GOOD}✓{GOOD:#} saved {STRONG}{}{STRONG:#}\n{FAINT}{}{FAINT:#}\n",
+            checkpoint.checkpoint_id,
+            transcript::visible(&checkpoint.manifest_path)
+        ));
+    }
+    Ok(code)
+}

@@ -1,0 +1,48 @@
+//! `checkstone checkpoint prune`
+
+use std::process::ExitCode;
+
+use run::checkpoint::output::PruneOutput;
+use run::checkpoint::{DEFAULT_KEEP, PruneError, prune};
+
+use super::{CommonArguments, WhichArguments, folder_error};
+use crate::error::CommandError;
+use crate::layout::counted;
+use crate::printer::{GOOD, Printer};
+
+/// Take old checkpoints of a run away, and what nothing refers to any more
+///
+/// The newest valid checkpoint stays, however many newer ones there are. Artifacts in their places are never touched.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone checkpoint prune --title churn --run run-001
+  checkstone checkpoint prune --keep 2 --json")]
+pub(super) struct PruneArguments {
+    #[command(flatten)]
+    which: WhichArguments,
+    /// Keep this many
+    #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_KEEP)]
+    keep: usize,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+pub(super) fn run(arguments: &PruneArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let layout = arguments.which.one_run(&arguments.common)?;
+    let pruned = prune(&layout, arguments.keep).map_err(|error| match &error {
+        PruneError::Folder(error) => folder_error(error),
+        PruneError::Store(_) => CommandError::of(&error),
+    })?;
+    let output = PruneOutput::from(pruned);
+    if arguments.common.json {
+        arguments.common.print_json(&output, printer)?;
+    } else {
+        printer.text(&format!(
+            "{GOOD}✓{GOOD:#} {} taken away, {} kept; {} freed in the store\n",
+            counted(output.pruned, "checkpoint"),
+            output.kept,
+            counted(output.freed_files, "file"),
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}

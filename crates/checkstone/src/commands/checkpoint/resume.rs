@@ -1,0 +1,94 @@
+//! `checkstone checkpoint resume`
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use run::checkpoint::output::ResumeOutput;
+use run::checkpoint::{Depth, Found, last_valid};
+use transcript::visible;
+
+use super::{CommonArguments, WhichArguments, folder_error, none_here};
+use crate::error::CommandError;
+use crate::layout::counted;
+use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
+
+/// Tell which checkpoint a run would go on from
+///
+/// Only answers: the newest checkpoint that is valid, or whose artifacts are all kept, and why newer ones cannot be used.
+/// `checkstone resume` goes on from there.
+///
+/// Exit code: 0 found, 1 none can be used, 2 it could not be looked for.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone checkpoint resume --title churn
+  checkstone checkpoint resume --title churn --run run-001 --json | jq -r .nextStageId")]
+pub(super) struct ResumeArguments {
+    #[command(flatten)]
+    which: WhichArguments,
+    /// Do not read artifacts that have not been touched since they were last read
+    #[arg(long)]
+    quick: bool,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+pub(super) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let title = match &arguments.which.title {
+        Some(title) => title.clone(),
+        None => newest_title(arguments)?,
+    };
+    let depth = if arguments.quick { Depth::Quick } else { Depth::Full };
+    let found = last_valid(&arguments.common.root()?, &title, arguments.which.run.as_deref(), depth)
+        .map_err(|error| folder_error(&error))?;
+    let output = ResumeOutput::from(&found);
+    if arguments.common.json {
+        arguments.common.print_json(&output, printer)?;
+    } else {
+        printer.text(&text(&output, &found));
+    }
+    Ok(if output.found { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The report that was worked on last.
+fn newest_title(arguments: &ResumeArguments) -> Result<String, CommandError> {
+    let listing = arguments.which.list(&arguments.common)?;
+    let newest = listing.checkpoints.into_iter().map(|found| found.report_title).next();
+    let damaged = || listing.unreadable.into_iter().map(|found| found.report_title).next();
+    newest.or_else(damaged).ok_or_else(none_here)
+}
+
+fn text(output: &ResumeOutput, found: &Found) -> String {
+    let mut text = String::new();
+    for skipped in &found.skipped {
+        let _ = writeln!(text, "{DOUBTFUL}→{DOUBTFUL:#} {} cannot be used:", visible(&skipped.id));
+        for issue in &skipped.issues {
+            let detail = issue.detail().map(|detail| format!(" ({detail})")).unwrap_or_default();
+            let _ = writeln!(text, "    {}", visible(&format!("{issue}{detail}")));
+        }
+    }
+    let Some(usable) = &found.checkpoint else {
+        let _ = writeln!(text, "{BAD}✗{BAD:#} no checkpoint can be used ({} looked at)", found.searched);
+        return text;
+    };
+    let manifest = &usable.sealed.manifest;
+    let _ = writeln!(
+        text,
+        "{GOOD}✓{GOOD:#} {STRONG}{}{STRONG:#} of {}: {} {}, {}",
+        visible(&usable.id),
+        visible(&usable.run),
+        visible(&manifest.stage_id),
+        manifest.status.name(),
+        visible(&manifest.created_at),
+    );
+    if !usable.to_restore.is_empty() {
+        let count = counted(usable.to_restore.len(), "artifact");
+        let _ = writeln!(text, "  {count} would be brought back from what is kept");
+    }
+    if let Some(next) = &output.next_stage_id {
+        let _ = writeln!(text, "  next stage: {}", visible(next));
+    }
+    if let Some(warning) = output.trust_warning {
+        let _ = writeln!(text, "{FAINT}{warning}{FAINT:#}");
+    }
+    text
+}

@@ -1,0 +1,144 @@
+//! `checkstone checkpoint save`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use jiff::Timestamp;
+use run::checkpoint::output::{CheckpointOutput, SaveOutput};
+use run::checkpoint::{DEFAULT_KEEP, Depth, SaveRequest, SaveWarning, SizeLimits, save};
+use run::manifest::{NotebookReference, Status, TrustLevel};
+
+use super::{CommonArguments, ReasonName, RunArguments, save_error};
+use crate::arguments::byte_size;
+use crate::error::CommandError;
+use crate::layout::counted;
+use crate::printer::{FAINT, GOOD, Printer, STRONG};
+
+/// Save a checkpoint of a stage with its artifacts
+///
+/// Every artifact must be a regular file inside the project's folder. Its content is copied beside the checkpoints, unless it
+/// is there already; files that have not been touched since the last checkpoint are not read again. When this has
+/// answered, the checkpoint is on the disk.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone checkpoint save --title churn --run run-001 --stage S01_load_data data/clean.parquet
+  checkstone checkpoint save --title churn --run run-001 --stage S02_train_model --full model.pkl metrics.json --json")]
+pub(super) struct SaveArguments {
+    /// The files that the stage made
+    artifacts: Vec<PathBuf>,
+    #[command(flatten)]
+    run: RunArguments,
+    /// How the stage ended
+    #[arg(long, value_enum, default_value = "saved")]
+    status: StatusName,
+    /// Why it did not end well; needed with every other status
+    #[arg(long, value_enum, required_if_eq_any = [("status", "interrupted"), ("status", "emergency")])]
+    reason: Option<ReasonName>,
+    /// Where the artifacts come from; nothing of imported or untrusted ones is loaded before a person has confirmed it
+    #[arg(long, value_enum, default_value = "local")]
+    trust: TrustName,
+    /// Read every artifact, also those that have not been touched
+    #[arg(long)]
+    full: bool,
+    /// Warn where the artifacts are larger together
+    #[arg(long, value_name = "SIZE", value_parser = byte_size, default_value = "10G")]
+    warn_size: u64,
+    /// Refuse where the artifacts are larger together
+    #[arg(long, value_name = "SIZE", value_parser = byte_size, default_value = "100G")]
+    max_size: u64,
+    /// Then keep this many checkpoints of the run; the newest valid one stays in any case
+    #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_KEEP)]
+    keep: usize,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum StatusName {
+    Saved,
+    Interrupted,
+    Emergency,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum TrustName {
+    Local,
+    Imported,
+    Untrusted,
+}
+
+pub(super) fn run(arguments: &SaveArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let folder = arguments.common.repository.folder()?;
+    let layout = arguments.common.layout(&arguments.run.title, &arguments.run.run)?;
+    let mut request = SaveRequest::new(&arguments.run.stage, Timestamp::now());
+    request.session.clone_from(&arguments.run.session);
+    request.status = match arguments.status {
+        StatusName::Saved => Status::Saved,
+        StatusName::Interrupted => Status::Interrupted,
+        StatusName::Emergency => Status::Emergency,
+    };
+    request.reason = arguments.reason.map(Into::into);
+    request.trust = match arguments.trust {
+        TrustName::Local => TrustLevel::Local,
+        TrustName::Imported => TrustLevel::Imported,
+        TrustName::Untrusted => TrustLevel::Untrusted,
+    };
+    request.execution_count = arguments.run.execution_count;
+    request.notebook = notebook(&arguments.run);
+    request.artifacts = arguments.artifacts.iter().map(|path| folder.join(path)).collect();
+    request.depth = if arguments.full { Depth::Full } else { Depth::Quick };
+    request.limits = SizeLimits { warn: arguments.warn_size, refuse: arguments.max_size };
+    request.keep = arguments.keep;
+    let saved = save(&layout, &request).map_err(|error| save_error(&error))?;
+    let warnings: Vec<String> = saved.warnings.iter().map(warning).collect();
+    for warning in &warnings {
+        printer.warning(&CommandError::new(warning));
+    }
+    let output = SaveOutput {
+        success: true,
+        action: "save",
+        checkpoint: CheckpointOutput::new(&layout, &saved),
+        new_artifacts: saved.new_objects,
+        read_artifacts: saved.read,
+        pruned_ids: saved.pruned.map(|pruned| pruned.pruned_ids).unwrap_or_default(),
+        warnings,
+    };
+    if arguments.common.json {
+        arguments.common.print_json(&output, printer)?;
+    } else {
+        printer.text(&text(&output));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn notebook(arguments: &RunArguments) -> NotebookReference {
+    let mut notebook = NotebookReference::default();
+    if let (Some(path), Some(cell)) = (&arguments.notebook, &arguments.cell) {
+        notebook.path.clone_from(path);
+        notebook.checkpoint_cell_id.clone_from(cell);
+    }
+    notebook
+}
+
+fn warning(warning: &SaveWarning) -> String {
+    match warning {
+        SaveWarning::Large { total, limit } => {
+            format!(
+                "the artifacts have {total} bytes together, more than {limit}: each change of them is kept as well"
+            )
+        }
+        SaveWarning::NotPruned { why } => format!("older checkpoints could not be taken away: {why}"),
+    }
+}
+
+fn text(output: &SaveOutput) -> String {
+    let checkpoint = &output.checkpoint;
+    let artifacts = counted(checkpoint.artifact_count, "artifact");
+    format!(
+        "{GOOD}✓{GOOD:#} saved {STRONG}{}{STRONG:#}: {artifacts}, {} new\n{FAINT}{}{FAINT:#}\n",
+        checkpoint.checkpoint_id,
+        output.new_artifacts,
+        transcript::visible(&checkpoint.manifest_path)
+    )
+}

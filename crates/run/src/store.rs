@@ -1,0 +1,286 @@
+//! The artifact store: files that are named by the SHA-256 of their content, shared by all runs of a title. What a
+//! checkpoint holds survives here when the artifact itself is overwritten, and is kept once however many checkpoints hold it.
+//!
+//! - An artifact is cloned where the file system can, and copied otherwise. It is never hard-linked: a program that
+//!   changes its file in place would change what was checkpointed.
+//! - A file gets its name before it is flushed, since on ext4, xfs and btrfs flushing a new file flushes its name as well,
+//!   and a checkpoint of k new artifacts then costs k flushes for them. Elsewhere the folders are flushed too.
+//!   So a name alone proves nothing: an object counts as there only where [`Known`] has seen it flushed.
+//! - After a failed flush the file is removed, never flushed again.
+//! - Saving holds the lock shared, and taking files away holds it alone.
+
+mod known;
+
+use std::collections::HashSet;
+use std::fs::{File, Permissions, TryLockError};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use crate::folder::{Folder, FolderError};
+use crate::hash::{self, Hashed};
+use crate::layout::STORE;
+
+pub(crate) use known::{Identity, Known};
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error("`{}` has been in use by another process for too long; try again when it is done", path.display())]
+    Busy { path: PathBuf },
+    #[error("cannot lock `{}`", path.display())]
+    Lock { path: PathBuf, source: io::Error },
+    #[error("cannot copy `{path}` into the store")]
+    Copy { path: String, source: io::Error },
+    #[error("cannot flush the copy of `{path}` in the store")]
+    Flush { path: String, source: io::Error },
+}
+
+/// Held until dropped; the kernel gives it back however its holder ends.
+#[derive(Debug)]
+pub(crate) struct StoreLock {
+    _file: File,
+}
+
+#[derive(Debug)]
+pub(crate) struct Store {
+    folder: Folder,
+    names_follow: bool,
+}
+
+/// Nobody holds a lock longer than it takes to copy artifacts or to remove files.
+pub(crate) const WAIT: Duration = Duration::from_secs(120);
+
+const TEMPORARY: &str = ".tmp";
+const LOCK: &str = "lock";
+const COMMIT_LOCK: &str = "commit-lock";
+
+/// An artifact's content in the store.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    pub(crate) hashed: Hashed,
+    /// It was not there before.
+    pub(crate) new: bool,
+}
+
+impl Store {
+    /// The store beside the checkpoints, made where it is missing.
+    pub(crate) fn made(checkpoints: &Folder) -> Result<Self, FolderError> {
+        Self::of(checkpoints.folder_made(STORE)?)
+    }
+
+    /// The store where there is one.
+    pub(crate) fn existing(checkpoints: &Folder) -> Result<Option<Self>, FolderError> {
+        match checkpoints.folder(STORE) {
+            Ok(folder) => Self::of(folder).map(Some),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn of(folder: Folder) -> Result<Self, FolderError> {
+        let names_follow = names_follow_files(folder.as_file());
+        Ok(Self { folder, names_follow })
+    }
+
+    /// Flushing a new file here flushes its name, and the new folders that it is in.
+    pub(crate) fn names_follow(&self) -> bool {
+        self.names_follow
+    }
+
+    /// For what is not yet in its place. Only those who hold the lock may have something in it.
+    pub(crate) fn temporary(&self) -> Result<Folder, FolderError> {
+        self.folder.folder_made(TEMPORARY)
+    }
+
+    pub(crate) fn known(&self) -> Known {
+        Known::read(&self.folder)
+    }
+
+    pub(crate) fn write_known(&self, known: &Known) -> Result<(), FolderError> {
+        known.write(&self.folder, &self.temporary()?)
+    }
+
+    /// For those who add: nothing is taken away meanwhile.
+    pub(crate) fn share(&self, limit: Duration) -> Result<StoreLock, StoreError> {
+        self.lock(LOCK, limit, File::try_lock_shared)
+    }
+
+    /// For those who take away: nobody adds meanwhile.
+    pub(crate) fn exclude(&self, limit: Duration) -> Result<StoreLock, StoreError> {
+        self.lock(LOCK, limit, File::try_lock)
+    }
+
+    /// Checkpoints get their numbers one after the other.
+    pub(crate) fn commit(&self, limit: Duration) -> Result<StoreLock, StoreError> {
+        self.lock(COMMIT_LOCK, limit, File::try_lock)
+    }
+
+    fn lock(
+        &self,
+        name: &str,
+        limit: Duration,
+        attempt: impl Fn(&File) -> Result<(), TryLockError>,
+    ) -> Result<StoreLock, StoreError> {
+        let file = self.folder.lock_file(name)?;
+        let path = || self.folder.path().join(name);
+        let began = Instant::now();
+        loop {
+            match attempt(&file) {
+                Ok(()) => return Ok(StoreLock { _file: file }),
+                Err(TryLockError::Error(source)) => return Err(StoreError::Lock { path: path(), source }),
+                Err(TryLockError::WouldBlock) if began.elapsed() >= limit => {
+                    return Err(StoreError::Busy { path: path() });
+                }
+                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
+            }
+        }
+    }
+
+    /// The content of that hash, as far as its name says.
+    pub(crate) fn object(&self, sha256: &str) -> Result<File, FolderError> {
+        self.folder.folder(prefix(sha256))?.file(sha256)
+    }
+
+    pub(crate) fn object_identity(&self, sha256: &str) -> Option<Identity> {
+        Identity::of(&self.object(sha256).ok()?).ok()
+    }
+
+    /// Whether it was seen flushed, and has not been touched since.
+    pub(crate) fn has(&self, sha256: &str, known: &Known) -> bool {
+        known.object(sha256).is_some_and(|identity| self.object_identity(sha256).as_ref() == Some(identity))
+    }
+
+    /// Takes in the content of a file. `claimed` are those that this save has taken in already.
+    pub(crate) fn put(
+        &self,
+        path: &str,
+        source: &File,
+        known: &Known,
+        claimed: &Mutex<HashSet<String>>,
+    ) -> Result<Kept, StoreError> {
+        let temporary = self.temporary()?;
+        let name = format!("object-{}", random());
+        let file = temporary.new_file(&name, 0o600)?;
+        let put = self.put_through(path, source, known, claimed, &temporary, &name, &file);
+        if !matches!(&put, Ok(kept) if kept.new) {
+            // It is not in its place, so it is of no use; where it cannot be removed, prune finds it.
+            let _ = temporary.remove_file(&name);
+        }
+        put
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the second half of `put`")]
+    fn put_through(
+        &self,
+        path: &str,
+        source: &File,
+        known: &Known,
+        claimed: &Mutex<HashSet<String>>,
+        temporary: &Folder,
+        name: &str,
+        file: &File,
+    ) -> Result<Kept, StoreError> {
+        let copying = |source| StoreError::Copy { path: path.to_owned(), source };
+        let hashed = match rustix::fs::ioctl_ficlone(file, source) {
+            // The clone is ours alone: what is hashed cannot change any more.
+            Ok(()) => hash::of_file(file),
+            Err(_) => hash::copy(source, file),
+        }
+        .map_err(copying)?;
+        let first = claimed.lock().is_ok_and(|mut claimed| claimed.insert(hashed.sha256.clone()));
+        if !first || self.has(&hashed.sha256, known) {
+            return Ok(Kept { hashed, new: false });
+        }
+        let executable = source.metadata().map_err(copying)?.mode() & 0o111;
+        file.set_permissions(Permissions::from_mode(0o444 | executable)).map_err(copying)?;
+        self.place(path, temporary, name, file, &hashed.sha256)?;
+        Ok(Kept { hashed, new: true })
+    }
+
+    /// Gives the file its name, and flushes both.
+    fn place(
+        &self,
+        path: &str,
+        temporary: &Folder,
+        name: &str,
+        file: &File,
+        sha256: &str,
+    ) -> Result<(), StoreError> {
+        let flush = || file.sync_all().map_err(|source| StoreError::Flush { path: path.to_owned(), source });
+        let folder = self.folder.folder_made(prefix(sha256))?;
+        match temporary.rename_new(name, &folder, sha256) {
+            Ok(()) => {}
+            // Another save may rely on the one that is there, so it is replaced only by one that is flushed.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                flush()?;
+                temporary.rename(name, &folder, sha256)?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+        let flushed = flush().and_then(|()| {
+            if !self.names_follow {
+                folder.sync()?;
+                self.folder.sync()?;
+            }
+            Ok(())
+        });
+        if flushed.is_err() {
+            let _ = folder.remove_file(sha256);
+        }
+        flushed
+    }
+
+    /// Removes all that `wanted` does not want, and what killed processes left behind. The caller holds the lock alone.
+    pub(crate) fn sweep(&self, wanted: impl Fn(&str) -> bool) -> Result<Swept, FolderError> {
+        let mut swept = Swept::default();
+        for prefix in self.folder.visible_folders()? {
+            let folder = self.folder.folder(&prefix)?;
+            for (name, _) in folder.entries()? {
+                if !wanted(&name) {
+                    let size = folder.file(&name).ok().and_then(|file| file.metadata().ok());
+                    folder.remove_file(&name)?;
+                    swept.objects += 1;
+                    swept.bytes += size.map_or(0, |metadata| metadata.blocks() * 512);
+                }
+            }
+        }
+        let temporary = self.temporary()?;
+        for (name, _) in temporary.entries()? {
+            temporary.remove_all(&name)?;
+        }
+        Ok(swept)
+    }
+}
+
+/// What was freed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Swept {
+    pub(crate) objects: usize,
+    /// On the disk.
+    pub(crate) bytes: u64,
+}
+
+fn prefix(sha256: &str) -> &str {
+    sha256.get(..2).unwrap_or(sha256)
+}
+
+/// Twelve hexadecimal digits that nobody else has.
+pub(crate) fn random() -> String {
+    let bits = RandomState::new().build_hasher().finish();
+    format!("{:012x}", bits & 0xffff_ffff_ffff)
+}
+
+/// ext4, xfs and btrfs promise more than the standard: the name of a new file, and of the new folders around it, is on the
+/// disk when the file is. Tested by cutting the power.
+fn names_follow_files(file: &File) -> bool {
+    const EXT4: u64 = 0xef53;
+    const XFS: u64 = 0x5846_5342;
+    const BTRFS: u64 = 0x9123_683e;
+    let kind = rustix::fs::fstatfs(file).map(|stat| (stat.f_type as u64) & 0xffff_ffff);
+    kind.is_ok_and(|kind| [EXT4, XFS, BTRFS].contains(&kind))
+}
