@@ -9,6 +9,7 @@ mod needs;
 mod packages;
 mod pictures;
 mod process;
+mod python;
 mod release;
 mod schemas;
 mod soak;
@@ -100,6 +101,15 @@ enum Bench {
         #[arg(long, default_value_t = 50_000)]
         files: usize,
     },
+    /// Python stages: a cell against `jupyter_client`, a large output, a resume against loading the files alone
+    Kernel {
+        /// Round trips in each kernel
+        #[arg(long, default_value_t = 300)]
+        rounds: usize,
+        /// Parquet files that are resumed from
+        #[arg(long, default_value_t = 1.0)]
+        gigabytes: f64,
+    },
     /// The end of a turn in each real client, with and without checkstone
     Clients {
         /// Turns of each kind in each client
@@ -117,6 +127,9 @@ fn main() -> ExitCode {
         Command::Bench { which: Bench::Hook { rounds } } => bench::hook::run(rounds),
         Command::Bench { which: Bench::Workflow { rounds } } => bench::workflow::run(rounds),
         Command::Bench { which: Bench::Snapshot { rounds, files } } => bench::snapshot::run(rounds, files),
+        Command::Bench { which: Bench::Kernel { rounds, gigabytes } } => {
+            bench::kernel::run(rounds, gigabytes)
+        }
         Command::Bench { which: Bench::Clients { turns } } => bench::clients::run(turns),
         Command::Schemas => schemas::write(),
         Command::Pictures => pictures::make(),
@@ -146,6 +159,7 @@ const FUZZ_SAMPLE: u32 = 4;
 fn test() -> Result<(), String> {
     let mut steps = Steps::new();
     steps.run("what the tests need", needs::check);
+    steps.run("Python for the tests", python::check);
     steps.run("formatting", || process::cargo(&["fmt", "--all", "--check"]));
     steps.run("lints", || {
         process::cargo(&[

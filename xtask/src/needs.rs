@@ -14,6 +14,8 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("npm", "npm"),
     ("cc", "gcc"),
     ("tmux", "tmux"),
+    ("python3", "python3-venv"),
+    ("flock", "util-linux"),
 ];
 
 /// In CI a missing program fails; elsewhere the tests that need it are skipped, and this says so.
@@ -41,7 +43,7 @@ pub(crate) fn is_there(program: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-fn install(package: &str) -> bool {
+pub(crate) fn install(package: &str) -> bool {
     println!("installing {package}…");
     let apt = |arguments: &[&str]| {
         let mut command = Command::new("apt-get");

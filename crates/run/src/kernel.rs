@@ -115,8 +115,7 @@ impl Kernel {
         let (channels, language_version) = runtime.block_on(connect(&place, &mut process, launch))?;
         let folder = place.folder().to_string_lossy().into_owned();
         let last_words = LastWords::new(place.folder());
-        let mut kernel =
-            Self { channels, runtime, process, last_words, place: place, gone: None, language_version };
+        let mut kernel = Self { channels, runtime, process, last_words, place, gone: None, language_version };
         kernel.run_apart(PREPARE, &[("FOLDER", &folder)], launch.patience)?;
         // What the kernel said while it started is not in its files.
         kernel.last_words = LastWords::new(kernel.place.folder());
