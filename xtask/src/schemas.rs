@@ -27,6 +27,8 @@ fn all() -> Result<Vec<(&'static str, String)>, String> {
         rendered("handoff-check.schema.json", &schemars::schema_for!(workflow::handoff::Report))?,
         rendered("handoff-request.schema.json", &schemars::schema_for!(workflow::handoff::Request))?,
         rendered("handoff-response.schema.json", &schemars::schema_for!(workflow::handoff::Response))?,
+        rendered("markers.schema.json", &schemars::schema_for!(run::output::MarkersOutput))?,
+        rendered("run-event.schema.json", &schemars::schema_for!(run::event::Event))?,
         rendered("policy.schema.json", &gate::policy::json_schema())?,
         rendered("timeline.schema.json", &schemars::schema_for!(transcript::Reading))?,
         rendered("tokens.schema.json", &schemars::schema_for!(workflow::output::TokensOutput))?,

@@ -3,6 +3,7 @@
 use clap::{Parser, Subcommand, ValueEnum};
 use transcript::Agent;
 
+use crate::commands::abort::AbortArguments;
 use crate::commands::check::CheckArguments;
 use crate::commands::checkpoint::CheckpointArguments;
 use crate::commands::demo::DemoArguments;
@@ -13,7 +14,10 @@ use crate::commands::hook::HookArguments;
 use crate::commands::init::InitArguments;
 use crate::commands::inject::InjectArguments;
 use crate::commands::log::LogArguments;
+use crate::commands::markers::MarkersArguments;
 use crate::commands::policy::PolicyArguments;
+use crate::commands::resume::ResumeArguments;
+use crate::commands::run::RunArguments;
 use crate::commands::session::SessionArguments;
 use crate::commands::snapshot::SnapshotArguments;
 use crate::commands::status::StatusArguments;
@@ -21,6 +25,7 @@ use crate::commands::timeline::TimelineArguments;
 use crate::commands::tokens::TokensArguments;
 use crate::commands::trust::TrustArguments;
 use crate::commands::uninstall::UninstallArguments;
+use crate::commands::watch::WatchArguments;
 use crate::commands::workflow::WorkflowArguments;
 
 /// Hold points for AI coding agents
@@ -53,6 +58,11 @@ pub(crate) enum Command {
     Checkpoint(CheckpointArguments),
     Handoff(HandoffArguments),
     Tokens(TokensArguments),
+    Run(RunArguments),
+    Resume(ResumeArguments),
+    Abort(AbortArguments),
+    Watch(WatchArguments),
+    Markers(MarkersArguments),
     Inject(InjectArguments),
     Hook(HookArguments),
 }

@@ -76,6 +76,11 @@ pub(crate) fn read(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
+/// All of it, for the stages of a run.
+pub(crate) fn all() -> Vec<(OsString, OsString)> {
+    std::env::vars_os().collect()
+}
+
 /// Whether one of the clients runs this as a tool of its agent.
 pub(crate) fn is_called_by_agent() -> bool {
     [CLAUDE_SESSION, CODEX_SESSION, GEMINI_CALLS].into_iter().any(|variable| read(variable).is_some())

@@ -25,6 +25,8 @@ mod project_root;
 mod record;
 mod recorded_facts;
 mod repository_argument;
+mod run_display;
+mod run_project;
 mod settings_file;
 mod stopwatch;
 mod tmux_argument;
@@ -74,6 +76,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Workflow(arguments) => commands::workflow::run(arguments, &printer),
         Command::Handoff(arguments) => commands::handoff::run(arguments, &printer),
         Command::Tokens(arguments) => commands::tokens::run(arguments, &printer),
+        Command::Run(arguments) => commands::run::run(arguments, &printer),
+        Command::Resume(arguments) => commands::resume::run(arguments, &printer),
+        Command::Abort(arguments) => commands::abort::run(arguments, &printer),
+        Command::Watch(arguments) => commands::watch::run(arguments, &printer),
+        Command::Markers(arguments) => commands::markers::run(arguments, &printer),
         Command::Inject(arguments) => commands::inject::run(arguments, &printer),
         // Answered above, before anything could go wrong.
         Command::Hook(_) => Ok(ExitCode::SUCCESS),

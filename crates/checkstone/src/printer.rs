@@ -52,6 +52,12 @@ impl Printer {
         let _ = writeln!(stderr, "{}", shown(text));
     }
 
+    /// As `progress`, with styles of ours in it; what came from outside was made visible before.
+    pub(crate) fn progress_styled(&self, text: &str) {
+        let mut stderr = anstream::stderr().lock();
+        let _ = writeln!(stderr, "{text}");
+    }
+
     /// Something that a person should know, beside the answer.
     pub(crate) fn warning(&self, warning: &CommandError) {
         let mut stderr = anstream::stderr().lock();

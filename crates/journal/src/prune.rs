@@ -87,6 +87,9 @@ impl Writing<'_> {
         self.connection
             .execute("DELETE FROM deliveries WHERE at < ?1", [before(DELIVERIES_KEPT)])
             .map_err(&failed)?;
+        self.connection
+            .execute("DELETE FROM runs WHERE changed_at < ?1", [before(limits.age)])
+            .map_err(&failed)?;
         Ok(pruned)
     }
 

@@ -50,13 +50,13 @@ fn a_newer_file_of_another_kind_is_left_alone() {
     // A log that was not folded yet must stay that way, too.
     let writer = state.sqlite();
     writer
-        .execute_batch("ALTER TABLE turns RENAME COLUMN holds TO pauses; PRAGMA user_version = 2002")
+        .execute_batch("ALTER TABLE turns RENAME COLUMN holds TO pauses; PRAGMA user_version = 3003")
         .unwrap();
     let files = ["journal.db", "journal.db-wal"].map(|name| state.directory().join(name));
     let before = files.each_ref().map(|file| fs_err::read(file).unwrap());
     for open_for in [OpenFor::Hook, OpenFor::Command] {
         let error = Journal::open(&state.directory(), open_for).unwrap_err();
-        assert!(matches!(error, JournalError::NewerSchema { found: 2, supported: 1, .. }), "{error:?}");
+        assert!(matches!(error, JournalError::NewerSchema { found: 3, supported: 2, .. }), "{error:?}");
     }
     assert_eq!(files.each_ref().map(|file| fs_err::read(file).unwrap()), before);
     drop(writer);
@@ -67,8 +67,27 @@ fn a_newer_file_of_another_kind_is_left_alone() {
 fn the_file_says_whose_it_is_and_who_may_use_it() {
     let state = filled();
     let number = |name| state.sqlite().pragma_query_value(None, name, |row| row.get::<_, u32>(0)).unwrap();
-    assert_eq!(number("user_version"), 1001);
+    assert_eq!(number("user_version"), 1002);
     assert_eq!(number("application_id").to_be_bytes(), *b"chks");
     let mode: String = state.sqlite().pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
     assert_eq!(mode, "wal");
+}
+
+/// A journal of format 1, with what its binary had written, is brought up to date and loses nothing.
+#[test]
+fn a_file_of_format_1_is_brought_up_to_date() {
+    let state = filled();
+    state.sqlite().execute_batch("DROP TABLE runs; PRAGMA user_version = 1001").unwrap();
+    let at = jiff::Timestamp::UNIX_EPOCH;
+    let root = std::path::Path::new("/project");
+    let mut journal = state.open();
+    journal.write(|write| write.note_run(root, "title", "run-1", "IN_PROGRESS", at)).unwrap();
+    journal.write(|write| write.note_run(root, "title", "run-1", "COMPLETED", at)).unwrap();
+    let runs = journal.read(|read| read.recent_runs(root, 10)).unwrap();
+    assert_eq!(runs.len(), 1);
+    assert_eq!(runs[0].state, "COMPLETED");
+    let elsewhere = std::path::Path::new("/elsewhere");
+    assert_eq!(journal.read(|read| read.noted_run(elsewhere, "title", "run-1")).unwrap(), None);
+    let turns: u32 = state.sqlite().query_row("SELECT count(*) FROM turns", [], |row| row.get(0)).unwrap();
+    assert_eq!(turns, 1);
 }

@@ -116,3 +116,21 @@ impl Known {
         self.files.retain(|_, (_, sha256)| keep(sha256));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Racily clean: what changed in the tick in which it was read, or after it, could change once more unseen.
+    #[test]
+    fn only_what_is_older_than_the_tick_is_settled() {
+        let tick = Identity(1, 1, 0, 5_000_000_000, 5_000_000_000);
+        let file = |device, modified, changed| Identity(device, 2, 4, modified, changed);
+        assert!(file(1, 4_999_999_999, 4_999_999_999).is_settled(&tick));
+        assert!(!file(1, 5_000_000_000, 5_000_000_000).is_settled(&tick));
+        assert!(!file(1, 0, 5_000_000_000).is_settled(&tick), "times of modification can be set");
+        assert!(!file(1, 6_000_000_000, 1).is_settled(&tick));
+        assert!(!file(2, 0, 4_000_000_000).is_settled(&tick), "another file system's clock may be coarse");
+        assert!(file(2, 0, 2_000_000_000).is_settled(&tick));
+    }
+}

@@ -14,5 +14,7 @@ mod hostile;
 mod kernels;
 mod manifest;
 mod notebooks;
+mod plan;
 mod python;
+mod record;
 mod rehydrations;

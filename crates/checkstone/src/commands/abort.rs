@@ -1,0 +1,96 @@
+//! `checkstone abort`: ends a run, or one stage of it, from another terminal.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use run::control;
+use run::engine;
+use run::layout::Layout;
+
+use crate::error::CommandError;
+use crate::printer::Printer;
+use crate::repository_argument::RepositoryArgument;
+use crate::run_display::{self};
+use crate::run_project::{self, Index};
+
+/// Abort a run, or one stage of it
+///
+/// What runs is asked to end, then made to; an emergency checkpoint keeps what there is. A second `abort` skips the
+/// grace. `checkstone resume` goes on with the run later.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone abort run-20261115-091500-1a2b
+  checkstone abort run-20261115-091500-1a2b S03_train_model")]
+pub(crate) struct AbortArguments {
+    /// The run, or TITLE/RUN
+    run: String,
+    /// One stage of it; the rest goes on as far as it can without it
+    stage: Option<String>,
+    #[command(flatten)]
+    repository: RepositoryArgument,
+}
+
+/// The escalation takes half a minute at most.
+const LONGEST: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(50);
+
+pub(crate) fn run(arguments: &AbortArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let root = run_project::root(&arguments.repository)?;
+    let found = run_project::find(&root, Some(&arguments.run), |_| true, "run")?;
+    let layout = found.layout;
+    let stage = arguments.stage.as_deref();
+    if !control::is_taken(&layout) {
+        return abort_lost(&root, &layout, stage, printer);
+    }
+    if let Some(stage) = stage
+        && !is_live(&layout, stage)?
+    {
+        return Err(CommandError::new(format!("`{stage}` is not running"))
+            .hint(format!("`checkstone watch {}` shows what is", layout.run())));
+    }
+    control::request_abort(&layout, stage).map_err(|error| CommandError::of(&error))?;
+    let began = Instant::now();
+    while began.elapsed() < LONGEST {
+        let goes_on = control::is_taken(&layout);
+        let is_over = match stage {
+            Some(stage) => !goes_on || !is_live(&layout, stage)?,
+            None => !goes_on,
+        };
+        if is_over {
+            let record = run_project::record(&layout)?;
+            let told = match stage {
+                Some(stage) => format!("{stage} {}", record.stage(stage).state.name()),
+                None => format!("run {} {}", layout.run(), record.state.name()),
+            };
+            printer.text(&format!("{told}\n"));
+            return Ok(ExitCode::SUCCESS);
+        }
+        std::thread::sleep(LOOK);
+    }
+    Err(CommandError::new(format!("`{}` has not ended within {} s", arguments.run, LONGEST.as_secs()))
+        .hint("`checkstone abort` once more skips the grace"))
+}
+
+fn is_live(layout: &Layout, stage: &str) -> Result<bool, CommandError> {
+    Ok(run_project::record(layout)?.stage(stage).state.is_live())
+}
+
+/// Nobody runs it: what its supervisor left behind is ended, and the record says so.
+fn abort_lost(
+    root: &std::path::Path,
+    layout: &Layout,
+    stage: Option<&str>,
+    printer: &Printer,
+) -> Result<ExitCode, CommandError> {
+    if let Some(stage) = stage {
+        return Err(CommandError::new(format!(
+            "nobody runs `{}`, so that `{stage}` is not running",
+            layout.run()
+        )));
+    }
+    let mut index = Index::new(root, Some(layout));
+    let state = engine::abort_lost(layout, &mut |event| index.hear(event, printer))
+        .map_err(|error| run_display::explained(&error, layout.run()))?;
+    printer.text(&format!("run {} {}\n", layout.run(), state.name()));
+    Ok(ExitCode::SUCCESS)
+}

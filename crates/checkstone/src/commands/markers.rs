@@ -1,0 +1,100 @@
+//! `checkstone markers`: the markers in what a stage printed.
+
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use run::marker::{Counts, Marker, Reader};
+use run::output::{MarkerOutput, MarkersOutput};
+use transcript::visible;
+
+use crate::error::CommandError;
+use crate::layout::{counted, fit};
+use crate::printer::{DOUBTFUL, FAINT, Printer, STRONG};
+
+/// Show the markers in a log: `[STAGE:progress:pct=40]` and the like
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone markers reports/study/run-1/.attempts/S01_load_data/1/output.log
+  some-program | checkstone markers - --json")]
+pub(crate) struct MarkersArguments {
+    /// The log; `-` for standard input
+    file: PathBuf,
+    /// Print JSON (schemas/markers.schema.json)
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &MarkersArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let (markers, counts) = read(&arguments.file)?;
+    if arguments.json {
+        let output = MarkersOutput {
+            markers: markers.iter().map(MarkerOutput::of).collect(),
+            unknown: counts.unknown().map(|(kind, number)| (kind.to_owned(), number)).collect(),
+            counts: counts.0,
+        };
+        let text = serde_json::to_string(&output).map_err(|error| CommandError::of(&error))?;
+        printer.data(&format!("{text}\n"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = String::new();
+    for marker in &markers {
+        let subtype = marker.subtype.as_deref().map(visible).unwrap_or_default();
+        let mut rest: Vec<String> =
+            marker
+                .attributes
+                .iter()
+                .map(|(key, value)| {
+                    if value.is_empty() {
+                        visible(key)
+                    } else {
+                        format!("{}={}", visible(key), visible(value))
+                    }
+                })
+                .collect();
+        if !marker.text.is_empty() {
+            rest.push(visible(&marker.text));
+        }
+        let line = format!("{:<14} {subtype:<10} {}", visible(&marker.kind), rest.join("  "));
+        text.push_str(&fit(line.trim_end(), printer.width()));
+        text.push('\n');
+    }
+    let kinds: Vec<String> =
+        counts.0.iter().map(|(kind, number)| format!("{} {number}", visible(kind))).collect();
+    let unknown: Vec<String> = counts.unknown().map(|(kind, _)| visible(kind)).collect();
+    text.push_str(&format!(
+        "{STRONG}{}{STRONG:#} {FAINT}{}{FAINT:#}\n",
+        counted(markers.len(), "marker"),
+        kinds.join(", ")
+    ));
+    if !unknown.is_empty() {
+        text.push_str(&format!("{DOUBTFUL}not in the taxonomy: {}{DOUBTFUL:#}\n", unknown.join(", ")));
+    }
+    printer.text(&text);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(path: &std::path::Path) -> Result<(Vec<Marker>, Counts), CommandError> {
+    let mut input: Box<dyn std::io::Read> = if path.as_os_str() == "-" {
+        Box::new(std::io::stdin().lock())
+    } else {
+        Box::new(fs_err::File::open(path).map_err(|error| CommandError::of(&error))?)
+    };
+    let mut reader = Reader::new();
+    let mut markers = Vec::new();
+    let mut counts = Counts::default();
+    let mut found = |marker: Marker| {
+        counts.count(&marker);
+        markers.push(marker);
+    };
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let length = input.read(&mut buffer).map_err(|error| CommandError::of(&error))?;
+        if length == 0 {
+            break;
+        }
+        reader.read(buffer.get(..length).unwrap_or_default(), &mut found);
+    }
+    reader.finish(&mut found);
+    Ok((markers, counts))
+}

@@ -1,0 +1,97 @@
+//! `checkstone resume`: goes on with a run exactly where it stopped.
+
+use std::process::ExitCode;
+
+use run::engine;
+use run::layout::Layout;
+use run::record::Record;
+
+use crate::error::CommandError;
+use crate::printer::Printer;
+use crate::repository_argument::RepositoryArgument;
+use crate::run_display::{self, Display};
+use crate::run_project::{self, Index};
+
+/// Go on with a run that was interrupted, failed or aborted
+///
+/// Without RUN the newest run of this project that is not complete. Stages that completed are not run again where
+/// their command, inputs and outputs are unchanged; outputs that are missing are brought back from the checkpoints. A
+/// stage that was interrupted runs again. The plan file counts as it is now. Exit codes as with `checkstone run`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone resume
+  checkstone resume run-20261115-091500-1a2b --jobs 4
+  checkstone resume --again S03_train_model")]
+pub(crate) struct ResumeArguments {
+    /// The run, or TITLE/RUN
+    run: Option<String>,
+    /// How many stages may run at once
+    #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: u16,
+    /// Run this stage again, even where it completed or is not retryable; may be given several times
+    #[arg(long, value_name = "STAGE")]
+    again: Vec<String>,
+    /// Take the plan as it was recorded, whatever the plan file says now
+    #[arg(long)]
+    recorded_plan: bool,
+    /// Print every event as a line of JSON (schemas/run-event.schema.json)
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    repository: RepositoryArgument,
+}
+
+pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let root = run_project::root(&arguments.repository)?;
+    let name = arguments.run.as_deref();
+    let layout = run_project::find(&root, name, run_project::is_resumable, "run that can be resumed")?.layout;
+    let run_name = layout.run().to_owned();
+    // A record says what to run. One that came with a copied repository is run only by somebody who names it.
+    if name.is_none() && !run_project::is_known(&root, &layout) {
+        return Err(CommandError::new(format!("the newest run, `{run_name}`, was not begun here"))
+            .hint(format!("look at its plan, and name it to run it: `checkstone resume {run_name}`")));
+    }
+    let record = run_project::record(&layout)?;
+    let plan = plan(&layout, &record, arguments.recorded_plan)?;
+    let settings = run_project::settings(usize::from(arguments.jobs), &arguments.again)?;
+    let mut display = Display::new(printer, arguments.json);
+    display.know(&plan.plan, &layout);
+    let mut index = Index::new(&root, Some(&layout));
+    let stages = plan.plan.clone();
+    if !arguments.json {
+        printer.progress(&format!("run {run_name} of {}", layout.title()));
+    }
+    let ended = engine::resume(&layout, plan, &settings, &mut |event| {
+        index.hear(event, printer);
+        display.hear(event);
+    });
+    display.finish();
+    let state = ended.map_err(|error| run_display::explained(&error, &run_name))?;
+    if !arguments.json {
+        let record = run_project::record(&layout)?;
+        printer.text(&run_display::summary(&record, &stages, &layout, printer.width()));
+    }
+    Ok(run_display::exit_code(state))
+}
+
+/// The plan file as it is now, where it is still there; else as it was recorded.
+fn plan(layout: &Layout, record: &Record, recorded: bool) -> Result<engine::PlanText, CommandError> {
+    let file = record.plan_file.clone().filter(|file| {
+        let stays = std::path::Path::new(file)
+            .components()
+            .all(|component| matches!(component, std::path::Component::Normal(_)));
+        !recorded && stays && layout.root().join(file).is_file()
+    });
+    let Some(file) = file else {
+        return run_project::plan("the recorded plan", record.plan.clone(), None, layout.root());
+    };
+    let text = fs_err::read_to_string(layout.root().join(&file)).map_err(|error| CommandError::of(&error))?;
+    let is_changed = text != record.plan;
+    run_project::plan(&file, text, Some(file.clone()), layout.root()).map_err(|error| {
+        if is_changed {
+            error.hint("`--recorded-plan` takes the plan as it was when the run was begun")
+        } else {
+            error
+        }
+    })
+}

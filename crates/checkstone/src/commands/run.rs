@@ -1,0 +1,147 @@
+//! `checkstone run`: runs the stages of a plan, or writes a plan to begin with.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+use run::engine;
+use run::layout::{Layout, Segment};
+use run::plan;
+use run::record::Record;
+
+use crate::error::CommandError;
+use crate::layout::counted;
+use crate::printer::Printer;
+use crate::repository_argument::RepositoryArgument;
+use crate::run_display::{self, Display};
+use crate::run_project::{self, Index};
+
+/// Run the stages of a plan, each bounded, watched and checkpointed
+///
+/// The plan is a TOML file; all that is wrong with it is told before anything runs. A stage that takes longer than it
+/// may is interrupted, with an emergency checkpoint of what there is. Ctrl-C aborts the run, a second one without any
+/// grace. Whatever happens, `checkstone resume` goes on with it. Exit code: 0 where every stage completed, 1 where not,
+/// 130 where the run was aborted, 2 where it could not be run.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone run --new pipeline           write plan.toml, a plan that works
+  checkstone run plan.toml
+  checkstone run plan.toml --jobs 4
+  checkstone run plan.toml --json | jq -c 'select(.event == \"stage-state\")'")]
+pub(crate) struct RunArguments {
+    /// The plan; with --new the file to write (plan.toml where it is not given)
+    #[arg(required_unless_present = "new")]
+    plan: Option<PathBuf>,
+    /// Write a plan of this kind, and run nothing: pipeline
+    #[arg(long, value_name = "KIND", conflicts_with_all = ["jobs", "id", "check", "json"])]
+    new: Option<String>,
+    /// Only check the plan
+    #[arg(long, conflicts_with_all = ["jobs", "id", "json"])]
+    check: bool,
+    /// How many stages may run at once
+    #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: u16,
+    /// The name of the run; one with the time in it where it is not given
+    #[arg(long, value_name = "RUN")]
+    id: Option<String>,
+    /// Print every event as a line of JSON (schemas/run-event.schema.json)
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    repository: RepositoryArgument,
+}
+
+pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let root = run_project::root(&arguments.repository)?;
+    if let Some(kind) = &arguments.new {
+        return write_plan(kind, arguments.plan.as_deref(), &root, printer);
+    }
+    let Some(path) = arguments.plan.as_deref() else {
+        return Err(CommandError::new("there is no plan to run").hint("`checkstone run PLAN`"));
+    };
+    let text = fs_err::read_to_string(path).map_err(|error| {
+        CommandError::of(&error).hint("`checkstone run --new pipeline` writes a plan to begin with")
+    })?;
+    let file = below(&root, path);
+    let plan = run_project::plan(&path.to_string_lossy(), text, file, &root)?;
+    if arguments.check {
+        for warning in &plan.plan.warnings {
+            printer.warning(&CommandError::new(warning));
+        }
+        let stages = counted(plan.plan.stages.len(), "stage");
+        printer.text(&format!("`{}` is sound: {stages}\n", path.display()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let id = arguments.id.clone().unwrap_or_else(new_id);
+    let layout = Layout::new(&root, &plan.plan.title, &id).map_err(|error| CommandError::of(&error))?;
+    let settings = run_project::settings(usize::from(arguments.jobs), &[])?;
+    let mut display = Display::new(printer, arguments.json);
+    display.know(&plan.plan, &layout);
+    let mut index = Index::new(&root, None);
+    let stages = plan.plan.clone();
+    let ended = engine::run(&root, plan, &id, &settings, &mut |event| {
+        index.hear(event, printer);
+        display.hear(event);
+    });
+    display.finish();
+    let state = ended.map_err(|error| run_display::explained(&error, &id))?;
+    if !arguments.json {
+        let record = Record::read(&layout.events()).map_err(|error| CommandError::of(&error))?;
+        printer.text(&run_display::summary(&record, &stages, &layout, printer.width()));
+    }
+    Ok(run_display::exit_code(state))
+}
+
+/// The time for people, and something that nobody else has.
+fn new_id() -> String {
+    let now = Timestamp::now();
+    let unique = now.as_nanosecond() as u64 ^ (u64::from(std::process::id()) << 32);
+    let mixed = unique.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
+    format!("run-{}-{mixed:04x}", now.strftime("%Y%m%d-%H%M%S"))
+}
+
+/// The path below the root, where it is.
+fn below(root: &Path, path: &Path) -> Option<String> {
+    let root = fs_err::canonicalize(root).ok()?;
+    let path = fs_err::canonicalize(path).ok()?;
+    Some(path.strip_prefix(root).ok()?.to_str()?.to_owned())
+}
+
+fn write_plan(
+    kind: &str,
+    path: Option<&Path>,
+    root: &Path,
+    printer: &Printer,
+) -> Result<ExitCode, CommandError> {
+    let path = path.unwrap_or(Path::new("plan.toml"));
+    let title = title(root, kind);
+    let Some(text) = plan::template(kind, &title) else {
+        let known: Vec<&str> = plan::KINDS.iter().map(|(name, _)| *name).collect();
+        let told = CommandError::new(format!("there is no kind of plan called `{kind}`"));
+        return Err(told.hint(format!("there is {}", known.join(", "))));
+    };
+    let written = fs_err::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            CommandError::new(format!("`{}` is there already, and is not overwritten", path.display()))
+                .hint(format!("name another file: `checkstone run --new {kind} other.toml`"))
+        }
+        _ => CommandError::of(&error),
+    })?;
+    printer.text(&format!("wrote `{0}`; run it with `checkstone run {0}`\n", path.display()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The folder's own name, where it can be a title and needs no quoting; else the kind.
+fn title(root: &Path, kind: &str) -> String {
+    let name = root.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let is_plain = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    match Segment::visible("report title", name) {
+        Ok(segment) if is_plain => segment.as_str().to_owned(),
+        _ => kind.to_owned(),
+    }
+}

@@ -1,0 +1,72 @@
+//! `checkstone watch`: follows a run that another process runs.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use run::control;
+use run::event::What;
+use run::plan::Plan;
+use run::record::{self, Tail};
+
+use crate::error::CommandError;
+use crate::printer::Printer;
+use crate::repository_argument::RepositoryArgument;
+use crate::run_display::{self, Display};
+use crate::run_project;
+
+/// Follow a run live, to its end
+///
+/// Shows what happened so far and what happens from now on. Ctrl-C ends the watching, never the run. Without RUN the
+/// newest one.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone watch
+  checkstone watch run-20261115-091500-1a2b --json")]
+pub(crate) struct WatchArguments {
+    /// The run, or TITLE/RUN
+    run: Option<String>,
+    /// Print every event as a line of JSON (schemas/run-event.schema.json)
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    repository: RepositoryArgument,
+}
+
+const LOOK: Duration = Duration::from_millis(100);
+
+pub(crate) fn run(arguments: &WatchArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let root = run_project::root(&arguments.repository)?;
+    let layout = run_project::find(&root, arguments.run.as_deref(), |_| true, "run")?.layout;
+    let mut display = Display::new(printer, arguments.json);
+    let mut tail = Tail::new(&layout.events());
+    loop {
+        // Asked before reading: what is written until then is read, so that the last event is never missed.
+        let goes_on = control::is_taken(&layout);
+        for event in tail.new_events().map_err(|error| CommandError::of(&error))? {
+            if let What::RunPlanned { plan, .. } | What::PlanChanged { plan } = &event.what
+                && let Ok(plan) = Plan::read("plan", plan, layout.root())
+            {
+                display.know(&plan, &layout);
+            }
+            display.hear(&event);
+        }
+        if !goes_on {
+            break;
+        }
+        std::thread::sleep(LOOK);
+    }
+    display.finish();
+    let record = record::Record::read(&layout.events()).map_err(|error| CommandError::of(&error))?;
+    if record.state == run::state::RunState::InProgress {
+        printer.warning(
+            &CommandError::new(format!("nobody runs `{}` any more: its supervisor was lost", layout.run()))
+                .hint(format!("`checkstone resume {}` goes on with it", layout.run())),
+        );
+    }
+    if !arguments.json
+        && let Ok(plan) = Plan::read("plan", &record.plan, layout.root())
+    {
+        printer.text(&run_display::summary(&record, &plan, &layout, printer.width()));
+    }
+    Ok(ExitCode::SUCCESS)
+}

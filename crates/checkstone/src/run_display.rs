@@ -1,0 +1,328 @@
+//! A run for those who watch it: one line for each running stage on a terminal, a line for each event elsewhere, or the
+//! events themselves as JSON. Everything comes from the events, so that watching a run looks like running it.
+
+use std::collections::HashMap;
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use jiff::Timestamp;
+use run::event::{Event, What};
+use run::layout::Layout;
+use run::marker::Marker;
+use run::plan::{DEFAULT_DURATION, Plan};
+use run::record::Record;
+use run::state::{RunState, StageState};
+use transcript::visible;
+
+use crate::error::CommandError;
+use crate::layout::{counted, fit};
+use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
+
+/// So many stages that need not run again are told one by one.
+const MOST_REUSED: usize = 20;
+
+pub(crate) struct Display<'a> {
+    printer: &'a Printer,
+    form: Form,
+    /// What each stage may take.
+    budgets: HashMap<String, Duration>,
+    bars: HashMap<String, Bar>,
+    reused: usize,
+    layout: Option<Layout>,
+}
+
+enum Form {
+    Json,
+    Lines,
+    Terminal(MultiProgress),
+}
+
+struct Bar {
+    bar: ProgressBar,
+    budget: Duration,
+    percent: Option<String>,
+    last: String,
+}
+
+impl<'a> Display<'a> {
+    pub(crate) fn new(printer: &'a Printer, json: bool) -> Self {
+        let form = if json {
+            Form::Json
+        } else if std::io::stderr().is_terminal() {
+            Form::Terminal(MultiProgress::new())
+        } else {
+            Form::Lines
+        };
+        Self { printer, form, budgets: HashMap::new(), bars: HashMap::new(), reused: 0, layout: None }
+    }
+
+    pub(crate) fn know(&mut self, plan: &Plan, layout: &Layout) {
+        self.budgets = plan.stages.iter().map(|stage| (stage.id.clone(), stage.max_duration)).collect();
+        self.layout = Some(layout.clone());
+    }
+
+    pub(crate) fn hear(&mut self, event: &Event) {
+        if matches!(self.form, Form::Json) {
+            if let Ok(text) = serde_json::to_string(event) {
+                self.printer.line(&format!("{text}\n"));
+            }
+            return;
+        }
+        self.move_bars(event);
+        if let What::StageReused { .. } = event.what {
+            self.reused += 1;
+            if self.reused > MOST_REUSED {
+                return;
+            }
+        }
+        if let Some(line) = self.line(&event.what) {
+            self.say(&line);
+        }
+    }
+
+    fn say(&self, line: &str) {
+        match &self.form {
+            Form::Terminal(bars) if !self.bars.is_empty() => {
+                bars.suspend(|| self.printer.progress_styled(line))
+            }
+            _ => self.printer.progress_styled(line),
+        }
+    }
+
+    fn move_bars(&mut self, event: &Event) {
+        let Form::Terminal(bars) = &self.form else { return };
+        match &event.what {
+            What::StageState { stage_id, to: StageState::Running, .. } => {
+                let ran = Timestamp::now().duration_since(event.at).unsigned_abs();
+                let budget = self.budgets.get(stage_id).copied().unwrap_or(DEFAULT_DURATION);
+                let bar = bars.add(ProgressBar::new_spinner().with_elapsed(ran));
+                if let Ok(style) =
+                    ProgressStyle::with_template("{spinner} {prefix:.bold}  {elapsed} {wide_msg}")
+                {
+                    bar.set_style(style);
+                }
+                bar.set_prefix(stage_id.clone());
+                let bar = Bar { bar, budget, percent: None, last: String::new() };
+                bar.show();
+                bar.bar.enable_steady_tick(Duration::from_millis(250));
+                self.bars.insert(stage_id.clone(), bar);
+            }
+            What::StageState { stage_id, to, .. } if *to != StageState::Interrupting => {
+                if let Some(bar) = self.bars.remove(stage_id) {
+                    bar.bar.finish_and_clear();
+                }
+            }
+            What::StageState { stage_id, .. } => {
+                if let Some(bar) = self.bars.get_mut(stage_id) {
+                    bar.last = "being interrupted".to_owned();
+                    bar.show();
+                }
+            }
+            What::Marker { stage_id, marker, .. } => {
+                if let Some(bar) = self.bars.get_mut(stage_id) {
+                    bar.hear(marker);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What a person reads about an event; nothing where it is too small a thing.
+    fn line(&self, what: &What) -> Option<String> {
+        let stage = |id: &str| format!("{STRONG}{}{STRONG:#}", visible(id));
+        Some(match what {
+            What::RunPlanned { report_title, run_id, .. } => {
+                format!("run {STRONG}{}{STRONG:#} of {}", visible(run_id), visible(report_title))
+            }
+            What::PlanChanged { .. } => "the plan has changed since; it goes on with the new one".to_owned(),
+            What::RunState { to: RunState::InProgress, reason: Some(reason), .. } => reason.clone(),
+            What::StageState { stage_id, attempt, to, reason, ending, accepted, .. } => {
+                let why = reason.as_ref().map(|reason| format!(": {}", visible(reason))).unwrap_or_default();
+                let took = ending.as_ref().map(|ending| seconds(ending.elapsed_milliseconds));
+                let told = match to {
+                    StageState::Running => {
+                        let budget = self.budgets.get(stage_id).copied().unwrap_or(DEFAULT_DURATION);
+                        let again = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
+                        format!("{FAINT}running, at most {} s{again}{FAINT:#}", budget.as_secs())
+                    }
+                    StageState::Completed => {
+                        let artifacts = accepted.as_ref().map_or(0, |accepted| accepted.artifacts.len());
+                        let in_time = took.map(|took| format!(" in {took}")).unwrap_or_default();
+                        format!("{GOOD}completed{GOOD:#}{in_time}, {}", counted(artifacts, "artifact"))
+                    }
+                    StageState::Failed => {
+                        format!("{BAD}failed{BAD:#}{why}{}", self.output_hint(stage_id, *attempt))
+                    }
+                    StageState::Interrupting => format!("{DOUBTFUL}being interrupted{DOUBTFUL:#}{why}"),
+                    StageState::Interrupted => {
+                        format!(
+                            "{DOUBTFUL}interrupted{DOUBTFUL:#}{why}{}",
+                            self.output_hint(stage_id, *attempt)
+                        )
+                    }
+                    StageState::Blocked => format!("{BAD}blocked{BAD:#}{why}"),
+                    StageState::Pending => format!("{FAINT}to be run again{FAINT:#}{why}"),
+                    StageState::Resumable => return None,
+                };
+                format!("{}  {told}", stage(stage_id))
+            }
+            What::StageReused { stage_id, restored } => {
+                let back = match restored.len() {
+                    0 => String::new(),
+                    number => format!(", {} brought back from the store", counted(number, "artifact")),
+                };
+                format!("{}  {FAINT}as it was, not run again{back}{FAINT:#}", stage(stage_id))
+            }
+            What::Marker { stage_id, marker, .. } if matches!(self.form, Form::Lines) => {
+                format!("{}  {}", stage(stage_id), visible(marker))
+            }
+            What::Stall { stage_id, signal, .. } => {
+                format!("{}  {DOUBTFUL}stalled{DOUBTFUL:#}: {signal}", stage(stage_id))
+            }
+            What::Signal { stage_id, signal, .. } => {
+                format!("{}  {DOUBTFUL}{signal}{DOUBTFUL:#}", stage(stage_id))
+            }
+            What::Suspended { stage_id, milliseconds, .. } => {
+                format!(
+                    "{}  stood still for {}, which is not counted",
+                    stage(stage_id),
+                    seconds(*milliseconds)
+                )
+            }
+            What::Checkpoint { stage_id, checkpoint_id, status, artifacts, .. } => {
+                let status = if status == "saved" { String::new() } else { format!(" ({status})") };
+                format!(
+                    "{}  {FAINT}checkpoint {checkpoint_id}{status}, {}{FAINT:#}",
+                    stage(stage_id),
+                    counted(*artifacts, "artifact")
+                )
+            }
+            What::ResumedFrom { checkpoint_id: Some(id), stage_id } => {
+                let of = stage_id.as_deref().map(|id| format!(" of {}", visible(id))).unwrap_or_default();
+                format!("goes on from checkpoint {}{of}", visible(id))
+            }
+            What::AbortRequested { stage_id } => match stage_id {
+                Some(id) => format!("{}  is to be aborted", stage(id)),
+                None => "the run is to be aborted; once more skips the grace".to_owned(),
+            },
+            What::Swept { stage_id, processes, .. } if *processes > 0 => {
+                format!("{}  {} left behind, ended", stage(stage_id), counted(*processes, "process"))
+            }
+            What::Warning { stage_id, text } => {
+                let of = stage_id.as_deref().map(|id| format!("{}  ", stage(id))).unwrap_or_default();
+                format!("{of}{DOUBTFUL}warning:{DOUBTFUL:#} {}", visible(text))
+            }
+            What::RunTaken { .. }
+            | What::RunState { .. }
+            | What::Marker { .. }
+            | What::Swept { .. }
+            | What::ResumedFrom { .. } => return None,
+        })
+    }
+
+    fn output_hint(&self, stage: &str, attempt: u32) -> String {
+        let Some(layout) = &self.layout else { return String::new() };
+        let Ok(path) = layout.attempt_output(stage, attempt) else { return String::new() };
+        if path.is_file() { format!(" (see `{}`)", visible(&layout.relative(&path))) } else { String::new() }
+    }
+
+    /// The bars are gone, and what was left out is told.
+    pub(crate) fn finish(&mut self) {
+        for (_, bar) in self.bars.drain() {
+            bar.bar.finish_and_clear();
+        }
+        if self.reused > MOST_REUSED {
+            self.say(&format!("{} more are as they were, not run again", self.reused - MOST_REUSED));
+        }
+    }
+}
+
+impl Bar {
+    fn hear(&mut self, text: &str) {
+        let Some(marker) = Marker::parse(text) else { return };
+        if marker.kind == "STAGE"
+            && let Some(percent) = marker.attribute("pct")
+        {
+            self.percent = Some(percent.trim_end_matches('%').to_owned());
+        }
+        let said = marker.attribute("msg").filter(|said| !said.is_empty());
+        self.last = said.map_or_else(|| text.to_owned(), str::to_owned);
+        self.show();
+    }
+
+    fn show(&self) {
+        let percent =
+            self.percent.as_ref().map(|percent| format!(" · {} %", visible(percent))).unwrap_or_default();
+        let last = if self.last.is_empty() { String::new() } else { format!(" · {}", visible(&self.last)) };
+        self.bar.set_message(format!("of {} s{percent}{last}", self.budget.as_secs()));
+    }
+}
+
+fn seconds(milliseconds: u64) -> String {
+    format!("{}.{} s", milliseconds / 1000, milliseconds % 1000 / 100)
+}
+
+/// How every stage of a run stands, and what to do next (R10: a failed stage is shown as failed).
+pub(crate) fn summary(record: &Record, plan: &Plan, layout: &Layout, width: Option<usize>) -> String {
+    let mut text = String::new();
+    let widest = plan.stages.iter().map(|stage| stage.id.len()).max().unwrap_or(0);
+    // Thousands of lines tell nobody anything; those that are not complete do.
+    let is_long = plan.stages.len() > 100;
+    for stage in &plan.stages {
+        let here = record.stage(&stage.id);
+        if is_long && here.state == StageState::Completed {
+            continue;
+        }
+        let style = match here.state {
+            StageState::Completed => GOOD,
+            StageState::Failed | StageState::Blocked => BAD,
+            StageState::Pending => FAINT,
+            _ => DOUBTFUL,
+        };
+        let reason = here.reason.as_deref().map(visible).unwrap_or_default();
+        let line = format!("{:<widest$}  {:<12}  {reason}", visible(&stage.id), here.state.name());
+        let line = fit(line.trim_end(), width);
+        let state = here.state.name();
+        text.push_str(&line.replacen(state, &format!("{style}{state}{style:#}"), 1));
+        text.push('\n');
+    }
+    let done =
+        plan.stages.iter().filter(|stage| record.stage(&stage.id).state == StageState::Completed).count();
+    let run = visible(layout.run());
+    let published = layout.relative(&layout.run_directory());
+    let (style, next) = match record.state {
+        RunState::Completed => (GOOD, format!("the artifacts are in `{published}`")),
+        _ => (DOUBTFUL, format!("`checkstone resume {run}` goes on with it")),
+    };
+    text.push_str(&format!(
+        "run {STRONG}{run}{STRONG:#} {style}{}{style:#}: {done} of {} completed; {next}\n",
+        record.state.name(),
+        counted(plan.stages.len(), "stage"),
+    ));
+    text
+}
+
+/// What the exit code of a command that ran stages says.
+pub(crate) fn exit_code(state: RunState) -> std::process::ExitCode {
+    match state {
+        RunState::Completed => std::process::ExitCode::SUCCESS,
+        RunState::Aborted => std::process::ExitCode::from(130),
+        _ => std::process::ExitCode::from(1),
+    }
+}
+
+/// An error of the engine, with what to do about it.
+pub(crate) fn explained(error: &run::engine::EngineError, run: &str) -> CommandError {
+    use run::engine::EngineError;
+    let told = CommandError::of(error);
+    match error {
+        EngineError::Exists { .. } => told.hint(format!("`checkstone resume {run}` goes on with it")),
+        EngineError::Busy => {
+            told.hint(format!("`checkstone watch {run}` shows it, `checkstone abort {run}` ends it"))
+        }
+        EngineError::Survivors { .. } => told.hint("end them as their owner, and resume again"),
+        EngineError::Record(_) => told.hint("everything up to the last event that was recorded counts"),
+        _ => told,
+    }
+}

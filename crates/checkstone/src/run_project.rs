@@ -1,0 +1,154 @@
+//! The project that a run belongs to, and the run that a person names.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use changes::Repository;
+use jiff::Timestamp;
+use run::control;
+use run::engine::{PlanText, Settings};
+use run::event::{Event, What};
+use run::layout::Layout;
+use run::plan::Plan;
+use run::record::Record;
+use run::runs::{self, FoundRun};
+
+use crate::environment;
+use crate::error::CommandError;
+use crate::journal_access;
+use crate::printer::Printer;
+use crate::repository_argument::RepositoryArgument;
+
+/// So many mistakes of a plan are told at once.
+const MOST_PROBLEMS: usize = 50;
+
+/// The root of the repository, or the folder itself where there is none.
+pub(crate) fn root(argument: &RepositoryArgument) -> Result<PathBuf, CommandError> {
+    let folder = argument.folder()?;
+    Ok(Repository::discover(&folder).map_or(folder, |repository| repository.root))
+}
+
+/// The run of this name, or where none is named the newest that `is_wanted`.
+pub(crate) fn find(
+    root: &Path,
+    name: Option<&str>,
+    is_wanted: impl Fn(&FoundRun) -> bool,
+    wanted: &str,
+) -> Result<FoundRun, CommandError> {
+    let Some(name) = name else {
+        return runs::all(root).into_iter().find(is_wanted).ok_or_else(|| {
+            CommandError::new(format!("there is no {wanted} in `{}`", root.display()))
+                .hint("`checkstone run PLAN` begins one, `checkstone run --new pipeline` writes a plan to begin with")
+        });
+    };
+    let mut found = runs::named(root, name);
+    if found.len() > 1 {
+        let names: Vec<String> =
+            found.iter().map(|run| format!("`{}/{}`", run.layout.title(), run.layout.run())).collect();
+        return Err(CommandError::new(format!("several runs are called `{name}`"))
+            .hint(format!("say which one: {}", names.join(", "))));
+    }
+    found.pop().ok_or_else(|| {
+        let known: Vec<String> =
+            runs::all(root).iter().take(5).map(|run| format!("`{}`", run.layout.run())).collect();
+        let told = CommandError::new(format!("there is no run `{name}` in `{}`", root.display()));
+        if known.is_empty() { told } else { told.hint(format!("the newest are {}", known.join(", "))) }
+    })
+}
+
+/// What of a run can be gone on with: it is not complete, and nobody has it in hand.
+pub(crate) fn is_resumable(found: &FoundRun) -> bool {
+    Record::read(&found.layout.events()).is_ok_and(|record| record.is_unfinished())
+        && !control::is_taken(&found.layout)
+}
+
+pub(crate) fn record(layout: &Layout) -> Result<Record, CommandError> {
+    Record::read(&layout.events()).map_err(|error| {
+        CommandError::of(&error).hint("what the run published and its checkpoints are not touched by this")
+    })
+}
+
+/// Reads a plan from a text; all that is wrong with it is one error.
+pub(crate) fn plan(
+    name: &str,
+    text: String,
+    file: Option<String>,
+    root: &Path,
+) -> Result<PlanText, CommandError> {
+    let plan = Plan::read(name, &text, root).map_err(|problems| {
+        let mut lines: Vec<String> =
+            problems.0.iter().take(MOST_PROBLEMS).map(|problem| format!("  {problem}")).collect();
+        if problems.0.len() > MOST_PROBLEMS {
+            lines.push(format!("  and {} more", problems.0.len() - MOST_PROBLEMS));
+        }
+        CommandError::new(format!("the plan cannot be run:\n{}", lines.join("\n")))
+    })?;
+    Ok(PlanText { plan, text, file })
+}
+
+/// With Ctrl-C, SIGTERM and SIGHUP as requests to abort.
+pub(crate) fn settings(jobs: usize, again: &[String]) -> Result<Settings, CommandError> {
+    let interrupt = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupt))
+            .map_err(|error| CommandError::new(format!("Ctrl-C cannot be listened for: {error}")))?;
+    }
+    Ok(Settings {
+        jobs,
+        environment: environment::all(),
+        again: again.to_vec(),
+        interrupt,
+        ..Settings::default()
+    })
+}
+
+/// Keeps the journal's index of runs up to date. A journal that cannot be used stops no run.
+pub(crate) struct Index {
+    root: PathBuf,
+    run: Option<(String, String)>,
+    has_warned: bool,
+}
+
+impl Index {
+    pub(crate) fn new(root: &Path, layout: Option<&Layout>) -> Self {
+        let run = layout.map(|layout| (layout.title().to_owned(), layout.run().to_owned()));
+        Self { root: root.to_owned(), run, has_warned: false }
+    }
+
+    pub(crate) fn hear(&mut self, event: &Event, printer: &Printer) {
+        let state = match &event.what {
+            What::RunPlanned { report_title, run_id, .. } => {
+                self.run = Some((report_title.clone(), run_id.clone()));
+                "PLANNED"
+            }
+            What::RunState { to, .. } => to.name(),
+            _ => return,
+        };
+        let Some((title, run)) = &self.run else { return };
+        if let Err(error) = note(&self.root, title, run, state)
+            && !self.has_warned
+        {
+            self.has_warned = true;
+            printer.warning(&error);
+        }
+    }
+}
+
+fn note(root: &Path, title: &str, run: &str, state: &str) -> Result<(), CommandError> {
+    let directory = journal_access::state_directory()?;
+    let mut journal = journal_access::open_or_create(&directory)?;
+    journal
+        .write(|writing| writing.note_run(root, title, run, state, Timestamp::now()))
+        .map_err(|error| journal_access::explained(&error))
+}
+
+/// Whether this user's journal knows the run: it was begun here, and did not come with a copied repository.
+pub(crate) fn is_known(root: &Path, layout: &Layout) -> bool {
+    let known = || {
+        let directory = journal_access::state_directory().ok()?;
+        let mut journal = journal_access::open_existing(&directory).ok()??;
+        journal.read(|reading| reading.noted_run(root, layout.title(), layout.run())).ok()?
+    };
+    known().is_some()
+}

@@ -1,0 +1,83 @@
+//! Which runs of staged work there are, and how they stood when they were last written to. The truth about a run is in its
+//! own record, beside its checkpoints; this is the index that leads there.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use rusqlite::{Row, params};
+
+use crate::column::{Milliseconds, PathText, StoredPath};
+use crate::{JournalError, Reading, Writing};
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct NotedRun {
+    /// The root of the project that it belongs to.
+    pub repository: PathBuf,
+    pub title: String,
+    pub run: String,
+    /// As its record calls it.
+    pub state: String,
+    pub changed_at: Timestamp,
+}
+
+macro_rules! columns {
+    () => {
+        "repository, title, run, state, changed_at"
+    };
+}
+
+const RECENT: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM runs WHERE repository = ?1 ORDER BY changed_at DESC, id DESC LIMIT ?2"
+);
+const FIND: &str =
+    concat!("SELECT ", columns!(), " FROM runs WHERE repository = ?1 AND title = ?2 AND run = ?3");
+
+impl NotedRun {
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            repository: row.get::<_, StoredPath>(0)?.0,
+            title: row.get(1)?,
+            run: row.get(2)?,
+            state: row.get(3)?,
+            changed_at: row.get::<_, Milliseconds>(4)?.0,
+        })
+    }
+}
+
+impl Reading<'_> {
+    /// The runs of a project that were written to last, newest first.
+    pub fn recent_runs(&self, repository: &Path, limit: usize) -> Result<Vec<NotedRun>, JournalError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.rows("list the runs", RECENT, params![PathText(repository), limit], NotedRun::from_row)
+    }
+
+    pub fn noted_run(
+        &self,
+        repository: &Path,
+        title: &str,
+        run: &str,
+    ) -> Result<Option<NotedRun>, JournalError> {
+        self.row("look for a run", FIND, params![PathText(repository), title, run], NotedRun::from_row)
+    }
+}
+
+impl Writing<'_> {
+    pub fn note_run(
+        &self,
+        repository: &Path,
+        title: &str,
+        run: &str,
+        state: &str,
+        at: Timestamp,
+    ) -> Result<(), JournalError> {
+        self.change(
+            "note a run",
+            "INSERT INTO runs (repository, title, run, state, changed_at) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT DO UPDATE SET state = excluded.state, changed_at = excluded.changed_at",
+            params![PathText(repository), title, run, state, Milliseconds(at)],
+        )
+        .map(drop)
+    }
+}

@@ -1,0 +1,456 @@
+//! One attempt of a stage, on a thread of its own: a fresh folder, the command under supervision, the checks of what it
+//! made, and then either its acceptance or an emergency checkpoint of what there is. The exit status decides, and never
+//! a marker.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, Ending, HowEnded};
+use crate::executor;
+use crate::fingerprint;
+use crate::keeping::{self, Kept};
+use crate::layout::Layout;
+use crate::manifest::{Artifact, Reason};
+use crate::marker::Marker;
+use crate::plan::{InputSource, Plan, Stage};
+use crate::publish;
+use crate::supervisor::{self, Controls, How, Isolation, Observed};
+
+/// So many markers of an attempt go into the record; all of them are in its output.
+const MARKERS: u32 = 10_000;
+/// So many a second.
+const MARKERS_A_SECOND: u32 = 20;
+
+/// What an attempt needs, and nothing that changes while it runs.
+pub(crate) struct Job {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) stage: usize,
+    pub(crate) attempt: u32,
+    pub(crate) layout: Layout,
+    pub(crate) environment: Arc<Vec<(OsString, OsString)>>,
+    pub(crate) isolation: Isolation,
+    pub(crate) kept_output: u64,
+    pub(crate) controls: Controls,
+    /// What earlier stages have made and this run still needs: it is in every checkpoint.
+    pub(crate) earlier: Vec<PathBuf>,
+    /// Files of this stage's last own checkpoint, to go on from.
+    pub(crate) to_resume: Vec<Artifact>,
+    /// The numbers of checkpoints so far.
+    pub(crate) execution_count: u64,
+}
+
+impl Job {
+    pub(crate) fn stage(&self) -> Option<&Stage> {
+        self.plan.stages.get(self.stage)
+    }
+}
+
+/// What is told while it runs.
+pub(crate) enum Told {
+    Observed(Observed),
+    Kept(Kept),
+    Warning(String),
+}
+
+pub(crate) struct Outcome {
+    pub(crate) ending: Option<Ending>,
+    pub(crate) result: Result<Accepted, Unaccepted>,
+    /// The checkpoint after the stage, or the emergency one; none where the plan wants none or it could not be saved.
+    pub(crate) kept: Option<Kept>,
+}
+
+/// Why nothing of the attempt was accepted.
+pub(crate) struct Unaccepted {
+    pub(crate) cause: Cause,
+    pub(crate) reason: String,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Cause {
+    Failed,
+    /// The watchdog did it.
+    TimedOut,
+    /// A person did it.
+    Aborted,
+}
+
+impl Cause {
+    fn checkpoint_reason(self) -> Reason {
+        match self {
+            Self::Failed => Reason::Error,
+            Self::TimedOut => Reason::Timeout,
+            Self::Aborted => Reason::Abort,
+        }
+    }
+}
+
+pub(crate) fn run(job: &Job, tell: &(dyn Fn(Told) + Sync)) -> Outcome {
+    let mut ending = None;
+    let mut kept = None;
+    let result = match job.stage() {
+        Some(stage) => accepted(job, stage, &mut ending, &mut kept, tell),
+        None => Err(failed("there is no such stage")),
+    };
+    if let (Err(unaccepted), Some(stage)) = (&result, job.stage()) {
+        let reason = unaccepted.cause.checkpoint_reason();
+        match keeping::emergency(&job.layout, &stage.id, job.attempt, reason) {
+            Ok((emergency, warnings)) => {
+                warnings.into_iter().for_each(|warning| tell(Told::Warning(warning)));
+                kept = Some(emergency);
+            }
+            Err(error) => tell(Told::Warning(format!("no emergency checkpoint: {error}"))),
+        }
+    }
+    Outcome { ending, result, kept }
+}
+
+fn failed(reason: impl Into<String>) -> Unaccepted {
+    Unaccepted { cause: Cause::Failed, reason: reason.into() }
+}
+
+/// An error with its causes, in one line.
+pub(crate) fn told(error: &dyn std::error::Error) -> String {
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        message.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    message
+}
+
+fn accepted(
+    job: &Job,
+    stage: &Stage,
+    ending: &mut Option<Ending>,
+    kept: &mut Option<Kept>,
+    tell: &(dyn Fn(Told) + Sync),
+) -> Result<Accepted, Unaccepted> {
+    let attempt = job.layout.attempt(&stage.id, job.attempt).map_err(|error| failed(told(&error)))?;
+    let artifacts = attempt.join("artifacts");
+    publish::make_folder(job.layout.root(), &artifacts).map_err(|error| failed(told(&error)))?;
+    let inputs = inputs(job, stage)?;
+    let hashes: Vec<(String, String)> =
+        inputs.iter().map(|input| (input.name.clone(), input.sha256.clone())).collect();
+    let fingerprint = fingerprint::of_stage(stage, job.layout.root(), &hashes);
+    let environment = environment(job, stage, &artifacts)?;
+
+    let began = supervise(job, stage, &environment, &attempt, tell)?;
+    let elapsed = began.elapsed;
+    *ending = Some(described(&began));
+    judge(&began, "")?;
+    let files = publish::files(&artifacts).map_err(|error| failed(told(&error)))?;
+    let missing: Vec<&str> = stage
+        .outputs
+        .iter()
+        .filter(|output| !files.contains(&output.path))
+        .map(|output| output.path.as_str())
+        .collect();
+    if !missing.is_empty() {
+        return Err(failed(format!("it did not write its output `{}`", missing.join("`, `"))));
+    }
+    if let Some(verify) = &stage.verify {
+        let left = stage.max_duration.saturating_sub(elapsed).max(Duration::from_secs(1));
+        let command = supervisor::Command {
+            argv: verify.argv().into_iter().map(OsString::from).collect(),
+            output: attempt.join("verify.log"),
+            ..command(job, stage, &environment, &attempt)
+        };
+        let verified = executor::command(
+            &command,
+            job.isolation,
+            &limits(stage, left, None),
+            &job.controls,
+            &mut |_| {},
+        )
+        .map_err(|error| failed(format!("`verify` cannot be run: {error}")))?;
+        judge(&verified, "`verify`: ")?;
+    }
+    accept(job, stage, fingerprint, inputs, &artifacts, &files, kept, tell)
+}
+
+/// The stage's own command, with what it tells on its way.
+fn supervise(
+    job: &Job,
+    stage: &Stage,
+    environment: &[(OsString, OsString)],
+    attempt: &std::path::Path,
+    tell: &(dyn Fn(Told) + Sync),
+) -> Result<supervisor::Ending, Unaccepted> {
+    let artifacts = attempt.join("artifacts");
+    let command = command(job, stage, environment, attempt);
+    let limits = limits(stage, stage.max_duration, Some(artifacts.clone()));
+    std::thread::scope(|scope| {
+        // The watchdog waits for nobody, so that saving at the stage's word is another thread's work.
+        let (wanted, wishes) = mpsc::channel::<()>();
+        scope.spawn(move || {
+            while wishes.recv().is_ok() {
+                // Several words while one was being saved are one checkpoint.
+                while wishes.try_recv().is_ok() {}
+                match keeping::mid_stage(
+                    &job.layout,
+                    &stage.id,
+                    &artifacts,
+                    &job.earlier,
+                    job.execution_count,
+                ) {
+                    Ok((kept, warnings)) => {
+                        warnings.into_iter().for_each(|warning| tell(Told::Warning(warning)));
+                        tell(Told::Kept(kept));
+                    }
+                    Err(error) => tell(Told::Warning(format!("no checkpoint: {error}"))),
+                }
+            }
+        });
+        let mut throttle = Throttle::new();
+        let watched =
+            executor::command(
+                &command,
+                job.isolation,
+                &limits,
+                &job.controls,
+                &mut |observed| match observed {
+                    Observed::Marker(marker) => {
+                        if is_wish(&marker) {
+                            let _ = wanted.send(());
+                        }
+                        if throttle.lets_through() {
+                            tell(Told::Observed(Observed::Marker(marker)));
+                        }
+                    }
+                    // Nobody asks for the number of bytes; the kept output has them.
+                    Observed::Output { .. } => {}
+                    other => tell(Told::Observed(other)),
+                },
+            );
+        drop(wanted);
+        if throttle.left_out > 0 {
+            tell(Told::Warning(format!(
+                "{} markers are only in the kept output: they came too fast, or were too many",
+                throttle.left_out
+            )));
+        }
+        watched.map_err(failed)
+    })
+}
+
+/// `[CHECKPOINT:saved:…]`: what the stage has written so far is worth keeping.
+fn is_wish(marker: &Marker) -> bool {
+    marker.kind == "CHECKPOINT" && marker.subtype.as_deref() == Some("saved")
+}
+
+fn command(
+    job: &Job,
+    stage: &Stage,
+    environment: &[(OsString, OsString)],
+    attempt: &std::path::Path,
+) -> supervisor::Command {
+    supervisor::Command {
+        argv: stage.command.argv().into_iter().map(OsString::from).collect(),
+        environment: environment.to_vec(),
+        directory: job.layout.root().join(&stage.directory),
+        output: attempt.join("output.log"),
+        kept: job.kept_output,
+        record: attempt.join("supervisor.json"),
+    }
+}
+
+fn limits(stage: &Stage, max_duration: Duration, artifacts: Option<PathBuf>) -> supervisor::Limits {
+    supervisor::Limits {
+        max_duration: Some(max_duration),
+        grace: supervisor::Grace {
+            interrupt: Some(stage.grace.interrupt),
+            terminate: Some(stage.grace.terminate),
+            ..supervisor::Grace::default()
+        },
+        stalls: supervisor::Stalls {
+            no_output: stage.stall.output,
+            no_marker: stage.stall.marker,
+            idle: stage.stall.idle,
+            artifacts,
+            interrupt: stage.stall.interrupt,
+        },
+        ..supervisor::Limits::default()
+    }
+}
+
+fn described(ending: &supervisor::Ending) -> Ending {
+    let (exit_code, signal) = match ending.status {
+        Some(supervisor::Status::Exited(code)) => (Some(code), None),
+        Some(supervisor::Status::Killed(signal)) => (None, Some(signal)),
+        None => (None, None),
+    };
+    Ending {
+        how: match ending.how {
+            How::Exited(_) => HowEnded::Exited,
+            How::Killed(_) => HowEnded::Killed,
+            How::TimedOut => HowEnded::TimedOut,
+            How::Stalled => HowEnded::Stalled,
+            How::Aborted => HowEnded::Aborted,
+        },
+        exit_code,
+        signal,
+        elapsed_milliseconds: u64::try_from(ending.elapsed.as_millis()).unwrap_or(u64::MAX),
+        output_bytes: ending.output.total,
+    }
+}
+
+fn judge(ending: &supervisor::Ending, of: &str) -> Result<(), Unaccepted> {
+    let unaccepted = |cause, reason: String| Err(Unaccepted { cause, reason: format!("{of}{reason}") });
+    match ending.how {
+        How::Exited(0) if ending.survivors > 0 => unaccepted(
+            Cause::Failed,
+            format!(
+                "{} of its processes could not be ended, for they belong to somebody else",
+                ending.survivors
+            ),
+        ),
+        How::Exited(0) => Ok(()),
+        How::Exited(code) => unaccepted(Cause::Failed, format!("exit status {code}")),
+        How::Killed(signal) => unaccepted(Cause::Failed, format!("killed by signal {signal}")),
+        How::TimedOut => unaccepted(
+            Cause::TimedOut,
+            format!(
+                "it did not end within its time; interrupted after {:.1} s",
+                ending.elapsed.as_secs_f64()
+            ),
+        ),
+        How::Stalled => unaccepted(
+            Cause::TimedOut,
+            format!("it looked stuck; interrupted after {:.1} s", ending.elapsed.as_secs_f64()),
+        ),
+        How::Aborted => unaccepted(Cause::Aborted, "aborted".to_owned()),
+    }
+}
+
+/// Published, checkpointed, and described such that a later run knows whether it is still so.
+#[expect(clippy::too_many_arguments, reason = "the one place where everything of an attempt comes together")]
+fn accept(
+    job: &Job,
+    stage: &Stage,
+    fingerprint: String,
+    inputs: Vec<AcceptedInput>,
+    artifacts: &std::path::Path,
+    files: &[String],
+    kept: &mut Option<Kept>,
+    tell: &(dyn Fn(Told) + Sync),
+) -> Result<Accepted, Unaccepted> {
+    let published = job.layout.published(&stage.id).map_err(|error| failed(told(&error)))?;
+    publish::publish(job.layout.root(), artifacts, &published).map_err(|error| failed(told(&error)))?;
+    let paths: Vec<PathBuf> = files.iter().map(|file| published.join(file)).collect();
+    let mut hashes: Vec<Option<(String, u64)>> = vec![None; files.len()];
+    if stage.checkpoint_after {
+        let (saved, warnings) =
+            keeping::after_stage(&job.layout, &stage.id, &paths, &job.earlier, job.execution_count)
+                .map_err(|error| failed(format!("its checkpoint cannot be saved: {error}")))?;
+        warnings.into_iter().for_each(|warning| tell(Told::Warning(warning)));
+        for (path, hash) in paths.iter().zip(&mut hashes) {
+            let relative = job.layout.relative(path);
+            let artifact = saved.artifacts.iter().find(|artifact| artifact.relative_path == relative);
+            *hash = artifact.map(|artifact| (artifact.sha256.clone(), artifact.size_bytes));
+        }
+        *kept = Some(saved);
+    }
+    let mut described = Vec::new();
+    for ((file, path), hash) in files.iter().zip(&paths).zip(hashes) {
+        let (sha256, size_bytes) = match hash {
+            Some(hash) => hash,
+            None => fingerprint::of_file(path)
+                .map_err(|error| failed(format!("`{}` cannot be read: {error}", path.display())))?,
+        };
+        let identity = publish::identity(path).unwrap_or_default();
+        described.push(AcceptedArtifact { path: file.clone(), sha256, size_bytes, identity });
+    }
+    Ok(Accepted { fingerprint, inputs, artifacts: described })
+}
+
+/// Every input with its content as it is now.
+fn inputs(job: &Job, stage: &Stage) -> Result<Vec<AcceptedInput>, Unaccepted> {
+    stage
+        .inputs
+        .iter()
+        .map(|input| {
+            let path = input_path(&job.plan, &job.layout, &input.source).map_err(failed)?;
+            let identity = publish::identity(&path).unwrap_or_default();
+            let (sha256, _) = fingerprint::of_file(&path)
+                .map_err(|error| failed(format!("the input `{}` cannot be read: {error}", path.display())))?;
+            Ok(AcceptedInput { name: input.name.clone(), sha256, identity })
+        })
+        .collect()
+}
+
+pub(crate) fn input_path(plan: &Plan, layout: &Layout, source: &InputSource) -> Result<PathBuf, String> {
+    match source {
+        InputSource::File(path) => Ok(layout.root().join(path)),
+        InputSource::Output { stage, path } => {
+            let stage = plan.stages.get(*stage).ok_or("there is no such stage")?;
+            Ok(layout.published(&stage.id).map_err(|error| error.to_string())?.join(path))
+        }
+    }
+}
+
+/// What the caller has, then what the plan sets, then what is ours.
+fn environment(
+    job: &Job,
+    stage: &Stage,
+    artifacts: &std::path::Path,
+) -> Result<Vec<(OsString, OsString)>, Unaccepted> {
+    const OURS: [&str; 4] =
+        ["CHECKSTONE_RUN_ID", "CHECKSTONE_STAGE_ID", "CHECKSTONE_ARTIFACT_DIR", "CHECKSTONE_RESUME_DIR"];
+    let is_ours = |name: &OsString| {
+        let name = name.to_string_lossy();
+        OURS.contains(&name.as_ref()) || name.starts_with("CHECKSTONE_INPUT_")
+    };
+    let is_set = |name: &OsString| stage.environment.iter().any(|(set, _)| name == set.as_str());
+    let mut all: Vec<(OsString, OsString)> =
+        job.environment.iter().filter(|(name, _)| !is_ours(name) && !is_set(name)).cloned().collect();
+    all.extend(stage.environment.iter().map(|(name, value)| (name.into(), value.into())));
+    all.push(("CHECKSTONE_RUN_ID".into(), job.layout.run().into()));
+    all.push(("CHECKSTONE_STAGE_ID".into(), (&stage.id).into()));
+    all.push(("CHECKSTONE_ARTIFACT_DIR".into(), artifacts.into()));
+    for input in &stage.inputs {
+        let path = input_path(&job.plan, &job.layout, &input.source).map_err(failed)?;
+        all.push((input.variable().into(), path.into()));
+    }
+    if !job.to_resume.is_empty() {
+        let folder = artifacts.with_file_name("resume");
+        let prefix = format!("{}/", job.layout.relative(&folder));
+        match keeping::bring_back(&job.layout, &job.to_resume, &prefix) {
+            Ok(()) => all.push(("CHECKSTONE_RESUME_DIR".into(), folder.into())),
+            // It begins anew then, as it would have without.
+            Err(error) => return Err(failed(format!("its last checkpoint cannot be brought back: {error}"))),
+        }
+    }
+    Ok(all)
+}
+
+/// Lets so many markers a second into the record, and so many in all.
+struct Throttle {
+    second: Instant,
+    in_second: u32,
+    in_all: u32,
+    left_out: u64,
+}
+
+impl Throttle {
+    fn new() -> Self {
+        Self { second: Instant::now(), in_second: 0, in_all: 0, left_out: 0 }
+    }
+
+    fn lets_through(&mut self) -> bool {
+        if self.second.elapsed() >= Duration::from_secs(1) {
+            self.second = Instant::now();
+            self.in_second = 0;
+        }
+        if self.in_second >= MARKERS_A_SECOND || self.in_all >= MARKERS {
+            self.left_out += 1;
+            return false;
+        }
+        self.in_second += 1;
+        self.in_all += 1;
+        true
+    }
+}

@@ -1,0 +1,96 @@
+//! How other processes reach the one that runs: requests to abort, in a file beside the run's events. A request counts for
+//! whoever runs it at that time, and never for a later one.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use journal::lock::{Lock, LockError};
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+
+use crate::layout::Layout;
+
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the request `{}`", path.display())]
+pub struct RequestError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Request {
+    abort: bool,
+    stage_id: Option<String>,
+}
+
+fn path(layout: &Layout) -> PathBuf {
+    layout.run_checkpoints().join("requests.jsonl")
+}
+
+/// Asks the process that runs it to abort the run, or one stage of it. A second request skips the grace.
+pub fn request_abort(layout: &Layout, stage: Option<&str>) -> Result<(), RequestError> {
+    let path = path(layout);
+    let failed = |source| RequestError { path: path.clone(), source };
+    let request = Request { abort: true, stage_id: stage.map(str::to_owned) };
+    let mut line = serde_json::to_vec(&request).map_err(|error| failed(error.into()))?;
+    line.push(b'\n');
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o644)
+        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
+        .open(&path)
+        .and_then(|mut file| file.write_all(&line))
+        .map_err(failed)
+}
+
+/// Takes the run in hand; nobody else may until this is dropped. A dead owner, or a file with anything in it, blocks
+/// nobody (R11).
+pub fn take(layout: &Layout) -> Result<Lock, LockError> {
+    Lock::acquire(&layout.lock(), Duration::ZERO)
+}
+
+/// Whether a process has the run in hand now.
+pub fn is_taken(layout: &Layout) -> bool {
+    // Asking must not make a folder or a file where there is none.
+    layout.lock().symlink_metadata().is_ok() && matches!(take(layout), Err(LockError::Busy { .. }))
+}
+
+/// The requests that come in from now on.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    path: PathBuf,
+    read: u64,
+}
+
+impl Requests {
+    /// What was asked of an earlier process is not asked of this one.
+    pub(crate) fn from_now(layout: &Layout) -> Self {
+        let path = path(layout);
+        let read = path.symlink_metadata().map_or(0, |metadata| metadata.len());
+        Self { path, read }
+    }
+
+    /// The stages that are to be aborted; `None` among them means the run.
+    pub(crate) fn new_ones(&mut self) -> Vec<Option<String>> {
+        let length = self.path.symlink_metadata().map_or(0, |metadata| metadata.len());
+        if length <= self.read {
+            return Vec::new();
+        }
+        let Ok(bytes) = fs_err::read(&self.path) else { return Vec::new() };
+        let from = usize::try_from(self.read).unwrap_or(usize::MAX);
+        let new = bytes.get(from..).unwrap_or_default();
+        let whole = new.get(..memchr::memrchr(b'\n', new).map_or(0, |at| at + 1)).unwrap_or_default();
+        self.read += whole.len() as u64;
+        whole
+            .split(|byte| *byte == b'\n')
+            .filter_map(|line| serde_json::from_slice::<Request>(line).ok())
+            .filter(|request| request.abort)
+            .map(|request| request.stage_id)
+            .collect()
+    }
+}

@@ -1,0 +1,608 @@
+//! Runs the stages of a plan: each when those before it are done, so many at once. One thread for each running stage, and
+//! this one, which alone writes the record: what it says is on the disk before it is acted on.
+
+mod begin;
+mod reuse;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use journal::lock::LockError;
+
+use crate::attempt::{self, Cause, Job, Outcome, Told};
+use crate::checkpoint;
+use crate::control::Requests;
+use crate::event::{Accepted, Ending, Event, What};
+use crate::keeping::Kept;
+use crate::layout::{Layout, NameError};
+use crate::manifest::Artifact;
+use crate::plan::{Plan, Problems, Stage};
+use crate::publish::PublishError;
+use crate::record::{RecordError, Recorder};
+use crate::state::{RunState, StageState};
+use crate::supervisor::{Controls, Isolation, Observed, Signal, SweepError};
+
+pub use begin::{PlanText, abort_lost, resume, run};
+
+/// How often requests to abort are looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A checkpoint holds all artifacts of the run up to this many, and beyond it those that are still needed.
+const ARTIFACTS_IN_CHECKPOINT: usize = 2000;
+
+/// What the caller decides.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// So many stages at once.
+    pub jobs: usize,
+    /// What every stage is given, besides what the plan sets.
+    pub environment: Vec<(OsString, OsString)>,
+    pub isolation: Isolation,
+    /// So many bytes of each attempt's output are kept.
+    pub kept_output: u64,
+    /// Stages that are run again, whatever became of them.
+    pub again: Vec<String>,
+    /// Set by somebody who wants the run to be aborted; taken back here, so that it can be set a second time.
+    pub interrupt: Arc<AtomicBool>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            jobs: 1,
+            environment: Vec::new(),
+            isolation: Isolation::Best,
+            kept_output: 16 << 20,
+            again: Vec::new(),
+            interrupt: Arc::default(),
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    #[error("{0}")]
+    Plan(Problems),
+    #[error(transparent)]
+    Name(#[from] NameError),
+    #[error("`{name}` cannot be the name of a run: the checkpoints lie there")]
+    Reserved { name: String },
+    #[error("there is a run `{run}` of `{title}` already")]
+    Exists { title: String, run: String },
+    #[error("the run is in the hands of another process")]
+    Busy,
+    #[error("cannot take the run in hand")]
+    Lock(#[source] LockError),
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    #[error(transparent)]
+    Folder(#[from] PublishError),
+    #[error("cannot look for what the last attempt of `{stage}` left running")]
+    Sweep { stage: String, source: SweepError },
+    #[error(
+        "{survivors} processes of the last attempt of `{stage}` cannot be ended, for they belong to somebody else"
+    )]
+    Survivors { stage: String, survivors: u32 },
+    #[error("the plan is for `{found}`, and the run is one of `{expected}`")]
+    OtherTitle { found: String, expected: String },
+    #[error("there is no stage `{stage}` in the plan")]
+    NoStage { stage: String },
+    #[error("cannot start a thread")]
+    Thread(#[source] std::io::Error),
+    #[error("cannot control a stage")]
+    Controls(#[source] std::io::Error),
+}
+
+enum Message {
+    Told(usize, Told),
+    Ended(usize, Box<Outcome>),
+}
+
+/// What became of a stage in this process.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Standing {
+    Waiting,
+    Running,
+    Completed,
+    /// Not completed, and not to be tried again now.
+    GivenUp,
+}
+
+struct StageRun {
+    standing: Standing,
+    /// Dependencies that are not completed yet.
+    waits_for: usize,
+    dependents: Vec<usize>,
+    /// In this process.
+    attempts: u32,
+    controls: Option<Controls>,
+    is_aborted: bool,
+}
+
+struct Engine<'a> {
+    plan: Arc<Plan>,
+    layout: Layout,
+    settings: &'a Settings,
+    environment: Arc<Vec<(OsString, OsString)>>,
+    recorder: Recorder,
+    on_event: &'a mut dyn FnMut(&Event),
+    stages: Vec<StageRun>,
+    ready: BTreeSet<usize>,
+    running: usize,
+    requests: Requests,
+    is_aborting: bool,
+    has_failed: bool,
+    checkpoints: u64,
+    sender: Sender<Message>,
+    receiver: Receiver<Message>,
+}
+
+impl<'a> Engine<'a> {
+    fn new(
+        plan: Plan,
+        layout: Layout,
+        settings: &'a Settings,
+        recorder: Recorder,
+        on_event: &'a mut dyn FnMut(&Event),
+    ) -> Self {
+        let mut stages: Vec<StageRun> = plan
+            .stages
+            .iter()
+            .map(|stage| StageRun {
+                standing: Standing::Waiting,
+                waits_for: stage.dependencies.len(),
+                dependents: Vec::new(),
+                attempts: 0,
+                controls: None,
+                is_aborted: false,
+            })
+            .collect();
+        for (index, stage) in plan.stages.iter().enumerate() {
+            for on in &stage.dependencies {
+                if let Some(before) = stages.get_mut(*on) {
+                    before.dependents.push(index);
+                }
+            }
+        }
+        let ready = (0..stages.len())
+            .filter(|index| stages.get(*index).is_some_and(|stage| stage.waits_for == 0))
+            .collect();
+        let (sender, receiver) = mpsc::channel();
+        let requests = Requests::from_now(&layout);
+        Self {
+            plan: Arc::new(plan),
+            layout,
+            environment: Arc::new(settings.environment.clone()),
+            settings,
+            recorder,
+            on_event,
+            stages,
+            ready,
+            running: 0,
+            requests,
+            is_aborting: false,
+            has_failed: false,
+            checkpoints: 0,
+            sender,
+            receiver,
+        }
+    }
+
+    /// Runs what can be run, and says how the run stands then.
+    fn drive(&mut self) -> Result<RunState, EngineError> {
+        let driven = self.schedule();
+        if driven.is_err() {
+            // Nothing can be recorded any more, so nothing may go on.
+            self.end_all();
+            return driven.map(|()| RunState::InProgress);
+        }
+        self.block_the_rest()?;
+        let state = self.final_state();
+        self.run_to(state, None)?;
+        Ok(state)
+    }
+
+    fn schedule(&mut self) -> Result<(), EngineError> {
+        loop {
+            self.start_what_is_ready()?;
+            if self.running == 0 {
+                return Ok(());
+            }
+            match self.receiver.recv_timeout(LOOK) {
+                Ok(message) => self.receive(message)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+            self.look_for_requests()?;
+        }
+    }
+
+    fn end_all(&mut self) {
+        for stage in &self.stages {
+            if let Some(controls) = &stage.controls {
+                controls.abort();
+            }
+        }
+        while self.running > 0 {
+            match self.receiver.recv() {
+                Ok(Message::Ended(..)) => self.running -= 1,
+                Ok(Message::Told(..)) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn append(&mut self, what: What) -> Result<(), EngineError> {
+        let event = self.recorder.append(Timestamp::now(), what)?;
+        (self.on_event)(&event);
+        Ok(())
+    }
+
+    fn append_all(&mut self, all: Vec<What>) -> Result<(), EngineError> {
+        for event in self.recorder.append_all(Timestamp::now(), all)? {
+            (self.on_event)(&event);
+        }
+        Ok(())
+    }
+
+    fn warn(&mut self, stage: Option<usize>, text: String) -> Result<(), EngineError> {
+        let stage_id = stage.map(|index| self.id(index));
+        self.append(What::Warning { stage_id, text })
+    }
+
+    fn run_to(&mut self, to: RunState, reason: Option<String>) -> Result<(), EngineError> {
+        let from = self.recorder.record().state;
+        self.append(What::RunState { from, to, reason })
+    }
+
+    fn stage(&self, index: usize) -> Option<&Stage> {
+        self.plan.stages.get(index)
+    }
+
+    fn id(&self, index: usize) -> String {
+        self.stage(index).map(|stage| stage.id.clone()).unwrap_or_default()
+    }
+
+    fn state(&self, index: usize) -> StageState {
+        self.stage(index).map_or(StageState::Pending, |stage| {
+            self.recorder.record().stages.get(&stage.id).map_or(StageState::Pending, |stage| stage.state)
+        })
+    }
+
+    fn attempt_number(&self, index: usize) -> u32 {
+        self.stage(index)
+            .and_then(|stage| self.recorder.record().stages.get(&stage.id))
+            .map_or(0, |stage| stage.attempt)
+    }
+
+    fn stage_to(&mut self, index: usize, to: StageState, reason: Option<String>) -> Result<(), EngineError> {
+        self.stage_ended(index, to, reason, None, None)
+    }
+
+    fn stage_ended(
+        &mut self,
+        index: usize,
+        to: StageState,
+        reason: Option<String>,
+        ending: Option<Ending>,
+        accepted: Option<Accepted>,
+    ) -> Result<(), EngineError> {
+        let attempt = self.attempt_number(index);
+        self.transition(index, attempt, to, reason, ending, accepted)
+    }
+
+    fn transition(
+        &mut self,
+        index: usize,
+        attempt: u32,
+        to: StageState,
+        reason: Option<String>,
+        ending: Option<Ending>,
+        accepted: Option<Accepted>,
+    ) -> Result<(), EngineError> {
+        let (stage_id, from) = (self.id(index), self.state(index));
+        self.append(What::StageState { stage_id, attempt, from, to, reason, ending, accepted })
+    }
+
+    fn start_what_is_ready(&mut self) -> Result<(), EngineError> {
+        while !self.is_aborting && self.running < self.settings.jobs.max(1) {
+            let Some(index) = self.ready.pop_first() else { return Ok(()) };
+            if self.state(index) == StageState::Completed {
+                if self.is_as_it_was(index)? {
+                    self.settle(index, Standing::Completed);
+                    continue;
+                }
+                self.stage_to(index, StageState::Pending, Some("something of it has changed".to_owned()))?;
+            }
+            if !self.may_run(index) {
+                let text =
+                    "it is not retryable, and was begun before; `--again` runs it all the same".to_owned();
+                self.warn(Some(index), text)?;
+                self.has_failed = true;
+                self.settle(index, Standing::GivenUp);
+                continue;
+            }
+            self.start(index)?;
+        }
+        Ok(())
+    }
+
+    /// What must not be repeated is not, unless somebody says so.
+    fn may_run(&self, index: usize) -> bool {
+        let Some(stage) = self.stage(index) else { return false };
+        let began = matches!(self.state(index), StageState::Resumable | StageState::Failed);
+        stage.is_retryable || !began || self.settings.again.contains(&stage.id)
+    }
+
+    fn settle(&mut self, index: usize, standing: Standing) {
+        let Some(stage) = self.stages.get_mut(index) else { return };
+        stage.standing = standing;
+        stage.controls = None;
+        if standing != Standing::Completed {
+            return;
+        }
+        for dependent in stage.dependents.clone() {
+            if let Some(next) = self.stages.get_mut(dependent) {
+                next.waits_for -= 1;
+                if next.waits_for == 0 {
+                    self.ready.insert(dependent);
+                }
+            }
+        }
+    }
+
+    fn start(&mut self, index: usize) -> Result<(), EngineError> {
+        if self.state(index) == StageState::Failed {
+            self.stage_to(index, StageState::Resumable, None)?;
+        }
+        let attempt = self.attempt_number(index) + 1;
+        let controls = Controls::new().map_err(EngineError::Controls)?;
+        let job = Job {
+            plan: Arc::clone(&self.plan),
+            stage: index,
+            attempt,
+            layout: self.layout.clone(),
+            environment: Arc::clone(&self.environment),
+            isolation: self.settings.isolation,
+            kept_output: self.settings.kept_output,
+            controls: controls.clone(),
+            earlier: self.earlier_artifacts(index),
+            to_resume: self.to_resume(index),
+            execution_count: self.checkpoints + 1,
+        };
+        // On the disk first: after this a lost supervisor's successor looks for what it left running.
+        self.transition(index, attempt, StageState::Running, None, None, None)?;
+        let sender = self.sender.clone();
+        let work = move || {
+            let teller = sender.clone();
+            // The receiver outlives every stage; where it does not, nobody wants to know.
+            let tell = move |told| drop(teller.send(Message::Told(index, told)));
+            let outcome = attempt::run(&job, &tell);
+            let _ = sender.send(Message::Ended(index, Box::new(outcome)));
+        };
+        std::thread::Builder::new().spawn(work).map_err(EngineError::Thread)?;
+        self.running += 1;
+        if let Some(stage) = self.stages.get_mut(index) {
+            stage.standing = Standing::Running;
+            stage.attempts += 1;
+            stage.controls = Some(controls);
+        }
+        Ok(())
+    }
+
+    /// What the run has published so far, as far as a checkpoint should hold it.
+    fn earlier_artifacts(&self, starting: usize) -> Vec<std::path::PathBuf> {
+        let record = self.recorder.record();
+        let completed = |index: &usize| {
+            *index != starting
+                && self.stages.get(*index).is_some_and(|stage| stage.standing == Standing::Completed)
+        };
+        let is_needed = |index: &usize| {
+            self.stages.get(*index).is_some_and(|stage| {
+                stage.dependents.iter().any(|dependent| {
+                    self.stages.get(*dependent).is_some_and(|next| next.standing != Standing::Completed)
+                })
+            })
+        };
+        let paths = |index: usize| {
+            let stage = self.stage(index)?;
+            let folder = self.layout.published(&stage.id).ok()?;
+            let accepted = record.stages.get(&stage.id)?.accepted.as_ref()?;
+            Some(accepted.artifacts.iter().map(|artifact| folder.join(&artifact.path)).collect::<Vec<_>>())
+        };
+        let all: Vec<usize> = (0..self.stages.len()).filter(completed).collect();
+        let count = |index: &usize| paths(*index).map_or(0, |paths| paths.len());
+        let is_few = all.len() <= ARTIFACTS_IN_CHECKPOINT
+            && all.iter().map(count).sum::<usize>() <= ARTIFACTS_IN_CHECKPOINT;
+        let wanted = all.into_iter().filter(|index| is_few || is_needed(index));
+        wanted.filter_map(paths).flatten().collect()
+    }
+
+    /// The files of the stage's last own checkpoint, where there is one that can be used.
+    fn to_resume(&self, index: usize) -> Vec<Artifact> {
+        let Some(stage) = self.stage(index) else { return Vec::new() };
+        let record = self.recorder.record().stages.get(&stage.id);
+        let Some(id) = record.and_then(|stage| stage.mid_stage_checkpoint.as_deref()) else {
+            return Vec::new();
+        };
+        let Ok(checked) = checkpoint::validate(&self.layout, id, checkpoint::Depth::Quick) else {
+            return Vec::new();
+        };
+        let own = format!("/.attempts/{}/", stage.id);
+        match checked.manifest {
+            Some(sealed) => sealed
+                .manifest
+                .artifacts
+                .into_iter()
+                .filter(|artifact| artifact.relative_path.contains(&own))
+                .collect(),
+            None => Vec::new(),
+        }
+    }
+
+    fn receive(&mut self, message: Message) -> Result<(), EngineError> {
+        match message {
+            Message::Told(index, told) => self.hear(index, told),
+            Message::Ended(index, outcome) => {
+                self.running -= 1;
+                self.end(index, *outcome)
+            }
+        }
+    }
+
+    fn hear(&mut self, index: usize, told: Told) -> Result<(), EngineError> {
+        let (stage_id, attempt) = (self.id(index), self.attempt_number(index));
+        match told {
+            Told::Observed(Observed::Marker(marker)) => {
+                self.append(What::Marker { stage_id, attempt, marker: marker.to_string() })
+            }
+            Told::Observed(Observed::Stall(stall)) => {
+                let looks = format!("{:?}", stall.looks).to_lowercase();
+                let signal =
+                    format!("{} for {} s, looks {looks}", stall.signal.name(), stall.lasting.as_secs());
+                self.append(What::Stall { stage_id, attempt, signal })
+            }
+            Told::Observed(Observed::Signalled(signal)) => {
+                // The watchdog does not wait for a disk: this is the one transition that is recorded right after its deed.
+                let is_first = self.state(index) == StageState::Running;
+                if is_first && matches!(signal, Signal::Interrupt | Signal::Terminate) {
+                    self.stage_to(index, StageState::Interrupting, None)?;
+                }
+                self.append(What::Signal { stage_id, attempt, signal: signal.name().to_owned() })
+            }
+            Told::Observed(Observed::Suspended(time)) => {
+                let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+                self.append(What::Suspended { stage_id, attempt, milliseconds })
+            }
+            Told::Observed(Observed::Output { .. }) => Ok(()),
+            Told::Kept(kept) => self.note_checkpoint(index, &kept),
+            Told::Warning(text) => self.warn(Some(index), text),
+        }
+    }
+
+    fn note_checkpoint(&mut self, index: usize, kept: &Kept) -> Result<(), EngineError> {
+        self.checkpoints += 1;
+        let what = kept.event(self.id(index), self.attempt_number(index));
+        self.append(what)
+    }
+
+    fn end(&mut self, index: usize, outcome: Outcome) -> Result<(), EngineError> {
+        let Outcome { ending, result, kept } = outcome;
+        if let Some(kept) = &kept {
+            self.note_checkpoint(index, kept)?;
+        }
+        let unaccepted = match result {
+            Ok(accepted) => {
+                self.stage_ended(index, StageState::Completed, None, ending, Some(accepted))?;
+                self.settle(index, Standing::Completed);
+                return Ok(());
+            }
+            Err(unaccepted) => unaccepted,
+        };
+        let reason = Some(unaccepted.reason);
+        if unaccepted.cause == Cause::Failed && self.state(index) == StageState::Running {
+            self.stage_ended(index, StageState::Failed, reason.clone(), ending, None)?;
+        } else {
+            self.stage_ended(index, StageState::Interrupted, reason.clone(), ending, None)?;
+        }
+        let is_aborted = unaccepted.cause == Cause::Aborted;
+        if let Some(stage) = self.stages.get_mut(index) {
+            stage.is_aborted |= is_aborted;
+            stage.controls = None;
+        }
+        if kept.is_none() {
+            let why = reason.map(|reason| format!("{reason}; and there is no checkpoint of it"));
+            self.stage_to(index, StageState::Blocked, why)?;
+            self.settle(index, Standing::GivenUp);
+            return Ok(());
+        }
+        if self.may_retry(index) {
+            let stage_reason = Some(format!("it is tried again: {}", reason.unwrap_or_default()));
+            self.stage_to(index, StageState::Resumable, stage_reason)?;
+            return self.start(index);
+        }
+        if self.state(index) == StageState::Interrupted {
+            self.stage_to(index, StageState::Resumable, reason)?;
+        }
+        self.settle(index, Standing::GivenUp);
+        Ok(())
+    }
+
+    fn may_retry(&self, index: usize) -> bool {
+        let (Some(stage), Some(here)) = (self.stage(index), self.stages.get(index)) else { return false };
+        !self.is_aborting && !here.is_aborted && stage.is_retryable && here.attempts <= stage.retries
+    }
+
+    fn look_for_requests(&mut self) -> Result<(), EngineError> {
+        let mut wanted = self.requests.new_ones();
+        if self.settings.interrupt.swap(false, Ordering::SeqCst) {
+            wanted.push(None);
+        }
+        for stage in wanted {
+            self.append(What::AbortRequested { stage_id: stage.clone() })?;
+            match stage {
+                None => {
+                    self.is_aborting = true;
+                    self.stages.iter().filter_map(|stage| stage.controls.as_ref()).for_each(Controls::abort);
+                }
+                Some(id) => {
+                    let index = self.plan.stage(&id);
+                    let controls = index.and_then(|index| self.stages.get(index)?.controls.as_ref());
+                    match controls {
+                        Some(controls) => controls.abort(),
+                        None => {
+                            self.warn(None, format!("`{id}` is not running, so that it cannot be aborted"))?
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Stages behind one that did not complete cannot run; those of an aborted run could, and stay as they are.
+    fn block_the_rest(&mut self) -> Result<(), EngineError> {
+        if self.is_aborting {
+            return Ok(());
+        }
+        let mut blocked = Vec::new();
+        for (index, stage) in self.stages.iter().enumerate() {
+            let from = self.state(index);
+            let can_be = matches!(from, StageState::Pending | StageState::Resumable);
+            if stage.standing != Standing::Waiting || !can_be {
+                continue;
+            }
+            let Some(planned) = self.stage(index) else { continue };
+            let before = planned.dependencies.iter().find(|on| {
+                self.stages.get(**on).is_some_and(|before| before.standing != Standing::Completed)
+            });
+            let reason = before.map(|before| format!("`{}` did not complete", self.id(*before)));
+            blocked.push(What::StageState {
+                stage_id: planned.id.clone(),
+                attempt: self.attempt_number(index),
+                from,
+                to: StageState::Blocked,
+                reason,
+                ending: None,
+                accepted: None,
+            });
+        }
+        self.append_all(blocked)
+    }
+
+    fn final_state(&self) -> RunState {
+        if self.stages.iter().all(|stage| stage.standing == Standing::Completed) {
+            return RunState::Completed;
+        }
+        if self.is_aborting || self.stages.iter().any(|stage| stage.is_aborted) {
+            return RunState::Aborted;
+        }
+        let has_failed = (0..self.stages.len()).any(|index| self.state(index) == StageState::Failed);
+        if has_failed || self.has_failed { RunState::Failed } else { RunState::Interrupted }
+    }
+}

@@ -1,0 +1,274 @@
+//! Takes a run in hand: a new one from a plan, or one that was begun before. What a lost supervisor left running is ended
+//! first, so that two attempts of one stage never live at once.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use jiff::Timestamp;
+use journal::lock::{Lock, LockError};
+
+use super::{Engine, EngineError, Settings};
+use crate::attempt::told;
+use crate::checkpoint::{self, Depth};
+use crate::control;
+use crate::drift::Surroundings;
+use crate::event::{Event, FORMAT, What};
+use crate::keeping;
+use crate::layout::Layout;
+use crate::manifest::Reason;
+use crate::plan::Plan;
+use crate::publish;
+use crate::record::Recorder;
+use crate::state::{RunState, StageState};
+use crate::supervisor;
+
+/// A plan with the text that it was read from.
+#[derive(Clone, Debug)]
+pub struct PlanText {
+    pub plan: Plan,
+    pub text: String,
+    /// Where it lies below the root, where it does.
+    pub file: Option<String>,
+}
+
+/// Begins a run, and returns when it has ended in whatever way.
+pub fn run(
+    root: &Path,
+    plan: PlanText,
+    run: &str,
+    settings: &Settings,
+    on_event: &mut dyn FnMut(&Event),
+) -> Result<RunState, EngineError> {
+    let PlanText { plan, text, file } = plan;
+    let layout = Layout::new(root, &plan.title, run)?;
+    if layout.run() == "checkpoints" {
+        return Err(EngineError::Reserved { name: run.to_owned() });
+    }
+    publish::make_folder(root, &layout.run_checkpoints())?;
+    publish::make_folder(root, &layout.run_directory())?;
+    let exists = || EngineError::Exists { title: layout.title().to_owned(), run: layout.run().to_owned() };
+    let lock = match take(&layout) {
+        Err(EngineError::Busy) => return Err(exists()),
+        taken => taken?,
+    };
+    if layout.events().symlink_metadata().is_ok() {
+        return Err(exists());
+    }
+    let surroundings = Surroundings::look(&plan, search_path(settings));
+    let planned = What::RunPlanned {
+        format: FORMAT,
+        report_title: layout.title().to_owned(),
+        run_id: layout.run().to_owned(),
+        plan_file: file,
+        plan: text,
+        surroundings: surroundings.clone(),
+    };
+    let (recorder, event) = Recorder::create(&layout.events(), Timestamp::now(), planned)?;
+    on_event(&event);
+    let warnings: Vec<String> = plan.warnings.iter().map(ToString::to_string).collect();
+    let mut engine = Engine::new(plan, layout, settings, recorder, on_event);
+    engine.append(What::RunTaken { process: std::process::id(), jobs: settings.jobs, surroundings })?;
+    for warning in warnings {
+        engine.warn(None, warning)?;
+    }
+    engine.run_to(RunState::InProgress, None)?;
+    finish(engine, lock)
+}
+
+/// Goes on with a run, with its plan as it is now.
+pub fn resume(
+    layout: &Layout,
+    plan: PlanText,
+    settings: &Settings,
+    on_event: &mut dyn FnMut(&Event),
+) -> Result<RunState, EngineError> {
+    let lock = take(layout)?;
+    let PlanText { plan, text, .. } = plan;
+    if plan.title != layout.title() {
+        return Err(EngineError::OtherTitle { found: plan.title, expected: layout.title().to_owned() });
+    }
+    if let Some(stage) = settings.again.iter().find(|id| plan.stage(id).is_none()) {
+        return Err(EngineError::NoStage { stage: stage.clone() });
+    }
+    publish::make_folder(layout.root(), &layout.run_directory())?;
+    let recorder = Recorder::open(&layout.events())?;
+    let surroundings = Surroundings::look(&plan, search_path(settings));
+    let drift = surroundings.drift_since(&recorder.record().surroundings);
+    let is_plan_changed = recorder.record().plan != text;
+    let mut engine = Engine::new(plan, layout.clone(), settings, recorder, on_event);
+    engine.take_over()?;
+    engine.append(What::RunTaken { process: std::process::id(), jobs: settings.jobs, surroundings })?;
+    if is_plan_changed {
+        engine.append(What::PlanChanged { plan: text })?;
+    }
+    for sentence in drift {
+        engine.warn(None, format!("since the run was last taken in hand, {sentence}"))?;
+    }
+    engine.tell_checkpoint()?;
+    engine.run_to(RunState::InProgress, Some("resumed".to_owned()))?;
+    engine.make_ready()?;
+    finish(engine, lock)
+}
+
+/// Aborts a run that nobody has in hand: ends what its supervisor left, and records it. A run that is over stays as it
+/// is; how it stands is answered.
+pub fn abort_lost(layout: &Layout, on_event: &mut dyn FnMut(&Event)) -> Result<RunState, EngineError> {
+    let _lock = take(layout)?;
+    let recorder = Recorder::open(&layout.events())?;
+    let state = recorder.record().state;
+    if !matches!(state, RunState::InProgress | RunState::Planned) {
+        return Ok(state);
+    }
+    let settings = Settings::default();
+    // Only the stages that were running matter here, and the record knows them.
+    let plan = Plan { title: layout.title().to_owned(), stages: Vec::new(), warnings: Vec::new() };
+    let mut engine = Engine::new(plan, layout.clone(), &settings, recorder, on_event);
+    engine.append(What::AbortRequested { stage_id: None })?;
+    engine.end_what_was_left(Reason::Abort)?;
+    engine.run_to(RunState::Aborted, None)?;
+    Ok(RunState::Aborted)
+}
+
+fn finish(mut engine: Engine<'_>, lock: Lock) -> Result<RunState, EngineError> {
+    let state = engine.drive()?;
+    drop(lock);
+    Ok(state)
+}
+
+fn take(layout: &Layout) -> Result<Lock, EngineError> {
+    control::take(layout).map_err(|error| match error {
+        LockError::Busy { .. } => EngineError::Busy,
+        error => EngineError::Lock(error),
+    })
+}
+
+fn search_path(settings: &Settings) -> Option<&OsStr> {
+    settings.environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str())
+}
+
+const LOST: &str = "the supervisor was lost";
+
+impl Engine<'_> {
+    /// After a supervisor that did not live to the end of its run.
+    fn take_over(&mut self) -> Result<(), EngineError> {
+        self.end_what_was_left(Reason::Error)?;
+        // Killed before it took the first step.
+        if self.recorder.record().state == RunState::Planned {
+            self.run_to(RunState::InProgress, None)?;
+        }
+        if self.recorder.record().state == RunState::InProgress {
+            self.run_to(RunState::Interrupted, Some(LOST.to_owned()))?;
+        }
+        Ok(())
+    }
+
+    fn end_what_was_left(&mut self, reason: Reason) -> Result<(), EngineError> {
+        let stages = &self.recorder.record().stages;
+        let mut left: Vec<(String, u32, StageState)> = stages
+            .iter()
+            .filter(|(_, stage)| stage.state.is_live() || stage.state == StageState::Interrupted)
+            .map(|(id, stage)| (id.clone(), stage.attempt, stage.state))
+            .collect();
+        left.sort_by(|one, other| one.0.cmp(&other.0));
+        for (stage_id, attempt, state) in left {
+            if state.is_live() {
+                self.sweep(&stage_id, attempt)?;
+                self.lost_to(&stage_id, attempt, state, StageState::Interrupted)?;
+            }
+            let to = match keeping::emergency(&self.layout, &stage_id, attempt, reason) {
+                Ok((kept, warnings)) => {
+                    for text in warnings {
+                        self.append(What::Warning { stage_id: Some(stage_id.clone()), text })?;
+                    }
+                    self.append(kept.event(stage_id.clone(), attempt))?;
+                    StageState::Resumable
+                }
+                Err(text) => {
+                    let text = format!("no emergency checkpoint: {text}");
+                    self.append(What::Warning { stage_id: Some(stage_id.clone()), text })?;
+                    StageState::Blocked
+                }
+            };
+            self.lost_to(&stage_id, attempt, StageState::Interrupted, to)?;
+        }
+        Ok(())
+    }
+
+    fn sweep(&mut self, stage_id: &str, attempt: u32) -> Result<(), EngineError> {
+        let record = self.layout.attempt_supervisor(stage_id, attempt)?;
+        let swept = supervisor::sweep(&record)
+            .map_err(|source| EngineError::Sweep { stage: stage_id.to_owned(), source })?;
+        if swept.survivors > 0 {
+            return Err(EngineError::Survivors { stage: stage_id.to_owned(), survivors: swept.survivors });
+        }
+        let processes = usize::try_from(swept.killed).unwrap_or(usize::MAX);
+        self.append(What::Swept { stage_id: stage_id.to_owned(), attempt, processes })
+    }
+
+    fn lost_to(
+        &mut self,
+        id: &str,
+        attempt: u32,
+        from: StageState,
+        to: StageState,
+    ) -> Result<(), EngineError> {
+        self.append(What::StageState {
+            stage_id: id.to_owned(),
+            attempt,
+            from,
+            to,
+            reason: Some(LOST.to_owned()),
+            ending: None,
+            accepted: None,
+        })
+    }
+
+    /// From which checkpoint it goes on, and why not from a newer one.
+    fn tell_checkpoint(&mut self) -> Result<(), EngineError> {
+        let (root, title, run) = (self.layout.root(), self.layout.title(), self.layout.run());
+        let found = match checkpoint::last_valid(root, title, Some(run), Depth::Quick) {
+            Ok(found) => found,
+            Err(error) => {
+                return self.warn(None, format!("the checkpoints cannot be looked at: {}", told(&error)));
+            }
+        };
+        for skipped in &found.skipped {
+            let issues: Vec<String> = skipped.issues.iter().map(ToString::to_string).collect();
+            self.warn(
+                None,
+                format!("the checkpoint `{}` is passed over: {}", skipped.id, issues.join("; ")),
+            )?;
+        }
+        let (checkpoint_id, stage_id) = match found.checkpoint {
+            Some(usable) => (Some(usable.id), Some(usable.sealed.manifest.stage_id)),
+            None => {
+                let text =
+                    "there is no valid checkpoint; it goes on with the first stage that is not complete";
+                self.warn(None, text.to_owned())?;
+                (None, None)
+            }
+        };
+        self.append(What::ResumedFrom { checkpoint_id, stage_id })
+    }
+
+    /// What was blocked may go on now, and what somebody wants again is as if it had not been.
+    fn make_ready(&mut self) -> Result<(), EngineError> {
+        let mut changes = Vec::new();
+        for index in 0..self.stages.len() {
+            let (stage_id, from) = (self.id(index), self.state(index));
+            let is_wanted = from == StageState::Completed && self.settings.again.contains(&stage_id);
+            if from == StageState::Blocked || is_wanted {
+                changes.push(What::StageState {
+                    stage_id,
+                    attempt: self.attempt_number(index),
+                    from,
+                    to: StageState::Pending,
+                    reason: is_wanted.then(|| "it is wanted again".to_owned()),
+                    ending: None,
+                    accepted: None,
+                });
+            }
+        }
+        self.append_all(changes)
+    }
+}

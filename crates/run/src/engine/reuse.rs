@@ -1,0 +1,74 @@
+//! Whether a stage that completed before need not be run again: its command, its inputs and its outputs are what they
+//! were. Outputs that are missing or were changed are brought back from the store.
+
+use serde_json::Map;
+
+use super::{Engine, EngineError};
+use crate::attempt::{input_path, told};
+use crate::checkpoint;
+use crate::event::{Accepted, What};
+use crate::fingerprint;
+use crate::manifest::Artifact;
+use crate::publish;
+
+impl Engine<'_> {
+    /// Says so in the record where it is.
+    pub(super) fn is_as_it_was(&mut self, index: usize) -> Result<bool, EngineError> {
+        let stage_id = self.id(index);
+        let stage = self.recorder.record().stages.get(&stage_id);
+        let Some(accepted) = stage.and_then(|stage| stage.accepted.clone()) else { return Ok(false) };
+        if self.fingerprint_now(index, &accepted).as_ref() != Some(&accepted.fingerprint) {
+            return Ok(false);
+        }
+        match self.outputs_restored(&stage_id, &accepted) {
+            Ok(restored) => {
+                self.append(What::StageReused { stage_id, restored })?;
+                Ok(true)
+            }
+            Err(reason) => {
+                self.warn(Some(index), format!("its outputs are gone, so that it runs again: {reason}"))?;
+                Ok(false)
+            }
+        }
+    }
+
+    fn fingerprint_now(&self, index: usize, accepted: &Accepted) -> Option<String> {
+        let stage = self.stage(index)?;
+        let mut inputs = Vec::new();
+        for input in &stage.inputs {
+            let path = input_path(&self.plan, &self.layout, &input.source).ok()?;
+            let known = accepted.inputs.iter().find(|known| known.name == input.name);
+            let identity = publish::identity(&path);
+            let sha256 = match known {
+                Some(known) if identity.as_ref() == Some(&known.identity) => known.sha256.clone(),
+                _ => fingerprint::of_file(&path).ok()?.0,
+            };
+            inputs.push((input.name.clone(), sha256));
+        }
+        Some(fingerprint::of_stage(stage, self.layout.root(), &inputs))
+    }
+
+    /// The paths that had to be brought back.
+    fn outputs_restored(&self, stage: &str, accepted: &Accepted) -> Result<Vec<String>, String> {
+        let folder = self.layout.published(stage).map_err(|error| error.to_string())?;
+        let mut missing = Vec::new();
+        for artifact in &accepted.artifacts {
+            let path = folder.join(&artifact.path);
+            let is_same = match publish::identity(&path) {
+                Some(identity) if identity == artifact.identity => true,
+                Some(_) => fingerprint::of_file(&path).is_ok_and(|(sha256, _)| sha256 == artifact.sha256),
+                None => false,
+            };
+            if !is_same {
+                missing.push(Artifact {
+                    relative_path: self.layout.relative(&path),
+                    sha256: artifact.sha256.clone(),
+                    size_bytes: artifact.size_bytes,
+                    unknown: Map::new(),
+                });
+            }
+        }
+        let restored = checkpoint::restore(&self.layout, &missing).map_err(|error| told(&error))?;
+        Ok(restored.written)
+    }
+}

@@ -1,0 +1,238 @@
+//! What happens in a run, one event at a time. The record on disk is these events, one JSON document to a line; the
+//! terminal, `--json` and the report are readers of the same ones.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::drift::Surroundings;
+use crate::state::{RunState, StageState};
+
+/// The version of the record's format.
+pub const FORMAT: u32 = 1;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Event {
+    /// From 1, without gaps.
+    pub sequence: u64,
+    #[serde(with = "time")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub at: Timestamp,
+    #[serde(flatten)]
+    pub what: What,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "event", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum What {
+    /// The first line: all that is needed to go on with the run elsewhere.
+    RunPlanned {
+        format: u32,
+        report_title: String,
+        run_id: String,
+        /// Below the project's root, where it is; null for a plan from elsewhere.
+        plan_file: Option<String>,
+        plan: String,
+        surroundings: Surroundings,
+    },
+    /// The plan file was changed before the run went on.
+    PlanChanged {
+        plan: String,
+    },
+    /// A supervisor took the run in hand.
+    RunTaken {
+        process: u32,
+        jobs: usize,
+        surroundings: Surroundings,
+    },
+    RunState {
+        from: RunState,
+        to: RunState,
+        reason: Option<String>,
+    },
+    StageState {
+        stage_id: String,
+        /// From 1; 0 before the first.
+        attempt: u32,
+        from: StageState,
+        to: StageState,
+        reason: Option<String>,
+        /// How the attempt ended, where it did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ending: Option<Ending>,
+        /// What was accepted, where the stage completed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        accepted: Option<Accepted>,
+    },
+    /// It completed before, and everything of it is as it was.
+    StageReused {
+        stage_id: String,
+        restored: Vec<String>,
+    },
+    Marker {
+        stage_id: String,
+        attempt: u32,
+        marker: String,
+    },
+    Stall {
+        stage_id: String,
+        attempt: u32,
+        signal: String,
+    },
+    Signal {
+        stage_id: String,
+        attempt: u32,
+        signal: String,
+    },
+    /// The machine or the stage stood still for so long, which is not counted.
+    Suspended {
+        stage_id: String,
+        attempt: u32,
+        milliseconds: u64,
+    },
+    Checkpoint {
+        stage_id: String,
+        attempt: u32,
+        checkpoint_id: String,
+        status: String,
+        reason: Option<String>,
+        created_at: String,
+        artifacts: usize,
+        /// Saved while the stage was running, at its own word.
+        mid_stage: bool,
+    },
+    /// The checkpoint that a resumed run goes on from; null where there is no valid one.
+    ResumedFrom {
+        checkpoint_id: Option<String>,
+        stage_id: Option<String>,
+    },
+    AbortRequested {
+        stage_id: Option<String>,
+    },
+    /// Processes that a lost supervisor had left behind.
+    Swept {
+        stage_id: String,
+        attempt: u32,
+        processes: usize,
+    },
+    Warning {
+        stage_id: Option<String>,
+        text: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Ending {
+    pub how: HowEnded,
+    pub exit_code: Option<i32>,
+    pub signal: Option<i32>,
+    /// Suspensions left out.
+    pub elapsed_milliseconds: u64,
+    pub output_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum HowEnded {
+    Exited,
+    Killed,
+    TimedOut,
+    Stalled,
+    Aborted,
+}
+
+/// What a stage made, and from what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Accepted {
+    /// Over the command, its settings and the contents of its inputs.
+    pub fingerprint: String,
+    pub inputs: Vec<AcceptedInput>,
+    pub artifacts: Vec<AcceptedArtifact>,
+}
+
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct AcceptedInput {
+    pub name: String,
+    pub sha256: String,
+    /// What the file was known by on its disk; with the same one it need not be read again.
+    pub identity: String,
+}
+
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct AcceptedArtifact {
+    /// Below the stage's folder.
+    pub path: String,
+    pub sha256: String,
+    pub size_bytes: u64,
+    /// What the file was known by on its disk; with the same one it need not be read again.
+    pub identity: String,
+}
+
+impl What {
+    /// The stage that it is about.
+    pub fn stage(&self) -> Option<&str> {
+        match self {
+            Self::StageState { stage_id, .. }
+            | Self::StageReused { stage_id, .. }
+            | Self::Marker { stage_id, .. }
+            | Self::Stall { stage_id, .. }
+            | Self::Signal { stage_id, .. }
+            | Self::Suspended { stage_id, .. }
+            | Self::Checkpoint { stage_id, .. }
+            | Self::Swept { stage_id, .. } => Some(stage_id),
+            Self::AbortRequested { stage_id }
+            | Self::ResumedFrom { stage_id, .. }
+            | Self::Warning { stage_id, .. } => stage_id.as_deref(),
+            Self::RunPlanned { .. }
+            | Self::PlanChanged { .. }
+            | Self::RunTaken { .. }
+            | Self::RunState { .. } => None,
+        }
+    }
+
+    /// What others rely on has to be on the disk before it is acted on; what only tells how it goes need not.
+    pub fn is_durable(&self) -> bool {
+        match self {
+            Self::RunPlanned { .. }
+            | Self::PlanChanged { .. }
+            | Self::RunTaken { .. }
+            | Self::RunState { .. }
+            | Self::StageState { .. } => true,
+            Self::StageReused { .. }
+            | Self::Marker { .. }
+            | Self::Stall { .. }
+            | Self::Signal { .. }
+            | Self::Suspended { .. }
+            | Self::Checkpoint { .. }
+            | Self::ResumedFrom { .. }
+            | Self::AbortRequested { .. }
+            | Self::Swept { .. }
+            | Self::Warning { .. } => false,
+        }
+    }
+}
+
+/// Times in a record: UTC, to the millisecond.
+mod time {
+    use jiff::Timestamp;
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    pub(super) fn serialize<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{at:.3}"))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        text.parse().map_err(D::Error::custom)
+    }
+}

@@ -1,0 +1,155 @@
+//! Which checkpoints a run makes, and what is in them: after a stage everything that the run still needs, at a stage's own
+//! word what it has so far, and after an interrupt or a failure what there is of the attempt and its output.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use crate::attempt::told;
+use crate::checkpoint::{self, EmergencyRequest, SaveRequest, SaveWarning, Saved};
+use crate::event::What;
+use crate::layout::Layout;
+use crate::manifest::{Artifact, Reason, Status};
+use crate::publish;
+
+/// A checkpoint that was saved.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    pub(crate) id: String,
+    pub(crate) status: Status,
+    pub(crate) reason: Option<Reason>,
+    pub(crate) created_at: String,
+    pub(crate) artifacts: Vec<Artifact>,
+    pub(crate) is_mid_stage: bool,
+}
+
+type WithWarnings = (Kept, Vec<String>);
+
+/// The stage is done: what it published, and what the stages before it did.
+pub(crate) fn after_stage(
+    layout: &Layout,
+    stage: &str,
+    published: &[PathBuf],
+    earlier: &[PathBuf],
+    execution_count: u64,
+) -> Result<WithWarnings, String> {
+    let request = SaveRequest {
+        artifacts: together(published, earlier),
+        execution_count,
+        ..SaveRequest::new(stage, Timestamp::now())
+    };
+    checkpoint::save(layout, &request).map(|saved| kept(saved, false)).map_err(|error| told(&error))
+}
+
+/// The stage says that what it has written so far is worth keeping. It is not done, so that whoever resumes from here
+/// runs it again: `interrupted`, never `saved`, which would mean the stage after it (R4).
+pub(crate) fn mid_stage(
+    layout: &Layout,
+    stage: &str,
+    artifacts: &Path,
+    earlier: &[PathBuf],
+    execution_count: u64,
+) -> Result<WithWarnings, String> {
+    let files = publish::files(artifacts).map_err(|error| told(&error))?;
+    let partial: Vec<PathBuf> = files.iter().map(|file| artifacts.join(file)).collect();
+    let request = SaveRequest {
+        status: Status::Interrupted,
+        reason: Some(Reason::Abort),
+        artifacts: together(&partial, earlier),
+        execution_count,
+        ..SaveRequest::new(stage, Timestamp::now())
+    };
+    checkpoint::save(layout, &request).map(|saved| kept(saved, true)).map_err(|error| told(&error))
+}
+
+/// First that it happened, which waits for nobody; then what there is of the attempt, which may fail.
+pub(crate) fn emergency(
+    layout: &Layout,
+    stage: &str,
+    attempt: u32,
+    reason: Reason,
+) -> Result<WithWarnings, String> {
+    let request = EmergencyRequest::new(stage, reason, Timestamp::now());
+    let saved = checkpoint::emergency(layout, &request).map_err(|error| told(&error))?;
+    let (made, mut warnings) = kept(saved, false);
+    let Ok(folder) = layout.attempt(stage, attempt) else { return Ok((made, warnings)) };
+    let artifacts = folder.join("artifacts");
+    let mut partial: Vec<PathBuf> =
+        publish::files_as_far_as_possible(&artifacts).iter().map(|file| artifacts.join(file)).collect();
+    let logs = ["output.log", "verify.log"].map(|name| folder.join(name));
+    partial.extend(
+        logs.into_iter().filter(|log| log.symlink_metadata().is_ok_and(|metadata| metadata.is_file())),
+    );
+    if partial.is_empty() {
+        return Ok((made, warnings));
+    }
+    match checkpoint::add_partial(layout, &made.id, &partial) {
+        Ok(saved) => {
+            let (with_partial, more) = kept(saved, false);
+            warnings.extend(more);
+            Ok((with_partial, warnings))
+        }
+        Err(error) => {
+            warnings.push(format!("the emergency checkpoint holds no partial artifacts: {}", told(&error)));
+            Ok((made, warnings))
+        }
+    }
+}
+
+/// Puts the files of a checkpoint into another folder: those below `.attempts/{stage}/{number}/artifacts/` go below
+/// `prefix`.
+pub(crate) fn bring_back(layout: &Layout, artifacts: &[Artifact], prefix: &str) -> Result<(), String> {
+    let moved: Vec<Artifact> = artifacts
+        .iter()
+        .filter_map(|artifact| {
+            let (_, attempt) = artifact.relative_path.split_once("/.attempts/")?;
+            let inner = attempt.splitn(4, '/').nth(3)?;
+            Some(Artifact { relative_path: format!("{prefix}{inner}"), ..artifact.clone() })
+        })
+        .collect();
+    checkpoint::restore(layout, &moved).map(drop).map_err(|error| told(&error))
+}
+
+/// What was there before and is there no more cannot be in a checkpoint; it is made anew where it is needed.
+fn together(own: &[PathBuf], earlier: &[PathBuf]) -> Vec<PathBuf> {
+    let is_there = |path: &&PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    own.iter().chain(earlier.iter().filter(is_there)).cloned().collect()
+}
+
+fn kept(saved: Saved, is_mid_stage: bool) -> WithWarnings {
+    let warnings = saved
+        .warnings
+        .iter()
+        .map(|warning| match warning {
+            SaveWarning::Large { total, limit } => {
+                format!("the artifacts of one checkpoint have {total} bytes together, more than {limit}")
+            }
+            SaveWarning::NotPruned { why } => format!("old checkpoints stay: {why}"),
+        })
+        .collect();
+    let manifest = saved.sealed.manifest;
+    let kept = Kept {
+        id: manifest.checkpoint_id,
+        status: manifest.status,
+        reason: manifest.reason,
+        created_at: manifest.created_at,
+        artifacts: manifest.artifacts,
+        is_mid_stage,
+    };
+    (kept, warnings)
+}
+
+impl Kept {
+    pub(crate) fn event(&self, stage_id: String, attempt: u32) -> What {
+        What::Checkpoint {
+            stage_id,
+            attempt,
+            checkpoint_id: self.id.clone(),
+            status: self.status.name().to_owned(),
+            reason: self.reason.map(|reason| reason.name().to_owned()),
+            created_at: self.created_at.clone(),
+            artifacts: self.artifacts.len(),
+            mid_stage: self.is_mid_stage,
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What commands print with `--json`, beside the events themselves.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::marker::Marker;
+
+/// `checkstone markers --json`
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MarkersOutput {
+    /// In the order of the log.
+    pub markers: Vec<MarkerOutput>,
+    /// How many there are of each type.
+    pub counts: BTreeMap<String, u64>,
+    /// Of those, the types that the taxonomy does not have.
+    pub unknown: BTreeMap<String, u64>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MarkerOutput {
+    pub r#type: String,
+    pub subtype: Option<String>,
+    pub attributes: BTreeMap<String, String>,
+    pub text: String,
+    /// Null for a type that the taxonomy does not have.
+    pub category: Option<String>,
+}
+
+impl MarkerOutput {
+    pub fn of(marker: &Marker) -> Self {
+        Self {
+            r#type: marker.kind.clone(),
+            subtype: marker.subtype.clone(),
+            attributes: marker.attributes.iter().cloned().collect(),
+            text: marker.text.clone(),
+            category: marker.category().map(|category| category.name().to_owned()),
+        }
+    }
+}

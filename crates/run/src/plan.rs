@@ -1,0 +1,201 @@
+//! What a run does: the stages of a plan file, each with its envelope and its command. Every mistake is found in one
+//! go and told with its line; a plan that is read is sound: no cycle, no missing input, no name that leaves its place.
+
+mod check;
+mod file;
+mod order;
+mod problem;
+mod template;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::supervisor::StallInterrupt;
+
+pub use problem::{Problem, Problems};
+pub use template::{KINDS, template};
+
+/// A stage takes this long where its envelope says nothing.
+pub const DEFAULT_DURATION: Duration = Duration::from_secs(240);
+/// The most that an envelope may ask for.
+pub const LONGEST_DURATION: Duration = Duration::from_secs(600);
+/// Nothing longer should be at risk at once.
+pub const LONGEST_WITHOUT_CHECKPOINT: Duration = Duration::from_secs(240);
+
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub title: String,
+    /// In the order of the file.
+    pub stages: Vec<Stage>,
+    /// What is allowed, and should be looked at all the same.
+    pub warnings: Vec<Problem>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Stage {
+    pub id: String,
+    pub goal: String,
+    pub kind: Kind,
+    pub command: Program,
+    /// Has to end well before anything of the stage is accepted.
+    pub verify: Option<Program>,
+    pub environment: Vec<(String, String)>,
+    /// Below the root.
+    pub directory: PathBuf,
+    pub inputs: Vec<Input>,
+    pub outputs: Vec<Output>,
+    pub max_duration: Duration,
+    /// Places in `Plan::stages`: those that are named, and those whose outputs are inputs here.
+    pub dependencies: Vec<usize>,
+    /// Whether it may be run again after it failed or was interrupted.
+    pub is_retryable: bool,
+    /// How often it is run again by itself.
+    pub retries: u32,
+    pub checkpoint_after: bool,
+    pub stall: Stall,
+    pub grace: Grace,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Kind {
+    Command,
+    Python,
+}
+
+/// What is run: words as they are, or a text for `sh`.
+#[derive(Clone, Debug, Eq, Hash, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Program {
+    Words(Vec<String>),
+    Shell(String),
+}
+
+impl Program {
+    pub fn argv(&self) -> Vec<String> {
+        match self {
+            Self::Words(words) => words.clone(),
+            Self::Shell(text) => vec!["sh".to_owned(), "-c".to_owned(), text.clone()],
+        }
+    }
+}
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Input {
+    pub name: String,
+    pub source: InputSource,
+}
+
+impl Input {
+    /// The environment variable that holds its path.
+    pub fn variable(&self) -> String {
+        format!("CHECKSTONE_INPUT_{}", self.name.to_ascii_uppercase())
+    }
+}
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum InputSource {
+    /// A file of the project, below the root.
+    File(PathBuf),
+    /// An output of another stage: its place in `Plan::stages`, and the path in that stage's artifacts.
+    Output { stage: usize, path: String },
+}
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Output {
+    pub name: String,
+    /// Below the directory of the stage's artifacts, with `/` between its parts.
+    pub path: String,
+}
+
+/// After how much of each kind of silence a stage counts as stalled; `None`: never.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Stall {
+    pub output: Option<Duration>,
+    pub marker: Option<Duration>,
+    /// Silent for as long as this without processor time or growing artifacts: hung, not slow.
+    pub idle: Duration,
+    pub interrupt: StallInterrupt,
+}
+
+impl Default for Stall {
+    fn default() -> Self {
+        Self {
+            output: Some(Duration::from_secs(60)),
+            marker: Some(Duration::from_secs(90)),
+            idle: Duration::from_secs(60),
+            interrupt: StallInterrupt::Never,
+        }
+    }
+}
+
+/// How long a stage may take to end by itself after each signal.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Grace {
+    pub interrupt: Duration,
+    pub terminate: Duration,
+}
+
+impl Default for Grace {
+    fn default() -> Self {
+        Self { interrupt: Duration::from_secs(5), terminate: Duration::from_secs(3) }
+    }
+}
+
+impl Plan {
+    /// Reads the text of a plan file, which is called `name` in messages. Input files are looked for below `root`.
+    pub fn read(name: &str, text: &str, root: &Path) -> Result<Self, Problems> {
+        let mut problems = Vec::new();
+        let draft = file::read(name, text, &mut problems);
+        let plan = check::check(draft, root, &mut problems);
+        if problems.is_empty() { Ok(plan) } else { Err(Problems::sorted(problems)) }
+    }
+
+    pub fn stage(&self, id: &str) -> Option<usize> {
+        self.stages.iter().position(|stage| stage.id == id)
+    }
+}
+
+/// `S01_load_data`: a number of two digits or more, a verb, and a noun.
+pub fn is_stage_id(text: &str) -> bool {
+    let Some((number, rest)) = text.strip_prefix('S').and_then(|rest| rest.split_once('_')) else {
+        return false;
+    };
+    let Some((verb, noun)) = rest.split_once('_') else { return false };
+    let is_lower = |part: &str| part.bytes().all(|byte| byte.is_ascii_lowercase());
+    number.len() >= 2
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+        && !verb.is_empty()
+        && is_lower(verb)
+        && !noun.is_empty()
+        && noun.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stage_ids_are_a_number_a_verb_and_a_noun() {
+        for id in ["S01_load_data", "S99_train_big_model", "S12345_step_x", "S01_a_b"] {
+            assert!(is_stage_id(id), "{id}");
+        }
+        for id in [
+            "",
+            "S1_load_data",
+            "s01_load_data",
+            "S01_load",
+            "S01__data",
+            "S01_load_",
+            "S01_Load_data",
+            "S01-load-data",
+            "S01_load_data1",
+            "S01_load_../x",
+            "S0a_load_data",
+            "01_load_data",
+        ] {
+            assert!(!is_stage_id(id), "{id}");
+        }
+    }
+}

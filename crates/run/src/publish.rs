@@ -1,0 +1,152 @@
+//! The artifacts of an attempt: what is there, and how an accepted attempt takes the place of the one before it. The whole
+//! folder changes its name at once, so that readers see one attempt or the other, never a mixture.
+
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+#[derive(Debug, thiserror::Error)]
+pub enum PublishError {
+    #[error("cannot read the artifacts in `{}`", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("the artifact `{}` is a symbolic link; write a file in its place", path.display())]
+    SymbolicLink { path: PathBuf },
+    #[error("the artifact `{}` is neither a file nor a folder", path.display())]
+    Special { path: PathBuf },
+    #[error("the name of the artifact `{}` is not valid text", path.display())]
+    NoText { path: PathBuf },
+    #[error("`{}` is a symbolic link; nothing is published through it", path.display())]
+    Place { path: PathBuf },
+    #[error("cannot make the folder `{}`", path.display())]
+    Create { path: PathBuf, source: io::Error },
+    #[error("cannot publish to `{}`", path.display())]
+    Publish { path: PathBuf, source: io::Error },
+}
+
+/// The files below `folder`, as paths below it with `/`, in order. Links and the like are refused.
+pub(crate) fn files(folder: &Path) -> Result<Vec<String>, PublishError> {
+    let mut found = Vec::new();
+    walk(folder, "", Strictness::Refuse, &mut found)?;
+    found.sort();
+    Ok(found)
+}
+
+/// The regular files below `folder` as far as they can be seen; for what was cut short.
+pub(crate) fn files_as_far_as_possible(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let _ = walk(folder, "", Strictness::LeaveOut, &mut found);
+    found.sort();
+    found
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Strictness {
+    Refuse,
+    LeaveOut,
+}
+
+fn walk(
+    folder: &Path,
+    prefix: &str,
+    strictness: Strictness,
+    found: &mut Vec<String>,
+) -> Result<(), PublishError> {
+    let failed = |source| PublishError::Read { path: folder.to_owned(), source };
+    for entry in fs_err::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let path = entry.path();
+        let kind = entry.file_type().map_err(failed)?;
+        let Ok(name) = entry.file_name().into_string() else {
+            if strictness == Strictness::LeaveOut {
+                continue;
+            }
+            return Err(PublishError::NoText { path });
+        };
+        let inner = format!("{prefix}{name}");
+        if kind.is_dir() {
+            walk(&path, &format!("{inner}/"), strictness, found)?;
+        } else if kind.is_file() {
+            found.push(inner);
+        } else if strictness == Strictness::Refuse {
+            return Err(if kind.is_symlink() {
+                PublishError::SymbolicLink { path }
+            } else {
+                PublishError::Special { path }
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Makes a folder below `root` with all that lead to it; a link on the way is refused.
+pub(crate) fn make_folder(root: &Path, folder: &Path) -> Result<(), PublishError> {
+    let inner = folder.strip_prefix(root).unwrap_or(folder);
+    let mut at = root.to_owned();
+    for part in inner.components() {
+        at.push(part);
+        match at.symlink_metadata() {
+            Ok(metadata) if metadata.is_symlink() => return Err(PublishError::Place { path: at }),
+            Ok(_) => {}
+            Err(_) => match fs_err::create_dir(&at) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(PublishError::Create { path: at, source: error });
+                }
+                _ => {}
+            },
+        }
+    }
+    Ok(())
+}
+
+/// Puts the folder of an attempt's artifacts in the place of the published ones. Those that were there before lie in
+/// the attempt's folder afterwards, as `replaced`.
+pub(crate) fn publish(root: &Path, artifacts: &Path, published: &Path) -> Result<(), PublishError> {
+    let failed = |error: Errno| PublishError::Publish { path: published.to_owned(), source: error.into() };
+    if let Some(parent) = published.parent() {
+        make_folder(root, parent)?;
+    }
+    match published.symlink_metadata() {
+        Ok(metadata) if metadata.is_symlink() => {
+            return Err(PublishError::Place { path: published.to_owned() });
+        }
+        Ok(_) => {
+            let replaced = artifacts.with_file_name("replaced");
+            match renameat_with(CWD, artifacts, CWD, published, RenameFlags::EXCHANGE) {
+                Ok(()) => rustix::fs::rename(artifacts, &replaced).map_err(failed)?,
+                // A file system that cannot exchange: for an instant there is none.
+                Err(Errno::INVAL | Errno::NOSYS) => {
+                    rustix::fs::rename(published, &replaced).map_err(failed)?;
+                    rustix::fs::rename(artifacts, published).map_err(failed)?;
+                }
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Err(_) => rustix::fs::rename(artifacts, published).map_err(failed)?,
+    }
+    sync(published.parent())?;
+    sync(artifacts.parent())
+}
+
+fn sync(folder: Option<&Path>) -> Result<(), PublishError> {
+    let Some(folder) = folder else { return Ok(()) };
+    fs_err::File::open(folder)
+        .and_then(|file| file.sync_all())
+        .map_err(|source| PublishError::Publish { path: folder.to_owned(), source })
+}
+
+/// What a file is known by without reading it; another one after every change of it.
+pub(crate) fn identity(path: &Path) -> Option<String> {
+    let metadata = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
+    Some(format!(
+        "{}:{}:{}.{:09}:{}.{:09}",
+        metadata.dev(),
+        metadata.ino(),
+        metadata.mtime(),
+        metadata.mtime_nsec(),
+        metadata.ctime(),
+        metadata.ctime_nsec()
+    ))
+}

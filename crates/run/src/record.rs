@@ -1,0 +1,349 @@
+//! The record of a run: its events in a file, appended by one writer, and what they add up to. A line counts once it
+//! is whole, so that a writer killed midway leaves the record as it was; the next writer cuts the torn end off.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use rustix::fs::OFlags;
+
+use crate::drift::Surroundings;
+use crate::event::{Accepted, Ending, Event, FORMAT, What};
+use crate::state::{RunState, StageState, TransitionError};
+
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    #[error("cannot read the record `{}`", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("the record `{}` is empty: the run never began", path.display())]
+    Empty { path: PathBuf },
+    #[error("the record `{}` is damaged in line {line}: {message}", path.display())]
+    Damaged { path: PathBuf, line: usize, message: String },
+    #[error("the record `{}` was written by a newer version (format {found})", path.display())]
+    Newer { path: PathBuf, found: u32 },
+    #[error("cannot create the record `{}`", path.display())]
+    Create { path: PathBuf, source: io::Error },
+    #[error("cannot write to the record `{}`", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("the record `{}` failed before and is not written to again", path.display())]
+    Broken { path: PathBuf },
+    #[error(transparent)]
+    Transition(#[from] TransitionError),
+}
+
+/// What the events of a run add up to.
+#[derive(Clone, Debug)]
+pub struct Record {
+    pub title: String,
+    pub run: String,
+    pub plan_file: Option<String>,
+    pub plan: String,
+    /// Of the last time that a supervisor took the run in hand.
+    pub surroundings: Surroundings,
+    pub state: RunState,
+    pub stages: HashMap<String, StageRecord>,
+    pub last_checkpoint: Option<CheckpointNote>,
+    pub began_at: Timestamp,
+    pub changed_at: Timestamp,
+    pub last_sequence: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StageRecord {
+    pub state: StageState,
+    /// The last attempt; 0 before the first.
+    pub attempt: u32,
+    /// Why it is in its state, where there is a reason.
+    pub reason: Option<String>,
+    pub ending: Option<Ending>,
+    pub accepted: Option<Accepted>,
+    /// The last checkpoint that was saved at its own word, while it was running.
+    pub mid_stage_checkpoint: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckpointNote {
+    pub id: String,
+    pub stage: String,
+    pub status: String,
+    pub created_at: String,
+}
+
+impl Record {
+    /// Reads the record as far as it is whole.
+    pub fn read(path: &Path) -> Result<Self, RecordError> {
+        let bytes = read_bytes(path)?;
+        Self::of_bytes(path, &bytes)
+    }
+
+    fn of_bytes(path: &Path, bytes: &[u8]) -> Result<Self, RecordError> {
+        let mut record: Option<Self> = None;
+        for (number, event) in events(path, bytes).enumerate() {
+            let event = event?;
+            match &mut record {
+                Some(record) => record.apply(&event).map_err(|error| RecordError::Damaged {
+                    path: path.to_owned(),
+                    line: number + 1,
+                    message: error.to_string(),
+                })?,
+                None => record = Some(Self::begin(path, event)?),
+            }
+        }
+        record.ok_or_else(|| RecordError::Empty { path: path.to_owned() })
+    }
+
+    fn begin(path: &Path, event: Event) -> Result<Self, RecordError> {
+        let What::RunPlanned { format, report_title, run_id, plan_file, plan, surroundings } = event.what
+        else {
+            let message = "it does not begin with `run-planned`".to_owned();
+            return Err(RecordError::Damaged { path: path.to_owned(), line: 1, message });
+        };
+        if format > FORMAT {
+            return Err(RecordError::Newer { path: path.to_owned(), found: format });
+        }
+        Ok(Self {
+            title: report_title,
+            run: run_id,
+            plan_file,
+            plan,
+            surroundings,
+            state: RunState::default(),
+            stages: HashMap::new(),
+            last_checkpoint: None,
+            began_at: event.at,
+            changed_at: event.at,
+            last_sequence: event.sequence,
+        })
+    }
+
+    fn apply(&mut self, event: &Event) -> Result<(), TransitionError> {
+        self.changed_at = event.at;
+        self.last_sequence = event.sequence;
+        match &event.what {
+            What::PlanChanged { plan } => self.plan.clone_from(plan),
+            What::RunTaken { surroundings, .. } => self.surroundings.clone_from(surroundings),
+            What::RunState { from, to, .. } => {
+                same("run", self.state.name(), from.name())?;
+                self.state = self.state.transition(*to)?;
+            }
+            What::StageState { stage_id, attempt, from, to, reason, ending, accepted } => {
+                let stage = self.stages.entry(stage_id.clone()).or_default();
+                same("stage", stage.state.name(), from.name())?;
+                stage.state = stage.state.transition(*to)?;
+                stage.attempt = (*attempt).max(stage.attempt);
+                stage.reason.clone_from(reason);
+                if *to == StageState::Running {
+                    stage.ending = None;
+                }
+                if ending.is_some() {
+                    stage.ending.clone_from(ending);
+                }
+                if accepted.is_some() {
+                    stage.accepted.clone_from(accepted);
+                }
+            }
+            What::Checkpoint { stage_id, checkpoint_id, status, created_at, mid_stage, .. } => {
+                self.last_checkpoint = Some(CheckpointNote {
+                    id: checkpoint_id.clone(),
+                    stage: stage_id.clone(),
+                    status: status.clone(),
+                    created_at: created_at.clone(),
+                });
+                if *mid_stage {
+                    let stage = self.stages.entry(stage_id.clone()).or_default();
+                    stage.mid_stage_checkpoint = Some(checkpoint_id.clone());
+                }
+            }
+            What::RunPlanned { .. }
+            | What::StageReused { .. }
+            | What::Marker { .. }
+            | What::Stall { .. }
+            | What::Signal { .. }
+            | What::Suspended { .. }
+            | What::ResumedFrom { .. }
+            | What::AbortRequested { .. }
+            | What::Swept { .. }
+            | What::Warning { .. } => {}
+        }
+        Ok(())
+    }
+
+    pub fn stage(&self, id: &str) -> StageRecord {
+        self.stages.get(id).cloned().unwrap_or_default()
+    }
+
+    /// Whether there is something to go on with; a run that is in progress may be alive, which only its lock tells.
+    pub fn is_unfinished(&self) -> bool {
+        self.state != RunState::Completed
+    }
+}
+
+/// An event that says it comes from another state than the one before it left is not of this record.
+fn same(what: &'static str, is: &'static str, says: &'static str) -> Result<(), TransitionError> {
+    if is == says { Ok(()) } else { Err(TransitionError::new(what, is, says)) }
+}
+
+/// All whole events of a record.
+pub fn read_events(path: &Path) -> Result<Vec<Event>, RecordError> {
+    let bytes = read_bytes(path)?;
+    events(path, &bytes).collect()
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>, RecordError> {
+    fs_err::read(path).map_err(|source| RecordError::Read { path: path.to_owned(), source })
+}
+
+/// The whole lines; what follows the last line break was torn off, and what stands in it is no event.
+fn events<'a>(path: &'a Path, bytes: &'a [u8]) -> impl Iterator<Item = Result<Event, RecordError>> + 'a {
+    let whole = bytes.get(..whole_length(bytes)).unwrap_or_default();
+    whole.split_inclusive(|byte| *byte == b'\n').enumerate().map(|(number, line)| {
+        serde_json::from_slice(line).map_err(|error| RecordError::Damaged {
+            path: path.to_owned(),
+            line: number + 1,
+            message: error.to_string(),
+        })
+    })
+}
+
+/// Up to and with the last line that is an event. After a power cut the end may also be zeros, or half a line that
+/// happens to hold a line break's block: a last line that cannot be read counts as torn.
+fn whole_length(bytes: &[u8]) -> usize {
+    let Some(end) = memchr::memrchr(b'\n', bytes).map(|at| at + 1) else { return 0 };
+    let before = bytes.get(..end - 1).unwrap_or_default();
+    let start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
+    let last = bytes.get(start..end).unwrap_or_default();
+    if serde_json::from_slice::<Event>(last).is_ok() { end } else { start }
+}
+
+/// Reads a record while it is being written.
+#[derive(Debug)]
+pub struct Tail {
+    path: PathBuf,
+    read: u64,
+}
+
+impl Tail {
+    pub fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), read: 0 }
+    }
+
+    /// The events that came since the last time, from the first one on.
+    pub fn new_events(&mut self) -> Result<Vec<Event>, RecordError> {
+        let failed = |source| RecordError::Read { path: self.path.clone(), source };
+        let mut file = fs_err::File::open(&self.path).map_err(failed)?;
+        let mut bytes = Vec::new();
+        file.seek(io::SeekFrom::Start(self.read))
+            .and_then(|_| file.read_to_end(&mut bytes))
+            .map_err(failed)?;
+        let new = events(&self.path, &bytes).collect::<Result<Vec<_>, _>>()?;
+        self.read += whole_length(&bytes) as u64;
+        Ok(new)
+    }
+}
+
+/// Appends to a record. There is one of it at a time: whoever has the run's lock.
+#[derive(Debug)]
+pub struct Recorder {
+    path: PathBuf,
+    file: File,
+    record: Record,
+    /// After a failed write or flush nobody knows what is on the disk.
+    is_broken: bool,
+}
+
+impl Recorder {
+    /// Begins the record of a new run with its first event. The folder must be there.
+    pub fn create(path: &Path, at: Timestamp, planned: What) -> Result<(Self, Event), RecordError> {
+        let failed = |source| RecordError::Create { path: path.to_owned(), source };
+        let event = Event { sequence: 1, at, what: planned };
+        let record = Record::begin(path, event.clone())?;
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .mode(0o644)
+            .custom_flags(OFlags::NOFOLLOW.bits() as i32)
+            .open(path)
+            .map_err(failed)?;
+        let mut recorder = Self { path: path.to_owned(), file, record, is_broken: false };
+        recorder.write(std::slice::from_ref(&event))?;
+        if let Some(folder) = path.parent() {
+            fs_err::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+        }
+        Ok((recorder, event))
+    }
+
+    /// Goes on with a record; what is torn at its end is cut off.
+    pub fn open(path: &Path) -> Result<Self, RecordError> {
+        let bytes = read_bytes(path)?;
+        let record = Record::of_bytes(path, &bytes)?;
+        let failed = |source| RecordError::Write { path: path.to_owned(), source };
+        let file = OpenOptions::new()
+            .append(true)
+            .custom_flags(OFlags::NOFOLLOW.bits() as i32)
+            .open(path)
+            .map_err(failed)?;
+        let whole = whole_length(&bytes);
+        if whole < bytes.len() {
+            file.set_len(whole as u64).and_then(|()| file.sync_all()).map_err(failed)?;
+        }
+        Ok(Self { path: path.to_owned(), file, record, is_broken: false })
+    }
+
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// Appends an event; it is on the disk when this returns, where it is one that others rely on.
+    pub fn append(&mut self, at: Timestamp, what: What) -> Result<Event, RecordError> {
+        let event = self.checked(at, what)?;
+        self.write(std::slice::from_ref(&event))?;
+        Ok(event)
+    }
+
+    /// Appends many at the cost of one.
+    pub fn append_all(&mut self, at: Timestamp, all: Vec<What>) -> Result<Vec<Event>, RecordError> {
+        let events = all.into_iter().map(|what| self.checked(at, what)).collect::<Result<Vec<_>, _>>()?;
+        self.write(&events)?;
+        Ok(events)
+    }
+
+    /// Checked on the record first: nothing is written that could not be read again.
+    fn checked(&mut self, at: Timestamp, what: What) -> Result<Event, RecordError> {
+        let before = (self.record.last_sequence, self.record.changed_at);
+        let event = Event { sequence: before.0 + 1, at, what };
+        if let Err(error) = self.record.apply(&event) {
+            (self.record.last_sequence, self.record.changed_at) = before;
+            return Err(error.into());
+        }
+        Ok(event)
+    }
+
+    fn write(&mut self, events: &[Event]) -> Result<(), RecordError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        if self.is_broken {
+            return Err(RecordError::Broken { path: self.path.clone() });
+        }
+        let mut lines = Vec::new();
+        let written = events
+            .iter()
+            .try_for_each(|event| {
+                serde_json::to_writer(&mut lines, event)?;
+                lines.push(b'\n');
+                Ok(())
+            })
+            .and_then(|()| {
+                self.file.write_all(&lines)?;
+                let is_durable = events.iter().any(|event| event.what.is_durable());
+                if is_durable { self.file.sync_data() } else { Ok(()) }
+            });
+        written.map_err(|source| {
+            self.is_broken = true;
+            RecordError::Write { path: self.path.clone(), source }
+        })
+    }
+}
