@@ -23,7 +23,7 @@ use run::kernel::{CellEnding, Executed, Kernel, Launch, Spool};
 use run::layout::Layout;
 use run::python_environment;
 use run::rehydration::{self, Checkpoint, Pickles};
-use run::supervisor::{Controls, Limits};
+use run::supervisor::{Controls, Isolation, Limits};
 
 const TITLE: &str = "bench";
 const RUN: &str = "run-001";
@@ -111,6 +111,7 @@ fn start(python: &str, project: &Path) -> Kernel {
         scratch: std::env::temp_dir(),
         log: project.join("kernel.log"),
         record: project.join("kernel.json"),
+        isolation: Isolation::Best,
         patience: Duration::from_secs(120),
     })
     .unwrap()

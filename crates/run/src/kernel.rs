@@ -28,7 +28,7 @@ use process::Process;
 
 use crate::json::{at, text};
 use crate::python_literal::python_literal;
-use crate::supervisor::{self, Cause, Grace, SpawnError, Status};
+use crate::supervisor::{self, Cause, Grace, Isolated, Isolation, SpawnError, Status};
 
 /// How the kernel is started. Nothing is inherited.
 #[derive(Clone, Debug)]
@@ -43,6 +43,7 @@ pub struct Launch {
     pub log: PathBuf,
     /// For the sweep after a lost supervisor.
     pub record: PathBuf,
+    pub isolation: Isolation,
     /// A kernel that does not answer for so long will not.
     pub patience: Duration,
 }
@@ -111,7 +112,7 @@ impl Kernel {
             .enable_all()
             .build()
             .map_err(KernelError::Runtime)?;
-        let mut process = Process::start(&command).map_err(KernelError::Spawn)?;
+        let mut process = Process::start(&command, launch.isolation).map_err(KernelError::Spawn)?;
         let (channels, language_version) = runtime.block_on(connect(&place, &mut process, launch))?;
         let folder = place.folder().to_string_lossy().into_owned();
         let last_words = LastWords::new(place.folder());
@@ -125,6 +126,11 @@ impl Kernel {
     /// The version of Python, as the kernel says it.
     pub fn language_version(&self) -> Option<&str> {
         self.language_version.as_deref()
+    }
+
+    /// How its process tree is kept together.
+    pub fn isolated(&self) -> Isolated {
+        self.process.isolated
     }
 
     /// Whether its process is still there.

@@ -1,81 +1,68 @@
-//! The kernel's process tree (stand-in until the supervisor can start one).
+//! The kernel's process tree: supervised on a thread of its own, which tells when the kernel is gone. Reading from the
+//! sockets of a kernel that was killed would wait for ever.
 
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use crate::supervisor::{Cause, Command, Controls, Grace, Signal, SpawnError, Status};
+use crate::supervisor::{
+    Cause, Command, Controls, Grace, Isolated, Isolation, Limits, Observed, Signal, SpawnError,
+    StallInterrupt, Stalls, Status, Supervised,
+};
 
 #[derive(Debug)]
 pub(super) struct Process {
     controls: Controls,
+    /// Ready once the whole tree is gone.
     pub(super) gone: oneshot::Receiver<Option<Status>>,
+    pub(super) isolated: Isolated,
     signals: mpsc::Receiver<Signal>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Process {
-    pub(super) fn start(command: &Command) -> Result<Self, SpawnError> {
-        let program = command.argv.first().ok_or(SpawnError::Empty)?;
-        let log = std::fs::File::create(&command.output).map_err(SpawnError::Output)?;
-        let mut child = std::process::Command::new(program)
-            .args(command.argv.iter().skip(1))
-            .env_clear()
-            .envs(command.environment.iter().cloned())
-            .current_dir(&command.directory)
-            .stdin(std::process::Stdio::null())
-            .stdout(log.try_clone().map_err(SpawnError::Output)?)
-            .stderr(log)
-            .process_group(0)
-            .spawn()
-            .map_err(|source| SpawnError::Program {
-                program: program.to_string_lossy().into_owned(),
-                source,
-            })?;
+    pub(super) fn start(command: &Command, isolation: Isolation) -> Result<Self, SpawnError> {
         let controls = Controls::new().map_err(SpawnError::Shim)?;
-        let (tell, gone) = oneshot::channel();
+        let (tell_spawned, spawned) = mpsc::channel();
+        let (tell_gone, gone) = oneshot::channel();
         let (tell_signal, signals) = mpsc::channel();
-        let watched = controls.clone();
-        let thread = std::thread::spawn(move || {
-            let group = rustix::process::Pid::from_child(&child);
-            let kill = |signal| {
-                let _ = rustix::process::kill_process_group(group, signal);
+        let (command, watched) = (command.clone(), controls.clone());
+        // Started on the thread that watches it: a kernel outlives the thread of the stage that first needed it, and the
+        // system may tie a process to the thread that it was started by.
+        let thread = std::thread::Builder::new().name("kernel process".to_owned()).spawn(move || {
+            let supervised = match Supervised::spawn(&command, isolation) {
+                Ok(supervised) => supervised,
+                Err(error) => return drop(tell_spawned.send(Err(error))),
             };
-            let mut kill_at = None;
-            let status = loop {
-                if let Ok(Some(status)) = child.try_wait() {
-                    break status;
-                }
-                if let Some(request) = watched.taken() {
-                    let terminate = request.grace.and_then(|grace: Grace| grace.terminate);
-                    if let (Some(wait), None) = (terminate, kill_at) {
-                        kill(rustix::process::Signal::TERM);
-                        let _ = tell_signal.send(Signal::Terminate);
-                        kill_at = Some(Instant::now() + wait);
-                    } else {
-                        kill_at = Some(Instant::now());
-                    }
-                }
-                if kill_at.is_some_and(|at| at <= Instant::now()) {
-                    kill(rustix::process::Signal::KILL);
-                    let _ = tell_signal.send(Signal::Kill);
-                }
-                std::thread::sleep(Duration::from_millis(5));
+            let _ = tell_spawned.send(Ok(supervised.isolated()));
+            // Each cell has its own limits: here only the end is waited for.
+            let stalls = Stalls {
+                no_output: None,
+                no_marker: None,
+                interrupt: StallInterrupt::Never,
+                ..Stalls::default()
             };
-            kill(rustix::process::Signal::KILL);
-            let code = status.code().map(Status::Exited);
-            let _ = tell.send(code.or(status.signal().map(Status::Killed)));
+            let limits = Limits { max_duration: None, stalls, ..Limits::default() };
+            let ending = supervised.watch(&limits, &watched, &mut |observed| {
+                if let Observed::Signalled(signal) = observed {
+                    let _ = tell_signal.send(signal);
+                }
+            });
+            let _ = tell_gone.send(ending.ok().and_then(|ending| ending.status));
         });
-        Ok(Self { controls, gone, signals, thread: Some(thread) })
+        let thread = thread.map_err(SpawnError::Shim)?;
+        let isolated =
+            spawned.recv().map_err(|_| SpawnError::Shim(std::io::ErrorKind::BrokenPipe.into()))??;
+        Ok(Self { controls, gone, isolated, signals, thread: Some(thread) })
     }
 
+    /// Ends the whole tree; `gone` tells when it is.
     pub(super) fn end(&self, cause: Cause, grace: Grace) {
         self.controls.end(cause, grace);
     }
 
+    /// What was sent to the tree since the last call.
     pub(super) fn signals(&self) -> impl Iterator<Item = Signal> + '_ {
         self.signals.try_iter()
     }

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use run::kernel::{Executed, Kernel, Launch, Spool};
-use run::supervisor::{Controls, Grace, Limits, Observed};
+use run::supervisor::{Controls, Grace, Isolation, Limits, Observed};
 use serde_json::Value;
 
 /// The interpreter of an environment with ipykernel, pandas and the like, made once.
@@ -93,6 +93,7 @@ pub(crate) fn launch(project: &Path) -> Launch {
         scratch: std::env::temp_dir(),
         log: project.join("kernel.log"),
         record: project.join("kernel.json"),
+        isolation: Isolation::Best,
         patience: Duration::from_secs(120),
     }
 }

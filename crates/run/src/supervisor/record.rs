@@ -1,0 +1,198 @@
+//! The record of a supervised tree (`supervisor.json`), written before the stage begins and removed when all of it is gone. One
+//! that is still there belongs to a supervisor that was killed; by it the next one finds what may be left.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+use serde::{Deserialize, Serialize};
+
+use super::command::Isolated;
+use super::processes::{self, Process};
+use super::{Command, SpawnError, output};
+
+/// The variable that all of a tree inherit. By it those are known that have lost the shim.
+pub(super) const TOKEN: &str = "CHECKSTONE_SUPERVISED";
+
+/// Killed processes are gone within this time, or never.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    version: u32,
+    /// Which start of the machine the numbers belong to.
+    boot: String,
+    supervisor: Identity,
+    shim: Identity,
+    isolation: String,
+    token: String,
+    output: PathBuf,
+    kept: u64,
+}
+
+/// A process: never by its number alone.
+#[derive(Debug, Serialize, Deserialize)]
+struct Identity {
+    pid: i32,
+    started: u64,
+}
+
+/// What [`sweep`] found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Whether there was a record: the supervisor did not live to the end of its stage.
+    pub lost: bool,
+    /// Processes that were still alive, and are gone now.
+    pub killed: u32,
+    /// Processes that could not be ended.
+    pub survivors: u32,
+}
+
+/// Why leftovers could not be looked for.
+#[derive(Debug, thiserror::Error)]
+pub enum SweepError {
+    #[error("cannot read the record of the supervisor")]
+    Record(#[source] io::Error),
+    #[error("the supervisor of `{record}` is alive (process {pid})")]
+    Alive { record: PathBuf, pid: i32 },
+    #[error("cannot look at the processes of this machine")]
+    Processes(#[source] io::Error),
+    #[error("cannot complete the kept output")]
+    Output(#[source] io::Error),
+}
+
+/// A text that no other tree of this machine has had since its start.
+pub(super) fn new_token() -> String {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let pid = rustix::process::getpid().as_raw_nonzero();
+    format!("{pid}-{}{:09}-{number}", time.tv_sec, time.tv_nsec)
+}
+
+pub(super) fn write(command: &Command, isolated: Isolated, shim: Pid, token: &str) -> Result<(), SpawnError> {
+    let proc = processes::open().map_err(|error| SpawnError::Record(error.into()))?;
+    let record = Record {
+        version: 1,
+        boot: boot().map_err(SpawnError::Record)?,
+        supervisor: Identity::of(&proc, rustix::process::getpid()),
+        shim: Identity::of(&proc, shim),
+        isolation: isolated.name().to_owned(),
+        token: token.to_owned(),
+        output: command.output.clone(),
+        kept: command.kept,
+    };
+    let text = serde_json::to_vec(&record).map_err(|error| SpawnError::Record(error.into()))?;
+    fs_err::write(&command.record, text).map_err(SpawnError::Record)
+}
+
+impl Identity {
+    fn of(proc: &OwnedFd, pid: Pid) -> Self {
+        let pid = pid.as_raw_nonzero().get();
+        Self { pid, started: processes::read(proc, pid).map_or(0, |process| process.started) }
+    }
+
+    /// The process, if this very one is alive.
+    fn process(&self, proc: &OwnedFd) -> Option<Process> {
+        processes::read(proc, self.pid).filter(|now| now.started == self.started && now.is_alive())
+    }
+}
+
+fn boot() -> io::Result<String> {
+    Ok(fs_err::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
+}
+
+/// Kills what a lost supervisor left behind, by its record (`supervisor.json`), completes the kept output, and removes
+/// the record. Without a record there is nothing to do. Where that supervisor is alive it is left in peace, with all
+/// that belongs to it.
+pub fn sweep(path: &Path) -> Result<Swept, SweepError> {
+    let text = match fs_err::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Swept::default()),
+        Err(error) => return Err(SweepError::Record(error)),
+    };
+    let mut swept = Swept { lost: true, ..Swept::default() };
+    // The stage begins only after its record is complete, so one that is not belongs to nothing.
+    if let Ok(record) = serde_json::from_slice::<Record>(&text) {
+        let proc = processes::open().map_err(|error| SweepError::Processes(error.into()))?;
+        if boot().map_err(SweepError::Processes)? == record.boot {
+            if record.supervisor.process(&proc).is_some() {
+                return Err(SweepError::Alive { record: path.to_owned(), pid: record.supervisor.pid });
+            }
+            (swept.killed, swept.survivors) = clear(&proc, &record);
+        }
+        output::join(&record.output, record.kept).map_err(SweepError::Output)?;
+    }
+    fs_err::remove_file(path).map_err(SweepError::Record)?;
+    Ok(swept)
+}
+
+/// Kills the shim with its tree, and whoever else carries the token.
+fn clear(proc: &OwnedFd, record: &Record) -> (u32, u32) {
+    let mut first = Vec::with_capacity(processes::MOST);
+    processes::read_all(proc, &mut first);
+    let shim = record.shim.process(proc);
+    let of_tree = |row: &Process| {
+        shim.is_some_and(|shim| processes::descends(&first, row, shim.pid)) || carries(row.pid, &record.token)
+    };
+    let members: Vec<Process> = first.iter().filter(|row| row.is_alive() && of_tree(row)).copied().collect();
+    let (killed, survivors) = kill_until_gone(proc, &record.token, &members);
+    // Last, since in a namespace all of it would go at once and could not be counted; without one it takes in orphans.
+    if let Some(shim) = shim {
+        let _ = processes::signal(proc, &shim, Signal::KILL);
+    }
+    (killed, survivors)
+}
+
+/// Kills these and all who carry the token, until none is left or nothing more helps.
+fn kill_until_gone(proc: &OwnedFd, token: &str, members: &[Process]) -> (u32, u32) {
+    let deadline = Instant::now() + PATIENCE;
+    let mut known: Vec<Process> = members.to_vec();
+    loop {
+        let mut alive = 0;
+        for process in &known {
+            let same = processes::read(proc, process.pid)
+                .is_some_and(|now| now.started == process.started && now.is_alive());
+            if same {
+                alive += 1;
+                let _ = processes::signal(proc, process, Signal::KILL);
+            }
+        }
+        let mut rows = Vec::with_capacity(processes::MOST);
+        processes::read_all(proc, &mut rows);
+        let is_known =
+            |row: &Process| known.iter().any(|old| old.pid == row.pid && old.started == row.started);
+        let more: Vec<Process> = rows
+            .into_iter()
+            .filter(|row| row.is_alive() && !is_known(row) && carries(row.pid, token))
+            .collect();
+        if alive == 0 && more.is_empty() {
+            return (u32::try_from(known.len()).unwrap_or(u32::MAX), 0);
+        }
+        known.extend(more);
+        if Instant::now() > deadline {
+            let all = u32::try_from(known.len()).unwrap_or(u32::MAX);
+            return (all.saturating_sub(alive), alive);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Kills whoever carries the token; for a tree that has lost its shim. Returns how many could not be killed.
+pub(super) fn kill_by_token(token: &str) -> u32 {
+    processes::open().map_or(0, |proc| kill_until_gone(&proc, token, &[]).1)
+}
+
+fn carries(pid: i32, token: &str) -> bool {
+    let Ok(environment) = fs_err::read(format!("/proc/{pid}/environ")) else { return false };
+    environment.split(|byte| *byte == 0).any(|variable| {
+        let variable = OsStr::from_bytes(variable).as_bytes();
+        variable.strip_prefix(TOKEN.as_bytes()).and_then(|rest| rest.strip_prefix(b"="))
+            == Some(token.as_bytes())
+    })
+}
