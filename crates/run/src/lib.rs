@@ -23,6 +23,7 @@ pub mod plan;
 mod publish;
 pub mod python_environment;
 mod python_literal;
+mod python_session;
 pub mod record;
 pub mod rehydration;
 pub mod runs;

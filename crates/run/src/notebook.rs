@@ -15,7 +15,8 @@ use journal::atomic_file::{self, AtomicFileError, Replaced};
 use journal::lock::{Lock, LockError};
 use serde_json::{Value, json};
 
-pub use cell::{NewCell, stage_cell_id};
+pub(crate) use cell::rehydration_cell_id;
+pub use cell::{NewCell, checkpoint_cell_id, stage_cell_id};
 use file::{File, same_source};
 
 use crate::json::{at, set, text};
@@ -171,7 +172,8 @@ pub fn last_executed(path: &Path) -> Result<Option<LastExecuted>, NotebookError>
     let executed = (0..file.len()).rev().find_map(|place| {
         let cell = file.cell(place)?;
         let execution_count = at(&cell, "execution_count").as_u64()?;
-        Some(LastExecuted { place, id: text(&cell, "id").to_owned(), execution_count })
+        let run = at(at(at(&cell, "metadata"), "checkstone"), "runId").as_str().map(str::to_owned);
+        Some(LastExecuted { place, id: text(&cell, "id").to_owned(), execution_count, run })
     });
     Ok(executed)
 }
@@ -182,6 +184,8 @@ pub struct LastExecuted {
     pub place: usize,
     pub id: String,
     pub execution_count: u64,
+    /// The run that it belongs to, where it is one of ours.
+    pub run: Option<String>,
 }
 
 fn read(path: &Path) -> Result<Option<Vec<u8>>, NotebookError> {

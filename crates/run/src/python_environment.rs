@@ -62,6 +62,27 @@ pub struct Surroundings {
     pub jupyter: Vec<PathBuf>,
 }
 
+impl Surroundings {
+    /// From the environment that the caller gives to stages.
+    pub fn of(environment: &[(OsString, OsString)], wanted: Option<&str>) -> Self {
+        let get = |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+        let folder = |name: &str| get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let folders =
+            |name: &str| get(name).map(|paths| std::env::split_paths(paths).collect()).unwrap_or_default();
+        let mut jupyter: Vec<PathBuf> = folders("JUPYTER_PATH");
+        let data = folder("XDG_DATA_HOME").or_else(|| Some(folder("HOME")?.join(".local/share")));
+        jupyter.extend(folder("JUPYTER_DATA_DIR").or_else(|| Some(data?.join("jupyter"))));
+        jupyter.extend(["/usr/local/share/jupyter", "/usr/share/jupyter"].map(PathBuf::from));
+        Self {
+            wanted: wanted.map(str::to_owned),
+            virtual_env: folder("VIRTUAL_ENV"),
+            conda_prefix: folder("CONDA_PREFIX"),
+            path: folders("PATH"),
+            jupyter,
+        }
+    }
+}
+
 /// How to start the kernel of the Python that was found.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Found {

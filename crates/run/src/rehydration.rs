@@ -46,9 +46,7 @@ impl<'a> Checkpoint<'a> {
 /// variables as well, the text leaves them out: they are in an artifact, and `resume` brings them back.
 pub fn in_manifest(manifest: &Manifest) -> manifest::Rehydration {
     let made = cell(&Checkpoint::of(manifest, None), Pickles::for_trust(manifest.trust()));
-    let artifacts: Vec<&str> =
-        manifest.artifacts.iter().map(|artifact| artifact.relative_path.as_str()).collect();
-    let mode = match SavedVariables::index_among(&artifacts) {
+    let mode = match SavedVariables::index_of(manifest) {
         Some(_) => manifest::RehydrationMode::WithVars,
         None => manifest::RehydrationMode::ArtifactsOnly,
     };

@@ -25,7 +25,7 @@ pub struct NewCell {
 
 impl NewCell {
     /// The cell that stands for a checkpoint. The marker is printed when somebody runs it.
-    pub fn checkpoint(checkpoint: &str, stage: &str, created_at: &str, manifest: &str) -> Self {
+    pub fn checkpoint(id: String, checkpoint: &str, stage: &str, created_at: &str, manifest: &str) -> Self {
         let one_line = |text: &str| text.replace(char::is_control, " ");
         let marker =
             Marker::new("CHECKPOINT", Some("saved")).with("id", checkpoint).with("stage", stage).to_string();
@@ -38,12 +38,7 @@ impl NewCell {
         );
         let about = json!({"type": "checkpoint", "checkpointId": checkpoint, "stageId": stage, "createdAt": created_at});
         let metadata = [("gyoshu".to_owned(), about), ("tags".to_owned(), json!([CHECKPOINT_TAG]))];
-        Self {
-            id: stable_id("checkpoint", &[checkpoint, stage, created_at]),
-            source,
-            metadata: Map::from_iter(metadata),
-            ..Self::default()
-        }
+        Self { id, source, metadata: Map::from_iter(metadata), ..Self::default() }
     }
 
     pub(super) fn into_value(self) -> Value {
@@ -63,6 +58,16 @@ impl NewCell {
 /// The id of the cell that one attempt at a stage has: the same whenever it is asked for.
 pub fn stage_cell_id(run: &str, stage: &str, attempt: u32) -> String {
     stable_id(stage, &[run, stage, &attempt.to_string()])
+}
+
+/// The id of the cell that stands for the checkpoint after that attempt.
+pub fn checkpoint_cell_id(run: &str, stage: &str, attempt: u32) -> String {
+    stable_id("checkpoint", &[run, stage, &attempt.to_string()])
+}
+
+/// The id of the cell that rehydrated a checkpoint before that attempt.
+pub(crate) fn rehydration_cell_id(run: &str, checkpoint: &str, stage: &str, attempt: u32) -> String {
+    stable_id("rehydration", &[run, checkpoint, stage, &attempt.to_string()])
 }
 
 fn stable_id(name: &str, parts: &[&str]) -> String {

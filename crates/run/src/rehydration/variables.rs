@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use super::{Cell, Loads, NUMPY, Pickles, UNPICKLES, Variable, Withheld, names};
 use crate::kernel::{Kernel, KernelError};
+use crate::manifest::Manifest;
 use crate::python_literal::python_literal;
 
 /// The folder beside a stage's artifacts that holds the saved variables.
@@ -105,10 +106,15 @@ impl SavedVariables {
         Ok(saved)
     }
 
-    /// The artifact that is an index, among a checkpoint's artifacts.
-    pub fn index_among<'a>(artifacts: &[&'a str]) -> Option<&'a str> {
+    /// The artifact that is the index to use, among a manifest's: that of its own stage, or else that of the last one
+    /// before it.
+    pub fn index_of(manifest: &Manifest) -> Option<&str> {
         let wanted = format!("/{VARIABLES_FOLDER}/index.json");
-        artifacts.iter().rev().find(|path| path.ends_with(&wanted)).copied()
+        let own = format!("/{}{wanted}", manifest.stage_id);
+        let paths = || manifest.artifacts.iter().map(|artifact| artifact.relative_path.as_str());
+        paths()
+            .find(|path| path.ends_with(&own))
+            .or_else(|| paths().rev().find(|path| path.ends_with(&wanted)))
     }
 
     pub(super) fn names(&self) -> BTreeSet<String> {

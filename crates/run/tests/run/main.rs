@@ -16,5 +16,6 @@ mod manifest;
 mod notebooks;
 mod plan;
 mod python;
+mod python_runs;
 mod record;
 mod rehydrations;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use run::notebook::{NewCell, Notebook, last_executed, stage_cell_id};
+use run::notebook::{NewCell, Notebook, checkpoint_cell_id, last_executed, stage_cell_id};
 use serde_json::{Value, json};
 
 use crate::python::run_script;
@@ -77,6 +77,7 @@ fn jupyter_reads_what_we_write_and_would_write_the_same() {
         ..cell("S01_load_data", "print('one')\n40 + 2")
     });
     notebook.put(NewCell::checkpoint(
+        checkpoint_cell_id("run-001", "S01_load_data", 1),
         "ckpt-001",
         "S01_load_data",
         "2026-01-01T10:00:00Z",

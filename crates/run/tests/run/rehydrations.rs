@@ -138,9 +138,7 @@ drawn = random.random(), float(np.random.rand())
     let mut session = session.restart();
     let found = last_valid(&session.project).checkpoint.unwrap();
     let manifest = &found.sealed.manifest;
-    let paths: Vec<&str> =
-        manifest.artifacts.iter().map(|artifact| artifact.relative_path.as_str()).collect();
-    let index = SavedVariables::index_among(&paths).unwrap();
+    let index = SavedVariables::index_of(manifest).unwrap();
     let variables = SavedVariables::read(&session.project, index).unwrap();
     let cell = rehydration::cell(&Checkpoint::of(manifest, Some(&variables)), Pickles::Load);
     assert_eq!(cell.withheld, []);
@@ -230,10 +228,8 @@ module = '.'.join((out / 'checkstone-variables/evil').parts)
     let written = sealed.manifest.rehydration.rehydration_cell_source.join("\n");
     assert!(!written.contains(".load"), "{written}");
     let mut session = session.restart();
-    let paths: Vec<&str> =
-        sealed.manifest.artifacts.iter().map(|artifact| artifact.relative_path.as_str()).collect();
     let variables =
-        SavedVariables::read(&session.project, SavedVariables::index_among(&paths).unwrap()).unwrap();
+        SavedVariables::read(&session.project, SavedVariables::index_of(&sealed.manifest).unwrap()).unwrap();
     let checkpoint = Checkpoint::of(&sealed.manifest, Some(&variables));
     let cell = rehydration::cell(&checkpoint, Pickles::for_trust(sealed.manifest.trust()));
     let executed = session.execute(&cell.text());
