@@ -118,7 +118,7 @@ fn start(python: &str, project: &Path) -> Kernel {
 }
 
 fn execute(kernel: &mut Kernel, project: &Path, code: &str) -> Executed {
-    let spool = Spool::new(&project.join("output.log"), "`output.log`");
+    let spool = Spool::new(&project.join("output.log"), "output.log");
     let controls = Controls::new().unwrap();
     let executed = kernel.execute(code, &spool, &Limits::default(), &controls, &mut |_| {}).unwrap();
     assert_eq!(executed.ending, CellEnding::Finished, "{:?}", executed.outputs);

@@ -206,7 +206,11 @@ impl Kernel {
             };
             match tokio::time::timeout(limit, answered).await {
                 Ok(reply) => reply,
-                Err(_) => Err(KernelError::Asked(format!("it did not answer for {} s", limit.as_secs_f32()))),
+                Err(_) => {
+                    // Whatever keeps it busy must not keep the next one waiting.
+                    channels.interrupt().await?;
+                    Err(KernelError::Asked(format!("it did not answer for {} s", limit.as_secs_f32())))
+                }
             }
         })?;
         if at(&reply, "status") != "ok" {

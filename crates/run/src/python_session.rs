@@ -23,7 +23,7 @@ use crate::notebook::{NewCell, Notebook, checkpoint_cell_id, stage_cell_id};
 use crate::plan::{Program, Stage};
 use crate::publish;
 use crate::python_environment::{self, Surroundings};
-use crate::rehydration::SavedVariables;
+use crate::rehydration::{SavedVariables, VARIABLES_FOLDER};
 use crate::supervisor::{Cause, Ending, How, Limits, Observed, OutputKept, Status};
 
 /// A kernel that does not answer for so long will not.
@@ -179,7 +179,7 @@ impl Inside {
             warn(format!("its output is not all in `{}`: {trouble}", spool.shown));
         }
         if executed.ending == CellEnding::Finished && job.plan.python.saves_variables {
-            self.save_variables(&job.layout, &attempt.join("artifacts"), warn)?;
+            self.save_variables(&job.layout, &attempt.join("artifacts"), warn);
         }
         let (how, status, raised) = described(&executed.ending);
         if self.kernel.as_mut().is_some_and(|kernel| !kernel.is_alive()) {
@@ -282,19 +282,24 @@ impl Inside {
         self.put(NewCell { outputs, execution_count, ..cell }, warn);
     }
 
-    fn save_variables(
-        &mut self,
-        layout: &Layout,
-        artifacts: &Path,
-        warn: &dyn Fn(String),
-    ) -> Result<(), String> {
-        let Some(kernel) = &mut self.kernel else { return Ok(()) };
-        let saved = SavedVariables::save(kernel, layout.root(), &layout.relative(artifacts), SAVING)
-            .map_err(|error| told(&error))?;
-        for unsaved in &saved.unsaved {
-            warn(format!("the variable `{}` ({}) is not saved: {}", unsaved.name, unsaved.kind, unsaved.why));
+    /// Without them the checkpoint still has the artifacts.
+    fn save_variables(&mut self, layout: &Layout, artifacts: &Path, warn: &dyn Fn(String)) {
+        let Some(kernel) = &mut self.kernel else { return };
+        match SavedVariables::save(kernel, layout.root(), &layout.relative(artifacts), SAVING) {
+            Ok(saved) => {
+                for unsaved in &saved.unsaved {
+                    warn(format!(
+                        "the variable `{}` ({}) is not saved: {}",
+                        unsaved.name, unsaved.kind, unsaved.why
+                    ));
+                }
+            }
+            Err(error) => {
+                // Half of them would be taken for all.
+                let _ = fs_err::remove_dir_all(artifacts.join(VARIABLES_FOLDER));
+                warn(format!("the session's variables are not saved: {}", told(&error)));
+            }
         }
-        Ok(())
     }
 }
 

@@ -126,7 +126,9 @@ impl Kernel {
     ) -> Result<CellEnding, KernelError> {
         let Self { channels, runtime, process, last_words, gone, .. } = self;
         runtime.block_on(async {
-            let request = ExecuteRequest { code: code.to_owned(), ..ExecuteRequest::default() };
+            // An error must not make the kernel refuse what is asked right after it.
+            let request =
+                ExecuteRequest { code: code.to_owned(), stop_on_error: false, ..ExecuteRequest::default() };
             let id = channels.request(request).await?;
             let mut steps = tokio::time::interval(STEP);
             steps.set_missed_tick_behavior(MissedTickBehavior::Delay);

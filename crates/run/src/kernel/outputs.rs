@@ -243,7 +243,7 @@ impl Outputs {
     fn put_tail(&mut self) {
         if self.left_out > 0 {
             let note = format!(
-                "\n[{} bytes are left out here; the whole text is in {}]\n",
+                "\n[{} bytes are left out here; the whole text is in `{}`]\n",
                 self.left_out, self.spool.shown
             );
             push_text(&mut self.outputs, Stream::Stderr, &note);

@@ -30,7 +30,8 @@ impl Inside {
     ) -> Result<(), String> {
         let layout = &job.layout;
         let Some(manifest) = last_saved(layout, warn)? else {
-            return self.tell_where_it_goes_on(layout, warn);
+            tell_where_it_goes_on(layout, warn);
+            return Ok(());
         };
         for drift in
             self.environment.iter().flat_map(|now| python_environment::drift(&manifest.python_env, now))
@@ -101,17 +102,17 @@ impl Inside {
             Err(failed(format!("`{}` is not there", missing.join("`, `"))))
         }
     }
+}
 
-    fn tell_where_it_goes_on(&self, layout: &Layout, warn: &dyn Fn(String)) -> Result<(), String> {
-        let last = notebook::last_executed(&layout.notebook()).map_err(|error| told(&error))?;
-        if let Some(last) = last.filter(|last| last.run.as_deref() == Some(layout.run())) {
-            warn(format!(
-                "there is no valid checkpoint to rehydrate: the session goes on after cell {} of `{}`, with none of its variables",
-                last.place + 1,
-                layout.relative(&layout.notebook())
-            ));
-        }
-        Ok(())
+fn tell_where_it_goes_on(layout: &Layout, warn: &dyn Fn(String)) {
+    // A notebook that cannot be read is told when a cell is put into it.
+    let last = notebook::last_executed(&layout.notebook()).unwrap_or_default();
+    if let Some(last) = last.filter(|last| last.run.as_deref() == Some(layout.run())) {
+        warn(format!(
+            "there is no valid checkpoint to rehydrate: the session goes on after cell {} of `{}`, with none of its variables",
+            last.place + 1,
+            layout.relative(&layout.notebook())
+        ));
     }
 }
 

@@ -56,7 +56,7 @@ impl Session {
     }
 
     pub(crate) fn spool(&self) -> Spool {
-        Spool::new(&self.project.join("output.log"), "`output.log`")
+        Spool::new(&self.project.join("output.log"), "output.log")
     }
 
     pub(crate) fn execute(&mut self, code: &str) -> Executed {

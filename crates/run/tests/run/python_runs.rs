@@ -243,3 +243,37 @@ fn a_python_stage_that_names_no_file_of_the_project_is_a_mistake_in_the_plan() {
     let problems = Plan::read("plan.toml", &format!("{TITLE}{text}"), project.root()).unwrap_err();
     assert!(problems.0[0].message.contains("is its code as one string, or `[\"FILE\"]`"), "{:?}", problems.0);
 }
+
+#[test]
+fn without_a_valid_checkpoint_the_session_goes_on_after_the_last_cell_and_says_so() {
+    let mut project = Project::new();
+    let first = stage("S01_load_data", "value = 1", "checkpointAfter = false");
+    let failing = stage("S02_use_data", "1 / 0", "dependencies = [\"S01_load_data\"]");
+    assert_eq!(project.run(&format!("{TITLE}{first}{failing}")), RunState::Failed);
+    let working = failing.replace("1 / 0", "print('value' in globals())");
+    assert_eq!(
+        project.resume(&format!("{TITLE}{first}{working}")),
+        RunState::Completed,
+        "{:?}",
+        project.events
+    );
+    let told = "there is no valid checkpoint to rehydrate: the session goes on after cell 2 of `notebooks/houses.ipynb`";
+    assert!(project.warnings().iter().any(|text| text.starts_with(told)), "{:?}", project.warnings());
+    assert!(project.notebook().iter().any(|cell| text(cell) == "False\n"));
+}
+
+#[test]
+fn a_stage_gets_its_code_from_a_file_and_its_own_environment_and_folder() {
+    let mut project = Project::new();
+    std::fs::create_dir(project.root().join("stages")).unwrap();
+    let code = "import os\nprint(os.environ['CHECKSTONE_STAGE_ID'], os.environ.get('COLOUR'), os.path.basename(os.getcwd()))";
+    std::fs::write(project.root().join("stages/one.py"), code).unwrap();
+    let first = stage("S01_look_around", "x", "directory = \"stages\"\nenvironment = { COLOUR = \"red\" }")
+        .replace("'''\nx\n'''", "[\"stages/one.py\"]");
+    let second =
+        stage("S02_look_again", "print(os.environ.get('COLOUR'))", "dependencies = [\"S01_look_around\"]");
+    assert_eq!(project.run(&format!("{TITLE}{first}{second}")), RunState::Completed, "{:?}", project.events);
+    let cells = project.notebook();
+    assert_eq!(text(&cells[0]), "S01_look_around red stages\n");
+    assert_eq!(text(&cells[2]), "None\n");
+}
