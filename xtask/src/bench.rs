@@ -5,6 +5,7 @@ pub(crate) mod clients;
 pub(crate) mod hook;
 pub(crate) mod kernel;
 pub(crate) mod records;
+pub(crate) mod run;
 pub(crate) mod snapshot;
 pub(crate) mod transcript;
 pub(crate) mod workflow;

@@ -110,6 +110,15 @@ enum Bench {
         #[arg(long, default_value_t = 1.0)]
         gigabytes: f64,
     },
+    /// A supervised command against a bare spawn, and who survives the end of a stage, beside other tools
+    Run {
+        /// Rounds of each measurement
+        #[arg(long, default_value_t = 200)]
+        rounds: usize,
+        /// Adversarial trees that are killed, for each way of keeping them together
+        #[arg(long, default_value_t = 1000)]
+        trees: usize,
+    },
     /// The end of a turn in each real client, with and without checkstone
     Clients {
         /// Turns of each kind in each client
@@ -127,6 +136,7 @@ fn main() -> ExitCode {
         Command::Bench { which: Bench::Hook { rounds } } => bench::hook::run(rounds),
         Command::Bench { which: Bench::Workflow { rounds } } => bench::workflow::run(rounds),
         Command::Bench { which: Bench::Snapshot { rounds, files } } => bench::snapshot::run(rounds, files),
+        Command::Bench { which: Bench::Run { rounds, trees } } => bench::run::run(rounds, trees),
         Command::Bench { which: Bench::Kernel { rounds, gigabytes } } => {
             bench::kernel::run(rounds, gigabytes)
         }

@@ -6,9 +6,13 @@
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use fs_err::File;
+use fs_err::os::unix::fs::OpenOptionsExt;
+use fs_err::{File, OpenOptions};
 
 use super::ending::OutputKept;
+
+/// No link is followed: what lies in a repository may have been put there to lead elsewhere.
+const NO_LINK: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 
 #[derive(Debug)]
 pub(super) struct Keeper {
@@ -34,7 +38,8 @@ impl Keeper {
         for part in parts(path)? {
             fs_err::remove_file(part.path)?;
         }
-        let head = File::create(path)?;
+        let head =
+            OpenOptions::new().create(true).truncate(true).write(true).custom_flags(NO_LINK).open(path)?;
         Ok(Self { path: path.to_owned(), half: (kept / 2).max(1), head, tail: None, total: 0, trouble: None })
     }
 
@@ -137,7 +142,7 @@ pub(super) fn join(path: &Path, kept: u64) -> io::Result<u64> {
     let parts = parts(path)?;
     let (Some(oldest), Some(newest)) = (parts.first(), parts.last()) else { return Ok(0) };
     let half = (kept / 2).max(1);
-    let mut head = fs_err::OpenOptions::new().read(true).write(true).open(path)?;
+    let mut head = OpenOptions::new().read(true).write(true).custom_flags(NO_LINK).open(path)?;
     let head_length = head.seek(SeekFrom::End(0))?.min(half);
     head.seek(SeekFrom::Start(head_length))?;
     let total = newest.begins + fs_err::metadata(&newest.path)?.len();
@@ -148,7 +153,7 @@ pub(super) fn join(path: &Path, kept: u64) -> io::Result<u64> {
         write!(head, "\n[checkstone: {missing} bytes are left out here]\n")?;
     }
     for part in &parts {
-        let mut file = File::open(&part.path)?;
+        let mut file = OpenOptions::new().read(true).custom_flags(NO_LINK).open(&part.path)?;
         file.seek(SeekFrom::Start(tail_begins.saturating_sub(part.begins)))?;
         io::copy(&mut Read::take(file, half), &mut head)?;
     }

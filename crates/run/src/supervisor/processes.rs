@@ -26,11 +26,6 @@ impl Process {
     pub(super) fn is_alive(&self) -> bool {
         !matches!(self.state, b'Z' | b'X' | b'x')
     }
-
-    /// Neither stopped nor dead.
-    pub(super) fn moves(&self) -> bool {
-        self.is_alive() && !matches!(self.state, b'T' | b't')
-    }
 }
 
 /// The processes of a machine that are looked at; further ones are found when some are gone.

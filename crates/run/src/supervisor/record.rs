@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -31,12 +32,13 @@ struct Record {
     shim: Identity,
     isolation: String,
     token: String,
-    output: PathBuf,
+    /// The kept output, where it lies beside the record; nothing else is written to by a sweep.
+    output: Option<String>,
     kept: u64,
 }
 
 /// A process: never by its number alone.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Identity {
     pid: i32,
     started: u64,
@@ -80,15 +82,21 @@ pub(super) fn write(command: &Command, isolated: Isolated, shim: Pid, token: &st
     let record = Record {
         version: 1,
         boot: boot().map_err(SpawnError::Record)?,
-        supervisor: Identity::of(&proc, rustix::process::getpid()),
+        supervisor: ourselves(&proc),
         shim: Identity::of(&proc, shim),
         isolation: isolated.name().to_owned(),
         token: token.to_owned(),
-        output: command.output.clone(),
+        output: beside(&command.record, &command.output),
         kept: command.kept,
     };
     let text = serde_json::to_vec(&record).map_err(|error| SpawnError::Record(error.into()))?;
     fs_err::write(&command.record, text).map_err(SpawnError::Record)
+}
+
+/// The name of a file in the same folder.
+fn beside(record: &Path, output: &Path) -> Option<String> {
+    let name = output.file_name().filter(|_| output.parent() == record.parent())?;
+    name.to_str().map(str::to_owned)
 }
 
 impl Identity {
@@ -103,8 +111,20 @@ impl Identity {
     }
 }
 
+/// Which start of the machine this is. Asked once.
 fn boot() -> io::Result<String> {
-    Ok(fs_err::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
+    static BOOT: OnceLock<String> = OnceLock::new();
+    if let Some(known) = BOOT.get() {
+        return Ok(known.clone());
+    }
+    let boot = fs_err::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned();
+    Ok(BOOT.get_or_init(|| boot).clone())
+}
+
+/// This process. Asked once.
+fn ourselves(proc: &OwnedFd) -> Identity {
+    static OURSELVES: OnceLock<Identity> = OnceLock::new();
+    *OURSELVES.get_or_init(|| Identity::of(proc, rustix::process::getpid()))
 }
 
 /// Kills what a lost supervisor left behind, by its record (`supervisor.json`), completes the kept output, and removes
@@ -126,7 +146,12 @@ pub fn sweep(path: &Path) -> Result<Swept, SweepError> {
             }
             (swept.killed, swept.survivors) = clear(&proc, &record);
         }
-        output::join(&record.output, record.kept).map_err(SweepError::Output)?;
+        if let Some(output) = record.output.map(|name| path.with_file_name(name))
+            && beside(path, &output).is_some()
+            && output.exists()
+        {
+            output::join(&output, record.kept).map_err(SweepError::Output)?;
+        }
     }
     fs_err::remove_file(path).map_err(SweepError::Record)?;
     Ok(swept)

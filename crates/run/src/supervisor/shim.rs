@@ -1,7 +1,7 @@
 //! The shim: one small process between the supervisor and a stage, which keeps the stage's tree together. It is a copy
 //! of the supervisor that never becomes another program, since starting one would cost more than all the rest.
 //!
-//! This is the only module of the workspace in which `unsafe` is allowed; the blocks are in `raw.rs`, but for the two
+//! This is the only module of the workspace in which `unsafe` is allowed; the blocks are in `raw.rs`, but for the
 //! places that fork. A copy of a process with several threads has only the thread that made it: another one may have
 //! held a lock, of the allocator for example, and nobody will ever release it. So between the fork and the end of
 //! the process only plain system calls are made: nothing is allocated, freed, printed or locked, and nothing may
@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Pid;
 
-use self::descendants::Row;
+use self::descendants::Room;
 use super::command::{Command, Isolated, SpawnError};
 
 /// What the supervisor says to the shim, in one byte. Saying nothing more, by closing the socket or by dying, means
@@ -136,7 +136,7 @@ struct Prepared {
     group_map: String,
     files: Files,
     /// Room for what is read of `/proc` where there is no namespace.
-    rows: Vec<Row>,
+    room: Room,
 }
 
 /// The open files that the copy keeps; all others are closed in it.
@@ -294,7 +294,7 @@ impl Prepared {
         });
         let user = rustix::process::geteuid().as_raw();
         let group = rustix::process::getegid().as_raw();
-        let rows = if isolated == Isolated::Subreaper { super::processes::MOST } else { 0 };
+        let most = if isolated == Isolated::Subreaper { super::processes::MOST } else { 0 };
         Ok(Self {
             isolated,
             programs: programs(program, command)?,
@@ -304,7 +304,7 @@ impl Prepared {
             user_map: format!("{user} {user} 1\n"),
             group_map: format!("{group} {group} 1\n"),
             files,
-            rows: Vec::with_capacity(rows),
+            room: Room::new(most),
         })
     }
 }

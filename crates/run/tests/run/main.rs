@@ -12,10 +12,15 @@
 mod checkpoint;
 mod hostile;
 mod kernels;
+mod lost_supervisor;
 mod manifest;
+mod markers;
 mod notebooks;
 mod plan;
+mod processes;
 mod python;
 mod python_runs;
 mod record;
 mod rehydrations;
+mod supervised;
+mod trees;

@@ -1,7 +1,9 @@
 //! What runs in the copy: the shim itself, and for a moment the process that becomes the stage. Nothing here may
 //! allocate, free, lock or panic; see `shim.rs`.
 
+use std::ffi::{c_int, c_void};
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -39,10 +41,11 @@ pub(super) fn shim(prepared: &mut Prepared) -> ! {
         Ok(events) => events,
         Err(error) => give_up(&status, Step::Files, &error),
     };
-    // SAFETY: the copy runs `become_stage` and nothing else, which makes plain system calls and does not return.
-    let stage = match unsafe { raw::fork(0) } {
-        Ok(raw::Forked::Copy) => become_stage(prepared, &status),
-        Ok(raw::Forked::Original { pid, .. }) => pid,
+    let start = Start { prepared, status: &status };
+    let mut stack = [MaybeUninit::uninit(); raw::STACK];
+    // SAFETY: `become_stage` makes plain system calls, does not return, and only looks at what it is given.
+    let stage = match unsafe { raw::fork_sharing(&mut stack, become_stage, &start) } {
+        Ok(pid) => pid,
         Err(error) => give_up(&status, Step::Fork, &error),
     };
     // The stage alone holds the far ends of its pipes now, so that their ends tell of its end.
@@ -52,7 +55,7 @@ pub(super) fn shim(prepared: &mut Prepared) -> ! {
         drop(raw::owned(nothing_left));
         nothing_left += 1;
     }
-    let descendants = Descendants::new(&mut prepared.rows);
+    let descendants = Descendants::new(&mut prepared.room);
     let isolated = prepared.isolated;
     Shim { isolated, control, events, stage, stage_is_over: false, killed: 0, descendants }.run()
 }
@@ -121,7 +124,15 @@ fn give_up(status: &OwnedFd, step: Step, error: &io::Error) -> ! {
     raw::leave(1)
 }
 
-fn become_stage(prepared: &Prepared, status: &OwnedFd) -> ! {
+/// What the process that becomes the stage is given.
+struct Start<'a> {
+    prepared: &'a Prepared,
+    status: &'a OwnedFd,
+}
+
+extern "C" fn become_stage(start: *mut c_void) -> c_int {
+    // SAFETY: `shim` has given us its `Start`, and stands still until we are another program.
+    let Start { prepared, status } = unsafe { &*start.cast::<Start<'_>>() };
     if prepared.isolated == Isolated::Subreaper {
         // Should the shim be killed, at least the stage's own process goes with it.
         let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));

@@ -12,16 +12,30 @@ pub(super) type Row = Process;
 /// After this many rounds somebody forks faster than we look; killing begins then.
 const ROUNDS: usize = 64;
 
+/// Room for two looks at all processes.
+pub(super) struct Room {
+    now: Vec<Row>,
+    before: Vec<Row>,
+}
+
+impl Room {
+    pub(super) fn new(most: usize) -> Self {
+        Self { now: Vec::with_capacity(most), before: Vec::with_capacity(most) }
+    }
+}
+
 pub(super) struct Descendants<'a> {
-    rows: &'a mut Vec<Row>,
+    room: &'a mut Room,
     proc: Option<OwnedFd>,
     me: i32,
 }
 
 impl<'a> Descendants<'a> {
-    pub(super) fn new(rows: &'a mut Vec<Row>) -> Self {
+    pub(super) fn new(room: &'a mut Room) -> Self {
         let me = rustix::process::getpid().as_raw_nonzero().get();
-        Self { rows, proc: processes::open().ok(), me }
+        // In a namespace there is no room, and no need.
+        let proc = if room.now.capacity() > 0 { processes::open().ok() } else { None };
+        Self { room, proc, me }
     }
 
     /// A signal to each of them that is there now.
@@ -31,16 +45,27 @@ impl<'a> Descendants<'a> {
         });
     }
 
-    /// Stops them until nobody moves any more, so that nobody can fork away from what follows.
+    /// Stops them until a look finds nobody new, so that nobody can react to what follows, or fork away from it. Whoever
+    /// has been sent the signal does nothing more: also a fork that is under way is given up.
     pub(super) fn stop(&mut self) {
+        let me = self.me;
+        self.room.now.clear();
         for _ in 0..ROUNDS {
-            let mut moving = false;
+            std::mem::swap(&mut self.room.now, &mut self.room.before);
+            let before = std::mem::take(&mut self.room.before);
+            let mut new = false;
             self.each(|proc, process| {
-                if process.moves() {
-                    moving |= processes::signal(proc, process, Signal::STOP).is_ok();
+                let known = before.binary_search_by_key(&process.pid, |row| row.pid);
+                let known = known.ok().and_then(|place| before.get(place));
+                let told = known.is_some_and(|row| {
+                    row.started == process.started && processes::descends(&before, row, me)
+                });
+                if !told {
+                    new |= processes::signal(proc, process, Signal::STOP).is_ok();
                 }
             });
-            if !moving {
+            self.room.before = before;
+            if !new {
                 return;
             }
         }
@@ -58,9 +83,9 @@ impl<'a> Descendants<'a> {
 
     fn each(&mut self, mut act: impl FnMut(&OwnedFd, &Process)) {
         let Some(proc) = &self.proc else { return };
-        processes::read_all(proc, self.rows);
-        for process in self.rows.iter() {
-            if process.is_alive() && processes::descends(self.rows, process, self.me) {
+        processes::read_all(proc, &mut self.room.now);
+        for process in &self.room.now {
+            if process.is_alive() && processes::descends(&self.room.now, process, self.me) {
                 act(proc, process);
             }
         }

@@ -1,0 +1,146 @@
+//! Supervision: what it adds to a bare spawn, what it costs while a stage writes a lot, when it signals, and who survives
+//! it, beside others. The measuring is done by `crates/run/examples/measure.rs`, in turns; here are the tables.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::{milliseconds, percentile};
+use crate::process::{self, cargo_command};
+use crate::root;
+
+pub(crate) fn run(rounds: usize, trees: usize) -> Result<(), String> {
+    println!("building…");
+    let program = build()?;
+    spawn(&program, rounds)?;
+    rate(&program)?;
+    limits(&program)?;
+    survivors(&program, trees)
+}
+
+fn build() -> Result<PathBuf, String> {
+    // A folder of its own, and no optimisation over the whole program: it would take minutes and change nothing here.
+    let folder = root().join("target/bench-run");
+    let mut build = cargo_command();
+    build.args(["build", "--release", "--quiet", "--package", "run", "--example", "measure"]);
+    build.args(["--config", "profile.release.lto=false", "--config", "profile.release.codegen-units=16"]);
+    process::run(build.arg("--target-dir").arg(&folder))?;
+    Ok(folder.join("release/examples/measure"))
+}
+
+/// Each name with the numbers of its lines.
+type Measured = BTreeMap<String, Vec<Vec<u64>>>;
+
+fn measured(program: &Path, arguments: &[&str]) -> Result<Measured, String> {
+    let told = process::output(Command::new(program).args(arguments))?;
+    let mut measured = Measured::new();
+    for line in told.lines() {
+        let mut words = line.split(' ');
+        let name = words.next().unwrap_or_default().to_owned();
+        measured.entry(name).or_default().push(words.filter_map(|word| word.parse().ok()).collect());
+    }
+    Ok(measured)
+}
+
+fn column(lines: &[Vec<u64>], place: usize) -> Vec<u64> {
+    lines.iter().filter_map(|line| line.get(place).copied()).collect()
+}
+
+fn times(lines: &[Vec<u64>]) -> Vec<Duration> {
+    column(lines, 0).into_iter().map(Duration::from_nanos).collect()
+}
+
+fn spawn(program: &Path, rounds: usize) -> Result<(), String> {
+    let measured = measured(program, &["spawn", &rounds.to_string()])?;
+    let bare = measured.get("bare").map(|lines| times(lines)).unwrap_or_default();
+    println!("\n| `true`, from start to end | p10 | p50 | p95 | added to bare (p50) |\n|---|---|---|---|---|");
+    for (name, lines) in &measured {
+        let times = times(lines);
+        println!(
+            "| {name} | {:.2} ms | {:.2} ms | {:.2} ms | {:+.2} ms |",
+            milliseconds(percentile(&times, 10)),
+            milliseconds(percentile(&times, 50)),
+            milliseconds(percentile(&times, 95)),
+            milliseconds(percentile(&times, 50)) - milliseconds(percentile(&bare, 50)),
+        );
+    }
+    println!("\nLimit: 0.5 ms added.");
+    Ok(())
+}
+
+fn rate(program: &Path) -> Result<(), String> {
+    println!("\n| while a stage writes | processor time of the supervisor | of one core |\n|---|---|---|");
+    for (name, lines) in measured(program, &["rate", "50"])? {
+        for line in lines {
+            if let [used, passed, bytes] = *line {
+                println!(
+                    "| {:.1} MB/s ({name}) | {:.1} ms in {:.2} s | {:.2} % |",
+                    bytes as f64 / 1e6 / (passed as f64 / 1e9),
+                    used as f64 / 1e6,
+                    passed as f64 / 1e9,
+                    100.0 * used as f64 / passed as f64
+                );
+            }
+        }
+    }
+    println!("\nLimit: 1 %.");
+    Ok(())
+}
+
+fn limits(program: &Path) -> Result<(), String> {
+    println!("\n| a stuck stage | first signal after its limit (largest of 10) | all gone after the first signal | survivors |");
+    println!("|---|---|---|---|");
+    let first = measured(program, &["limit", "10"])?;
+    let gone = measured(program, &["grace"])?;
+    for (name, lines) in &first {
+        let latest = times(lines).into_iter().max().unwrap_or_default();
+        let gone = gone.get(name).map(Vec::as_slice).unwrap_or_default();
+        println!(
+            "| {name} | {:.1} ms | {:.3} s | {} |",
+            milliseconds(latest),
+            times(gone).into_iter().max().unwrap_or_default().as_secs_f64(),
+            column(gone, 1).iter().sum::<u64>()
+        );
+    }
+    println!("\nLimits: 100 ms, 8.2 s, 0.");
+    Ok(())
+}
+
+fn survivors(program: &Path, trees: usize) -> Result<(), String> {
+    println!("\n| killed | runs | p50 | p99 | largest | runs with survivors | survivors a run |");
+    println!("|---|---|---|---|---|---|---|");
+    let five = measured(program, &["five", &trees.to_string()])?;
+    let forking = measured(program, &["forking", &trees.div_ceil(50).to_string()])?;
+    let rivals = measured(program, &["rivals", &trees.clamp(1, 10).to_string()])?;
+    rows("five, adversarial", &five);
+    rows("150, forking", &forking);
+    for (name, lines) in &rivals {
+        row(&format!("five, adversarial: `{name}`"), lines, "–");
+    }
+    println!("\nLimits: no survivor; five within 50 ms, 150 within 250 ms.");
+    Ok(())
+}
+
+fn rows(what: &str, measured: &Measured) {
+    for (name, lines) in measured {
+        row(&format!("{what}: {name}"), lines, "");
+    }
+}
+
+fn row(name: &str, lines: &[Vec<u64>], no_times: &str) {
+    let times = times(lines);
+    let time = |time: Duration| {
+        if no_times.is_empty() { format!("{:.1} ms", milliseconds(time)) } else { no_times.to_owned() }
+    };
+    let left = column(lines, 1);
+    println!(
+        "| {name} | {} | {} | {} | {} | {} | {:.1} |",
+        lines.len(),
+        time(percentile(&times, 50)),
+        time(percentile(&times, 99)),
+        time(times.iter().max().copied().unwrap_or_default()),
+        left.iter().filter(|number| **number > 0).count(),
+        left.iter().sum::<u64>() as f64 / lines.len().max(1) as f64
+    );
+}
