@@ -1,6 +1,7 @@
 //! Benchmarks. Machines are shared and noisy, so every figure is a ratio of things measured in the same run,
 //! taken in turns.
 
+pub(crate) mod checkpoint;
 pub(crate) mod clients;
 pub(crate) mod hook;
 pub(crate) mod kernel;

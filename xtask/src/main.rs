@@ -5,6 +5,7 @@
 mod bench;
 mod clients;
 mod fuzz;
+mod links;
 mod needs;
 mod packages;
 mod pictures;
@@ -71,6 +72,12 @@ struct Soak {
     /// Random turns compared with the disk
     #[arg(long, default_value_t = 2000)]
     turns: u32,
+    /// Power cuts on each file system that checkpoints are saved on
+    #[arg(long, default_value_t = 500)]
+    power_cuts: u32,
+    /// Only the faults of checkpoints: a kill and a failing disk at every system call, and power cuts
+    #[arg(long)]
+    checkpoint_faults: bool,
     /// Seconds of fuzzing per target
     #[arg(long, default_value_t = 120)]
     fuzz_seconds: u32,
@@ -101,6 +108,8 @@ enum Bench {
         #[arg(long, default_value_t = 50_000)]
         files: usize,
     },
+    /// Checkpoints: flushes, hashing against `openssl speed`, long lists, large artifacts that have not changed
+    Checkpoint,
     /// Python stages: a cell against `jupyter_client`, a large output, a resume against loading the files alone
     Kernel {
         /// Round trips in each kernel
@@ -136,6 +145,7 @@ fn main() -> ExitCode {
         Command::Bench { which: Bench::Hook { rounds } } => bench::hook::run(rounds),
         Command::Bench { which: Bench::Workflow { rounds } } => bench::workflow::run(rounds),
         Command::Bench { which: Bench::Snapshot { rounds, files } } => bench::snapshot::run(rounds, files),
+        Command::Bench { which: Bench::Checkpoint } => bench::checkpoint::run(),
         Command::Bench { which: Bench::Run { rounds, trees } } => bench::run::run(rounds, trees),
         Command::Bench { which: Bench::Kernel { rounds, gigabytes } } => {
             bench::kernel::run(rounds, gigabytes)
@@ -201,6 +211,10 @@ fn test() -> Result<(), String> {
 
 fn soak(counts: &Soak) -> Result<(), String> {
     let mut steps = Steps::new();
+    steps.run("faults and power cuts of checkpoints", || soak::checkpoints(counts.power_cuts));
+    if counts.checkpoint_faults {
+        return steps.finish();
+    }
     steps.run("kills and many processes", || soak::journal(counts.kills, counts.rounds));
     steps.run("kills of snapshots and restores", || soak::snapshots(counts.snapshot_kills));
     steps.run("random turns", || soak::changes(counts.turns));

@@ -16,6 +16,9 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("tmux", "tmux"),
     ("python3", "python3-venv"),
     ("flock", "util-linux"),
+    ("mkfs.ext4", "e2fsprogs"),
+    ("mkfs.xfs", "xfsprogs"),
+    ("mkfs.btrfs", "btrfs-progs"),
 ];
 
 /// In CI a missing program fails; elsewhere the tests that need it are skipped, and this says so.

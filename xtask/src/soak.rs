@@ -29,3 +29,12 @@ pub(crate) fn snapshots(kills: u32) -> Result<Done, String> {
     let name = "snapshot::a_kill_at_any_instant_leaves_git_as_it_was";
     process::run(test.args(["test", "--quiet", "--package", "checkstone", "--test", "checkstone", name]))
 }
+
+/// SIGKILL and a failing disk at every system call of the checkpoint commands, and so many power cuts on each file system.
+pub(crate) fn checkpoints(power_cuts: u32) -> Result<Done, String> {
+    println!("every system call of the checkpoint commands, {power_cuts} power cuts on each file system");
+    let mut test = cargo_command();
+    test.env("CHECKSTONE_SOAK_FAULTS", "all").env("CHECKSTONE_SOAK_POWER_CUTS", power_cuts.to_string());
+    let arguments = ["test", "--quiet", "--package", "checkstone", "--test", "checkstone", "checkpoint::"];
+    process::run(test.args(arguments).args(["--", "--nocapture"]))
+}

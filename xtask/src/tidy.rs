@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use crate::links;
 use crate::process;
 use crate::root;
 use crate::steps::Done;
@@ -24,6 +25,10 @@ pub(crate) fn check() -> Result<Done, String> {
         if name.ends_with("/mod.rs") {
             wrong.push(format!("{name}: modules are named after what they hold"));
         }
+    }
+    for name in listed.split('\0').filter(|name| name.ends_with(".md")) {
+        let text = fs_err::read_to_string(root().join(name)).map_err(|error| error.to_string())?;
+        wrong.extend(links::broken(name, &text));
     }
     if wrong.is_empty() { Ok(Done::Passed) } else { Err(wrong.join("; ")) }
 }

@@ -2,6 +2,7 @@
 //! nobody. The manifest is the commit record: it is written last, and what has no valid manifest is no checkpoint.
 
 mod emergency;
+mod folders;
 mod id;
 mod list;
 pub mod output;

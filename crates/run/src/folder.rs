@@ -171,18 +171,22 @@ impl Folder {
             .map_err(|error| failed("remove the folder", self.at(name), error))
     }
 
-    /// Removes a file or a folder with all that is in it; a link is removed, never followed.
+    /// Removes a file or a folder with all that is in it; a link is removed, never followed. What somebody else removes
+    /// meanwhile is removed.
     pub(crate) fn remove_all(&self, name: &str) -> Result<(), FolderError> {
-        match self.folder(name) {
+        let removed = match self.folder(name) {
             Ok(folder) => {
                 for (inner, _) in folder.entries()? {
                     folder.remove_all(&inner)?;
                 }
                 self.remove_empty_folder(name)
             }
-            Err(FolderError::NotFound { .. }) => Ok(()),
             Err(FolderError::NotAFolder { .. } | FolderError::SymbolicLink { .. }) => self.remove_file(name),
             Err(error) => Err(error),
+        };
+        match removed {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
         }
     }
 

@@ -19,6 +19,7 @@ pub mod manifest;
 pub mod marker;
 pub mod notebook;
 pub mod output;
+mod parallel;
 pub mod plan;
 mod publish;
 pub mod python_environment;

@@ -277,7 +277,7 @@ pub(crate) fn random() -> String {
 
 /// ext4, xfs and btrfs promise more than the standard: the name of a new file, and of the new folders around it, is on the
 /// disk when the file is. Tested by cutting the power.
-fn names_follow_files(file: &File) -> bool {
+pub(crate) fn names_follow_files(file: &File) -> bool {
     const EXT4: u64 = 0xef53;
     const XFS: u64 = 0x5846_5342;
     const BTRFS: u64 = 0x9123_683e;

@@ -9,6 +9,7 @@
 )]
 
 mod check;
+mod checkpoint;
 mod demo;
 mod doctor;
 mod explain;

@@ -8,14 +8,15 @@ use jiff::Timestamp;
 use journal::atomic_file;
 use serde_json::Map;
 
+use crate::checkpoint::folders::Folders;
 use crate::checkpoint::id;
 use crate::checkpoint::list::entries;
 use crate::checkpoint::save::{SaveError, Saved, Staging, paths, remember, take_in, written_time};
 use crate::checkpoint::validate::{Checker, Depth, Issue, checkpoints};
 use crate::folder::{Folder, FolderError};
-use crate::layout::{CHECKPOINTS, Layout, MANIFEST, REPORTS};
+use crate::layout::{Layout, MANIFEST};
 use crate::manifest::{Manifest, NotebookReference, PythonEnvironment, Reason, Rehydration, Sealed, Status};
-use crate::store::{Store, WAIT};
+use crate::store::{Store, WAIT, names_follow_files};
 
 /// What is known when everything else has gone wrong.
 #[derive(Clone, Debug)]
@@ -46,15 +47,15 @@ impl EmergencyRequest {
 /// Writes the manifest, durably, and nothing else.
 pub fn emergency(layout: &Layout, request: &EmergencyRequest) -> Result<Saved, SaveError> {
     let root = Folder::open(layout.root())?;
-    let checkpoints = root.folder_made(REPORTS)?.folder_made(layout.title())?.folder_made(CHECKPOINTS)?;
-    let run = checkpoints.folder_made(layout.run())?;
+    let folders = Folders::made(&root, layout)?;
+    let run = &folders.run;
     let before = before(layout);
     let ids = run.visible_folders()?;
     let id = id::emergency(id::next_sequence(ids.iter().map(String::as_str)), request.now);
     let sealed = manifest(layout, request, id, before).seal()?;
     let folder = run.new_folder(&sealed.manifest.checkpoint_id)?;
     let path = folder.path().join(MANIFEST);
-    if let Err(error) = write(&sealed, &path).and_then(|()| Ok(run.sync()?)) {
+    if let Err(error) = write(&sealed, &path).and_then(|()| flush(run, &folders, &root)) {
         // An empty folder is no checkpoint.
         let _ = run.remove_all(&sealed.manifest.checkpoint_id);
         return Err(error);
@@ -93,6 +94,14 @@ pub fn add_partial(layout: &Layout, id: &str, artifacts: &[PathBuf]) -> Result<S
     remember(&store, &taken);
     let new_objects = taken.iter().filter(|taken| taken.is_new()).count();
     Ok(Saved { sealed, path, new_objects, read: taken.len(), pruned: None, warnings: Vec::new() })
+}
+
+fn flush(run: &Folder, folders: &Folders, root: &Folder) -> Result<(), SaveError> {
+    run.sync()?;
+    if !names_follow_files(run.as_file()) {
+        folders.sync_names(root)?;
+    }
+    Ok(())
 }
 
 fn write(sealed: &Sealed, path: &std::path::Path) -> Result<(), SaveError> {

@@ -5,9 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::fs::File;
 use std::io::Read as _;
-use std::num::NonZero;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jiff::Timestamp;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
@@ -17,6 +15,7 @@ use crate::checkpoint::id;
 use crate::folder::{Folder, FolderError};
 use crate::layout::{CHECKPOINTS, MANIFEST, REPORTS, Segment};
 use crate::manifest::{LARGEST, Status};
+use crate::parallel;
 
 /// A checkpoint, as its manifest says; whether that is true, `validate` tells.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -144,24 +143,8 @@ const WORTH_A_THREAD: usize = 200;
 
 fn of_run(title: &str, run: &str, folder: &Folder) -> Result<Vec<Entry>, FolderError> {
     let ids = folder.visible_folders()?;
-    let threads =
-        std::thread::available_parallelism().map_or(1, NonZero::get).min(ids.len() / WORTH_A_THREAD).max(1);
-    let next = AtomicUsize::new(0);
-    let read = || {
-        let mut found = Vec::new();
-        while let Some(id) = ids.get(next.fetch_add(1, Ordering::Relaxed)) {
-            found.extend(entry(title, run, folder, id));
-        }
-        found
-    };
-    let mut found = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(read)).collect();
-        let mut found = read();
-        for other in others {
-            found.extend(other.join().unwrap_or_default());
-        }
-        found
-    });
+    let found = parallel::map(&ids, WORTH_A_THREAD, |id| entry(title, run, folder, id));
+    let mut found: Vec<Entry> = found.into_iter().flatten().collect();
     make_monotonic(&mut found);
     Ok(found)
 }

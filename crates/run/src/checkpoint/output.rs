@@ -145,7 +145,6 @@ pub struct ResumeOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trust_warning: Option<&'static str>,
     /// Why newer checkpoints cannot be used.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub validation_issues: Vec<SkippedOutput>,
 }
 

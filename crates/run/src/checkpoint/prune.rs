@@ -2,6 +2,7 @@
 //! however many newer ones there are that cannot be used (R7).
 
 use std::collections::HashSet;
+use std::io;
 use std::time::Duration;
 
 use crate::checkpoint::list::{Entry, entries, manifest_file, read_limited};
@@ -138,8 +139,12 @@ fn remove(checkpoints: &Folder, store: &Store, go: &[&Entry]) -> Result<(), Fold
     let temporary = store.temporary()?;
     for entry in go {
         let name = format!("pruned-{}", random());
-        checkpoints.folder(&entry.run)?.rename(&entry.id, &temporary, &name)?;
-        temporary.remove_all(&name)?;
+        match checkpoints.folder(&entry.run)?.rename(&entry.id, &temporary, &name) {
+            Ok(()) => temporary.remove_all(&name)?,
+            // Another one who prunes was faster.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(())
 }
@@ -184,7 +189,7 @@ fn add_references(run: &Folder, id: &str, found: &mut HashSet<String>) -> Result
     let text = read_limited(&file).map_err(|why| FolderError::Failed {
         doing: "read",
         path: run.path().join(id),
-        source: std::io::Error::other(why),
+        source: io::Error::other(why),
     })?;
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     for digits in text.split(|byte| !is_digit(byte)).filter(|digits| digits.len() == 64) {

@@ -1,7 +1,7 @@
 //! Brings the artifacts of a checkpoint back to their places from the store: each whole or not at all, and read on its way, so
 //! that what was damaged in the store is not put anywhere.
 
-use std::fs::Permissions;
+use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -75,15 +75,34 @@ fn one(root: &Folder, store: &Store, artifact: &Artifact) -> Result<(), RestoreE
         }
         Err(error) => return Err(error.into()),
     };
-    let writing = |source| RestoreError::Write { path: shown(), source };
-    let mode = mode.map_err(writing)? & 0o7777;
+    let mode = mode.map_err(|source| RestoreError::Write { path: shown(), source })? & 0o7777;
     let parent = path.parent_made(root)?;
     let parent = parent.as_ref().unwrap_or(root);
-    let temporary = format!(".{}.tmp", random());
-    let file = parent.new_file(&temporary, 0o600)?;
-    let copied = match rustix::fs::ioctl_ficlone(&file, &object) {
+    // What a killed process leaves in the store's own folder is found by prune; another disk needs one beside the artifact.
+    match place(&store.temporary()?, parent, path.name(), &object, artifact, mode) {
+        Err(RestoreError::Folder(error)) if error.kind() == io::ErrorKind::CrossesDevices => {
+            place(parent, parent, path.name(), &object, artifact, mode)
+        }
+        placed => placed,
+    }
+}
+
+/// A flushed copy in `staging`, moved to its name in `parent`.
+fn place(
+    staging: &Folder,
+    parent: &Folder,
+    name: &str,
+    object: &File,
+    artifact: &Artifact,
+    mode: u32,
+) -> Result<(), RestoreError> {
+    let shown = || artifact.relative_path.clone();
+    let writing = |source| RestoreError::Write { path: shown(), source };
+    let temporary = format!(".restored-{}", random());
+    let file = staging.new_file(&temporary, 0o600)?;
+    let copied = match rustix::fs::ioctl_ficlone(&file, object) {
         Ok(()) => hash::of_file(&file),
-        Err(_) => hash::copy(&object, &file),
+        Err(_) => hash::copy(object, &file),
     };
     let placed = copied.map_err(writing).and_then(|hashed| {
         if hashed.sha256 != artifact.sha256 {
@@ -91,10 +110,10 @@ fn one(root: &Folder, store: &Store, artifact: &Artifact) -> Result<(), RestoreE
         }
         file.set_permissions(Permissions::from_mode(mode)).map_err(writing)?;
         file.sync_all().map_err(writing)?;
-        Ok(parent.rename(&temporary, parent, path.name())?)
+        Ok(staging.rename(&temporary, parent, name)?)
     });
     if placed.is_err() {
-        let _ = parent.remove_file(&temporary);
+        let _ = staging.remove_file(&temporary);
     }
     placed
 }

@@ -7,25 +7,26 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::{Timestamp, Unit};
 use serde_json::Map;
 
 use crate::artifact_path::{ArtifactPath, PathError};
+use crate::checkpoint::folders::Folders;
 use crate::checkpoint::id;
 use crate::checkpoint::prune::{self, DEFAULT_KEEP, Pruned};
 use crate::checkpoint::validate::{Depth, described};
 use crate::folder::{Folder, FolderError};
 use crate::hash;
-use crate::layout::{CHECKPOINTS, Layout, MANIFEST, REPORTS};
+use crate::layout::{Layout, MANIFEST};
 use crate::manifest::{
     Artifact, Manifest, ManifestError, NotebookReference, PythonEnvironment, Reason, Rehydration, Sealed,
     Status, TrustLevel,
 };
+use crate::parallel;
 use crate::store::{Identity, Kept, Known, Store, StoreError, WAIT, random};
 
 /// What is to be saved. `new` has the values of a run without Python.
@@ -130,16 +131,15 @@ pub fn save(layout: &Layout, request: &SaveRequest) -> Result<Saved, SaveError> 
     let root = Folder::open(layout.root())?;
     let paths = paths(layout, &request.artifacts)?;
     let mut warnings = check_size(&root, &paths, request.limits)?;
-    let checkpoints = root.folder_made(REPORTS)?.folder_made(layout.title())?.folder_made(CHECKPOINTS)?;
-    let run = checkpoints.folder_made(layout.run())?;
-    let store = Store::made(&checkpoints)?;
+    let folders = Folders::made(&root, layout)?;
+    let store = Store::made(&folders.checkpoints)?;
     let lock = store.share(WAIT)?;
     let staging = Staging::new(&store)?;
     let known = store.known();
     let taken = take_in(&root, &store, &known, &staging.tick, &paths, request.depth)?;
     let artifacts = taken.iter().map(|taken| taken.artifact.clone()).collect();
     let committing = store.commit(WAIT)?;
-    let sealed = commit(layout, request, &store, &checkpoints, &run, staging, artifacts)?;
+    let sealed = commit(layout, request, &root, &store, &folders, staging, artifacts)?;
     remember(&store, &taken);
     drop(committing);
     drop(lock);
@@ -254,38 +254,17 @@ pub(super) fn take_in(
     depth: Depth,
 ) -> Result<Vec<Taken>, SaveError> {
     let job = Job { root, store, known, tick, depth, sizes: known.sizes(), claimed: Mutex::default() };
-    let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
-    let work = || {
-        let mut done = Vec::new();
-        while let Some((number, path)) = next_of(paths, &next).filter(|_| !failed.load(Ordering::Relaxed)) {
-            let taken = job.take(path);
-            if taken.is_err() {
-                failed.store(true, Ordering::Relaxed);
-            }
-            done.push((number, taken));
+    let taken = parallel::map(paths, 1, |path| {
+        // After a failure the rest is not worth its reading.
+        if failed.load(Ordering::Relaxed) {
+            return None;
         }
-        done
-    };
-    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(paths.len()).max(1);
-    let mut done = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut done = work();
-        for other in others {
-            match other.join() {
-                Ok(more) => done.extend(more),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        done
+        let taken = job.take(path);
+        failed.fetch_or(taken.is_err(), Ordering::Relaxed);
+        Some(taken)
     });
-    done.sort_by_key(|(number, _)| *number);
-    done.into_iter().map(|(_, taken)| taken).collect()
-}
-
-fn next_of<'a>(paths: &'a [ArtifactPath], next: &AtomicUsize) -> Option<(usize, &'a ArtifactPath)> {
-    let number = next.fetch_add(1, Ordering::Relaxed);
-    paths.get(number).map(|path| (number, path))
+    taken.into_iter().flatten().collect()
 }
 
 /// So often a file that changes meanwhile is read again.
@@ -355,12 +334,13 @@ fn taken(
 fn commit(
     layout: &Layout,
     request: &SaveRequest,
+    root: &Folder,
     store: &Store,
-    checkpoints: &Folder,
-    run: &Folder,
+    folders: &Folders,
     mut staging: Staging,
     artifacts: Vec<Artifact>,
 ) -> Result<Sealed, SaveError> {
+    let run = &folders.run;
     let ids = run.visible_folders()?;
     let id = id::ordinary(id::next_sequence(ids.iter().map(String::as_str)), request.now);
     let mut manifest = manifest(layout, request, id, artifacts);
@@ -378,7 +358,8 @@ fn commit(
     let id = &sealed.manifest.checkpoint_id;
     staging.temporary.rename_new(&staging.name, run, id)?;
     staging.moved = true;
-    let flushed = run.sync().and_then(|()| if store.names_follow() { Ok(()) } else { checkpoints.sync() });
+    let flushed =
+        run.sync().and_then(|()| if store.names_follow() { Ok(()) } else { folders.sync_names(root) });
     if let Err(error) = flushed {
         // Not known to be on the disk, so it must not be taken for saved.
         let _ = run.rename(id, &staging.temporary, &staging.name);

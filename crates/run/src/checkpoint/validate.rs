@@ -1,10 +1,10 @@
 //! Whether a checkpoint is what it says: its manifest whole, its artifacts there with their sizes and hashes. What is wrong
 //! is told in the words that tools of this format use.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
+use std::sync::Mutex;
 
 use crate::artifact_path::{ArtifactPath, PathError};
 use crate::checkpoint::list::{manifest_file, read_limited};
@@ -12,6 +12,7 @@ use crate::folder::{Folder, FolderError};
 use crate::hash;
 use crate::layout::{Layout, NameError, Segment};
 use crate::manifest::{Artifact, Manifest, ManifestError, Sealed, TrustLevel};
+use crate::parallel;
 use crate::store::{Identity, Known, Store};
 
 /// What a file's content is told by.
@@ -124,6 +125,9 @@ pub fn validate(layout: &Layout, id: &str, depth: Depth) -> Result<Validated, Va
     Ok(Checker::open(layout.root(), layout.title())?.check(layout.run(), id.as_str(), depth))
 }
 
+/// Fewer artifacts than this are looked at faster by one thread than a second one is started.
+const WORTH_A_THREAD: usize = 200;
+
 /// Looks at checkpoints of one title, and reads no file twice.
 #[derive(Debug)]
 pub(super) struct Checker {
@@ -132,7 +136,7 @@ pub(super) struct Checker {
     checkpoints: Option<Folder>,
     store: Option<Store>,
     known: Known,
-    read: RefCell<HashMap<Identity, String>>,
+    read: Mutex<HashMap<Identity, String>>,
 }
 
 impl Checker {
@@ -146,7 +150,7 @@ impl Checker {
         };
         let store = checkpoints.as_ref().map(Store::existing).transpose()?.flatten();
         let known = store.as_ref().map(Store::known).unwrap_or_default();
-        Ok(Self { root, title, checkpoints, store, known, read: RefCell::default() })
+        Ok(Self { root, title, checkpoints, store, known, read: Mutex::default() })
     }
 
     pub(super) fn check(&self, run: &str, id: &str, depth: Depth) -> Validated {
@@ -158,8 +162,11 @@ impl Checker {
         let depth = if sealed.manifest.trust() == TrustLevel::Local { depth } else { Depth::Full };
         let mut validated =
             Validated { manifest: None, issues: Vec::new(), to_restore: Vec::new(), lost: Vec::new() };
-        for artifact in &sealed.manifest.artifacts {
-            let Err(issue) = self.in_place(artifact, depth) else { continue };
+        let artifacts = &sealed.manifest.artifacts;
+        let share = if depth == Depth::Full { 1 } else { WORTH_A_THREAD };
+        let in_place = parallel::map(artifacts, share, |artifact| self.in_place(artifact, depth));
+        for (artifact, in_place) in artifacts.iter().zip(in_place) {
+            let Err(issue) = in_place else { continue };
             let back = !leads_astray(&issue) && self.in_store(artifact, depth);
             let list = if back { &mut validated.to_restore } else { &mut validated.lost };
             list.push(artifact.clone());
@@ -240,11 +247,14 @@ impl Checker {
 
     /// The hash of a file, read once.
     fn content(&self, file: &std::fs::File, identity: Identity) -> std::io::Result<String> {
-        if let Some(sha256) = self.read.borrow().get(&identity) {
-            return Ok(sha256.clone());
+        let known = self.read.lock().ok().and_then(|read| read.get(&identity).cloned());
+        if let Some(sha256) = known {
+            return Ok(sha256);
         }
         let sha256 = hash::of_file(file)?.sha256;
-        self.read.borrow_mut().insert(identity, sha256.clone());
+        if let Ok(mut read) = self.read.lock() {
+            read.insert(identity, sha256.clone());
+        }
         Ok(sha256)
     }
 }

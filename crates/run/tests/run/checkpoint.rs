@@ -547,6 +547,25 @@ fn many_save_and_prune_at_once_and_every_checkpoint_is_whole() {
 }
 
 #[test]
+fn many_prune_one_run_at_once() {
+    let project = Project::new();
+    for round in 0..5 {
+        for number in 0..8 {
+            project.write("a", &format!("{round} {number}\n"));
+            let mut request = project.request("S01_load_data", &["a"]);
+            request.keep = 100;
+            save(&project.layout, &request).unwrap();
+        }
+        std::thread::scope(|scope| {
+            let pruning: Vec<_> =
+                (0..4).map(|_| scope.spawn(|| prune(&project.layout, 2).unwrap())).collect();
+            pruning.into_iter().for_each(|one| assert_eq!(one.join().unwrap().keep_count, 2));
+        });
+        assert_eq!((project.ids().len(), project.objects().len()), (2, 2));
+    }
+}
+
+#[test]
 fn checkpoints_that_are_saved_at_once_get_numbers_of_their_own() {
     let project = Project::new();
     std::thread::scope(|scope| {

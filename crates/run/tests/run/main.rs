@@ -22,5 +22,6 @@ mod python;
 mod python_runs;
 mod record;
 mod rehydrations;
+mod restore_faults;
 mod supervised;
 mod trees;

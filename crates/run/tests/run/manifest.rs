@@ -241,3 +241,30 @@ fn javascript_computes_the_same_hash() {
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), text.as_bytes()).unwrap();
     assert!(child.wait().unwrap().success());
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config { failure_persistence: None, ..Default::default() })]
+
+    /// Whatever is put wherever, in place of however much.
+    #[test]
+    fn no_splice_goes_unnoticed(start in 0_usize..2000, length in 0_usize..40, new: Vec<u8>) {
+        let text = parse(&sealed(&full())).unwrap().manifest.seal().unwrap().text.into_bytes();
+        let start = start % text.len();
+        let end = (start + length).min(text.len());
+        let spliced = [&text[..start], &new, &text[end..]].concat();
+        let same = spliced == text || spliced == [&text[..], b"\n"].concat();
+        proptest::prop_assert_eq!(Manifest::parse(&spliced).is_ok(), same);
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(bytes: Vec<u8>, text: String) {
+        proptest::prop_assert!(Manifest::parse(&bytes).is_err());
+        let mut value = full();
+        value["artifacts"][0]["relativePath"] = json!(text);
+        value["somebodyElses"] = json!({text.clone(): text});
+        if let Ok(read) = parse(&sealed(&value)) {
+            let again = read.manifest.seal().unwrap();
+            proptest::prop_assert_eq!(parse(&again.text).unwrap(), again);
+        }
+    }
+}

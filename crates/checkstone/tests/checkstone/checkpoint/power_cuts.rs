@@ -1,0 +1,205 @@
+//! Power cuts: what is on the disk of a file system at an instant, and nothing of what was only in memory, mounted again.
+//!
+//! The disk is an image, and the cut is a copy of it, taken while the file system is still mounted. The program is killed before
+//! some system call of a save, or has just answered. Needs root and the tools of the file systems. A sample here; `cargo
+//! xtask soak` makes many cuts (`CHECKSTONE_SOAK_POWER_CUTS`).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use run::checkpoint::{Depth, last_valid, list, restore, validate};
+use serde_json::Value;
+
+use super::project::{Mounted, Project, strace, succeeds, traced};
+use crate::program;
+
+fn cuts() -> usize {
+    std::env::var("CHECKSTONE_SOAK_POWER_CUTS").ok().and_then(|count| count.parse().ok()).unwrap_or(5)
+}
+
+#[test]
+fn ext4_keeps_what_was_answered() {
+    cut_the_power("mkfs.ext4", &["-q", "-F"], 64);
+}
+
+#[test]
+fn xfs_keeps_what_was_answered() {
+    cut_the_power("mkfs.xfs", &["-q", "-f"], 320);
+}
+
+#[test]
+fn btrfs_keeps_what_was_answered() {
+    cut_the_power("mkfs.btrfs", &["-q", "-f"], 128);
+}
+
+/// Numbers that look random, and are the same every time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+/// An image in a folder of its own, mounted beside it.
+struct Disk {
+    folder: tempfile::TempDir,
+    options: &'static str,
+    number: usize,
+    mounted: Option<Mounted>,
+}
+
+impl Disk {
+    fn image(&self) -> PathBuf {
+        self.folder.path().join(format!("image-{}", self.number))
+    }
+
+    fn place(&self) -> PathBuf {
+        self.folder.path().join("mounted")
+    }
+
+    fn mount(&mut self) -> bool {
+        let mounted = succeeds(
+            "mount",
+            &["-o", self.options, self.image().to_str().unwrap(), self.place().to_str().unwrap()],
+        );
+        self.mounted = mounted.then(|| Mounted(self.place()));
+        mounted
+    }
+
+    /// What is on the disk now becomes the disk, and all that was only in memory is gone.
+    fn cut(&mut self) {
+        let copy = self.folder.path().join(format!("image-{}", self.number + 1));
+        let (from, to) = (self.image(), copy.to_str().unwrap());
+        assert!(succeeds("cp", &["--sparse=always", from.to_str().unwrap(), to]));
+        // Taking it apart writes the rest to the old image, which nobody looks at again.
+        self.mounted = None;
+        wait_until_free(&from);
+        fs::remove_file(from).unwrap();
+        self.number += 1;
+        assert!(self.mount(), "the file system does not mount after cut {}", self.number);
+    }
+}
+
+/// Other mount namespaces may hold on to a mount for a moment, and a file system does not like to see its copy meanwhile.
+fn wait_until_free(image: &Path) {
+    let name = image.to_string_lossy();
+    let held = || {
+        let devices = fs::read_dir("/sys/block").unwrap().flatten();
+        let mut images =
+            devices.filter_map(|device| fs::read_to_string(device.path().join("loop/backing_file")).ok());
+        images.any(|held| held.trim_end() == name)
+    };
+    for _ in 0..500 {
+        if !held() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn cut_the_power(make: &str, options: &[&str], megabytes: u64) {
+    let Some(strace) = strace() else { return };
+    let mut disk = Disk {
+        folder: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(),
+        options: if make == "mkfs.xfs" { "loop,nouuid" } else { "loop" },
+        number: 0,
+        mounted: None,
+    };
+    fs::create_dir(disk.place()).unwrap();
+    fs::File::create(disk.image()).unwrap().set_len(megabytes << 20).unwrap();
+    let image = disk.image();
+    let made = rustix::process::geteuid().is_root()
+        && succeeds(make, &[options, &[image.to_str().unwrap()]].concat());
+    if !made || !disk.mount() {
+        println!("no root, or no {make}, or the kernel does not mount it: left out");
+        return;
+    }
+    let mut numbers = Numbers(megabytes);
+    // What was answered, the newest last: the id, and what its artifacts were.
+    let mut answered: Vec<(String, BTreeMap<String, String>)> = Vec::new();
+    let (mut killed, mut newer) = (0, 0);
+    for cut in 0..cuts() {
+        let project = Project::at(&disk.place());
+        for save in 0..1 + numbers.below(2) {
+            let contents = change(&project, &mut numbers, &format!("{cut} {save}"));
+            let saved = project.save("S01_load_data", &names());
+            answered.push((saved["checkpointId"].as_str().unwrap().to_owned(), contents));
+        }
+        // Then one more, which is killed somewhere, or answers.
+        let contents = change(&project, &mut numbers, &format!("{cut} last"));
+        let calls = ["fsync", "renameat2", "write", "pwrite64", "mkdirat", "openat", "unlinkat", "flock"];
+        let call = calls[usize::try_from(numbers.below(calls.len() as u64)).unwrap()];
+        let most = if call == "openat" { 60 } else { 4 };
+        let inject = format!("inject={call}:signal=SIGKILL:when={}", 1 + numbers.below(most));
+        let arguments = Project::save_arguments("S02_load_data", &names());
+        let output = traced(strace, &["-o", "/dev/null", "-e", &inject], &project.command(&arguments));
+        if output.status.success() {
+            let saved: Value = serde_json::from_slice(&output.stdout).unwrap();
+            answered.push((saved["checkpointId"].as_str().unwrap().to_owned(), contents));
+        } else {
+            killed += 1;
+        }
+        if numbers.below(2) == 0 {
+            // Somebody else's flush takes parts of ours along.
+            fs::write(project.path("unrelated"), "x").unwrap();
+            fs::File::open(project.path("unrelated")).unwrap().sync_all().unwrap();
+        }
+        drop(project);
+        disk.cut();
+        newer += usize::from(verify(&disk.place(), &answered, &format!("{make}, cut {cut} after {inject}")));
+    }
+    println!("{make}: {} cuts, {killed} while saving, {newer} with one that was not answered", cuts());
+}
+
+fn names() -> [&'static str; 3] {
+    ["a", "folder/b", "c"]
+}
+
+/// Changes some of the artifacts in place.
+fn change(project: &Project, numbers: &mut Numbers, text: &str) -> BTreeMap<String, String> {
+    for name in names() {
+        if !project.path(name).exists() || numbers.below(2) == 0 {
+            let repeated = usize::try_from(1 + numbers.below(20_000)).unwrap();
+            project.write(name, &format!("{name} {text}\n").repeat(repeated));
+        }
+    }
+    names().map(|name| (name.to_owned(), fs::read_to_string(project.path(name)).unwrap())).into()
+}
+
+/// Nothing that was answered is lost, and nothing torn is accepted. Whether there is one that was not answered.
+fn verify(root: &Path, answered: &[(String, BTreeMap<String, String>)], at: &str) -> bool {
+    let project = Project::at(root);
+    let layout = project.layout();
+    let listing = list(root, Some("churn"), Some("run-001")).unwrap();
+    assert!(listing.unreadable.is_empty(), "{at}: {:?}", listing.unreadable);
+    let ids: Vec<&str> = listing.checkpoints.iter().map(|found| found.checkpoint_id.as_str()).collect();
+    // Five stay, among them those that were killed when they were there already, and those that were saved below.
+    for (id, contents) in answered.iter().rev().take(5) {
+        if !ids.contains(&id.as_str()) {
+            assert!(
+                ids.iter().filter(|other| *other > &id.as_str()).count() >= 5,
+                "{at}: {id} is lost of {ids:?}"
+            );
+            continue;
+        }
+        let validated = validate(&layout, id, Depth::Full).unwrap();
+        assert!(validated.is_usable(), "{at}: {id}: {:?}", validated.issues);
+        restore(&layout, &validated.to_restore).unwrap();
+        for (name, content) in contents {
+            assert!(fs::read_to_string(project.path(name)).unwrap() == *content, "{at}: {name} of {id}");
+        }
+    }
+    let found = last_valid(root, "churn", Some("run-001"), Depth::Full).unwrap();
+    assert!(found.skipped.is_empty(), "{at}: {:?}", found.skipped);
+    let found = found.checkpoint.unwrap();
+    let newest = &answered.last().unwrap().0;
+    assert!(found.id >= *newest, "{at}: {} is older than {newest}", found.id);
+    // And it goes on from there.
+    let output = project.try_save("S03_load_data", &[]);
+    assert!(output.status.success(), "{at}: {}", program::shown(&output));
+    found.id != *newest
+}
