@@ -9,6 +9,7 @@ pub(crate) mod records;
 pub(crate) mod run;
 pub(crate) mod snapshot;
 pub(crate) mod transcript;
+pub(crate) mod unchanged;
 pub(crate) mod workflow;
 
 use std::time::Duration;

@@ -63,9 +63,21 @@ struct Soak {
     /// Kills of a process that writes, in each test that kills
     #[arg(long, default_value_t = 1000)]
     kills: u32,
-    /// Kills of a process that takes a snapshot, and of one that restores
+    /// Kills of a process that takes a snapshot, of one that restores, and of one that forgets
     #[arg(long, default_value_t = 200)]
     snapshot_kills: u32,
+    /// Kills of supervisors, of stages and of both, in runs
+    #[arg(long, default_value_t = 500)]
+    run_kills: u32,
+    /// Power cuts while a snapshot is taken
+    #[arg(long, default_value_t = 200)]
+    snapshot_cuts: u32,
+    /// Unchanged files in the repository whose snapshot is measured against `git status`; none leaves it out
+    #[arg(long, default_value_t = 1_000_000)]
+    snapshot_files: usize,
+    /// Kills of a process that commits named paths, and of one that pushes
+    #[arg(long, default_value_t = 200)]
+    autosave_kills: u32,
     /// Turns of one journal that fifty processes stop at once
     #[arg(long, default_value_t = 100)]
     rounds: u32,
@@ -81,6 +93,9 @@ struct Soak {
     /// Seconds of fuzzing per target
     #[arg(long, default_value_t = 120)]
     fuzz_seconds: u32,
+    /// Only the steps whose name has this in it, such as `snapshot`
+    #[arg(long, default_value = "", hide_default_value = true)]
+    only: String,
 }
 
 #[derive(Subcommand)]
@@ -210,13 +225,21 @@ fn test() -> Result<(), String> {
 }
 
 fn soak(counts: &Soak) -> Result<(), String> {
-    let mut steps = Steps::new();
+    let mut steps = Steps::only(&counts.only);
     steps.run("faults and power cuts of checkpoints", || soak::checkpoints(counts.power_cuts));
     if counts.checkpoint_faults {
         return steps.finish();
     }
     steps.run("kills and many processes", || soak::journal(counts.kills, counts.rounds));
-    steps.run("kills of snapshots and restores", || soak::snapshots(counts.snapshot_kills));
+    steps.run("kills of snapshots and restores", || {
+        soak::snapshots(counts.snapshot_kills, counts.snapshot_cuts)
+    });
+    steps.run("a snapshot of very many files", || match counts.snapshot_files {
+        0 => Ok(steps::Done::Skipped("no files were asked for".to_owned())),
+        files => bench::unchanged::run(files, 7),
+    });
+    steps.run("kills of commits and pushes", || soak::autosave(counts.autosave_kills));
+    steps.run("kills of runs", || soak::runs(counts.run_kills));
     steps.run("random turns", || soak::changes(counts.turns));
     steps.run("the clients' previous versions", || clients::test(&clients::PREVIOUS));
     steps.run("fuzzing", || fuzz::all(counts.fuzz_seconds));

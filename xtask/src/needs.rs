@@ -19,6 +19,8 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("mkfs.ext4", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
     ("mkfs.btrfs", "btrfs-progs"),
+    ("git-lfs", "git-lfs"),
+    ("ssh-keygen", "openssh-client"),
 ];
 
 /// In CI a missing program fails; elsewhere the tests that need it are skipped, and this says so.

@@ -167,6 +167,7 @@ mod tests {
                 "README.md",
                 "skills/hold-points/SKILL.md",
                 "skills/workflow-phases/SKILL.md",
+                "skills/staged-runs/SKILL.md",
             ] {
                 assert!(files.iter().any(|file| file.ends_with(name)), "{name} in {}", folder.display());
             }

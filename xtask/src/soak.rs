@@ -21,12 +21,32 @@ pub(crate) fn changes(turns: u32) -> Result<Done, String> {
     process::run(test.args(["test", "--quiet", "--package", "changes", "--test", "changes"]))
 }
 
-/// SIGKILL at so many instants of a snapshot, and of a restore.
-pub(crate) fn snapshots(kills: u32) -> Result<Done, String> {
-    println!("{kills} kills of snapshots, {kills} of restores");
+/// SIGKILL at so many instants of a snapshot, of a restore and of a prune; and power cuts.
+pub(crate) fn snapshots(kills: u32, cuts: u32) -> Result<Done, String> {
+    println!("{kills} kills of snapshots, of restores and of prunes each, {cuts} power cuts");
+    let mut test = cargo_command();
+    test.env("CHECKSTONE_SOAK_KILLS", kills.to_string()).env("CHECKSTONE_SOAK_CUTS", cuts.to_string());
+    test.args(["test", "--quiet", "--package", "checkstone", "--test", "checkstone", "--", "--nocapture"]);
+    let kills = "snapshot::a_kill_at_any_instant_leaves_git_as_it_was";
+    process::run(test.args([kills, "snapshot_faults::a_power_cut_at_any_instant_leaves_git_as_it_was"]))
+}
+
+/// SIGKILL at so many instants of a commit of named paths, and of a push.
+pub(crate) fn autosave(kills: u32) -> Result<Done, String> {
+    println!("{kills} kills of commits, {kills} of pushes");
     let mut test = cargo_command();
     test.env("CHECKSTONE_SOAK_KILLS", kills.to_string());
-    let name = "snapshot::a_kill_at_any_instant_leaves_git_as_it_was";
+    let which =
+        ["test", "--quiet", "--package", "changes", "--test", "changes", "kills::", "--", "--nocapture"];
+    process::run(test.args(which))
+}
+
+/// SIGKILL at so many instants of runs: of the supervisor, of a stage, of both.
+pub(crate) fn runs(kills: u32) -> Result<Done, String> {
+    println!("{kills} kills of supervisors and stages");
+    let mut test = cargo_command();
+    test.env("CHECKSTONE_SOAK_KILLS", kills.to_string());
+    let name = "run::kills::a_kill_at_any_instant_loses_nothing";
     process::run(test.args(["test", "--quiet", "--package", "checkstone", "--test", "checkstone", name]))
 }
 

@@ -11,9 +11,12 @@
 //! - Before a compaction Claude Code shows our stdout as it is, JSON and all, and gives it to the model as
 //!   instructions for the summary. Only Codex shows a `systemMessage` there.
 //! - At a prompt, `block` would throw the person's prompt away. At the end of a session nothing is shown.
+//! - Claude Code ignores keys that it does not know, and holds all the same; what Gemini CLI does with them is not
+//!   known, so only Claude Code gets `autonomous_execution`.
 //! - Codex cuts a reason of more than about 2,500 tokens in the middle. The gate's message is far shorter.
 
 use serde::Serialize;
+use serde_json::Value;
 use transcript::{Agent, OWN_PREFIX};
 
 use crate::payload::Event;
@@ -27,6 +30,9 @@ pub enum Decision {
     Notify { to_person: String },
     /// The agent may not stop yet, and is told why.
     Hold { to_agent: String, to_person: Option<String> },
+    /// The agent may not stop yet, since its work was saved and goes on. A hold, with an account of the save for programs
+    /// that read what hooks print.
+    Continue { to_agent: String, to_person: Option<String>, autonomous_execution: Box<Value> },
     /// The agent is told something at the start of its session.
     Context { to_agent: String },
 }
@@ -48,6 +54,15 @@ impl Decision {
                 system_message: to_person.as_deref(),
                 ..Output::default()
             },
+            Self::Continue { to_agent, to_person, autonomous_execution } if can_hold(agent, event) => {
+                Output {
+                    decision: Some("block"),
+                    reason: Some(own(to_agent)),
+                    system_message: to_person.as_deref(),
+                    autonomous_execution: (agent == Agent::Claude).then_some(&**autonomous_execution),
+                    ..Output::default()
+                }
+            }
             Self::Context { to_agent } if matches!(event, Event::SessionStart { .. }) => Output {
                 hook_specific_output: Some(HookSpecificOutput {
                     hook_event_name: "SessionStart",
@@ -55,7 +70,11 @@ impl Decision {
                 }),
                 ..Output::default()
             },
-            Self::Pass | Self::Notify { .. } | Self::Hold { .. } | Self::Context { .. } => return None,
+            Self::Pass
+            | Self::Notify { .. }
+            | Self::Hold { .. }
+            | Self::Continue { .. }
+            | Self::Context { .. } => return None,
         };
         // Plain text always serialises; were it not so, silence is what lets the agent go on.
         serde_json::to_string(&output).ok()
@@ -86,7 +105,7 @@ fn own(text: &str) -> String {
     if text.starts_with(OWN_PREFIX) { text.to_owned() } else { format!("{OWN_PREFIX} {text}") }
 }
 
-/// The keys that all three clients know; only those that say something are written.
+/// The keys that all three clients know, and one that Claude Code lets pass; only those that say something are written.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Output<'a> {
@@ -98,6 +117,8 @@ struct Output<'a> {
     system_message: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hook_specific_output: Option<HookSpecificOutput>,
+    #[serde(rename = "autonomous_execution", skip_serializing_if = "Option::is_none")]
+    autonomous_execution: Option<&'a Value>,
 }
 
 #[derive(Serialize)]

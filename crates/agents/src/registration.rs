@@ -18,6 +18,7 @@ mod json_text;
 mod layout;
 mod own_call;
 pub mod settings;
+pub mod status_line;
 
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use transcript::Agent;

@@ -1,2 +1,30 @@
 //! Autosave: when the context of an agent fills up, what was done is noted, committed and pushed by the hook itself,
 //! and the agent is told how to go on.
+//!
+//! [`Switches`] and settings say how far it goes, [`context`] how full the context is, [`wants_to_stop`] whether the
+//! person wants an end. [`Facts`] are what the notes say; [`Job`] writes and commits them; [`continuation`] is what the
+//! agent is told.
+
+pub mod build_state;
+pub mod buildguide;
+pub mod context;
+mod continuation;
+mod facts;
+mod look;
+mod mode;
+pub mod notes;
+mod plain;
+mod reason;
+mod report;
+mod save;
+pub mod secrets;
+mod stop_words;
+
+pub use continuation::{SIGNAL, continuation, signal};
+pub use facts::{Facts, Occasion, Ran};
+pub use look::{Gitleaks, Look};
+pub use mode::Switches;
+pub use reason::Reason;
+pub use report::{AutonomousExecution, RouterDecision};
+pub use save::{Ended, Failed, Job, SaveError, Saved, notes_of};
+pub use stop_words::wants_to_stop;

@@ -119,10 +119,5 @@ pub(crate) fn object_format(repository: &Repository, status: &Status) -> ObjectF
     if let Some(id) = id {
         return ObjectFormat::of_id(id);
     }
-    let config = fs_err::read_to_string(repository.common_dir.join("config")).unwrap_or_default();
-    let is_sha256 = config.lines().any(|line| {
-        let line = line.to_ascii_lowercase();
-        line.trim_start().starts_with("objectformat") && line.contains("sha256")
-    });
-    if is_sha256 { ObjectFormat::Sha256 } else { ObjectFormat::Sha1 }
+    repository.object_format()
 }

@@ -20,8 +20,8 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -32,7 +32,7 @@ use crate::path::BytePath;
 
 /// What git calls repository-local (`git rev-parse --local-env-vars`), and what would change the formats that
 /// we read. A hook runs inside other programs' environments; none of these may lead git to another repository.
-const REMOVED_VARIABLES: [&str; 24] = [
+pub(crate) const REMOVED_VARIABLES: [&str; 24] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_ATTR_SOURCE",
     "GIT_COMMON_DIR",
@@ -100,9 +100,15 @@ pub(crate) struct Git {
     pub(crate) directory: PathBuf,
     /// Filter drivers of the repository's own config, which must not run.
     pub(crate) filters: Vec<BytePath>,
+    /// Folders of objects that are not the repository's, and are to be seen as if they were.
+    pub(crate) lent: Vec<PathBuf>,
 }
 
 impl Git {
+    pub(crate) fn at(directory: PathBuf, settings: &Settings) -> Self {
+        Self { settings: settings.clone(), directory, filters: Vec::new(), lent: Vec::new() }
+    }
+
     /// Runs git to its end, with `input` on its stdin.
     pub(crate) fn run(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Vec<u8>, Error> {
         self.start(arguments, input)?.finish()
@@ -137,21 +143,7 @@ impl Git {
         let text = describe(arguments);
         let mut command = self.command(arguments);
         command.stdin(stdin);
-        let child = command.spawn().map_err(|source| match source.kind() {
-            // The same error means a missing program and a missing folder to run it in.
-            io::ErrorKind::NotFound if self.directory.is_dir() => {
-                Error::NoGit { program: self.settings.git.to_string_lossy().into_owned() }
-            }
-            io::ErrorKind::NotFound => Error::NotARepository { directory: self.directory.clone() },
-            _ => Error::Start { command: text.clone(), source },
-        })?;
-        Ok(Running {
-            child,
-            command: text,
-            directory: self.directory.clone(),
-            limit: self.settings.time_limit,
-            deadline: Instant::now() + self.settings.time_limit,
-        })
+        Running::spawn(command, text, &self.directory, self.settings.time_limit)
     }
 
     fn command(&self, arguments: &[&OsStr]) -> Command {
@@ -164,6 +156,11 @@ impl Git {
             command.env_remove(variable);
         }
         command.envs(FIXED_VARIABLES);
+        if !self.lent.is_empty() {
+            // In quotes a path may have a colon in it.
+            let lent: Vec<_> = self.lent.iter().map(|path| BytePath::from(path.as_path()).quoted()).collect();
+            command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", OsStr::from_bytes(&lent.join(&b':')));
+        }
         let mut count = 0;
         let mut configure = |key: &OsStr, value: &str| {
             command.env(format!("GIT_CONFIG_KEY_{count}"), key);
@@ -189,7 +186,7 @@ impl Git {
 }
 
 /// `git status …`, without arguments that are only ids.
-fn describe(arguments: &[&OsStr]) -> String {
+pub(crate) fn describe(arguments: &[&OsStr]) -> String {
     let mut words = arguments
         .iter()
         .skip_while(|word| word.as_bytes().starts_with(b"-") || word.as_bytes().contains(&b'='));
@@ -207,14 +204,51 @@ pub(crate) struct Running {
     deadline: Instant,
 }
 
+/// A process that has ended, well or not.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    pub(crate) output: Vec<u8>,
+    pub(crate) complaint: Vec<u8>,
+}
+
 impl Running {
+    /// The command should be in a process group of its own: the time limit ends the group.
+    pub(crate) fn spawn(
+        mut command: Command,
+        text: String,
+        directory: &Path,
+        limit: Duration,
+    ) -> Result<Self, Error> {
+        let child = command.spawn().map_err(|source| match source.kind() {
+            // The same error means a missing program and a missing folder to run it in.
+            io::ErrorKind::NotFound if directory.is_dir() => {
+                Error::NoGit { program: command.get_program().to_string_lossy().into_owned() }
+            }
+            io::ErrorKind::NotFound => Error::NotARepository { directory: directory.to_owned() },
+            _ => Error::Start { command: text.clone(), source },
+        })?;
+        let directory = directory.to_owned();
+        Ok(Self { child, command: text, directory, limit, deadline: Instant::now() + limit })
+    }
+
     /// What git wrote to stdout, once it has ended well.
     pub(crate) fn finish(self) -> Result<Vec<u8>, Error> {
         self.finish_with_complaint().map(|(output, _)| output)
     }
 
     /// The same, with what it wrote to stderr although it ended well.
-    pub(crate) fn finish_with_complaint(mut self) -> Result<(Vec<u8>, Vec<u8>), Error> {
+    pub(crate) fn finish_with_complaint(self) -> Result<(Vec<u8>, Vec<u8>), Error> {
+        let (command, directory) = (self.command.clone(), self.directory.clone());
+        let ended = self.end()?;
+        if ended.status.success() {
+            return Ok((ended.output, ended.complaint));
+        }
+        Err(failure(command, directory, &ended.complaint, &ended.status.to_string()))
+    }
+
+    /// Waits for the end, and tells how it ended.
+    pub(crate) fn end(mut self) -> Result<Ended, Error> {
         let mut output = Channel::new(self.child.stdout.take().map(OwnedFd::from), LARGEST_OUTPUT);
         let mut complaint = Channel::new(self.child.stderr.take().map(OwnedFd::from), LARGEST_COMPLAINT);
         let exit = pidfd(&self.child);
@@ -231,10 +265,7 @@ impl Running {
         for channel in [&mut output, &mut complaint] {
             channel.drain().map_err(|source| self.unreadable(source))?;
         }
-        if status.success() {
-            return Ok((output.bytes, complaint.bytes));
-        }
-        Err(self.failure(&complaint.bytes, &status.to_string()))
+        Ok(Ended { status, output: output.bytes, complaint: complaint.bytes })
     }
 
     /// Waits for output, a complaint or the exit, reads what there is, and says whether git has exited.
@@ -272,25 +303,25 @@ impl Running {
     fn unreadable(&self, source: io::Error) -> Error {
         Error::Read { command: self.command.clone(), source }
     }
+}
 
-    fn failure(&self, complaint: &[u8], status: &str) -> Error {
-        let complaint = String::from_utf8_lossy(complaint);
-        let directory = self.directory.clone();
-        if complaint.contains("detected dubious ownership") {
-            return Error::Refused { directory };
-        }
-        if complaint.contains("not a git repository") {
-            return Error::NotARepository { directory };
-        }
-        if complaint.contains("must be run in a work tree") {
-            return Error::NoWorkTree { directory };
-        }
-        // Warnings come before what ended the command.
-        let fatal = complaint.lines().find(|line| line.starts_with("fatal:") || line.starts_with("error:"));
-        let line = fatal.or_else(|| complaint.lines().find(|line| !line.trim().is_empty()));
-        let reason = line.map_or_else(|| status.to_owned(), str::to_owned);
-        Error::Failed { command: self.command.clone(), reason }
+/// What a failing git meant.
+pub(crate) fn failure(command: String, directory: PathBuf, complaint: &[u8], status: &str) -> Error {
+    let complaint = String::from_utf8_lossy(complaint);
+    if complaint.contains("detected dubious ownership") {
+        return Error::Refused { directory };
     }
+    if complaint.contains("not a git repository") {
+        return Error::NotARepository { directory };
+    }
+    if complaint.contains("must be run in a work tree") {
+        return Error::NoWorkTree { directory };
+    }
+    // Warnings come before what ended the command.
+    let fatal = complaint.lines().find(|line| line.starts_with("fatal:") || line.starts_with("error:"));
+    let line = fatal.or_else(|| complaint.lines().find(|line| !line.trim().is_empty()));
+    let reason = line.map_or_else(|| status.to_owned(), str::to_owned);
+    Error::Failed { command, reason }
 }
 
 impl Drop for Running {
@@ -373,6 +404,7 @@ mod tests {
             settings: Settings::default(),
             directory: PathBuf::from("/"),
             filters: vec![BytePath::from("a=b")],
+            lent: Vec::new(),
         };
         let command = git.command(&[OsStr::new("status")]);
         let value = |name: &str| command.get_envs().find(|(key, _)| *key == name).map(|(_, value)| value);

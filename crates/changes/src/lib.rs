@@ -5,10 +5,15 @@
 //! of one that ends. While HEAD stands still, that one git process is all that runs. Nothing is ever written to
 //! the repository.
 //!
+//! [`commit`] commits named paths and nothing else, and [`push`] sends the branch; both only where the user asked.
+//!
 //! [`snapshot`] keeps the whole working tree under private refs, and brings it back.
 
+mod acting;
+mod added;
 mod baseline;
 mod change_set;
+pub mod commit;
 mod compare;
 mod dirty;
 mod error;
@@ -17,6 +22,7 @@ mod git;
 mod history;
 mod path;
 mod pending;
+pub mod push;
 mod reflog;
 mod repository;
 pub mod snapshot;
@@ -25,6 +31,7 @@ mod status;
 mod submodules;
 mod version;
 
+pub use added::{Added, AddedFile};
 pub use baseline::{BASELINE_VERSION, Baseline, KnownFile};
 pub use change_set::{Change, ChangeSet, ChangedFile, How, Scope};
 pub use error::Error;

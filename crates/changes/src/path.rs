@@ -27,6 +27,20 @@ impl BytePath {
     pub fn file_name(&self) -> &[u8] {
         self.0.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
     }
+
+    /// In quotes, as git itself writes unusual names and reads any.
+    pub(crate) fn quoted(&self) -> Vec<u8> {
+        let mut text = vec![b'"'];
+        for byte in &self.0 {
+            match byte {
+                b'"' | b'\\' => text.extend([b'\\', *byte]),
+                0x20..=0x7e => text.push(*byte),
+                _ => text.extend(format!("\\{byte:03o}").into_bytes()),
+            }
+        }
+        text.push(b'"');
+        text
+    }
 }
 
 impl From<&[u8]> for BytePath {

@@ -24,7 +24,7 @@ pub fn start(cwd: &Path, settings: &Settings) -> Result<Pending, Error> {
 
 /// Starts `git status` in a repository that was found before.
 pub fn start_in(repository: Repository, settings: &Settings) -> Result<Pending, Error> {
-    let mut git = Git { settings: settings.clone(), directory: repository.root.clone(), filters: Vec::new() };
+    let mut git = Git::at(repository.root.clone(), settings);
     git.filters = filters::of_repository(&repository, &git)?;
     let reflog_size = reflog::size(&repository.git_dir);
     let status = status::start(&git)?;

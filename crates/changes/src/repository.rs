@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::git::{Git, Settings};
 use crate::path::BytePath;
+use crate::reflog;
+use crate::state::ObjectFormat;
 
 /// Where a repository keeps what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,13 +82,23 @@ impl Repository {
         fs_err::canonicalize(self.git_dir.join(BytePath::from(value).as_path())).ok()
     }
 
+    /// As the config says it.
+    pub(crate) fn object_format(&self) -> ObjectFormat {
+        let config = fs_err::read_to_string(self.common_dir.join("config")).unwrap_or_default();
+        let is_sha256 = config.lines().any(|line| {
+            let line = line.to_ascii_lowercase();
+            line.trim_start().starts_with("objectformat") && line.contains("sha256")
+        });
+        if is_sha256 { ObjectFormat::Sha256 } else { ObjectFormat::Sha1 }
+    }
+
     /// The commit that HEAD points to; `None` before the first one. The files are read where they tell, which costs
     /// next to nothing; git is asked where they do not: with another format of branches, or a branch that is a link.
     pub fn head(&self, settings: &Settings) -> Result<Option<String>, Error> {
         if let Some(commit) = self.head_commit() {
             return Ok(Some(commit));
         }
-        let git = Git { settings: settings.clone(), directory: self.root.clone(), filters: Vec::new() };
+        let git = Git::at(self.root.clone(), settings);
         let arguments = ["rev-parse", "--verify", "--quiet", "HEAD"].map(OsStr::new);
         match git.run(&arguments, b"") {
             Ok(output) => Ok(std::str::from_utf8(&output).ok().and_then(commit_id)),
@@ -94,6 +106,11 @@ impl Repository {
             Err(Error::Failed { .. }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The size of HEAD's log, which shows later how HEAD moved.
+    pub fn reflog_size(&self) -> Option<u64> {
+        reflog::size(&self.git_dir)
     }
 
     /// The branch that HEAD is on; `None` where it is on none, or where the branches are kept in a format other than

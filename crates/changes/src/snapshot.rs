@@ -7,6 +7,7 @@
 //! Contents are kept as they lie on disk, before any filter or line-ending conversion (see `converted`), so that what
 //! is brought back is the same to the byte.
 
+mod as_baseline;
 mod collect;
 mod compare;
 mod converted;
@@ -15,6 +16,7 @@ mod folder;
 mod listing;
 mod prune;
 mod restore;
+mod scratch;
 mod stream;
 
 use std::ffi::OsStr;
@@ -31,9 +33,10 @@ use crate::repository::Repository;
 
 pub use compare::{Difference, Side};
 pub use create::{LeftOut, NewSnapshot};
+pub(crate) use folder::{Folder, Kind};
 pub use listing::Which;
-pub use prune::Retention;
-pub use restore::{Restored, Skipped};
+pub use prune::{Reasons, Retention};
+pub use restore::{Caller, Restored, Skipped};
 
 const REFS: &str = "refs/checkstone/snapshots";
 
@@ -43,6 +46,10 @@ pub enum SnapshotError {
     Git(#[from] Error),
     #[error("cannot prepare the snapshot in `{folder}`: {source}", folder = .folder.display())]
     Spool { folder: PathBuf, source: io::Error },
+    #[error("the snapshot is taken, but cannot be known to be on the disk: `{folder}`: {source}", folder = .folder.display())]
+    NotOnDisk { folder: PathBuf, source: io::Error },
+    #[error("cannot compare in `{folder}`: {source}", folder = .folder.display())]
+    Scratch { folder: PathBuf, source: io::Error },
     #[error("cannot open the working tree `{root}`: {source}", root = .root.display())]
     Root { root: PathBuf, source: io::Error },
     #[error("there is no snapshot `{id}`")]
@@ -53,6 +60,8 @@ pub enum SnapshotError {
     NothingToUndo,
     #[error("`{path}` is not a path in the repository")]
     Outside { path: BytePath },
+    #[error("cannot forget the snapshot `{id}`: {source}")]
+    Forget { id: String, source: io::Error },
     #[error("neither the snapshot nor the working tree has `{path}`")]
     NoSuchPath { path: BytePath },
 }
@@ -70,8 +79,19 @@ pub struct SessionName {
 pub enum Reason {
     /// Somebody asked for it.
     Asked,
+    /// A turn of an agent began at this time, in nanoseconds since 1970.
+    TurnStart { began_ns: i64 },
+    /// An autosave was about to be made.
+    Autosave,
     /// A restore of `restored` was about to begin: this is what an undo goes back to. No paths means all of them.
     BeforeRestore { restored: String, paths: Vec<BytePath> },
+}
+
+impl Reason {
+    /// Nobody asked for it, and nothing else depends on it.
+    pub fn is_automatic(&self) -> bool {
+        matches!(self, Self::TurnStart { .. } | Self::Autosave)
+    }
 }
 
 /// One snapshot, as its ref and its commit tell.
@@ -105,6 +125,10 @@ pub struct Facts {
     /// What could not be saved. A restore leaves it alone.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
+    /// Of a snapshot at the start of a turn: what had already been written after the turn began, and is in the
+    /// snapshot as it was then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub late: Vec<BytePath>,
 }
 
 /// The snapshots of one working tree.
@@ -116,8 +140,7 @@ pub struct Snapshots {
 
 impl Snapshots {
     pub fn of(repository: Repository, settings: &Settings) -> Result<Self, SnapshotError> {
-        let mut git =
-            Git { settings: settings.clone(), directory: repository.root.clone(), filters: Vec::new() };
+        let mut git = Git::at(repository.root.clone(), settings);
         git.filters = filters::of_repository(&repository, &git)?;
         Ok(Self { repository, git })
     }

@@ -27,7 +27,7 @@ const SAMPLE: u64 = 64 * 1024;
 
 /// File times come from a clock that ticks in milliseconds: within this span of a state, a file may change
 /// again without a new time.
-const CLOCK_TICK_NS: i64 = 100_000_000;
+pub(crate) const CLOCK_TICK_NS: i64 = 100_000_000;
 
 /// Git's mode of a path that is not there.
 pub(crate) const ABSENT: &str = "000000";

@@ -46,7 +46,7 @@ pub(crate) fn start(repository: &Repository, settings: &Settings) -> Vec<Inner> 
             if started.len() >= MOST {
                 return started;
             }
-            let mut git = Git { settings: settings.clone(), directory: folder, filters: Vec::new() };
+            let mut git = Git::at(folder, settings);
             let Ok(filters) = filters::of_repository(&repository, &git) else { continue };
             git.filters = filters;
             let Ok(status) = status::start(&git) else { continue };

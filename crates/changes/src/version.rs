@@ -21,7 +21,7 @@ impl GitVersion {
 
     /// Asks the program itself.
     pub fn ask(settings: &Settings) -> Result<Self, Error> {
-        let git = Git { settings: settings.clone(), directory: PathBuf::from("/"), filters: Vec::new() };
+        let git = Git::at(PathBuf::from("/"), settings);
         let said = git.run(&[OsStr::new("version")], &[])?;
         let said = String::from_utf8_lossy(&said);
         Self::read(&said).ok_or_else(|| Error::NotUnderstood {

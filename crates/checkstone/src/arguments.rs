@@ -4,6 +4,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use transcript::Agent;
 
 use crate::commands::abort::AbortArguments;
+use crate::commands::autosave::AutosaveArguments;
+use crate::commands::background::BackgroundArguments;
 use crate::commands::check::CheckArguments;
 use crate::commands::checkpoint::CheckpointArguments;
 use crate::commands::demo::DemoArguments;
@@ -21,6 +23,7 @@ use crate::commands::run::RunArguments;
 use crate::commands::session::SessionArguments;
 use crate::commands::snapshot::SnapshotArguments;
 use crate::commands::status::StatusArguments;
+use crate::commands::statusline::StatuslineArguments;
 use crate::commands::timeline::TimelineArguments;
 use crate::commands::tokens::TokensArguments;
 use crate::commands::trust::TrustArguments;
@@ -52,7 +55,9 @@ pub(crate) enum Command {
     Trust(TrustArguments),
     Session(SessionArguments),
     Snapshot(SnapshotArguments),
+    Autosave(AutosaveArguments),
     Status(StatusArguments),
+    Statusline(StatuslineArguments),
     Timeline(TimelineArguments),
     Workflow(WorkflowArguments),
     Checkpoint(CheckpointArguments),
@@ -65,6 +70,8 @@ pub(crate) enum Command {
     Markers(MarkersArguments),
     Inject(InjectArguments),
     Hook(HookArguments),
+    #[command(hide = true)]
+    Background(BackgroundArguments),
 }
 
 /// A client, by the name it is typed with.

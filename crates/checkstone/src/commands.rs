@@ -1,6 +1,9 @@
 //! One file per command: an argument struct whose doc comment is the help, and one function that runs it.
 
 pub(crate) mod abort;
+pub(crate) mod autosave;
+pub(crate) mod autosave_status;
+pub(crate) mod background;
 pub(crate) mod check;
 pub(crate) mod checkpoint;
 pub(crate) mod demo;
@@ -18,6 +21,7 @@ pub(crate) mod run;
 pub(crate) mod session;
 pub(crate) mod snapshot;
 pub(crate) mod status;
+pub(crate) mod statusline;
 pub(crate) mod timeline;
 pub(crate) mod tokens;
 pub(crate) mod trust;

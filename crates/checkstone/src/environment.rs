@@ -67,6 +67,17 @@ pub(crate) const WEBHOOK_URL: &str = "CHECKSTONE_WEBHOOK_URL";
 /// What is sent to that webhook is signed with this.
 pub(crate) const WEBHOOK_SECRET: &str = "CHECKSTONE_WEBHOOK_SECRET";
 
+/// Where files lie that are gone when a command ends.
+pub(crate) const TMPDIR: &str = "TMPDIR";
+/// `1`: a loop runs the agent, and demands that everything is saved.
+pub(crate) const LOOP: &str = "CLAUDE_LOOP_ACTIVE";
+
+/// How full the context has to be, in percent, for something to be saved.
+pub(crate) const THRESHOLD: &str = "CLAUDE_CONTEXT_THRESHOLD";
+
+/// How git reaches servers, where the user has a way of their own.
+pub(crate) const SSH_COMMAND: &str = "GIT_SSH_COMMAND";
+
 pub(crate) const HOME: &str = "HOME";
 const PATH: &str = "PATH";
 const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
@@ -109,6 +120,11 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
 /// The user's home, where it is set.
 pub(crate) fn home() -> Option<PathBuf> {
     read(HOME).map(PathBuf::from)
+}
+
+pub(crate) fn temporary_directory() -> PathBuf {
+    let set = read(TMPDIR).map(PathBuf::from).filter(|path| path.is_absolute());
+    set.unwrap_or_else(|| PathBuf::from("/tmp"))
 }
 
 /// `None` where there is no home to keep anything in.

@@ -19,7 +19,11 @@ impl CommandError {
         let mut message = error.to_string();
         let mut cause = error.source();
         while let Some(error) = cause {
-            message.push_str(&format!(": {error}"));
+            // Some say it themselves.
+            let text = error.to_string();
+            if !message.ends_with(&text) {
+                message.push_str(&format!(": {text}"));
+            }
             cause = error.source();
         }
         Self::new(message)

@@ -11,14 +11,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use agents::{Decision, Event, Payload};
-use changes::{Repository, Settings};
+use changes::Settings;
 use jiff::Timestamp;
 use journal::{Journal, OpenFor, SeenSession};
 use transcript::Agent;
 
+use crate::background;
+use crate::commands::background::SaveRequest;
 use crate::environment;
-use crate::policy_files::PolicyTexts;
 use crate::stopwatch::Stopwatch;
+
+use self::stop::Place;
 
 pub(crate) use notify::receive as receive_notification;
 pub(crate) use payload_input::read as read_payload;
@@ -79,20 +82,48 @@ pub(crate) fn answer(agent: Agent, bytes: &[u8], stopwatch: Stopwatch) -> Option
     decision.render(agent, &event)
 }
 
-/// Events that are only recorded.
+/// The end of a session, and a compaction that is about to begin: recorded, and where the user wants it, what was done is
+/// saved by a process of its own, for which nobody waits. Nothing is said: no client would show it as it is meant.
 fn record_session(context: Context) -> Decision {
-    let repository = Repository::discover(&context.cwd).ok();
-    let texts = repository.and_then(|repository| PolicyTexts::of_repository(&repository.root));
-    if texts.is_some_and(|texts| texts.switch_off()) {
+    let place = Place::find(&context.cwd);
+    let wish = place.wish();
+    if place.is_switched_off() && wish.is_none() {
         return Decision::Pass;
     }
+    let is_end = context.payload.event == Event::SessionEnd;
     let recorded = Journal::open(&context.state, OpenFor::Hook).and_then(|mut journal| {
-        journal.write(|writing| writing.see_session(&context.seen(None), context.now).map(|_| ()))
+        journal.write(|writing| {
+            let session = writing.see_session(&context.seen(None), context.now)?;
+            let fingerprint = format!("save:{is_end}");
+            // A hook that is registered twice, and a client that says it twice (H9).
+            wish.map_or(Ok(false), |_| {
+                writing.first_delivery(session.id, &fingerprint, context.now, SAME_DELIVERY)
+            })
+        })
     });
-    if let Err(error) = recorded {
-        context.log("pass", &format!("not recorded: {error}"));
+    match recorded {
+        Ok(true) => save_apart(&context, is_end),
+        Ok(false) => {}
+        Err(error) => context.log("pass", &format!("not recorded: {error}")),
     }
     Decision::Pass
+}
+
+fn save_apart(context: &Context, is_end: bool) {
+    let request = SaveRequest {
+        agent: context.payload.agent,
+        session: context.session.clone(),
+        cwd: context.cwd.clone(),
+        transcript: context.payload.transcript.clone(),
+        turn: context.payload.turn.clone(),
+        is_end,
+    };
+    let started = serde_json::to_vec(&request)
+        .map_err(std::io::Error::from)
+        .and_then(|input| background::start(&["save"], &input));
+    if let Err(error) = started {
+        context.log("autosave", &format!("nothing saved: it could not be started: {error}"));
+    }
 }
 
 impl Context {
@@ -126,7 +157,7 @@ impl Context {
     }
 }
 
-fn git_settings() -> Settings {
+pub(crate) fn git_settings() -> Settings {
     // Found once here, git need not be tried for in every folder of the path.
     let git = environment::program("git").map_or_else(|| Settings::default().git, PathBuf::into_os_string);
     Settings { git, time_limit: GIT_LIMIT }

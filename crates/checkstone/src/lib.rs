@@ -3,6 +3,9 @@
 
 mod agent_session;
 mod arguments;
+mod at_turn_start;
+mod autosaving;
+mod background;
 mod checks;
 mod clients;
 mod commands;
@@ -27,12 +30,14 @@ mod recorded_facts;
 mod repository_argument;
 mod run_display;
 mod run_project;
+mod saving;
 mod settings_file;
 mod stopwatch;
 mod tmux_argument;
 mod trust;
 mod typed_message;
 mod verdict_text;
+mod window;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -70,8 +75,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Policy(arguments) => commands::policy::run(arguments, &printer),
         Command::Trust(arguments) => commands::trust::run(arguments, &printer),
         Command::Session(arguments) => commands::session::run(arguments, &printer),
+        Command::Autosave(arguments) => commands::autosave::run(arguments, &printer),
+        Command::Background(arguments) => commands::background::run(arguments),
         Command::Snapshot(arguments) => commands::snapshot::run(arguments, &printer),
         Command::Status(arguments) => commands::status::run(arguments, &printer),
+        Command::Statusline(arguments) => commands::statusline::run(arguments, &printer),
         Command::Timeline(arguments) => commands::timeline::run(arguments, &printer),
         Command::Workflow(arguments) => commands::workflow::run(arguments, &printer),
         Command::Handoff(arguments) => commands::handoff::run(arguments, &printer),

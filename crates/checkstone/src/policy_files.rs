@@ -33,9 +33,22 @@ pub(crate) struct PolicyTexts {
     unreadable: Option<Problem>,
 }
 
+/// What the files say: the policy, where there is one, and the user's own configuration in any case.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct FoundTexts {
+    pub(crate) policy: Option<PolicyTexts>,
+    pub(crate) user: PolicyTexts,
+}
+
 impl PolicyTexts {
     /// `None` where the repository has no policy.
     pub(crate) fn of_repository(root: &Path) -> Option<Self> {
+        FoundTexts::read(root).policy
+    }
+}
+
+impl FoundTexts {
+    pub(crate) fn read(root: &Path) -> Self {
         let mut unreadable = None;
         let mut text_of = |name: &str, text: Result<Option<String>, &'static str>| {
             text.unwrap_or_else(|message| {
@@ -54,26 +67,35 @@ impl PolicyTexts {
         if !user.trim().is_empty() {
             texts.push(PolicyText { name: "config.toml".to_owned(), text: user });
         }
-        match own {
-            Some(text) => {
-                texts.push(PolicyText { name: FILE_NAME.to_owned(), text });
-                Some(Self { texts, own_file: Some(own_file), unreadable })
-            }
-            None if detect => {
-                let presets = detected_presets(root);
-                if presets.is_empty() {
-                    return None;
+        let user = PolicyTexts { texts: texts.clone(), own_file: None, unreadable: unreadable.clone() };
+        let (text, own_file) = match own {
+            Some(text) => (PolicyText { name: FILE_NAME.to_owned(), text }, Some(own_file)),
+            None if detect => match detected_presets(root).as_slice() {
+                [] => return Self { policy: None, user },
+                presets => {
+                    let text = format!("presets = {presets:?}\n");
+                    (PolicyText { name: "detected presets".to_owned(), text }, None)
                 }
-                texts.push(PolicyText {
-                    name: "detected presets".to_owned(),
-                    text: format!("presets = {presets:?}\n"),
-                });
-                Some(Self { texts, own_file: None, unreadable })
-            }
-            None => None,
-        }
+            },
+            None => return Self { policy: None, user },
+        };
+        texts.push(text);
+        Self { policy: Some(PolicyTexts { texts, own_file, unreadable }), user }
     }
 
+    /// All there is, a policy or not.
+    pub(crate) fn texts(&self) -> &PolicyTexts {
+        self.policy.as_ref().unwrap_or(&self.user)
+    }
+
+    /// Whether any of the texts could be about autosave. Most are not, and need not be understood for it.
+    pub(crate) fn mention_autosave(&self) -> bool {
+        let mut texts = self.texts().texts.iter();
+        texts.any(|text| text.text.contains("autosave"))
+    }
+}
+
+impl PolicyTexts {
     pub(crate) fn load(&self) -> Result<Policy, Problems> {
         if let Some(problem) = &self.unreadable {
             return Err(Problems(vec![problem.clone()]));
@@ -86,6 +108,11 @@ impl PolicyTexts {
     /// Whether the text could switch the gate off; only then must it be understood before git is started.
     pub(crate) fn may_switch_off(&self) -> bool {
         self.texts.iter().any(|text| text.text.contains("enabled"))
+    }
+
+    /// Whether the text could ask for a snapshot at the start of a turn; only then must it be understood at the prompt.
+    pub(crate) fn may_want_snapshots(&self) -> bool {
+        self.texts.iter().any(|text| text.text.contains("at_turn_start"))
     }
 
     /// Whether the gate is switched off here.
@@ -139,7 +166,7 @@ fn no_policy(name: &str, message: &'static str) -> Problem {
 }
 
 /// A file of the repository, unless a link leads out of it.
-fn inside(root: &Path, file: &Path) -> Result<PathBuf, &'static str> {
+pub(crate) fn inside(root: &Path, file: &Path) -> Result<PathBuf, &'static str> {
     if !file.is_symlink() {
         return Ok(file.to_owned());
     }

@@ -22,6 +22,9 @@ use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 /// So many stages that need not run again are told one by one.
 const MOST_REUSED: usize = 20;
 
+/// So many stages are told in a summary.
+const MOST_STAGES: usize = 100;
+
 pub(crate) struct Display<'a> {
     printer: &'a Printer,
     form: Form,
@@ -141,6 +144,8 @@ impl<'a> Display<'a> {
                 let why = reason.as_ref().map(|reason| format!(": {}", visible(reason))).unwrap_or_default();
                 let took = ending.as_ref().map(|ending| seconds(ending.elapsed_milliseconds));
                 let told = match to {
+                    // Its own line shows it.
+                    StageState::Running if matches!(self.form, Form::Terminal(_)) => return None,
                     StageState::Running => {
                         let budget = self.budgets.get(stage_id).copied().unwrap_or(DEFAULT_DURATION);
                         let again = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
@@ -162,8 +167,10 @@ impl<'a> Display<'a> {
                         )
                     }
                     StageState::Blocked => format!("{BAD}blocked{BAD:#}{why}"),
-                    StageState::Pending => format!("{FAINT}to be run again{FAINT:#}{why}"),
-                    StageState::Resumable => return None,
+                    StageState::Pending if reason.is_some() => {
+                        format!("{FAINT}to be run again{FAINT:#}{why}")
+                    }
+                    StageState::Pending | StageState::Resumable => return None,
                 };
                 format!("{}  {told}", stage(stage_id))
             }
@@ -267,13 +274,12 @@ fn seconds(milliseconds: u64) -> String {
 pub(crate) fn summary(record: &Record, plan: &Plan, layout: &Layout, width: Option<usize>) -> String {
     let mut text = String::new();
     let widest = plan.stages.iter().map(|stage| stage.id.len()).max().unwrap_or(0);
-    // Thousands of lines tell nobody anything; those that are not complete do.
-    let is_long = plan.stages.len() > 100;
-    for stage in &plan.stages {
+    // Thousands of lines tell nobody anything; the first of those that did not complete do.
+    let is_long = plan.stages.len() > MOST_STAGES;
+    let is_told = |state| !is_long || !matches!(state, StageState::Completed | StageState::Pending);
+    let told = plan.stages.iter().filter(|stage| is_told(record.stage(&stage.id).state)).take(MOST_STAGES);
+    for stage in told {
         let here = record.stage(&stage.id);
-        if is_long && here.state == StageState::Completed {
-            continue;
-        }
         let style = match here.state {
             StageState::Completed => GOOD,
             StageState::Failed | StageState::Blocked => BAD,

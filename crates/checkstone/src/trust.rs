@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use gate::policy::{Check, Policy, Trust};
+use gate::policy::{Autosave, Check, Policy, SnapshotSettings, Trust};
 use journal::Reading;
 use sha2::{Digest as _, Sha256};
 
@@ -19,6 +19,10 @@ pub(crate) struct Standing {
     pub(crate) allowed: Vec<Check>,
     /// What the repository's file asks for and may not.
     pub(crate) ignored: Vec<Check>,
+    /// Its wish for a snapshot at the start of every turn is among that.
+    pub(crate) ignores_snapshots: bool,
+    /// The same for what would be saved, where it is anything else than the user's own configuration has.
+    pub(crate) ignored_autosave: Option<Box<Autosave>>,
 }
 
 impl Standing {
@@ -26,12 +30,25 @@ impl Standing {
     pub(crate) fn new(trust: journal::Trust, texts: &PolicyTexts, policy: &Policy) -> Self {
         let all = policy.checks.with(Trust::Given).cloned().unwrap_or_default();
         if trust == journal::Trust::Trusted {
-            return Self { trust, allowed: all, ignored: Vec::new() };
+            return Self {
+                trust,
+                allowed: all,
+                ignored: Vec::new(),
+                ignores_snapshots: false,
+                ignored_autosave: None,
+            };
         }
         let users = policy_of_user(texts);
+        let wants = |policy: &Policy| {
+            policy.snapshot.with(Trust::Given).is_some_and(|settings| settings.at_turn_start)
+        };
+        let ignores_snapshots = wants(policy) && !users.as_ref().is_some_and(wants);
+        let wanted = policy.autosave.with(Trust::Given);
+        let own = users.as_ref().and_then(|users| users.autosave.with(Trust::Given));
+        let ignored_autosave = wanted.filter(|_| wanted != own).cloned().map(Box::new);
         let allowed = users.and_then(|users| users.checks.with(Trust::Given).cloned()).unwrap_or_default();
         let ignored = all.into_iter().filter(|check| !allowed.contains(check)).collect();
-        Self { trust, allowed, ignored }
+        Self { trust, allowed, ignored, ignores_snapshots, ignored_autosave }
     }
 
     /// One word for JSON and for people.
@@ -65,6 +82,15 @@ pub(crate) fn standing(state: &Path, texts: &PolicyTexts, policy: &Policy) -> Re
         None => journal::Trust::Unknown,
     };
     Ok(Standing::new(trust, texts, policy))
+}
+
+/// The settings for snapshots that are taken without being asked for; `None` where the texts are broken.
+pub(crate) fn snapshot_settings(trust: journal::Trust, texts: &PolicyTexts) -> Option<SnapshotSettings> {
+    let policy = match trust {
+        journal::Trust::Trusted => texts.load().ok(),
+        _ => policy_of_user(texts),
+    };
+    policy.and_then(|policy| policy.snapshot.with(Trust::Given).copied())
 }
 
 /// The repository's own file stands last.

@@ -2,6 +2,7 @@
 //! from TOML: the presets first, then the repository's own file, which overrides by name. Every mistake is
 //! found in one go and told with its place; a broken policy never blocks an agent.
 
+mod autosave;
 mod duration;
 mod file;
 pub(crate) mod nearest;
@@ -18,6 +19,7 @@ use serde::Serialize;
 use crate::shell::Pattern;
 use file::{At, Layer};
 
+pub use autosave::{Autosave, AutosaveMode, Include};
 pub(crate) use paths::is_source;
 pub use paths::{Class, Globs};
 pub use presets::PRESETS;
@@ -39,6 +41,8 @@ pub struct Policy {
     pub presets: Vec<String>,
     pub gate: Gate,
     pub plan: Plan,
+    /// Snapshots that are taken without being asked for.
+    pub snapshot: NeedsTrust<SnapshotSettings>,
     /// In the order in which they were first named.
     pub categories: Vec<Category>,
     /// By `order`, then by id.
@@ -50,6 +54,8 @@ pub struct Policy {
     pub messages: Messages,
     /// Commands that would run at the stop.
     pub checks: NeedsTrust<Vec<Check>>,
+    /// What commits and pushes when the context fills up.
+    pub autosave: NeedsTrust<Autosave>,
     #[serde(skip)]
     paths: paths::PathClasses,
 }
@@ -172,6 +178,16 @@ pub enum ResolvedBy {
     Success,
     /// Something about it was tried later, whatever came of it.
     Attempt,
+}
+
+/// Which snapshots are taken by themselves, and how long those are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SnapshotSettings {
+    /// At the start of every turn.
+    pub at_turn_start: bool,
+    /// The newest so many of each working tree.
+    pub keep: usize,
+    pub keep_for: Duration,
 }
 
 /// Where the plan of the work item is.
@@ -354,7 +370,9 @@ impl Merged {
         replace(&mut layer.other_code, newer.other_code);
         layer.gate.merge(newer.gate);
         layer.plan.merge(newer.plan);
+        layer.snapshot.merge(newer.snapshot);
         layer.messages.merge(newer.messages);
+        layer.autosave.merge(newer.autosave);
         for category in newer.categories {
             match layer.categories.iter_mut().find(|known| known.name.value == category.name.value) {
                 Some(known) => known.merge(category),
@@ -453,12 +471,14 @@ impl Merged {
             presets,
             gate: layer.gate.finish(always),
             plan: layer.plan.finish(),
+            snapshot: NeedsTrust(layer.snapshot.finish()),
             categories: finished,
             actions,
             other_code,
             errors: layer.errors,
             messages: layer.messages.finish(),
             checks: NeedsTrust(layer.checks),
+            autosave: NeedsTrust(layer.autosave.finish()),
             paths,
         }
     }

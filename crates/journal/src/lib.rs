@@ -5,6 +5,7 @@
 //! environment and no wall clock: the state directory and every time are given by the caller.
 
 pub mod atomic_file;
+mod autosave;
 mod column;
 mod delivery;
 mod error;
@@ -24,6 +25,7 @@ mod value;
 mod verdict;
 mod waiver;
 
+pub use autosave::{Autosave, AutosaveCounts, AutosaveId, AutosaveOutcome, NewAutosave, PushState};
 pub use error::JournalError;
 pub use examine::{Soundness, examine};
 pub use journal::{Journal, OpenFor, Reading, Writing, set_aside};

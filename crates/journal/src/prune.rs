@@ -85,6 +85,9 @@ impl Writing<'_> {
             )
             .map_err(&failed)?;
         self.connection
+            .execute("DELETE FROM autosaves WHERE session IS NULL AND at < ?1", [before(limits.age)])
+            .map_err(&failed)?;
+        self.connection
             .execute("DELETE FROM deliveries WHERE at < ?1", [before(DELIVERIES_KEPT)])
             .map_err(&failed)?;
         self.connection

@@ -50,6 +50,7 @@ macro_rules! columns {
 
 const BY_KEY: &str = concat!("SELECT ", columns!(), " FROM turns WHERE session = ?1 AND key = ?2");
 const BY_ID: &str = concat!("SELECT ", columns!(), " FROM turns WHERE id = ?1");
+const FIRST: &str = concat!("SELECT ", columns!(), " FROM turns WHERE session = ?1 ORDER BY id LIMIT 1");
 const LATEST: &str =
     concat!("SELECT ", columns!(), " FROM turns WHERE session = ?1 ORDER BY id DESC LIMIT 1");
 const OPEN: &str = concat!(
@@ -85,6 +86,11 @@ impl Reading<'_> {
 
     pub fn turn_by_id(&self, id: TurnId) -> Result<Option<Turn>, JournalError> {
         self.row("read a turn", BY_ID, [id.0], Turn::from_row)
+    }
+
+    /// The turn that was opened first, of those that are kept.
+    pub fn first_turn(&self, session: SessionId) -> Result<Option<Turn>, JournalError> {
+        self.row("read the first turn", FIRST, [session.0], Turn::from_row)
     }
 
     /// The turn that was opened last.

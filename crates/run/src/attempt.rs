@@ -22,6 +22,7 @@ use crate::supervisor::{self, Controls, How, Isolation, Observed};
 
 /// So many markers of an attempt go into the record; all of them are in its output.
 const MARKERS: u32 = 10_000;
+const FINGERPRINT: &str = "fingerprint";
 /// So many a second.
 const MARKERS_A_SECOND: u32 = 20;
 
@@ -141,7 +142,10 @@ fn accepted(
     let hashes: Vec<(String, String)> =
         inputs.iter().map(|input| (input.name.clone(), input.sha256.clone())).collect();
     let fingerprint = fingerprint::of_stage(stage, job.layout.root(), &hashes);
-    let environment = environment(job, stage, &artifacts)?;
+    // For a later attempt, which goes on from this one's checkpoints only where it does the same.
+    let noted = fs_err::write(attempt.join(FINGERPRINT), &fingerprint);
+    noted.map_err(|error| failed(error.to_string()))?;
+    let environment = environment(job, stage, &artifacts, &fingerprint)?;
 
     let (began, raised) = supervise(job, stage, &environment, &attempt, tell)?;
     let elapsed = began.elapsed;
@@ -410,6 +414,7 @@ fn environment(
     job: &Job,
     stage: &Stage,
     artifacts: &std::path::Path,
+    fingerprint: &str,
 ) -> Result<Vec<(OsString, OsString)>, Unaccepted> {
     const OURS: [&str; 4] =
         ["CHECKSTONE_RUN_ID", "CHECKSTONE_STAGE_ID", "CHECKSTONE_ARTIFACT_DIR", "CHECKSTONE_RESUME_DIR"];
@@ -428,16 +433,25 @@ fn environment(
         let path = input_path(&job.plan, &job.layout, &input.source).map_err(failed)?;
         all.push((input.variable().into(), path.into()));
     }
-    if !job.to_resume.is_empty() {
-        let folder = artifacts.with_file_name("resume");
+    let folder = artifacts.with_file_name("resume");
+    let to_resume: Vec<Artifact> =
+        job.to_resume.iter().filter(|artifact| is_of_same(job, artifact, fingerprint)).cloned().collect();
+    if !to_resume.is_empty() {
         let prefix = format!("{}/", job.layout.relative(&folder));
-        match keeping::bring_back(&job.layout, &job.to_resume, &prefix) {
-            Ok(()) => all.push(("CHECKSTONE_RESUME_DIR".into(), folder.into())),
-            // It begins anew then, as it would have without.
-            Err(error) => return Err(failed(format!("its last checkpoint cannot be brought back: {error}"))),
-        }
+        keeping::bring_back(&job.layout, &to_resume, &prefix)
+            .map_err(|error| failed(format!("its last checkpoint cannot be brought back: {error}")))?;
+        all.push(("CHECKSTONE_RESUME_DIR".into(), folder.into()));
     }
     Ok(all)
+}
+
+/// Whether the attempt that saved it ran the same command on the same inputs.
+fn is_of_same(job: &Job, artifact: &Artifact, fingerprint: &str) -> bool {
+    let Some((run, attempt)) = artifact.relative_path.split_once("/.attempts/") else { return false };
+    let parts: Vec<&str> = attempt.splitn(3, '/').collect();
+    let [stage, number, _] = parts.as_slice() else { return false };
+    let folder = job.layout.root().join(run).join(".attempts").join(stage).join(number);
+    fs_err::read_to_string(folder.join(FINGERPRINT)).is_ok_and(|noted| noted == fingerprint)
 }
 
 /// Lets so many markers a second into the record, and so many in all.

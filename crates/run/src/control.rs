@@ -48,16 +48,20 @@ pub fn request_abort(layout: &Layout, stage: Option<&str>) -> Result<(), Request
         .map_err(failed)
 }
 
+/// Processes that a killed owner had started hold its lock until they are gone, which takes them a moment.
+const LAST_MOMENTS: Duration = Duration::from_secs(1);
+
 /// Takes the run in hand; nobody else may until this is dropped. A dead owner, or a file with anything in it, blocks
 /// nobody (R11).
 pub fn take(layout: &Layout) -> Result<Lock, LockError> {
-    Lock::acquire(&layout.lock(), Duration::ZERO)
+    Lock::acquire(&layout.lock(), LAST_MOMENTS)
 }
 
 /// Whether a process has the run in hand now.
 pub fn is_taken(layout: &Layout) -> bool {
     // Asking must not make a folder or a file where there is none.
-    layout.lock().symlink_metadata().is_ok() && matches!(take(layout), Err(LockError::Busy { .. }))
+    layout.lock().symlink_metadata().is_ok()
+        && matches!(Lock::acquire(&layout.lock(), Duration::ZERO), Err(LockError::Busy { .. }))
 }
 
 /// The requests that come in from now on.

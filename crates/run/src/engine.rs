@@ -512,11 +512,11 @@ impl<'a> Engine<'a> {
             }
             Err(unaccepted) => unaccepted,
         };
-        let reason = Some(unaccepted.reason);
+        let reason = unaccepted.reason;
         if unaccepted.cause == Cause::Failed && self.state(index) == StageState::Running {
-            self.stage_ended(index, StageState::Failed, reason.clone(), ending, None)?;
+            self.stage_ended(index, StageState::Failed, Some(reason.clone()), ending, None)?;
         } else {
-            self.stage_ended(index, StageState::Interrupted, reason.clone(), ending, None)?;
+            self.stage_ended(index, StageState::Interrupted, Some(reason.clone()), ending, None)?;
         }
         let is_aborted = unaccepted.cause == Cause::Aborted;
         if let Some(stage) = self.stages.get_mut(index) {
@@ -524,18 +524,18 @@ impl<'a> Engine<'a> {
             stage.controls = None;
         }
         if kept.is_none() {
-            let why = reason.map(|reason| format!("{reason}; and there is no checkpoint of it"));
-            self.stage_to(index, StageState::Blocked, why)?;
+            let why = format!("{reason}; and there is no checkpoint of it");
+            self.stage_to(index, StageState::Blocked, Some(why))?;
             self.settle(index, Standing::GivenUp);
             return Ok(());
         }
         if self.may_retry(index) {
-            let stage_reason = Some(format!("it is tried again: {}", reason.unwrap_or_default()));
-            self.stage_to(index, StageState::Resumable, stage_reason)?;
+            let why = format!("it is tried again: {reason}");
+            self.stage_to(index, StageState::Resumable, Some(why))?;
             return self.start(index);
         }
         if self.state(index) == StageState::Interrupted {
-            self.stage_to(index, StageState::Resumable, reason)?;
+            self.stage_to(index, StageState::Resumable, Some(reason))?;
         }
         self.settle(index, Standing::GivenUp);
         Ok(())

@@ -1,6 +1,7 @@
 //! Whether a stage would do today what it did then: a hash over what it runs and over the contents of what it reads.
 
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde::Serialize;
@@ -10,6 +11,10 @@ use crate::plan::{Program, Stage};
 
 /// A file that a command names is read up to this size; larger ones are data, and data is declared as an input.
 const LARGEST_SCRIPT: u64 = 16 << 20;
+
+/// What a script is known by, where it is not executable. Other files that a command names may be what it writes.
+const CODE: [&str; 16] =
+    ["awk", "bash", "ipynb", "jl", "js", "lua", "m", "mjs", "php", "pl", "py", "r", "R", "rb", "sh", "sql"];
 
 #[derive(Serialize)]
 struct Basis<'a> {
@@ -24,8 +29,8 @@ struct Basis<'a> {
     scripts: Vec<(String, String)>,
 }
 
-/// `inputs` are the hashes of the stage's inputs, by name. The files of the project that the command names, such as
-/// its script, count with their contents as well.
+/// `inputs` are the hashes of the stage's inputs, by name. Scripts and programs of the project that the command names count
+/// with their contents as well.
 pub fn of_stage(stage: &Stage, root: &Path, inputs: &[(String, String)]) -> String {
     let directory = root.join(&stage.directory);
     let mut scripts = named_files(&stage.command, root, &directory);
@@ -58,7 +63,10 @@ fn named_files(program: &Program, root: &Path, directory: &Path) -> Vec<(String,
     let hashed = |word: &str| {
         let path = directory.join(word);
         let metadata = path.symlink_metadata().ok()?;
-        let is_script = metadata.is_file() && metadata.len() <= LARGEST_SCRIPT && path.starts_with(root);
+        let is_code = metadata.permissions().mode() & 0o111 != 0
+            || path.extension().is_some_and(|extension| CODE.iter().any(|code| extension == *code));
+        let is_script =
+            metadata.is_file() && is_code && metadata.len() <= LARGEST_SCRIPT && path.starts_with(root);
         is_script.then(|| of_file(&path).ok().map(|(sha256, _)| sha256)).flatten()
     };
     words.into_iter().filter_map(|word| Some((word.to_owned(), hashed(word)?))).collect()

@@ -138,6 +138,10 @@ impl Record {
                 if *to == StageState::Running {
                     stage.ending = None;
                 }
+                // What it had half-way is of no use any more.
+                if *to == StageState::Completed {
+                    stage.mid_stage_checkpoint = None;
+                }
                 if ending.is_some() {
                     stage.ending.clone_from(ending);
                 }

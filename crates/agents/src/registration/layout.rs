@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde::Serialize;
 
 use super::json_text::JsonText;
+use super::status_line::StatusLine;
 use super::{Group, Lists};
 
 /// A piece of the text, and what comes in its place.
@@ -18,6 +19,7 @@ pub(super) enum Addition<'a> {
     Group(&'a Group),
     List([&'a Group; 1]),
     Lists(Lists<'a>),
+    StatusLine(&'a StatusLine),
 }
 
 #[derive(Debug)]

@@ -70,6 +70,14 @@ fn program_among(agent: Agent, words: &[String]) -> Option<String> {
     })
 }
 
+/// The program of a line that is nothing but `checkstone COMMAND`.
+pub(super) fn program_of_line(line: &str, command: &str) -> Option<String> {
+    match words(line).as_slice() {
+        [program, word] if word == command && is_our_name(program) => Some(program.clone()),
+        _ => None,
+    }
+}
+
 fn is_our_name(program: &str) -> bool {
     program.rsplit('/').next().is_some_and(|name| name == "checkstone")
 }

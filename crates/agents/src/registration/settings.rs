@@ -12,7 +12,7 @@ use transcript::Agent;
 use super::json_text::{JsonText, Member};
 use super::layout::{Addition, Edit, Layout, applied};
 use super::own_call::OwnCall;
-use super::{Entry, Lists, Registration};
+use super::{Entry, Lists, Registration, status_line};
 
 const HOOKS: &str = "hooks";
 
@@ -122,6 +122,11 @@ pub fn add(text: &str, registration: &Registration, gone: &[String]) -> Result<S
 
 /// The text without any entry of ours. What gets empty by that goes too, unless it was there `before`.
 pub fn remove(agent: Agent, text: &str, before: Option<&str>) -> Result<String, SettingsError> {
+    let text = without_hooks(agent, text, before)?;
+    if agent == Agent::Claude { status_line::remove(&text) } else { Ok(text) }
+}
+
+fn without_hooks(agent: Agent, text: &str, before: Option<&str>) -> Result<String, SettingsError> {
     let (mark, body) = split_mark(agent, text)?;
     let Some(settings) = Settings::read(agent, body)? else { return Ok(text.to_owned()) };
     // Without what was ours already.
@@ -217,7 +222,7 @@ fn value(agent: Agent, text: &str) -> Option<Value> {
 }
 
 /// The byte order mark, where there is one, and the rest.
-fn split_mark(agent: Agent, text: &str) -> Result<(&str, &str), SettingsError> {
+pub(super) fn split_mark(agent: Agent, text: &str) -> Result<(&str, &str), SettingsError> {
     match text.strip_prefix('\u{feff}') {
         None => Ok(("", text)),
         Some(_) if agent != Agent::Claude => Err(SettingsError::ByteOrderMark { agent }),
@@ -226,9 +231,9 @@ fn split_mark(agent: Agent, text: &str) -> Result<(&str, &str), SettingsError> {
 }
 
 /// A text with the places of everything that matters here.
-struct Settings {
-    json: JsonText,
-    layout: Layout,
+pub(super) struct Settings {
+    pub(super) json: JsonText,
+    pub(super) layout: Layout,
     hooks: Option<Member>,
     /// In the order of the text.
     events: Vec<EventList>,
@@ -254,7 +259,7 @@ struct HandlerPlace {
 
 impl Settings {
     /// `None` where there is nothing in the text at all.
-    fn read(agent: Agent, text: &str) -> Result<Option<Self>, SettingsError> {
+    pub(super) fn read(agent: Agent, text: &str) -> Result<Option<Self>, SettingsError> {
         if text.trim().is_empty() {
             return Ok(None);
         }

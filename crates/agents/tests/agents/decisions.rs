@@ -25,14 +25,19 @@ fn decisions() -> Vec<Decision> {
         Decision::Pass,
         Decision::Notify { to_person: person.clone() },
         Decision::Hold { to_agent: agent.clone(), to_person: None },
-        Decision::Hold { to_agent: agent.clone(), to_person: Some(person) },
+        Decision::Hold { to_agent: agent.clone(), to_person: Some(person.clone()) },
+        Decision::Continue {
+            to_agent: agent.clone(),
+            to_person: Some(person),
+            autonomous_execution: Box::new(json!({"enabled": true, "executed_directly": true})),
+        },
         Decision::Context { to_agent: agent },
     ]
 }
 
 /// What a client accepts at an event. Codex fails a hook for any other key; the others ignore it or, worse, do
-/// something with it, so nobody gets one.
-fn schema(event: &Event) -> Value {
+/// something with it, so nobody gets one. Claude Code lets the account of a save pass, and programs read it there.
+fn schema(agent: Agent, event: &Event) -> Value {
     let text = json!({ "type": "string", "minLength": 1 });
     let mut properties = json!({ "systemMessage": text });
     let mut dependent = json!({});
@@ -41,6 +46,10 @@ fn schema(event: &Event) -> Value {
         // Codex: a block without a reason fails.
         properties["reason"] = text.clone();
         dependent = json!({ "decision": ["reason"], "reason": ["decision"] });
+        if agent == Agent::Claude {
+            properties["autonomous_execution"] = json!({ "type": "object" });
+            dependent["autonomous_execution"] = json!(["decision"]);
+        }
     }
     if matches!(event, Event::SessionStart { .. }) {
         properties["hookSpecificOutput"] = json!({
@@ -65,7 +74,7 @@ fn h1_h2_every_decision_fits_the_schema_of_its_client() {
     let mut table = String::new();
     for agent in Agent::ALL {
         for event in events() {
-            let validator = jsonschema::draft202012::new(&schema(&event)).unwrap();
+            let validator = jsonschema::draft202012::new(&schema(agent, &event)).unwrap();
             writeln!(table, "{} {event:?}", agent.name()).unwrap();
             for decision in decisions() {
                 let rendered = decision.render(agent, &event);
@@ -99,7 +108,7 @@ fn only_a_stop_is_ever_held() {
         for event in events() {
             for decision in decisions() {
                 let holds = decision.render(agent, &event).is_some_and(|text| text.contains("\"block\""));
-                let may = matches!(decision, Decision::Hold { .. })
+                let may = matches!(decision, Decision::Hold { .. } | Decision::Continue { .. })
                     && (event == Event::Stop || (event == Event::SubagentStop && agent != Agent::Gemini));
                 assert_eq!(holds, may, "{agent:?} {event:?} {decision:?}");
             }

@@ -1,22 +1,23 @@
-//! How two snapshots differ, or a snapshot and the working tree as it is now.
+//! How two snapshots differ, or a snapshot and the working tree as it is now. The latter is put into a repository
+//! beside the user's, in which nothing is written.
+
+use std::ffi::OsStr;
+use std::path::Path;
 
 use serde::Serialize;
 
-use super::create::{NewSnapshot, new_id};
-use super::{Reason, Snapshot, SnapshotError, Snapshots};
+use super::scratch::Scratch;
+use super::{Snapshot, SnapshotError, Snapshots};
 use crate::error::Error;
-use crate::git::WRITING;
+use crate::git::Git;
 use crate::path::BytePath;
-
-/// Where the working tree is kept while it is compared; a comparison that was killed leaves it to `prune`.
-pub(super) const COMPARED: &str = "refs/checkstone/compared";
 
 #[derive(Clone, Copy, Debug)]
 pub enum Side<'a> {
     Snapshot(&'a Snapshot),
-    /// As it is now, at this time in nanoseconds since 1970.
+    /// As it is now. What differs from HEAD is copied into this folder for the time of the comparison.
     WorkingTree {
-        now_ns: i64,
+        scratch: &'a Path,
     },
 }
 
@@ -46,6 +47,12 @@ impl Difference {
     }
 }
 
+/// A commit, and what has to live as long as it is looked at.
+struct Compared {
+    commit: String,
+    scratch: Option<Scratch>,
+}
+
 impl Snapshots {
     /// What has to change in `old` to make it `new`, in `paths` or everywhere.
     pub fn diff(
@@ -54,43 +61,43 @@ impl Snapshots {
         new: Side<'_>,
         paths: &[BytePath],
     ) -> Result<Vec<Difference>, SnapshotError> {
-        self.with_commits(old, new, |old, new| Ok(self.differences(old, new, paths)?))
+        let (old, new) = (self.compared(old)?, self.compared(new)?);
+        Ok(self.differences_of(&old, &new, paths)?)
     }
 
     /// The same as a patch, as git writes it.
     pub fn patch(&self, old: Side<'_>, new: Side<'_>, paths: &[BytePath]) -> Result<Vec<u8>, SnapshotError> {
         let how = ["-p", "--no-ext-diff", "--no-textconv", "--no-color"];
-        self.with_commits(old, new, |old, new| Ok(self.diff_tree(&how, old, new, paths)?))
+        let (old, new) = (self.compared(old)?, self.compared(new)?);
+        Ok(self.diff_tree(&how, &old, &new, paths)?)
     }
 
-    fn with_commits<T>(
-        &self,
-        old: Side<'_>,
-        new: Side<'_>,
-        compare: impl FnOnce(&str, &str) -> Result<T, SnapshotError>,
-    ) -> Result<T, SnapshotError> {
-        let mut kept = Vec::new();
-        let mut commit = |side: Side<'_>| match side {
-            Side::Snapshot(snapshot) => Ok(snapshot.commit.clone()),
-            Side::WorkingTree { now_ns } => {
-                let id = new_id(now_ns);
-                let name = format!("{COMPARED}/{id}");
-                let new = NewSnapshot { message: "compared", now_ns, session: None, turn: None };
-                let taken = self.create_at(&new, Reason::Asked, id, &name)?;
-                kept.push((name, taken.commit.clone()));
-                Ok::<String, SnapshotError>(taken.commit)
+    fn compared(&self, side: Side<'_>) -> Result<Compared, SnapshotError> {
+        match side {
+            Side::Snapshot(snapshot) => Ok(Compared { commit: snapshot.commit.clone(), scratch: None }),
+            Side::WorkingTree { scratch } => {
+                let scratch = Scratch::new(scratch, &self.repository)?;
+                let commit = scratch.take(self)?;
+                Ok(Compared { commit, scratch: Some(scratch) })
             }
-        };
-        let sides = commit(old).and_then(|old| Ok((old, commit(new)?)));
-        let result = sides.and_then(|(old, new)| compare(&old, &new));
-        self.delete_refs(&kept)?;
-        result
+        }
     }
 
+    /// Between two commits or trees of the repository.
     pub(super) fn differences(
         &self,
         old: &str,
         new: &str,
+        paths: &[BytePath],
+    ) -> Result<Vec<Difference>, Error> {
+        let side = |commit: &str| Compared { commit: commit.to_owned(), scratch: None };
+        self.differences_of(&side(old), &side(new), paths)
+    }
+
+    fn differences_of(
+        &self,
+        old: &Compared,
+        new: &Compared,
         paths: &[BytePath],
     ) -> Result<Vec<Difference>, Error> {
         let output = self.diff_tree(&["-z", "--raw", "--no-abbrev"], old, new, paths)?;
@@ -117,26 +124,23 @@ impl Snapshots {
         Ok(differences)
     }
 
-    fn diff_tree(&self, how: &[&str], old: &str, new: &str, paths: &[BytePath]) -> Result<Vec<u8>, Error> {
-        use std::ffi::OsStr;
+    /// In the user's repository, whose attributes say how a file is shown; the other objects are lent to it.
+    fn diff_tree(
+        &self,
+        how: &[&str],
+        old: &Compared,
+        new: &Compared,
+        paths: &[BytePath],
+    ) -> Result<Vec<u8>, Error> {
         let mut arguments: Vec<&OsStr> =
             ["--literal-pathspecs", "diff-tree", "-r", "--no-renames", "--no-commit-id"]
                 .map(OsStr::new)
                 .to_vec();
         arguments.extend(how.iter().map(OsStr::new));
-        arguments.extend([OsStr::new(old), OsStr::new(new), OsStr::new("--")]);
+        arguments.extend([OsStr::new(&old.commit), OsStr::new(&new.commit), OsStr::new("--")]);
         arguments.extend(paths.iter().map(|path| path.as_path().as_os_str()));
-        self.git.run(&arguments, &[])
-    }
-
-    /// In one step, and only where they still are what they were.
-    pub(super) fn delete_refs(&self, refs: &[(String, String)]) -> Result<(), Error> {
-        if refs.is_empty() {
-            return Ok(());
-        }
-        let input: String = refs.iter().map(|(name, commit)| format!("delete {name}\0{commit}\0")).collect();
-        let arguments: Vec<&str> =
-            WRITING.iter().copied().chain(["update-ref", "--no-deref", "--stdin", "-z"]).collect();
-        self.run(&arguments, input.as_bytes()).map(|_| ())
+        let lent = [old, new].into_iter().filter_map(|side| side.scratch.as_ref());
+        let git = Git { lent: lent.map(Scratch::objects).collect(), ..self.git.clone() };
+        git.run(&arguments, &[])
     }
 }

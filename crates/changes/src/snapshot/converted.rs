@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -90,17 +91,39 @@ pub(super) fn is_attributes_file(path: &BytePath) -> bool {
 /// Whether the index may list an attributes file. Its bytes tell in the versions that write names out; in version 4
 /// names are cut, and the answer is yes.
 fn in_index(git_dir: &Path) -> bool {
-    let Ok(index) = fs_err::read(git_dir.join("index")) else { return false };
-    let version = index.get(4..8);
-    if version == Some(&[0, 0, 0, 4]) || memchr::memmem::find(&index, ATTRIBUTES_FILE).is_some() {
+    let mut version = [0; 8];
+    let Ok(mut index) = fs_err::File::open(git_dir.join("index")) else { return false };
+    if index.read_exact(&mut version).is_err() {
+        return false;
+    }
+    if version.ends_with(&[0, 0, 0, 4]) || names_attributes(&mut index) {
         return true;
     }
     // A split index has most of its names in another file.
     let folder = git_dir.read_dir().into_iter().flatten().flatten();
     let mut shared = folder.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"sharedindex."));
-    shared.any(|entry| {
-        fs_err::read(entry.path()).is_ok_and(|bytes| memchr::memmem::find(&bytes, ATTRIBUTES_FILE).is_some())
-    })
+    shared.any(|entry| fs_err::File::open(entry.path()).is_ok_and(|mut file| names_attributes(&mut file)))
+}
+
+/// Piece by piece: the index of a million files has a hundred megabytes.
+fn names_attributes(file: &mut impl Read) -> bool {
+    let mut buffer = vec![0; 1 << 20];
+    let mut kept = 0;
+    while let Some(room) = buffer.get_mut(kept..) {
+        let read = match file.read(room) {
+            Ok(0) | Err(_) => return false,
+            Ok(read) => read,
+        };
+        let filled = kept + read;
+        let piece = buffer.get(..filled).unwrap_or_default();
+        if memchr::memmem::find(piece, ATTRIBUTES_FILE).is_some() {
+            return true;
+        }
+        // A name may lie across two pieces.
+        kept = filled.min(ATTRIBUTES_FILE.len());
+        buffer.copy_within(filled - kept..filled, 0);
+    }
+    false
 }
 
 /// The tracked files whose bytes on disk are not those of their blob, except those in `looked_at`.
@@ -162,4 +185,19 @@ fn regular_file(record: &[u8]) -> Option<(String, BytePath)> {
     let mut fields = head.split(' ');
     let (mode, id) = (fields.next()?, fields.next()?);
     (mode.starts_with("100") && fields.next() == Some("0")).then(|| (id.to_owned(), BytePath::from(path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_across_two_pieces_is_found() {
+        for before in [0, 1, (1 << 20) - 20, (1 << 20) - 7, 1 << 20, (1 << 20) + 3] {
+            let mut bytes = vec![b'x'; before];
+            assert!(!names_attributes(&mut bytes.as_slice()), "{before}");
+            bytes.extend_from_slice(b"sub/.gitattributes\0");
+            assert!(names_attributes(&mut bytes.as_slice()), "{before}");
+        }
+    }
 }

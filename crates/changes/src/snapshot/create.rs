@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use super::collect::{self, Collected};
 use super::converted::{self, Question};
 use super::folder::{Folder, Kind};
 use super::stream::Stream;
-use super::{Facts, Reason, SessionName, Snapshot, SnapshotError, Snapshots};
+use super::{Facts, REFS, Reason, SessionName, Snapshot, SnapshotError, Snapshots};
 use crate::git::WRITING;
 use crate::path::{BytePath, hex};
 use crate::repository::Repository;
@@ -22,12 +23,16 @@ use crate::status::EntryKind;
 /// What stands before the facts in a commit's message.
 pub(super) const FACTS: &str = "Checkstone-Snapshot: ";
 
+/// What is read is complete, or git writes no ref.
+pub(super) const IMPORT: [&str; 4] = ["fast-import", "--quiet", "--done", "--depth=0"];
+
 /// A file that goes on changing is read so often.
 const ATTEMPTS: usize = 3;
 
 /// A snapshot to be taken.
 #[derive(Clone, Debug)]
 pub struct NewSnapshot<'a> {
+    pub reason: Reason,
     pub message: &'a str,
     /// Now, in nanoseconds since 1970.
     pub now_ns: i64,
@@ -43,36 +48,40 @@ pub struct LeftOut {
     pub reason: String,
 }
 
+/// The working tree at one look.
+pub(super) struct Looked {
+    /// For `git fast-import`.
+    pub(super) input: File,
+    head: Option<String>,
+    facts: Facts,
+}
+
 impl Snapshots {
     /// Takes a snapshot of the working tree as it is now. Once this returns, it is on the disk.
     pub fn create(&self, new: &NewSnapshot<'_>) -> Result<Snapshot, SnapshotError> {
-        self.create_for(new, Reason::Asked)
-    }
-
-    pub(super) fn create_for(
-        &self,
-        new: &NewSnapshot<'_>,
-        reason: Reason,
-    ) -> Result<Snapshot, SnapshotError> {
         let id = new_id(new.now_ns);
-        let name = self.ref_name(&id);
-        self.create_at(new, reason, id, &name)
+        let looked = self.look(new, &self.ref_name(&id), &self.repository.git_dir)?;
+        let commit = self.import(looked.input)?;
+        self.wait_for_names()?;
+        let message = one_text(new.message);
+        let worktree = self.worktree();
+        Ok(Snapshot { id, commit, worktree, message, head: looked.head, facts: looked.facts })
     }
 
-    pub(super) fn create_at(
+    /// Reads what differs from HEAD. What git is to be told of it is kept in a nameless file in `folder`.
+    pub(super) fn look(
         &self,
         new: &NewSnapshot<'_>,
-        reason: Reason,
-        id: String,
         name: &str,
-    ) -> Result<Snapshot, SnapshotError> {
+        folder_of_input: &Path,
+    ) -> Result<Looked, SnapshotError> {
         let status = collect::start(&self.git)?;
         let question = Question::start(&self.git)?;
         let root = &self.repository.root;
         let folder =
             Folder::open(root).map_err(|source| SnapshotError::Root { root: root.clone(), source })?;
-        let spool = |source| SnapshotError::Spool { folder: self.repository.git_dir.clone(), source };
-        let mut stream = Stream::new(&self.repository.git_dir).map_err(spool)?;
+        let spool = |source| SnapshotError::Spool { folder: folder_of_input.to_owned(), source };
+        let mut stream = Stream::new(folder_of_input).map_err(spool)?;
         // Before the end of the status, which takes longer.
         let conversion = question.answer(&self.repository)?;
         let collected = collect::finish(status)?;
@@ -83,34 +92,57 @@ impl Snapshots {
 
         let mut contents =
             Contents { folder, root: self.repository.root.clone(), bytes: 0, left_out: Vec::new() };
-        let mut changes = Stream::new(&self.repository.git_dir).map_err(spool)?;
+        let mut changes = Stream::new(folder_of_input).map_err(spool)?;
         contents.write(&mut changes, &collected, &converted).map_err(spool)?;
         let complaints = collected.complaints.iter();
         contents.left_out.extend(complaints.map(|line| LeftOut { path: None, reason: line.clone() }));
+        let late = match new.reason {
+            Reason::TurnStart { began_ns } => contents.written_since(began_ns, &collected),
+            _ => Vec::new(),
+        };
         let files = collected.deleted.len() + collected.known.len() + collected.on_disk.len();
         let facts = Facts {
             taken_ns: new.now_ns,
-            reason,
+            reason: new.reason.clone(),
             session: new.session.clone(),
             turn: new.turn.clone(),
             files: files as u64,
             bytes: contents.bytes,
             left_out: contents.left_out,
+            late,
         };
         let head = collected.head.as_deref();
         header(&mut stream, name, new.message, &facts, head).map_err(spool)?;
         let input = changes.finish().and_then(|changes| ended(stream, changes)).map_err(spool)?;
-        let commit = self.import(input)?;
-        let message = one_text(new.message);
-        Ok(Snapshot { id, commit, worktree: self.worktree(), message, head: collected.head, facts })
+        Ok(Looked { input, head: collected.head, facts })
+    }
+
+    /// Git waits for what it wrote, and not for the names that it gave: a power cut right after could lose them.
+    fn wait_for_names(&self) -> Result<(), SnapshotError> {
+        let common = &self.repository.common_dir;
+        let ours = common.join(REFS).join(self.worktree());
+        let refs = ours.ancestors().take_while(|folder| *folder != common.as_path());
+        let elsewhere = [common.join("objects/pack"), common.join("reftable")];
+        for folder in elsewhere.iter().map(PathBuf::as_path).chain(refs) {
+            let failed = |source| SnapshotError::NotOnDisk { folder: folder.to_owned(), source };
+            match fs_err::File::open(folder).and_then(|folder| folder.sync_all()) {
+                // Refs in files have no `reftable`, and the other way round; some file systems wait for no folder.
+                Err(error)
+                    if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) =>
+                {
+                    return Err(failed(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Git writes the objects, waits for the disk, and then the ref. What it prints is the commit's id. One small pack
     /// is three waits for the disk; loose objects would take three times as long.
     fn import(&self, input: File) -> Result<String, SnapshotError> {
         let durable = ["-c", "core.fsync=all", "-c", "fastimport.unpackLimit=0"];
-        let command = ["fast-import", "--quiet", "--done", "--depth=0"];
-        let arguments: Vec<&OsStr> = WRITING.iter().chain(&durable).chain(&command).map(OsStr::new).collect();
+        let arguments: Vec<&OsStr> = WRITING.iter().chain(&durable).chain(&IMPORT).map(OsStr::new).collect();
         let running = self.git.start_with_file(&arguments, input)?;
         let report = OsString::from(format!("fast_import_crash_{}", running.child.id()));
         let output = running.finish().inspect_err(|_| {
@@ -122,7 +154,7 @@ impl Snapshots {
 }
 
 /// The time, to the second, and six digits that tell snapshots of one second apart.
-pub(super) fn new_id(now_ns: i64) -> String {
+fn new_id(now_ns: i64) -> String {
     let mut hash = Sha1::new();
     hash.update(now_ns.to_le_bytes());
     hash.update(std::process::id().to_le_bytes());
@@ -167,7 +199,7 @@ fn ended(mut stream: Stream, mut changes: File) -> io::Result<File> {
 /// Reads what has to be read.
 struct Contents {
     folder: Folder,
-    root: std::path::PathBuf,
+    root: PathBuf,
     bytes: u64,
     left_out: Vec<LeftOut>,
 }
@@ -272,6 +304,13 @@ impl Contents {
         }
         self.leave_out(path, "it went on changing while it was read: what is kept may be mixed");
         Ok(())
+    }
+
+    /// Looked at after the reading: what is older than `began_ns` now was not written in between.
+    fn written_since(&self, began_ns: i64, collected: &Collected) -> Vec<BytePath> {
+        let known = collected.known.iter().map(|(path, ..)| path);
+        let all = collected.deleted.iter().chain(known).chain(collected.on_disk.keys());
+        all.filter(|path| !self.folder.is_older(path, began_ns)).cloned().collect()
     }
 
     fn leave_out(&mut self, path: &BytePath, reason: &str) {

@@ -12,12 +12,13 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::path::BytePath;
+use crate::state::{CLOCK_TICK_NS, nanoseconds};
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// What is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Absent,
     File {
         executable: bool,
@@ -29,16 +30,16 @@ pub(super) enum Kind {
 }
 
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(crate) struct Folder {
     root: OwnedFd,
 }
 
 impl Folder {
-    pub(super) fn open(root: &Path) -> io::Result<Self> {
+    pub(crate) fn open(root: &Path) -> io::Result<Self> {
         Ok(Self { root: rustix::fs::open(root, FOLDER, Mode::empty())? })
     }
 
-    pub(super) fn kind(&self, path: &BytePath) -> io::Result<Kind> {
+    pub(crate) fn kind(&self, path: &BytePath) -> io::Result<Kind> {
         let Some((parent, name)) = self.parent(path)? else { return Ok(Kind::Absent) };
         match rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(match FileType::from_raw_mode(found.st_mode) {
@@ -50,6 +51,30 @@ impl Folder {
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(Kind::Absent),
             Err(errno) => Err(errno.into()),
         }
+    }
+
+    /// Whether nothing has happened at a path since `time_ns`. Where nothing is, the nearest folder above tells when
+    /// something was removed from it.
+    pub(super) fn is_older(&self, path: &BytePath, time_ns: i64) -> bool {
+        let mut path = path.clone();
+        let changed = loop {
+            let found = match self.parent(&path) {
+                Ok(Some((parent, name))) => rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW).ok(),
+                Ok(None) => None,
+                Err(_) => return false,
+            };
+            let above = path.as_path().parent().filter(|above| !above.as_os_str().is_empty());
+            match (found, above.map(BytePath::from)) {
+                (Some(found), _) => break found,
+                (None, Some(above)) => path = above,
+                (None, None) => match rustix::fs::fstat(&self.root) {
+                    Ok(root) => break root,
+                    Err(_) => return false,
+                },
+            }
+        };
+        let changed_ns = nanoseconds(changed.st_ctime, i64::try_from(changed.st_ctime_nsec).unwrap_or(0));
+        changed_ns.saturating_add(CLOCK_TICK_NS) < time_ns
     }
 
     /// Never waits on a pipe that took the file's place.

@@ -28,13 +28,14 @@ impl Snapshots {
         Ok(snapshots)
     }
 
-    /// By its id, the beginning of one, or `latest`, which is the newest that somebody asked for: after a restore it
-    /// still means the same.
+    /// By its id, the beginning of one, or `latest`, which is the newest that is not the other half of a restore: after
+    /// one it still means the same.
     pub fn find(&self, id: &str) -> Result<Snapshot, SnapshotError> {
         let unknown = || SnapshotError::Unknown { id: id.to_owned() };
         let mut found = self.list(Which::ThisWorktree)?;
         if id == "latest" {
-            return found.into_iter().find(|one| one.facts.reason == Reason::Asked).ok_or_else(unknown);
+            let is_meant = |one: &Snapshot| !matches!(one.facts.reason, Reason::BeforeRestore { .. });
+            return found.into_iter().find(is_meant).ok_or_else(unknown);
         }
         if !found.iter().any(|snapshot| snapshot.id.starts_with(id)) {
             found = self.list(Which::EveryWorktree)?;

@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-use super::compare::COMPARED;
 use super::{REFS, Snapshot, SnapshotError, Snapshots, Which};
+use crate::error::Error;
+use crate::git::WRITING;
 
 /// What is kept. A snapshot goes where either limit says so.
 #[derive(Clone, Copy, Debug)]
@@ -12,9 +13,19 @@ pub struct Retention {
     /// The newest so many of each working tree.
     pub keep: Option<usize>,
     pub max_age: Option<Duration>,
+    /// The others are neither counted nor removed.
+    pub reasons: Reasons,
 }
 
-/// Neither a comparison nor an import takes longer than this.
+/// Which snapshots a retention is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reasons {
+    All,
+    /// Those that nobody asked for.
+    Automatic,
+}
+
+/// No import takes longer than this.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Snapshots {
@@ -27,6 +38,9 @@ impl Snapshots {
     ) -> Result<Vec<Snapshot>, SnapshotError> {
         let mut counts = std::collections::BTreeMap::<String, usize>::new();
         let mut snapshots = self.list(which)?;
+        if retention.reasons == Reasons::Automatic {
+            snapshots.retain(|snapshot| snapshot.facts.reason.is_automatic());
+        }
         snapshots.retain(|snapshot| {
             let count = counts.entry(snapshot.worktree.clone()).or_default();
             *count += 1;
@@ -45,17 +59,63 @@ impl Snapshots {
         retention: Retention,
         now_ns: i64,
     ) -> Result<Vec<Snapshot>, SnapshotError> {
-        let expired = self.expired(which, retention, now_ns)?;
-        let mut refs: Vec<(String, String)> = expired
-            .iter()
-            .map(|snapshot| {
-                (format!("{REFS}/{}/{}", snapshot.worktree, snapshot.id), snapshot.commit.clone())
-            })
-            .collect();
-        refs.extend(self.abandoned_comparisons(now_ns)?);
-        self.delete_refs(&refs)?;
+        let mut expired = self.expired(which, retention, now_ns)?;
         self.release_packs();
+        if expired.is_empty() {
+            return Ok(expired);
+        }
+        // Those in a file of their own go without a lock; git removes the others. It may also be that somebody packs all
+        // refs at this very moment: then some are still there.
+        for snapshot in &expired {
+            self.delete_file(snapshot)?;
+        }
+        let mut left = self.still_there(which, &expired)?;
+        while !left.is_empty() {
+            let deleted = self.delete_by_git(&left);
+            let now = self.still_there(which, &left)?;
+            if now.len() == left.len() {
+                deleted?;
+                break;
+            }
+            // Another prune was quicker with some of them, over which git refuses all.
+            left = now;
+        }
+        expired.retain(|snapshot| !left.contains(snapshot));
         Ok(expired)
+    }
+
+    fn still_there(&self, which: Which, gone: &[Snapshot]) -> Result<Vec<Snapshot>, SnapshotError> {
+        Ok(self.list(which)?.into_iter().filter(|snapshot| gone.contains(snapshot)).collect())
+    }
+
+    /// Nobody else ever writes this ref, so that the removal of its file is all there is to do. Git itself would lock
+    /// `packed-refs`, which everybody needs, and leave it locked where it is killed.
+    fn delete_file(&self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
+        let name = ref_of(snapshot);
+        let path = self.repository.common_dir.join(&name);
+        let is_it = fs_err::read(&path).is_ok_and(|id| id.trim_ascii() == snapshot.commit.as_bytes());
+        // A log would keep the objects; git removes it with the ref.
+        if !is_it || self.repository.common_dir.join("logs").join(&name).exists() {
+            return Ok(());
+        }
+        match fs_err::remove_file(&path) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                Err(SnapshotError::Forget { id: snapshot.id.clone(), source })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// In one step, and only where they still are what they were.
+    fn delete_by_git(&self, snapshots: &[Snapshot]) -> Result<(), Error> {
+        if snapshots.is_empty() {
+            return Ok(());
+        }
+        let delete = |snapshot: &Snapshot| format!("delete {}\0{}\0", ref_of(snapshot), snapshot.commit);
+        let input: String = snapshots.iter().map(delete).collect();
+        let arguments: Vec<&str> =
+            WRITING.iter().copied().chain(["update-ref", "--no-deref", "--stdin", "-z"]).collect();
+        self.run(&arguments, input.as_bytes()).map(|_| ())
     }
 
     /// An import that was killed between its pack and its ref leaves a mark that would keep the pack for ever.
@@ -72,19 +132,10 @@ impl Snapshots {
             }
         }
     }
+}
 
-    fn abandoned_comparisons(&self, now_ns: i64) -> Result<Vec<(String, String)>, SnapshotError> {
-        let format = "--format=%(refname) %(objectname) %(committerdate:unix)";
-        let output = self.run(&["for-each-ref", format, &format!("{COMPARED}/")], &[])?;
-        let output = String::from_utf8_lossy(&output);
-        let read = |line: &str| {
-            let mut words = line.split(' ');
-            let (name, commit) = (words.next()?.to_owned(), words.next()?.to_owned());
-            let taken_ns = words.next()?.parse::<i64>().ok()?.saturating_mul(1_000_000_000);
-            is_older(taken_ns, now_ns, LONGEST).then_some((name, commit))
-        };
-        Ok(output.lines().filter_map(read).collect())
-    }
+fn ref_of(snapshot: &Snapshot) -> String {
+    format!("{REFS}/{}/{}", snapshot.worktree, snapshot.id)
 }
 
 fn is_older(taken_ns: i64, now_ns: i64, limit: Duration) -> bool {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::compare::{Difference, Version};
 use super::create::NewSnapshot;
 use super::folder::{Folder, Kind};
-use super::{Reason, Snapshot, SnapshotError, Snapshots, Which};
+use super::{Reason, SessionName, Snapshot, SnapshotError, Snapshots, Which};
 use crate::git::Running;
 use crate::path::BytePath;
 use crate::state::{Disk, ObjectFormat};
@@ -37,18 +37,27 @@ pub struct Skipped {
     pub reason: String,
 }
 
+/// The agent session that restores, and its turn, where that is known.
+#[derive(Clone, Debug, Default)]
+pub struct Caller {
+    pub session: Option<SessionName>,
+    pub turn: Option<String>,
+}
+
 impl Snapshots {
     /// Brings back `paths`, or everything where there are none.
     pub fn restore(
         &self,
         snapshot: &Snapshot,
         paths: &[BytePath],
+        caller: Caller,
         now_ns: i64,
     ) -> Result<Restored, SnapshotError> {
         let message = format!("before restoring {}", snapshot.id);
-        let new = NewSnapshot { message: &message, now_ns, session: None, turn: None };
         let reason = Reason::BeforeRestore { restored: snapshot.id.clone(), paths: paths.to_vec() };
-        let before = self.create_for(&new, reason)?;
+        let new =
+            NewSnapshot { reason, message: &message, now_ns, session: caller.session, turn: caller.turn };
+        let before = self.create(&new)?;
         for path in paths {
             if !self.has(&snapshot.commit, path)? && !self.has(&before.commit, path)? {
                 return Err(SnapshotError::NoSuchPath { path: path.clone() });

@@ -38,14 +38,14 @@ impl Stream {
 
     pub(super) fn deleted(&mut self, path: &BytePath) -> io::Result<()> {
         self.put(b"D ")?;
-        self.put(&quoted(path))?;
+        self.put(&path.quoted())?;
         self.put(b"\n")
     }
 
     /// A path whose content git has.
     pub(super) fn known(&mut self, mode: &str, id: &str, path: &BytePath) -> io::Result<()> {
         self.put(format!("M {mode} {id} ").as_bytes())?;
-        self.put(&quoted(path))?;
+        self.put(&path.quoted())?;
         self.put(b"\n")
     }
 
@@ -105,20 +105,6 @@ impl Stream {
         file.seek(SeekFrom::Start(0))?;
         Ok(file)
     }
-}
-
-/// In quotes, as git itself writes unusual names.
-fn quoted(path: &BytePath) -> Vec<u8> {
-    let mut text = vec![b'"'];
-    for byte in path.as_bytes() {
-        match byte {
-            b'"' | b'\\' => text.extend([b'\\', *byte]),
-            0x20..=0x7e => text.push(*byte),
-            _ => text.extend(format!("\\{byte:03o}").into_bytes()),
-        }
-    }
-    text.push(b'"');
-    text
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use changes::BytePath;
-use changes::snapshot::{Side, Snapshot, SnapshotError};
+use changes::snapshot::{Caller, Snapshot, SnapshotError};
 use proptest::prelude::*;
 
 use crate::sandbox::{Sandbox, now_ns};
@@ -41,14 +41,14 @@ fn tree(root: &Path) -> Tree {
 fn restore(sandbox: &Sandbox, snapshot: &Snapshot, paths: &[&str]) -> Vec<String> {
     let paths: Vec<BytePath> = paths.iter().map(|path| BytePath::from(*path)).collect();
     let index = fs_err::read(sandbox.repo.join(".git/index")).unwrap();
-    let restored = sandbox.snapshots().restore(snapshot, &paths, now_ns()).unwrap();
+    let restored = sandbox.snapshots().restore(snapshot, &paths, Caller::default(), now_ns()).unwrap();
     assert_eq!(fs_err::read(sandbox.repo.join(".git/index")).unwrap(), index, "the index stays as it was");
     restored.skipped.iter().map(|skipped| skipped.path.to_string()).collect()
 }
 
 fn undo(sandbox: &Sandbox) {
     let (snapshot, paths) = sandbox.snapshots().undoable().unwrap();
-    sandbox.snapshots().restore(&snapshot, &paths, now_ns()).unwrap();
+    sandbox.snapshots().restore(&snapshot, &paths, Caller::default(), now_ns()).unwrap();
 }
 
 /// A14: contents, deletions and modes come back, and so does what was there before.
@@ -98,7 +98,7 @@ fn a_path_that_nobody_knows_is_an_error() {
     let sandbox = Sandbox::new();
     let snapshot = sandbox.snapshot();
     let unknown = [BytePath::from("nowhere")];
-    let result = sandbox.snapshots().restore(&snapshot, &unknown, now_ns());
+    let result = sandbox.snapshots().restore(&snapshot, &unknown, Caller::default(), now_ns());
     assert!(matches!(result, Err(SnapshotError::NoSuchPath { .. })));
     let sandbox = Sandbox::new();
     assert!(matches!(sandbox.snapshots().undoable(), Err(SnapshotError::NothingToUndo)));
@@ -172,27 +172,6 @@ fn head_and_branches_stay_where_they_are() {
     restore(&sandbox, &snapshot, &[]);
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
     assert_eq!(sandbox.git(&["status", "--short"]), " M a\n D d\n");
-}
-
-#[test]
-fn a_diff_tells_what_changed_since() {
-    let sandbox = Sandbox::new();
-    let snapshot = sandbox.snapshot();
-    sandbox.write("a", "changed\n");
-    sandbox.set_executable("b");
-    sandbox.remove("sub/c");
-    sandbox.write("new", "new\n");
-    let snapshots = sandbox.snapshots();
-    let now = Side::WorkingTree { now_ns: now_ns() };
-    let found = snapshots.diff(Side::Snapshot(&snapshot), now, &[]).unwrap();
-    let lines: Vec<String> = found.iter().map(|one| format!("{} {}", one.change(), one.path)).collect();
-    assert_eq!(lines, ["modified a", "mode b", "added new", "deleted sub/c"]);
-    let later = sandbox.snapshot();
-    let sides = (Side::Snapshot(&later), Side::Snapshot(&snapshot));
-    let patch = snapshots.patch(sides.0, sides.1, &[BytePath::from("new")]).unwrap();
-    assert!(String::from_utf8(patch).unwrap().contains("-new\n"));
-    // What was compared leaves no ref.
-    assert_eq!(sandbox.git(&["for-each-ref", "refs/checkstone/compared"]), "");
 }
 
 fn a_path() -> impl Strategy<Value = Vec<u8>> {

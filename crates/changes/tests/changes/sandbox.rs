@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use changes::snapshot::{NewSnapshot, Snapshot, Snapshots};
+use changes::snapshot::{NewSnapshot, Reason, Side, Snapshot, Snapshots};
 use changes::{Baseline, Change, ChangeSet, ChangedFile, Error, Repository, Request, Settings};
 use tempfile::TempDir;
 
@@ -171,8 +171,7 @@ impl Sandbox {
     /// Takes a snapshot, and checks that of all files only objects and our refs are new or changed (invariant 5).
     pub(crate) fn snapshot(&self) -> Snapshot {
         let before = self.everything();
-        let new = NewSnapshot { message: "a test", now_ns: now_ns(), session: None, turn: None };
-        let snapshot = self.snapshots().create(&new).unwrap();
+        let snapshot = self.snapshots().create(&new_snapshot("a test")).unwrap();
         let after = self.everything();
         let ours = |path: &Path| {
             let path = path.strip_prefix(&self.repo).unwrap();
@@ -189,6 +188,25 @@ impl Sandbox {
         assert_same(&others(before), &others(after));
         assert_eq!(self.git(&["fsck", "--strict", "--no-progress", "--no-dangling"]), "");
         snapshot
+    }
+
+    /// What the working tree of `folder` has changed since a snapshot. That nothing at all was written is checked, in
+    /// the repository and where the comparison was made.
+    pub(crate) fn changed_since(&self, folder: &Path, snapshot: &Snapshot) -> Vec<String> {
+        let scratch = self.scratch();
+        let before = self.everything();
+        let (old, now) = (Side::Snapshot(snapshot), Side::WorkingTree { scratch: &scratch });
+        let found = self.snapshots_in(folder).diff(old, now, &[]).unwrap();
+        assert_same(&before, &self.everything());
+        assert_eq!(scratch.read_dir().unwrap().count(), 0);
+        found.iter().map(|one| format!("{} {}", one.change(), one.path)).collect()
+    }
+
+    /// Its name has all that a list of folders could stumble over.
+    pub(crate) fn scratch(&self) -> PathBuf {
+        let scratch = self.root().join("a: \"scratch\"\nfolder");
+        fs_err::create_dir_all(&scratch).unwrap();
+        scratch
     }
 
     /// The git processes that the library has started since this was called last.
@@ -227,6 +245,11 @@ fn assert_same<T: PartialEq>(before: &BTreeMap<PathBuf, T>, after: &BTreeMap<Pat
     let differing: Vec<&PathBuf> =
         before.keys().chain(after.keys()).filter(|path| before.get(*path) != after.get(*path)).collect();
     assert!(differing.is_empty(), "written by a read path: {differing:?}");
+}
+
+/// One that somebody asks for now.
+pub(crate) fn new_snapshot(message: &str) -> NewSnapshot<'_> {
+    NewSnapshot { reason: Reason::Asked, message, now_ns: now_ns(), session: None, turn: None }
 }
 
 pub(crate) fn now_ns() -> i64 {

@@ -3,12 +3,13 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::Duration;
 
 use changes::BytePath;
-use changes::snapshot::{NewSnapshot, Retention, SessionName, Side, Snapshot, SnapshotError, Which};
+use changes::snapshot::{
+    Caller, NewSnapshot, Reason, Reasons, Retention, SessionName, Side, Snapshot, SnapshotError, Which,
+};
 
-use crate::sandbox::{Sandbox, now_ns, text};
+use crate::sandbox::{Sandbox, new_snapshot, now_ns, text};
 
 /// `mode path`, one for each file of the snapshot.
 fn listed(sandbox: &Sandbox, snapshot: &Snapshot) -> Vec<String> {
@@ -224,7 +225,7 @@ fn what_is_no_file_is_reported() {
     let left = &snapshot.facts.left_out;
     assert_eq!(left.iter().map(|left| left.path.clone().unwrap()).collect::<Vec<_>>(), [BytePath::from("a")]);
     // A restore keeps away from it.
-    let restored = sandbox.snapshots().restore(&snapshot, &[], now_ns()).unwrap();
+    let restored = sandbox.snapshots().restore(&snapshot, &[], Caller::default(), now_ns()).unwrap();
     assert!(restored.written.is_empty() && restored.removed.is_empty());
 }
 
@@ -264,7 +265,7 @@ fn contents_are_kept_before_any_conversion() {
     sandbox.remove("x.utf");
     let dirty = sandbox.snapshot();
     assert_eq!(content(&sandbox, &dirty, "x.up"), "changed\n");
-    sandbox.snapshots().restore(&clean, &[], now_ns()).unwrap();
+    sandbox.snapshots().restore(&clean, &[], Caller::default(), now_ns()).unwrap();
     let read = |name: &str| fs_err::read(sandbox.repo.join(name)).unwrap();
     assert_eq!((read("x.up"), read("x.crlf")), (b"lower\n".to_vec(), b"one\r\ntwo\r\n".to_vec()));
     assert_eq!(read("x.utf"), wide);
@@ -295,12 +296,16 @@ fn no_hook_of_the_repository_runs() {
     sandbox.git(&["config", "core.fsmonitor", ".git/hooks/fsmonitor-watchman"]);
     sandbox.git(&["config", "core.logAllRefUpdates", "always"]);
     sandbox.write("a", "changed");
-    let new = NewSnapshot { message: "", now_ns: now_ns(), session: None, turn: None };
+    let new = new_snapshot("");
     let snapshot = sandbox.snapshots().create(&new).unwrap();
-    sandbox.snapshots().restore(&snapshot, &[], now_ns()).unwrap();
+    sandbox.snapshots().restore(&snapshot, &[], Caller::default(), now_ns()).unwrap();
     sandbox
         .snapshots()
-        .prune(Which::ThisWorktree, Retention { keep: Some(0), max_age: None }, now_ns())
+        .prune(
+            Which::ThisWorktree,
+            Retention { keep: Some(0), max_age: None, reasons: Reasons::All },
+            now_ns(),
+        )
         .unwrap();
     assert_eq!(fs_err::read_to_string(&ran).unwrap_or_default(), "");
     assert!(!sandbox.repo.join(".git/logs/refs/checkstone").exists());
@@ -316,7 +321,7 @@ fn linked_worktrees_are_told_apart() {
     fs_err::write(linked.join("a"), "in linked\n").unwrap();
     let main = sandbox.snapshot();
     let snapshots = sandbox.snapshots_in(&linked);
-    let new = NewSnapshot { message: "linked", now_ns: now_ns(), session: None, turn: None };
+    let new = new_snapshot("linked");
     let side = snapshots.create(&new).unwrap();
     assert_eq!(content(&sandbox, &main, "a"), "in main\n");
     assert_eq!(content(&sandbox, &side, "a"), "in linked\n");
@@ -332,7 +337,13 @@ fn a_snapshot_knows_its_message_session_and_turn() {
     let sandbox = Sandbox::new();
     let session = SessionName { agent: "claude".to_owned(), id: "s-1".to_owned() };
     let message = "several\nlines\n\nCheckstone-Snapshot: {\"not\": \"facts\"} ü";
-    let new = NewSnapshot { message, now_ns: now_ns(), session: Some(session), turn: Some("t-1".to_owned()) };
+    let new = NewSnapshot {
+        reason: Reason::Asked,
+        message,
+        now_ns: now_ns(),
+        session: Some(session),
+        turn: Some("t-1".to_owned()),
+    };
     let taken = sandbox.snapshots().create(&new).unwrap();
     let found = sandbox.snapshots().find("latest").unwrap();
     assert_eq!(found, taken);
@@ -357,7 +368,7 @@ fn many_files_and_large_ones_are_kept() {
     assert_eq!(listed(&sandbox, &snapshot).len(), 1204);
     sandbox.remove("large");
     fs_err::remove_dir_all(sandbox.repo.join("many")).unwrap();
-    sandbox.snapshots().restore(&snapshot, &[], now_ns()).unwrap();
+    sandbox.snapshots().restore(&snapshot, &[], Caller::default(), now_ns()).unwrap();
     assert!(fs_err::read(sandbox.repo.join("large")).unwrap() == large);
     assert_eq!(fs_err::read_to_string(sandbox.repo.join("many/1199")).unwrap(), "1199\n");
 }
@@ -379,7 +390,7 @@ fn files_may_change_while_they_are_read() {
             }
         });
         for _ in 0..5 {
-            let new = NewSnapshot { message: "", now_ns: now_ns(), session: None, turn: None };
+            let new = new_snapshot("");
             let snapshot = sandbox.snapshots().create(&new).unwrap();
             assert!(listed(&sandbox, &snapshot).contains(&"100644 busy".to_owned()));
         }
@@ -398,7 +409,8 @@ fn many_at_once_do_not_disturb_each_other() {
             let sandbox = &sandbox;
             scope.spawn(move || {
                 let now_ns = now_ns() + number;
-                let new = NewSnapshot { message: "", now_ns, session: None, turn: None };
+                let new =
+                    NewSnapshot { reason: Reason::Asked, message: "", now_ns, session: None, turn: None };
                 sandbox.snapshots().create(&new).unwrap();
             });
         }
@@ -411,57 +423,6 @@ fn many_at_once_do_not_disturb_each_other() {
     for snapshot in &snapshots {
         assert_eq!(content(&sandbox, snapshot, "untracked"), text("u"));
     }
-}
-
-/// Pruned snapshots are really gone once git collects, and the others stay.
-#[test]
-fn pruned_snapshots_can_be_collected() {
-    let sandbox = Sandbox::new();
-    let day = 24 * 60 * 60 * 1_000_000_000;
-    let now = now_ns();
-    let take = |content: &str, age: i64| {
-        sandbox.write("a", content);
-        let new = NewSnapshot { message: content, now_ns: now - age, session: None, turn: None };
-        sandbox.snapshots().create(&new).unwrap()
-    };
-    let (old, middle, young) = (take("old", 40 * day), take("middle", 2 * day), take("young", 0));
-    let retention = Retention { keep: None, max_age: Some(Duration::from_secs(30 * 24 * 60 * 60)) };
-    assert_eq!(
-        sandbox.snapshots().prune(Which::ThisWorktree, retention, now).unwrap(),
-        std::slice::from_ref(&old)
-    );
-    let retention = Retention { keep: Some(1), max_age: None };
-    assert_eq!(
-        sandbox.snapshots().prune(Which::ThisWorktree, retention, now).unwrap(),
-        std::slice::from_ref(&middle)
-    );
-    sandbox.git(&["gc", "--quiet", "--prune=now"]);
-    let exists = |snapshot: &Snapshot| {
-        let id = format!("{}:a", snapshot.commit);
-        sandbox.command(&sandbox.repo, &["cat-file", "-e", &id]).output().unwrap().status.success()
-    };
-    assert_eq!([&old, &middle, &young].map(exists), [false, false, true]);
-    assert_eq!(content(&sandbox, &young, "a"), "young");
-}
-
-/// A killed import may leave a pack marked as to be kept; a prune takes the mark away, once it is old, and no other mark.
-#[test]
-fn packs_of_killed_imports_are_released() {
-    let sandbox = Sandbox::new();
-    let folder = sandbox.repo.join(".git/objects/pack");
-    let mark = |name: &str, text: &str, days: u64| {
-        let path = folder.join(name);
-        fs_err::write(&path, text).unwrap();
-        let time = std::time::SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60);
-        std::fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
-        path
-    };
-    let ours = mark("pack-1.keep", "fast-import", 2);
-    let fresh = mark("pack-2.keep", "fast-import", 0);
-    let wanted = mark("pack-3.keep", "kept by the user", 2);
-    let retention = Retention { keep: None, max_age: None };
-    sandbox.snapshots().prune(Which::ThisWorktree, retention, now_ns()).unwrap();
-    assert_eq!([ours, fresh, wanted].map(|path| path.exists()), [false, true, true]);
 }
 
 /// A disk that is full, as git sees it: an error, and nothing is left behind in the git folder.
@@ -477,7 +438,7 @@ fn a_git_that_fails_leaves_nothing() {
     };
     let before = names(&sandbox);
     sandbox.use_git("git-without-room.sh");
-    let new = NewSnapshot { message: "", now_ns: now_ns(), session: None, turn: None };
+    let new = new_snapshot("");
     assert!(matches!(sandbox.snapshots().create(&new), Err(SnapshotError::Git(_))));
     assert_eq!(names(&sandbox), before);
     assert!(Path::new(&sandbox.repo.join("a")).exists());

@@ -5,6 +5,7 @@ use std::panic::resume_unwind;
 use std::path::Path;
 use std::process::ExitCode;
 
+use agents::registration::status_line::{self, StatusLineOwner};
 use changes::Repository;
 use serde_json::json;
 use transcript::{Agent, visible};
@@ -23,6 +24,7 @@ use crate::installed;
 use crate::layout::home_relative;
 use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
+use crate::settings_file::SettingsFile;
 
 /// Prove that the hooks fire: each client, its registration, and what they need
 ///
@@ -114,7 +116,8 @@ impl Examined {
         if let (Some(transcript), true) = (&mut transcript, registered.is_empty()) {
             transcript.weaken();
         }
-        let findings = std::iter::once(installed).chain(rest).chain(transcript).collect();
+        let line = (agent == Agent::Claude).then(|| shown_line(root)).flatten();
+        let findings = std::iter::once(installed).chain(rest).chain(line).chain(transcript).collect();
         Self { client, is_registered: !registered.is_empty(), findings }
     }
 
@@ -135,6 +138,34 @@ impl Examined {
         let place = place.unwrap_or(self.findings.len());
         self.findings.insert(place, finding.advice(advice));
     }
+}
+
+/// Whose status line is shown, where one is set: ours has to call a program that is there.
+fn shown_line(root: Option<&Path>) -> Option<Finding> {
+    let scopes = root.map(Scope::Project).into_iter().chain([Scope::User]);
+    let files = scopes.filter_map(|scope| ClientFiles::of(Agent::Claude, scope));
+    let (file, owner) = files.into_iter().find_map(|files| {
+        let text = SettingsFile::read(&files.settings).ok()?.text?;
+        let owner = status_line::owner(&text).ok().filter(|owner| *owner != StatusLineOwner::Nobody)?;
+        Some((files.settings, owner))
+    })?;
+    let (file, check) = (home_relative(&file), "status");
+    Some(match owner {
+        StatusLineOwner::Ours(program) if program.starts_with('/') && !Path::new(&program).is_file() => {
+            Finding::problem(
+                Agent::Claude,
+                check,
+                format!("the status line in `{file}` calls `{}`, which does not exist", visible(&program)),
+            )
+            .advice("`checkstone init --agent claude --statusline` corrects it")
+        }
+        StatusLineOwner::Ours(_) => {
+            Finding::good(Agent::Claude, check, format!("the status line in `{file}` is ours"))
+        }
+        StatusLineOwner::Others | StatusLineOwner::Nobody => {
+            Finding::note(Agent::Claude, check, format!("the status line in `{file}` is your own"))
+        }
+    })
 }
 
 /// How the client is registered, and whether that works.

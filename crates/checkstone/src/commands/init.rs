@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use agents::registration::status_line::{self, StatusLineOwner};
 use agents::registration::{CodexConfig, settings};
 use agents::{Program, Registration, events};
 use changes::Repository;
@@ -34,6 +35,7 @@ use crate::settings_file::SettingsFile;
   checkstone init
   checkstone init --dry-run
   checkstone init --agent claude --preset python --yes
+  checkstone init --agent claude --statusline
   checkstone init --project")]
 pub(crate) struct InitArguments {
     /// Register in this client only, found or not; may be given several times
@@ -49,6 +51,9 @@ pub(crate) struct InitArguments {
     /// Register in this repository's own settings, which others get too
     #[arg(long)]
     project: bool,
+    /// Show `checkstone statusline` below Claude Code's prompt, unless you have a status line of your own
+    #[arg(long)]
+    statusline: bool,
     /// Show what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -73,7 +78,12 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
         }
         (_, false) => Scope::User,
     };
-    let place = Place { root: root.as_deref(), program: &program.path, scope };
+    let place = Place {
+        root: root.as_deref(),
+        program: &program.path,
+        scope,
+        with_status_line: arguments.statusline,
+    };
     let agents = wanted(&arguments.agent);
     let mut clients: Vec<Client> =
         agents.iter().filter_map(|agent| Client::plan(ClientFiles::of(*agent, scope)?, &place)).collect();
@@ -126,6 +136,7 @@ struct Place<'a> {
     root: Option<&'a Path>,
     program: &'a str,
     scope: Scope<'a>,
+    with_status_line: bool,
 }
 
 /// One client, and what is to be done in its file.
@@ -159,8 +170,10 @@ impl Client {
         };
         let text = file.text.as_deref().unwrap_or_default();
         let mut notes = switched_off(&files, place.root);
-        if let Some(by_package) = package(&files, text) {
-            return unchanged(by_package, notes);
+        let wants_status_line = agent == Agent::Claude && place.with_status_line;
+        let by_package = package(&files, text);
+        if let (Some(by_package), false) = (&by_package, wants_status_line) {
+            return unchanged(by_package.clone(), notes);
         }
         if agent == Agent::Codex {
             match by_hand(&files) {
@@ -208,12 +221,23 @@ impl Client {
         notes
             .extend(kept.iter().map(|program| format!("entries that call `{program}` are kept as they are")));
         let registration = Registration::new(agent, Program::At(place.program));
-        let new = match settings::add(text, &registration, &gone) {
+        let added = match by_package {
+            Some(_) => Ok(text.to_owned()),
+            None => settings::add(text, &registration, &gone),
+        };
+        let added = added.and_then(|added| match wants_status_line {
+            true => with_status_line(&added, place.program, &mut notes),
+            false => Ok(added),
+        });
+        let new = match added {
             Ok(new) => new,
             Err(error) => return refused(format!("`{shown}` stays as it is: {error}")),
         };
         if new == text {
-            return unchanged(format!("registered already in `{shown}`"), notes);
+            return unchanged(
+                by_package.unwrap_or_else(|| format!("registered already in `{shown}`")),
+                notes,
+            );
         }
         if let Some(obstacle) = file.obstacle() {
             return refused(format!("`{shown}` {obstacle}; put that right and run `init` again"));
@@ -246,6 +270,27 @@ impl Client {
             Err(error) => self.change.refuse(&error),
         }
     }
+}
+
+/// The text with our status line; a person's own stays, and they are told.
+fn with_status_line(
+    text: &str,
+    program: &str,
+    notes: &mut Vec<String>,
+) -> Result<String, settings::SettingsError> {
+    let gone: Vec<String> = match status_line::owner(text)? {
+        StatusLineOwner::Others => {
+            notes.push(
+                "you have a status line of your own, which stays; it can call `checkstone statusline` and use what that \
+                 prints"
+                    .to_owned(),
+            );
+            return Ok(text.to_owned());
+        }
+        StatusLineOwner::Ours(old) => Some(old).filter(|old| !Path::new(old).exists()).into_iter().collect(),
+        StatusLineOwner::Nobody => Vec::new(),
+    };
+    status_line::add(text, program, &gone)
 }
 
 /// What was there before; where the file is as an earlier `init` left it, what was there before that.

@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use gate::policy::{Fresh, Policy, Problems, RuleLevel, Scope, Telling};
+use gate::policy::{Fresh, Policy, Problems, RuleLevel, Scope, Telling, Trust};
 use serde_json::{Value, json};
 use transcript::visible;
 
 use super::check::{no_policy, policy_hint};
+use crate::autosaving;
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
@@ -144,8 +145,21 @@ fn as_json(
     if let Some(shortest) = merged.pointer_mut("/gate/min_turn") {
         *shortest = json!(format!("{:?}", policy.gate.min_turn));
     }
+    if let (Some(kept), Some(settings)) =
+        (merged.pointer_mut("/snapshot/keep_for"), policy.snapshot.with(Trust::Given))
+    {
+        *kept = json!(format!("{:?}", settings.keep_for));
+    }
     if let Some(checks) = merged.get_mut("checks") {
         *checks = standing.allowed.iter().map(check_json).collect();
+    }
+    if let Some(autosave) = merged.get_mut("autosave") {
+        let allowed = autosaving::allowed(policy, texts, || standing.trust);
+        let timeout = format!("{:?}", allowed.hook_timeout);
+        *autosave = serde_json::to_value(allowed).map_err(CommandError::new)?;
+        if let Some(written) = autosave.get_mut("hook_timeout") {
+            *written = json!(timeout);
+        }
     }
     Ok(json!({
         "repository": root.to_string_lossy(),

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use changes::snapshot::{
-    Difference, LeftOut, NewSnapshot, Reason, Restored, Retention, SessionName, Side, Snapshot,
-    SnapshotError, Snapshots, Which,
+    Caller, Difference, LeftOut, NewSnapshot, Reason, Reasons, Restored, Retention, SessionName, Side,
+    Snapshot, SnapshotError, Snapshots, Which,
 };
 use changes::{BytePath, Repository, Settings};
 use jiff::Timestamp;
@@ -16,6 +16,8 @@ use serde_json::{Value, json};
 use transcript::visible;
 
 use crate::agent_session::AgentSession;
+use crate::at_turn_start;
+use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
 use crate::layout::{counted, fit};
@@ -77,6 +79,9 @@ enum SnapshotCommand {
   checkstone snapshot prune --keep 10
   checkstone snapshot prune --older-than 7 --all")]
     Prune(PruneArguments),
+    /// The snapshot of a turn that begins, as the prompt's hook orders it
+    #[command(hide = true)]
+    AtTurnStart { order: String },
 }
 
 #[derive(Debug, clap::Args)]
@@ -172,13 +177,15 @@ pub(crate) fn run(arguments: &SnapshotArguments, printer: &Printer) -> Result<Ex
         SnapshotCommand::Diff(arguments) => diff(arguments, printer),
         SnapshotCommand::Restore(arguments) => restore(arguments, printer),
         SnapshotCommand::Prune(arguments) => prune(arguments, printer),
+        SnapshotCommand::AtTurnStart { order } => at_turn_start(order),
     }
 }
 
 fn create(arguments: &CreateArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let place = Place::find(&arguments.repository)?;
-    let (session, turn) = calling(&place.repository.root);
-    let new = NewSnapshot { message: &arguments.message, now_ns: now_ns(), session, turn };
+    let Caller { session, turn } = calling(&place.repository.root);
+    let new =
+        NewSnapshot { reason: Reason::Asked, message: &arguments.message, now_ns: now_ns(), session, turn };
     let snapshot = place.snapshots.create(&new).map_err(|error| explained(&error))?;
     if arguments.json {
         printer.data(&format!("{}\n", snapshot_json(&snapshot)));
@@ -213,7 +220,8 @@ fn diff(arguments: &DiffArguments, printer: &Printer) -> Result<ExitCode, Comman
     let find = |id: &str| place.snapshots.find(id).map_err(|error| explained(&error));
     let old = find(&arguments.snapshot)?;
     let new = arguments.other.as_deref().map(find).transpose()?;
-    let newer = new.as_ref().map_or(Side::WorkingTree { now_ns: now_ns() }, Side::Snapshot);
+    let scratch = environment::temporary_directory();
+    let newer = new.as_ref().map_or(Side::WorkingTree { scratch: &scratch }, Side::Snapshot);
     if arguments.patch {
         let patch = place.snapshots.patch(Side::Snapshot(&old), newer, &paths);
         let patch = patch.map_err(|error| explained(&error))?;
@@ -257,7 +265,8 @@ fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, 
             return Err(CommandError::new("nothing was restored: nobody could be asked")
                 .hint("say `--yes`, or look first with `checkstone snapshot diff`"));
         }
-        let now = Side::WorkingTree { now_ns: now_ns() };
+        let scratch = environment::temporary_directory();
+        let now = Side::WorkingTree { scratch: &scratch };
         let planned = place.snapshots.diff(now, Side::Snapshot(&snapshot), &paths);
         let planned = planned.map_err(|error| explained(&error))?;
         if planned.is_empty() {
@@ -270,7 +279,10 @@ fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, 
             return Ok(ExitCode::from(1));
         }
     }
-    let restored = place.snapshots.restore(&snapshot, &paths, now_ns()).map_err(|error| explained(&error))?;
+    let restored = place
+        .snapshots
+        .restore(&snapshot, &paths, calling(&place.repository.root), now_ns())
+        .map_err(|error| explained(&error))?;
     if arguments.json {
         printer.data(&format!("{}\n", restored_json(&restored)));
     } else {
@@ -283,8 +295,8 @@ fn prune(arguments: &PruneArguments, printer: &Printer) -> Result<ExitCode, Comm
     let place = Place::find(&arguments.repository)?;
     let days = |days: u32| Duration::from_secs(u64::from(days) * 24 * 60 * 60);
     let retention = match (arguments.keep, arguments.older_than) {
-        (None, None) => Retention { keep: Some(100), max_age: Some(days(30)) },
-        (keep, age) => Retention { keep, max_age: age.map(days) },
+        (None, None) => Retention { keep: Some(100), max_age: Some(days(30)), reasons: Reasons::All },
+        (keep, age) => Retention { keep, max_age: age.map(days), reasons: Reasons::All },
     };
     let which = which(arguments.all);
     let gone = if arguments.dry_run {
@@ -299,6 +311,12 @@ fn prune(arguments: &PruneArguments, printer: &Printer) -> Result<ExitCode, Comm
     }
     let would = if arguments.dry_run { "would be forgotten" } else { "forgotten; `git gc` frees their room" };
     printer.text(&format!("{} {would}\n", counted(gone.len(), "snapshot")));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn at_turn_start(order: &str) -> Result<ExitCode, CommandError> {
+    let order = serde_json::from_str(order).map_err(CommandError::new)?;
+    at_turn_start::carry_out(&order, &journal_access::state_directory()?);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -353,15 +371,18 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 /// The agent session that calls and its turn. That nothing is known is no reason not to save.
-fn calling(root: &Path) -> (Option<SessionName>, Option<String>) {
+fn calling(root: &Path) -> Caller {
     let state = journal_access::state_directory().ok();
     let mut journal = state.and_then(|state| journal_access::open_existing(&state).ok().flatten());
-    let Ok(Some(session)) = AgentSession::calling(journal.as_mut(), Some(root)) else { return (None, None) };
+    let Ok(Some(session)) = AgentSession::calling(journal.as_mut(), Some(root)) else {
+        return Caller::default();
+    };
     let recorded = session.recorded(journal.as_mut()).ok().flatten();
     let turn = recorded.zip(journal.as_mut()).and_then(|(recorded, journal)| {
         journal.read(|reader| reader.latest_turn(recorded.id)).ok().flatten()?.key
     });
-    (Some(SessionName { agent: session.agent.name().to_owned(), id: session.id }), turn)
+    let session = SessionName { agent: session.agent.name().to_owned(), id: session.id };
+    Caller { session: Some(session), turn }
 }
 
 fn which(all: bool) -> Which {
@@ -382,6 +403,10 @@ fn explained(error: &SnapshotError) -> CommandError {
         SnapshotError::Outside { .. } => told.hint("name files and folders of the working tree"),
         SnapshotError::Spool { .. } => {
             told.hint("make room on the disk, and the git folder writable for you")
+        }
+        SnapshotError::Forget { .. } => told.hint("make the git folder writable for you"),
+        SnapshotError::Scratch { .. } => {
+            told.hint("make room there, or set `TMPDIR` to a folder that has some")
         }
         _ => told,
     }
@@ -417,20 +442,32 @@ fn differences(found: &[Difference], most: usize) -> String {
     text
 }
 
+/// What it was taken for, by whom, and what is wrong with it.
+pub(crate) fn about(snapshot: &Snapshot) -> String {
+    let facts = &snapshot.facts;
+    let mut about = match &facts.reason {
+        Reason::Asked => visible(snapshot.message.lines().next().unwrap_or_default()),
+        Reason::TurnStart { .. } => "at the start of a turn".to_owned(),
+        Reason::Autosave => "before an autosave".to_owned(),
+        Reason::BeforeRestore { restored, .. } => format!("before restoring {restored}"),
+    };
+    if let Some(session) = &facts.session {
+        let _ = write!(about, " ({} {})", visible(&session.agent), visible(&session.id));
+    }
+    if !facts.left_out.is_empty() {
+        let _ = write!(about, " [{} not saved]", facts.left_out.len());
+    }
+    if !facts.late.is_empty() {
+        let _ = write!(about, " [{} changed before it was taken]", facts.late.len());
+    }
+    about
+}
+
 fn table(found: &[Snapshot], all: bool, printer: &Printer) -> String {
     let mut text = String::new();
     for snapshot in found {
         let facts = &snapshot.facts;
-        let mut about = match &facts.reason {
-            Reason::Asked => visible(snapshot.message.lines().next().unwrap_or_default()),
-            Reason::BeforeRestore { restored, .. } => format!("before restoring {restored}"),
-        };
-        if let Some(session) = &facts.session {
-            let _ = write!(about, " ({} {})", visible(&session.agent), visible(&session.id));
-        }
-        if !facts.left_out.is_empty() {
-            let _ = write!(about, " [{} not saved]", facts.left_out.len());
-        }
+        let about = about(snapshot);
         let tree = if all { format!("{:<8} ", snapshot.worktree) } else { String::new() };
         let files = counted(usize::try_from(facts.files).unwrap_or(usize::MAX), "file");
         let time = time(facts.taken_ns).strftime("%Y-%m-%d %H:%M").to_string();
@@ -476,10 +513,12 @@ fn time(taken_ns: i64) -> Timestamp {
     Timestamp::from_nanosecond(i128::from(taken_ns)).unwrap_or_default()
 }
 
-fn snapshot_json(snapshot: &Snapshot) -> Value {
+pub(crate) fn snapshot_json(snapshot: &Snapshot) -> Value {
     let facts = &snapshot.facts;
     let (reason, restored) = match &facts.reason {
         Reason::Asked => ("asked", None),
+        Reason::TurnStart { .. } => ("turn-start", None),
+        Reason::Autosave => ("autosave", None),
         Reason::BeforeRestore { restored, .. } => ("before-restore", Some(restored)),
     };
     json!({
@@ -496,6 +535,7 @@ fn snapshot_json(snapshot: &Snapshot) -> Value {
         "files": facts.files,
         "bytes": facts.bytes,
         "left_out": facts.left_out,
+        "late": facts.late,
     })
 }
 

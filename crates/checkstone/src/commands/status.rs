@@ -4,14 +4,22 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use changes::Repository;
+use changes::snapshot::{Snapshot, Snapshots, Which};
 use gate::policy::Policy;
 use journal::{Journal, Of, switch};
+use run::checkpoint::{self, Listed};
+use run::record::Record;
+use run::state::RunState;
+use run::{control, runs};
 use serde_json::{Value, json};
 use transcript::visible;
 use workflow::{StateDirectory, Summary};
 
+use super::autosave_status::AutosaveStatus;
 use super::explain::{ListedVerdict, listed_line, recent};
 use super::policy::{check_json, files};
+use super::snapshot::{about, snapshot_json};
 use crate::agent_session::AgentSession;
 use crate::environment;
 use crate::error::CommandError;
@@ -38,12 +46,21 @@ pub(crate) struct StatusArguments {
 /// How many verdicts are shown.
 const VERDICTS: usize = 5;
 
+/// How many runs are shown.
+const RUNS: usize = 5;
+
 pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let folder = arguments.repository.folder()?;
     let workflows = StateDirectory::of(&folder, &changes::Settings::default());
     let root = workflows.repository().map(|repository| repository.root.clone());
+    let project = root.clone().unwrap_or(folder);
     let mut status = Status::of(root)?;
     status.resumable = resumable(&workflows);
+    status.runs = unfinished_runs(&project);
+    status.last_checkpoint = checkpoint::list(&project, None, None)
+        .ok()
+        .and_then(|listing| listing.checkpoints.into_iter().next());
+    status.snapshot = workflows.repository().and_then(newest_snapshot);
     if arguments.json {
         printer.data(&format!("{}\n", status.json()));
     } else {
@@ -64,6 +81,12 @@ struct Status {
     verdicts: Vec<ListedVerdict>,
     /// Unfinished workflows.
     resumable: Vec<Summary>,
+    /// Runs that nobody has in hand and that are not complete.
+    runs: Vec<Record>,
+    last_checkpoint: Option<Listed>,
+    /// The newest of this working tree.
+    snapshot: Option<Snapshot>,
+    autosave: AutosaveStatus,
 }
 
 enum PolicyState {
@@ -104,9 +127,26 @@ impl Status {
             told(error);
             Vec::new()
         });
+        let autosave = AutosaveStatus::of(root.as_deref(), journal.as_mut()).unwrap_or_else(|error| {
+            told(error);
+            AutosaveStatus::default()
+        });
         let off = off(&policy, session.as_ref())
             .or_else(|| journal_problem.is_some().then(|| "the journal cannot be used".to_owned()));
-        Ok(Self { state, root, policy, session, off, journal_problem, verdicts, resumable: Vec::new() })
+        Ok(Self {
+            state,
+            root,
+            policy,
+            session,
+            off,
+            journal_problem,
+            verdicts,
+            resumable: Vec::new(),
+            runs: Vec::new(),
+            last_checkpoint: None,
+            snapshot: None,
+            autosave,
+        })
     }
 
     fn json(&self) -> Value {
@@ -145,22 +185,27 @@ impl Status {
             })),
             "journal_problem": self.journal_problem,
             "verdicts": self.verdicts,
-            // Nothing of this version saves by itself.
-            "autonomous_execution": {
-                "enabled": false,
-                "skill": "checkpoint",
-                "reason": null,
-                "executed_directly": false,
-                "router_decision": null,
-            },
-            "lastCheckpoint": null,
+            "autonomous_execution": self.autosave.execution(),
+            "autosave": self.autosave.json(),
+            "lastCheckpoint": self.last_checkpoint.as_ref().map(|checkpoint| json!({
+                "checkpointId": checkpoint.checkpoint_id,
+                "stageId": checkpoint.stage_id,
+                "createdAt": checkpoint.created_at,
+                "status": checkpoint.status.name(),
+            })),
+            "snapshot": self.snapshot.as_ref().map(snapshot_json),
             "resumable": self.resumable.iter().map(|workflow| json!({
                 "kind": "workflow",
                 "command": workflow.command,
                 "feature": workflow.feature,
                 "phase": workflow.phase,
                 "status": workflow.phase_status,
-            })).collect::<Vec<_>>(),
+            })).chain(self.runs.iter().map(|run| json!({
+                "kind": "run",
+                "reportTitle": run.title,
+                "runId": run.run,
+                "status": state_of(run),
+            }))).collect::<Vec<_>>(),
         })
     }
 
@@ -187,6 +232,12 @@ impl Status {
             let (agent, id) = (state.session.agent.name(), visible(&state.session.id));
             line("session", &format!("{agent} {id}{}{off}", slug.unwrap_or_default()));
         }
+        for (name, value) in self.autosave.lines() {
+            line(name, &value);
+        }
+        if let Some(snapshot) = &self.snapshot {
+            line("snapshot", format!("{} {}", snapshot.id, about(snapshot)).trim_end());
+        }
         line("state", &self.state.to_string_lossy());
         if let Some(problem) = &self.journal_problem {
             line("journal", &format!("{BAD}{}{BAD:#}", visible(problem)));
@@ -197,6 +248,17 @@ impl Status {
             let status = workflow.phase_status.as_deref().unwrap_or_default().replace('_', " ");
             let (command, feature) = (visible(&workflow.command), feature.unwrap_or_default());
             line("resumable", &format!("workflow {command}{feature}: {phase} {status}"));
+        }
+        for run in &self.runs {
+            let (title, name) = (visible(&run.title), visible(&run.run));
+            line(
+                "resumable",
+                &format!("run {name} of {title}: {}, `checkstone resume {name}`", state_of(run)),
+            );
+        }
+        if let Some(checkpoint) = &self.last_checkpoint {
+            let (id, stage) = (visible(&checkpoint.checkpoint_id), visible(&checkpoint.stage_id));
+            line("checkpoint", &format!("{id} of {stage}, {}", checkpoint.status.name()));
         }
         if !self.verdicts.is_empty() {
             let _ = writeln!(text, "\n{STRONG}Last verdicts{STRONG:#} (`checkstone explain ID`)");
@@ -226,16 +288,29 @@ impl Status {
         if standing.trust == journal::Trust::Trusted {
             return Some(format!("{GOOD}given{GOOD:#}"));
         }
-        if standing.ignored.is_empty() {
+        let mut ignored = Vec::new();
+        if !standing.ignored.is_empty() {
+            ignored.push(counted(standing.ignored.len(), "check"));
+        }
+        if standing.ignores_snapshots {
+            ignored.push("snapshots at the start of turns".to_owned());
+        }
+        if ignored.is_empty() {
             return None;
         }
         let why = match standing.trust {
             journal::Trust::Changed => "withdrawn, for the file has changed",
             _ => "not given",
         };
-        let ignored = counted(standing.ignored.len(), "check");
+        let ignored = ignored.join(" and ");
         Some(format!("{DOUBTFUL}{why}{DOUBTFUL:#}: {ignored} ignored, see `checkstone trust`"))
     }
+}
+
+/// Where git cannot be asked, there is none to tell of.
+fn newest_snapshot(repository: &Repository) -> Option<Snapshot> {
+    let snapshots = Snapshots::of(repository.clone(), &changes::Settings::default()).ok()?;
+    snapshots.list(Which::ThisWorktree).ok()?.into_iter().next()
 }
 
 /// What cannot be read cannot be resumed.
@@ -243,6 +318,21 @@ fn resumable(workflows: &StateDirectory) -> Vec<Summary> {
     let listed = workflows.list().unwrap_or_default();
     let summaries = listed.iter().filter_map(|one| Some(Summary::of(&one.stem, one.workflow.as_ref().ok()?)));
     summaries.filter(|summary| summary.phase.is_some()).collect()
+}
+
+/// The newest few; a record that cannot be read cannot be resumed.
+fn unfinished_runs(project: &Path) -> Vec<Record> {
+    let found = runs::all(project).into_iter().filter(|found| !control::is_taken(&found.layout));
+    let records = found.filter_map(|found| Record::read(&found.layout.events()).ok());
+    records.filter(Record::is_unfinished).take(RUNS).collect()
+}
+
+/// A run in progress that nobody has in hand has lost its supervisor.
+fn state_of(run: &Record) -> &'static str {
+    match run.state {
+        RunState::InProgress | RunState::Planned => RunState::Interrupted.name(),
+        state => state.name(),
+    }
 }
 
 fn policy(root: Option<&Path>, journal: Option<&mut Journal>) -> Result<PolicyState, CommandError> {

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use gate::policy::Check;
+use gate::policy::{Autosave, AutosaveMode, Include};
 use jiff::Timestamp;
 use journal::TrustEntry;
 use serde_json::json;
@@ -18,7 +18,7 @@ use crate::layout::counted;
 use crate::policy_files::{FILE_NAME, PolicyTexts};
 use crate::printer::{DOUBTFUL, GOOD, Printer, STRONG};
 use crate::repository_argument::find;
-use crate::trust;
+use crate::trust::{self, Standing};
 
 /// Trust a repository's `checkstone.toml`, as it is now, to run its checks
 ///
@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitC
         printer.text(&format!("`{}` is trusted already.\n", file.display()));
         return Ok(ExitCode::SUCCESS);
     }
-    printer.text(&wanted(&file, &standing.ignored));
+    printer.text(&wanted(&file, &standing));
     if !arguments.yes && !confirmed(&file)? {
         printer.text("Nothing was changed.\n");
         return Ok(ExitCode::from(1));
@@ -90,10 +90,17 @@ pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitC
 }
 
 /// What the file would be allowed to do.
-fn wanted(file: &Path, checks: &[Check]) -> String {
+fn wanted(file: &Path, standing: &Standing) -> String {
     let mut text = format!("{STRONG}{}{STRONG:#}\n", visible(&file.to_string_lossy()));
-    if checks.is_empty() {
+    let checks = &standing.ignored;
+    if checks.is_empty() && !standing.ignores_snapshots && standing.ignored_autosave.is_none() {
         text.push_str("  wants to run nothing that needs trust\n");
+    }
+    if standing.ignores_snapshots {
+        text.push_str("  would take a snapshot of the working tree at the start of every turn\n");
+    }
+    if let Some(autosave) = &standing.ignored_autosave {
+        let _ = writeln!(text, "  {}", autosave_sentence(autosave));
     }
     for check in checks {
         let _ = writeln!(
@@ -103,6 +110,30 @@ fn wanted(file: &Path, checks: &[Check]) -> String {
             visible(&check.when.join(" ")),
             check.timeout,
         );
+    }
+    text
+}
+
+fn autosave_sentence(autosave: &Autosave) -> String {
+    let threshold = autosave.threshold;
+    let mut text = match autosave.mode {
+        AutosaveMode::Off => "would save nothing by itself".to_owned(),
+        AutosaveMode::Normal => format!("would tell you once the context is {threshold} % full"),
+        AutosaveMode::Autonomous => {
+            format!(
+                "would {DOUBTFUL}save by itself{DOUBTFUL:#}: notes and commit once the context is {threshold} % full"
+            )
+        }
+    };
+    if autosave.push {
+        text.push_str(", and a push to `origin`");
+    }
+    if autosave.include == Include::All {
+        text.push_str("; what the turn changed is committed too");
+    }
+    let allowed = autosave.allow_secrets.len() + autosave.allow_secrets_in.len();
+    if allowed > 0 {
+        text.push_str(&format!("; {} for what looks like a secret", counted(allowed, "exception")));
     }
     text
 }

@@ -1,13 +1,17 @@
-//! A session begins: where a workflow here is unfinished, the agent is told where it goes on. Once a session; again only
-//! where the client threw away what the agent knew.
+//! A session begins: where a workflow or a run here is unfinished, the agent is told where it goes on. Once a session; again
+//! only where the client threw away what the agent knew.
 
+use std::path::Path;
 use std::time::Duration;
 
 use agents::Decision;
 use changes::{Repository, Settings};
-use journal::{Journal, OpenFor};
+use journal::{Journal, NotedRun, OpenFor};
+use run::control;
+use run::layout::Layout;
+use run::state::RunState;
 use sha2::{Digest, Sha256};
-use transcript::Agent;
+use transcript::{Agent, visible};
 use workflow::StateDirectory;
 
 use super::{Context, GIT_LIMIT, SAME_DELIVERY};
@@ -29,18 +33,25 @@ pub(crate) fn tell(context: &Context, source: &str) -> Decision {
         Some(repository) => StateDirectory::in_repository(repository, &settings),
         None => StateDirectory::without_repository(&context.cwd),
     };
-    let text = state.session_start();
+    let workflow = state.session_start();
     // Gemini CLI 0.61.0 drops a prompt with a hook's words in it from a session that it goes on with.
     let is_forgotten =
         matches!((context.payload.agent, source), (_, "clear" | "compact") | (Agent::Gemini, "resume"));
     // A session can be gone on with within seconds of its beginning, and that is another event.
     let (window, event) = if is_forgotten { (SAME_DELIVERY, source) } else { (WHOLE_SESSION, "") };
-    let fingerprint = text.as_deref().map(|text| fingerprint(text, event));
+    let project = root.as_deref().unwrap_or(&context.cwd);
+    let mut text = workflow.clone();
     let is_new = Journal::open(&context.state, OpenFor::Hook).and_then(|mut journal| {
         journal.write(|writing| {
             let session = writing.see_session(&context.seen(root.as_deref()), context.now)?;
-            match &fingerprint {
-                Some(fingerprint) => writing.first_delivery(session.id, fingerprint, context.now, window),
+            let runs = writing.recent_runs(project, 1)?;
+            let run = runs.first().and_then(|noted| unfinished_run(project, noted));
+            text = match (workflow, run) {
+                (Some(workflow), Some(run)) => Some(format!("{}\n\n{run}", workflow.trim_end())),
+                (workflow, run) => workflow.or(run),
+            };
+            match text.as_deref().map(|text| fingerprint(text, event)) {
+                Some(fingerprint) => writing.first_delivery(session.id, &fingerprint, context.now, window),
                 None => Ok(false),
             }
         })
@@ -58,6 +69,26 @@ pub(crate) fn tell(context: &Context, source: &str) -> Decision {
         }
         (_, Ok(_)) => Decision::Pass,
     }
+}
+
+/// What an agent is told of the newest run, where it can be resumed. The journal leads to it; its own files say whether it
+/// is still there and whether somebody runs it now.
+fn unfinished_run(project: &Path, noted: &NotedRun) -> Option<String> {
+    if noted.state == RunState::Completed.name() {
+        return None;
+    }
+    let layout = Layout::new(project, &noted.title, &noted.run).ok()?;
+    if !layout.events().is_file() || control::is_taken(&layout) {
+        return None;
+    }
+    // In progress, and in nobody's hands: its supervisor was lost.
+    let state = if noted.state == RunState::InProgress.name() { "INTERRUPTED" } else { &noted.state };
+    Some(format!(
+        "The run `{run}` of `{title}` is {state} and can be resumed: `checkstone resume {run}` goes on exactly where it \
+         stopped; stages that completed are not run again.",
+        run = visible(&noted.run),
+        title = visible(&noted.title),
+    ))
 }
 
 fn fingerprint(text: &str, event: &str) -> String {

@@ -4,6 +4,7 @@
 mod known;
 mod last_words;
 mod recording;
+mod saving;
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -13,22 +14,36 @@ use changes::{Baseline, Pending, Repository};
 use gate::policy::{Policy, SecondStop};
 use gate::{ActionState, Changes, CheckResult, Inputs, Verdict, Waiting};
 use journal::{Journal, OpenFor, Session, Turn};
-use transcript::{OWN_PREFIX, Outcome, Reading};
+use transcript::{OWN_PREFIX, Outcome, Reading, Usage};
 
 use self::known::Known;
 use self::recording::Written;
 use super::{Context, git_settings};
+use crate::at_turn_start;
+use crate::autosaving::Wish;
 use crate::checks;
 use crate::evidence;
-use crate::policy_files::{FILE_NAME, PolicyTexts};
+use crate::policy_files::{FILE_NAME, FoundTexts, PolicyTexts};
 use crate::record::{self, WrittenCalls};
 use crate::trust;
 
 /// The decision for the client that waits for it.
 pub(crate) fn decide(context: Context) -> Decision {
-    match judge(context) {
+    let place = Place::find(&context.cwd);
+    let wish = place.wish();
+    match judge_at(context, place, wish) {
         Stop::Settled { decision, .. } => decision,
+        Stop::Judged(judged) if wish.is_some() => judged.conclude_saving(),
         Stop::Judged(judged) => judged.conclude(Delivery::Sure),
+    }
+}
+
+/// Saves what the session did, where no stop tells it: before a compaction, and at the end of the session.
+pub(crate) fn save_apart(context: Context, reason: autosave::Reason) {
+    let place = Place::find(&context.cwd);
+    let wish = place.wish();
+    if let (true, Stop::Judged(judged)) = (wish.is_some(), judge_at(context, place, wish)) {
+        judged.save_apart(reason);
     }
 }
 
@@ -56,12 +71,48 @@ pub(crate) struct Judged {
     known: Known,
     inputs: Inputs,
     calls: WrittenCalls,
+    /// The context in use, and the prompt of the turn.
+    usage: Option<Usage>,
+    prompt: Option<String>,
+}
+
+/// Where the agent works, and what the files there say.
+pub(crate) struct Place {
+    pub(crate) repository: Option<Repository>,
+    root: Option<PathBuf>,
+    pub(crate) found: FoundTexts,
+}
+
+impl Place {
+    pub(crate) fn find(cwd: &Path) -> Self {
+        let repository = Repository::discover(cwd).ok();
+        let root = match &repository {
+            Some(repository) => Some(repository.root.clone()),
+            None => policy_folder(cwd),
+        };
+        let found = root.as_deref().map(FoundTexts::read).unwrap_or_default();
+        Self { repository, root, found }
+    }
+
+    /// Whether the gate is switched off here.
+    pub(crate) fn is_switched_off(&self) -> bool {
+        self.found.policy.as_ref().is_some_and(PolicyTexts::switch_off)
+    }
+
+    /// What the user may want saved here; mostly nothing.
+    pub(crate) fn wish(&self) -> Option<Wish> {
+        Wish::of(&self.repository.as_ref()?.root, &self.found)
+    }
 }
 
 /// All that stays the same while one stop is judged.
 struct Case {
     texts: PolicyTexts,
     policy: Policy,
+    /// The gate judges here. Otherwise the stop is looked at for what is to be saved, and nothing of it is recorded.
+    is_gated: bool,
+    wish: Option<Wish>,
+    repository: Option<Repository>,
     root: PathBuf,
     /// How often the turn may be held.
     limit: u32,
@@ -69,22 +120,26 @@ struct Case {
 }
 
 /// Judges the stop. Records nothing but that a broken policy was told.
-pub(crate) fn judge(mut context: Context) -> Stop {
-    let repository = Repository::discover(&context.cwd).ok();
-    let root = match &repository {
-        Some(repository) => Some(repository.root.clone()),
-        None => policy_folder(&context.cwd),
+pub(crate) fn judge(context: Context) -> Stop {
+    let place = Place::find(&context.cwd);
+    judge_at(context, place, None)
+}
+
+fn judge_at(mut context: Context, place: Place, wish: Option<Wish>) -> Stop {
+    let Place { repository, root, found } = place;
+    let (root, texts, is_gated) = match (root, found.policy) {
+        (Some(root), Some(texts)) => {
+            let is_off = texts.switch_off();
+            if is_off && wish.is_none() {
+                return silent("`enabled = false` in the policy");
+            }
+            (root, texts, !is_off)
+        }
+        (Some(root), None) if wish.is_some() => (root, found.user, false),
+        _ => return silent("there is no policy here"),
     };
-    let Some((root, texts)) =
-        root.and_then(|root| PolicyTexts::of_repository(&root).map(|texts| (root, texts)))
-    else {
-        return silent("there is no policy here");
-    };
-    if texts.switch_off() {
-        return silent("`enabled = false` in the policy");
-    }
-    let pending = match repository {
-        Some(repository) => changes::start_in(repository, &git_settings()),
+    let pending = match &repository {
+        Some(repository) => changes::start_in(repository.clone(), &git_settings()),
         None => changes::start(&context.cwd, &git_settings()),
     };
     context.stopwatch.lap("git start");
@@ -104,11 +159,11 @@ pub(crate) fn judge(mut context: Context) -> Stop {
     // The second stop of a turn passes, and so waits for nothing.
     let held = known::held_already(&mut journal, &context, limit).unwrap_or(false);
     context.stopwatch.lap("journal");
-    let mut case = Case { texts, policy, root, limit, journal };
+    let mut case = Case { texts, policy, is_gated, wish, repository, root, limit, journal };
     let mut reading = last_words::read(&context);
     let mut may_wait = !held && last_words::may_come(&context, &reading);
-    if may_wait && case.policy.checks.count() > 0 {
-        // Checks take seconds and must not run twice.
+    if may_wait && (case.policy.checks.count() > 0 || wish.is_some()) {
+        // Checks take seconds and must not run twice; how full the context is stands in what is written last.
         reading = last_words::wait(&context);
         may_wait = false;
     }
@@ -122,8 +177,8 @@ pub(crate) fn judge(mut context: Context) -> Stop {
         judged => judged,
     };
     match judged {
-        Ok(Draft { known, inputs, calls, verdict }) => {
-            Stop::Judged(Box::new(Judged { context, verdict, case, known, inputs, calls }))
+        Ok(Draft { known, inputs, calls, verdict, usage, prompt }) => {
+            Stop::Judged(Box::new(Judged { context, verdict, case, known, inputs, calls, usage, prompt }))
         }
         Err(stop) => stop,
     }
@@ -135,6 +190,8 @@ struct Draft {
     inputs: Inputs,
     calls: WrittenCalls,
     verdict: Verdict,
+    usage: Option<Usage>,
+    prompt: Option<String>,
 }
 
 impl Draft {
@@ -153,9 +210,9 @@ impl Case {
         &mut self,
         context: &mut Context,
         pending: Result<Pending, changes::Error>,
-        reading: Reading,
+        mut reading: Reading,
     ) -> Result<Draft, Stop> {
-        let Self { texts, policy, root, limit, journal } = self;
+        let Self { texts, policy, is_gated, root, limit, journal, .. } = self;
         context.stopwatch.lap("transcript");
         let known = match known::known(journal, context, &reading) {
             Ok(known) => known,
@@ -169,6 +226,8 @@ impl Case {
         let holds = counted.max(u32::from(reading.has_own_message));
         let waiting = waiting(context, &reading);
         let is_whole = last_words::are_there(context, &reading);
+        let usage = reading.usage.take();
+        let prompt = reading.turn.take().map(|turn| turn.prompt);
         let mut inputs = Inputs::of_reading(reading, Changes::Unknown(String::new()), shown(&context.cwd));
         if !is_whole {
             inputs.said.extend(context.payload.last_text.clone());
@@ -180,6 +239,8 @@ impl Case {
         let calls = WrittenCalls::of(&inputs);
         context.stopwatch.lap("intents");
         let baseline = known.turn.as_ref().and_then(baseline);
+        let repository = pending.as_ref().ok().map(Pending::repository);
+        let baseline = at_turn_start::better_baseline(baseline, known.turn.as_ref(), repository, journal);
         let changed =
             evidence::change_set(pending, policy, baseline.as_ref(), touched.as_deref(), &context.cwd);
         if let Err(error @ changes::Error::Refused { .. }) = &changed {
@@ -204,7 +265,7 @@ impl Case {
         let shortest = policy.gate.min_turn.as_millis();
         let is_long = shortest == 0 || elapsed.is_some_and(|elapsed| u128::from(elapsed) >= shortest);
         // An agent that waits, was quick or was held passes whatever they say, and would have to wait for them too.
-        if waiting.is_none() && is_long && holds < *limit {
+        if *is_gated && waiting.is_none() && is_long && holds < *limit {
             inputs.checks = run_checks(journal, texts, policy, &inputs, root);
         }
         inputs.stop.waiting = waiting;
@@ -212,9 +273,13 @@ impl Case {
         inputs.history.holds_this_turn = holds;
         inputs.history.held_before.clone_from(&known.held_before);
         inputs.history.waived.clone_from(&known.waived);
-        let verdict = gate::judge(policy, &inputs);
+        let mut verdict = gate::judge(policy, &inputs);
+        if !*is_gated {
+            verdict.decision = gate::Decision::Pass;
+            verdict.message = None;
+        }
         context.stopwatch.lap("judge");
-        Ok(Draft { known, inputs, calls, verdict })
+        Ok(Draft { known, inputs, calls, verdict, usage, prompt })
     }
 }
 
@@ -225,7 +290,13 @@ impl Judged {
     }
 
     /// Records the verdict, counts the hold, and only then says it.
-    pub(crate) fn conclude(mut self, delivery: Delivery) -> Decision {
+    pub(crate) fn conclude(self, delivery: Delivery) -> Decision {
+        let (decision, journal) = self.record_and_decide(delivery);
+        journal.leave();
+        decision
+    }
+
+    fn record_and_decide(mut self, delivery: Delivery) -> (Decision, Journal) {
         let waived = gate::waivers(&self.case.policy, &self.inputs);
         let history = &self.inputs.history;
         // The stop after a hold is where an agent says what it cannot do, as the hold told it to.
@@ -242,10 +313,13 @@ impl Judged {
         let Self { mut context, verdict, case, .. } = self;
         context.stopwatch.lap("write");
         let held = match written {
-            Ok(Written::Again) => return pass(&context, "answered already: the hook is registered twice"),
+            Ok(Written::Again) => {
+                return (pass(&context, "answered already: the hook is registered twice"), case.journal);
+            }
             Ok(Written::First { held }) => held,
             Err(error) if verdict.decision == gate::Decision::Hold => {
-                return pass(&context, &format!("fail open: the hold cannot be counted: {error}"));
+                let reason = format!("fail open: the hold cannot be counted: {error}");
+                return (pass(&context, &reason), case.journal);
             }
             Err(error) => {
                 context.log("pass", &format!("not recorded: {error}"));
@@ -272,8 +346,7 @@ impl Judged {
             }
             gate::Decision::Pass => pass(&context, &verdict.reason),
         };
-        case.journal.leave();
-        decision
+        (decision, case.journal)
     }
 }
 

@@ -8,6 +8,8 @@
     reason = "a test fails by panicking"
 )]
 
+mod at_turn_start;
+mod autosave;
 mod check;
 mod checkpoint;
 mod demo;
@@ -23,8 +25,10 @@ mod log;
 mod loopback_server;
 mod policy;
 mod program;
+mod run;
 mod session;
 mod snapshot;
+mod snapshot_faults;
 mod status;
 mod timeline;
 mod tokens;

@@ -217,7 +217,7 @@ fn untouchable(workplace: &Workplace) -> Vec<Vec<u8>> {
 }
 
 /// A process and all that it has started, stopped at one instant and killed.
-fn kill_all(pid: u32) {
+pub(crate) fn kill_all(pid: u32) {
     let signal = |pid: u32, signal: Signal| {
         let _ = kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal);
     };
@@ -244,7 +244,7 @@ fn kills() -> u32 {
     std::env::var("CHECKSTONE_SOAK_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(24)
 }
 
-/// A13, A14: SIGKILL at any instant of a snapshot and of a restore. Git works on, nothing of the user's has changed, and
+/// A13, A14: SIGKILL at any instant of a snapshot, of a restore and of a prune. Git works on, nothing of the user's has changed, and
 /// what a restore had begun is undone.
 #[test]
 fn a_kill_at_any_instant_leaves_git_as_it_was() {
@@ -288,6 +288,14 @@ fn a_kill_at_any_instant_leaves_git_as_it_was() {
         assert!(tree(&workplace) == now, "kill {kill}");
     }
     println!("{halves} of {count} restores were killed half done");
+    // Forgetting takes no lock that others need, so that none can be left.
+    for kill in 0..count {
+        create(&workplace);
+        let delay = whole.mul_f64(f64::from(kill) / f64::from(count));
+        killed(&workplace, &["snapshot", "prune", "--keep", "1"], delay, kill % 2 == 0);
+        assert!(untouchable(&workplace) == before, "kill {kill}");
+        assert!(!workplace.repo().join(".git/packed-refs.lock").exists(), "kill {kill}");
+    }
     let fsck = Command::new("git").args(["fsck", "--strict"]).current_dir(workplace.repo()).output().unwrap();
     assert!(fsck.status.success(), "{}", program::shown(&fsck));
     // Whatever locks there were, nothing of git is blocked.

@@ -47,6 +47,48 @@ fn there_and_back_is_the_same_to_the_byte() {
     }
 }
 
+/// The status line of Claude Code goes the same way, there and back.
+#[test]
+fn a_status_line_is_added_where_there_is_none_and_taken_back() {
+    let claude = FILES[0];
+    for text in REAL {
+        let home = Home::new();
+        home.put(claude, of(claude, text));
+        home.succeeds(&["init", "--agent", "claude", "--statusline", "--yes"]);
+        let command = home.value(claude)["statusLine"]["command"].as_str().unwrap().to_owned();
+        assert!(command.ends_with("/bin/checkstone statusline"), "{command}");
+        let told = home.run(&["doctor", "--agent", "claude"]);
+        assert!(String::from_utf8_lossy(&told.stdout).contains("is ours"), "{told:?}");
+        home.succeeds(&["uninstall", "--yes"]);
+        assert_eq!(home.read(claude), of(claude, text));
+    }
+}
+
+#[test]
+fn a_persons_own_status_line_stays() {
+    let claude = FILES[0];
+    let home = Home::new();
+    let text = "{\n  \"statusLine\": { \"type\": \"command\", \"command\": \"~/line.sh\" }\n}\n";
+    home.put(claude, text);
+    let told = home.succeeds(&["init", "--agent", "claude", "--statusline", "--yes"]);
+    assert!(told.contains("you have a status line of your own, which stays"), "{told}");
+    assert_eq!(home.value(claude)["statusLine"]["command"], "~/line.sh");
+    home.succeeds(&["uninstall", "--yes"]);
+    assert_eq!(home.read(claude), text);
+}
+
+/// In a file that was changed since, only what is ours goes.
+#[test]
+fn a_status_line_goes_from_a_file_that_changed_since() {
+    let claude = FILES[0];
+    let home = Home::new();
+    home.put(claude, "{\n  \"model\": \"opus\"\n}\n");
+    home.succeeds(&["init", "--agent", "claude", "--statusline", "--yes"]);
+    home.put(claude, home.read(claude).replace("opus", "sonnet"));
+    home.succeeds(&["uninstall", "--yes"]);
+    assert_eq!(home.read(claude), "{\n  \"model\": \"sonnet\"\n}\n");
+}
+
 /// Only Gemini CLI accepts comments.
 #[test]
 fn comments_survive() {

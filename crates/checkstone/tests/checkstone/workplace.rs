@@ -77,6 +77,17 @@ impl Workplace {
         self.checkstone(arguments).output().unwrap()
     }
 
+    /// What the program prints for this input.
+    pub(crate) fn with_input(&self, arguments: &[&str], input: &[u8]) -> String {
+        let mut command = self.checkstone(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), input).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
     /// Exit code, stdout and stderr, with the folder's name replaced.
     pub(crate) fn shown(&self, arguments: &[&str]) -> String {
         self.without_paths(&program::shown(&self.run(arguments)))
@@ -107,6 +118,11 @@ impl Workplace {
 
     /// Calls the hook of Claude Code as the client does, and returns what it answered.
     pub(crate) fn hook(&self, event: &str, more: Value) -> Value {
+        self.hook_with_path(&std::env::var("PATH").unwrap(), event, more)
+    }
+
+    /// The same, where programs are looked for elsewhere.
+    pub(crate) fn hook_with_path(&self, path: &str, event: &str, more: Value) -> Value {
         let mut payload = json!({
             "session_id": SESSION,
             "transcript_path": self.transcript(),
@@ -118,6 +134,7 @@ impl Workplace {
         let input = payload.to_string().into_bytes();
         let mut child = self
             .checkstone(&["hook", "claude"])
+            .env("PATH", path)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

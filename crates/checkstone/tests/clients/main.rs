@@ -11,6 +11,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod autosave;
 mod facts;
 mod network;
 mod packages;
@@ -50,6 +51,37 @@ for_every_client! {
     what_cannot_be_done_is_not_asked_for_again
     a_broken_journal_holds_nobody
     unfinished_work_is_told_when_a_session_begins
+}
+
+/// The context of each client fills up.
+macro_rules! a_full_context_is_saved {
+    ($($client:ident $variant:ident)*) => {
+        $(
+            mod $client {
+                #[test]
+                fn a_full_context_is_saved_and_the_agent_goes_on() {
+                    crate::workplace::with(
+                        scripted_model::Client::$variant,
+                        crate::autosave::a_full_context_is_saved_and_the_agent_goes_on,
+                    );
+                }
+
+                #[test]
+                fn the_gate_and_the_save_share_one_hold() {
+                    crate::workplace::with(
+                        scripted_model::Client::$variant,
+                        crate::autosave::the_gate_and_the_save_share_one_hold,
+                    );
+                }
+            }
+        )*
+    };
+}
+
+a_full_context_is_saved! {
+    claude_autosave Claude
+    gemini_autosave Gemini
+    codex_autosave CodexPlainTools
 }
 
 /// What does not depend on how a model calls its tools.

@@ -100,6 +100,22 @@ impl Workplace {
         fs_err::write(path, text).unwrap();
     }
 
+    /// The user's own configuration.
+    pub(crate) fn configure(&self, text: &str) {
+        let path = self.home.join(".config/checkstone/config.toml");
+        fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+        fs_err::write(path, text).unwrap();
+    }
+
+    /// A bare repository as `origin`, which has what was committed so far.
+    pub(crate) fn add_origin(&self) -> PathBuf {
+        let origin = self.home.parent().unwrap().join("origin.git");
+        self.git(&["init", "--quiet", "--bare", "--initial-branch=main", origin.to_str().unwrap()]);
+        self.git(&["remote", "add", "origin", origin.to_str().unwrap()]);
+        self.git(&["push", "--quiet", "origin", "main"]);
+        origin
+    }
+
     fn executable(&self, path: &str, text: &str) {
         use std::os::unix::fs::PermissionsExt as _;
         self.write(path, text);

@@ -8,16 +8,29 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::autosave::AutosaveLayer;
 use super::paths::Globs;
 use super::problem::{Problem, ProblemKind};
 use super::{
-    Check, ErrorText, Fresh, Gate, Messages, NoGit, Plan, ResolvedBy, RuleLevel, Rules, Scope, SecondStop,
-    Telling, duration, nearest, replace,
+    AutosaveMode, Check, ErrorText, Fresh, Gate, Include, Messages, NoGit, Plan, ResolvedBy, RuleLevel,
+    Rules, Scope, SecondStop, SnapshotSettings, Telling, duration, nearest, replace,
 };
 use crate::shell::Pattern;
 
-pub(crate) const TOP: &[&str] =
-    &["presets", "prose", "other_code", "gate", "plan", "category", "action", "error", "check", "message"];
+pub(crate) const TOP: &[&str] = &[
+    "presets",
+    "prose",
+    "other_code",
+    "gate",
+    "plan",
+    "snapshot",
+    "category",
+    "action",
+    "error",
+    "check",
+    "message",
+    "autosave",
+];
 pub(crate) const GATE: &[&str] = &[
     "enabled",
     "min_turn",
@@ -37,12 +50,27 @@ pub(crate) const GATE: &[&str] = &[
 ];
 pub(crate) const RULES: &[&str] = &["errors", "hygiene", "drift"];
 pub(crate) const PLAN: &[&str] = &["slug_from_branch", "path"];
+pub(crate) const SNAPSHOT: &[&str] = &["at_turn_start", "keep", "keep_for"];
 pub(crate) const CATEGORY: &[&str] = &["name", "include", "exclude", "require", "alone"];
 pub(crate) const ACTION: &[&str] = &["order", "say", "say_after", "gap", "evidence", "fresh", "after"];
 pub(crate) const ERROR: &[&str] = &["contains", "ran", "say"];
 pub(crate) const CHECK: &[&str] = &["when", "run", "timeout"];
 pub(crate) const MESSAGE: &[&str] =
     &["all_clear", "docs_only", "capture", "commit", "generic", "uncommitted"];
+pub(crate) const AUTOSAVE: &[&str] = &[
+    "mode",
+    "threshold",
+    "window",
+    "push",
+    "include",
+    "notes",
+    "subject",
+    "body",
+    "co_author",
+    "allow_secrets_in",
+    "allow_secrets",
+    "hook_timeout",
+];
 
 pub(crate) const RULE_LEVELS: &[(&str, RuleLevel)] =
     &[("hold", RuleLevel::Hold), ("notify", RuleLevel::Notify), ("off", RuleLevel::Off)];
@@ -57,6 +85,9 @@ pub(crate) const RESOLVED_BY: &[(&str, ResolvedBy)] =
     &[("success", ResolvedBy::Success), ("attempt", ResolvedBy::Attempt)];
 pub(crate) const FRESHNESS: &[(&str, Fresh)] =
     &[("after-change", Fresh::AfterChange), ("this-turn", Fresh::ThisTurn)];
+pub(crate) const AUTOSAVE_MODES: &[(&str, AutosaveMode)] =
+    &[("off", AutosaveMode::Off), ("normal", AutosaveMode::Normal), ("autonomous", AutosaveMode::Autonomous)];
+pub(crate) const INCLUDES: &[(&str, Include)] = &[("notes", Include::Notes), ("all", Include::All)];
 
 /// A value and where it stands, for mistakes that only show when all files are merged.
 #[derive(Clone, Debug, Default)]
@@ -87,11 +118,13 @@ pub(crate) struct Layer {
     pub(crate) other_code: Option<Vec<At<String>>>,
     pub(crate) gate: GateLayer,
     pub(crate) plan: PlanLayer,
+    pub(crate) snapshot: SnapshotLayer,
     pub(crate) categories: Vec<CategoryLayer>,
     pub(crate) actions: Vec<ActionLayer>,
     pub(crate) errors: Vec<ErrorText>,
     pub(crate) checks: Vec<Check>,
     pub(crate) messages: MessagesLayer,
+    pub(crate) autosave: AutosaveLayer,
 }
 
 #[derive(Default)]
@@ -157,6 +190,29 @@ impl GateLayer {
                 hygiene: self.hygiene.unwrap_or(RuleLevel::Notify),
                 drift: self.drift.unwrap_or(RuleLevel::Notify),
             },
+        }
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct SnapshotLayer {
+    at_turn_start: Option<bool>,
+    keep: Option<usize>,
+    keep_for: Option<Duration>,
+}
+
+impl SnapshotLayer {
+    pub(crate) fn merge(&mut self, newer: Self) {
+        replace(&mut self.at_turn_start, newer.at_turn_start);
+        replace(&mut self.keep, newer.keep);
+        replace(&mut self.keep_for, newer.keep_for);
+    }
+
+    pub(crate) fn finish(self) -> SnapshotSettings {
+        SnapshotSettings {
+            at_turn_start: self.at_turn_start.unwrap_or(false),
+            keep: self.keep.unwrap_or(50),
+            keep_for: self.keep_for.unwrap_or(Duration::from_secs(7 * 24 * 60 * 60)),
         }
     }
 }
@@ -432,11 +488,13 @@ impl Reader<'_> {
                 "other_code" => layer.other_code = self.names(value),
                 "gate" => layer.gate = self.gate(value),
                 "plan" => layer.plan = self.plan(value),
+                "snapshot" => layer.snapshot = self.snapshot(value),
                 "category" => layer.categories = self.categories(value),
                 "action" => layer.actions = self.actions(value),
                 "error" => layer.errors = self.errors(value),
                 "check" => layer.checks = self.checks(value),
                 "message" => layer.messages = self.messages(value),
+                "autosave" => layer.autosave = self.autosave(value),
                 _ => self.unknown(key, TOP),
             }
         }
@@ -487,15 +545,29 @@ impl Reader<'_> {
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "slug_from_branch" => plan.slug_from_branch = self.string(value),
-                "path" => plan.path = self.plan_path(value),
+                "path" => plan.path = self.path_inside(value),
                 _ => self.unknown(key, PLAN),
             }
         }
         plan
     }
 
-    /// The plan is read from inside the repository, whatever the file says.
-    fn plan_path(&mut self, value: &Value<'_>) -> Option<String> {
+    fn snapshot(&mut self, value: &Value<'_>) -> SnapshotLayer {
+        let mut snapshot = SnapshotLayer::default();
+        let Some(table) = self.table(value) else { return snapshot };
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "at_turn_start" => snapshot.at_turn_start = self.boolean(value),
+                "keep" => snapshot.keep = self.integer(value, "a whole number from 0 up"),
+                "keep_for" => snapshot.keep_for = self.duration(value),
+                _ => self.unknown(key, SNAPSHOT),
+            }
+        }
+        snapshot
+    }
+
+    /// Plan and notes lie inside the repository, whatever the file says.
+    fn path_inside(&mut self, value: &Value<'_>) -> Option<String> {
         let path = self.string(value)?;
         if path.starts_with('/') || path.split('/').any(|part| part == "..") {
             let message = "it must be relative to the root of the repository and stay inside";
@@ -630,5 +702,44 @@ impl Reader<'_> {
             }
         }
         messages
+    }
+
+    fn autosave(&mut self, value: &Value<'_>) -> AutosaveLayer {
+        let mut autosave = AutosaveLayer::default();
+        let Some(table) = self.table(value) else { return autosave };
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "mode" => autosave.mode = self.choice(value, AUTOSAVE_MODES),
+                "threshold" => autosave.threshold = self.percent(value),
+                "window" => autosave.window = self.integer(value, "a whole number of tokens"),
+                "push" => autosave.push = self.boolean(value),
+                "include" => autosave.include = self.choice(value, INCLUDES),
+                "notes" => autosave.notes = self.path_inside(value),
+                "subject" => autosave.subject = self.string(value),
+                "body" => autosave.body = self.string(value),
+                "co_author" => autosave.co_author = self.string(value),
+                "allow_secrets_in" => {
+                    autosave.allow_secrets_in = self.globs(value).map(|globs| globs.texts())
+                }
+                "allow_secrets" => {
+                    let texts = self.strings(value);
+                    autosave.allow_secrets =
+                        texts.map(|texts| texts.into_iter().map(|(_, text)| text).collect());
+                }
+                "hook_timeout" => autosave.hook_timeout = self.duration(value),
+                _ => self.unknown(key, AUTOSAVE),
+            }
+        }
+        autosave
+    }
+
+    fn percent(&mut self, value: &Value<'_>) -> Option<u8> {
+        let expected = "a whole number from 1 to 99";
+        let percent = self.integer(value, expected)?;
+        if !(1..=99).contains(&percent) {
+            self.wrong(value, expected);
+            return None;
+        }
+        Some(percent)
     }
 }

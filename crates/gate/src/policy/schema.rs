@@ -17,6 +17,7 @@ struct PolicyFile {
     other_code: Option<Vec<String>>,
     gate: Option<GateTable>,
     plan: Option<PlanTable>,
+    snapshot: Option<SnapshotTable>,
     category: Option<Vec<CategoryTable>>,
     /// Actions by their id.
     action: Option<BTreeMap<String, ActionTable>>,
@@ -24,6 +25,8 @@ struct PolicyFile {
     /// Commands that run at the stop, once the user trusts the file.
     check: Option<Vec<CheckTable>>,
     message: Option<MessageTable>,
+    /// What is saved when the context fills up: in the user's own configuration, or once the user trusts the file.
+    autosave: Option<AutosaveTable>,
 }
 
 #[derive(JsonSchema)]
@@ -152,6 +155,19 @@ struct PlanTable {
     path: Option<String>,
 }
 
+/// Snapshots that are taken by themselves, once the user trusts the file.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct SnapshotTable {
+    /// One at the start of every turn. Default: false.
+    at_turn_start: Option<bool>,
+    /// The newest so many of each working tree are kept. Default: 50.
+    keep: Option<u64>,
+    /// And those only so long: `12h`, `7d`. Default: `7d`.
+    keep_for: Option<String>,
+}
+
 /// Files that need the same actions.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -232,6 +248,54 @@ struct MessageTable {
     uncommitted: Option<String>,
 }
 
+/// How a full context is answered.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct AutosaveTable {
+    /// Nothing, telling the person, or notes, commit and push.
+    mode: Option<AutosaveModeName>,
+    /// Percent of the window, from 1 to 99. Default: 40.
+    threshold: Option<u8>,
+    /// The size of the window in tokens, for models that nobody else knows.
+    window: Option<u64>,
+    /// Push to `origin`, where there is one. Default: true.
+    push: Option<bool>,
+    /// What is committed: the notes and `buildguide.md`, or what the turn changed as well.
+    include: Option<IncludeName>,
+    /// The notes file. Default: the client's own.
+    notes: Option<String>,
+    /// The first line of the commit's message.
+    subject: Option<String>,
+    /// What stands below it; `{reason}`, `{percent}`, `{agent}`, `{branch}` and `{iteration}` are filled in.
+    body: Option<String>,
+    /// `Name <address>`; empty is nobody. Default: the client.
+    co_author: Option<String>,
+    /// Globs of files in which a text that looks like a secret is none.
+    allow_secrets_in: Option<Vec<String>>,
+    /// Kinds of secrets, and single ones by the fingerprint that they are told with, that are none.
+    allow_secrets: Option<Vec<String>>,
+    /// A commit hook that takes longer is ended: `60s`.
+    hook_timeout: Option<String>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+enum AutosaveModeName {
+    Off,
+    Normal,
+    Autonomous,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+enum IncludeName {
+    Notes,
+    All,
+}
+
 /// The schema of `checkstone.toml`.
 pub fn json_schema() -> Schema {
     schemars::schema_for!(PolicyFile)
@@ -257,11 +321,13 @@ mod tests {
             (&schema["$defs"]["GateTable"], file::GATE),
             (&schema["$defs"]["RulesTable"], file::RULES),
             (&schema["$defs"]["PlanTable"], file::PLAN),
+            (&schema["$defs"]["SnapshotTable"], file::SNAPSHOT),
             (&schema["$defs"]["CategoryTable"], file::CATEGORY),
             (&schema["$defs"]["ActionTable"], file::ACTION),
             (&schema["$defs"]["ErrorTable"], file::ERROR),
             (&schema["$defs"]["CheckTable"], file::CHECK),
             (&schema["$defs"]["MessageTable"], file::MESSAGE),
+            (&schema["$defs"]["AutosaveTable"], file::AUTOSAVE),
         ];
         for (table, keys) in tables {
             let mut keys = keys.to_vec();
@@ -275,6 +341,8 @@ mod tests {
             ("NoGitName", file::NO_GITS.iter().map(|(name, _)| *name).collect()),
             ("SecondStopName", file::SECOND_STOPS.iter().map(|(name, _)| *name).collect()),
             ("FreshName", file::FRESHNESS.iter().map(|(name, _)| *name).collect()),
+            ("AutosaveModeName", file::AUTOSAVE_MODES.iter().map(|(name, _)| *name).collect()),
+            ("IncludeName", file::INCLUDES.iter().map(|(name, _)| *name).collect()),
             ("PresetName", PRESETS.iter().map(|(name, _)| *name).collect()),
         ];
         for (name, expected) in choices {

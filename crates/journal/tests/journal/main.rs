@@ -3,6 +3,7 @@
 // Clippy knows test functions, not the functions that they share.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stderr)]
 
+mod autosaves;
 mod bounds;
 mod concurrency;
 mod damage;

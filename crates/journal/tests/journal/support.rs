@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 
 use jiff::Timestamp;
 use journal::{
-    Inputs, Journal, JournalError, NewTurn, NewVerdict, OpenFor, SeenSession, SessionId, Turn, TurnId,
-    Verdict, VerdictId, Writing,
+    AutosaveOutcome, Inputs, Journal, JournalError, NewAutosave, NewTurn, NewVerdict, OpenFor, PushState,
+    SeenSession, SessionId, Turn, TurnId, Verdict, VerdictId, Writing,
 };
 use tempfile::TempDir;
 
@@ -75,6 +75,26 @@ pub(crate) fn record(
         timings: "{}",
         inputs: Inputs { version: 1, bytes: inputs },
     })
+}
+
+/// An autosave that came to a commit and whose push has begun.
+pub(crate) fn autosave(session: Option<SessionId>) -> NewAutosave<'static> {
+    NewAutosave {
+        session,
+        turn: None,
+        at: minute(2),
+        repository: Path::new("/work/repository"),
+        reason: "context_threshold",
+        percent: Some(41),
+        outcome: AutosaveOutcome::Saved,
+        detail: "",
+        snapshot: Some("20270115-080200-3fa2c1"),
+        commit: Some("0123456789012345678901234567890123456789"),
+        branch: Some("main"),
+        milliseconds: 120,
+        push: PushState::Started,
+        push_detail: "",
+    }
 }
 
 /// A child process that runs a job. It says how far it is on its standard error; closing its standard input

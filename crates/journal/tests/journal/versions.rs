@@ -2,7 +2,7 @@
 
 use journal::{Journal, JournalError, OpenFor, Verdict};
 
-use crate::support::{State, open_turn, record, see};
+use crate::support::{State, autosave, open_turn, record, see};
 
 fn filled() -> State {
     let state = State::new();
@@ -25,7 +25,7 @@ fn a_newer_file_that_only_has_more_is_used() {
         .execute_batch(
             "ALTER TABLE turns ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';
              ALTER TABLE verdicts ADD COLUMN cost INTEGER;
-             CREATE TABLE autosaves (id INTEGER PRIMARY KEY, turn INTEGER REFERENCES turns ON DELETE CASCADE);
+             CREATE TABLE moods (id INTEGER PRIMARY KEY, turn INTEGER REFERENCES turns ON DELETE CASCADE);
              PRAGMA user_version = 1007;",
         )
         .unwrap();
@@ -50,13 +50,13 @@ fn a_newer_file_of_another_kind_is_left_alone() {
     // A log that was not folded yet must stay that way, too.
     let writer = state.sqlite();
     writer
-        .execute_batch("ALTER TABLE turns RENAME COLUMN holds TO pauses; PRAGMA user_version = 3003")
+        .execute_batch("ALTER TABLE turns RENAME COLUMN holds TO pauses; PRAGMA user_version = 4004")
         .unwrap();
     let files = ["journal.db", "journal.db-wal"].map(|name| state.directory().join(name));
     let before = files.each_ref().map(|file| fs_err::read(file).unwrap());
     for open_for in [OpenFor::Hook, OpenFor::Command] {
         let error = Journal::open(&state.directory(), open_for).unwrap_err();
-        assert!(matches!(error, JournalError::NewerSchema { found: 3, supported: 2, .. }), "{error:?}");
+        assert!(matches!(error, JournalError::NewerSchema { found: 4, supported: 3, .. }), "{error:?}");
     }
     assert_eq!(files.each_ref().map(|file| fs_err::read(file).unwrap()), before);
     drop(writer);
@@ -67,17 +67,40 @@ fn a_newer_file_of_another_kind_is_left_alone() {
 fn the_file_says_whose_it_is_and_who_may_use_it() {
     let state = filled();
     let number = |name| state.sqlite().pragma_query_value(None, name, |row| row.get::<_, u32>(0)).unwrap();
-    assert_eq!(number("user_version"), 1002);
+    assert_eq!(number("user_version"), 1003);
     assert_eq!(number("application_id").to_be_bytes(), *b"chks");
     let mode: String = state.sqlite().pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
     assert_eq!(mode, "wal");
 }
 
-/// A journal of format 1, with what its binary had written, is brought up to date and loses nothing.
+/// A file of format 1, as the version wrote it that knew no autosaves: what was recorded stays, and new things have room.
 #[test]
 fn a_file_of_format_1_is_brought_up_to_date() {
+    let state = State::new();
+    fs_err::create_dir_all(state.directory()).unwrap();
+    let old = rusqlite::Connection::open(state.directory().join("journal.db")).unwrap();
+    old.execute_batch(include_str!("format-1.sql")).unwrap();
+    drop(old);
+    let mut journal = state.open();
+    let iterations = journal
+        .write(|write| {
+            let session = write.session("claude", "old")?.unwrap();
+            assert_eq!(write.latest_turn(session.id)?.unwrap().holds, 1);
+            assert_eq!(write.recent_verdicts(journal::Of::Everyone, 9)?.len(), 1);
+            write.record_autosave(&autosave(Some(session.id)))?;
+            write.iterations(session.id)
+        })
+        .unwrap();
+    assert_eq!(iterations, 1);
+    let version: u32 = state.sqlite().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    assert_eq!(version, 1003);
+}
+
+/// A journal of format 2, which knew no runs, is brought up to date and loses nothing.
+#[test]
+fn a_file_of_format_2_is_brought_up_to_date() {
     let state = filled();
-    state.sqlite().execute_batch("DROP TABLE runs; PRAGMA user_version = 1001").unwrap();
+    state.sqlite().execute_batch("DROP TABLE runs; PRAGMA user_version = 1002").unwrap();
     let at = jiff::Timestamp::UNIX_EPOCH;
     let root = std::path::Path::new("/project");
     let mut journal = state.open();

@@ -10,6 +10,7 @@
 )]
 
 mod checkpoint;
+mod engine;
 mod hostile;
 mod kernels;
 mod lost_supervisor;

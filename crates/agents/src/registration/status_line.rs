@@ -1,0 +1,154 @@
+//! Our status line in Claude Code's settings: added only where there is none, and taken away only where it is exactly
+//! ours. There is one place for it, so a person's own is never replaced.
+
+use serde::Serialize;
+use serde_json::Value;
+use transcript::Agent;
+
+use super::layout::{Addition, applied};
+use super::own_call::program_of_line;
+use super::quoted;
+use super::settings::{Settings, SettingsError, split_mark};
+
+pub(super) const NAME: &str = "statusLine";
+const COMMAND: &str = "statusline";
+
+/// The entry as it is written.
+#[derive(Debug, Serialize)]
+pub(super) struct StatusLine {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    command: String,
+}
+
+impl StatusLine {
+    fn new(program: &str) -> Self {
+        Self { kind: "command", command: format!("{} {COMMAND}", quoted(program)) }
+    }
+}
+
+/// Whose status line is in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StatusLineOwner {
+    Nobody,
+    /// Ours, with the program that it calls.
+    Ours(String),
+    Others,
+}
+
+/// Whose status line Claude Code would show.
+pub fn owner(text: &str) -> Result<StatusLineOwner, SettingsError> {
+    let (_, text) = split_mark(Agent::Claude, text)?;
+    match Settings::read(Agent::Claude, text)? {
+        Some(settings) => Ok(settings.status_line_owner()),
+        None => Ok(StatusLineOwner::Nobody),
+    }
+}
+
+/// The text with our status line. The same text where somebody's is there; ours gets the present program where the one it
+/// calls is among `gone`.
+pub fn add(text: &str, program: &str, gone: &[String]) -> Result<String, SettingsError> {
+    let (mark, body) = split_mark(Agent::Claude, text)?;
+    let entry = StatusLine::new(program);
+    let Some(settings) = Settings::read(Agent::Claude, body)? else {
+        let file = serde_json::json!({ NAME: serde_json::to_value(&entry).unwrap_or_default() });
+        return Ok(format!("{mark}{file:#}\n"));
+    };
+    let whole = settings.json.whole();
+    let members = settings.json.members(&whole);
+    let edits = match settings.status_line_owner() {
+        StatusLineOwner::Nobody => {
+            let present: Vec<_> = members.into_iter().map(|member| member.range).collect();
+            let new = [(Some(NAME), Addition::StatusLine(&entry))];
+            settings.layout.append(&settings.json, &whole, &present, &new)
+        }
+        StatusLineOwner::Ours(old) if gone.contains(&old) => {
+            let own = members.into_iter().find(|member| member.name == NAME);
+            let parts = own.map(|own| settings.json.members(&own.value)).unwrap_or_default();
+            let command = parts.into_iter().find(|member| member.name == "command");
+            let new = Value::from(entry.command).to_string();
+            command.map(|command| (command.value, new)).into_iter().collect()
+        }
+        StatusLineOwner::Ours(_) | StatusLineOwner::Others => Vec::new(),
+    };
+    Ok(format!("{mark}{}", applied(body, edits)))
+}
+
+/// The text without our status line.
+pub(super) fn remove(text: &str) -> Result<String, SettingsError> {
+    let (mark, body) = split_mark(Agent::Claude, text)?;
+    let Some(settings) = Settings::read(Agent::Claude, body)? else { return Ok(text.to_owned()) };
+    if !matches!(settings.status_line_owner(), StatusLineOwner::Ours(_)) {
+        return Ok(text.to_owned());
+    }
+    let whole = settings.json.whole();
+    let members = settings.json.members(&whole);
+    let goes: Vec<bool> = members.iter().map(|member| member.name == NAME).collect();
+    let ranges: Vec<_> = members.into_iter().map(|member| member.range).collect();
+    let edits = settings.layout.take(&settings.json, &whole, &ranges, &goes);
+    Ok(format!("{mark}{}", applied(body, edits)))
+}
+
+impl Settings {
+    fn status_line_owner(&self) -> StatusLineOwner {
+        let members = self.json.members(&self.json.whole());
+        let mut found = members.iter().filter(|member| member.name == NAME);
+        let Some(member) = found.next() else { return StatusLineOwner::Nobody };
+        let value: Option<Value> = serde_json::from_str(self.json.slice(&member.value)).ok();
+        let command = value.as_ref().and_then(|value| value.get("command")?.as_str());
+        match (command.and_then(|line| program_of_line(line, COMMAND)), found.next()) {
+            (Some(program), None) => StatusLineOwner::Ours(program),
+            _ => StatusLineOwner::Others,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OURS: &str = "/home/ann/.local/bin/checkstone";
+
+    #[test]
+    fn there_and_back_is_the_same_to_the_byte() {
+        for text in [
+            "{}",
+            "{}\n",
+            "{\n  \"model\": \"opus\"\n}\n",
+            "{\n\t\"model\": \"opus\",\n\t\"hooks\": {}\n}",
+            "{\"model\":\"opus\"}",
+            "\u{feff}{\"a\": 1, \"b\": [1, 2]}\r\n",
+        ] {
+            let added = add(text, OURS, &[]).unwrap();
+            assert_eq!(owner(&added).unwrap(), StatusLineOwner::Ours(OURS.to_owned()), "{added}");
+            assert_eq!(add(&added, OURS, &[]).unwrap(), added, "once");
+            assert_eq!(remove(&added).unwrap(), text, "{added}");
+        }
+    }
+
+    #[test]
+    fn a_new_file_looks_like_one_of_the_client() {
+        let expected = "{\n  \"statusLine\": {\n    \"type\": \"command\",\n    \"command\": \"'/a b/checkstone' statusline\"\n  }\n}\n";
+        assert_eq!(add("", "/a b/checkstone", &[]).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_persons_own_stays() {
+        for command in
+            ["~/line.sh", "checkstone statusline | cut -c1-9", "echo checkstone statusline", "statusline"]
+        {
+            let text = serde_json::json!({"statusLine": {"type": "command", "command": command}}).to_string();
+            assert_eq!(owner(&text).unwrap(), StatusLineOwner::Others, "{command}");
+            assert_eq!(add(&text, OURS, &[]).unwrap(), text);
+            assert_eq!(remove(&text).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_gone_is_exchanged_in_its_place() {
+        let text = "{\"statusLine\": {\"padding\": 0, \"type\": \"command\", \"command\": \"/old/checkstone statusline\"}}";
+        let expected = text.replace("/old/checkstone", OURS);
+        assert_eq!(add(text, OURS, &["/old/checkstone".to_owned()]).unwrap(), expected);
+        assert_eq!(add(text, OURS, &[]).unwrap(), text);
+    }
+}

@@ -1,0 +1,56 @@
+//! What the agent is told when its work was saved: what was saved, the task, what is next, the build, open errors. And
+//! what it is told where nothing could be saved: to do it itself.
+
+use transcript::OWN_PREFIX;
+
+use crate::facts::Facts;
+use crate::plain::line;
+
+/// What a client takes for the command `/checkpoint`, by the words of the script that this replaces.
+pub const SIGNAL: &str = "<command-name>/checkpoint</command-name>";
+
+/// Some clients cut longer texts in the middle.
+const LONGEST: usize = 6 * 1024;
+
+/// The prompt with which the agent goes on. `saved` says what was done, in sentences.
+pub fn continuation(facts: &Facts, saved: &str) -> String {
+    let mut text = format!("{OWN_PREFIX} {saved}\n\nGo on with the task.\n");
+    describe(facts, &mut text);
+    text.push_str("If all of it is done, say so and stop.");
+    bounded(text)
+}
+
+/// The prompt where direct execution failed: why, and the signal.
+pub fn signal(facts: &Facts, why: &str) -> String {
+    let why = line(why, 600);
+    let mut text = format!(
+        "{OWN_PREFIX} The context fills up, and your work could not be saved: {why}.\n{SIGNAL}\n\nSave it yourself: \
+         note in a few lines what was done and what is next, commit that, then go on with the task.\n"
+    );
+    describe(facts, &mut text);
+    bounded(text)
+}
+
+fn describe(facts: &Facts, text: &mut String) {
+    let mut item = |name: &str, value: &str| text.push_str(&format!("- {name}: {value}\n"));
+    if let Some(asked) = &facts.asked {
+        item("Task", asked);
+    }
+    if let Some(next) = &facts.next {
+        item("Next item of `buildguide.md`", next);
+    }
+    if let Some(build) = &facts.build {
+        item("Build", &line(&build.sentence(), 400));
+    }
+    for error in &facts.errors {
+        item("Open error", error);
+    }
+}
+
+fn bounded(mut text: String) -> String {
+    if text.len() > LONGEST {
+        text.truncate(text.floor_char_boundary(LONGEST));
+        text.push('…');
+    }
+    text
+}

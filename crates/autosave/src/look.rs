@@ -1,0 +1,77 @@
+//! The look for secrets before anything leaves: our own table, an installed `gitleaks`, and what the settings allow.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use changes::{Added, AddedFile, BytePath};
+use gate::policy::Autosave;
+
+use crate::secrets::{self, Allow, Finding};
+
+const GITLEAKS_LIMIT: Duration = Duration::from_secs(20);
+
+/// A `gitleaks` of the user's.
+#[derive(Clone, Debug)]
+pub struct Gitleaks {
+    pub program: PathBuf,
+    /// Where the new lines may be put for it for a moment.
+    pub folder: PathBuf,
+}
+
+/// Who looks, and what is allowed.
+#[derive(Clone, Debug)]
+pub struct Look {
+    allow: Allow,
+    gitleaks: Option<Gitleaks>,
+}
+
+impl Look {
+    pub fn new(settings: &Autosave, gitleaks: Option<Gitleaks>) -> Self {
+        let (fingerprints, kinds): (Vec<String>, Vec<String>) =
+            settings.allow_secrets.iter().cloned().partition(|word| word.contains(':'));
+        // A pattern that is none was told when the settings were read, and allows nothing.
+        let allow = Allow::new(&settings.allow_secrets_in, &kinds, &fingerprints).unwrap_or_default();
+        Self { allow, gitleaks }
+    }
+
+    /// What looks like a secret, each by file, line, kind and fingerprint; never itself.
+    pub fn through(&self, added: &Added) -> Vec<String> {
+        let mut found = secrets::scan(added, &self.allow);
+        // A gitleaks that does not run finds nothing; our own table has looked all the same.
+        if let Some(Gitleaks { program, folder }) = &self.gitleaks
+            && let Ok(more) =
+                secrets::by_gitleaks(program.as_os_str(), added, &self.allow, folder, GITLEAKS_LIMIT)
+        {
+            let is_new = |finding: &Finding| {
+                !found.iter().any(|known| (&known.path, known.line) == (&finding.path, finding.line))
+            };
+            let more: Vec<Finding> = more.into_iter().filter(is_new).collect();
+            found.extend(more);
+        }
+        found.iter().map(sentence).collect()
+    }
+
+    /// A text of our own without the lines that look like a secret: a prompt or a command may say one.
+    pub(crate) fn without_secrets(&self, text: &str, path: &str) -> String {
+        let lines: Vec<&str> = text.lines().collect();
+        let file = AddedFile {
+            path: BytePath::from(path),
+            commit: String::new(),
+            content: text.as_bytes().to_vec(),
+            lines: (1..=lines.len()).collect(),
+        };
+        let added = Added { files: vec![file], unread: Vec::new() };
+        let found: Vec<usize> =
+            secrets::scan(&added, &self.allow).iter().map(|finding| finding.line).collect();
+        let kept = lines.iter().enumerate().map(|(index, line)| match found.contains(&(index + 1)) {
+            true => "- A line was left out here: it looks like a secret.",
+            false => line,
+        });
+        kept.map(|line| format!("{line}\n")).collect()
+    }
+}
+
+fn sentence(finding: &Finding) -> String {
+    let Finding { path, line, kind, fingerprint } = finding;
+    format!("`{path}` line {line}: {kind} (`{fingerprint}`)")
+}

@@ -1,0 +1,261 @@
+//! The `## Last Session` section of a notes file (CLAUDE.md, GEMINI.md, AGENTS.md): replaced in place, added at the end,
+//! or made with the file. A Markdown parser says where headings are, code blocks and all; the file itself is only
+//! ever cut at byte positions and never rendered, so that everything outside of the section stays as it is, line
+//! endings, a byte order mark and bytes that are no UTF-8 included.
+//!
+//! The section ends at the next heading of its own level or higher. Where a file has several such sections, the first
+//! one is ours and the others are left alone.
+
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use changes::BytePath;
+use journal::atomic_file::{self, AtomicFileError, Replaced};
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+const HEADING: &str = "Last Session";
+
+/// Notes are read by people and models; a larger file is something else.
+const LARGEST: u64 = 8 * 1024 * 1024;
+
+const NEW_FILE_MODE: u32 = 0o644;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+#[derive(Debug, thiserror::Error)]
+pub enum NotesError {
+    #[error("`{path}` is not a file", path = .path.display())]
+    NotAFile { path: PathBuf },
+    #[error("`{path}` is a symbolic link that leads out of the repository or to nothing", path = .path.display())]
+    LeadsOut { path: PathBuf },
+    #[error("`{path}` is read-only", path = .path.display())]
+    ReadOnly { path: PathBuf },
+    #[error("`{path}` is larger than {LARGEST} bytes", path = .path.display())]
+    TooLarge { path: PathBuf },
+    #[error("cannot read `{path}`: {source}", path = .path.display())]
+    Read { path: PathBuf, source: io::Error },
+    /// Whatever came behind it would be a part of the block.
+    #[error("`{path}` ends in a code block or comment that is never closed: close it", path = .path.display())]
+    OpenEnd { path: PathBuf },
+    #[error("`{path}` went on changing while it was written", path = .path.display())]
+    Changing { path: PathBuf },
+    #[error(transparent)]
+    Write(#[from] AtomicFileError),
+}
+
+/// A notes file that was written, and what is needed to put it back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Updated {
+    /// The real file; elsewhere than where it was looked for if that is a symbolic link.
+    pub path: PathBuf,
+    /// The same from the top of the repository, for the commit.
+    pub relative: BytePath,
+    /// `None` where the file was made.
+    former: Option<Vec<u8>>,
+    now: Vec<u8>,
+}
+
+impl Updated {
+    /// Whether there was no such file.
+    pub fn was_made(&self) -> bool {
+        self.former.is_none()
+    }
+
+    pub fn is_changed(&self) -> bool {
+        self.former.as_deref() != Some(&self.now)
+    }
+
+    /// Gives the file its former bytes back, or removes it where it was made. What somebody wrote into it meanwhile
+    /// stays; the answer tells whether it was put back.
+    pub fn put_back(&self) -> Result<bool, NotesError> {
+        let Some(former) = &self.former else {
+            let read = |source| NotesError::Read { path: self.path.clone(), source };
+            if fs_err::read(&self.path).map_err(read)? != self.now {
+                return Ok(false);
+            }
+            fs_err::remove_file(&self.path).map_err(read)?;
+            return Ok(true);
+        };
+        let replaced = atomic_file::replace_if_unchanged(&self.path, Some(&self.now), former, NEW_FILE_MODE)?;
+        Ok(replaced == Replaced::Yes)
+    }
+}
+
+/// Writes the section into the file `name` at the top of the repository. `body` is Markdown without the heading.
+pub fn update(root: &Path, name: &str, body: &str) -> Result<Updated, NotesError> {
+    const ATTEMPTS: usize = 3;
+    let path = real_path(root, name)?;
+    let real_root = fs_err::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+    let relative = BytePath::from(path.strip_prefix(&real_root).unwrap_or(Path::new(name)));
+    for _ in 0..ATTEMPTS {
+        let former = read(&path)?;
+        let file = former.as_deref().unwrap_or_default();
+        let now = with_section(file, body).ok_or_else(|| NotesError::OpenEnd { path: path.clone() })?;
+        let updated = Updated { path: path.clone(), relative: relative.clone(), former, now };
+        if !updated.is_changed() {
+            return Ok(updated);
+        }
+        let expected = updated.former.as_deref();
+        if atomic_file::replace_if_unchanged(&path, expected, &updated.now, NEW_FILE_MODE)? == Replaced::Yes {
+            return Ok(updated);
+        }
+    }
+    Err(NotesError::Changing { path })
+}
+
+/// Follows a link (one notes file is often a link to another) as long as it stays inside.
+fn real_path(root: &Path, name: &str) -> Result<PathBuf, NotesError> {
+    let path = root.join(name);
+    let root =
+        fs_err::canonicalize(root).map_err(|source| NotesError::Read { path: root.to_owned(), source })?;
+    if !path.is_symlink() {
+        return Ok(root.join(name));
+    }
+    match fs_err::canonicalize(&path) {
+        Ok(real) if real.starts_with(&root) && !real.starts_with(root.join(".git")) => Ok(real),
+        _ => Err(NotesError::LeadsOut { path }),
+    }
+}
+
+/// `None` where there is no such file.
+fn read(path: &Path) -> Result<Option<Vec<u8>>, NotesError> {
+    let found = match path.symlink_metadata() {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(NotesError::Read { path: path.to_owned(), source }),
+    };
+    if !found.is_file() {
+        return Err(NotesError::NotAFile { path: path.to_owned() });
+    }
+    // A rename would replace it all the same; whoever took the write bit away did not want that.
+    if found.permissions().readonly() {
+        return Err(NotesError::ReadOnly { path: path.to_owned() });
+    }
+    if found.len() > LARGEST {
+        return Err(NotesError::TooLarge { path: path.to_owned() });
+    }
+    fs_err::read(path).map(Some).map_err(|source| NotesError::Read { path: path.to_owned(), source })
+}
+
+/// The file with its section replaced or added; `None` where whatever is added would be swallowed by an open block.
+pub fn with_section(file: &[u8], body: &str) -> Option<Vec<u8>> {
+    let line_end = line_end(file);
+    let at = section(file);
+    let place = at.clone().unwrap_or(file.len()..file.len());
+    let before = file.get(..place.start)?;
+    let after = file.get(place.end..)?;
+    let mut start = before.to_vec();
+    if at.is_none() && before != BYTE_ORDER_MARK && !before.is_empty() {
+        // A blank line between the file and what is added to it.
+        if !before.ends_with(b"\n") {
+            start.extend_from_slice(line_end.as_bytes());
+        }
+        let last = before.strip_suffix(b"\n").unwrap_or(before);
+        let is_blank = before.ends_with(b"\n") && (last.ends_with(b"\n") || last.ends_with(b"\n\r"));
+        if !is_blank {
+            start.extend_from_slice(line_end.as_bytes());
+        }
+    }
+    let body = body.replace("\r\n", "\n").replace('\r', "\n");
+    // As a code block, text cannot end the section or swallow what follows, whatever is in it.
+    let as_code: String = body.lines().map(|line| format!("    {line}\n")).collect();
+    [&body, &as_code].into_iter().find_map(|body| {
+        let mut text = format!("## {HEADING}\n\n{}\n", body.trim_matches('\n'));
+        if !after.is_empty() {
+            text.push('\n');
+        }
+        let text = text.replace('\n', line_end);
+        let end = start.len() + text.len();
+        let whole = [start.as_slice(), text.as_bytes(), after].concat();
+        (section(&whole) == Some(start.len()..end)).then_some(whole)
+    })
+}
+
+/// The file's own, by its first line.
+fn line_end(file: &[u8]) -> &'static str {
+    let first = file.iter().position(|byte| *byte == b'\n').unwrap_or(file.len());
+    let is_windows = first.checked_sub(1).and_then(|last| file.get(last)) == Some(&b'\r');
+    if is_windows { "\r\n" } else { "\n" }
+}
+
+/// The bytes of the first section of ours, heading included.
+fn section(file: &[u8]) -> Option<Range<usize>> {
+    let skipped = if file.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+    let text = same_length_text(file.get(skipped..)?);
+    let mut start = None;
+    for heading in headings(&text) {
+        match start {
+            None if heading.is_ours() => start = Some(heading.start),
+            Some(start) if heading.level <= HeadingLevel::H2 => {
+                return Some(start + skipped..heading.start + skipped);
+            }
+            _ => {}
+        }
+    }
+    start.map(|start| start + skipped..file.len())
+}
+
+struct Heading {
+    /// Of its line.
+    start: usize,
+    level: HeadingLevel,
+    text: String,
+}
+
+impl Heading {
+    /// `Last Session`, perhaps with a date or the like behind it.
+    fn is_ours(&self) -> bool {
+        let rest = self.text.trim().strip_prefix(HEADING);
+        let ends = |rest: &str| !rest.starts_with(|letter: char| letter.is_alphanumeric());
+        self.level == HeadingLevel::H2 && rest.is_some_and(ends)
+    }
+}
+
+/// Those that divide the file: not the ones in quotes, lists or code blocks.
+fn headings(text: &str) -> Vec<Heading> {
+    let mut found: Vec<Heading> = Vec::new();
+    let mut depth = 0;
+    let mut inside = false;
+    for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
+        match event {
+            Event::Start(Tag::Heading { level, .. }) => {
+                if depth == 0 {
+                    let before = text.get(..range.start).unwrap_or_default();
+                    let start = before.rfind(['\n', '\r']).map_or(0, |end| end + 1);
+                    found.push(Heading { start, level, text: String::new() });
+                    inside = true;
+                }
+                depth += 1;
+            }
+            Event::End(TagEnd::Heading(_)) => {
+                depth -= 1;
+                inside = false;
+            }
+            Event::Start(_) => depth += 1,
+            Event::End(_) => depth -= 1,
+            Event::Text(words) | Event::Code(words) if inside => {
+                if let Some(heading) = found.last_mut() {
+                    heading.text.push_str(&words);
+                }
+            }
+            Event::SoftBreak | Event::HardBreak if inside => {
+                if let Some(heading) = found.last_mut() {
+                    heading.text.push(' ');
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The same text, with a letter for each byte that is no UTF-8, so that positions stay.
+pub(crate) fn same_length_text(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| '?'));
+    }
+    text
+}

@@ -1,0 +1,265 @@
+//! Direct execution: snapshot, notes, commit, in this order, and the notes as they were where it does not come to a
+//! commit. What is to be committed is looked through for secrets first. The push is for another process.
+
+use std::path::Path;
+use std::time::Duration;
+
+use changes::commit::{Commit, CommitError, CommitOutcome, NewCommit};
+use changes::snapshot::{NewSnapshot, Reason as SnapshotReason, SessionName, SnapshotError, Snapshots};
+use changes::{BytePath, ChangeSet, Repository, Request, Settings};
+use gate::policy::{Autosave, Include};
+use journal::lock::{Lock, LockError};
+use transcript::Agent;
+
+use crate::facts::{Facts, Occasion};
+use crate::look::Look;
+use crate::notes::{self, NotesError};
+
+const BUILDGUIDE: &str = "buildguide.md";
+
+/// Another save in the same repository is waited for.
+const OTHERS: Duration = Duration::from_secs(10);
+
+/// Somebody who commits at the same time is waited for.
+const INDEX_LOCK: Duration = Duration::from_secs(3);
+
+/// Everything that a save needs.
+#[derive(Debug)]
+pub struct Job<'a> {
+    pub repository: &'a Repository,
+    pub git: &'a Settings,
+    pub settings: &'a Autosave,
+    pub agent: Agent,
+    pub facts: &'a Facts,
+    pub look: &'a Look,
+    pub session: Option<SessionName>,
+    pub turn: Option<String>,
+    /// A file that keeps two saves apart.
+    pub lock: &'a Path,
+    /// How long each commit hook may take.
+    pub hook_limit: Duration,
+}
+
+/// How a save ended.
+#[derive(Debug)]
+pub enum Ended {
+    Saved(Saved),
+    /// The working tree is as HEAD has it, or the same is saved already.
+    Nothing,
+    Failed(Failed),
+}
+
+/// What was done, and seen to be done.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    pub commit: Commit,
+    pub notes: String,
+    /// `None` where none could be taken; then `snapshot_problem` says why.
+    pub snapshot: Option<String>,
+    pub snapshot_problem: Option<String>,
+}
+
+/// Why it did not come to a commit. What was taken before stays.
+#[derive(Debug)]
+pub struct Failed {
+    pub error: SaveError,
+    pub snapshot: Option<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SaveError {
+    #[error(transparent)]
+    Git(#[from] changes::Error),
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    #[error("another autosave has been at work in this repository for more than {} s", OTHERS.as_secs())]
+    Busy,
+    #[error("cannot keep others away: {0}")]
+    Lock(LockError),
+    #[error("the notes cannot be written: {0}")]
+    Notes(#[from] NotesError),
+    #[error("`{path}` is ignored by git, so that there is nothing to commit: name another file with `notes`")]
+    NotesIgnored { path: String },
+    /// Another save has just said the very same.
+    #[error("the notes are committed already")]
+    NothingNew,
+    /// What looks like one, by file, line and kind; never itself.
+    #[error("what would be committed looks like a secret: {}", found.join("; "))]
+    Secret { found: Vec<String> },
+}
+
+impl SaveError {
+    /// The agent must not be asked to do what was refused for good reason.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Secret { .. })
+    }
+}
+
+impl Job<'_> {
+    /// Saves. Whatever fails is in the answer; the notes are then as they were.
+    pub fn save(&self, changed: &[BytePath]) -> Ended {
+        let lock = match Lock::acquire(self.lock, OTHERS) {
+            Ok(lock) => lock,
+            Err(LockError::Busy { .. }) => return failed(SaveError::Busy, None),
+            Err(error) => return failed(SaveError::Lock(error), None),
+        };
+        let ended = match self.is_clean() {
+            Ok(true) => Ended::Nothing,
+            Ok(false) => self.save_all(changed),
+            Err(error) => failed(SaveError::Git(error), None),
+        };
+        drop(lock);
+        ended
+    }
+
+    /// Whether nothing at all differs from HEAD; work that is only untracked is work (A5).
+    fn is_clean(&self) -> Result<bool, changes::Error> {
+        let set: ChangeSet =
+            changes::start_in(self.repository.clone(), self.git)?.change_set(Request::Worktree)?;
+        Ok(set.files.is_empty())
+    }
+
+    fn save_all(&self, changed: &[BytePath]) -> Ended {
+        let (snapshot, snapshot_problem) = match self.snapshot() {
+            Ok(id) => (Some(id), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        match self.commit(changed) {
+            Ok(Committed { commit, notes }) => {
+                Ended::Saved(Saved { commit, notes, snapshot, snapshot_problem })
+            }
+            Err(SaveError::NothingNew) => Ended::Nothing,
+            Err(error) => failed(error, snapshot),
+        }
+    }
+
+    fn snapshot(&self) -> Result<String, SnapshotError> {
+        let Occasion { at, reason, percent, .. } = self.facts.occasion;
+        let message = format!("autosave: {}", reason.sentence(percent));
+        let now_ns = i64::try_from(at.as_nanosecond()).unwrap_or(i64::MAX);
+        let new = NewSnapshot {
+            reason: SnapshotReason::Autosave,
+            message: &message,
+            now_ns,
+            session: self.session.clone(),
+            turn: self.turn.clone(),
+        };
+        Ok(Snapshots::of(self.repository.clone(), self.git)?.create(&new)?.id)
+    }
+
+    fn commit(&self, changed: &[BytePath]) -> Result<Committed, SaveError> {
+        let root = &self.repository.root;
+        let updated = notes::update(root, self.notes_name(), &self.section())?;
+        let committed = self.commit_paths(&updated.relative, changed);
+        match committed {
+            Ok(commit) => Ok(Committed { commit, notes: updated.relative.to_string() }),
+            Err(error) => {
+                // As they were; where that fails, the reason for it is the smaller of the two troubles.
+                let _ = updated.put_back();
+                Err(error)
+            }
+        }
+    }
+
+    fn commit_paths(&self, notes: &BytePath, changed: &[BytePath]) -> Result<Commit, SaveError> {
+        let paths = self.with_notes(notes.clone(), changed);
+        let message = self.message();
+        let new = NewCommit {
+            paths: &paths,
+            message: &message,
+            hook_limit: self.hook_limit,
+            lock_limit: INDEX_LOCK,
+        };
+        let mut found = Vec::new();
+        let outcome = changes::commit::commit(self.repository, self.git, &new, &mut |added| {
+            found = self.look.through(added);
+            found.extend(added.unread.iter().map(|path| format!("`{path}` is too large to look through")));
+            found.is_empty()
+        })?;
+        match outcome {
+            CommitOutcome::Made(commit) => Ok(commit),
+            CommitOutcome::Withheld => Err(SaveError::Secret { found }),
+            CommitOutcome::Nothing { left_out } if left_out.is_empty() => Err(SaveError::NothingNew),
+            CommitOutcome::Nothing { .. } => Err(SaveError::NotesIgnored { path: notes.to_string() }),
+        }
+    }
+
+    /// What would be committed.
+    pub fn paths(&self, changed: &[BytePath]) -> Vec<BytePath> {
+        self.with_notes(BytePath::from(self.notes_name()), changed)
+    }
+
+    fn with_notes(&self, notes: BytePath, changed: &[BytePath]) -> Vec<BytePath> {
+        let mut paths = vec![notes];
+        if self.repository.root.join(BUILDGUIDE).is_file() {
+            paths.push(BytePath::from(BUILDGUIDE));
+        }
+        if self.settings.include == Include::All {
+            let others: Vec<BytePath> =
+                changed.iter().filter(|path| !paths.contains(path)).cloned().collect();
+            paths.extend(others);
+        }
+        paths
+    }
+
+    /// The section, without a line in which a prompt or a command says something secret.
+    pub fn section(&self) -> String {
+        self.look.without_secrets(&self.facts.section(), self.notes_name())
+    }
+
+    /// The notes file, from the top of the repository.
+    pub fn notes_name(&self) -> &str {
+        self.settings.notes.as_deref().unwrap_or_else(|| notes_of(self.agent))
+    }
+
+    /// The commit's message, from the template.
+    pub fn message(&self) -> String {
+        let Occasion { reason, percent, iteration, .. } = self.facts.occasion;
+        let filled = |text: &str| {
+            let percent = percent.map_or_else(|| "?".to_owned(), |percent| percent.to_string());
+            text.replace("{reason}", &reason.sentence(self.facts.occasion.percent))
+                .replace("{percent}", &percent)
+                .replace("{agent}", self.agent.name())
+                .replace("{branch}", self.facts.branch.as_deref().unwrap_or("HEAD"))
+                .replace("{iteration}", &iteration.to_string())
+        };
+        let mut message = filled(self.settings.subject.trim());
+        let body = filled(self.settings.body.trim());
+        if !body.is_empty() {
+            message.push_str(&format!("\n\n{body}"));
+        }
+        let co_author = self.settings.co_author.as_deref().unwrap_or_else(|| co_author_of(self.agent)).trim();
+        if !co_author.is_empty() {
+            message.push_str(&format!("\n\nCo-Authored-By: {co_author}"));
+        }
+        message.push('\n');
+        message
+    }
+}
+
+/// A commit, and the notes file in it.
+struct Committed {
+    commit: Commit,
+    notes: String,
+}
+
+/// The notes file that the client reads at the beginning of a session.
+pub fn notes_of(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Claude => "CLAUDE.md",
+        Agent::Gemini => "GEMINI.md",
+        Agent::Codex => "AGENTS.md",
+    }
+}
+
+fn co_author_of(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Claude => "Claude <noreply@anthropic.com>",
+        Agent::Gemini => "Gemini CLI <noreply@google.com>",
+        Agent::Codex => "Codex <noreply@openai.com>",
+    }
+}
+
+fn failed(error: SaveError, snapshot: Option<String>) -> Ended {
+    Ended::Failed(Failed { error, snapshot })
+}

@@ -1,0 +1,248 @@
+//! The section in the notes file.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+
+use autosave::notes::{self, NotesError};
+use changes::BytePath;
+use proptest::prelude::*;
+
+fn with(file: &[u8], body: &str) -> String {
+    String::from_utf8(notes::with_section(file, body).unwrap()).unwrap()
+}
+
+/// A7: up to the next heading of its own level or higher; deeper ones belong to the section.
+#[test]
+fn a7_the_section_ends_at_the_next_heading_of_its_level() {
+    let file = b"# Notes\n\n## Last Session\n\nold\n\n### Inside\n\nold too\n\n## Next\n\nstays\n";
+    assert_eq!(with(file, "new"), "# Notes\n\n## Last Session\n\nnew\n\n## Next\n\nstays\n");
+    let file = b"## Last Session (2026-01-16)\nold\n# Higher\n";
+    assert_eq!(with(file, "new"), "## Last Session\n\nnew\n\n# Higher\n");
+    let file = b"intro\n\n## Last Session\nold";
+    assert_eq!(with(file, "### Deeper\n\nnew"), "intro\n\n## Last Session\n\n### Deeper\n\nnew\n");
+}
+
+/// A7: what looks like a heading in a code block, a comment, a quote or a list is none.
+#[test]
+fn a7_headings_in_code_are_none() {
+    let file = b"```\n## Last Session\n```\n\n## Last Session\n\n~~~sh\n## not a heading\n~~~\n\n    ## nor this\n\n> ## nor this\n\n- ## nor this\n\n<!--\n## nor this\n-->\n\n## Next\n";
+    assert_eq!(with(file, "new"), "```\n## Last Session\n```\n\n## Last Session\n\nnew\n\n## Next\n");
+    let file = b"## Last Sessions of all\n\nmine\n\n### Last Session\n\nmine\n";
+    let wanted = format!("{}\n## Last Session\n\nnew\n", String::from_utf8_lossy(file));
+    assert_eq!(with(file, "new"), wanted);
+}
+
+/// A7: headings that are underlined.
+#[test]
+fn a7_underlined_headings_count() {
+    let file = b"Title\n=====\n\nLast Session\n------------\n\nold\n\nNext one\n--------\nstays\n";
+    assert_eq!(with(file, "new"), "Title\n=====\n\n## Last Session\n\nnew\n\nNext one\n--------\nstays\n");
+    let file = b"## Last Session\nold\n\nA Title\n===\n";
+    assert_eq!(with(file, "new"), "## Last Session\n\nnew\n\nA Title\n===\n");
+}
+
+/// A7: line endings, a byte order mark, backslashes and bytes that are no text stay.
+#[test]
+fn a7_the_rest_stays_byte_for_byte() {
+    let file = b"\xef\xbb\xbf## Last Session\r\nold\r\n## C:\\new\\1 \\g<0>\r\n\xff\xfe\x00 no end";
+    let now = notes::with_section(file, "one\ntwo \\1").unwrap();
+    assert_eq!(now, b"\xef\xbb\xbf## Last Session\r\n\r\none\r\ntwo \\1\r\n\r\n## C:\\new\\1 \\g<0>\r\n\xff\xfe\x00 no end");
+    let now = notes::with_section(b"no end \xff", "new").unwrap();
+    assert_eq!(now, b"no end \xff\n\n## Last Session\n\nnew\n");
+    assert_eq!(with(b"\xef\xbb\xbf", "new"), "\u{feff}## Last Session\n\nnew\n");
+    assert_eq!(with(b"a\r\n", "new"), "a\r\n\r\n## Last Session\r\n\r\nnew\r\n");
+}
+
+/// Of several sections the first is ours.
+#[test]
+fn of_several_sections_the_others_stay() {
+    let file = b"## Last Session\none\n## Last Session\ntwo\n";
+    assert_eq!(with(file, "new"), "## Last Session\n\nnew\n\n## Last Session\ntwo\n");
+}
+
+/// What an agent or a person wrote cannot end the section, nor swallow what follows it.
+#[test]
+fn a_body_cannot_break_out_of_the_section() {
+    for body in
+        ["## Heading\ntext", "```\nnever closed", "<!-- never closed", "- list", "x\n===", "text\n---\n"]
+    {
+        for file in [
+            b"a\n".as_slice(),
+            b"## Last Session\nold\n   ## Next\nstays\n",
+            b"## Last Session\nold\n\nNext\n---\nstays\n",
+        ] {
+            let once = notes::with_section(file, body).unwrap();
+            assert_eq!(notes::with_section(&once, body).unwrap(), once, "{body}");
+            let back = notes::with_section(&once, "short").unwrap();
+            assert_eq!(back, notes::with_section(file, "short").unwrap(), "{body}");
+        }
+    }
+}
+
+/// An open code block at the end would swallow the section.
+#[test]
+fn an_open_end_is_refused() {
+    assert_eq!(notes::with_section(b"# A\n\n```\ncode\n", "new"), None);
+    assert_eq!(notes::with_section(b"<!-- \n\n", "new"), None);
+    assert!(notes::with_section(b"# A\n\n```\ncode\n```\n", "new").is_some());
+}
+
+/// A8: no notes file: made.
+#[test]
+fn a8_a_missing_file_is_made_and_can_be_taken_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let updated = notes::update(folder.path(), "CLAUDE.md", "new").unwrap();
+    assert!(updated.was_made() && updated.is_changed());
+    assert_eq!(updated.relative, BytePath::from("CLAUDE.md"));
+    assert_eq!(text(&updated.path), "## Last Session\n\nnew\n");
+    assert_eq!(mode(&updated.path), 0o644);
+    assert!(updated.put_back().unwrap());
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+}
+
+fn text(path: &Path) -> String {
+    fs_err::read_to_string(path).unwrap()
+}
+
+fn mode(path: &Path) -> u32 {
+    path.metadata().unwrap().mode() & 0o7777
+}
+
+/// A10: a commit that failed takes the section back, but not what somebody wrote meanwhile.
+#[test]
+fn a10_the_former_bytes_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("AGENTS.md");
+    fs_err::write(&path, b"\xff mine\r\n").unwrap();
+    fs_err::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+    let updated = notes::update(folder.path(), "AGENTS.md", "new").unwrap();
+    assert_eq!(mode(&path), 0o600);
+    assert!(updated.put_back().unwrap());
+    assert_eq!((fs_err::read(&path).unwrap(), mode(&path)), (b"\xff mine\r\n".to_vec(), 0o600));
+    let updated = notes::update(folder.path(), "AGENTS.md", "new").unwrap();
+    fs_err::write(&path, "written by somebody").unwrap();
+    assert!(!updated.put_back().unwrap());
+    assert_eq!(text(&path), "written by somebody");
+}
+
+#[test]
+fn the_same_section_again_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = notes::update(folder.path(), "CLAUDE.md", "new").unwrap();
+    let inode = first.path.metadata().unwrap().ino();
+    let again = notes::update(folder.path(), "CLAUDE.md", "new").unwrap();
+    assert!(!again.is_changed() && !again.was_made());
+    assert_eq!(first.path.metadata().unwrap().ino(), inode);
+}
+
+/// One notes file is often a link to another: the real one is written, and named for the commit.
+#[test]
+fn a_link_inside_the_repository_is_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    fs_err::create_dir_all(folder.path().join("docs")).unwrap();
+    fs_err::write(folder.path().join("docs/AGENTS.md"), "mine\n").unwrap();
+    symlink("docs/AGENTS.md", folder.path().join("CLAUDE.md")).unwrap();
+    let updated = notes::update(folder.path(), "CLAUDE.md", "new").unwrap();
+    assert_eq!(updated.relative, BytePath::from("docs/AGENTS.md"));
+    assert!(folder.path().join("CLAUDE.md").is_symlink());
+    assert_eq!(text(&folder.path().join("docs/AGENTS.md")), "mine\n\n## Last Session\n\nnew\n");
+}
+
+#[test]
+fn what_cannot_be_written_is_told() {
+    let outside = tempfile::tempdir().unwrap();
+    fs_err::write(outside.path().join("secret"), "x").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    symlink(outside.path().join("secret"), root.join("out")).unwrap();
+    symlink("nowhere", root.join("dangling")).unwrap();
+    symlink("loop", root.join("loop")).unwrap();
+    fs_err::create_dir_all(root.join("directory")).unwrap();
+    fs_err::write(root.join("readonly"), "mine").unwrap();
+    fs_err::set_permissions(root.join("readonly"), PermissionsExt::from_mode(0o444)).unwrap();
+    fs_err::File::create(root.join("huge")).unwrap().set_len(9 * 1024 * 1024).unwrap();
+    fs_err::write(root.join("open"), "```\n").unwrap();
+    let error = |name: &str| notes::update(root, name, "new").unwrap_err();
+    for link in ["out", "dangling", "loop"] {
+        assert!(matches!(error(link), NotesError::LeadsOut { .. }), "{link}");
+    }
+    assert!(matches!(error("directory"), NotesError::NotAFile { .. }));
+    assert!(matches!(error("readonly"), NotesError::ReadOnly { .. }));
+    assert!(matches!(error("huge"), NotesError::TooLarge { .. }));
+    assert!(matches!(error("open"), NotesError::OpenEnd { .. }));
+    assert_eq!(text(&outside.path().join("secret")), "x");
+    assert_eq!(text(&root.join("readonly")), "mine");
+}
+
+/// Pieces that Markdown reads in different ways, put together at random.
+fn markdown() -> impl Strategy<Value = Vec<u8>> {
+    let pieces: Vec<&'static [u8]> = vec![
+        b"## Last Session",
+        b"# A",
+        b"## B",
+        b"### C",
+        b"Last Session",
+        b"---",
+        b"===",
+        b"```",
+        b"~~~",
+        b"    code",
+        b"- item",
+        b"> quote",
+        b"1. one",
+        b"<!--",
+        b"-->",
+        b"<div>",
+        b"text \\1 \\",
+        b"\xff\xfe",
+        b"\t",
+        b" ",
+        b"|a|b|",
+        b"[x]: y",
+        b"***",
+        b"   ## D",
+        b"\xef\xbb\xbf",
+        b"\0",
+        b"<pre>",
+        b"</pre>",
+        b"[^1]: note",
+        b"  - nested",
+    ];
+    let ends: Vec<&'static [u8]> = vec![b"\n", b"\n", b"\n", b"\n\n", b"\r\n", b"\r", b""];
+    let line = (prop::sample::select(pieces), prop::sample::select(ends));
+    prop::collection::vec(line, 0..14)
+        .prop_map(|lines| lines.into_iter().flat_map(|(piece, end)| [piece, end].concat()).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A7: outside of the section nothing changes, twice is once, and what was written is what is found again.
+    #[test]
+    fn a7_nothing_outside_of_the_section_changes(file in markdown(), body in markdown()) {
+        let body = String::from_utf8_lossy(&body).into_owned();
+        if let Some(once) = notes::with_section(&file, &body) {
+            let marker = notes::with_section(&once, "MARK").unwrap();
+            // The same place, whatever the body was.
+            prop_assert_eq!(notes::with_section(&file, "MARK"), Some(marker.clone()));
+            prop_assert_eq!(notes::with_section(&once, &body), Some(once));
+            let at = marker.windows(4).position(|bytes| bytes == b"MARK").unwrap();
+            let heading = marker[..at].windows(2).rposition(|bytes| bytes == b"##").unwrap();
+            // What is before the section is how the file begins, and what is behind it how it ends.
+            let before = &marker[..heading];
+            let added = before.len().saturating_sub(file.len());
+            prop_assert!(added <= 4 && file.starts_with(&before[..before.len() - added]));
+            let behind = marker[at + 4..].iter().position(|byte| *byte != b'\n' && *byte != b'\r');
+            let behind = behind.map_or(&marker[marker.len()..], |skipped| &marker[at + 4 + skipped..]);
+            prop_assert!(file.ends_with(behind));
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_read_without_harm(file in prop::collection::vec(any::<u8>(), 0..200)) {
+        if let Some(once) = notes::with_section(&file, "new") {
+            prop_assert_eq!(notes::with_section(&once, "new"), Some(once));
+        }
+        let _ = autosave::buildguide::first_unchecked(&file);
+    }
+}

@@ -1,0 +1,404 @@
+//! What is taken for a secret, and what is not. The samples are put together here, so that no file of this repository
+//! holds anything that a scanner could take for one.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use autosave::secrets::{self, Allow, Finding, GitleaksError};
+use changes::{Added, AddedFile, BytePath};
+
+const HEX: &str = "0123456789abcdef";
+const LETTERS: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+const BECH32: &str = "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L";
+
+/// Random-looking text, always the same.
+fn random(alphabet: &str, length: usize) -> String {
+    let letters: Vec<char> = alphabet.chars().collect();
+    let mut state = length as u64 * 7919 + 12345;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        letters[(state >> 33) as usize % letters.len()]
+    };
+    (0..length).map(|_| next()).collect()
+}
+
+fn hex(length: usize) -> String {
+    random(HEX, length)
+}
+
+fn letters(length: usize) -> String {
+    random(LETTERS, length)
+}
+
+fn added(path: &str, content: &[u8]) -> Added {
+    let lines = (1..=content.split(|byte| *byte == b'\n').count()).collect();
+    let file =
+        AddedFile { path: BytePath::from(path), commit: String::new(), content: content.to_vec(), lines };
+    Added { files: vec![file], unread: Vec::new() }
+}
+
+fn found(content: &str) -> Vec<Finding> {
+    secrets::scan(&added("file.txt", content.as_bytes()), &Allow::default())
+}
+
+fn kinds(content: &str) -> Vec<String> {
+    found(content).into_iter().map(|finding| finding.kind).collect()
+}
+
+/// GitHub's own published example of a token with its checksum.
+fn github() -> String {
+    ["ghp", "_zQWBuTSOoRi4A9spHcVY5ncnsDkxkJ", "0mLq17"].concat()
+}
+
+fn key_block(kind: &str) -> String {
+    let body: String = (0..4).map(|line| format!("{}\n", letters(64 - line))).collect();
+    format!("-----BEGIN {kind}PRIVATE KEY-----\n{body}-----END {kind}PRIVATE KEY-----\n")
+}
+
+fn web_token(header: &str) -> String {
+    let encode = |text: &str| -> String {
+        const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+        let bits: String = text.bytes().map(|byte| format!("{byte:08b}")).collect();
+        let parts: Vec<char> = bits.chars().collect();
+        let digit = |part: &[char]| {
+            let part: String = part.iter().collect();
+            DIGITS[usize::from_str_radix(&format!("{part:0<6}"), 2).unwrap()] as char
+        };
+        parts.chunks(6).map(digit).collect()
+    };
+    format!("{}.{}.{}", encode(header), encode("{\"sub\":\"1\",\"name\":\"x\"}"), letters(43))
+}
+
+/// One of each kind.
+fn samples() -> Vec<(&'static str, String)> {
+    let token = |prefix: &str, rest: String| format!("x = \"{prefix}{rest}\"\n");
+    vec![
+        ("aws-access-key", token("AKIA", random(UPPER, 16))),
+        ("aws-secret-key", format!("aws_secret_access_key = {}\n", random(&format!("{LETTERS}+/"), 40))),
+        ("github-token", format!("{}\n", github())),
+        ("github-fine-grained-token", token("github_pat_", format!("{}_{}", letters(22), letters(59)))),
+        ("gitlab-token", token("glpat-", letters(20))),
+        ("slack-token", token("xoxb-", format!("831904416275-{}", letters(24)))),
+        (
+            "slack-webhook",
+            format!(
+                "https://hooks.slack.com/services/T{}/B{}/{}\n",
+                random(UPPER, 10),
+                random(UPPER, 10),
+                letters(24)
+            ),
+        ),
+        ("stripe-key", token("sk_live_", letters(24))),
+        ("google-api-key", token("AIza", letters(35))),
+        ("google-oauth-secret", token("GOCSPX-", letters(28))),
+        ("google-oauth-token", token("ya29.", letters(80))),
+        ("openai-key", token("sk-proj-", format!("{}T3BlbkFJ{}", letters(40), letters(41)))),
+        ("anthropic-key", token("sk-ant-api03-", letters(95))),
+        ("openrouter-key", token("sk-or-v1-", hex(64))),
+        ("groq-key", token("gsk_", letters(52))),
+        ("xai-key", token("xai-", letters(80))),
+        ("perplexity-key", token("pplx-", letters(48))),
+        ("replicate-token", token("r8_", letters(37))),
+        ("huggingface-token", token("hf_", letters(34))),
+        ("npm-token", format!("{}\n", github().replace("ghp", "npm"))),
+        ("npm-auth", format!("//registry.npmjs.org/:_authToken={}\n", letters(36))),
+        ("pypi-token", token("pypi-AgEIcHlwaS5vcmc", letters(70))),
+        ("rubygems-key", token("rubygems_", hex(48))),
+        ("crates-io-token", token("cio", letters(32))),
+        ("nuget-key", token("oy2", random("abcdefghijklmnopqrstuvwxyz0123456789", 43))),
+        ("docker-token", token("dckr_pat_", letters(27))),
+        ("digitalocean-token", token("dop_v1_", hex(64))),
+        ("databricks-token", token("dapi", hex(32))),
+        ("sendgrid-key", token("SG.", format!("{}.{}", letters(22), letters(43)))),
+        ("twilio-key", format!("twilio: SK{}\n", hex(32))),
+        ("mailgun-key", format!("mailgun key-{}\n", hex(32))),
+        ("mailchimp-key", token(&hex(32), "-us12".to_owned())),
+        ("shopify-token", token("shpat_", hex(32))),
+        ("telegram-token", token("123456789:AA", letters(33))),
+        ("discord-webhook", format!("https://discord.com/api/webhooks/918273645546372819/{}\n", letters(68))),
+        ("discord-token", format!("discord = \"M{}.{}.{}\"\n", letters(24), letters(6), letters(38))),
+        ("linear-key", token("lin_api_", letters(40))),
+        ("notion-token", token("ntn_", format!("{}{}", random("0123456789", 11), letters(35)))),
+        ("figma-token", token("figd_", letters(40))),
+        ("postman-key", token("PMAK-", format!("{}-{}", hex(24), hex(34)))),
+        ("sentry-token", token("sntrys_", letters(80))),
+        ("grafana-token", token("glsa_", format!("{}_{}", letters(32), hex(8)))),
+        ("newrelic-key", token("NRAK-", random(UPPER, 27))),
+        ("pulumi-token", token("pul-", hex(40))),
+        ("supabase-token", token("sbp_", hex(40))),
+        ("planetscale-token", token("pscale_tkn_", letters(43))),
+        ("doppler-token", token("dp.pt.", letters(43))),
+        ("vault-token", token("hvs.", letters(90))),
+        ("terraform-token", token(&letters(14), format!(".atlasv1.{}", letters(64)))),
+        ("atlassian-token", token("ATATT3", letters(180))),
+        ("heroku-key", token("HRKU-", letters(40))),
+        ("square-token", token("sq0csp-", letters(43))),
+        ("facebook-token", token("EAAC", letters(120))),
+        ("airtable-token", token("pat", format!("{}.{}", letters(14), hex(64)))),
+        ("age-key", token("AGE-SECRET-KEY-1", random(BECH32, 58))),
+        ("azure-storage-key", format!("AccountKey={}==;\n", letters(86))),
+        ("azure-client-secret", token("abc", format!("18Q~{}", letters(34)))),
+        ("web-token", token("", web_token("{\"alg\":\"HS256\",\"typ\":\"JWT\"}"))),
+        ("private-key", key_block("RSA ")),
+        ("database-password", format!("postgres://app:{}@db.internal.net:5432/x\n", letters(14))),
+        ("assigned-secret", format!("const apiPassword = '{}';\n", letters(24))),
+        ("assigned-variable", format!("export SERVICE_SECRET={}\n", letters(30))),
+    ]
+}
+
+/// A12: each known shape is found, with its place and kind, among other lines.
+#[test]
+fn a12_every_kind_is_found() {
+    let samples = samples();
+    for (kind, sample) in &samples {
+        let content = format!("first line\n\n{sample}last line\n");
+        let findings = found(&content);
+        assert_eq!(findings.len(), 1, "{kind}: {findings:?}");
+        assert_eq!((findings[0].kind.as_str(), findings[0].line), (*kind, 3));
+    }
+    let sampled: BTreeSet<&str> = samples.iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(sampled, secrets::kinds().collect());
+}
+
+/// A12: whatever is told about a finding, the secret is not in it.
+#[test]
+fn a12_a_finding_never_holds_the_secret() {
+    for (kind, sample) in samples() {
+        let told = format!("{:?} {}", found(&sample), serde_json::to_string(&found(&sample)).unwrap());
+        let words = sample.split(|letter: char| !letter.is_ascii_alphanumeric());
+        let longest = words.max_by_key(|word| word.len()).unwrap();
+        assert!(!told.contains(longest), "{kind}");
+    }
+    let shown = format!("{:?}", added("x", github().as_bytes()));
+    assert!(!shown.contains(&github()));
+}
+
+/// A checksum that does not fit is an example that somebody made up.
+#[test]
+fn a_wrong_checksum_is_no_token() {
+    let wrong = github().replace("0mLq17", "0mLq18");
+    assert_eq!(kinds(&wrong), [""; 0]);
+}
+
+#[test]
+fn key_blocks_are_found_in_every_form() {
+    for kind in ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED ", "DSA "] {
+        assert_eq!(kinds(&key_block(kind)), ["private-key"], "{kind}");
+    }
+    let in_json = format!("{{\"private_key\": \"{}\"}}\n", key_block("").replace('\n', "\\n"));
+    assert_eq!(kinds(&in_json), ["private-key"]);
+    let windows = key_block("RSA ").replace('\n', "\r\n");
+    assert_eq!(kinds(&windows), ["private-key"]);
+    let indented = key_block("").replace('\n', "\n    ");
+    assert_eq!(kinds(&format!("key: |\n    {indented}")), ["private-key"]);
+    let talk = "-----BEGIN RSA PRIVATE KEY-----\n...\n-----END RSA PRIVATE KEY-----\nlooks like the above\n";
+    assert_eq!(kinds(talk), [""; 0]);
+}
+
+/// Words, examples, hashes, ids, images and lock files are none.
+#[test]
+fn what_is_no_secret_is_not_found() {
+    let sha = hex(64);
+    let base64 = letters(400);
+    let innocent = [
+        "password = \"password\"".to_owned(),
+        "password: \"correct-horse-battery-staple\"".to_owned(),
+        "const TOKEN_KIND = 'StringLiteralToken2';".to_owned(),
+        "token = \"your-token-goes-here-1234\"".to_owned(),
+        "api_key: \"${{ secrets.API_KEY_2 }}\"".to_owned(),
+        "password = os.environ['DB_PASSWORD_V2']".to_owned(),
+        "SECRET_KEY=<insert 32 random characters>".to_owned(),
+        "secret: \"/run/secrets/db_password_file1\"".to_owned(),
+        "token_url = \"https://example.com/oauth2/token\"".to_owned(),
+        "postgres://postgres:postgres@localhost:5432/db".to_owned(),
+        "mysql://user:password@db/x".to_owned(),
+        "redis://:changeme@cache.example.com".to_owned(),
+        "https://user:pass@example.com/path".to_owned(),
+        format!("\"integrity\": \"sha512-{}==\"", letters(86)),
+        format!("checksum = \"{sha}\""),
+        format!("token_sha256 = \"{sha}\""),
+        format!("commit {}", hex(40)),
+        format!("access_token_id = \"{}-{}-4{}-8{}-{}\"", hex(8), hex(4), hex(3), hex(3), hex(12)),
+        format!("<img src=\"data:image/png;base64,{base64}\">"),
+        format!("url(data:font/woff2;base64,{base64})"),
+        "AKIAIOSFODNN7EXAMPLE".to_owned(),
+        [
+            "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.",
+            "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
+        ]
+        .concat(),
+        "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx".to_owned(),
+        "sk_live_xxxxxxxxxxxxxxxxxxxxxxxx".to_owned(),
+        "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY".to_owned(),
+        "let password_hash = \"$2b$12$abcdefghijklmnopqrstuv\";".to_owned(),
+    ];
+    for line in innocent {
+        assert_eq!(kinds(&line), [""; 0], "{line}");
+    }
+}
+
+/// Every tracked file of this repository, as if all of it were new: code, recordings, lock file, pictures.
+#[test]
+fn this_repository_has_no_secret() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(&root).output().unwrap();
+    let names: Vec<String> = String::from_utf8(listed.stdout)
+        .unwrap()
+        .split('\0')
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect();
+    assert!(names.len() > 300 || !listed.status.success());
+    for name in names {
+        let Ok(content) = fs_err::read(root.join(&name)) else { continue };
+        assert_eq!(secrets::scan(&added(&name, &content), &Allow::default()), [], "{name}");
+    }
+}
+
+/// Only what is new counts.
+#[test]
+fn old_lines_are_not_looked_at() {
+    let content = format!("{}\n{}\n", github(), github());
+    let mut added = added("x", content.as_bytes());
+    added.files[0].lines = vec![2];
+    let findings = secrets::scan(&added, &Allow::default());
+    assert_eq!(findings.iter().map(|finding| finding.line).collect::<Vec<_>>(), [2]);
+}
+
+/// Programs and archives are looked through too, for tokens of a shape of their own; UTF-16 as text.
+#[test]
+fn files_that_are_no_text_are_looked_through() {
+    let mut binary = vec![0, 1, 2, 255, 0];
+    binary.extend_from_slice(github().as_bytes());
+    binary.extend_from_slice(&[0; 10]);
+    let named = format!("password = '{}'", letters(24));
+    binary.extend_from_slice(named.as_bytes());
+    let findings = secrets::scan(&added("program", &binary), &Allow::default());
+    assert_eq!(findings.into_iter().map(|finding| finding.kind).collect::<Vec<_>>(), ["github-token"]);
+    let wide: Vec<u8> =
+        format!("\u{feff}first\r\n{named}\r\n").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let findings = secrets::scan(&added("wide.txt", &wide), &Allow::default());
+    assert_eq!(
+        findings.iter().map(|finding| (finding.kind.as_str(), finding.line)).collect::<Vec<_>>(),
+        [("assigned-secret", 2)]
+    );
+    // One long line, as minified code is.
+    let long = format!("{}{}{}", "a=1;".repeat(500_000), github(), ";b=2".repeat(1000));
+    assert_eq!(kinds(&long), ["github-token"]);
+}
+
+/// Wherever on a long line it lies, and however many words like its own come before.
+#[test]
+fn a_secret_is_found_anywhere_on_a_long_line() {
+    for offset in (0..9000).step_by(7) {
+        let line = format!("{}{} {}", "ghp_ ".repeat(offset / 5), github(), "y".repeat(100));
+        assert_eq!(kinds(&line), ["github-token"], "{offset}");
+    }
+}
+
+/// Megabytes of nothing but words that secrets begin with are looked through in a time that grows with them, and not
+/// with their square; a wrong one would take minutes.
+#[test]
+fn hostile_files_are_looked_through() {
+    for piece in
+        ["password", "https://a:b", "eyJeyJ.", "-----BEGIN PRIVATE KEY-----", "secret='", "AKIA", "sk-ant-\n"]
+    {
+        let content = piece.repeat(2_000_000 / piece.len());
+        assert_eq!(kinds(&content), [""; 0], "{piece}");
+    }
+}
+
+#[test]
+fn a_comment_allows_a_line() {
+    for comment in ["checkstone:allow-secret", "gitleaks:allow"] {
+        assert_eq!(kinds(&format!("x = \"{}\" # {comment}\n", github())), [""; 0]);
+        assert_eq!(kinds(&format!("# {comment}\nx = \"{}\"\n", github())), ["github-token"]);
+    }
+}
+
+#[test]
+fn the_allow_list_allows_paths_kinds_and_single_findings() {
+    let content = format!("{}\nconst apiPassword = '{}';\n", github(), letters(24));
+    let added = added("tests/data/keys.txt", content.as_bytes());
+    let all = secrets::scan(&added, &Allow::default());
+    let left = |paths: &[&str], kinds: &[&str], fingerprints: &[&str]| {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let allow = Allow::new(&owned(paths), &owned(kinds), &owned(fingerprints)).unwrap();
+        secrets::scan(&added, &allow).len()
+    };
+    assert_eq!(all.len(), 2);
+    assert_eq!(left(&["tests/**"], &[], &[]), 0);
+    assert_eq!(left(&["tests/*"], &[], &[]), 2);
+    assert_eq!(left(&[], &["github-token"], &[]), 1);
+    assert_eq!(left(&[], &[], &[&all[0].fingerprint]), 1);
+    assert!(all[0].fingerprint.contains(":tests/data/keys.txt:"));
+    assert!(Allow::new(&["a[".to_owned()], &[], &[]).is_err());
+}
+
+/// An installed gitleaks is asked as well. Its report is what its documentation says; the program itself, where there is
+/// one, is asked in the next test.
+#[test]
+fn the_report_of_gitleaks_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = |script: &str| {
+        let path = folder.path().join(format!("gitleaks-{}", script.len()));
+        let command = format!("cat >'{}' <<'END'\n#!/bin/sh\n{script}\nEND\n", path.display());
+        assert!(Command::new("sh").args(["-c", &command]).status().unwrap().success());
+        fs_err::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        path
+    };
+    let content = b"one\ntwo\nthree # gitleaks:allow\n";
+    let mut added = added("../odd name.py", content);
+    added.files[0].lines = vec![2, 3];
+    let ask = |script: &str, limit: u64| {
+        let limit = Duration::from_millis(limit);
+        secrets::by_gitleaks(program(script).as_os_str(), &added, &Allow::default(), folder.path(), limit)
+    };
+    let report = "for last; do :; done\n[ \"$1\" = detect ] && cat >\"$last\" <<'REPORT'\n[{\"RuleID\":\"r\",\"File\":\"/x/0.py\",\"StartLine\":1,\"Secret\":\"REDACTED\"},{\"RuleID\":\"r\",\"File\":\"/x/0.py\",\"StartLine\":2},{\"RuleID\":\"r\",\"File\":\"/x/0.py\",\"StartLine\":3}]\nREPORT";
+    let findings = ask(report, 60_000).unwrap();
+    assert_eq!(findings.len(), 1);
+    assert_eq!(
+        (findings[0].line, findings[0].kind.as_str(), findings[0].path.clone()),
+        (2, "r", BytePath::from("../odd name.py"))
+    );
+    assert_eq!(ask("for last; do :; done; echo null >\"$last\"", 60_000).unwrap(), []);
+    assert!(matches!(ask("exit 2", 60_000), Err(GitleaksError::Failed { .. })));
+    assert!(matches!(
+        ask("for last; do :; done; echo '{' >\"$last\"", 60_000),
+        Err(GitleaksError::Report { .. })
+    ));
+    assert!(matches!(ask("sleep 600", 200), Err(GitleaksError::TimedOut { .. })));
+    let missing = secrets::by_gitleaks(
+        "gitleaks-is-not-here".as_ref(),
+        &added,
+        &Allow::default(),
+        folder.path(),
+        Duration::from_secs(1),
+    );
+    assert!(matches!(missing, Err(GitleaksError::Run { .. })));
+    let left: Vec<_> =
+        folder.path().read_dir().unwrap().flatten().filter(|entry| entry.path().is_dir()).collect();
+    assert!(left.is_empty(), "what was given to gitleaks is still there");
+}
+
+#[test]
+fn a_real_gitleaks_finds_the_same() {
+    if Command::new("gitleaks").arg("version").output().is_err() {
+        println!("skipped: there is no gitleaks on this machine");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let added = added("x.txt", format!("one\nx = \"{}\"\n", github()).as_bytes());
+    let findings = secrets::by_gitleaks(
+        "gitleaks".as_ref(),
+        &added,
+        &Allow::default(),
+        folder.path(),
+        Duration::from_secs(60),
+    );
+    assert_eq!(findings.unwrap()[0].line, 2);
+}

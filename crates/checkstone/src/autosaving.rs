@@ -1,0 +1,107 @@
+//! What the user wants saved in a repository: the settings as far as they may be followed, and the switches beside them.
+//! Where nothing is on, which is the default, finding that out costs one look at the file system.
+
+use std::path::{Path, PathBuf};
+
+use autosave::Switches;
+use gate::policy::{Autosave, Policy, Trust};
+use journal::Journal;
+use transcript::Agent;
+
+use crate::clients;
+use crate::environment;
+use crate::policy_files::{FoundTexts, PolicyTexts};
+use crate::trust;
+
+/// In the client's folder: saves by itself where it is there.
+const FLAG: &str = "autonomous-mode.active";
+
+/// In the client's folder: one line for each step, where the flag is there.
+const LOG: &str = "auto-continue.log";
+
+/// In the project: nothing is saved where it is there.
+const DISABLED: &str = ".claude/auto-continue-disabled";
+
+/// Something may be on; the settings say what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wish {
+    pub(crate) switches: Switches,
+}
+
+impl Wish {
+    /// `None` where nothing is on, whatever the settings say.
+    pub(crate) fn of(root: &Path, found: &FoundTexts) -> Option<Self> {
+        let is_looping = environment::read(environment::LOOP).is_some_and(|value| value == "1");
+        let has_flag = flag().is_some_and(|path| path.symlink_metadata().is_ok());
+        if !is_looping && !has_flag && !found.mention_autosave() {
+            return None;
+        }
+        let switches = Switches { is_looping, has_flag, ..switches(root) };
+        (!switches.is_disabled).then_some(Self { switches })
+    }
+
+    /// How the policy, and the switches, want it. What a repository's own file says counts only where it is trusted.
+    pub(crate) fn settings(
+        &self,
+        policy: &Policy,
+        texts: &PolicyTexts,
+        trust: impl FnOnce() -> journal::Trust,
+    ) -> Autosave {
+        self.switches.apply(allowed(policy, texts, trust))
+    }
+}
+
+/// The settings of a repository, for whoever is not at a stop: those that are followed, and whether the repository's own
+/// file asks for others in vain. A policy that cannot be understood asks for nothing.
+pub(crate) fn of_repository(root: &Path, journal: Option<&mut Journal>) -> (Autosave, bool) {
+    let FoundTexts { policy, user } = FoundTexts::read(root);
+    let texts = policy.unwrap_or(user);
+    let Ok(policy) = texts.load() else { return (Autosave::default(), false) };
+    let followed = allowed(&policy, &texts, || {
+        let read = journal.map(|journal| journal.read(|reader| trust::of_file(reader, &texts)));
+        read.and_then(Result::ok).unwrap_or(journal::Trust::Unknown)
+    });
+    let is_ignored = policy.autosave.with(Trust::Given) != Some(&followed);
+    (all_switches(root).apply(followed), is_ignored)
+}
+
+/// The switches as they stand, for commands that tell of them.
+fn all_switches(root: &Path) -> Switches {
+    let is_looping = environment::read(environment::LOOP).is_some_and(|value| value == "1");
+    let has_flag = flag().is_some_and(|path| path.symlink_metadata().is_ok());
+    Switches { is_looping, has_flag, ..switches(root) }
+}
+
+fn switches(root: &Path) -> Switches {
+    let threshold = environment::read(environment::THRESHOLD);
+    Switches {
+        is_disabled: root.join(DISABLED).symlink_metadata().is_ok(),
+        threshold: threshold.and_then(|text| Switches::threshold_of(text.to_str()?)),
+        ..Switches::default()
+    }
+}
+
+/// The settings that may be followed.
+pub(crate) fn allowed(
+    policy: &Policy,
+    texts: &PolicyTexts,
+    trust: impl FnOnce() -> journal::Trust,
+) -> Autosave {
+    let given = |policy: &Policy| policy.autosave.with(Trust::Given).cloned().unwrap_or_default();
+    let needs_trust =
+        texts.own_file.is_some() && trust::own_text(texts).is_some_and(|text| text.text.contains("autosave"));
+    if needs_trust && trust() != journal::Trust::Trusted {
+        return trust::policy_of_user(texts).as_ref().map(given).unwrap_or_default();
+    }
+    given(policy)
+}
+
+fn flag() -> Option<PathBuf> {
+    Some(clients::home(Agent::Claude)?.join(FLAG))
+}
+
+/// The log of the script that this replaces, for those who still use its flag.
+pub(crate) fn client_log() -> Option<PathBuf> {
+    let folder = clients::home(Agent::Claude)?;
+    folder.join(FLAG).symlink_metadata().is_ok().then(|| folder.join(LOG))
+}

@@ -1,0 +1,281 @@
+//! `checkstone autosave`: notes, commit and push by hand, as the hook does it when the context fills up.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use autosave::{Ended, Facts, Occasion, Reason};
+use changes::{Baseline, BytePath, Request};
+use gate::policy::Autosave;
+use gate::{Changes, Inputs};
+use jiff::Timestamp;
+use journal::{Journal, PushState, Session, Turn};
+use serde_json::{Value, json};
+use transcript::{Agent, Options, Reading, visible};
+
+use super::background;
+use crate::agent_session::AgentSession;
+use crate::arguments::AgentName;
+use crate::autosaving;
+use crate::error::CommandError;
+use crate::journal_access;
+use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
+use crate::repository_argument::{RepositoryArgument, find};
+use crate::saving::{self, Push, Save, SaveReport};
+
+/// Save the work now: a snapshot, the notes section, a commit of the notes, and a push
+///
+/// Does what the hook does by itself when the context of an agent fills up and `mode = "autonomous"` is set in
+/// `[autosave]`. It commits only the notes file and buildguide.md (`include = "all"` adds what the turn changed); what you
+/// have staged stays staged. Nothing is committed where it looks like a secret, and nothing where nothing has changed.
+///
+/// Exit code: 0 saved or nothing to save, 1 saved but not pushed, 2 not saved.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone autosave
+  checkstone autosave --dry-run
+  checkstone autosave --no-push --json | jq -r .commit")]
+pub(crate) struct AutosaveArguments {
+    /// Whose notes file is written; that of the session that calls, or of the last one here, where it is not given
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<AgentName>,
+    /// Show what would be written and committed, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Commit only
+    #[arg(long)]
+    no_push: bool,
+    #[command(flatten)]
+    repository: RepositoryArgument,
+    /// Print JSON (schemas/autosave.schema.json)
+    #[arg(long)]
+    json: bool,
+}
+
+/// How many sessions back the last one here is looked for.
+const SESSIONS_LOOKED_AT: usize = 1000;
+
+pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let folder = arguments.repository.folder()?;
+    let repository = find(&folder)?;
+    let state = journal_access::state_directory()?;
+    let mut journal = journal_access::open_or_create(&state)?;
+    let (mut settings, is_ignored) = autosaving::of_repository(&repository.root, Some(&mut journal));
+    if is_ignored && !arguments.json {
+        printer.warning(
+            &CommandError::new("`[autosave]` of `checkstone.toml` is ignored: the file is not trusted")
+                .hint("`checkstone trust` shows what it would do"),
+        );
+    }
+    settings.push &= !arguments.no_push;
+    let session = session(&mut journal, &repository.root)?;
+    let agent = agent(arguments, session.as_ref(), &repository.root);
+    let (save, turn) = prepare(&folder, repository, settings, agent, session.as_ref(), &mut journal, state)?;
+    if arguments.dry_run {
+        return Ok(show(arguments, &save, printer));
+    }
+    let (report, recorded) =
+        save.save(&mut journal, session.as_ref().map(|one| one.id), turn.map(|one| one.id));
+    let pushed = match recorded {
+        Ok(Some(id)) => {
+            let read = journal.read(|reader| {
+                let all = reader.recent_autosaves(Some(&save.repository.root), SESSIONS_LOOKED_AT)?;
+                Ok((reader.autosave(id)?, all.into_iter().filter_map(|one| one.commit).collect::<Vec<_>>()))
+            });
+            let (Some(autosave), ours) = read.map_err(|error| journal_access::explained(&error))? else {
+                return Err(CommandError::new("the save is not in the journal"));
+            };
+            if !arguments.json {
+                printer.progress("pushing …");
+            }
+            let began = std::time::Instant::now();
+            let ended = background::pushed(&autosave, &ours, &saving::look(&save.settings, &save.state));
+            let milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let (push, detail) = match &ended {
+                Ok(detail) => (PushState::Pushed, detail),
+                Err(detail) => (PushState::Failed, detail),
+            };
+            journal
+                .write(|writing| {
+                    writing.record_push(id, push, detail, milliseconds)?;
+                    // It is told right here.
+                    autosave.session.map_or(Ok(Vec::new()), |session| writing.take_untold_pushes(session))
+                })
+                .map_err(|error| journal_access::explained(&error))?;
+            Some(ended)
+        }
+        Ok(None) => None,
+        Err(error) => {
+            printer.warning(&journal_access::explained(&error));
+            None
+        }
+    };
+    if arguments.json {
+        printer.data(&format!("{}\n", as_json(&save, &report, pushed.as_ref(), false)));
+    } else {
+        printer.text(&text(&report, pushed.as_ref()));
+    }
+    Ok(match (&report.ended, &pushed, &report.push) {
+        (Ended::Failed(_), ..) => ExitCode::from(2),
+        (_, Some(Err(_)), _) | (_, None, Push::NotStarted(_)) => ExitCode::from(1),
+        _ => ExitCode::SUCCESS,
+    })
+}
+
+/// The session that calls, else the one that was seen last in the repository.
+fn session(journal: &mut Journal, root: &Path) -> Result<Option<Session>, CommandError> {
+    if let Some(calling) = AgentSession::calling(Some(journal), Some(root))? {
+        return calling.recorded(Some(journal));
+    }
+    let sessions = journal.read(|reader| reader.recent_sessions(SESSIONS_LOOKED_AT));
+    let sessions = sessions.map_err(|error| journal_access::explained(&error))?;
+    Ok(sessions.into_iter().find(|session| session.repository.as_deref() == Some(root)))
+}
+
+/// The one that was named, else the session's, else the one whose notes lie here.
+fn agent(arguments: &AutosaveArguments, session: Option<&Session>, root: &Path) -> Agent {
+    let of_session =
+        || Agent::ALL.into_iter().find(|agent| session.is_some_and(|session| session.agent == agent.name()));
+    let of_notes = || Agent::ALL.into_iter().find(|agent| root.join(autosave::notes_of(*agent)).is_file());
+    arguments.agent.map(Agent::from).or_else(of_session).or_else(of_notes).unwrap_or(Agent::Claude)
+}
+
+fn prepare(
+    folder: &Path,
+    repository: changes::Repository,
+    settings: Autosave,
+    agent: Agent,
+    session: Option<&Session>,
+    journal: &mut Journal,
+    state: PathBuf,
+) -> Result<(Save, Option<Turn>), CommandError> {
+    let transcript = session.filter(|session| session.agent == agent.name());
+    let reading = reading(agent, transcript.and_then(|session| session.transcript.as_deref()));
+    let (turn, iteration) = match session {
+        Some(session) => journal
+            .read(|reader| Ok((reader.latest_turn(session.id)?, reader.iterations(session.id)? + 1)))
+            .map_err(|error| journal_access::explained(&error))?,
+        None => (None, 1),
+    };
+    let baseline: Option<Baseline> = turn
+        .as_ref()
+        .and_then(|turn| turn.baseline.as_deref())
+        .and_then(|bytes| serde_json::from_slice(bytes).ok());
+    let request = Request::Turn { baseline: baseline.as_ref(), touched: None };
+    let git = saving::git_settings();
+    let set = changes::start_in(repository.clone(), &git)
+        .and_then(|pending| pending.change_set(request))
+        .map_err(|error| CommandError::of(&error))?;
+    let changed: Vec<BytePath> = set.files.iter().map(|file| file.path.clone()).collect();
+    let percent = reading.usage.as_ref().and_then(|usage| usage.percent);
+    let asked = reading.turn.as_ref().map(|turn| turn.prompt.clone());
+    let asked = asked.or_else(|| turn.as_ref().map(|turn| turn.prompt.clone()));
+    let inputs = Inputs::of_reading(reading, Changes::Known(set), folder.to_string_lossy().into_owned());
+    let occasion = Occasion { at: Timestamp::now(), reason: Reason::Asked, percent, iteration };
+    let mut facts = Facts::new(occasion, &inputs, asked.as_deref());
+    saving::read_plans(&mut facts, &repository.root);
+    let save = Save {
+        repository,
+        settings,
+        agent,
+        session: session.map(|session| session.client_id.clone()),
+        turn_key: turn.as_ref().and_then(|turn| turn.key.clone()),
+        state,
+        facts,
+        changed,
+    };
+    Ok((save, turn))
+}
+
+fn reading(agent: Agent, path: Option<&Path>) -> Reading {
+    let options = Options { agent: Some(agent), ..Options::default() };
+    match path {
+        Some(path) => transcript::read(path, &options),
+        None => transcript::read_bytes(&[], &options),
+    }
+}
+
+fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> ExitCode {
+    let (git, lock) = (saving::git_settings(), save.lock_file());
+    let look = saving::look(&save.settings, &save.state);
+    let job = save.job(&git, &look, &lock);
+    let (notes, section, message) = (job.notes_name(), job.section(), job.message());
+    let paths = job.paths(&save.changed);
+    if arguments.json {
+        let json = json!({
+            "dry_run": true,
+            "outcome": "shown",
+            "notes": notes,
+            "section": section,
+            "message": message,
+            "paths": paths.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "commit": null,
+            "branch": save.facts.branch,
+            "snapshot": null,
+            "push": {"state": "none", "detail": ""},
+            "milliseconds": 0,
+            "detail": "nothing was done: this was only shown",
+        });
+        printer.data(&format!("{json}\n"));
+        return ExitCode::SUCCESS;
+    }
+    let paths: Vec<String> = paths.iter().map(|path| visible(&path.to_string())).collect();
+    printer.text(&format!(
+        "{STRONG}{}{STRONG:#}, section `## Last Session`:\n\n{}\n{STRONG}Commit{STRONG:#} of {}:\n\n{FAINT}{}{FAINT:#}\n\
+         Nothing was done: this was only shown.\n",
+        visible(notes),
+        crate::printer::shown(&section) + "\n",
+        paths.join(", "),
+        crate::printer::shown(&message),
+    ));
+    ExitCode::SUCCESS
+}
+
+fn as_json(
+    save: &Save,
+    report: &SaveReport,
+    pushed: Option<&Result<String, String>>,
+    dry_run: bool,
+) -> Value {
+    let (push, push_detail) = match (pushed, &report.push) {
+        (Some(Ok(detail)), _) => ("pushed", detail.clone()),
+        (Some(Err(detail)), _) => ("failed", detail.clone()),
+        (None, Push::NotStarted(why)) => ("failed", why.clone()),
+        (None, Push::None(why)) => ("none", why.clone().unwrap_or_default()),
+        (None, Push::Started) => ("started", String::new()),
+    };
+    let saved = report.saved();
+    json!({
+        "dry_run": dry_run,
+        "outcome": report.outcome().as_str(),
+        "notes": saved.map(|saved| &saved.notes),
+        "section": null,
+        "message": null,
+        "paths": saved.map(|saved| saved.commit.paths.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap_or_default(),
+        "commit": saved.map(|saved| &saved.commit.id),
+        "branch": saved.map(|saved| &saved.commit.branch).or(save.facts.branch.as_ref()),
+        "snapshot": report.snapshot(),
+        "push": {"state": push, "detail": push_detail},
+        "milliseconds": u64::try_from(report.took.as_millis()).unwrap_or(u64::MAX),
+        "detail": report.detail(),
+    })
+}
+
+fn text(report: &SaveReport, pushed: Option<&Result<String, String>>) -> String {
+    let detail = visible(&report.detail());
+    let mut text = match &report.ended {
+        Ended::Saved(_) => format!("{GOOD}✓{GOOD:#} {detail}\n"),
+        Ended::Nothing => format!("{FAINT}·{FAINT:#} {detail}\n"),
+        Ended::Failed(_) => format!("{BAD}✗{BAD:#} {detail}\n"),
+    };
+    match (pushed, &report.push) {
+        (Some(Ok(detail)), _) => text.push_str(&format!("{GOOD}✓{GOOD:#} pushed: {}\n", visible(detail))),
+        (Some(Err(why)), _) | (None, Push::NotStarted(why)) => {
+            text.push_str(&format!("{DOUBTFUL}!{DOUBTFUL:#} not pushed: {}\n", visible(why)));
+        }
+        (None, Push::None(Some(why))) => {
+            text.push_str(&format!("{FAINT}·{FAINT:#} not pushed: {}\n", visible(why)))
+        }
+        (None, Push::None(None) | Push::Started) => {}
+    }
+    text
+}

@@ -1,0 +1,153 @@
+//! What `checkstone status` says of autosave: how far it goes here, the last save, its push, and the counts.
+
+use std::path::Path;
+
+use autosave::{AutonomousExecution, RouterDecision};
+use gate::policy::{Autosave, AutosaveMode};
+use journal::{AutosaveCounts, AutosaveOutcome, Journal, JournalError, PushState};
+use serde_json::{Value, json};
+use transcript::visible;
+
+use crate::autosaving;
+use crate::error::CommandError;
+use crate::journal_access::explained;
+use crate::printer::{BAD, DOUBTFUL, GOOD};
+use crate::saving;
+
+#[derive(Debug, Default)]
+pub(crate) struct AutosaveStatus {
+    settings: Autosave,
+    /// The repository's own file asks for something that the user does not trust it with.
+    is_ignored: bool,
+    last: Option<journal::Autosave>,
+    /// How often the session of the last save was saved.
+    iteration: u64,
+    counts: AutosaveCounts,
+}
+
+impl AutosaveStatus {
+    pub(crate) fn of(root: Option<&Path>, journal: Option<&mut Journal>) -> Result<Self, CommandError> {
+        let Some(root) = root else { return Ok(Self::default()) };
+        let Some(journal) = journal else {
+            let (settings, is_ignored) = autosaving::of_repository(root, None);
+            return Ok(Self { settings, is_ignored, ..Self::default() });
+        };
+        let (settings, is_ignored) = autosaving::of_repository(root, Some(journal));
+        let read = journal.read(|reader| -> Result<_, JournalError> {
+            let last = reader.recent_autosaves(Some(root), 1)?.pop();
+            let session = last.as_ref().and_then(|last| last.session);
+            let iteration = session.map_or(Ok(0), |session| reader.iterations(session))?;
+            Ok((last, iteration, reader.autosave_counts(Some(root))?))
+        });
+        let (last, iteration, counts) = read.map_err(|error| explained(&error))?;
+        Ok(Self { settings, is_ignored, last, iteration, counts })
+    }
+
+    /// As other programs know it.
+    pub(crate) fn execution(&self) -> Value {
+        let mut execution = AutonomousExecution::idle(self.settings.mode);
+        if let Some(last) = &self.last {
+            execution.reason = Some(last.reason.clone());
+            execution.executed_directly = last.outcome == AutosaveOutcome::Saved;
+            execution.router_decision = Some(RouterDecision {
+                route: match last.outcome {
+                    AutosaveOutcome::Saved => "direct",
+                    AutosaveOutcome::Nothing => "none",
+                    AutosaveOutcome::Advised => "advice",
+                    AutosaveOutcome::Failed => "signal",
+                },
+                percent: last.percent,
+                iteration: self.iteration,
+                commit: last.commit.clone(),
+                branch: last.branch.clone(),
+                snapshot: last.snapshot.clone(),
+                push: last.push.as_str().to_owned(),
+                detail: last.detail.clone(),
+            });
+        }
+        serde_json::to_value(execution).unwrap_or_default()
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        let AutosaveCounts {
+            all,
+            saved,
+            failed,
+            pushed,
+            pushes_failed,
+            mean_milliseconds,
+            longest_milliseconds,
+        } = self.counts;
+        json!({
+            "mode": word(self.settings.mode),
+            "threshold": self.settings.threshold,
+            "ignored": self.is_ignored,
+            "last": self.last.as_ref().map(|last| json!({
+                "at": last.at.to_string(),
+                "reason": last.reason,
+                "percent": last.percent,
+                "outcome": last.outcome.as_str(),
+                "detail": last.detail,
+                "commit": last.commit,
+                "branch": last.branch,
+                "snapshot": last.snapshot,
+                "milliseconds": last.milliseconds,
+                "push": {"state": last.push.as_str(), "detail": last.push_detail,
+                         "milliseconds": last.push_milliseconds},
+            })),
+            "counts": {"all": all, "saved": saved, "failed": failed, "pushed": pushed,
+                       "pushes_failed": pushes_failed, "mean_milliseconds": mean_milliseconds,
+                       "longest_milliseconds": longest_milliseconds},
+        })
+    }
+
+    /// Only where there is something to tell.
+    pub(crate) fn lines(&self) -> Vec<(&'static str, String)> {
+        let mut lines = Vec::new();
+        if self.is_ignored {
+            let why = "`[autosave]` of `checkstone.toml` is ignored, see `checkstone trust`";
+            lines.push(("autosave", format!("{DOUBTFUL}not trusted{DOUBTFUL:#}: {why}")));
+        }
+        let threshold = self.settings.threshold;
+        match self.settings.mode {
+            AutosaveMode::Off => {}
+            AutosaveMode::Normal => {
+                lines.push(("autosave", format!("tells you once the context is {threshold} % full")));
+            }
+            AutosaveMode::Autonomous => lines.push((
+                "autosave",
+                format!("{GOOD}on{GOOD:#}: saves once the context is {threshold} % full"),
+            )),
+        }
+        if let Some(last) = &self.last {
+            let style = if last.outcome == AutosaveOutcome::Failed { BAD } else { GOOD };
+            let outcome = last.outcome.as_str();
+            let at = last.at.strftime("%Y-%m-%d %H:%M");
+            let detail = visible(&last.detail);
+            lines.push(("last save", format!("{at} {style}{outcome}{style:#}: {detail}")));
+            let commit = last.commit.as_deref().map(saving::short).unwrap_or_default();
+            let detail = visible(&last.push_detail);
+            match last.push {
+                PushState::None => {}
+                PushState::Started => lines.push(("push", format!("of {commit} is under way"))),
+                PushState::Pushed => lines.push(("push", format!("{GOOD}done{GOOD:#}: {detail}"))),
+                PushState::Failed => lines.push(("push", format!("{BAD}failed{BAD:#}: {detail}"))),
+            }
+            let AutosaveCounts { saved, failed, pushed, pushes_failed, mean_milliseconds, .. } = self.counts;
+            let mean = mean_milliseconds.map_or_else(String::new, |mean| format!(", {mean} ms each"));
+            lines.push((
+                "saves",
+                format!("{saved} saved{mean}, {failed} failed, {pushed} pushed, {pushes_failed} not pushed"),
+            ));
+        }
+        lines
+    }
+}
+
+fn word(mode: AutosaveMode) -> &'static str {
+    match mode {
+        AutosaveMode::Off => "off",
+        AutosaveMode::Normal => "normal",
+        AutosaveMode::Autonomous => "autonomous",
+    }
+}

@@ -1,0 +1,209 @@
+//! `checkstone background`: what a hook leaves behind for a process of its own. Nobody reads what it prints; it goes into
+//! the journal and the log.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use agents::{Event, Payload};
+use autosave::Look;
+use changes::Repository;
+use changes::push::{Plan, Planned, PushLimits, PushOutcome};
+use changes::snapshot::{Reasons, Retention, Snapshots, Which};
+use jiff::Timestamp;
+use journal::{Autosave, AutosaveId, PushState};
+use serde::{Deserialize, Serialize};
+use transcript::Agent;
+
+use crate::autosaving;
+use crate::background;
+use crate::environment;
+use crate::error::CommandError;
+use crate::hook::{self, Context, stop};
+use crate::journal_access;
+use crate::policy_files::FoundTexts;
+use crate::saving;
+use crate::stopwatch::Stopwatch;
+use crate::trust;
+
+/// The whole of a push, retries included.
+const TOTAL: Duration = Duration::from_secs(5 * 60);
+const ATTEMPT: Duration = Duration::from_secs(60);
+const PAUSES: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(8), Duration::from_secs(30)];
+
+/// Our own commits of the last so many saves may be put on top of what came from elsewhere.
+const OWN_COMMITS: usize = 200;
+
+/// What a hook leaves behind; not for people
+#[derive(Debug, clap::Args)]
+pub(crate) struct BackgroundArguments {
+    #[command(subcommand)]
+    work: Work,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Work {
+    /// Push the commit of an autosave, and say in the journal how it ended
+    Push { autosave: i64 },
+    /// Save what the session on stdin did
+    Save,
+}
+
+/// A session whose work is to be saved, as one process tells another.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SaveRequest {
+    pub(crate) agent: Agent,
+    pub(crate) session: String,
+    pub(crate) cwd: PathBuf,
+    pub(crate) transcript: Option<PathBuf>,
+    pub(crate) turn: Option<String>,
+    pub(crate) is_end: bool,
+}
+
+pub(crate) fn run(arguments: &BackgroundArguments) -> Result<ExitCode, CommandError> {
+    background::leave_session();
+    match &arguments.work {
+        Work::Push { autosave } => push(AutosaveId(*autosave))?,
+        Work::Save => save()?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn save() -> Result<(), CommandError> {
+    let request: SaveRequest = serde_json::from_reader(std::io::stdin())
+        .map_err(|error| CommandError::new(format!("stdin is no request: {error}")))?;
+    let (event, reason) = match request.is_end {
+        true => (Event::SessionEnd, autosave::Reason::SessionEnd),
+        false => (Event::BeforeCompaction, autosave::Reason::BeforeCompaction),
+    };
+    let payload = Payload {
+        session: Some(request.session.clone()),
+        transcript: request.transcript,
+        cwd: Some(request.cwd.clone()),
+        turn: request.turn,
+        ..Payload::new(request.agent, event)
+    };
+    let context = Context {
+        payload,
+        session: request.session,
+        cwd: request.cwd,
+        state: journal_access::state_directory()?,
+        now: Timestamp::now(),
+        stopwatch: Stopwatch::start(),
+        is_dry_run: false,
+    };
+    stop::save_apart(context, reason);
+    Ok(())
+}
+
+fn push(id: AutosaveId) -> Result<(), CommandError> {
+    let state = journal_access::state_directory()?;
+    let explained = |error: journal::JournalError| journal_access::explained(&error);
+    let mut journal = journal_access::open_or_create(&state)?;
+    let (autosave, ours) = journal
+        .read(|reader| {
+            let Some(autosave) = reader.autosave(id)? else { return Ok(None) };
+            let all = reader.recent_autosaves(Some(&autosave.repository), OWN_COMMITS)?;
+            let ours: Vec<String> = all.into_iter().filter_map(|one| one.commit).collect();
+            Ok(Some((autosave, ours)))
+        })
+        .map_err(explained)?
+        .ok_or_else(|| CommandError::new(format!("there is no autosave {}", id.0)))?;
+    let (settings, _) = autosaving::of_repository(&autosave.repository, Some(&mut journal));
+    // A push can take minutes, and others write meanwhile.
+    drop(journal);
+    let started = Instant::now();
+    let ended = pushed(&autosave, &ours, &saving::look(&settings, &state));
+    let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let (push, detail) = match &ended {
+        Ok(detail) => (PushState::Pushed, detail),
+        Err(detail) => (PushState::Failed, detail),
+    };
+    let recorded = journal_access::open_or_create(&state)
+        .and_then(|mut journal| {
+            journal.write(|writing| writing.record_push(id, push, detail, milliseconds)).map_err(explained)
+        })
+        .err();
+    let commit = saving::short(autosave.commit.as_deref().unwrap_or_default()).to_owned();
+    let line = format!("autosave {} push of {commit}: {detail} ({milliseconds} ms)", push.as_str());
+    hook::log(&state, &format!("{:.3} {line}", Timestamp::now()));
+    if let Some(error) = recorded {
+        hook::log(&state, &format!("{:.3} autosave: not recorded: {}", Timestamp::now(), error.message()));
+    }
+    let told = match ended {
+        Ok(_) => "✅ Git push successful".to_owned(),
+        Err(detail) => format!("❌ Git push failed: {detail}"),
+    };
+    saving::append_to_client_log(&[&told]);
+    forget_old_snapshots(&autosave);
+    Ok(())
+}
+
+/// Pushes the commit of the save; a sentence of how it went.
+pub(crate) fn pushed(autosave: &Autosave, ours: &[String], look: &Look) -> Result<String, String> {
+    let git = saving::git_settings();
+    let commit = autosave.commit.as_deref().ok_or("there is no commit")?;
+    let repository = Repository::discover(&autosave.repository).map_err(|error| error.to_string())?;
+    let mut plan = match changes::push::plan(&repository, &git).map_err(|error| error.to_string())? {
+        Planned::Ready(plan) => plan,
+        Planned::NoRemote => return Err("there is no remote `origin`".to_owned()),
+        Planned::NoBranch | Planned::NoCommit => return Err("HEAD is on no branch any more".to_owned()),
+    };
+    if autosave.branch.as_deref() != Some(plan.branch.as_str()) {
+        return Err(format!("the branch is `{}` now", transcript::visible(&plan.branch)));
+    }
+    // What the user has committed since is theirs to push.
+    commit.clone_into(&mut plan.id);
+    look_through(&plan, look)?;
+    let ssh = environment::read(environment::SSH_COMMAND).and_then(|value| value.into_string().ok());
+    let limits =
+        PushLimits { total: TOTAL, attempt: ATTEMPT, pauses: &PAUSES, ours, ssh_command: ssh.as_deref() };
+    sentence(&plan.push(&limits))
+}
+
+/// Earlier commits that were never pushed go along, so they are looked through too.
+fn look_through(plan: &Plan, look: &Look) -> Result<(), String> {
+    let added = plan.added().map_err(|error| error.to_string())?;
+    let found = look.through(&added);
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(format!("what would be pushed looks like a secret: {}", found.join("; "))),
+    }
+}
+
+fn sentence(outcome: &PushOutcome) -> Result<String, String> {
+    match outcome {
+        PushOutcome::Pushed { id, branch, rebased_from } => Ok(match rebased_from {
+            None => format!("`origin` has {} on `{branch}`", saving::short(id)),
+            Some(_) => format!(
+                "`origin` has it as {} on `{branch}`, on top of what others pushed; `git pull --rebase` brings both \
+                 together",
+                saving::short(id)
+            ),
+        }),
+        PushOutcome::NoRemote => Err("there is no remote `origin`".to_owned()),
+        PushOutcome::Rejected { reason } => Err(format!("the remote refused it: {reason}")),
+        PushOutcome::Conflict { paths } => {
+            let paths: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
+            Err(format!("the remote has changed the same lines of {}", paths.join(", ")))
+        }
+        PushOutcome::AuthNeeded { reason } => Err(format!("the remote asks for credentials: {reason}")),
+        PushOutcome::TimedOut { seconds } => Err(format!("the remote did not answer within {seconds} s")),
+        PushOutcome::Failed { reason } => Err(reason.clone()),
+    }
+}
+
+/// Saves make snapshots, so they clear old ones away: as the user's own configuration says, and never those that somebody
+/// asked for.
+fn forget_old_snapshots(autosave: &Autosave) {
+    let Ok(repository) = Repository::discover(&autosave.repository) else { return };
+    let texts = FoundTexts::read(&repository.root);
+    let Some(kept) = trust::snapshot_settings(journal::Trust::Unknown, texts.texts()) else { return };
+    let retention =
+        Retention { keep: Some(kept.keep), max_age: Some(kept.keep_for), reasons: Reasons::Automatic };
+    let now_ns = i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
+    let pruned = Snapshots::of(repository, &saving::git_settings())
+        .and_then(|snapshots| snapshots.prune(Which::ThisWorktree, retention, now_ns));
+    // Whatever stands in the way now, the next save tries again.
+    drop(pruned);
+}

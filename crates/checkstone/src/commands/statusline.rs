@@ -1,0 +1,138 @@
+//! `checkstone statusline`: the line that Claude Code shows below its prompt. It is also the only one who is told how
+//! large the context window is, so it remembers that for the hook.
+
+use std::io::Read as _;
+use std::process::ExitCode;
+
+use journal::{Journal, Of, OpenFor, SeenSession, Verdict};
+use serde::Deserialize;
+use transcript::Agent;
+
+use crate::environment;
+use crate::error::CommandError;
+use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer};
+use crate::window;
+
+/// Print the status line of Claude Code: how full the context is, and what the gate said last
+///
+/// Claude Code calls this with what it knows on stdin. It remembers the size of the context window, which nobody tells
+/// a hook. `checkstone init --statusline` puts it into the settings, unless you have a status line of your own; that one
+/// can call this program too and use what it prints.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone init --agent claude --statusline
+  echo \"$INPUT\" | checkstone statusline")]
+pub(crate) struct StatuslineArguments {}
+
+/// Nothing that a client tells is longer.
+const LARGEST: u64 = 1024 * 1024;
+
+/// What the client tells. Whatever it does not tell is left out of the line.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Told {
+    session_id: Option<String>,
+    model: Option<Model>,
+    context_window: Option<ContextWindow>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Model {
+    id: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ContextWindow {
+    context_window_size: Option<u64>,
+    current_usage: Option<CurrentUsage>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct CurrentUsage {
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_creation_input_tokens: u64,
+    cache_read_input_tokens: u64,
+}
+
+impl Told {
+    /// As the hook counts it.
+    fn percent(&self) -> Option<u64> {
+        let context = self.context_window.as_ref()?;
+        let used = context.current_usage.as_ref()?;
+        let parts = [
+            used.input_tokens,
+            used.output_tokens,
+            used.cache_creation_input_tokens,
+            used.cache_read_input_tokens,
+        ];
+        let tokens = parts.into_iter().fold(0_u64, u64::saturating_add);
+        tokens.saturating_mul(100).checked_div(context.context_window_size?)
+    }
+
+    fn window(&self) -> Option<u64> {
+        self.context_window.as_ref()?.context_window_size.filter(|tokens| *tokens > 0)
+    }
+}
+
+/// A line is printed in any case: an empty one would make the client's own line jump.
+pub(crate) fn run(_: &StatuslineArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let mut bytes = Vec::new();
+    let _ = std::io::stdin().take(LARGEST).read_to_end(&mut bytes);
+    let told: Told = serde_json::from_slice(&bytes).unwrap_or_default();
+    let mut parts = Vec::new();
+    if let Some(percent) = told.percent() {
+        let style = match percent {
+            0..40 => GOOD,
+            40..80 => DOUBTFUL,
+            _ => BAD,
+        };
+        parts.push(format!("{style}context {percent} %{style:#}"));
+    }
+    if environment::is_switched_off() {
+        parts.push(format!("{FAINT}off{FAINT:#}"));
+    } else {
+        match last_verdict(&told) {
+            Some(Verdict::Hold) => parts.push(format!("{DOUBTFUL}held{DOUBTFUL:#}")),
+            Some(Verdict::Pass | Verdict::Notify) => parts.push(format!("{GOOD}clear{GOOD:#}")),
+            None => {}
+        }
+    }
+    let line = if parts.is_empty() { "ready".to_owned() } else { parts.join(" · ") };
+    // The client shows colours, though it is no terminal.
+    printer.data(&format!("checkstone: {line}\n"));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the gate said last in this session; on the way, the size of the window is remembered. Where the journal cannot be
+/// used, the line is shorter.
+fn last_verdict(told: &Told) -> Option<Verdict> {
+    let client_id = told.session_id.as_deref()?;
+    let state = environment::state_directory()?;
+    let mut journal = Journal::open(&state, OpenFor::Hook).ok()?;
+    let agent = Agent::Claude.name();
+    let model = told.model.as_ref().and_then(|model| model.id.as_deref());
+    let (session, verdict) = journal
+        .read(|reader| {
+            let Some(session) = reader.session(agent, client_id)? else { return Ok((None, None)) };
+            let last = reader.recent_verdicts(Of::Session(session.id), 1)?.pop();
+            let known = match told.window() {
+                Some(tokens) => window::is_known(reader, session.id, tokens, model)?,
+                None => true,
+            };
+            Ok((Some(known), last.map(|last| last.verdict)))
+        })
+        .ok()?;
+    if let (Some(tokens), false) = (told.window(), session == Some(true)) {
+        let seen = SeenSession { agent, client_id, directory: None, repository: None, transcript: None };
+        let now = jiff::Timestamp::now();
+        let _ = journal.write(|writing| {
+            let session = writing.see_session(&seen, now)?;
+            window::remember(writing, session.id, tokens, model)
+        });
+    }
+    verdict
+}

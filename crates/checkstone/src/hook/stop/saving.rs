@@ -1,0 +1,282 @@
+//! A stop where something may have to be saved. The gate's steps come first and what is said of the save after them: one
+//! stop, one message, and one hold a turn, by the same count.
+
+use agents::Decision;
+use autosave::context::{self, Windows};
+use autosave::{Facts, Occasion, Reason};
+use changes::snapshot::{Side, Snapshots};
+use changes::{BytePath, Request};
+use gate::Changes;
+use gate::policy::{Autosave, AutosaveMode};
+use journal::{AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, TurnId};
+use serde_json::Value;
+use transcript::OWN_PREFIX;
+
+use super::recording::turn_of;
+use super::{Delivery, Judged, baseline, pass};
+use crate::environment;
+use crate::hook::git_settings;
+use crate::saving::{self, Save, SaveReport};
+use crate::trust;
+use crate::window;
+
+/// What is said beside the gate's own words.
+#[derive(Default)]
+struct Answer {
+    to_agent: Option<String>,
+    to_person: Vec<String>,
+    execution: Option<Box<Value>>,
+    turn: Option<TurnId>,
+}
+
+/// What became of something that was due.
+struct Due {
+    occasion: Occasion,
+    session: SessionId,
+    turn: TurnId,
+}
+
+impl Judged {
+    /// As `conclude`, where something may have to be saved.
+    pub(super) fn conclude_saving(mut self) -> Decision {
+        let settings = self.settings();
+        let mut answer = Answer { to_person: self.ended_pushes(), ..Answer::default() };
+        if settings.mode != AutosaveMode::Off {
+            match self.due(&settings) {
+                Ok(Some(due)) => self.act(&settings, &due, &mut answer),
+                Ok(None) => {}
+                Err(error) => self.context.log("autosave", &format!("nothing saved: {error}")),
+            }
+        }
+        self.answer(answer)
+    }
+
+    /// How the user wants it here, trust considered.
+    fn settings(&mut self) -> Autosave {
+        let case = &mut self.case;
+        let Some(wish) = &case.wish else { return Autosave::default() };
+        let (texts, journal) = (&case.texts, &mut case.journal);
+        wish.settings(&case.policy, texts, || {
+            journal.read(|reader| trust::of_file(reader, texts)).unwrap_or(journal::Trust::Unknown)
+        })
+    }
+
+    /// How the pushes ended of which nobody has heard yet.
+    fn ended_pushes(&mut self) -> Vec<String> {
+        let Some(session) = &self.known.session else { return Vec::new() };
+        let ended = self.case.journal.write(|writing| writing.take_untold_pushes(session.id));
+        ended.unwrap_or_default().iter().map(saving::push_sentence).collect()
+    }
+
+    /// Whether the threshold is crossed at this stop. Only then a session is recorded as being above it.
+    fn due(&mut self, settings: &Autosave) -> Result<Option<Due>, JournalError> {
+        // Somebody is waited for, who will speak first.
+        if self.inputs.stop.waiting.is_some() {
+            return Ok(None);
+        }
+        let Some(percent) = self.percent(settings)? else { return Ok(None) };
+        if percent >= u64::from(settings.threshold)
+            && self.asked().is_some_and(|prompt| autosave::wants_to_stop(&prompt))
+        {
+            self.context.log("autosave", "nothing saved: the prompt asks to stop");
+            return Ok(None);
+        }
+        let Self { context, case, known, .. } = self;
+        let looping = case.wish.as_ref().is_some_and(|wish| wish.switches.is_looping);
+        let reason = if looping { Reason::LoopModeEnforced } else { Reason::ContextThreshold };
+        case.journal.write(|writing| {
+            let session = writing.see_session(&context.seen(Some(&case.root)), context.now)?.id;
+            let threshold = u64::from(settings.threshold);
+            let rearm = context::rearms_below(settings.threshold);
+            if !writing.crosses(session, percent, threshold, rearm)? {
+                return Ok(None);
+            }
+            let iteration = writing.iterations(session)? + 1;
+            let turn = turn_of(writing, session, known, context)?;
+            let occasion = Occasion { at: context.now, reason, percent: Some(percent), iteration };
+            Ok(Some(Due { occasion, session, turn }))
+        })
+    }
+
+    fn percent(&mut self, settings: &Autosave) -> Result<Option<u64>, JournalError> {
+        let model = self.usage.as_ref().and_then(|usage| usage.model.as_deref());
+        let told = match &self.known.session {
+            Some(session) => {
+                self.case.journal.read(|reader| window::of_session(reader, session.id, model))?
+            }
+            None => None,
+        };
+        let windows = Windows { told, configured: settings.window };
+        let payload = &self.context.payload;
+        Ok(context::percent(payload.agent, payload.usage.as_ref(), self.usage.as_ref(), windows))
+    }
+
+    /// The prompt of the turn.
+    fn asked(&self) -> Option<String> {
+        let recorded = || self.known.turn.as_ref().map(|turn| turn.prompt.clone());
+        self.prompt.clone().or_else(|| self.context.payload.prompt.clone()).or_else(recorded)
+    }
+
+    fn act(&mut self, settings: &Autosave, due: &Due, answer: &mut Answer) {
+        answer.turn = Some(due.turn);
+        if settings.mode == AutosaveMode::Normal {
+            let advice = saving::advice(&due.occasion);
+            self.record_advice(due, &advice);
+            self.context.log("autosave", &advice);
+            answer.to_person.push(format!("{OWN_PREFIX} {advice}"));
+            return;
+        }
+        let Some(save) = self.prepare(settings, due.occasion) else { return };
+        let report = save.run(&mut self.case.journal, Some(due.session), Some(due.turn));
+        report.log(&self.context);
+        answer.to_person.extend(report.to_person());
+        answer.to_agent = report.to_agent(&save.facts);
+        answer.execution = report.execution().map(Box::new);
+    }
+
+    fn record_advice(&mut self, due: &Due, advice: &str) {
+        let new = NewAutosave {
+            session: Some(due.session),
+            turn: Some(due.turn),
+            at: due.occasion.at,
+            repository: &self.case.root,
+            reason: due.occasion.reason.as_str(),
+            percent: due.occasion.percent,
+            outcome: AutosaveOutcome::Advised,
+            detail: advice,
+            snapshot: None,
+            commit: None,
+            branch: None,
+            milliseconds: 0,
+            push: PushState::None,
+            push_detail: "",
+        };
+        if let Err(error) = self.case.journal.write(|writing| writing.record_autosave(&new)) {
+            self.context.log("autosave", &format!("not recorded: {error}"));
+        }
+    }
+
+    fn prepare(&self, settings: &Autosave, occasion: Occasion) -> Option<Save> {
+        let repository = self.case.repository.clone()?;
+        let mut facts = Facts::new(occasion, &self.inputs, self.asked().as_deref());
+        saving::read_plans(&mut facts, &repository.root);
+        let changed = match &self.inputs.changes {
+            Changes::Known(set) => set.files.iter().map(|file| file.path.clone()).collect(),
+            Changes::Transcript(_) | Changes::Unknown(_) => Vec::new(),
+        };
+        Some(Save {
+            repository,
+            settings: settings.clone(),
+            agent: self.context.payload.agent,
+            session: Some(self.context.session.clone()),
+            turn_key: self.known.key.clone(),
+            state: self.context.state.clone(),
+            facts,
+            changed,
+        })
+    }
+
+    /// The gate's words first, then those of the save.
+    fn answer(self, answer: Answer) -> Decision {
+        let Answer { to_agent, to_person, execution, turn } = answer;
+        let context = self.context.clone();
+        let is_held = self.inputs.history.holds_this_turn > 0;
+        let (decision, mut journal) = match self.case.is_gated {
+            true => self.record_and_decide(Delivery::Sure),
+            false => (Decision::Pass, self.case.journal),
+        };
+        let joined = |first: Option<String>| {
+            let texts: Vec<String> = first.into_iter().chain(to_person.clone()).collect();
+            (!texts.is_empty()).then(|| texts.join("\n"))
+        };
+        let goes_on = to_agent.zip(execution);
+        let answered = match (decision, goes_on) {
+            (Decision::Hold { to_agent, to_person }, Some((more, autonomous_execution))) => {
+                let more = more.strip_prefix(OWN_PREFIX).unwrap_or(&more).trim_start().to_owned();
+                Decision::Continue {
+                    to_agent: format!("{to_agent}\n\n{more}"),
+                    to_person: joined(to_person),
+                    autonomous_execution,
+                }
+            }
+            (Decision::Hold { to_agent, to_person }, None) => {
+                Decision::Hold { to_agent, to_person: joined(to_person) }
+            }
+            (decision, goes_on) => {
+                let said = match decision {
+                    Decision::Notify { to_person } => Some(to_person),
+                    _ => None,
+                };
+                let holds = match (&goes_on, turn) {
+                    (Some(_), Some(turn)) if !is_held => try_hold(&mut journal, turn, &context),
+                    _ => false,
+                };
+                match (goes_on, joined(said)) {
+                    (Some((to_agent, autonomous_execution)), to_person) if holds => {
+                        context.log("hold", "the work was saved and goes on");
+                        Decision::Continue { to_agent, to_person, autonomous_execution }
+                    }
+                    (_, Some(to_person)) => Decision::Notify { to_person },
+                    (_, None) => Decision::Pass,
+                }
+            }
+        };
+        journal.leave();
+        answered
+    }
+
+    /// Saves apart from a stop, and pushes at once: nobody waits. Only where this session has changed something since
+    /// it was saved last: what a person did in the same tree is theirs.
+    pub(super) fn save_apart(mut self, reason: Reason) {
+        let settings = self.settings();
+        if settings.mode != AutosaveMode::Autonomous || !self.has_unsaved_work(&settings) {
+            return;
+        }
+        let percent = self.percent(&settings).ok().flatten();
+        let Self { context, case, .. } = &mut self;
+        let found = case.journal.write(|writing| {
+            let session = writing.see_session(&context.seen(Some(&case.root)), context.now)?.id;
+            Ok((session, writing.iterations(session)? + 1, writing.latest_turn(session)?.map(|turn| turn.id)))
+        });
+        let (session, iteration, turn) = match found {
+            Ok(found) => found,
+            Err(error) => return drop(pass(&self.context, &format!("nothing saved: {error}"))),
+        };
+        let occasion = Occasion { at: self.context.now, reason, percent, iteration };
+        let Some(save) = self.prepare(&settings, occasion) else { return };
+        let report: SaveReport = save.run(&mut self.case.journal, Some(session), turn);
+        report.log(&self.context);
+    }
+
+    fn has_unsaved_work(&mut self, autosave: &Autosave) -> bool {
+        let Some(repository) = self.case.repository.clone() else { return false };
+        let Some(session) = self.known.session.as_ref().map(|session| session.id) else { return false };
+        let read =
+            self.case.journal.read(|reader| Ok((reader.first_turn(session)?, reader.last_saved(session)?)));
+        let Ok((Some(first), last)) = read else { return false };
+        let settings = git_settings();
+        let Some(baseline) = baseline(&first) else { return false };
+        let request = Request::Turn { baseline: Some(&baseline), touched: None };
+        let changed = changes::start_in(repository.clone(), &settings)
+            .and_then(|pending| pending.change_set(request))
+            .is_ok_and(|set| !set.files.is_empty() && set.scope == changes::Scope::TurnBaseline);
+        let Some(last) = last.and_then(|last| last.snapshot) else { return changed };
+        let own = saving::own_files(self.context.payload.agent, autosave);
+        let own = own.map(|name| BytePath::from(name.as_str()));
+        let scratch = environment::temporary_directory();
+        let differs = Snapshots::of(repository, &settings).and_then(|snapshots| {
+            let last = snapshots.find(&last)?;
+            let found =
+                snapshots.diff(Side::Snapshot(&last), Side::WorkingTree { scratch: &scratch }, &[])?;
+            Ok(found.iter().any(|difference| !own.contains(&difference.path)))
+        });
+        changed && differs.unwrap_or(true)
+    }
+}
+
+fn try_hold(journal: &mut Journal, turn: TurnId, context: &crate::hook::Context) -> bool {
+    journal.write(|writing| writing.try_hold(turn, 1)).unwrap_or_else(|error| {
+        context.log("autosave", &format!("fail open: the hold cannot be counted: {error}"));
+        false
+    })
+}

@@ -1,0 +1,393 @@
+//! One save from its facts to what is recorded and said of it. Shared by the hook, by the process that it leaves behind
+//! and by `checkstone autosave`. Says only what was seen to be done.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use autosave::build_state::{self, BuildState};
+use autosave::{AutonomousExecution, Ended, Facts, Job, Look, Occasion, RouterDecision, Saved, buildguide};
+use changes::push::Planned;
+use changes::snapshot::SessionName;
+use changes::{BytePath, Repository, Settings};
+use gate::policy::{Autosave, AutosaveMode};
+use jiff::Timestamp;
+use journal::{
+    AutosaveId, AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, TurnId,
+};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use transcript::{Agent, OWN_PREFIX};
+
+use crate::autosaving;
+use crate::background;
+use crate::environment;
+use crate::hook::Context;
+use crate::policy_files;
+
+/// No git process of ours takes longer, snapshots of large trees included.
+const GIT_LIMIT: Duration = Duration::from_secs(30);
+
+const BUILDGUIDE: &str = "buildguide.md";
+
+/// So many characters of a commit's id tell it from others.
+const SHORT: usize = 10;
+
+/// Everything that a save is made of.
+pub(crate) struct Save {
+    pub(crate) repository: Repository,
+    pub(crate) settings: Autosave,
+    pub(crate) agent: Agent,
+    pub(crate) session: Option<String>,
+    pub(crate) turn_key: Option<String>,
+    pub(crate) state: PathBuf,
+    pub(crate) facts: Facts,
+    /// What the turn changed.
+    pub(crate) changed: Vec<BytePath>,
+}
+
+/// What came of it.
+pub(crate) struct SaveReport {
+    pub(crate) mode: AutosaveMode,
+    pub(crate) occasion: Occasion,
+    pub(crate) ended: Ended,
+    pub(crate) push: Push,
+    pub(crate) took: Duration,
+}
+
+/// How far the push has got.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Push {
+    /// Nothing was to be pushed, and why, where that is worth a word.
+    None(Option<String>),
+    Started,
+    NotStarted(String),
+}
+
+impl Save {
+    pub(crate) fn job<'a>(&'a self, git: &'a Settings, look: &'a Look, lock: &'a Path) -> Job<'a> {
+        Job {
+            repository: &self.repository,
+            git,
+            settings: &self.settings,
+            agent: self.agent,
+            facts: &self.facts,
+            look,
+            session: self
+                .session
+                .as_ref()
+                .map(|id| SessionName { agent: self.agent.name().to_owned(), id: id.clone() }),
+            turn: self.turn_key.clone(),
+            lock,
+            hook_limit: self.settings.hook_timeout,
+        }
+    }
+
+    /// Saves, records it, and leaves the push to a process of its own.
+    pub(crate) fn run(
+        &self,
+        journal: &mut Journal,
+        session: Option<SessionId>,
+        turn: Option<TurnId>,
+    ) -> SaveReport {
+        let (mut report, recorded) = self.save(journal, session, turn);
+        match recorded {
+            Ok(Some(id)) => {
+                if let Err(error) = background::start(&["push", &id.0.to_string()], b"") {
+                    let why = format!("the push could not be started: {error}");
+                    let failed = PushState::Failed;
+                    let _ = journal.write(|writing| writing.record_push(id, failed, &why, 0));
+                    report.push = Push::NotStarted(why);
+                }
+            }
+            Ok(None) => {}
+            Err(error) => report.push = Push::NotStarted(format!("the save is not recorded: {error}")),
+        }
+        report
+    }
+
+    /// Saves and records it. The id is that of a save whose push is left to the caller.
+    pub(crate) fn save(
+        &self,
+        journal: &mut Journal,
+        session: Option<SessionId>,
+        turn: Option<TurnId>,
+    ) -> (SaveReport, Result<Option<AutosaveId>, JournalError>) {
+        let started = Instant::now();
+        let git = git_settings();
+        let lock = self.lock_file();
+        let look = look(&self.settings, &self.state);
+        let ended = self.job(&git, &look, &lock).save(&self.changed);
+        let push = match &ended {
+            Ended::Saved(_) => self.planned_push(&git),
+            _ => Push::None(None),
+        };
+        let report = SaveReport {
+            mode: self.settings.mode,
+            occasion: self.facts.occasion,
+            ended,
+            push,
+            took: started.elapsed(),
+        };
+        let recorded = report.record(journal, &self.repository.root, session, turn);
+        let is_started = report.push == Push::Started;
+        (report, recorded.map(|id| Some(id).filter(|_| is_started)))
+    }
+
+    fn planned_push(&self, git: &Settings) -> Push {
+        if !self.settings.push {
+            return Push::None(Some("`push = false`".to_owned()));
+        }
+        match changes::push::plan(&self.repository, git) {
+            Ok(Planned::Ready(_)) => Push::Started,
+            Ok(Planned::NoRemote) => Push::None(Some("there is no remote `origin`".to_owned())),
+            Ok(Planned::NoBranch | Planned::NoCommit) => Push::None(Some("HEAD is on no branch".to_owned())),
+            Err(error) => Push::NotStarted(error.to_string()),
+        }
+    }
+
+    /// Beside the journal, so that nothing of the user's is written for it.
+    pub(crate) fn lock_file(&self) -> PathBuf {
+        use std::os::unix::ffi::OsStrExt as _;
+        let digest = Sha256::digest(self.repository.git_dir.as_os_str().as_bytes());
+        let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        self.state.join(format!("autosave-{name}.lock"))
+    }
+}
+
+impl SaveReport {
+    fn record(
+        &self,
+        journal: &mut Journal,
+        root: &Path,
+        session: Option<SessionId>,
+        turn: Option<TurnId>,
+    ) -> Result<AutosaveId, JournalError> {
+        let (push, push_detail) = match &self.push {
+            Push::None(why) => (PushState::None, why.clone().unwrap_or_default()),
+            Push::Started => (PushState::Started, String::new()),
+            Push::NotStarted(why) => (PushState::Failed, why.clone()),
+        };
+        let detail = self.detail();
+        let commit = self.saved().map(|saved| &saved.commit);
+        let new = NewAutosave {
+            session,
+            turn,
+            at: self.occasion.at,
+            repository: root,
+            reason: self.occasion.reason.as_str(),
+            percent: self.occasion.percent,
+            outcome: self.outcome(),
+            detail: &detail,
+            snapshot: self.snapshot(),
+            commit: commit.map(|commit| commit.id.as_str()),
+            branch: commit.map(|commit| commit.branch.as_str()),
+            milliseconds: u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
+            push,
+            push_detail: &push_detail,
+        };
+        journal.write(|writing| writing.record_autosave(&new))
+    }
+
+    pub(crate) fn saved(&self) -> Option<&Saved> {
+        match &self.ended {
+            Ended::Saved(saved) => Some(saved),
+            Ended::Nothing | Ended::Failed(_) => None,
+        }
+    }
+
+    pub(crate) fn snapshot(&self) -> Option<&str> {
+        match &self.ended {
+            Ended::Saved(saved) => saved.snapshot.as_deref(),
+            Ended::Failed(failed) => failed.snapshot.as_deref(),
+            Ended::Nothing => None,
+        }
+    }
+
+    pub(crate) fn outcome(&self) -> AutosaveOutcome {
+        match &self.ended {
+            Ended::Saved(_) => AutosaveOutcome::Saved,
+            Ended::Nothing => AutosaveOutcome::Nothing,
+            Ended::Failed(_) => AutosaveOutcome::Failed,
+        }
+    }
+
+    /// What was done, and how far the push has got, in one sentence that is true now.
+    pub(crate) fn sentence(&self) -> String {
+        let mut text = self.detail();
+        match &self.push {
+            Push::Started => text.push_str(", push to `origin` started"),
+            Push::None(Some(why)) | Push::NotStarted(why) => text.push_str(&format!(", not pushed: {why}")),
+            Push::None(None) => {}
+        }
+        text
+    }
+
+    /// What was done.
+    pub(crate) fn detail(&self) -> String {
+        match &self.ended {
+            Ended::Saved(saved) => {
+                let Saved { commit, notes, snapshot, snapshot_problem } = saved;
+                let mut text = format!(
+                    "committed {} on `{}` with the notes in `{notes}`",
+                    short(&commit.id),
+                    transcript::visible(&commit.branch)
+                );
+                match (snapshot, snapshot_problem) {
+                    (Some(id), _) => text.push_str(&format!(", snapshot {id} of the whole tree")),
+                    (None, Some(problem)) => text.push_str(&format!(", no snapshot ({problem})")),
+                    (None, None) => {}
+                }
+                text
+            }
+            Ended::Nothing => "nothing differs from the last commit, so nothing was committed".to_owned(),
+            Ended::Failed(failed) => match &failed.snapshot {
+                Some(id) => {
+                    format!(
+                        "nothing was committed: {}; the whole tree is kept in snapshot {id}",
+                        failed.error
+                    )
+                }
+                None => format!("nothing was committed: {}", failed.error),
+            },
+        }
+    }
+
+    pub(crate) fn to_person(&self) -> Option<String> {
+        let sentence = self.sentence();
+        match &self.ended {
+            Ended::Saved(_) => Some(format!("✅ {OWN_PREFIX} Auto-checkpoint executed: {sentence}")),
+            Ended::Nothing => None,
+            Ended::Failed(_) => Some(format!("⚠️ {OWN_PREFIX} Auto-checkpoint failed: {sentence}")),
+        }
+    }
+
+    /// What the agent is told; `None` where there is nothing to go on with.
+    pub(crate) fn to_agent(&self, facts: &Facts) -> Option<String> {
+        let why = self.occasion.reason.sentence(self.occasion.percent);
+        match &self.ended {
+            Ended::Saved(_) => {
+                let saved = format!("Your work was saved, since {why}: {}.", self.sentence());
+                Some(autosave::continuation(facts, &saved))
+            }
+            Ended::Nothing if facts.next.is_some() || facts.build.is_some() => {
+                let saved = format!("Nothing had to be saved, though {why}: {}.", self.sentence());
+                Some(autosave::continuation(facts, &saved))
+            }
+            Ended::Nothing => None,
+            Ended::Failed(failed) if failed.error.is_refusal() => Some(format!(
+                "{OWN_PREFIX} Your work was not saved: {}.\n\nTake it out of what is kept in the repository, or mark \
+                 the line if it is none; do not commit it.",
+                self.sentence()
+            )),
+            Ended::Failed(_) => Some(autosave::signal(facts, &self.sentence())),
+        }
+    }
+
+    /// The account for programs.
+    pub(crate) fn execution(&self) -> Option<Value> {
+        let commit = self.saved().map(|saved| &saved.commit);
+        let decision = RouterDecision {
+            route: match &self.ended {
+                Ended::Saved(_) => "direct",
+                Ended::Nothing => "none",
+                Ended::Failed(failed) if failed.error.is_refusal() => "none",
+                Ended::Failed(_) => "signal",
+            },
+            percent: self.occasion.percent,
+            iteration: self.occasion.iteration,
+            commit: commit.map(|commit| commit.id.clone()),
+            branch: commit.map(|commit| commit.branch.clone()),
+            snapshot: self.snapshot().map(str::to_owned),
+            push: match &self.push {
+                Push::None(_) => PushState::None,
+                Push::Started => PushState::Started,
+                Push::NotStarted(_) => PushState::Failed,
+            }
+            .as_str()
+            .to_owned(),
+            detail: self.sentence(),
+        };
+        let execution = AutonomousExecution::of(self.mode, self.occasion.reason, decision);
+        serde_json::to_value(execution).ok()
+    }
+
+    /// In our log, and in that of the script that this replaces where its flag is there.
+    pub(crate) fn log(&self, context: &Context) {
+        let sentence = self.sentence();
+        let milliseconds = self.took.as_millis();
+        context
+            .log("autosave", &format!("{}: {sentence} ({milliseconds} ms)", self.occasion.reason.as_str()));
+        let outcome = match &self.ended {
+            Ended::Saved(_) => "✅ Direct checkpoint execution completed",
+            Ended::Nothing => "No changes to commit",
+            Ended::Failed(_) => "❌ Direct checkpoint execution failed",
+        };
+        append_to_client_log(&["🚀 Executing checkpoint directly in hook", &sentence, outcome]);
+    }
+}
+
+/// Lines with a time before them. That they cannot be written stops nobody.
+pub(crate) fn append_to_client_log(lines: &[&str]) {
+    use std::io::Write as _;
+    let Some(path) = autosaving::client_log() else { return };
+    let now = Timestamp::now().strftime("%Y-%m-%d %H:%M:%S").to_string();
+    let text: String = lines.iter().map(|line| format!("[{now}] {}\n", transcript::visible(line))).collect();
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let mut options = fs_err::OpenOptions::new();
+    options.append(true).create(true);
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options.options_mut(), flags.bits().cast_signed());
+    let _ = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
+}
+
+/// What a person is told in normal mode.
+pub(crate) fn advice(occasion: &Occasion) -> String {
+    let why = occasion.reason.sentence(occasion.percent);
+    let why = why.strip_prefix("the").map_or(why.clone(), |rest| format!("The{rest}"));
+    format!("{why}: run `checkstone autosave` to save the work, then compact or begin a new session")
+}
+
+/// How a push ended.
+pub(crate) fn push_sentence(autosave: &journal::Autosave) -> String {
+    let commit = autosave.commit.as_deref().map(short).unwrap_or_default();
+    match autosave.push {
+        PushState::Pushed => {
+            format!("{OWN_PREFIX} Auto-checkpoint {commit} was pushed: {}", autosave.push_detail)
+        }
+        _ => format!("{OWN_PREFIX} Auto-checkpoint {commit} was not pushed: {}", autosave.push_detail),
+    }
+}
+
+pub(crate) fn short(commit: &str) -> &str {
+    commit.get(..SHORT).unwrap_or(commit)
+}
+
+/// What the repository's own files say is next.
+pub(crate) fn read_plans(facts: &mut Facts, root: &Path) {
+    let read = |name: &str| {
+        let path = policy_files::inside(root, &root.join(name)).ok()?;
+        policy_files::read(&path).ok()?
+    };
+    facts.next = read(BUILDGUIDE)
+        .and_then(|text| buildguide::first_unchecked(text.as_bytes()))
+        .map(|item| transcript::visible(&item.text));
+    facts.build = read(build_state::PATH).and_then(|text| BuildState::read(&text));
+}
+
+/// The files that a save writes or commits in any case.
+pub(crate) fn own_files(agent: Agent, settings: &Autosave) -> [String; 2] {
+    let notes = settings.notes.clone().unwrap_or_else(|| autosave::notes_of(agent).to_owned());
+    [notes, BUILDGUIDE.to_owned()]
+}
+
+/// Who looks for secrets.
+pub(crate) fn look(settings: &Autosave, state: &Path) -> Look {
+    let gitleaks = environment::program("gitleaks")
+        .map(|program| autosave::Gitleaks { program, folder: state.to_owned() });
+    Look::new(settings, gitleaks)
+}
+
+/// For everything that is not on the clock of a hook.
+pub(crate) fn git_settings() -> Settings {
+    let git = environment::program("git").map_or_else(|| Settings::default().git, PathBuf::into_os_string);
+    Settings { git, time_limit: GIT_LIMIT }
+}

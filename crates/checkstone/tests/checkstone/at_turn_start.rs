@@ -1,0 +1,213 @@
+//! Snapshots that are taken at the start of turns, where the user switched that on, and what becomes of them.
+
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::workplace::{SESSION, Workplace};
+
+const ON: &str = "[snapshot]\nat_turn_start = true\n";
+
+/// The user's own configuration.
+fn configure(workplace: &Workplace, text: &str) {
+    let folder = workplace.path("home/.config/checkstone");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config.toml"), text).unwrap();
+}
+
+/// What is written so far is older than what comes now, by more than the clocks of files and machine differ.
+fn settle() {
+    std::thread::sleep(Duration::from_millis(150));
+}
+
+fn prompt(workplace: &Workplace, turn: &str) {
+    workplace.turn(&[]);
+    workplace.hook("UserPromptSubmit", json!({"prompt": "Fix it", "prompt_id": turn}));
+}
+
+fn log(workplace: &Workplace) -> String {
+    std::fs::read_to_string(workplace.path("state/log")).unwrap_or_default()
+}
+
+/// Waits until the log tells of so many snapshots, taken or not.
+fn told(workplace: &Workplace, count: usize) -> Vec<String> {
+    let limit = Instant::now() + Duration::from_secs(60);
+    loop {
+        let log = log(workplace);
+        let lines: Vec<String> =
+            log.lines().filter(|line| line.contains(" snapshot: ")).map(str::to_owned).collect();
+        if lines.len() >= count {
+            return lines;
+        }
+        assert!(Instant::now() < limit, "{log}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn list(workplace: &Workplace) -> Vec<Value> {
+    let value = workplace.json(&["snapshot", "list", "--json"], "snapshot-list.schema.json");
+    value["snapshots"].as_array().unwrap().clone()
+}
+
+/// In any repository, with a policy or without one, as soon as the user wants it. `status` tells the newest.
+#[test]
+fn every_turn_begins_with_one_where_the_user_wants_it() {
+    for policy in [None, Some("presets = [\"rust\"]\n")] {
+        let workplace = Workplace::new(policy);
+        workplace.write("notes.txt", "untracked\n");
+        settle();
+        configure(&workplace, ON);
+        prompt(&workplace, "prompt-1");
+        let lines = told(&workplace, 1);
+        assert!(lines[0].contains("1 files not as HEAD has them"), "{lines:?}");
+        let found = list(&workplace);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0]["reason"], "turn-start");
+        assert_eq!(found[0]["session"], json!({"agent": "claude", "id": SESSION}));
+        assert_eq!((&found[0]["turn"], &found[0]["late"]), (&json!("prompt-1"), &json!([])));
+        // The same prompt once more, from a hook that is registered twice (H9).
+        prompt(&workplace, "prompt-1");
+        prompt(&workplace, "prompt-2");
+        told(&workplace, 2);
+        let found = list(&workplace);
+        let turns: Vec<&Value> = found.iter().map(|one| &one["turn"]).collect();
+        assert_eq!(turns, [&json!("prompt-2"), &json!("prompt-1")]);
+        let status = workplace.json(&["status", "--json"], "status.schema.json");
+        assert_eq!(status["snapshot"], found[0]);
+        assert!(workplace.shown(&["status"]).contains("at the start of a turn (claude"));
+    }
+}
+
+/// Off unless it is asked for, and a repository cannot ask for it before it is trusted (invariant 7).
+#[test]
+fn a_repository_has_to_be_trusted_first() {
+    let workplace = Workplace::new(Some(ON));
+    prompt(&workplace, "prompt-1");
+    let status = workplace.shown(&["status"]);
+    assert!(status.contains("snapshots at the start of turns ignored"), "{status}");
+    let trusted = workplace.shown(&["trust", "--yes"]);
+    assert!(trusted.contains("would take a snapshot of the working tree at the start of every turn"));
+    prompt(&workplace, "prompt-2");
+    told(&workplace, 1);
+    let found = list(&workplace);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["turn"], "prompt-2");
+    let plain = Workplace::new(Some("presets = [\"rust\"]\n"));
+    prompt(&plain, "prompt-1");
+    assert_eq!((list(&plain), log(&plain)), (vec![], String::new()));
+    assert_eq!(plain.json(&["status", "--json"], "status.schema.json")["snapshot"], Value::Null);
+}
+
+/// Retention: by count and by age, never what a person asked for; what goes takes no room once git collects.
+#[test]
+fn old_ones_go_by_themselves() {
+    let workplace = Workplace::new(None);
+    workplace.run(&["snapshot", "create", "--message", "mine"]);
+    configure(&workplace, "[snapshot]\nat_turn_start = true\nkeep = 2\n");
+    for turn in 1..=4 {
+        workplace.write("work.txt", &format!("turn {turn}\n"));
+        prompt(&workplace, &format!("prompt-{turn}"));
+        told(&workplace, turn);
+    }
+    let turns = |found: &[Value]| -> Vec<Value> { found.iter().map(|one| one["turn"].clone()).collect() };
+    let found = list(&workplace);
+    assert_eq!(turns(&found), [json!("prompt-4"), json!("prompt-3"), Value::Null]);
+    configure(&workplace, "[snapshot]\nat_turn_start = true\nkeep_for = \"0s\"\n");
+    prompt(&workplace, "prompt-5");
+    let lines = told(&workplace, 5);
+    assert!(lines[4].contains("2 older ones forgotten"), "{lines:?}");
+    assert_eq!(turns(&list(&workplace)), [json!("prompt-5"), Value::Null]);
+    workplace.git(&["gc", "--quiet", "--prune=now"]);
+    let gone = found[0]["commit"].as_str().unwrap();
+    let mut look = workplace.prepared(std::process::Command::new("git"));
+    assert!(!look.args(["cat-file", "-e", gone]).output().unwrap().status.success());
+}
+
+/// The child is nobody's to end: it is the first of its session.
+#[test]
+fn the_child_has_a_session_of_its_own() {
+    let workplace = Workplace::new(None);
+    configure(&workplace, ON);
+    let path = script(
+        &workplace,
+        "case \"$*\" in *fast-import*) read -r stat </proc/$PPID/stat; echo \"$stat\" >\"$here/stat\";; esac",
+    );
+    workplace.turn(&[]);
+    workplace.hook_with_path(&path, "UserPromptSubmit", json!({"prompt": "Fix it"}));
+    told(&workplace, 1);
+    let stat = std::fs::read_to_string(workplace.path("bin/stat")).unwrap();
+    let fields: Vec<&str> = stat.split(' ').collect();
+    assert_eq!(fields[0], fields[5], "{stat}");
+}
+
+/// A `git` before the real one in the path, which does something first. The path.
+fn script(workplace: &Workplace, first: &str) -> String {
+    let folder = workplace.path("bin");
+    std::fs::create_dir(&folder).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let text = format!("#!/bin/sh\nhere='{}'\n{first}\nPATH='{path}' exec git \"$@\"\n", folder.display());
+    std::fs::write(folder.join("git"), text).unwrap();
+    std::fs::set_permissions(folder.join("git"), PermissionsExt::from_mode(0o755)).unwrap();
+    format!("{}:{path}", folder.display())
+}
+
+/// Where the prompt could take no baseline, the snapshot is one: older dirt is not the turn's.
+#[test]
+fn the_snapshot_is_the_baseline_where_there_is_no_other() {
+    for on in [true, false] {
+        let workplace = Workplace::new(Some("presets = [\"rust\"]\n"));
+        workplace.write("src/older.rs", "// dirt of before\n");
+        settle();
+        if on {
+            configure(&workplace, ON);
+        }
+        // The first look at the tree fails, and with it the prompt's own baseline.
+        let fails =
+            "case \"$*\" in *status*) [ -e \"$here/failed\" ] || { : >\"$here/failed\"; exit 9; };; esac";
+        let path = script(&workplace, fails);
+        workplace.turn(&[]);
+        workplace.hook_with_path(&path, "UserPromptSubmit", json!({"prompt": "Fix it"}));
+        assert!(log(&workplace).contains("without a baseline"), "{}", log(&workplace));
+        if on {
+            told(&workplace, 1);
+        }
+        workplace.write("src/lib.rs", "pub fn one() -> u32 { 2 - 1 }\n");
+        workplace.turn(&[("./generate", true)]);
+        workplace.hook("Stop", json!({"stop_hook_active": false, "last_assistant_message": "Done."}));
+        let explained = workplace.json(&["explain", "--json"], "explain.schema.json");
+        let text = explained.to_string();
+        // Without it only what the transcript shows as written would count, which is nothing here.
+        assert_eq!(explained["verdict"]["scope"], if on { "turn-baseline" } else { "touched" });
+        assert_eq!(text.contains("src/lib.rs"), on, "{text}");
+        assert!(!text.contains("src/older.rs"), "{text}");
+    }
+}
+
+/// A snapshot that cannot be taken disturbs nobody, and the log says why.
+#[test]
+fn what_goes_wrong_is_in_the_log() {
+    let workplace = Workplace::new(None);
+    configure(&workplace, ON);
+    let path = script(&workplace, "case \"$*\" in *fast-import*) echo 'fatal: no room' >&2; exit 128;; esac");
+    workplace.turn(&[]);
+    assert_eq!(workplace.hook_with_path(&path, "UserPromptSubmit", json!({"prompt": "Fix it"})), Value::Null);
+    let lines = told(&workplace, 1);
+    assert!(lines[0].contains("snapshot: not taken: `git fast-import` failed"), "{lines:?}");
+    assert!(lines[0].contains("no room"), "{lines:?}");
+}
+
+/// A restore that an agent asks for is recorded with its session and turn.
+#[test]
+fn a_restore_knows_who_asked_for_it() {
+    let workplace = Workplace::new(None);
+    prompt(&workplace, "prompt-7");
+    workplace.run(&["snapshot", "create"]);
+    workplace.write("README.md", "changed\n");
+    let mut command = workplace.checkstone(&["snapshot", "restore", "latest", "--yes"]);
+    assert!(command.env("CLAUDE_CODE_SESSION_ID", SESSION).output().unwrap().status.success());
+    let found = list(&workplace);
+    assert_eq!(found[0]["reason"], "before-restore");
+    assert_eq!(found[0]["session"], json!({"agent": "claude", "id": SESSION}));
+    assert_eq!(found[0]["turn"], "prompt-7");
+}

@@ -1,0 +1,9 @@
+//! Autosave through the hook, with real repositories and real remotes: what is saved and when, what is said of it, and
+//! what happens where it cannot be.
+
+mod commands;
+mod direct_execution;
+mod faults;
+mod occasions;
+mod remotes;
+mod world;

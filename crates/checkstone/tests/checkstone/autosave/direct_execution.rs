@@ -1,0 +1,290 @@
+//! The nine results that the script printed which this replaces, its table of modes, and what is saved.
+
+use serde_json::json;
+
+use super::world::{AUTONOMOUS, World, to_agent, to_person};
+
+#[test]
+fn test_environment_ready() {
+    let world = World::new(AUTONOMOUS).with_origin();
+    assert_eq!((world.commits(), world.git(&["status", "--porcelain"])), (1, String::new()));
+    assert_eq!(world.status()["autonomous_execution"]["enabled"], true);
+    assert_eq!(world.status()["autonomous_execution"]["router_decision"], json!(null));
+}
+
+#[test]
+fn hook_executed_successfully() {
+    let world = World::new(AUTONOMOUS);
+    let answer = world.work_until(41);
+    assert_eq!(answer["decision"], "block", "{answer:#}\n{}", world.log());
+    assert_eq!(world.saves()[0].0, "saved");
+}
+
+#[test]
+fn new_git_commit_created() {
+    let world = World::new(AUTONOMOUS);
+    world.work_until(41);
+    assert_eq!(world.commits(), 2);
+    assert_eq!(world.saves()[0].2.as_deref(), Some(world.git(&["rev-parse", "HEAD"]).as_str()));
+}
+
+#[test]
+fn claude_md_was_updated() {
+    let world = World::new(AUTONOMOUS);
+    world.write(
+        "CLAUDE.md",
+        "# Notes\r\n\r\n## Last Session\r\n\r\nold\r\n### more\r\n\r\n## Rules\r\n\\1 stays\r\n",
+    );
+    world.git(&["add", "CLAUDE.md"]);
+    world.git(&["commit", "--quiet", "--message=notes"]);
+    world.work_until(41);
+    let notes = world.text("CLAUDE.md");
+    assert!(notes.starts_with("# Notes\r\n\r\n## Last Session\r\n"), "{notes}");
+    assert!(notes.ends_with("## Rules\r\n\\1 stays\r\n"), "{notes}");
+    assert!(!notes.contains("old") && !notes.contains("### more"), "{notes}");
+    assert!(notes.contains("- Asked: `Fix the counting`"), "{notes}");
+    assert!(notes.contains("- Files changed: `src/lib.rs`"), "{notes}");
+    assert!(notes.contains("- Branch: `main`"), "{notes}");
+    assert_eq!(world.git(&["show", "HEAD:CLAUDE.md"]), notes.trim_end());
+}
+
+#[test]
+fn commit_message_contains_auto_checkpoint() {
+    let world = World::new(AUTONOMOUS);
+    world.work_until(41);
+    assert_eq!(
+        world.git(&["log", "-1", "--format=%B"]),
+        "checkpoint: auto-checkpoint\n\nSaved by itself: the context is 41 % full.\n\n\
+         Co-Authored-By: Claude <noreply@anthropic.com>"
+    );
+}
+
+#[test]
+fn log_file_confirms_successful_execution() {
+    let world = World::new("");
+    world.flag();
+    world.work_until(41);
+    let ours = world.log();
+    assert!(ours.contains("autosave: context_threshold: committed "), "{ours}");
+    let theirs = std::fs::read_to_string(world.workplace.path("home/.claude/auto-continue.log")).unwrap();
+    assert!(theirs.contains("] ✅ Direct checkpoint execution completed\n"), "{theirs}");
+    assert!(theirs.starts_with("[20") && theirs.contains("] committed "), "{theirs}");
+}
+
+#[test]
+fn hook_output_indicates_direct_execution() {
+    let world = World::new(AUTONOMOUS);
+    let answer = world.work_until(41);
+    assert!(
+        to_person(&answer).starts_with("✅ [checkstone] Auto-checkpoint executed: committed "),
+        "{answer:#}"
+    );
+    let execution = &answer["autonomous_execution"];
+    assert_eq!(
+        (&execution["enabled"], &execution["skill"], &execution["executed_directly"], &execution["reason"]),
+        (&json!(true), &json!("checkpoint"), &json!(true), &json!("context_threshold"))
+    );
+    assert_eq!(execution["router_decision"]["route"], "direct");
+    assert_eq!(execution["router_decision"]["commit"], world.git(&["rev-parse", "HEAD"]));
+}
+
+/// A9.
+#[test]
+fn no_commit_created_when_there_are_no_changes() {
+    let world = World::new(AUTONOMOUS);
+    world.prompt("What does this do?");
+    world.turn("What does this do?", 41);
+    assert_eq!(world.stop(), json!(null));
+    assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
+    assert_eq!(world.saves()[0].0, "nothing");
+}
+
+#[test]
+fn cleanup_complete() {
+    let world = World::new(AUTONOMOUS);
+    world.work_until(41);
+    world.workplace.git(&["checkout", "--quiet", "--", "src/lib.rs"]);
+    assert_eq!(world.git(&["status", "--porcelain", "--ignored"]), "");
+    for left in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
+        assert!(!world.has(&format!(".git/{left}")), "{left}");
+    }
+}
+
+/// The table of execution modes: mode, direct execution, signal to the agent.
+#[test]
+fn the_table_of_execution_modes() {
+    let signal = autosave::SIGNAL;
+    assert_eq!(signal, "<command-name>/checkpoint</command-name>");
+
+    let normal = World::new("[autosave]\nmode = \"normal\"\n");
+    let answer = normal.work_until(41);
+    assert_eq!((normal.commits(), normal.has("CLAUDE.md")), (1, false));
+    assert_eq!(answer["decision"], json!(null));
+    assert!(to_person(&answer).contains("The context is 41 % full: run `checkstone autosave`"), "{answer:#}");
+
+    let failed = World::new(AUTONOMOUS);
+    failed.write(".git/hooks/pre-commit", "#!/bin/sh\necho 'no commits today'\nexit 1\n");
+    executable(&failed, ".git/hooks/pre-commit");
+    let answer = failed.work_until(41);
+    assert_eq!((failed.commits(), failed.has("CLAUDE.md")), (1, false));
+    assert!(to_agent(&answer).contains(signal), "{answer:#}");
+    assert_eq!(answer["autonomous_execution"]["executed_directly"], false);
+
+    let success = World::new(AUTONOMOUS);
+    let answer = success.work_until(41);
+    assert_eq!((success.commits(), success.has("CLAUDE.md")), (2, true));
+    assert!(!to_agent(&answer).contains(signal), "{answer:#}");
+    assert_eq!(answer["autonomous_execution"]["executed_directly"], true);
+}
+
+/// A4: what was staged stays staged, and the tree shows nothing that was not there before.
+#[test]
+fn a4_what_was_staged_stays_staged() {
+    let world = World::new(AUTONOMOUS);
+    world.write("staged.txt", "staged\n");
+    world.git(&["add", "staged.txt"]);
+    world.prompt("Go on");
+    world.write("untracked.txt", "new\n");
+    world.turn("Go on", 50);
+    let before = world.git(&["status", "--porcelain"]);
+    world.stop();
+    assert_eq!(world.commits(), 2);
+    assert_eq!(world.git(&["status", "--porcelain"]), before);
+    assert_eq!(world.git(&["show", "--name-only", "--format=", "HEAD"]), "CLAUDE.md");
+}
+
+/// A5.
+#[test]
+fn a5_only_untracked_work_is_work() {
+    let world = World::new(AUTONOMOUS);
+    world.prompt("Make a file");
+    world.write("new.txt", "new\n");
+    world.turn("Make a file", 41);
+    assert_eq!(world.stop()["decision"], "block");
+    assert_eq!(world.commits(), 2);
+    assert_eq!(world.git(&["status", "--porcelain"]), "?? new.txt");
+}
+
+/// A8, and the notes of every client.
+#[test]
+fn a8_a_missing_notes_file_is_made() {
+    for (agent, event, notes) in [
+        ("claude", "Stop", "CLAUDE.md"),
+        ("gemini", "AfterAgent", "GEMINI.md"),
+        ("codex", "Stop", "AGENTS.md"),
+    ] {
+        let world = World::new(&format!("{AUTONOMOUS}window = 1000\n"));
+        let more = json!({"prompt": "Do it", "turn_id": "prompt-1"});
+        let opens = if agent == "gemini" { "BeforeAgent" } else { "UserPromptSubmit" };
+        world.hook(agent, opens, more.clone());
+        world.write("src/lib.rs", "pub fn one() -> u32 { 2 }\n");
+        let mut more = more;
+        // As once imagined: accepted where it is there.
+        more["context_window"] = json!({"context_window_size": 1000, "current_usage": {"input_tokens": 400}});
+        let answer = world.hook(agent, event, more);
+        assert_eq!(answer["decision"], "block", "{agent} {answer:#}\n{}", world.log());
+        assert!(world.text(notes).contains("## Last Session\n"), "{agent}");
+        assert_eq!(world.git(&["show", "--name-only", "--format=", "HEAD"]), notes);
+        // H1: a key that the client does not know would make its hook fail.
+        assert_eq!(answer.get("autonomous_execution").is_some(), agent == "claude", "{answer:#}");
+    }
+}
+
+#[test]
+fn the_agent_is_told_what_was_saved_and_what_is_next() {
+    let world = World::new(AUTONOMOUS);
+    world.write("buildguide.md", "# Plan\n\n- [x] parse\n- [ ] count the words\n- [ ] print\n");
+    world.write(".claude/current-build.local.md", "feature: counting\nphase: tests\niteration: 3\n");
+    world.prompt("Count the words");
+    world.turn_of(
+        "claude-opus-4-1",
+        "Count the words",
+        Some(90_000),
+        &[("cargo test", true), ("./lint", false)],
+    );
+    let answer = world.stop();
+    let said = to_agent(&answer);
+    for part in [
+        "[checkstone] Your work was saved, since the context is 45 % full: committed ",
+        "not pushed: there is no remote `origin`",
+        "- Task: Count the words",
+        "- Next item of `buildguide.md`: count the words",
+        "- Build: feature counting, phase tests, iteration 3",
+        "- Open error: A command returned errors",
+        "If all of it is done, say so and stop.",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let notes = world.text("CLAUDE.md");
+    assert!(notes.contains("- Tests: `cargo test` passed (3 passed)\n"), "{notes}");
+    assert!(notes.contains("- Commands: `./lint` failed (exit code 3)\n"), "{notes}");
+    assert!(notes.contains("- Next: `count the words`\n"), "{notes}");
+    assert_eq!(world.git(&["show", "--name-only", "--format=", "HEAD"]), "CLAUDE.md\nbuildguide.md");
+}
+
+#[test]
+fn include_all_commits_what_the_turn_changed() {
+    let world = World::new(&format!("{AUTONOMOUS}include = \"all\"\n"));
+    world.write("older.txt", "not of this turn\n");
+    world.prompt("Fix it");
+    world.write("src/lib.rs", "pub fn one() -> u32 { 2 }\n");
+    world.write("src/new.rs", "pub fn two() {}\n");
+    world.turn("Fix it", 60);
+    world.stop();
+    assert_eq!(
+        world.git(&["show", "--name-only", "--format=", "HEAD"]),
+        "CLAUDE.md\nsrc/lib.rs\nsrc/new.rs",
+        "{}",
+        world.log()
+    );
+    assert_eq!(world.git(&["status", "--porcelain"]), "?? older.txt");
+}
+
+/// The whole tree is kept first, untracked files too.
+#[test]
+fn a_snapshot_keeps_the_whole_tree() {
+    let world = World::new(AUTONOMOUS);
+    world.write("scratch.txt", "precious\n");
+    let answer = world.work_until(41);
+    let id = answer["autonomous_execution"]["router_decision"]["snapshot"].as_str().unwrap().to_owned();
+    let name = format!("refs/checkstone/snapshots/main/{id}");
+    assert_eq!(world.git(&["show", &format!("{name}:scratch.txt")]), "precious");
+    assert!(to_agent(&answer).contains(&format!("snapshot {id}")));
+}
+
+/// A12: neither committed nor pushed, and never shown.
+#[test]
+fn a12_a_secret_is_not_committed() {
+    let world = World::new(&format!("{AUTONOMOUS}include = \"all\"\n")).with_origin();
+    world.prompt("Use the key");
+    let secret = format!("sk_live_{}", "zQ8kV3nT6wYb1LxC9mRd4HsJ7pFg2Ae0");
+    world.write("src/key.rs", &format!("const TOKEN: &str = \"{secret}\";\n"));
+    world.turn("Use the key", 41);
+    let answer = world.stop();
+    assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false), "{answer:#}");
+    assert!(to_agent(&answer).contains("`src/key.rs` line 1: "), "{answer:#}");
+    assert!(!to_agent(&answer).contains(autosave::SIGNAL), "nobody is asked to commit it");
+    assert!(!answer.to_string().contains(&secret[12..]) && !world.log().contains(&secret[12..]));
+    assert_eq!(world.git(&["rev-parse", "origin/main"]), world.git(&["rev-parse", "HEAD"]));
+}
+
+/// What was asked may hold a secret, which is no reason not to save.
+#[test]
+fn a12_a_secret_in_the_prompt_does_not_get_into_the_notes() {
+    let world = World::new(AUTONOMOUS);
+    let secret = format!("sk_live_{}", "zQ8kV3nT6wYb1LxC9mRd4HsJ7pFg2Ae0");
+    world.prompt("Use it");
+    world.write("src/lib.rs", "pub fn one() -> u32 { 2 }\n");
+    world.turn(&format!("Use the token {secret} for the upload"), 41);
+    world.stop();
+    assert_eq!(world.commits(), 2, "{}", world.log());
+    let notes = world.text("CLAUDE.md");
+    assert!(notes.contains("- A line was left out here: it looks like a secret.\n"), "{notes}");
+    assert!(!notes.contains(&secret[12..]));
+}
+
+pub(crate) fn executable(world: &World, path: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = world.workplace.repo().join(path);
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}

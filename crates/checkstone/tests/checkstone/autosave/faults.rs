@@ -1,0 +1,224 @@
+//! What stands in the way of a save: hooks that fail or hang, a repository in the middle of something, others at work in
+//! it, places that cannot be written. The notes are then as they were, and what is said is true.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Stdio;
+
+use serde_json::json;
+
+use super::direct_execution::executable;
+use super::world::{AUTONOMOUS, World, to_agent, to_person};
+
+/// A10: the fall-back signal, and the notes as they were.
+#[test]
+fn a10_a_failing_commit_hook_leaves_the_notes_and_signals() {
+    let world = World::new(AUTONOMOUS);
+    let notes = "# Notes\n\n## Last Session\n\nolder words\n";
+    world.write("CLAUDE.md", notes);
+    world.write(".git/hooks/pre-commit", "#!/bin/sh\necho 'the linter is unhappy' >&2\nexit 1\n");
+    executable(&world, ".git/hooks/pre-commit");
+    let answer = world.work_until(41);
+    assert_eq!((world.commits(), world.text("CLAUDE.md").as_str()), (1, notes));
+    assert!(to_agent(&answer).contains(autosave::SIGNAL), "{answer:#}");
+    assert!(to_agent(&answer).contains("the linter is unhappy"), "{answer:#}");
+    assert!(to_person(&answer).starts_with("⚠️ [checkstone] Auto-checkpoint failed: nothing was committed"));
+    assert_eq!(answer["autonomous_execution"]["router_decision"]["route"], "signal");
+    // What was taken before stays: the whole tree is kept.
+    assert!(to_agent(&answer).contains("the whole tree is kept in snapshot"), "{answer:#}");
+    assert_eq!(world.saves()[0].0, "failed");
+    assert_eq!(world.status()["autosave"]["counts"]["failed"], 1);
+}
+
+/// A commit hook that hangs is ended with all that it started.
+#[test]
+fn a10_a_hanging_commit_hook_is_ended() {
+    let world = World::new(&format!("{AUTONOMOUS}hook_timeout = \"300ms\"\n"));
+    world.write(".git/hooks/pre-commit", "#!/bin/sh\necho $$ > ../hook.pid\nsleep 1000\n");
+    executable(&world, ".git/hooks/pre-commit");
+    let answer = world.work_until(41);
+    assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
+    assert!(to_agent(&answer).contains("`pre-commit` took longer than 300ms"), "{answer:#}");
+    assert!(to_agent(&answer).contains(autosave::SIGNAL), "{answer:#}");
+    let hook = std::fs::read_to_string(world.workplace.path("hook.pid")).unwrap();
+    let process = std::path::Path::new("/proc").join(hook.trim()).join("cmdline");
+    world
+        .until("the hook is gone", || std::fs::read(&process).map_or(true, |it| it.is_empty()).then_some(()));
+    assert!(!world.has(".git/index.lock"));
+}
+
+/// A11.
+#[test]
+fn a11_a_detached_head_is_not_committed_to() {
+    let world = World::new(AUTONOMOUS);
+    world.git(&["checkout", "--quiet", "--detach"]);
+    let answer = world.work_until(41);
+    assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
+    assert!(to_agent(&answer).contains("HEAD is on no branch"), "{answer:#}");
+}
+
+/// A11.
+#[test]
+fn a11_nothing_is_committed_in_the_middle_of_a_rebase() {
+    let world = World::new(AUTONOMOUS);
+    world.write("README.md", "ours\n");
+    world.git(&["commit", "--quiet", "--all", "--message=ours"]);
+    world.git(&["checkout", "--quiet", "-b", "other", "HEAD~1"]);
+    world.write("README.md", "theirs\n");
+    world.git(&["commit", "--quiet", "--all", "--message=theirs"]);
+    let rebase =
+        world.workplace.prepared(std::process::Command::new("git")).args(["rebase", "main"]).output();
+    assert!(!rebase.unwrap().status.success());
+    let before = world.git(&["status", "--porcelain"]);
+    world.prompt("Resolve it");
+    world.turn("Resolve it", 50);
+    let answer = world.stop();
+    assert!(to_agent(&answer).contains("a rebase is in progress"), "{answer:#}\n{}", world.log());
+    assert_eq!(world.git(&["status", "--porcelain"]), before);
+}
+
+/// A11: two sessions cross their thresholds in the same moment; both are saved, one after the other.
+#[test]
+fn a11_two_autosaves_at_once_are_one_after_the_other() {
+    let world = World::new(AUTONOMOUS);
+    world.write("src/lib.rs", "pub fn one() -> u32 { 9 }\n");
+    let payload = |session: &str| {
+        world.turn(&format!("Fix {session}"), 50);
+        let transcript = world.workplace.path(&format!("{session}.jsonl"));
+        std::fs::rename(world.workplace.transcript(), &transcript).unwrap();
+        json!({"session_id": session, "transcript_path": transcript,
+               "cwd": world.workplace.repo(), "prompt_id": "prompt-1", "hook_event_name": "Stop",
+               "last_assistant_message": "Done."})
+        .to_string()
+    };
+    let running: Vec<_> = ["one", "two", "three"]
+        .map(payload)
+        .into_iter()
+        .map(|payload| {
+            let mut child = world
+                .checkstone(&["hook", "claude"])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            std::io::Write::write_all(&mut child.stdin.take().unwrap(), payload.as_bytes()).unwrap();
+            child
+        })
+        .collect();
+    for child in running {
+        let output = child.wait_with_output().unwrap();
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer["autonomous_execution"]["executed_directly"], true, "{answer:#}\n{}", world.log());
+    }
+    assert_eq!(world.commits(), 4);
+    assert_eq!(world.git(&["status", "--porcelain"]), " M src/lib.rs");
+    assert_eq!(world.git(&["fsck", "--connectivity-only"]), "");
+}
+
+/// H9: one stop that comes twice is saved once.
+#[test]
+fn a_stop_that_is_delivered_twice_is_saved_once() {
+    let world = World::new(AUTONOMOUS);
+    world.prompt("Fix it");
+    world.write("src/lib.rs", "pub fn one() -> u32 { 9 }\n");
+    world.turn("Fix it", 50);
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        let stops: Vec<_> = (0..4).map(|_| scope.spawn(|| world.stop())).collect();
+        stops.into_iter().map(|stop| stop.join().unwrap()).collect()
+    });
+    let held = answers.iter().filter(|answer| answer["decision"] == "block").count();
+    assert_eq!((held, world.commits()), (1, 2), "{answers:#?}");
+}
+
+/// A person commits at the same time: every commit that git took is there, and nothing of either is lost. Git itself
+/// refuses a commit whose branch has moved under it, and the person repeats it.
+#[test]
+fn a_person_may_commit_at_the_same_time() {
+    let world = World::new(AUTONOMOUS);
+    world.write("src/lib.rs", "pub fn one() -> u32 { 9 }\n");
+    world.turn("Fix it", 50);
+    let commits = std::thread::scope(|scope| {
+        let person = scope.spawn(|| {
+            (0..8)
+                .filter(|number| {
+                    world.write(&format!("mine-{number}.txt"), "mine\n");
+                    let git = |arguments: &[&str]| {
+                        let mut command = world.workplace.prepared(std::process::Command::new("git"));
+                        command.args(arguments).output().unwrap().status.success()
+                    };
+                    git(&["add", &format!("mine-{number}.txt")])
+                        && git(&["commit", "--quiet", "--message=mine"])
+                })
+                .count()
+        });
+        let answer = world.stop();
+        assert_eq!(answer["decision"], "block", "{answer:#}");
+        person.join().unwrap()
+    });
+    let saved = world.saves().iter().filter(|save| save.0 == "saved").count();
+    assert_eq!(world.commits(), 1 + commits + saved, "{}", world.log());
+    assert!(commits >= 6 && saved == 1, "{commits} {saved} {}", world.log());
+    assert!(!world.has(".git/index.lock"));
+}
+
+/// Where nothing can be written, nothing is claimed. Root may write everywhere, so a file stands in the way.
+#[test]
+fn notes_that_cannot_be_written_are_told() {
+    let world = World::new(AUTONOMOUS);
+    std::fs::create_dir(world.workplace.repo().join("CLAUDE.md")).unwrap();
+    let answer = world.work_until(41);
+    assert_eq!(world.commits(), 1);
+    assert!(
+        to_agent(&answer).contains("`CLAUDE.md` is not a file") || to_agent(&answer).contains("CLAUDE.md")
+    );
+    assert_eq!(answer["autonomous_execution"]["executed_directly"], false, "{answer:#}");
+
+    let linked = World::new(AUTONOMOUS);
+    std::os::unix::fs::symlink("/etc/hostname", linked.workplace.repo().join("CLAUDE.md")).unwrap();
+    let before = std::fs::read("/etc/hostname").unwrap_or_default();
+    let answer = linked.work_until(41);
+    assert_eq!(answer["autonomous_execution"]["executed_directly"], false, "{answer:#}");
+    assert_eq!(std::fs::read("/etc/hostname").unwrap_or_default(), before);
+}
+
+#[test]
+fn read_only_notes_stay_as_they_are() {
+    let world = World::new(AUTONOMOUS);
+    world.write("CLAUDE.md", "# Mine\n");
+    let path = world.workplace.repo().join("CLAUDE.md");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).unwrap();
+    let answer = world.work_until(41);
+    assert_eq!((world.text("CLAUDE.md").as_str(), world.commits()), ("# Mine\n", 1), "{answer:#}");
+}
+
+/// The notes are ignored by git: there would be nothing to commit.
+#[test]
+fn ignored_notes_are_told() {
+    let world = World::new(AUTONOMOUS);
+    world.write(".gitignore", "CLAUDE.md\n");
+    let answer = world.work_until(41);
+    assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
+    assert!(to_agent(&answer).contains("`CLAUDE.md` is ignored by git"), "{answer:#}");
+}
+
+/// H6: without a journal nothing can be counted, so nothing is done.
+#[test]
+fn without_a_journal_nothing_is_saved() {
+    let world = World::new(AUTONOMOUS);
+    world.write("src/lib.rs", "pub fn one() -> u32 { 9 }\n");
+    world.turn("Fix it", 50);
+    std::fs::create_dir_all(world.workplace.path("state/journal.db")).unwrap();
+    assert_eq!(world.stop(), json!(null));
+    assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
+    assert!(world.log().contains("fail open"), "{}", world.log());
+}
+
+/// Outside a repository there is nothing to save to.
+#[test]
+fn outside_a_repository_nothing_happens() {
+    let world = World::new(AUTONOMOUS);
+    world.turn("Fix it", 50);
+    let elsewhere = world.workplace.path("home");
+    let more = json!({"cwd": elsewhere, "last_assistant_message": "Done."});
+    assert_eq!(world.hook("claude", "Stop", more), json!(null));
+    assert!(!elsewhere.join("CLAUDE.md").exists());
+}

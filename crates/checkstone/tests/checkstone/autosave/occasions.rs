@@ -1,0 +1,304 @@
+//! When something is saved: the threshold, the switches, trust, what the prompt says; and how a save and the gate share
+//! one message and one hold.
+
+use serde_json::{Value, json};
+
+use super::world::{AUTONOMOUS, World, to_agent, to_person};
+use crate::workplace::SESSION;
+
+const POLICY: &str = r#"
+[[category]]
+name = "code"
+include = ["src/**"]
+require = ["tests"]
+
+[action.tests]
+say = "Run `./run-tests`"
+evidence = ["run-tests"]
+"#;
+
+/// A1: 39 % is not enough, 40 % is; the usage is the transcript's.
+#[test]
+fn a1_forty_percent_is_the_threshold() {
+    let world = World::new(AUTONOMOUS);
+    assert_eq!(world.work_until(39), Value::Null);
+    assert_eq!(world.saves(), []);
+    assert_eq!(world.work_until(40)["decision"], "block");
+    assert_eq!(world.commits(), 2);
+}
+
+/// A1: where the size of the window is not known, nothing is done.
+#[test]
+fn a1_an_unknown_window_does_nothing() {
+    for (model, tokens) in
+        [("some-new-model", Some(900_000)), ("claude-opus-4-1", None), ("claude-opus-4-1", Some(0))]
+    {
+        let world = World::new(AUTONOMOUS);
+        world.prompt("Fix it");
+        world.write("src/lib.rs", "pub fn one() -> u32 { 3 }\n");
+        world.turn_of(model, "Fix it", tokens, &[]);
+        assert_eq!(world.stop(), Value::Null, "{model} {tokens:?}");
+        assert_eq!((world.commits(), world.saves()), (1, vec![]), "{model} {tokens:?}");
+    }
+    let world = World::new(AUTONOMOUS);
+    world.prompt("Fix it");
+    world.write("src/lib.rs", "pub fn one() -> u32 { 3 }\n");
+    for window in [json!({"context_window_size": 0, "current_usage": {"input_tokens": 5}}), json!(null)] {
+        let more = json!({"context_window": window, "last_assistant_message": "Done."});
+        assert_eq!(world.hook("claude", "Stop", more), Value::Null);
+    }
+    assert_eq!(world.commits(), 1);
+}
+
+#[test]
+fn the_window_comes_from_the_settings_where_nobody_else_knows_it() {
+    let world = World::new(&format!("{AUTONOMOUS}window = 1000000\n"));
+    world.prompt("Fix it");
+    world.write("src/lib.rs", "pub fn one() -> u32 { 3 }\n");
+    world.turn_of("some-new-model", "Fix it", Some(400_000), &[]);
+    assert_eq!(world.stop()["decision"], "block");
+}
+
+/// A2.
+#[test]
+fn a2_it_fires_on_the_crossing_and_not_at_every_stop_above_it() {
+    let world = World::new(AUTONOMOUS);
+    let mut saved = Vec::new();
+    for (number, percent) in [30, 45, 46, 60, 38, 41, 20, 44].into_iter().enumerate() {
+        let key = json!({"prompt_id": format!("prompt-{number}"), "prompt": "Go on"});
+        world.hook("claude", "UserPromptSubmit", key.clone());
+        world.write("src/lib.rs", &format!("pub fn one() -> u32 {{ {number} + 10 }}\n"));
+        world.turn("Go on", percent);
+        let transcript = std::fs::read_to_string(world.workplace.transcript()).unwrap();
+        let transcript = transcript.replace("prompt-1", &format!("prompt-{number}"));
+        std::fs::write(world.workplace.transcript(), transcript).unwrap();
+        let mut more = key;
+        more["last_assistant_message"] = json!("Done.");
+        let answer = world.hook("claude", "Stop", more);
+        saved.push(answer["decision"] == "block");
+    }
+    assert_eq!(saved, [false, true, false, false, false, false, false, true]);
+    assert_eq!(world.commits(), 3);
+    let last = world.text("CLAUDE.md");
+    assert!(last.contains("(save 2 of the session)"), "{last}");
+}
+
+/// A3.
+#[test]
+fn a3_a_prompt_that_asks_to_stop_is_obeyed() {
+    for (prompt, saves) in [
+        ("please stop now", false),
+        ("hold on", false),
+        ("Fix the counting, then stop.", false),
+        ("do not wait for me", true),
+        ("stop the server and restart it", true),
+        ("write a stop word list", true),
+    ] {
+        let world = World::new(AUTONOMOUS);
+        world.prompt(prompt);
+        world.write("src/lib.rs", "pub fn one() -> u32 { 3 }\n");
+        world.turn(prompt, 50);
+        assert_eq!(world.stop()["decision"] == "block", saves, "{prompt}");
+        // The crossing is still to come where nothing was done.
+        assert_eq!(world.saves().len(), usize::from(saves), "{prompt}");
+    }
+}
+
+#[test]
+fn off_is_the_default_and_nothing_is_done() {
+    let world = World::new("");
+    assert_eq!(world.work_until(90), Value::Null);
+    assert_eq!((world.commits(), world.has("CLAUDE.md"), world.saves()), (1, false, vec![]));
+}
+
+#[test]
+fn the_flag_the_loop_and_the_threshold_are_switches() {
+    let flagged = World::new("");
+    flagged.flag();
+    let answer = flagged.work_until(41);
+    assert_eq!(answer["autonomous_execution"]["reason"], "context_threshold");
+
+    let looping = World::new("").with_variable("CLAUDE_LOOP_ACTIVE", "1");
+    let answer = looping.work_until(41);
+    assert_eq!(answer["autonomous_execution"]["reason"], "loop_mode_enforced");
+    assert_eq!(looping.status()["autonomous_execution"]["reason"], "loop_mode_enforced");
+
+    let not_looping = World::new("").with_variable("CLAUDE_LOOP_ACTIVE", "0");
+    assert_eq!(not_looping.work_until(41), Value::Null);
+
+    let later = World::new(AUTONOMOUS).with_variable("CLAUDE_CONTEXT_THRESHOLD", "60");
+    assert_eq!(later.work_until(59), Value::Null);
+    assert_eq!(later.work_until(60)["decision"], "block");
+}
+
+#[test]
+fn the_projects_switch_beats_everything() {
+    let world = World::new(AUTONOMOUS).with_variable("CLAUDE_LOOP_ACTIVE", "1");
+    world.flag();
+    world.write(".claude/auto-continue-disabled", "");
+    assert_eq!(world.work_until(90), Value::Null);
+    assert_eq!((world.commits(), world.saves()), (1, vec![]));
+}
+
+/// Invariant 7: a repository's own file cannot make anything commit or push before it is trusted.
+#[test]
+fn a_repository_has_a_say_only_once_it_is_trusted() {
+    let world = World::with_policy(Some(AUTONOMOUS), "");
+    assert_eq!(world.work_until(50), Value::Null);
+    assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
+    let status = world.status();
+    assert_eq!((&status["autosave"]["mode"], &status["autosave"]["ignored"]), (&json!("off"), &json!(true)));
+    let shown = world.workplace.shown(&["status"]);
+    assert!(shown.contains("`[autosave]` of `checkstone.toml` is ignored"), "{shown}");
+    let wanted = world.workplace.shown(&["trust", "--yes"]);
+    assert!(
+        wanted.contains("would save by itself: notes and commit once the context is 40 % full, and a push")
+    );
+    assert_eq!(world.work_until(51)["decision"], "block", "{}", world.log());
+    assert_eq!(world.commits(), 2);
+    // Any change withdraws it.
+    world.write("checkstone.toml", &format!("{AUTONOMOUS}threshold = 30\n"));
+    assert_eq!(world.status()["autosave"]["mode"], "off");
+}
+
+/// The user's own settings hold in a repository whose file says something else and is not trusted.
+#[test]
+fn an_untrusted_repository_changes_nothing_of_the_users_settings() {
+    let world = World::with_policy(
+        Some("[autosave]\nmode = \"off\"\npush = true\n"),
+        "[autosave]\nmode = \"normal\"\n",
+    );
+    let answer = world.work_until(50);
+    assert!(to_person(&answer).contains("run `checkstone autosave`"), "{answer:#}");
+}
+
+/// Normal mode tells once per crossing.
+#[test]
+fn normal_mode_tells_once() {
+    let world = World::new("[autosave]\nmode = \"normal\"\n");
+    let told = |percent| to_person(&world.work_until(percent)).to_owned();
+    assert!(told(41).starts_with("[checkstone] The context is 41 % full: "));
+    assert_eq!(told(42), "");
+    assert_eq!(told(20), "");
+    assert!(told(44).contains("44 %"));
+    assert_eq!((world.commits(), world.saves()[0].0.as_str()), (1, "advised"));
+}
+
+/// One stop, one message: the gate's steps first, then what was saved; and it is the turn's one hold.
+#[test]
+fn the_gate_and_the_save_share_one_message_and_one_hold() {
+    let world = World::with_policy(Some(POLICY), AUTONOMOUS);
+    let answer = world.work_until(50);
+    let said = to_agent(&answer);
+    let (gate, save) =
+        (said.find("1. Run `./run-tests`").unwrap(), said.find("Your work was saved").unwrap());
+    assert!(said.starts_with("[checkstone] Context-aware checkpoint") && gate < save, "{said}");
+    assert_eq!(said.matches("[checkstone]").count(), 1, "{said}");
+    assert_eq!(answer["autonomous_execution"]["executed_directly"], true);
+    // The second stop of the turn passes, whatever the context says.
+    world.turn("Fix the counting", 90);
+    let more = json!({"stop_hook_active": true, "last_assistant_message": "Done again."});
+    assert_eq!(world.hook("claude", "Stop", more)["decision"], Value::Null);
+    assert_eq!(world.commits(), 2);
+}
+
+/// Never a second hold in a turn that the gate has held: what is due is done, and the person is told.
+#[test]
+fn a_crossing_after_the_gates_hold_is_saved_without_a_hold() {
+    let world = World::with_policy(Some(POLICY), AUTONOMOUS);
+    assert_eq!(world.work_until(30)["decision"], "block");
+    assert_eq!(world.commits(), 1);
+    world.turn("Fix the counting", 50);
+    let more = json!({"stop_hook_active": true, "last_assistant_message": "Done."});
+    let answer = world.hook("claude", "Stop", more);
+    assert_eq!(answer["decision"], Value::Null, "{answer:#}");
+    assert!(to_person(&answer).contains("Auto-checkpoint executed"), "{answer:#}");
+    assert_eq!(world.commits(), 2);
+}
+
+/// The other way round: what the save has held, the gate does not hold again.
+#[test]
+fn after_a_hold_for_a_save_the_turn_passes() {
+    let world = World::with_policy(Some(POLICY), AUTONOMOUS);
+    world.prompt("Write the docs");
+    world.write("docs.md", "words\n");
+    world.turn("Write the docs", 50);
+    assert_eq!(world.stop()["decision"], "block");
+    world.write("src/lib.rs", "pub fn one() -> u32 { 7 }\n");
+    let more = json!({"stop_hook_active": true, "last_assistant_message": "More."});
+    assert_eq!(world.hook("claude", "Stop", more)["decision"], Value::Null);
+}
+
+/// An agent that waits for somebody is not sent on.
+#[test]
+fn an_agent_that_plans_is_left_alone() {
+    let world = World::new(AUTONOMOUS);
+    world.prompt("Plan it");
+    world.write("src/lib.rs", "pub fn one() -> u32 { 7 }\n");
+    world.turn("Plan it", 50);
+    let more = json!({"permission_mode": "plan", "last_assistant_message": "Done."});
+    assert_eq!(world.hook("claude", "Stop", more), Value::Null);
+    assert_eq!(world.saves(), []);
+    assert_eq!(world.stop()["decision"], "block", "the crossing is still to come");
+}
+
+/// Before a compaction and at the end of a session the work is saved, and nothing is printed.
+#[test]
+fn compaction_and_the_end_of_a_session_save_without_a_word() {
+    for (event, reason) in [("PreCompact", "before_compaction"), ("SessionEnd", "session_end")] {
+        let world = World::new(AUTONOMOUS).with_origin();
+        world.work_until(20);
+        assert_eq!(world.hook("claude", event, json!({"trigger": "auto", "reason": "other"})), Value::Null);
+        world.until("it is saved", || (!world.saves().is_empty()).then_some(()));
+        assert_eq!(world.status()["autosave"]["last"]["reason"], reason);
+        assert_eq!(world.commits(), 2, "{}", world.log());
+        assert_eq!(world.push_ended().0, "pushed");
+    }
+}
+
+/// What a person did in the same tree is theirs; and what is saved already is not saved again.
+#[test]
+fn a_session_that_did_nothing_new_is_not_saved_at_its_end() {
+    let world = World::new(AUTONOMOUS);
+    world.write("mine.txt", "a person's\n");
+    world.prompt("What is this?");
+    world.turn("What is this?", 20);
+    world.stop();
+    world.hook("claude", "SessionEnd", json!({}));
+    let saved = World::new(AUTONOMOUS);
+    assert_eq!(saved.work_until(41)["decision"], "block");
+    saved.hook("claude", "SessionEnd", json!({}));
+    // Both are done when a later save by hand has had its turn behind them.
+    for (world, commits) in [(&world, 2), (&saved, 3)] {
+        let output = world.checkstone(&["autosave"]).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(world.commits(), commits, "{}", world.log());
+    }
+}
+
+/// Gemini CLI tells of a compression before every request.
+#[test]
+fn a_compression_of_gemini_is_no_occasion() {
+    let world = World::new(AUTONOMOUS);
+    world.hook("gemini", "BeforeAgent", json!({"prompt": "Fix it"}));
+    world.write("src/lib.rs", "pub fn one() -> u32 { 7 }\n");
+    assert_eq!(world.hook("gemini", "PreCompress", json!({"trigger": "auto"})), Value::Null);
+    let output = world.checkstone(&["autosave", "--dry-run"]).output().unwrap();
+    assert!(output.status.success());
+    assert_eq!((world.commits(), world.saves()), (1, vec![]));
+}
+
+/// What the client told its status line counts for the hook.
+#[test]
+fn the_status_line_knows_the_window() {
+    let world = World::new(AUTONOMOUS);
+    let told = json!({"session_id": SESSION, "model": {"id": "claude-opus-4-1[1m]"},
+                      "context_window": {"context_window_size": 1000000,
+                                         "current_usage": {"input_tokens": 90000}}});
+    let line = world.workplace.with_input(&["statusline"], told.to_string().as_bytes());
+    assert!(line.contains("context 9 %"), "{line}");
+    assert_eq!(world.work_until(45), Value::Null, "90,000 of 1,000,000 tokens are 9 %");
+    world.prompt("More");
+    world.turn_of("claude-opus-4-1", "More", Some(400_000), &[]);
+    assert_eq!(world.stop()["decision"], "block");
+}

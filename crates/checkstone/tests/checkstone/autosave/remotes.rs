@@ -1,0 +1,143 @@
+//! A6: what becomes of the push, with real remotes; and that nothing is said of it that is not true.
+
+use std::io::Read as _;
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::direct_execution::executable;
+use super::world::{AUTONOMOUS, World, to_agent, to_person};
+
+/// The hook says that it has begun; afterwards the remote has it, and everybody says so.
+#[test]
+fn a_push_runs_beside_and_is_told_at_the_next_event() {
+    let world = World::new(AUTONOMOUS).with_origin();
+    let answer = world.work_until(41);
+    assert!(to_agent(&answer).contains("push to `origin` started"), "{answer:#}");
+    assert_eq!(world.push_ended().0, "pushed");
+    let head = world.git(&["rev-parse", "HEAD"]);
+    assert_eq!(world.git(&["--git-dir", world.origin().to_str().unwrap(), "rev-parse", "main"]), head);
+    let told = world.prompt("Next");
+    assert!(to_person(&told).contains(&format!("Auto-checkpoint {} was pushed", &head[..10])), "{told:#}");
+    assert_eq!(world.prompt("And next"), json!(null), "it is told once");
+    let status = world.status();
+    assert_eq!(status["autosave"]["last"]["push"]["state"], "pushed");
+    assert_eq!(status["autosave"]["counts"]["pushed"], 1);
+    assert!(world.log().contains("autosave pushed push of "), "{}", world.log());
+}
+
+#[test]
+fn a6_without_a_remote_it_is_committed_and_not_pushed() {
+    let world = World::new(AUTONOMOUS);
+    let answer = world.work_until(41);
+    assert_eq!(world.commits(), 2);
+    assert!(to_agent(&answer).contains("not pushed: there is no remote `origin`"), "{answer:#}");
+    assert_eq!(answer["autonomous_execution"]["router_decision"]["push"], "none");
+}
+
+#[test]
+fn a6_a_remote_that_refuses_is_told() {
+    let world = World::new(AUTONOMOUS).with_origin();
+    let hook = "../origin.git/hooks/pre-receive";
+    world.write(hook, "#!/bin/sh\necho 'not on a Sunday' >&2\nexit 1\n");
+    executable(&world, hook);
+    world.work_until(41);
+    let (push, detail) = world.push_ended();
+    assert_eq!((push.as_str(), world.commits()), ("failed", 2));
+    let told = world.prompt("Next");
+    assert!(to_person(&told).contains("was not pushed: the remote refused it"), "{told:#} {detail}");
+    assert_eq!(world.status()["autosave"]["last"]["push"]["state"], "failed");
+}
+
+/// What others pushed meanwhile is fetched, and ours put on top of it.
+#[test]
+fn a6_a_remote_that_went_on_gets_ours_on_top() {
+    let world = World::new(AUTONOMOUS).with_origin();
+    let other = world.workplace.path("other");
+    let origin = world.origin();
+    world.git(&["clone", "--quiet", origin.to_str().unwrap(), other.to_str().unwrap()]);
+    std::fs::write(other.join("theirs.txt"), "theirs\n").unwrap();
+    let there = |arguments: &[&str]| world.git(&[&["-C", other.to_str().unwrap()], arguments].concat());
+    there(&["add", "theirs.txt"]);
+    there(&["commit", "--quiet", "--message=theirs"]);
+    there(&["push", "--quiet", "origin", "main"]);
+    world.work_until(41);
+    let (push, detail) = world.push_ended();
+    assert_eq!(push, "pushed", "{detail}");
+    let names = world.git(&["--git-dir", origin.to_str().unwrap(), "ls-tree", "-r", "--name-only", "main"]);
+    assert!(names.contains("theirs.txt") && names.contains("CLAUDE.md"), "{names}");
+    assert!(detail.contains("git pull --rebase"), "{detail}");
+}
+
+/// A remote that takes the connection and never says anything: the agent does not wait for it.
+#[test]
+fn a6_a_remote_that_hangs_keeps_nobody_waiting() {
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let world = World::new(AUTONOMOUS);
+    let url = format!("http://{}/repository.git", server.local_addr().unwrap());
+    world.git(&["remote", "add", "origin", &url]);
+    let began = Instant::now();
+    let answer = world.work_until(41);
+    assert!(to_agent(&answer).contains("push to `origin` started"), "{answer:#}");
+    assert!(began.elapsed() < Duration::from_secs(30), "the hook has waited");
+    // The push is under way: it has asked.
+    let (mut connection, _) = server.accept().unwrap();
+    let mut asked = [0; 3];
+    connection.read_exact(&mut asked).unwrap();
+    assert_eq!(&asked, b"GET");
+    assert_eq!(world.status()["autosave"]["last"]["push"]["state"], "started");
+    assert_eq!(world.prompt("Next"), json!(null), "nothing is said of what has not ended");
+    // It ends as soon as the other side says something.
+    answer_all(server, Some(connection), "HTTP/1.1 404 Not Found");
+    assert_eq!(world.push_ended().0, "failed");
+}
+
+/// Answers this to everybody, those who wait already first.
+fn answer_all(server: TcpListener, waiting: Option<TcpStream>, head: &str) {
+    let answer = format!("{head}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    std::thread::spawn(move || {
+        for mut connection in waiting.into_iter().chain(server.incoming().flatten()) {
+            let mut request = [0; 4096];
+            let _ = connection.read(&mut request);
+            let _ = std::io::Write::write_all(&mut connection, answer.as_bytes());
+        }
+    });
+}
+
+/// Somebody would have to type a password: nobody is asked, and that is what is said.
+#[test]
+fn a6_a_remote_that_asks_for_credentials_is_told() {
+    let world = World::new(AUTONOMOUS);
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/repository.git", server.local_addr().unwrap());
+    answer_all(server, None, "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"");
+    world.git(&["remote", "add", "origin", &url]);
+    world.work_until(41);
+    let (push, detail) = world.push_ended();
+    assert_eq!((push.as_str(), world.commits()), ("failed", 2));
+    assert!(detail.contains("the remote asks for credentials"), "{detail}");
+}
+
+#[test]
+fn push_can_be_switched_off() {
+    let world = World::new(&format!("{AUTONOMOUS}push = false\n")).with_origin();
+    let answer = world.work_until(41);
+    assert!(to_agent(&answer).contains("not pushed: `push = false`"), "{answer:#}");
+    assert_eq!(world.saves()[0].1, "none");
+}
+
+/// A12: an earlier commit that was never pushed would go along.
+#[test]
+fn a12_a_secret_in_an_earlier_commit_is_not_pushed() {
+    let world = World::new(AUTONOMOUS).with_origin();
+    let secret = format!("sk_live_{}", "zQ8kV3nT6wYb1LxC9mRd4HsJ7pFg2Ae0");
+    world.write("key.txt", &format!("{secret}\n"));
+    world.git(&["add", "key.txt"]);
+    world.git(&["commit", "--quiet", "--message=oops"]);
+    world.work_until(41);
+    let (push, detail) = world.push_ended();
+    assert_eq!(push, "failed");
+    assert!(detail.contains("`key.txt` line 1: stripe-key"), "{detail}");
+    assert!(!detail.contains(&secret[12..]));
+}

@@ -1,0 +1,121 @@
+//! The watchdog, Ctrl-C and `abort`: what runs is ended, and what there was of it is kept.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use super::{Done, Project, plan, signal, stage};
+
+/// Ignores what can be ignored, and says that it is there.
+const STUBBORN: &str = "command = 'trap \"\" INT TERM; echo so far; echo part > $CHECKSTONE_ARTIFACT_DIR/part.txt; touch started; while :; do sleep 0.05; done'";
+
+/// Success criterion 4 (within 30 s of its limit), R1, R2, R3: a stage that ignores everything is gone, its output and its
+/// partial artifacts are in an emergency checkpoint that is valid, and R4: it runs again on resume.
+#[test]
+fn a_stuck_stage_is_interrupted_and_what_there_was_is_kept() {
+    let limits = "maxDurationSec = 1\ngrace = { interruptSec = 0, terminateSec = 0 }";
+    let project = Project::new(&plan(&[stage("S01_hang_forever", &format!("{STUBBORN}\n{limits}"))]));
+    let began = Instant::now();
+    let done = project.run();
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(
+        done.stdout.contains("S01_hang_forever  RESUMABLE     it did not end within its time"),
+        "{done:?}"
+    );
+    assert_eq!(project.run_state(), "INTERRUPTED");
+    let newest = project.checkpoints()[0].clone();
+    assert_eq!((&newest["status"], &newest["stageId"]), (&"interrupted".into(), &"S01_hang_forever".into()));
+    let id = newest["checkpointId"].as_str().unwrap();
+    assert!(id.starts_with("ckpt-emergency-"), "{id}");
+    let manifest = project.read(&format!("reports/study/checkpoints/r1/{id}/checkpoint.json"));
+    assert!(manifest.contains("\"reason\": \"timeout\""), "{manifest}");
+    for kept in ["artifacts/part.txt", "output.log"] {
+        assert!(manifest.contains(&format!("/S01_hang_forever/1/{kept}\"")), "{manifest}");
+    }
+    let valid = project.output(&["checkpoint", "validate", id, "--title", "study", "--run", "r1"]);
+    assert!(valid.status.success(), "{valid:?}");
+    assert_eq!(project.read("reports/study/r1/.attempts/S01_hang_forever/1/output.log"), "so far\n");
+    // The plan is mended, and the stage is run again, not skipped.
+    project.workplace.write(
+        "plan.toml",
+        &plan(&[stage("S01_hang_forever", "command = 'echo 2 > $CHECKSTONE_ARTIFACT_DIR/done'")]),
+    );
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert!(resumed.stderr.contains("the plan has changed since"), "{resumed:?}");
+    assert_eq!(project.attempts("S01_hang_forever"), 2);
+    assert_eq!(project.published(), [("S01_hang_forever/done".to_owned(), b"2\n".to_vec())]);
+}
+
+#[test]
+fn control_c_aborts_and_a_second_one_skips_the_grace() {
+    let slow = "grace = { interruptSec = 30, terminateSec = 30 }";
+    let project = Project::new(&plan(&[
+        stage("S01_hang_forever", &format!("{STUBBORN}\n{slow}")),
+        stage("S02_never_run", "command = 'true'"),
+    ]));
+    let child = project.start(&[]);
+    project.wait_for("started");
+    let began = Instant::now();
+    signal(&child, Signal::INT);
+    while !project.read("reports/study/checkpoints/r1/events.jsonl").contains("SIGINT") {
+        assert!(began.elapsed() < Duration::from_secs(20));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    signal(&child, Signal::INT);
+    let done = Done::of(child.wait_with_output().unwrap());
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert_eq!(done.code, Some(130), "{done:?}");
+    assert_eq!(project.run_state(), "ABORTED");
+    assert_eq!(project.state("S01_hang_forever"), "RESUMABLE");
+    // Nothing stands in its way, so that it is not blocked.
+    assert_eq!(project.state("S02_never_run"), "PENDING");
+    let newest = project.checkpoints()[0].clone();
+    let id = newest["checkpointId"].as_str().unwrap();
+    let manifest = project.read(&format!("reports/study/checkpoints/r1/{id}/checkpoint.json"));
+    assert!(manifest.contains("\"reason\": \"abort\""), "{manifest}");
+}
+
+#[test]
+fn a_run_is_aborted_from_elsewhere_and_so_is_one_stage_of_it() {
+    let gentle = |name: &str| format!("command = 'touch {name}; exec sleep 100'");
+    let project = Project::new(&plan(&[
+        stage("S01_sleep_long", &gentle("one")),
+        stage("S02_sleep_longer", &gentle("two")),
+    ]));
+    let child = project.start(&["--jobs", "2"]);
+    project.wait_for("one");
+    project.wait_for("two");
+    // One writer at a time.
+    let busy = project.resume();
+    assert_eq!(busy.code, Some(2));
+    assert!(busy.stderr.contains("in the hands of another process"), "{busy:?}");
+    let stage = Done::of(project.output(&["abort", "r1", "S01_sleep_long"]));
+    assert_eq!(stage.code, Some(0), "{stage:?}");
+    assert_ne!(project.state("S01_sleep_long"), "RUNNING");
+    assert_eq!(project.state("S02_sleep_longer"), "RUNNING");
+    assert_eq!(
+        project.output(&["abort", "r1", "S01_sleep_long"]).status.code(),
+        Some(2),
+        "it is not running"
+    );
+    let whole = Done::of(project.output(&["abort", "r1"]));
+    assert_eq!((whole.code, whole.stdout.as_str()), (Some(0), "run r1 ABORTED\n"));
+    assert_eq!(Done::of(child.wait_with_output().unwrap()).code, Some(130));
+    assert_eq!(project.state("S02_sleep_longer"), "RESUMABLE");
+    assert_eq!(project.output(&["abort", "nobody"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_run_whose_supervisor_was_lost_can_be_aborted() {
+    let project = Project::new(&plan(&[stage("S01_sleep_long", "command = 'touch one; exec sleep 100'")]));
+    let mut child = project.start(&[]);
+    project.wait_for("one");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let aborted = Done::of(project.output(&["abort", "r1"]));
+    assert_eq!((aborted.code, aborted.stdout.as_str()), (Some(0), "run r1 ABORTED\n"), "{aborted:?}");
+    assert_eq!(project.state("S01_sleep_long"), "RESUMABLE");
+    assert_eq!(project.checkpoints()[0]["status"], "interrupted");
+}

@@ -1,0 +1,299 @@
+//! Resuming: from where, what is run again and what is not, and what a person is told.
+
+use super::{Done, Project, plan, stage};
+
+/// Three stages in a row; the last one fails until `go` is there.
+fn three() -> Project {
+    let project = Project::new(&plan(&[
+        stage(
+            "S01_load_data",
+            "command = 'sort raw.txt > $CHECKSTONE_ARTIFACT_DIR/sorted.txt'\ninputs = { raw = \"raw.txt\" }\noutputs = { sorted = \"sorted.txt\" }",
+        ),
+        stage(
+            "S02_count_lines",
+            "command = 'wc -l < $CHECKSTONE_INPUT_SORTED > $CHECKSTONE_ARTIFACT_DIR/count.txt'\ninputs = { sorted = \"S01_load_data/sorted.txt\" }\noutputs = { count = \"count.txt\" }",
+        ),
+        stage(
+            "S03_finish_all",
+            "command = 'test -e go && cp $CHECKSTONE_INPUT_COUNT $CHECKSTONE_ARTIFACT_DIR/final.txt'\ninputs = { count = \"S02_count_lines/count.txt\" }\noutputs = { end = \"final.txt\" }",
+        ),
+    ]));
+    project.workplace.write("raw.txt", "b\na\n");
+    let done = project.run();
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert_eq!(project.state("S03_finish_all"), "FAILED");
+    project
+}
+
+fn attempts(project: &Project) -> [usize; 3] {
+    ["S01_load_data", "S02_count_lines", "S03_finish_all"].map(|stage| project.attempts(stage))
+}
+
+/// Success criterion 3: it goes on exactly there; stages that are as they were are not run again.
+#[test]
+fn it_goes_on_with_what_failed() {
+    let project = three();
+    project.workplace.write("go", "");
+    // Without a name: the newest that can be resumed.
+    let resumed = Done::of(project.output(&["resume"]));
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert!(resumed.stderr.contains("S01_load_data  as it was, not run again"), "{resumed:?}");
+    assert!(resumed.stderr.contains("goes on from checkpoint ckpt-"), "{resumed:?}");
+    assert_eq!(attempts(&project), [1, 1, 2]);
+    assert_eq!(project.read("reports/study/r1/S03_finish_all/final.txt"), "2\n");
+    let nothing = Done::of(project.output(&["resume"]));
+    assert_eq!(nothing.code, Some(2));
+    assert!(nothing.stderr.contains("there is no run that can be resumed"), "{nothing:?}");
+}
+
+#[test]
+fn what_has_changed_is_run_again_and_no_more_than_that() {
+    let project = three();
+    project.workplace.write("go", "");
+    // Another order of the same lines: the first stage's output is what it was, so that the second need not run.
+    project.workplace.write("raw.txt", "a\nb\n");
+    assert_eq!(project.resume().code, Some(0));
+    assert_eq!(attempts(&project), [2, 1, 2]);
+    // Another line: everything behind it runs again, also in a run that was complete.
+    project.workplace.write("raw.txt", "a\nb\nc\n");
+    assert_eq!(project.resume().code, Some(0));
+    assert_eq!(attempts(&project), [3, 2, 3]);
+    assert_eq!(project.read("reports/study/r1/S03_finish_all/final.txt"), "3\n");
+    // Nothing changed.
+    assert_eq!(project.resume().code, Some(0));
+    assert_eq!(attempts(&project), [3, 2, 3]);
+    assert_eq!(Done::of(project.output(&["resume", "r1", "--again", "S02_count_lines"])).code, Some(0));
+    assert_eq!(attempts(&project), [3, 3, 3]);
+    assert_eq!(project.output(&["resume", "r1", "--again", "S09_not_there"]).status.code(), Some(2));
+}
+
+/// A script that a command names is part of the command.
+#[test]
+fn a_changed_script_is_a_changed_command() {
+    let project = Project::new(&plan(&[stage("S01_run_script", "command = ['sh', 'work.sh']")]));
+    project.workplace.write("work.sh", "echo 1 > $CHECKSTONE_ARTIFACT_DIR/n\n");
+    assert_eq!(project.run().code, Some(0));
+    project.workplace.write("work.sh", "echo 2 > $CHECKSTONE_ARTIFACT_DIR/n\n");
+    assert_eq!(project.resume().code, Some(0));
+    assert_eq!(project.read("reports/study/r1/S01_run_script/n"), "2\n");
+}
+
+/// Success criterion 5: outputs that were removed, changed or cut come back from the store.
+#[test]
+fn lost_outputs_are_brought_back() {
+    let project = three();
+    project.workplace.write("go", "");
+    std::fs::remove_dir_all(project.path("reports/study/r1/S01_load_data")).unwrap();
+    project.workplace.write("reports/study/r1/S02_count_lines/count.txt", "99\n");
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert!(resumed.stderr.contains("1 artifact brought back from the store"), "{resumed:?}");
+    assert_eq!(attempts(&project), [1, 1, 2]);
+    assert_eq!(project.read("reports/study/r1/S01_load_data/sorted.txt"), "a\nb\n");
+    assert_eq!(project.read("reports/study/r1/S03_finish_all/final.txt"), "2\n");
+    // Without the store too, they are made again.
+    std::fs::remove_dir_all(project.path("reports/study/r1/S01_load_data")).unwrap();
+    std::fs::remove_dir_all(project.path("reports/study/checkpoints/.store")).unwrap();
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert_eq!(attempts(&project), [2, 1, 2]);
+}
+
+/// Spec 5, task 4.4.3: a checkpoint that is damaged is passed over with the reason; without any, it says so.
+#[test]
+fn damaged_checkpoints_are_passed_over() {
+    let project = three();
+    let newest = project.checkpoints()[0]["checkpointId"].as_str().unwrap().to_owned();
+    let manifest = format!("reports/study/checkpoints/r1/{newest}/checkpoint.json");
+    let text = project.read(&manifest);
+    project.workplace.write(&manifest, &text.replacen("S03_finish_all", "S04_finish_all", 1));
+    let resumed = project.resume();
+    assert!(
+        resumed
+            .stderr
+            .contains(&format!("the checkpoint `{newest}` is passed over: Manifest SHA256 mismatch")),
+        "{resumed:?}"
+    );
+    assert!(resumed.stderr.contains("goes on from checkpoint ckpt-"), "{resumed:?}");
+    for checkpoint in project.checkpoints() {
+        let id = checkpoint["checkpointId"].as_str().unwrap();
+        std::fs::remove_dir_all(project.path(&format!("reports/study/checkpoints/r1/{id}"))).unwrap();
+    }
+    std::fs::remove_dir_all(project.path(&format!("reports/study/checkpoints/r1/{newest}"))).ok();
+    project.workplace.write("go", "");
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert!(resumed.stderr.contains("there is no valid checkpoint"), "{resumed:?}");
+    assert_eq!(attempts(&project), [1, 1, 3]);
+}
+
+/// R11: a lock file with anything in it, or cut off, of an owner that is dead.
+#[test]
+fn no_lock_file_blocks_anybody() {
+    for content in ["", "{\"pid\": 1, \"sta", "\0\0\0", "999999999"] {
+        let project = three();
+        project.workplace.write("go", "");
+        project.workplace.write("reports/study/checkpoints/r1/lock", content);
+        assert_eq!(project.resume().code, Some(0), "{content:?}");
+    }
+}
+
+/// R5: times in the record that lie in the future, or go backwards, change nothing.
+#[test]
+fn clocks_that_were_set_back_do_not_matter() {
+    let project = three();
+    project.workplace.write("go", "");
+    let record = "reports/study/checkpoints/r1/events.jsonl";
+    let text = project.read(record);
+    let moved = text.replacen("\"at\":\"20", "\"at\":\"21", 3);
+    assert_ne!(moved, text);
+    project.workplace.write(record, &moved);
+    assert_eq!(project.resume().code, Some(0));
+    assert_eq!(attempts(&project), [1, 1, 2]);
+}
+
+/// R13
+#[test]
+fn other_programs_than_before_are_told() {
+    let project = Project::new(&plan(&[stage("S01_use_tool", "command = ['tool']")]));
+    let tool = |content: &str| {
+        use std::os::unix::fs::PermissionsExt as _;
+        project.workplace.write("bin/tool", content);
+        std::fs::set_permissions(project.path("bin/tool"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let path = format!("{}:{}", project.path("bin").display(), std::env::var("PATH").unwrap());
+    let run =
+        |arguments: &[&str]| Done::of(project.checkstone(arguments).env("PATH", &path).output().unwrap());
+    tool("#!/bin/sh\nexit 1\n");
+    assert_eq!(run(&["run", "plan.toml", "--id", "r1"]).code, Some(1));
+    tool("#!/bin/sh\nexit 0 # mended\n");
+    let resumed = run(&["resume", "r1"]);
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert!(resumed.stderr.contains("the program `tool` (`"), "{resumed:?}");
+    assert!(resumed.stderr.contains("has been replaced"), "{resumed:?}");
+}
+
+#[test]
+fn what_must_not_be_repeated_is_not() {
+    let once = "command = 'echo x >> ran; exit 1'\nretryable = false";
+    let project = Project::new(&plan(&[stage("S01_send_mail", once)]));
+    assert_eq!(project.run().code, Some(1));
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(1), "{resumed:?}");
+    assert!(resumed.stderr.contains("it is not retryable"), "{resumed:?}");
+    assert_eq!(project.read("ran"), "x\n");
+    assert_eq!(project.output(&["resume", "r1", "--again", "S01_send_mail"]).status.code(), Some(1));
+    assert_eq!(project.read("ran"), "x\nx\n");
+}
+
+/// What a stage saved at its own word is there for its next attempt, as long as that does the same work.
+#[test]
+fn a_stage_goes_on_from_its_own_checkpoint() {
+    let steps = |limit: &str| {
+        stage(
+            "S01_work_stepwise",
+            &format!(
+                "command = '''\n\
+                 test -n \"$CHECKSTONE_RESUME_DIR\" && cp $CHECKSTONE_RESUME_DIR/* $CHECKSTONE_ARTIFACT_DIR/\n\
+                 for step in 1 2 3; do\n\
+                   test -e $CHECKSTONE_ARTIFACT_DIR/$step && continue\n\
+                   echo $step >> steps; echo $step > $CHECKSTONE_ARTIFACT_DIR/$step; echo \"[CHECKPOINT:saved:id=$step]\"\n\
+                   test $step = 2 && test ! -e go && exec sleep 100\n\
+                 done; true'''\n{limit}"
+            ),
+        )
+    };
+    let project = Project::new(&plan(&[steps("midStageCheckpoints = true\nmaxDurationSec = 300")]));
+    let mut child = project.start(&[]);
+    let record = "reports/study/checkpoints/r1/events.jsonl";
+    project.wait_for(record);
+    let began = std::time::Instant::now();
+    let saved_two = |text: &str| {
+        text.lines().any(|line| line.contains("\"midStage\":true") && line.contains("\"artifacts\":2"))
+    };
+    while !saved_two(&project.read(record)) {
+        assert!(began.elapsed() < super::LIMIT);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    project.workplace.write("go", "");
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert_eq!(project.read("steps"), "1\n2\n3\n", "no step was done twice");
+    assert_eq!(project.published().len(), 3);
+}
+
+/// A repository that was copied resumes, elsewhere and for somebody else; but only by name: its record says what to run.
+#[test]
+fn a_copied_repository_resumes_by_name() {
+    let project = three();
+    let copy = Project::new("");
+    let status = std::process::Command::new("cp")
+        .args(["-a", project.path("reports").to_str().unwrap(), copy.path("").to_str().unwrap()])
+        .status();
+    assert!(status.unwrap().success());
+    for (name, text) in [("raw.txt", "b\na\n"), ("go", "")] {
+        copy.workplace.write(name, text);
+    }
+    std::fs::remove_file(copy.path("plan.toml")).unwrap();
+    let unnamed = Done::of(copy.output(&["resume"]));
+    assert_eq!(unnamed.code, Some(2));
+    assert!(unnamed.stderr.contains("was not begun here"), "{unnamed:?}");
+    let resumed = copy.resume();
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert_eq!(attempts(&copy), [1, 1, 2]);
+}
+
+/// R15: what cannot be written is told, and what was there stays.
+#[test]
+fn a_removed_directory_is_a_clear_error() {
+    let project = three();
+    let before = project.checkpoints();
+    std::fs::remove_file(project.path("reports/study/checkpoints/r1/events.jsonl")).unwrap();
+    let gone = project.resume();
+    assert_eq!(gone.code, Some(2));
+    assert!(gone.stderr.contains("there is no run `r1`"), "{gone:?}");
+    assert_eq!(project.checkpoints(), before);
+    // The folder of artifacts vanishes under a stage that is running.
+    let project =
+        Project::new(&plan(&[stage("S01_lose_folder", "command = 'rm -r $CHECKSTONE_ARTIFACT_DIR'")]));
+    let done = project.run();
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(done.stdout.contains("cannot read the artifacts"), "{done:?}");
+}
+
+/// R15: a disk that is full. It needs a file system of its own, so root or user namespaces; where neither is allowed, the
+/// test says so.
+#[test]
+fn a_full_disk_leaves_the_previous_checkpoint_intact() {
+    let project = Project::new(&plan(&[
+        stage(
+            "S01_fit_easily",
+            "command = 'echo 1 > $CHECKSTONE_ARTIFACT_DIR/a.txt'\noutputs = { a = \"a.txt\" }",
+        ),
+        stage(
+            "S02_fill_disk",
+            "command = 'test -e small && echo 2 > $CHECKSTONE_ARTIFACT_DIR/b.txt || head -c 20000000 /dev/zero > $CHECKSTONE_ARTIFACT_DIR/b.txt'\ninputs = { a = \"S01_fit_easily/a.txt\" }\noutputs = { b = \"b.txt\" }",
+        ),
+    ]));
+    std::fs::create_dir(project.path("reports")).unwrap();
+    let script = "mount -t tmpfs -o size=4m none reports || exit 77
+        \"$0\" run plan.toml --id r1; echo code=$?
+        rm -rf reports/study/r1/.attempts/S02_fill_disk/1/artifacts; touch small
+        \"$0\" resume r1; echo code=$?; cat reports/study/r1/S02_fill_disk/b.txt";
+    let mut command = project.workplace.prepared(std::process::Command::new("unshare"));
+    let program = env!("CARGO_BIN_EXE_checkstone");
+    let user = if rustix::process::geteuid().is_root() { "--mount" } else { "-rm" };
+    let done = Done::of(command.args([user, "sh", "-c", script, program]).output().unwrap());
+    if done.code == Some(77) || done.stderr.contains("unshare failed") {
+        println!("skipped: no file system can be mounted here: {}", done.stderr);
+        return;
+    }
+    assert!(done.stdout.contains("S02_fill_disk   FAILED        exit status 1"), "{done:?}");
+    assert!(done.stdout.contains("S01_fit_easily  COMPLETED"), "{done:?}");
+    assert!(done.stdout.contains("code=1\n"), "{done:?}");
+    assert!(done.stderr.contains("goes on from checkpoint ckpt-"), "{done:?}");
+    assert!(done.stderr.contains("S01_fit_easily  as it was, not run again"), "{done:?}");
+    assert!(done.stdout.ends_with("code=0\n2\n"), "{done:?}");
+}

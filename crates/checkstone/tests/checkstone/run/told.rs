@@ -1,0 +1,97 @@
+//! What is told of runs: JSON, `watch`, `markers`, `status`, and to an agent whose session begins.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use serde_json::json;
+
+use super::{Done, Project, plan, stage, valid_events};
+
+#[test]
+fn json_is_the_record_itself() {
+    let project =
+        Project::new(&plan(&[stage("S01_say_things", "command = 'echo \"[METRIC:accuracy:value=0.9]\"'")]));
+    let output = project.output(&["run", "plan.toml", "--id", "r1", "--json"]);
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let events = valid_events(&stdout);
+    assert_eq!(stdout, project.read("reports/study/checkpoints/r1/events.jsonl"));
+    assert!(events.iter().any(|event| event["marker"] == "[METRIC:accuracy:value=0.9]"));
+    // Every number once, from one.
+    let numbers: Vec<u64> = events.iter().map(|event| event["sequence"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (1..=events.len() as u64).collect::<Vec<_>>());
+    let watched = project.output(&["watch", "r1", "--json"]);
+    assert_eq!(String::from_utf8(watched.stdout).unwrap(), stdout);
+}
+
+#[test]
+fn a_run_is_followed_while_it_runs() {
+    let waits = "command = 'echo \"[STAGE:progress:pct=50:msg=half way]\"; touch begun; until test -e go; do sleep 0.02; done'";
+    let project = Project::new(&plan(&[stage("S01_wait_long", waits)]));
+    let child = project.start(&[]);
+    project.wait_for("begun");
+    let watcher =
+        project.checkstone(&["watch"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    project.workplace.write("go", "");
+    let watched = Done::of(watcher.wait_with_output().unwrap());
+    assert_eq!(Done::of(child.wait_with_output().unwrap()).code, Some(0));
+    assert_eq!(watched.code, Some(0), "{watched:?}");
+    assert!(watched.stderr.contains("[STAGE:progress:pct=50:msg=half way]"), "{watched:?}");
+    assert!(watched.stderr.contains("S01_wait_long  completed in"), "{watched:?}");
+    assert!(watched.stdout.contains("run r1 COMPLETED: 1 of 1 stage completed"), "{watched:?}");
+}
+
+/// R12 among others: the markers of a log, as a table and as JSON.
+#[test]
+fn the_markers_of_a_log_are_shown() {
+    let project = Project::new("");
+    let log = "noise\n[STAGE:begin:id=S01_load_data]\n  [METRIC:loss:value=\"a:b]\"] fell\nnot [STAGE:end]\n[WEIRD-THING] x\n[STAGE:]\n";
+    project.workplace.write("log", log);
+    let value = project.workplace.json(&["markers", "log", "--json"], "markers.schema.json");
+    assert_eq!(value["counts"], json!({"METRIC": 1, "STAGE": 1, "WEIRD_THING": 1}));
+    assert_eq!(value["unknown"], json!({"WEIRD_THING": 1}));
+    assert_eq!(value["markers"][1]["attributes"], json!({"value": "a:b]"}));
+    assert_eq!(value["markers"][1]["category"], "calculations");
+    let shown = Done::of(project.output(&["markers", "log"]));
+    assert!(shown.stdout.contains("STAGE          begin      id=S01_load_data\n"), "{shown:?}");
+    assert!(shown.stdout.contains("not in the taxonomy: WEIRD_THING"), "{shown:?}");
+    let mut piped = project.checkstone(&["markers", "-", "--json"]);
+    let mut child = piped.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(log.as_bytes()).unwrap();
+    let again = project.workplace.valid(&child.wait_with_output().unwrap().stdout, "markers.schema.json");
+    assert_eq!(again, value);
+    assert_eq!(project.output(&["markers", "nothing"]).status.code(), Some(2));
+}
+
+/// Spec 5, task 5.1; and an agent whose session begins is told, once, what can be resumed.
+#[test]
+fn status_and_session_start_tell_what_is_resumable() {
+    let project = Project::new(&plan(&[
+        stage("S01_load_data", "command = 'true'"),
+        stage("S02_fail_once", "command = 'test -e go'\ndependencies = [\"S01_load_data\"]"),
+    ]));
+    assert_eq!(project.run().code, Some(1));
+    let status = project.workplace.json(&["status", "--json"], "status.schema.json");
+    assert_eq!(
+        status["resumable"],
+        json!([{"kind": "run", "reportTitle": "study", "runId": "r1", "status": "FAILED"}])
+    );
+    let last = &status["lastCheckpoint"];
+    assert_eq!((&last["stageId"], &last["status"]), (&json!("S02_fail_once"), &json!("interrupted")));
+    assert_eq!(last["checkpointId"], project.checkpoints()[0]["checkpointId"]);
+    let shown = Done::of(project.output(&["status"]));
+    assert!(shown.stdout.contains("run r1 of study: FAILED, `checkstone resume r1`"), "{shown:?}");
+    let told = project.workplace.hook("SessionStart", json!({"source": "startup"}));
+    let context = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    assert!(
+        context.contains("The run `r1` of `study` is FAILED and can be resumed: `checkstone resume r1`"),
+        "{context}"
+    );
+    project.workplace.write("go", "");
+    assert_eq!(project.resume().code, Some(0));
+    let status = project.workplace.json(&["status", "--json"], "status.schema.json");
+    assert_eq!(status["resumable"], json!([]));
+    assert_eq!(status["lastCheckpoint"]["status"], "saved");
+    let silent = project.workplace.hook("SessionStart", json!({"source": "clear"}));
+    assert_eq!(silent, serde_json::Value::Null);
+}

@@ -1,0 +1,86 @@
+//! The context of a real client fills up: notes, commit and push happen, and the model gets the continuation prompt.
+
+use std::time::{Duration, Instant};
+
+use scripted_model::Client;
+use serde_json::{Value, json};
+
+use crate::facts::{fix, look, run, say};
+use crate::workplace::{RUN_TESTS, Workplace};
+
+/// More than 40 % of the window of every client, and less than makes it compact.
+fn full(workplace: &Workplace, text: &str) -> Value {
+    let tokens = match workplace.client {
+        Client::Claude => 420_000,
+        Client::Gemini => 450_000,
+        Client::Codex | Client::CodexPlainTools => 110_000,
+    };
+    json!({"text": text, "delay_ms": 200, "tokens": tokens})
+}
+
+fn notes(workplace: &Workplace) -> &'static str {
+    match workplace.client {
+        Client::Claude => "CLAUDE.md",
+        Client::Gemini => "GEMINI.md",
+        Client::Codex | Client::CodexPlainTools => "AGENTS.md",
+    }
+}
+
+/// The push is another process; it ends by itself.
+fn pushed(workplace: &Workplace) -> Value {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let status = workplace.json(&["status", "--json"]);
+        let push = &status["autosave"]["last"]["push"]["state"];
+        if push != "started" && *push != Value::Null {
+            return status;
+        }
+        assert!(Instant::now() < deadline, "the push has not ended: {status:#}\n{}", workplace.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+pub(crate) fn a_full_context_is_saved_and_the_agent_goes_on(workplace: &Workplace) {
+    workplace.configure("[autosave]\nmode = \"autonomous\"\n");
+    workplace.write("buildguide.md", "- [x] add\n- [ ] subtract\n");
+    let origin = workplace.add_origin();
+    let steps =
+        [look(), fix(), run("./run-tests"), full(workplace, "Fixed and tested."), say("All of it is done.")];
+    let played = workplace.play(json!({"steps": steps}), &["Fix add"]);
+    let holds = played.holds();
+    assert_eq!(holds.len(), 1, "{holds:?}\n{}", workplace.log());
+    let (step, said) = &holds[0];
+    assert_eq!(*step, 4, "{said}");
+    let commit = workplace.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    for part in [
+        "[checkstone] Your work was saved, since the context is 4",
+        &format!("committed {} on `main`", &commit[..10]),
+        "push to `origin` started",
+        "- Task: Fix add",
+        "- Next item of `buildguide.md`: subtract",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let status = pushed(workplace);
+    assert_eq!(status["autosave"]["last"]["push"]["state"], "pushed", "{status:#}");
+    let there =
+        workplace.git(&["--git-dir", origin.to_str().unwrap(), "log", "-1", "--format=%H %s", "main"]);
+    assert_eq!(there.trim(), format!("{commit} checkpoint: auto-checkpoint"));
+    let kept = workplace.git(&["show", &format!("HEAD:{}", notes(workplace))]);
+    assert!(kept.contains("- Asked: `Fix add`") && kept.contains("- Files changed: `src/calc.py`"), "{kept}");
+    // What the agent changed is neither committed nor staged, and in the snapshot.
+    assert_eq!(workplace.git(&["diff", "--name-only"]).trim(), "src/calc.py");
+    let snapshot = status["autosave"]["last"]["snapshot"].as_str().unwrap();
+    let name = format!("refs/checkstone/snapshots/main/{snapshot}:src/calc.py");
+    assert!(workplace.git(&["show", &name]).contains("return a + b"));
+}
+
+pub(crate) fn the_gate_and_the_save_share_one_hold(workplace: &Workplace) {
+    workplace.configure("[autosave]\nmode = \"autonomous\"\n");
+    let steps = [look(), fix(), full(workplace, "Fixed."), run("./run-tests"), say("Fixed and tested.")];
+    let played = workplace.play(json!({"steps": steps}), &["Fix add"]);
+    let holds = played.holds();
+    assert_eq!(holds.len(), 1, "{holds:?}\n{}", workplace.log());
+    assert!(holds[0].1.starts_with(RUN_TESTS), "{}", holds[0].1);
+    assert!(holds[0].1.contains("\n\nYour work was saved, since the context is "), "{}", holds[0].1);
+}

@@ -1,0 +1,79 @@
+//! The engine called as a library: decisions over large plans.
+
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use run::drift::Surroundings;
+use run::engine::{self, PlanText, Settings};
+use run::event::{Accepted, FORMAT, What};
+use run::fingerprint;
+use run::layout::Layout;
+use run::plan::Plan;
+use run::record::Recorder;
+use run::state::{RunState, StageState};
+
+/// 9,999 of 10,000 stages are complete: each is looked at, and the last one begins within a second (debug builds on a
+/// busy machine get more).
+#[test]
+fn the_first_pending_of_ten_thousand_stages_begins_at_once() {
+    let root = tempfile::tempdir().unwrap();
+    let mut text = "title = \"t\"\n".to_owned();
+    for number in 0..10_000 {
+        let before = if number == 0 {
+            String::new()
+        } else {
+            format!("dependencies = [\"S{:05}_do_work\"]\n", number - 1)
+        };
+        text.push_str(&format!(
+            "[[stage]]\nstageId = \"S{number:05}_do_work\"\ngoal = \"Do the work of this stage\"\ncommand = [\"true\"]\n{before}"
+        ));
+    }
+    let plan = Plan::read("plan.toml", &text, root.path()).unwrap();
+    let layout = Layout::new(root.path(), "t", "r").unwrap();
+    fs_err::create_dir_all(layout.run_checkpoints()).unwrap();
+    let at = Timestamp::now();
+    let planned = What::RunPlanned {
+        format: FORMAT,
+        report_title: "t".to_owned(),
+        run_id: "r".to_owned(),
+        plan_file: None,
+        plan: text.clone(),
+        surroundings: Surroundings::default(),
+    };
+    let (mut recorder, _) = Recorder::create(&layout.events(), at, planned).unwrap();
+    let mut events = vec![What::RunState { from: RunState::Planned, to: RunState::InProgress, reason: None }];
+    for stage in plan.stages.iter().take(9_999) {
+        let fingerprint = fingerprint::of_stage(stage, root.path(), &[]);
+        let state = |from, to, accepted| What::StageState {
+            stage_id: stage.id.clone(),
+            attempt: 1,
+            from,
+            to,
+            reason: None,
+            ending: None,
+            accepted,
+        };
+        let accepted = Accepted { fingerprint, inputs: Vec::new(), artifacts: Vec::new() };
+        events.push(state(StageState::Pending, StageState::Running, None));
+        events.push(state(StageState::Running, StageState::Completed, Some(accepted)));
+    }
+    recorder.append_all(at, events).unwrap();
+    drop(recorder);
+
+    let began = Instant::now();
+    let plan = Plan::read("plan.toml", &text, root.path()).unwrap();
+    let mut started = None;
+    let settings = Settings::default();
+    let plan = PlanText { plan, text, file: None };
+    let state = engine::resume(&layout, plan, &settings, &mut |event| {
+        if matches!(event.what, What::StageState { to: StageState::Running, .. }) {
+            started.get_or_insert_with(|| (event.what.stage().map(str::to_owned), began.elapsed()));
+        }
+    });
+    let (stage, took) = started.unwrap();
+    println!("the last of 10,000 stages began after {took:?}");
+    assert_eq!(stage.as_deref(), Some("S09999_do_work"));
+    assert!(took < Duration::from_secs(if cfg!(debug_assertions) { 5 } else { 1 }), "{took:?}");
+    // Without a `PATH` nothing can be started, which is a failed stage and not an error of the engine.
+    assert!(matches!(state, Ok(RunState::Failed | RunState::Completed)), "{state:?}");
+}
