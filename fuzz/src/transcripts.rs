@@ -17,6 +17,11 @@ pub fn check(bytes: &[u8], agent: Option<Agent>) {
         assert!(call.offset < bytes.len() as u64);
         assert_eq!(call.path, call.paths.first().cloned());
     }
+    let options = Options { agent, ..Options::default() };
+    for turn in transcript::walk_bytes(bytes, &options).into_iter().flatten() {
+        assert!(turn.end <= bytes.len() as u64);
+        assert!(turn.reading.coverage.understood <= turn.reading.coverage.records);
+    }
     let plain = transcript::plain(&whole);
     assert!(!plain.contains('\u{1b}'), "an escape sequence got through");
 }

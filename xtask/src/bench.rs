@@ -6,6 +6,7 @@ pub(crate) mod clients;
 pub(crate) mod hook;
 pub(crate) mod kernel;
 pub(crate) mod records;
+pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod snapshot;
 pub(crate) mod transcript;

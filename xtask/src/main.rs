@@ -4,6 +4,7 @@
 
 mod bench;
 mod clients;
+mod dependencies;
 mod fuzz;
 mod links;
 mod needs;
@@ -66,9 +67,6 @@ struct Soak {
     /// Kills of a process that takes a snapshot, of one that restores, and of one that forgets
     #[arg(long, default_value_t = 200)]
     snapshot_kills: u32,
-    /// Kills of supervisors, of stages and of both, in runs
-    #[arg(long, default_value_t = 500)]
-    run_kills: u32,
     /// Power cuts while a snapshot is taken
     #[arg(long, default_value_t = 200)]
     snapshot_cuts: u32,
@@ -78,6 +76,9 @@ struct Soak {
     /// Kills of a process that commits named paths, and of one that pushes
     #[arg(long, default_value_t = 200)]
     autosave_kills: u32,
+    /// Kills of supervisors, of stages and of both, in runs
+    #[arg(long, default_value_t = 500)]
+    run_kills: u32,
     /// Turns of one journal that fifty processes stop at once
     #[arg(long, default_value_t = 100)]
     rounds: u32,
@@ -87,9 +88,6 @@ struct Soak {
     /// Power cuts on each file system that checkpoints are saved on
     #[arg(long, default_value_t = 500)]
     power_cuts: u32,
-    /// Only the faults of checkpoints: a kill and a failing disk at every system call, and power cuts
-    #[arg(long)]
-    checkpoint_faults: bool,
     /// Seconds of fuzzing per target
     #[arg(long, default_value_t = 120)]
     fuzz_seconds: u32,
@@ -123,8 +121,6 @@ enum Bench {
         #[arg(long, default_value_t = 50_000)]
         files: usize,
     },
-    /// Checkpoints: flushes, hashing against `openssl speed`, long lists, large artifacts that have not changed
-    Checkpoint,
     /// Python stages: a cell against `jupyter_client`, a large output, a resume against loading the files alone
     Kernel {
         /// Round trips in each kernel
@@ -134,6 +130,17 @@ enum Bench {
         #[arg(long, default_value_t = 1.0)]
         gigabytes: f64,
     },
+    /// A policy over a folder of transcripts, against reading the same bytes alone and against one thread
+    Replay {
+        /// Rounds of each measurement
+        #[arg(long, default_value_t = 5)]
+        rounds: usize,
+        /// Transcripts of so many megabytes
+        #[arg(long, default_value_t = 1024)]
+        megabytes: u64,
+    },
+    /// Substring matching against the gate on the labelled turns: false holds and missed holds
+    Matching,
     /// A supervised command against a bare spawn, and who survives the end of a stage, beside other tools
     Run {
         /// Rounds of each measurement
@@ -143,6 +150,8 @@ enum Bench {
         #[arg(long, default_value_t = 1000)]
         trees: usize,
     },
+    /// Checkpoints: flushes, hashing against `openssl speed`, long lists, large artifacts that have not changed
+    Checkpoint,
     /// The end of a turn in each real client, with and without checkstone
     Clients {
         /// Turns of each kind in each client
@@ -160,11 +169,15 @@ fn main() -> ExitCode {
         Command::Bench { which: Bench::Hook { rounds } } => bench::hook::run(rounds),
         Command::Bench { which: Bench::Workflow { rounds } } => bench::workflow::run(rounds),
         Command::Bench { which: Bench::Snapshot { rounds, files } } => bench::snapshot::run(rounds, files),
-        Command::Bench { which: Bench::Checkpoint } => bench::checkpoint::run(),
-        Command::Bench { which: Bench::Run { rounds, trees } } => bench::run::run(rounds, trees),
         Command::Bench { which: Bench::Kernel { rounds, gigabytes } } => {
             bench::kernel::run(rounds, gigabytes)
         }
+        Command::Bench { which: Bench::Replay { rounds, megabytes } } => {
+            bench::replay::run(rounds, megabytes)
+        }
+        Command::Bench { which: Bench::Matching } => matching(),
+        Command::Bench { which: Bench::Run { rounds, trees } } => bench::run::run(rounds, trees),
+        Command::Bench { which: Bench::Checkpoint } => bench::checkpoint::run(),
         Command::Bench { which: Bench::Clients { turns } } => bench::clients::run(turns),
         Command::Schemas => schemas::write(),
         Command::Pictures => pictures::make(),
@@ -179,10 +192,20 @@ fn main() -> ExitCode {
     }
 }
 
+/// The table is printed by a test, which also holds us to it.
+fn matching() -> Result<(), String> {
+    let name = "corpus_by_substrings_against_the_gate";
+    process::cargo(&["test", "--quiet", "-p", "gate", "--test", "gate", name, "--", "--nocapture"])
+        .map(|_| ())
+}
+
 fn release() -> Result<(), String> {
     let program = release::build()?;
     println!("{}", program.display());
-    for archive in packages::pack(&packages::make(&program, &root().join("target/dist/packages"))?)? {
+    let place = root().join("target/dist/packages");
+    let packages = packages::make(&program, &place)?;
+    let alone = packages::make_alone(&program, &place)?;
+    for archive in packages::pack(&[&alone, &packages.claude, &packages.codex, &packages.gemini])? {
         println!("{}", archive.display());
     }
     Ok(())
@@ -226,10 +249,8 @@ fn test() -> Result<(), String> {
 
 fn soak(counts: &Soak) -> Result<(), String> {
     let mut steps = Steps::only(&counts.only);
+    steps.run("dependencies", dependencies::check);
     steps.run("faults and power cuts of checkpoints", || soak::checkpoints(counts.power_cuts));
-    if counts.checkpoint_faults {
-        return steps.finish();
-    }
     steps.run("kills and many processes", || soak::journal(counts.kills, counts.rounds));
     steps.run("kills of snapshots and restores", || {
         soak::snapshots(counts.snapshot_kills, counts.snapshot_cuts)

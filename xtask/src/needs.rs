@@ -14,13 +14,14 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("npm", "npm"),
     ("cc", "gcc"),
     ("tmux", "tmux"),
+    ("git-lfs", "git-lfs"),
+    ("ssh-keygen", "openssh-client"),
+    ("chromium-headless-shell", "chromium-headless-shell"),
     ("python3", "python3-venv"),
     ("flock", "util-linux"),
     ("mkfs.ext4", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
     ("mkfs.btrfs", "btrfs-progs"),
-    ("git-lfs", "git-lfs"),
-    ("ssh-keygen", "openssh-client"),
 ];
 
 /// In CI a missing program fails; elsewhere the tests that need it are skipped, and this says so.

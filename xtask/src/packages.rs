@@ -36,12 +36,39 @@ pub(crate) fn make(program: &Path, place: &Path) -> Result<Packages, String> {
     Ok(Packages { claude: made(Agent::Claude)?, gemini: made(Agent::Gemini)?, codex: made(Agent::Codex)? })
 }
 
+/// Makes the folder of the program alone, with its manual pages and the completions of the shells.
+pub(crate) fn make_alone(program: &Path, place: &Path) -> Result<PathBuf, String> {
+    let folder = place.join(format!("checkstone-{VERSION}"));
+    let failed = |error: std::io::Error| error.to_string();
+    remove(&folder).map_err(failed)?;
+    write(&folder.join("bin/checkstone"), &fs_err::read(program).map_err(failed)?, 0o755).map_err(failed)?;
+    for file in ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "CHANGELOG.md"] {
+        let text = fs_err::read(root().join(file)).map_err(failed)?;
+        write(&folder.join(file), &text, 0o644).map_err(failed)?;
+    }
+    for (shell, file) in [("bash", "checkstone.bash"), ("zsh", "_checkstone"), ("fish", "checkstone.fish")] {
+        let script = process::output(Command::new(program).args(["completions", shell]))?;
+        write(&folder.join("completions").join(file), script.as_bytes(), 0o644).map_err(failed)?;
+    }
+    let pages = folder.join("man/man1");
+    fs_err::create_dir_all(&pages).map_err(failed)?;
+    process::output(Command::new(program).arg("man").arg(&pages))?;
+    Ok(folder)
+}
+
+fn remove(folder: &Path) -> std::io::Result<()> {
+    match fs_err::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Packs them into `target/dist`, with the file of their checksums; where each is.
-pub(crate) fn pack(packages: &Packages) -> Result<Vec<PathBuf>, String> {
+pub(crate) fn pack(folders: &[&Path]) -> Result<Vec<PathBuf>, String> {
     let dist = root().join("target/dist");
     let mut archives = Vec::new();
     let mut sums = String::new();
-    for folder in [&packages.claude, &packages.codex, &packages.gemini] {
+    for folder in folders {
         let archive = archive(folder, &dist)?;
         let bytes = fs_err::read(&archive).map_err(|error| error.to_string())?;
         let sum: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -72,10 +99,7 @@ fn archive(folder: &Path, dist: &Path) -> Result<PathBuf, String> {
 }
 
 fn make_one(agent: Agent, program: &Path, folder: &Path) -> std::io::Result<()> {
-    match fs_err::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    remove(folder)?;
     let templates = root().join("packages");
     copy(&templates.join(agent.name()), folder)?;
     // A plugin lies in a folder of its marketplace, an extension is the folder itself.

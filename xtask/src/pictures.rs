@@ -7,6 +7,7 @@
 
 #[cfg(test)]
 mod check;
+mod page;
 mod screen;
 mod svg;
 mod terminal;
@@ -69,7 +70,9 @@ pub(crate) fn make() -> Result<(), String> {
     let machine = clients::machine().ok_or("the clients have no packages for this machine")?;
     let programs = clients::install(&clients::CURRENT, machine)?;
     println!("building…");
-    let workplace = Workplace::new(&built()?)?;
+    let program = built()?;
+    page::make(&program)?;
+    let workplace = Workplace::new(&program)?;
     let servers = CLIENTS.map(|_| workplace.server());
     let mut addresses = Vec::new();
     for (client, server) in CLIENTS.into_iter().zip(&servers) {

@@ -20,11 +20,16 @@ const HEADS: usize = 200;
 /// The first line of a Codex transcript holds the model's instructions too.
 const LONGEST_HEAD: u64 = 4 * 1024 * 1024;
 
+/// So many lines may stand before the one that names the folder.
+const HEAD_LINES: usize = 50;
+
 /// How a transcript introduces itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Introduction {
     pub session: Option<String>,
     pub folder: Option<PathBuf>,
+    /// Gemini CLI's name for the folder: the SHA-256 of its path, in hexadecimal.
+    pub folder_hash: Option<String>,
     pub is_subagent: bool,
 }
 
@@ -78,19 +83,79 @@ pub fn introduction(agent: Agent, transcript: &Path) -> Introduction {
     match agent {
         Agent::Claude => Introduction {
             session: transcript.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned),
+            folder: claude_folder(transcript),
+            is_subagent: is_claude_subagent(transcript),
             ..Introduction::default()
         },
-        Agent::Gemini => {
-            #[derive(Deserialize)]
-            struct Head {
-                #[serde(rename = "sessionId")]
-                session: String,
-            }
-            let session = first_line(transcript).and_then(|line| serde_json::from_slice::<Head>(&line).ok());
-            Introduction { session: session.map(|head| head.session), ..Introduction::default() }
-        }
+        Agent::Gemini => gemini_introduction(transcript),
         Agent::Codex => codex_introduction(transcript).unwrap_or_default(),
     }
+}
+
+/// The transcripts' files under `path`, or `path` itself, in the order of their names. Sub-agents of Claude Code are known
+/// by where their files lie; those of the others by their introductions. Symbolic links are not followed.
+pub fn under(path: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![path.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let files = files_of(&folder).into_iter().filter(|file| !is_claude_subagent(file));
+        found.extend(files);
+        let inside = entries(&folder, std::fs::FileType::is_dir);
+        folders.extend(inside.into_iter().filter(|folder| folder.file_name() != Some("subagents".as_ref())));
+    }
+    found.sort_unstable();
+    found
+}
+
+/// `subagents/agent-<id>.jsonl`; older versions kept `agent-<id>.jsonl` beside the sessions.
+fn is_claude_subagent(transcript: &Path) -> bool {
+    transcript.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("agent-"))
+}
+
+/// Where the session began: its first records may not say.
+fn claude_folder(transcript: &Path) -> Option<PathBuf> {
+    #[derive(Deserialize)]
+    struct Head {
+        cwd: Option<PathBuf>,
+    }
+    let file = regular(transcript)?.take(LONGEST_HEAD);
+    let lines = BufReader::new(file).split(b'\n').map_while(Result::ok).take(HEAD_LINES);
+    lines.filter_map(|line| serde_json::from_slice::<Head>(&line).ok()).find_map(|head| head.cwd)
+}
+
+fn gemini_introduction(transcript: &Path) -> Introduction {
+    #[derive(Default, Deserialize)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Head {
+        session_id: Option<String>,
+        project_hash: Option<String>,
+        kind: Option<String>,
+    }
+    let head = first_line(transcript).and_then(|line| serde_json::from_slice::<Head>(&line).ok());
+    // The older single document has the same fields at its top, each on a line of its own.
+    let head = head.unwrap_or_else(|| Head {
+        session_id: document_field(transcript, "sessionId"),
+        project_hash: document_field(transcript, "projectHash"),
+        kind: None,
+    });
+    // `tmp/<project>/chats/session-….jsonl`, with the project's path in a file of its folder.
+    let project = transcript.parent().and_then(Path::parent);
+    let root = project.and_then(|project| fs_err::read_to_string(project.join(".project_root")).ok());
+    Introduction {
+        session: head.session_id,
+        folder: root.map(|root| PathBuf::from(root.trim_end_matches('\n'))),
+        folder_hash: head.project_hash,
+        is_subagent: head.kind.as_deref() == Some("subagent"),
+    }
+}
+
+fn document_field(transcript: &Path, name: &str) -> Option<String> {
+    let file = regular(transcript)?.take(LONGEST_HEAD);
+    let lines = BufReader::new(file).split(b'\n').map_while(Result::ok).take(HEAD_LINES);
+    lines.filter_map(|line| String::from_utf8(line).ok()).find_map(|line| {
+        let value = line.trim().strip_prefix(&format!("\"{name}\": \""))?;
+        value.trim_end_matches(',').strip_suffix('"').map(str::to_owned)
+    })
 }
 
 fn codex_introduction(transcript: &Path) -> Option<Introduction> {
@@ -108,17 +173,18 @@ fn codex_introduction(transcript: &Path) -> Option<Introduction> {
     let head: Head = serde_json::from_slice(&first_line(transcript)?).ok()?;
     let Meta { id, cwd, thread_source, parent_thread_id } = head.payload;
     let is_subagent = parent_thread_id.is_some() || thread_source.as_deref() == Some("subagent");
-    Some(Introduction { session: id, folder: cwd, is_subagent })
+    Some(Introduction { session: id, folder: cwd, is_subagent, ..Introduction::default() })
 }
 
 fn first_line(path: &Path) -> Option<Vec<u8>> {
-    // Opening a named pipe would wait for a writer.
-    if !path.is_file() {
-        return None;
-    }
     let mut line = Vec::new();
-    BufReader::new(fs_err::File::open(path).ok()?.take(LONGEST_HEAD)).read_until(b'\n', &mut line).ok()?;
+    BufReader::new(regular(path)?.take(LONGEST_HEAD)).read_until(b'\n', &mut line).ok()?;
     Some(line)
+}
+
+/// Opening a named pipe would wait for a writer.
+fn regular(path: &Path) -> Option<fs_err::File> {
+    if path.is_file() { fs_err::File::open(path).ok() } else { None }
 }
 
 /// Claude Code names a project's folder by its path, with a dash for everything but letters and digits.

@@ -103,6 +103,7 @@ impl Job<'_> {
             Err(LockError::Busy { .. }) => return failed(SaveError::Busy, None),
             Err(error) => return failed(SaveError::Lock(error), None),
         };
+        self.clear_leftovers();
         let ended = match self.is_clean() {
             Ok(true) => Ended::Nothing,
             Ok(false) => self.save_all(changed),
@@ -110,6 +111,28 @@ impl Job<'_> {
         };
         drop(lock);
         ended
+    }
+
+    /// A save that was killed while it wrote the notes has left a temporary file beside them. We have the lock, so that it
+    /// is nobody's any more.
+    fn clear_leftovers(&self) {
+        let notes = self.repository.root.join(self.notes_name());
+        let (Some(folder), Some(name)) = (notes.parent(), notes.file_name().and_then(|name| name.to_str()))
+        else {
+            return;
+        };
+        let is_leftover = |file: &str| {
+            let middle = file.strip_prefix(&format!(".{name}.")).and_then(|rest| rest.strip_suffix(".tmp"));
+            middle.is_some_and(|middle| {
+                middle.len() == 6 && middle.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            })
+        };
+        for entry in fs_err::read_dir(folder).into_iter().flatten().flatten() {
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if is_file && entry.file_name().to_str().is_some_and(is_leftover) {
+                let _ = fs_err::remove_file(entry.path());
+            }
+        }
     }
 
     /// Whether nothing at all differs from HEAD; work that is only untracked is work (A5).

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use autosave::Switches;
-use gate::policy::{Autosave, Policy, Trust};
+use gate::policy::{Autosave, Policy, Problems, Trust};
 use journal::Journal;
 use transcript::Agent;
 
@@ -52,17 +52,20 @@ impl Wish {
 }
 
 /// The settings of a repository, for whoever is not at a stop: those that are followed, and whether the repository's own
-/// file asks for others in vain. A policy that cannot be understood asks for nothing.
-pub(crate) fn of_repository(root: &Path, journal: Option<&mut Journal>) -> (Autosave, bool) {
+/// file asks for others in vain.
+pub(crate) fn of_repository(
+    root: &Path,
+    journal: Option<&mut Journal>,
+) -> Result<(Autosave, bool), Problems> {
     let FoundTexts { policy, user } = FoundTexts::read(root);
     let texts = policy.unwrap_or(user);
-    let Ok(policy) = texts.load() else { return (Autosave::default(), false) };
+    let policy = texts.load()?;
     let followed = allowed(&policy, &texts, || {
         let read = journal.map(|journal| journal.read(|reader| trust::of_file(reader, &texts)));
         read.and_then(Result::ok).unwrap_or(journal::Trust::Unknown)
     });
     let is_ignored = policy.autosave.with(Trust::Given) != Some(&followed);
-    (all_switches(root).apply(followed), is_ignored)
+    Ok((all_switches(root).apply(followed), is_ignored))
 }
 
 /// The switches as they stand, for commands that tell of them.

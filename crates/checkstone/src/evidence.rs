@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use changes::{Baseline, ChangeSet, Pending, Request, Touched};
 use gate::policy::{Policy, Scope};
 use gate::shell::{Intents, SimpleCommand, Word};
-use gate::{Changes, Inputs, PlanFile, RecordedCall, Waiting};
-use transcript::{Extent, Kind, Outcome, Reading};
+use gate::{Changes, Inputs, PlanFile, RecordedCall};
+use transcript::{Extent, Kind, Outcome};
 
 use crate::environment;
 
@@ -98,16 +98,6 @@ fn only_looks(command: &SimpleCommand) -> bool {
         "git" => matches!(subcommand, Some("blame" | "diff" | "log" | "ls-files" | "show" | "status")),
         _ => false,
     }
-}
-
-/// What the transcript and the client say that the agent waits for.
-pub(crate) fn waiting(reading: &Reading) -> Option<Waiting> {
-    let last = reading.calls.iter().rev().find(|call| call.subagent.is_none())?;
-    if last.user_stopped {
-        return Some(Waiting::Interrupted);
-    }
-    let asks = matches!(last.tool.as_str(), "AskUserQuestion" | "ask_user" | "request_user_input");
-    (asks && last.outcome == Outcome::Unknown).then_some(Waiting::AnswerOfUser)
 }
 
 /// The plan of the work item `slug`, or of the one that the branch names.

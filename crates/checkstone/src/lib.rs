@@ -9,6 +9,7 @@ mod background;
 mod checks;
 mod clients;
 mod commands;
+mod demo;
 mod doctor;
 mod environment;
 mod error;
@@ -27,6 +28,7 @@ mod printer;
 mod project_root;
 mod record;
 mod recorded_facts;
+mod replay;
 mod repository_argument;
 mod run_display;
 mod run_project;
@@ -73,6 +75,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Explain(arguments) => commands::explain::run(arguments, &printer),
         Command::Log(arguments) => commands::log::run(arguments, &printer),
         Command::Policy(arguments) => commands::policy::run(arguments, &printer),
+        Command::Replay(arguments) => commands::replay::run(arguments, &printer),
         Command::Trust(arguments) => commands::trust::run(arguments, &printer),
         Command::Session(arguments) => commands::session::run(arguments, &printer),
         Command::Autosave(arguments) => commands::autosave::run(arguments, &printer),
@@ -85,10 +88,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Handoff(arguments) => commands::handoff::run(arguments, &printer),
         Command::Tokens(arguments) => commands::tokens::run(arguments, &printer),
         Command::Run(arguments) => commands::run::run(arguments, &printer),
+        Command::Report(arguments) => commands::report::run(arguments, &printer),
         Command::Resume(arguments) => commands::resume::run(arguments, &printer),
         Command::Abort(arguments) => commands::abort::run(arguments, &printer),
         Command::Watch(arguments) => commands::watch::run(arguments, &printer),
         Command::Markers(arguments) => commands::markers::run(arguments, &printer),
+        Command::Completions(arguments) => commands::completions::run(arguments, &printer),
+        Command::Man(arguments) => commands::man::run(arguments, &printer),
         Command::Inject(arguments) => commands::inject::run(arguments, &printer),
         // Answered above, before anything could go wrong.
         Command::Hook(_) => Ok(ExitCode::SUCCESS),

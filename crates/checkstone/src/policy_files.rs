@@ -56,8 +56,7 @@ impl FoundTexts {
                 Some(String::new())
             })
         };
-        let user = environment::configuration_file().map_or(Ok(None), |path| read(&path));
-        let (user, detect) = match text_of("config.toml", user) {
+        let (user, detect) = match text_of("config.toml", users_text()) {
             Some(text) => split_off_detection(&without_integrations(&text)),
             None => (String::new(), false),
         };
@@ -96,6 +95,18 @@ impl FoundTexts {
 }
 
 impl PolicyTexts {
+    /// The policy that a repository with this file would have.
+    pub(crate) fn of_file(path: &Path) -> Result<Self, &'static str> {
+        let own = read(path)?.ok_or("there is no such file")?;
+        let (user, _) = split_off_detection(&without_integrations(&users_text()?.unwrap_or_default()));
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let mut texts = vec![PolicyText { name, text: own }];
+        if !user.trim().is_empty() {
+            texts.insert(0, PolicyText { name: "config.toml".to_owned(), text: user });
+        }
+        Ok(Self { texts, own_file: Some(path.to_owned()), unreadable: None })
+    }
+
     pub(crate) fn load(&self) -> Result<Policy, Problems> {
         if let Some(problem) = &self.unreadable {
             return Err(Problems(vec![problem.clone()]));
@@ -119,6 +130,10 @@ impl PolicyTexts {
     pub(crate) fn switch_off(&self) -> bool {
         self.may_switch_off() && self.load().is_ok_and(|policy| !policy.gate.enabled)
     }
+}
+
+fn users_text() -> Result<Option<String>, &'static str> {
+    environment::configuration_file().map_or(Ok(None), |path| read(&path))
 }
 
 /// The presets whose files lie at the root of a repository.

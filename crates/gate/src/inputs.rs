@@ -2,7 +2,7 @@
 
 use changes::ChangeSet;
 use serde::{Deserialize, Serialize};
-use transcript::{Call, Coverage, Kind, Reading};
+use transcript::{Call, Coverage, Kind, Outcome, Reading};
 
 use crate::shell::Intents;
 
@@ -68,6 +68,21 @@ pub enum Waiting {
     PlanMode,
     Interrupted,
     FailedRequest,
+}
+
+impl Waiting {
+    /// What the transcript says that the agent waits for.
+    pub fn of_reading(reading: &Reading) -> Option<Self> {
+        if reading.interrupted {
+            return Some(Self::Interrupted);
+        }
+        let last = reading.calls.iter().rev().find(|call| call.subagent.is_none())?;
+        if last.user_stopped {
+            return Some(Self::Interrupted);
+        }
+        let asks = matches!(last.tool.as_str(), "AskUserQuestion" | "ask_user" | "request_user_input");
+        (asks && last.outcome == Outcome::Unknown).then_some(Self::AnswerOfUser)
+    }
 }
 
 /// What earlier verdicts of this session said.

@@ -11,6 +11,7 @@ mod judge;
 mod layout;
 mod message;
 pub mod policy;
+pub mod replay;
 mod rules;
 pub mod runner_summary;
 mod second_stop;

@@ -9,7 +9,7 @@
     reason = "a benchmark fails by panicking"
 )]
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -20,7 +20,7 @@ use run::supervisor::{
     Cause, Command, Controls, Ending, Grace, Isolation, Limits, Observed, Signal, SpawnError, Supervised,
 };
 use rustix::process::{Pid, Signal as ProcessSignal, kill_process, kill_process_group};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
 /// Five processes: one in a session of its own, two that lost their parents, one stopped; all ignore what can be ignored.
 const ADVERSARY: &str = "trap '' INT TERM HUP
@@ -164,13 +164,37 @@ fn rate(megabytes: usize) {
     let writer = std::env::current_exe().expect("ourselves");
     let writer = writer.to_str().expect("a path");
     let megabytes = megabytes.to_string();
+    let (before, began) = (clock_gettime(ClockId::ProcessCPUTime), Instant::now());
+    let total = only_read(plain(writer).args(["write", &megabytes, "4"]));
+    println!("only-read {} {} {total}", used_since(before), began.elapsed().as_nanos());
     for (name, isolation) in ways() {
         let (before, began) = (clock_gettime(ClockId::ProcessCPUTime), Instant::now());
         let ending = watched(&bench, &[writer, "write", &megabytes, "4"], isolation, &Limits::default());
-        let after = clock_gettime(ClockId::ProcessCPUTime);
-        let used = (after.tv_sec - before.tv_sec) * 1_000_000_000 + after.tv_nsec - before.tv_nsec;
-        println!("{name} {used} {} {}", began.elapsed().as_nanos(), ending.output.total);
+        println!("{name} {} {} {}", used_since(before), began.elapsed().as_nanos(), ending.output.total);
     }
+}
+
+fn used_since(before: Timespec) -> i64 {
+    let after = clock_gettime(ClockId::ProcessCPUTime);
+    (after.tv_sec - before.tv_sec) * 1_000_000_000 + after.tv_nsec - before.tv_nsec
+}
+
+/// What the kernel alone takes to hand over the same bytes: a reader of large pieces that throws them away.
+fn only_read(writer: &mut std::process::Command) -> u64 {
+    let mut child = writer.stdout(Stdio::piped()).spawn().expect("a writer");
+    let mut pipe = child.stdout.take().expect("its output");
+    let _ = rustix::pipe::fcntl_setpipe_size(&pipe, 1 << 20);
+    let mut buffer = vec![0; 256 * 1024];
+    let mut total = 0;
+    loop {
+        match pipe.read(&mut buffer).expect("its output") {
+            0 => break,
+            length => total += length as u64,
+        }
+        std::thread::sleep(Duration::from_millis(3));
+    }
+    child.wait().expect("its end");
+    total
 }
 
 /// Lines like those of a program that logs too much.

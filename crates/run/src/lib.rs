@@ -27,6 +27,7 @@ mod python_literal;
 mod python_session;
 pub mod record;
 pub mod rehydration;
+pub mod report;
 pub mod runs;
 pub mod state;
 mod store;

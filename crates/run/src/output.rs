@@ -40,3 +40,20 @@ impl MarkerOutput {
         }
     }
 }
+
+/// `checkstone report --json`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReportOutput {
+    pub title: String,
+    pub run: String,
+    pub state: String,
+    pub stages: usize,
+    pub attempts: usize,
+    /// Attempts that failed, were interrupted or aborted, or lost their supervisor.
+    pub broken_off: usize,
+    pub resumes: usize,
+    /// Below the project's root, as is `html`.
+    pub markdown: String,
+    pub html: String,
+}

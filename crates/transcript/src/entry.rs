@@ -53,6 +53,10 @@ pub(crate) enum Entry {
     Prompt(Prompt),
     /// Our own message, put before the agent as if a person had typed it.
     Own,
+    /// Our own hold, in the words in which the client records what a hook said.
+    Held,
+    /// The person interrupted the agent.
+    Interrupted,
     /// The client says that a turn begins here; its prompt follows.
     TurnStarts,
     /// The body of a slash command, which the client puts after the command itself.

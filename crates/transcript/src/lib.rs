@@ -1,10 +1,10 @@
 //! Reads what AI coding agents write about their own work: bytes to entries to turn to timeline.
 //!
 //! Three layers, each in modules of its own:
-//! - raw bytes: [`source`], [`window`] (lines from the end, in bounded windows);
+//! - raw bytes: [`source`], [`window`] (lines from the end, in bounded windows), [`forward`] (lines from the beginning);
 //! - one normaliser per format: [`format`], which turns a line into an [`entry::Record`];
 //! - consumers: [`turn`] (where the turn begins), [`timeline`] (calls with their results), [`usage`],
-//!   [`subagents`], [`render`].
+//!   [`subagents`], [`render`], and [`walk`], which goes through all turns of a transcript.
 //!
 //! It knows nothing of git, policies or hooks, and it never fails: it returns what it understood and how
 //! much that was. A turn that began before the bytes that were read is `truncated`, never a shorter turn.
@@ -12,6 +12,7 @@
 mod detect;
 mod entry;
 mod format;
+mod forward;
 mod model;
 mod reader;
 mod render;
@@ -21,9 +22,12 @@ mod text;
 mod timeline;
 mod turn;
 mod usage;
+mod walk;
+mod walked_subagents;
 mod window;
 
 pub use entry::OWN_PREFIX;
 pub use model::{Agent, Call, Coverage, Extent, Kind, Message, Outcome, Reading, Turn, Usage};
 pub use reader::{Options, read, read_bytes};
 pub use render::{plain, visible};
+pub use walk::{Walk, WalkedTurn, walk, walk_bytes};

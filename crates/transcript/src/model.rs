@@ -50,6 +50,9 @@ pub struct Reading {
     /// Our own message was put before the agent in this turn as a prompt: the turn has been held, whoever counted.
     #[serde(skip)]
     pub has_own_message: bool,
+    /// The person interrupted the agent, which did nothing after that: clients ask no hook then.
+    #[serde(skip)]
+    pub interrupted: bool,
 }
 
 /// The prompt that opened the turn.
@@ -189,6 +192,7 @@ impl Reading {
             messages: Vec::new(),
             last_assistant: None,
             has_own_message: false,
+            interrupted: false,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Reads a transcript: raw bytes, records backwards until the turn's beginning, then the timeline forwards.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use crate::detect::{self, Format};
@@ -9,7 +10,7 @@ use crate::model::{Agent, Coverage, Extent, Reading, Turn};
 use crate::source::Source;
 use crate::timeline::{self, Placed, Timeline};
 use crate::turn::{Search, TurnFinder};
-use crate::window::ReverseLines;
+use crate::window::{Line, ReverseLines};
 use crate::{subagents, usage};
 
 /// How a transcript is read.
@@ -67,7 +68,12 @@ fn read_source(source: &Source<'_>, options: &Options, path: Option<&Path>) -> R
             Err(reason) => return Reading::unavailable(Some(Agent::Gemini), reason),
         },
     };
-    reading(format.agent(), turn, options, path)
+    let agent = format.agent();
+    reading(agent, turn, |timeline, turn| {
+        if let Some(path) = path {
+            subagents::add_calls(timeline, agent, path, turn, options);
+        }
+    })
 }
 
 /// The records of the turn, from the last one backwards, and how much was understood.
@@ -82,10 +88,17 @@ struct TurnRecords {
     counts_at: Vec<Counts>,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Counts {
-    records: u64,
-    understood: u64,
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) records: u64,
+    pub(crate) understood: u64,
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, record: &Record) {
+        self.records += 1;
+        self.understood += u64::from(record.understood);
+    }
 }
 
 impl TurnRecords {
@@ -97,8 +110,7 @@ impl TurnRecords {
         if search == Search::EndsBefore {
             return false;
         }
-        self.counts.records += 1;
-        self.counts.understood += u64::from(record.understood);
+        self.counts.add(&record);
         if !record.entries.is_empty() {
             self.placed.push(Placed { record, offset, line: None });
             self.counts_at.push(self.counts);
@@ -110,12 +122,13 @@ impl TurnRecords {
 }
 
 /// What was found of the turn, in the order of the file.
-struct FoundTurn {
-    records: Vec<Placed>,
-    counts: Counts,
-    opening: bool,
+pub(crate) struct FoundTurn {
+    pub(crate) records: Vec<Placed>,
+    pub(crate) counts: Counts,
+    /// The first record is the prompt that opened it.
+    pub(crate) opening: bool,
     /// Why the beginning may be missing.
-    cut: Option<String>,
+    pub(crate) cut: Option<String>,
 }
 
 impl TurnRecords {
@@ -147,13 +160,10 @@ fn turn_of_lines(source: &Source<'_>, agent: Agent, options: &Options) -> FoundT
             }
         };
         seen.push(line.offset);
-        if line.bytes.trim_ascii().is_empty() && !line.too_long {
+        if is_blank(&line) {
             continue;
         }
-        let torn = line.unterminated && serde_json::from_slice::<serde::de::IgnoredAny>(line.bytes).is_err();
-        let record =
-            if line.too_long || torn { Record::not_understood() } else { format::record(agent, line.bytes) };
-        if !turn.take(record, line.offset) {
+        if !turn.take(record_of(&line, agent), line.offset) {
             break;
         }
     }
@@ -164,6 +174,16 @@ fn turn_of_lines(source: &Source<'_>, agent: Agent, options: &Options) -> FoundT
     let mut found = turn.found(reached_start, cut.filter(|_| !reached_start));
     number_lines(source, &mut found.records, &seen, options);
     found
+}
+
+/// What a line says that is not blank.
+pub(crate) fn record_of(line: &Line<'_>, agent: Agent) -> Record {
+    let torn = line.unterminated && serde_json::from_slice::<serde::de::IgnoredAny>(line.bytes).is_err();
+    if line.too_long || torn { Record::not_understood() } else { format::record(agent, line.bytes) }
+}
+
+pub(crate) fn is_blank(line: &Line<'_>) -> bool {
+    line.bytes.trim_ascii().is_empty() && !line.too_long
 }
 
 /// Gives each record its line number, where the lines before the turn are few enough to count.
@@ -178,6 +198,25 @@ pub(crate) fn number_lines(source: &Source<'_>, records: &mut [Placed], seen: &[
 }
 
 fn turn_of_document(source: &Source<'_>, options: &Options) -> Result<FoundTurn, String> {
+    let mut turn = TurnRecords::default();
+    let mut reached_start = true;
+    let mut lines = HashMap::new();
+    for placed in records_of_document(source, options)?.into_iter().rev() {
+        lines.insert(placed.offset, placed.line);
+        if !turn.take(placed.record, placed.offset) {
+            reached_start = false;
+            break;
+        }
+    }
+    let mut found = turn.found(reached_start, None);
+    for placed in &mut found.records {
+        placed.line = lines.get(&placed.offset).copied().flatten();
+    }
+    Ok(found)
+}
+
+/// All records of a single document, in its order.
+pub(crate) fn records_of_document(source: &Source<'_>, options: &Options) -> Result<Vec<Placed>, String> {
     if source.len() > options.max_bytes {
         return Err(format!("a single document of {} bytes is too large to load", source.len()));
     }
@@ -187,32 +226,29 @@ fn turn_of_document(source: &Source<'_>, options: &Options) -> Result<FoundTurn,
     let text = String::from_utf8_lossy(&bytes);
     let start = text.as_ptr() as usize;
     let document = gemini_document::messages(text.trim_start_matches('\u{feff}'));
-    let mut turn = TurnRecords::default();
-    if document.torn {
-        turn.take(Record::not_understood(), source.len());
-    }
-    let mut reached_start = true;
-    for message in document.messages.iter().rev() {
-        let offset = (message.get().as_ptr() as usize).saturating_sub(start) as u64;
-        if !turn.take(gemini_document::record(message), offset) {
-            reached_start = false;
-            break;
-        }
-    }
-    let mut found = turn.found(reached_start, None);
+    let mut records = Vec::with_capacity(document.messages.len() + 1);
     let mut newlines = 0;
     let mut position = 0;
-    for placed in &mut found.records {
-        let offset = placed.offset as usize;
+    for message in &document.messages {
+        let offset = (message.get().as_ptr() as usize).saturating_sub(start);
         newlines +=
             memchr::memchr_iter(b'\n', text.as_bytes().get(position..offset).unwrap_or_default()).count();
         position = position.max(offset);
-        placed.line = Some(newlines as u64 + 1);
+        let record = gemini_document::record(message);
+        records.push(Placed { record, offset: offset as u64, line: Some(newlines as u64 + 1) });
     }
-    Ok(found)
+    if document.torn {
+        records.push(Placed { record: Record::not_understood(), offset: source.len(), line: None });
+    }
+    Ok(records)
 }
 
-fn reading(agent: Agent, found: FoundTurn, options: &Options, path: Option<&Path>) -> Reading {
+/// What the records of a turn say; `add_calls` adds those of sub-agents.
+pub(crate) fn reading(
+    agent: Agent,
+    found: FoundTurn,
+    add_calls: impl FnOnce(&mut Timeline, &Turn),
+) -> Reading {
     let FoundTurn { records, counts: Counts { records: total, understood }, opening, cut } = found;
     if understood * 2 < total || total == 0 {
         let reason = format!("understood {understood} of {total} records");
@@ -227,10 +263,10 @@ fn reading(agent: Agent, found: FoundTurn, options: &Options, path: Option<&Path
     };
     let turn = if opening { records.first().and_then(opening_turn) } else { None };
     let mut timeline = timeline::timeline(records);
-    if let (Some(path), Some(turn)) = (path, &turn) {
-        subagents::add_calls(&mut timeline, agent, path, turn, options);
+    if let Some(turn) = &turn {
+        add_calls(&mut timeline, turn);
     }
-    let Timeline { calls, messages, last_assistant, usage, has_own_message, .. } = timeline;
+    let Timeline { calls, messages, last_assistant, usage, has_own_message, interrupted, .. } = timeline;
     Reading {
         agent: Some(agent),
         turn,
@@ -241,6 +277,7 @@ fn reading(agent: Agent, found: FoundTurn, options: &Options, path: Option<&Path
         last_assistant,
         // Without a prompt before it, it is no answer to a turn: a person may begin a session with it.
         has_own_message: has_own_message && opening,
+        interrupted,
     }
 }
 

@@ -29,22 +29,35 @@ pub(crate) fn add_calls(
     turn: &Turn,
     options: &Options,
 ) {
-    let Timeline { calls, messages, subagents: named, .. } = timeline;
     let Some(began) = turn.started_at.as_deref().and_then(instant) else { return };
     let files = match agent {
-        Agent::Claude => claude_files(transcript, began),
-        Agent::Codex => codex_files(transcript, named),
-        Agent::Gemini => gemini_files(transcript, named),
+        Agent::Claude => {
+            let mut files = claude_files(transcript, began);
+            files.truncate(MOST_FILES);
+            files
+        }
+        Agent::Codex => codex_files(transcript, &timeline.subagents),
+        Agent::Gemini => gemini_files(transcript, &timeline.subagents),
     };
-    if files.is_empty() {
-        return;
-    }
-    // A forked sub-agent's file repeats the calls of its parent.
-    let mut known: HashSet<String> = calls.iter().map(|call| call.id.clone()).collect();
     let mut budget = options.max_bytes;
+    let mut found = Vec::new();
     for (id, path) in files {
         let Ok(source) = Source::open(&path) else { continue };
-        for mut call in calls_since(&source, agent, began, options, &mut budget) {
+        found.push((id, calls_since(&source, agent, began, options, &mut budget)));
+    }
+    merge(timeline, found);
+}
+
+/// Puts the calls of each sub-agent where they belong by time.
+pub(crate) fn merge(timeline: &mut Timeline, found: Vec<(String, Vec<Call>)>) {
+    if found.is_empty() {
+        return;
+    }
+    let Timeline { calls, messages, .. } = timeline;
+    // A forked sub-agent's file repeats the calls of its parent.
+    let mut known: HashSet<String> = calls.iter().map(|call| call.id.clone()).collect();
+    for (id, made) in found {
+        for mut call in made {
             if known.insert(call.id.clone()) {
                 call.subagent = Some(id.clone());
                 calls.push(call);
@@ -61,7 +74,7 @@ pub(crate) fn add_calls(
 }
 
 /// `<session>/subagents/agent-<id>.jsonl`, those written to since the turn began.
-fn claude_files(transcript: &Path, began: Timestamp) -> Vec<(String, PathBuf)> {
+pub(crate) fn claude_files(transcript: &Path, began: Timestamp) -> Vec<(String, PathBuf)> {
     let folder = transcript.with_extension("").join("subagents");
     let Ok(entries) = fs_err::read_dir(folder) else { return Vec::new() };
     let mut files = Vec::new();
@@ -78,12 +91,11 @@ fn claude_files(transcript: &Path, began: Timestamp) -> Vec<(String, PathBuf)> {
         }
     }
     files.sort();
-    files.truncate(MOST_FILES);
     files
 }
 
 /// `rollout-<time>-<id>.jsonl` beside the parent's file, for the ids that the turn names.
-fn codex_files(transcript: &Path, named: &[String]) -> Vec<(String, PathBuf)> {
+pub(crate) fn codex_files(transcript: &Path, named: &[String]) -> Vec<(String, PathBuf)> {
     let (false, Some(folder)) = (named.is_empty(), transcript.parent()) else { return Vec::new() };
     let Ok(entries) = fs_err::read_dir(folder) else { return Vec::new() };
     let mut files = Vec::new();
@@ -103,7 +115,7 @@ fn codex_files(transcript: &Path, named: &[String]) -> Vec<(String, PathBuf)> {
 }
 
 /// `<session id>/<id>.jsonl` beside the parent's file, whose name ends in the first part of the session's id.
-fn gemini_files(transcript: &Path, named: &[String]) -> Vec<(String, PathBuf)> {
+pub(crate) fn gemini_files(transcript: &Path, named: &[String]) -> Vec<(String, PathBuf)> {
     let stem = transcript.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let session = stem.rsplit('-').next().unwrap_or_default();
     let (false, false, Some(folder)) = (named.is_empty(), session.is_empty(), transcript.parent()) else {
@@ -160,7 +172,7 @@ fn calls_since(
     timeline::timeline(records).calls
 }
 
-fn made_at(record: &Record) -> Option<&str> {
+pub(crate) fn made_at(record: &Record) -> Option<&str> {
     record.entries.iter().find_map(|entry| match entry {
         Entry::Call(made) => made.call.at.as_deref(),
         Entry::Result(result) => result.at.as_deref(),
@@ -169,7 +181,7 @@ fn made_at(record: &Record) -> Option<&str> {
     })
 }
 
-fn instant(text: &str) -> Option<Timestamp> {
+pub(crate) fn instant(text: &str) -> Option<Timestamp> {
     text.parse().ok()
 }
 

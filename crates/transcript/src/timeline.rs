@@ -22,6 +22,8 @@ pub(crate) struct Timeline {
     pub(crate) last_assistant: Option<String>,
     pub(crate) usage: Option<ContextUse>,
     pub(crate) has_own_message: bool,
+    /// The person interrupted the agent, which did nothing after that.
+    pub(crate) interrupted: bool,
     /// Ids of the sub-agents that were at work.
     pub(crate) subagents: Vec<String>,
     by_id: HashMap<String, usize>,
@@ -38,6 +40,9 @@ pub(crate) fn timeline(records: Vec<Placed>) -> Timeline {
     let mut timeline = Timeline::default();
     for placed in in_force(records) {
         for entry in placed.record.entries {
+            if matches!(entry, Entry::Call(_) | Entry::Said(_) | Entry::Prompt(_)) {
+                timeline.interrupted = false;
+            }
             match entry {
                 Entry::Call(made) => timeline.call(*made, placed.offset, placed.line),
                 Entry::Result(result) => timeline.result(*result, placed.offset, placed.line),
@@ -62,7 +67,8 @@ pub(crate) fn timeline(records: Vec<Placed>) -> Timeline {
                     }
                 }
                 Entry::Own => timeline.has_own_message = true,
-                Entry::Prompt(_) | Entry::TurnStarts | Entry::Expansion | Entry::Rewind(_) => {}
+                Entry::Interrupted => timeline.interrupted = true,
+                Entry::Held | Entry::Prompt(_) | Entry::TurnStarts | Entry::Expansion | Entry::Rewind(_) => {}
             }
         }
     }

@@ -34,6 +34,21 @@ pub(crate) enum Search {
 }
 
 impl TurnFinder {
+    /// A finder that takes the record at `place` for the turn's opening, unless an earlier one of the same turn is found.
+    pub(crate) fn from_opening(record: &Record, place: usize) -> Self {
+        let prompt = record.entries.iter().find_map(|entry| match entry {
+            Entry::Prompt(prompt) => Some(prompt.text.clone()),
+            _ => None,
+        });
+        let candidate = Candidate {
+            place,
+            turn: record.turn.clone(),
+            text: prompt.unwrap_or_default(),
+            typed_meanwhile: false,
+        };
+        Self { candidate: Some(candidate), ..Self::default() }
+    }
+
     /// Takes the record at `place`, counted from the last one on.
     pub(crate) fn see(&mut self, record: &Record, place: usize) -> Search {
         if self.is_void(record) {

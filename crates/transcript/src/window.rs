@@ -86,6 +86,8 @@ impl<'a> ReverseLines<'a> {
                 if newline.is_none() {
                     self.walk = Walk::Over;
                 }
+                // The windows must not decide which lines are too long.
+                too_long |= end - begin > LONGEST_LINE;
                 let bytes = if too_long { &[] } else { self.buffer.get(begin..end).unwrap_or_default() };
                 return Ok(Some(Line { offset: self.start + begin as u64, bytes, too_long, unterminated }));
             }

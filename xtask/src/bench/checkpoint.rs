@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use wait4::Wait4 as _;
+
 use super::{milliseconds, percentile};
 use crate::process;
 use crate::release;
@@ -57,6 +59,16 @@ impl Bench {
         Ok(began.elapsed())
     }
 
+    /// The processor's time, which others on the machine do not lengthen; `openssl speed` counts the same.
+    fn processor_time(&self, command: &mut Command) -> Result<Duration, String> {
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let used = command.spawn().and_then(|child| child.wait4()).map_err(told)?;
+        if !used.status.success() {
+            return Err(format!("{command:?} ended with {}", used.status));
+        }
+        Ok(used.rusage.utime + used.rusage.stime)
+    }
+
     fn flushes(&self) -> Result<(), String> {
         let project = project()?;
         let names: Vec<String> = (0..20).map(|number| format!("artifact-{number}")).collect();
@@ -102,8 +114,8 @@ impl Bench {
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for _ in 0..7 {
             speeds.push(openssl()?);
-            starts.push(self.time(&mut self.save(project.path(), &[], &[]))?);
-            singles.push(self.time(&mut self.save(project.path(), one, &["--full"]))?);
+            starts.push(self.processor_time(&mut self.save(project.path(), &[], &[]))?);
+            singles.push(self.processor_time(&mut self.save(project.path(), one, &["--full"]))?);
             pairs.push(self.time(&mut self.save(project.path(), both, &["--full"]))?);
         }
         speeds.sort_by(f64::total_cmp);
@@ -117,9 +129,13 @@ impl Bench {
         );
         println!("| openssl, one core | {:.2} | |", best / 1e9);
         let single = rate(&singles, 1.0);
-        println!("| one file | {:.2} | {:.0} % (limit 85 %) |", single / 1e9, single * 100.0 / best);
+        println!(
+            "| one file, by processor time | {:.2} | {:.0} % (limit 85 %) |",
+            single / 1e9,
+            single * 100.0 / best
+        );
         let pair = rate(&pairs, 2.0);
-        println!("| two files at once | {:.2} | {:.0} % |", pair / 1e9, pair * 100.0 / best);
+        println!("| two files at once, by the clock | {:.2} | {:.0} % |", pair / 1e9, pair * 100.0 / best);
         Ok(())
     }
 

@@ -10,7 +10,7 @@ pub(crate) const MEGABYTE: u64 = 1024 * 1024;
 /// Real records of one sample: a prompt, and the records of a turn that follow it.
 pub(crate) struct Records {
     pub(crate) prompt: String,
-    turn: Vec<String>,
+    pub(crate) turn: Vec<String>,
 }
 
 impl Records {

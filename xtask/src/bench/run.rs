@@ -54,7 +54,9 @@ fn times(lines: &[Vec<u64>]) -> Vec<Duration> {
 fn spawn(program: &Path, rounds: usize) -> Result<(), String> {
     let measured = measured(program, &["spawn", &rounds.to_string()])?;
     let bare = measured.get("bare").map(|lines| times(lines)).unwrap_or_default();
-    println!("\n| `true`, from start to end | p10 | p50 | p95 | added to bare (p50) |\n|---|---|---|---|---|");
+    println!(
+        "\n| `true`, from start to end | p10 | p50 | p95 | added to bare (p50) |\n|---|---|---|---|---|"
+    );
     for (name, lines) in &measured {
         let times = times(lines);
         println!(
@@ -89,7 +91,9 @@ fn rate(program: &Path) -> Result<(), String> {
 }
 
 fn limits(program: &Path) -> Result<(), String> {
-    println!("\n| a stuck stage | first signal after its limit (largest of 10) | all gone after the first signal | survivors |");
+    println!(
+        "\n| a stuck stage | first signal after its limit (largest of 10) | all gone after the first signal | survivors |"
+    );
     println!("|---|---|---|---|");
     let first = measured(program, &["limit", "10"])?;
     let gone = measured(program, &["grace"])?;

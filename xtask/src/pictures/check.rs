@@ -22,7 +22,8 @@ fn shown(text: &str) -> Vec<&str> {
 
 fn pictures() -> Vec<(String, String)> {
     let files = fs_err::read_dir(root().join(FOLDER)).unwrap().map(|entry| entry.unwrap().path());
-    files.map(|file| (file.display().to_string(), fs_err::read_to_string(file).unwrap())).collect()
+    let drawn = files.filter(|file| file.extension().is_some_and(|extension| extension == "svg"));
+    drawn.map(|file| (file.display().to_string(), fs_err::read_to_string(file).unwrap())).collect()
 }
 
 /// Why it is no well-formed XML of elements, attributes in double quotes, and text.

@@ -18,6 +18,7 @@ use crate::arguments::AgentName;
 use crate::autosaving;
 use crate::error::CommandError;
 use crate::journal_access;
+use crate::layout::counted;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::{RepositoryArgument, find};
 use crate::saving::{self, Push, Save, SaveReport};
@@ -59,7 +60,12 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
     let repository = find(&folder)?;
     let state = journal_access::state_directory()?;
     let mut journal = journal_access::open_or_create(&state)?;
-    let (mut settings, is_ignored) = autosaving::of_repository(&repository.root, Some(&mut journal));
+    let found = autosaving::of_repository(&repository.root, Some(&mut journal));
+    let (mut settings, is_ignored) = found.map_err(|problems| {
+        let count = counted(problems.0.len(), "mistake");
+        CommandError::new(format!("the settings have {count}:\n{problems}"))
+            .hint("correct them: nothing is saved by settings that are not understood")
+    })?;
     if is_ignored && !arguments.json {
         printer.warning(
             &CommandError::new("`[autosave]` of `checkstone.toml` is ignored: the file is not trusted")

@@ -29,10 +29,11 @@ impl AutosaveStatus {
     pub(crate) fn of(root: Option<&Path>, journal: Option<&mut Journal>) -> Result<Self, CommandError> {
         let Some(root) = root else { return Ok(Self::default()) };
         let Some(journal) = journal else {
-            let (settings, is_ignored) = autosaving::of_repository(root, None);
+            let (settings, is_ignored) = autosaving::of_repository(root, None).unwrap_or_default();
             return Ok(Self { settings, is_ignored, ..Self::default() });
         };
-        let (settings, is_ignored) = autosaving::of_repository(root, Some(journal));
+        // A policy that is broken is told elsewhere, and nothing is saved by it.
+        let (settings, is_ignored) = autosaving::of_repository(root, Some(journal)).unwrap_or_default();
         let read = journal.read(|reader| -> Result<_, JournalError> {
             let last = reader.recent_autosaves(Some(root), 1)?.pop();
             let session = last.as_ref().and_then(|last| last.session);

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use changes::{Baseline, Settings};
 use gate::policy::{NoGit, Policy};
-use gate::{Changes, CheckResult, Decision, Inputs, Verdict, Waived};
+use gate::{Changes, CheckResult, Decision, Inputs, Verdict, Waiting, Waived};
 use jiff::Timestamp;
 use journal::{Journal, JournalError, Session};
 use transcript::{Agent, Coverage, Extent, Options, Reading};
@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
         }
     };
     let began = reading.turn.as_ref().and_then(|turn| turn.started_at.as_deref()?.parse().ok());
-    let waiting = evidence::waiting(&reading);
+    let waiting = Waiting::of_reading(&reading);
     let mut inputs =
         Inputs::of_reading(reading, Changes::Unknown(String::new()), cwd.to_string_lossy().into_owned());
     let touched = evidence::touched(&inputs);

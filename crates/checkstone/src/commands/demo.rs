@@ -1,34 +1,40 @@
-//! `checkstone demo`: what checkstone sees, on a recorded turn of a real client that comes with the program.
+//! `checkstone demo`: the whole story, in a scratch repository.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use transcript::{Extent, Options, Outcome};
-
-use super::timeline;
+use crate::demo;
 use crate::error::CommandError;
-use crate::printer::{Printer, STRONG};
+use crate::printer::Printer;
 
-/// Show, on a recorded turn, what checkstone sees of an agent's work
+/// Play the whole story in a scratch repository: a stop, a full context, a workflow, a run that hangs
+///
+/// An agent's work is played at each of the four boundaries, with git, processes and files as they are, in a folder of
+/// its own with a home of its own. It needs no account and no network, takes some seconds, and checks itself: exit
+/// code 2 where anything went otherwise than it must. The folder stays, so that you can look around in it.
 #[derive(Debug, clap::Args)]
-pub(crate) struct DemoArguments {}
+#[command(after_help = "Examples:
+  checkstone demo
+  checkstone demo --folder /tmp/checkstone-demo")]
+pub(crate) struct DemoArguments {
+    /// The folder to play in, which must not be there yet; a new one for temporary files where it is not given
+    #[arg(long)]
+    folder: Option<PathBuf>,
+}
 
-/// A turn as Claude Code recorded it: tests fail, the bug is fixed, tests pass, and a last command fails
-/// while the agent says that all is done.
-const TURN: &[u8] = include_bytes!("../../demo/turn.jsonl");
-
-pub(crate) fn run(_arguments: &DemoArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
-    let reading = transcript::read_bytes(TURN, &Options::default());
-    let failed = reading.calls.iter().filter(|call| call.outcome == Outcome::Error).count();
-    if reading.coverage.extent != Extent::Complete || (reading.calls.len(), failed) != (9, 4) {
-        return Err(CommandError::new("the recorded turn was not read as expected; this build is broken"));
-    }
-    let said = reading.last_assistant.as_deref().unwrap_or_default();
-    printer.text(&format!(
-        "An agent ends its turn with the words {STRONG}“{said}”{STRONG:#}\n\
-         This is what its transcript says that it did:\n\n{}\n\
-         The agent's words are never evidence; what ran and how it ended is.\n\
-         See a turn of your own: {STRONG}checkstone timeline --transcript FILE{STRONG:#}\n",
-        timeline::table(&reading, printer.width()),
-    ));
+pub(crate) fn run(arguments: &DemoArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    demo::play(folder(arguments.folder.as_ref())?, printer)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn folder(given: Option<&PathBuf>) -> Result<PathBuf, CommandError> {
+    let Some(given) = given else {
+        let made =
+            tempfile::Builder::new().prefix("checkstone-demo-").tempdir().map_err(CommandError::new)?;
+        return Ok(made.keep());
+    };
+    fs_err::create_dir(given).map_err(|error| {
+        CommandError::new(error).hint("name a folder that is not there yet, below one that is")
+    })?;
+    given.canonicalize().map_err(CommandError::new)
 }

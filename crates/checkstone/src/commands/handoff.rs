@@ -28,6 +28,9 @@ use crate::repository_argument::RepositoryArgument;
 /// A hand-off is a small JSON document: a request that tells a sub-agent what to do, and the response that comes back.
 /// docs/handoff.md explains the fields and the seven modes.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone handoff new --mode code --instructions 'Write the parser in src/parser.rs' > request.json
+  checkstone handoff check request.json")]
 pub(crate) struct HandoffArguments {
     #[command(subcommand)]
     command: HandoffCommand,

@@ -13,7 +13,10 @@ use crate::stopwatch::Stopwatch;
 ///
 /// Clients call this; people do not need to. It exits 0 whatever happens.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Codex without hooks, in its config.toml above every table:
+#[command(after_help = "Examples:
+  checkstone hook claude < payload.json
+
+Codex without hooks, in its config.toml above every table:
   notify = [\"/path/of/checkstone\", \"hook\", \"codex\", \"--notify\"]")]
 pub(crate) struct HookArguments {
     /// The client that calls

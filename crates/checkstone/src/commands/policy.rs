@@ -21,6 +21,9 @@ use crate::trust::{self, Standing};
 
 /// Check or show the policy of a repository
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone policy check
+  checkstone policy show")]
 pub(crate) struct PolicyArguments {
     #[command(subcommand)]
     command: PolicyCommand,

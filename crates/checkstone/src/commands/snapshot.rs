@@ -34,6 +34,10 @@ const TIME_LIMIT: Duration = Duration::from_secs(15 * 60);
 /// It lies in the repository, under refs of its own, which an ordinary push does not take along. Your index, stash,
 /// branches and files stay as they are.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone snapshot create --message 'before the big change'
+  checkstone snapshot diff latest
+  checkstone snapshot restore latest")]
 pub(crate) struct SnapshotArguments {
     #[command(subcommand)]
     command: SnapshotCommand,

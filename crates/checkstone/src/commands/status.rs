@@ -56,11 +56,11 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
     let project = root.clone().unwrap_or(folder);
     let mut status = Status::of(root)?;
     status.resumable = resumable(&workflows);
+    status.snapshot = workflows.repository().and_then(newest_snapshot);
     status.runs = unfinished_runs(&project);
     status.last_checkpoint = checkpoint::list(&project, None, None)
         .ok()
         .and_then(|listing| listing.checkpoints.into_iter().next());
-    status.snapshot = workflows.repository().and_then(newest_snapshot);
     if arguments.json {
         printer.data(&format!("{}\n", status.json()));
     } else {
@@ -81,12 +81,12 @@ struct Status {
     verdicts: Vec<ListedVerdict>,
     /// Unfinished workflows.
     resumable: Vec<Summary>,
-    /// Runs that nobody has in hand and that are not complete.
-    runs: Vec<Record>,
-    last_checkpoint: Option<Listed>,
     /// The newest of this working tree.
     snapshot: Option<Snapshot>,
     autosave: AutosaveStatus,
+    /// Runs that nobody has in hand and that are not complete.
+    runs: Vec<Record>,
+    last_checkpoint: Option<Listed>,
 }
 
 enum PolicyState {
@@ -142,10 +142,10 @@ impl Status {
             journal_problem,
             verdicts,
             resumable: Vec::new(),
-            runs: Vec::new(),
-            last_checkpoint: None,
             snapshot: None,
             autosave,
+            runs: Vec::new(),
+            last_checkpoint: None,
         })
     }
 
@@ -187,13 +187,13 @@ impl Status {
             "verdicts": self.verdicts,
             "autonomous_execution": self.autosave.execution(),
             "autosave": self.autosave.json(),
+            "snapshot": self.snapshot.as_ref().map(snapshot_json),
             "lastCheckpoint": self.last_checkpoint.as_ref().map(|checkpoint| json!({
                 "checkpointId": checkpoint.checkpoint_id,
                 "stageId": checkpoint.stage_id,
                 "createdAt": checkpoint.created_at,
                 "status": checkpoint.status.name(),
             })),
-            "snapshot": self.snapshot.as_ref().map(snapshot_json),
             "resumable": self.resumable.iter().map(|workflow| json!({
                 "kind": "workflow",
                 "command": workflow.command,

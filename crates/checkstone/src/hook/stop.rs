@@ -374,7 +374,7 @@ fn waiting(context: &Context, reading: &Reading) -> Option<Waiting> {
     if context.payload.is_planning() {
         return Some(Waiting::PlanMode);
     }
-    evidence::waiting(reading)
+    Waiting::of_reading(reading)
 }
 
 fn baseline(turn: &Turn) -> Option<Baseline> {

@@ -228,7 +228,7 @@ pub(crate) fn kill_all(pid: u32) {
 }
 
 /// Runs a command and kills it after `delay`: alone, or with the git processes that it has started.
-fn killed(workplace: &Workplace, arguments: &[&str], delay: Duration, with_git: bool) {
+pub(crate) fn killed(workplace: &Workplace, arguments: &[&str], delay: Duration, with_git: bool) {
     let mut command = workplace.checkstone(arguments);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     std::thread::sleep(delay);
@@ -240,7 +240,7 @@ fn killed(workplace: &Workplace, arguments: &[&str], delay: Duration, with_git: 
     child.wait().unwrap();
 }
 
-fn kills() -> u32 {
+pub(crate) fn kills() -> u32 {
     std::env::var("CHECKSTONE_SOAK_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(24)
 }
 

@@ -23,6 +23,7 @@ mod python;
 mod python_runs;
 mod record;
 mod rehydrations;
+mod report;
 mod restore_faults;
 mod supervised;
 mod trees;

@@ -49,7 +49,6 @@ const BOOKKEEPING_EVENTS: &[&str] = &[
     "thread_name_updated",
     "thread_rolled_back",
     "thread_settings_applied",
-    "turn_aborted",
     "turn_complete",
     "turn_diff",
     "view_image_tool_call",
@@ -257,7 +256,10 @@ fn response_item(item: &ResponseItem<'_>, at: Option<String>) -> Record {
             let mut record = Record::bookkeeping();
             let standing = match says_user(item) {
                 Some(true) => Standing::UnlessEarlier,
-                Some(false) => return record,
+                Some(false) => {
+                    record.entries.extend(own_hold(joined(item.content.as_ref()).trim()));
+                    return record;
+                }
                 None => Standing::IfNoneSurer,
             };
             record.entries.extend(prompt(&joined(item.content.as_ref()), at, standing));
@@ -308,11 +310,20 @@ fn prompt(typed: &str, at: Option<String>, standing: Standing) -> Option<Entry> 
     if typed.starts_with(OWN_PREFIX) {
         return Some(Entry::Own);
     }
+    if let Some(held) = own_hold(typed) {
+        return Some(held);
+    }
     if typed.is_empty() || INJECTED.iter().any(|prefix| typed.starts_with(prefix)) {
         return None;
     }
     let text = text::snippet(typed, PROMPT);
     Some(Entry::Prompt(Prompt { text, at, standing }))
+}
+
+/// What the stop hook said comes back in an element of the client's (T4).
+fn own_hold(typed: &str) -> Option<Entry> {
+    let (_, inside) = typed.strip_prefix("<hook_prompt")?.split_once('>')?;
+    inside.trim_start().starts_with(OWN_PREFIX).then_some(Entry::Held)
 }
 
 pub(super) fn call_id(item: &ResponseItem<'_>) -> String {
@@ -331,6 +342,7 @@ fn event_record(event: &Event<'_>, at: Option<String>) -> Record {
         "token_count" => token_count(event.info),
         "sub_agent_activity" => sub_agent(event.agent_thread_id.as_ref()),
         "task_started" | "turn_started" => Record::of(Entry::TurnStarts),
+        "turn_aborted" => Record::of(Entry::Interrupted),
         "patch_apply_end" => {
             let outcome = event.success.map_or(Outcome::Unknown, succeeded);
             let snippet = if outcome == Outcome::Error { event.stderr } else { event.stdout };

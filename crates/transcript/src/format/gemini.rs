@@ -102,6 +102,9 @@ struct Response<'a> {
     error: Option<&'a RawValue>,
 }
 
+/// What the client notes where the person interrupts the agent.
+const CANCELLED: &str = "Request cancelled.";
+
 /// What one line says.
 pub(crate) fn record(line: &str) -> Record {
     // State patches repeat the whole history at every resumption; none of it is evidence.
@@ -124,6 +127,9 @@ pub(crate) fn message(line: &Line<'_>) -> Record {
         Some(_) if line.id.is_none() => Record::not_understood(),
         Some("user") => user(line),
         Some("gemini") => gemini(line),
+        Some("info") if matches!(&line.content, Content::Text(text) if text.as_str() == CANCELLED) => {
+            Record::of(Entry::Interrupted)
+        }
         Some("info" | "error" | "warning") => Record::bookkeeping(),
         None if line.set.is_some() || line.session_id.is_some() => Record::bookkeeping(),
         _ => Record::not_understood(),

@@ -13,4 +13,5 @@ mod bad_input;
 mod cases;
 mod properties;
 mod samples;
+mod walks;
 mod write;

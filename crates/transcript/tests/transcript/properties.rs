@@ -50,7 +50,7 @@ fn record(agent: Agent) -> BoxedStrategy<Value> {
     }
 }
 
-fn transcripts() -> impl Strategy<Value = (Agent, Vec<Value>)> {
+pub(crate) fn transcripts() -> impl Strategy<Value = (Agent, Vec<Value>)> {
     prop_oneof![Just(Agent::Claude), Just(Agent::Gemini), Just(Agent::Codex)]
         .prop_flat_map(|agent| (Just(agent), prop::collection::vec(record(agent), 1..30)))
 }

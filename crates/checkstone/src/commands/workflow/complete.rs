@@ -12,7 +12,7 @@ use crate::printer::{GOOD, Printer};
 
 /// Mark a workflow as complete; phases that were still to come are dropped
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:
+#[command(after_help = "Examples:
   checkstone workflow complete implement --feature parser")]
 pub(super) struct CompleteArguments {
     #[command(flatten)]

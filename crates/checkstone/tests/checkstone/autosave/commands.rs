@@ -51,6 +51,17 @@ fn a_dry_run_shows_and_does_nothing() {
     assert!(shown.contains("AGENTS.md") && shown.contains("Nothing was done"), "{shown}");
 }
 
+/// `push = false` beside a mistake must not become a push.
+#[test]
+fn settings_with_a_mistake_save_nothing() {
+    let world = World::new("[autosave]\nmod = \"normal\"\npush = false\n").with_origin();
+    world.work_until(50);
+    let output = world.checkstone(&["autosave"]).output().unwrap();
+    assert_eq!((output.status.code(), world.commits()), (Some(2), 1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("config.toml:2:1: unknown key `mod`; did you mean `mode`?"), "{said}");
+}
+
 #[test]
 fn what_could_not_be_saved_or_pushed_is_the_exit_code() {
     let world = World::new("");

@@ -1,0 +1,36 @@
+//! What `checkstone --version` says: the version, the commit where a release is built from a checkout, and the target. No
+//! dates and no paths, so that the same sources give the same program.
+
+use std::path::Path;
+use std::process::Command;
+
+#[expect(clippy::disallowed_methods, reason = "cargo tells build scripts through the environment")]
+fn main() {
+    let given = |name: &str| std::env::var(name).unwrap_or_default();
+    println!("cargo::rerun-if-changed=build.rs");
+    let mut parts = Vec::new();
+    // Work in progress is built after every commit, and need not be built again for its name.
+    if given("PROFILE") == "release" {
+        parts.extend(commit(Path::new(&given("CARGO_MANIFEST_DIR"))));
+    }
+    parts.push(given("TARGET"));
+    println!("cargo::rustc-env=CHECKSTONE_VERSION={} ({})", given("CARGO_PKG_VERSION"), parts.join(", "));
+}
+
+/// The commit of this very checkout; none where the sources lie in somebody else's repository, or in none.
+fn commit(package: &Path) -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").arg("-C").arg(package).args(arguments).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+        (output.status.success() && !text.is_empty()).then_some(text)
+    };
+    if git(&["rev-parse", "--show-prefix"])? != "crates/checkstone/" {
+        return None;
+    }
+    // Every commit and checkout appends to it.
+    println!(
+        "cargo::rerun-if-changed={}",
+        package.join(git(&["rev-parse", "--git-path", "logs/HEAD"])?).display()
+    );
+    git(&["rev-parse", "--short=12", "HEAD"])
+}

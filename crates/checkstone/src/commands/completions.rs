@@ -1,0 +1,27 @@
+//! `checkstone completions`: what a shell needs to complete commands and options.
+
+use std::process::ExitCode;
+
+use clap::CommandFactory as _;
+use clap_complete::Shell;
+
+use crate::arguments::Arguments;
+use crate::error::CommandError;
+use crate::printer::Printer;
+
+/// Print the completions for a shell
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone completions bash > ~/.local/share/bash-completion/completions/checkstone
+  checkstone completions zsh > ~/.zfunc/_checkstone
+  checkstone completions fish > ~/.config/fish/completions/checkstone.fish")]
+pub(crate) struct CompletionsArguments {
+    shell: Shell,
+}
+
+pub(crate) fn run(arguments: &CompletionsArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Arguments::command(), "checkstone", &mut script);
+    printer.data(&String::from_utf8_lossy(&script));
+    Ok(ExitCode::SUCCESS)
+}

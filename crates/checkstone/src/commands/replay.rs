@@ -1,0 +1,151 @@
+//! `checkstone replay`: a policy over recorded turns, before it is switched on.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use jiff::{SignedDuration, Timestamp};
+use transcript::Agent;
+
+use crate::arguments::AgentName;
+use crate::error::CommandError;
+use crate::layout::{counted, home_relative};
+use crate::policy_files::PolicyTexts;
+use crate::printer::{Printer, STRONG};
+use crate::replay::sessions::Policies;
+use crate::replay::{Request, page, replay, table};
+
+/// Show what a policy would have said about recorded turns
+///
+/// Goes through every turn of every transcript (Claude Code, Gemini CLI, Codex CLI) under the paths and judges each as at
+/// its first stop. What changed is what the transcript shows as edited: no git runs, no check runs, nothing is recorded.
+/// Without --policy each session is judged by the policy of the repository it worked in.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone replay ~/.claude/projects
+  checkstone replay ~/.claude/projects ~/.codex/sessions ~/.gemini/tmp --policy checkstone.toml
+  checkstone replay ~/.claude/projects/my-project --since 14d --html replay.html
+  checkstone replay ~/.codex/sessions --json | jq '.holds[].verdict.reason'")]
+pub(crate) struct ReplayArguments {
+    /// Transcripts, or folders that are searched for them
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Judge every session by this policy file
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// Only the sessions of this client
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<AgentName>,
+    /// Only turns that began then or later: `2026-11-01`, `2026-11-01T08:00:00Z`, `12h`, `14d` or `2w`
+    #[arg(long, value_name = "WHEN", value_parser = since)]
+    since: Option<Since>,
+    /// Write a page with all of it, which any browser shows
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print JSON (schemas/replay.schema.json)
+    #[arg(long)]
+    json: bool,
+    /// How many transcripts are read at once; as many as there are cores where it is not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
+}
+
+/// How a program ends that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
+
+/// The page shows what an agent was asked and did.
+const PAGE_MODE: u32 = 0o600;
+
+pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    if let Some(missing) = arguments.paths.iter().find(|path| !path.exists()) {
+        return Err(CommandError::new(format!("there is no `{}`", missing.display())).hint(
+            "Claude Code keeps transcripts in `~/.claude/projects`, Codex CLI in `~/.codex/sessions`, Gemini CLI in \
+             `~/.gemini/tmp`",
+        ));
+    }
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // The second one ends the program at once.
+        signal_hook::flag::register_conditional_default(signal, Arc::clone(&interrupted))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&interrupted)))
+            .map_err(|error| CommandError::new(format!("Ctrl-C cannot be waited for: {error}")))?;
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let request = Request {
+        paths: arguments.paths.clone(),
+        agent: arguments.agent.map(Agent::from),
+        since: arguments.since.map(|since| since.0),
+        policies: policies(arguments.policy.as_deref())?,
+        threads: arguments.threads.map_or(cores, usize::from),
+        interrupted,
+    };
+    let Some(report) = replay(&request) else {
+        printer.error(&CommandError::new("interrupted; nothing was written"));
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
+    if let Some(file) = &arguments.html {
+        journal::atomic_file::write(file, page::page(&report).as_bytes(), PAGE_MODE)
+            .map_err(|error| CommandError::of(&error))?;
+    }
+    if arguments.json {
+        let json = serde_json::to_string(&report).map_err(CommandError::new)?;
+        printer.data(&format!("{json}\n"));
+    } else {
+        printer.text(&table::table(&report, printer.width()));
+        if let Some(file) = &arguments.html {
+            printer.text(&format!("\nThe page: {STRONG}{}{STRONG:#}\n", home_relative(file)));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn policies(file: Option<&Path>) -> Result<Policies, CommandError> {
+    let Some(file) = file else { return Ok(Policies::own()) };
+    let shown = file.display();
+    let texts = PolicyTexts::of_file(file)
+        .map_err(|reason| CommandError::new(format!("`{shown}` is no policy: {reason}")))?;
+    let policy = texts.load().map_err(|problems| {
+        let count = counted(problems.0.len(), "mistake");
+        CommandError::new(format!("the policy has {count}:\n{problems}"))
+    })?;
+    policy.prepare();
+    Ok(Policies::Given { policy: Arc::new(policy), file: file.to_owned() })
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Since(Timestamp);
+
+fn since(text: &str) -> Result<Since, String> {
+    let text = text.trim();
+    let back = |number: Option<&str>, hours: i64| {
+        let hours = number?.parse::<i64>().ok().filter(|number| *number >= 0)?.checked_mul(hours)?;
+        let back = SignedDuration::try_from_hours(hours)?;
+        Timestamp::now().checked_sub(back).ok()
+    };
+    let when = back(text.strip_suffix('h'), 1)
+        .or_else(|| back(text.strip_suffix('d'), 24))
+        .or_else(|| back(text.strip_suffix('w'), 24 * 7))
+        .or_else(|| text.parse().ok())
+        .or_else(|| format!("{text}T00:00:00Z").parse().ok());
+    when.map(Since).ok_or_else(|| "expected a day such as `2026-11-01` or a span such as `14d`".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_people_write_them() {
+        assert_eq!(since("2026-11-01").unwrap().0.to_string(), "2026-11-01T00:00:00Z");
+        assert_eq!(since("2026-11-01T08:00:00+02:00").unwrap().0.to_string(), "2026-11-01T06:00:00Z");
+        let hours = |text: &str| {
+            let then = since(text).unwrap().0;
+            Timestamp::now().duration_since(then).as_hours()
+        };
+        assert_eq!([hours("12h"), hours("14d"), hours("2w")], [12, 336, 336]);
+        for text in ["", "d", "-1d", "yesterday", "2026-13-01", "99999999999999999w"] {
+            assert!(since(text).is_err(), "{text}");
+        }
+    }
+}

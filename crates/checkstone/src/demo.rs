@@ -1,0 +1,80 @@
+//! What `checkstone demo` plays: an agent's work in a scratch repository, at each of the four boundaries. The agent is
+//! played, everything else is real: its edits, its commands, git, and this program as the client would run it.
+
+mod context;
+mod phases;
+mod played_agent;
+mod scratch;
+mod stages;
+mod stop;
+
+use std::path::PathBuf;
+
+use crate::doctor::child::Interruption;
+use crate::error::CommandError;
+use crate::printer::{FAINT, GOOD, Printer, STRONG};
+use scratch::Scratch;
+
+/// Plays all scenes; each checks itself. What was written where comes at the end.
+pub(crate) fn play(folder: PathBuf, printer: &Printer) -> Result<(), CommandError> {
+    let interruption = Interruption::listen().map_err(CommandError::new)?;
+    let scratch = Scratch::make(folder, interruption)?;
+    let stage = Stage { printer };
+    stop::play(&scratch, &stage)?;
+    context::play(&scratch, &stage)?;
+    phases::play(&scratch, &stage)?;
+    stages::play(&scratch, &stage)?;
+    stage.ending(&scratch);
+    Ok(())
+}
+
+/// Where the scenes speak to the person.
+struct Stage<'a> {
+    printer: &'a Printer,
+}
+
+impl Stage<'_> {
+    fn scene(&self, number: usize, title: &str) {
+        self.printer.text(&format!("\n{STRONG}{number}. {title}{STRONG:#}\n"));
+    }
+
+    /// What happens, in our words.
+    fn tell(&self, text: &str) {
+        self.printer.text(&format!("   {text}\n"));
+    }
+
+    /// What the program or the agent says, word for word.
+    fn quote(&self, text: &str) {
+        for line in text.lines() {
+            self.printer.text(&format!("   {FAINT}│{FAINT:#} {}\n", crate::printer::shown(line)));
+        }
+    }
+
+    /// What was found to be so.
+    fn check(&self, text: &str) {
+        self.printer.text(&format!("   {GOOD}✓{GOOD:#} {text}\n"));
+    }
+
+    fn ending(&self, scratch: &Scratch) {
+        let folder = scratch.folder().display();
+        self.printer.text(&format!(
+            "\n{STRONG}Where it all is{STRONG:#}\n\
+             \x20  {folder}/repository                     the repository; `git log --stat` shows what was saved\n\
+             \x20  {folder}/repository/checkstone.toml     what it requires\n\
+             \x20  {folder}/repository/.claude/state       the workflow\n\
+             \x20  {folder}/repository/reports             the run: artifacts, checkpoints, report.html\n\
+             \x20  {folder}/state                          the journal and the log\n\
+             Remove it with: rm -r {folder}\n\n\
+             {STRONG}What to type next, in a repository of yours{STRONG:#}\n\
+             \x20  checkstone init          register the hook, and write a policy that fits\n\
+             \x20  checkstone doctor        prove that the hook fires\n\
+             \x20  checkstone replay DIR    what the policy would have said of your past sessions\n"
+        ));
+    }
+}
+
+/// A scene that went otherwise than it must.
+fn differs(what: &str, seen: &str) -> CommandError {
+    CommandError::new(format!("the demo went otherwise than it must: {what}: {seen}"))
+        .hint("this build is broken, or this machine lacks something: `checkstone doctor` may tell")
+}

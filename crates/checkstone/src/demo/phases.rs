@@ -1,0 +1,39 @@
+//! The third boundary: a phase of longer work ends. The next session is told where it goes on.
+
+use crate::error::CommandError;
+
+use super::played_agent::PlayedAgent;
+use super::scratch::Scratch;
+use super::{Stage, differs};
+
+pub(super) fn play(scratch: &Scratch, stage: &Stage<'_>) -> Result<(), CommandError> {
+    stage.scene(3, "A phase of a workflow ends");
+    for arguments in [
+        &["workflow", "start", "implement", "--feature", "invoice"][..],
+        &[
+            "workflow",
+            "phase",
+            "implement",
+            "implementation",
+            "--feature",
+            "invoice",
+            "--status",
+            "complete",
+            "--summary",
+            "The invoice prints one line a piece; taxes are not in it yet.",
+        ],
+    ] {
+        let said = scratch.checkstone(arguments, "")?;
+        if said.code != Some(0) {
+            return Err(differs(&format!("`checkstone {}`", arguments.join(" ")), said.stderr.trim()));
+        }
+    }
+    stage.tell("The first phase is complete, and the session ends. The next one begins with:");
+    let told = PlayedAgent::new(scratch, "demo-next-day").begin()?.unwrap_or_default();
+    if !told.contains("validation") || !told.contains("taxes are not in it yet") {
+        return Err(differs("the next session was not told where to go on", &told));
+    }
+    stage.quote(&told);
+    stage.check("the phase to go on with, and what the one before came to");
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! The fourth boundary: a stage of a long run hangs, and later the whole run is killed. It is interrupted, checkpointed,
+//! and gone on with, to the same result as if nothing had happened.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::error::CommandError;
+
+use super::scratch::Scratch;
+use super::{Stage, differs};
+
+const PLAN: &str = r#"title = "demo"
+
+[[stage]]
+stageId = "S01_list_numbers"
+goal = "List the numbers that are added up"
+command = 'seq 1 1000 > "$CHECKSTONE_ARTIFACT_DIR/numbers.txt"'
+outputs = { numbers = "numbers.txt" }
+
+# Hangs when it is first run, as a download does whose server has gone.
+[[stage]]
+stageId = "S02_square_numbers"
+goal = "Square the numbers, unless the stage hangs"
+command = '''
+if mkdir "$DEMO_FOLDER/was-here" 2> /dev/null; then echo "[STAGE:progress:pct=5:msg=waiting for the server]"; sleep 600; fi
+awk '{ print $1 * $1 }' "$CHECKSTONE_INPUT_NUMBERS" > "$CHECKSTONE_ARTIFACT_DIR/squares.txt"
+'''
+inputs = { numbers = "S01_list_numbers/numbers.txt" }
+outputs = { squares = "squares.txt" }
+maxDurationSec = 1
+
+# Takes a second, so that there is time to be killed in.
+[[stage]]
+stageId = "S03_add_squares"
+goal = "Add up the squares, slowly"
+command = '''
+sleep 1
+awk '{ sum += $1 } END { print sum }' "$CHECKSTONE_INPUT_SQUARES" > "$CHECKSTONE_ARTIFACT_DIR/sum.txt"
+'''
+inputs = { squares = "S02_square_numbers/squares.txt" }
+outputs = { sum = "sum.txt" }
+"#;
+
+/// The sum of the squares from 1 to 1000.
+const RESULT: &str = "333833500";
+
+const KILL_LIMIT: Duration = Duration::from_secs(15);
+
+pub(super) fn play(scratch: &Scratch, stage: &Stage<'_>) -> Result<(), CommandError> {
+    stage.scene(4, "A stage of a long run hangs");
+    let plan = PLAN.replace("$DEMO_FOLDER", &scratch.folder().join("home").to_string_lossy());
+    scratch.write("repository/plan.toml", &plan)?;
+    stage.tell("Three stages; the second hangs, and has one second. `checkstone run plan.toml`:");
+    let ran = scratch.checkstone(&["run", "plan.toml"], "")?;
+    stage.quote(ran.stdout.trim_end());
+    let (run, events) = newest_run(scratch)?;
+    if ran.code == Some(0) || !events.contains("\"INTERRUPTED\"") {
+        return Err(differs("the stage that hangs was not interrupted", &ran.stderr));
+    }
+    let checkpoints = scratch.checkstone(&["checkpoint", "list", "--json"], "")?.stdout;
+    if !checkpoints.contains("ckpt-emergency-") {
+        return Err(differs("there is no emergency checkpoint", &checkpoints));
+    }
+    stage.check("interrupted at its limit; what there was of it is in an emergency checkpoint");
+
+    stage.tell("`checkstone resume` goes on, and is killed with SIGKILL while the third stage runs:");
+    let mut resumed = scratch
+        .own_command(&["resume", &run])?
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(CommandError::new)?;
+    let deadline = Instant::now() + KILL_LIMIT;
+    let is_third = |events: &str| {
+        events.lines().any(|line| line.contains("S03_add_squares") && line.contains("\"to\":\"RUNNING\""))
+    };
+    while !is_third(&newest_run(scratch)?.1) {
+        let ended = resumed.try_wait().map_err(CommandError::new)?;
+        if Instant::now() > deadline || ended.is_some() {
+            let _ = resumed.kill();
+            return Err(differs("the third stage never began", &newest_run(scratch)?.1));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    resumed.kill().and_then(|()| resumed.wait()).map_err(CommandError::new)?;
+    stage.check("killed; the stage died with it");
+
+    stage.tell("`checkstone resume` once more:");
+    let again = scratch.checkstone(&["resume"], "")?;
+    stage.quote(again.stdout.trim_end());
+    let sum = scratch.read(&format!("repository/reports/demo/{run}/S03_add_squares/sum.txt"))?;
+    if again.code != Some(0) || sum.trim() != RESULT {
+        return Err(differs("the run did not come to its result", &format!("{sum}{}", again.stderr)));
+    }
+    stage.check(&format!(
+        "the sum is {RESULT}, as it would have been; what was done before was not done again"
+    ));
+    let reported = scratch.checkstone(&["report", &run], "")?;
+    if reported.code != Some(0) {
+        return Err(differs("`checkstone report`", reported.stderr.trim()));
+    }
+    stage.check(&format!("drawn in `reports/demo/{run}/report.html`"));
+    Ok(())
+}
+
+/// The only run there is, and its events.
+fn newest_run(scratch: &Scratch) -> Result<(String, String), CommandError> {
+    let folder = scratch.repository().join("reports/demo/checkpoints");
+    let entries = fs_err::read_dir(&folder).map_err(CommandError::new)?;
+    let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let run = names
+        .find(|name| !name.starts_with('.'))
+        .ok_or_else(|| differs("there is no run", &folder.to_string_lossy()))?;
+    let events = scratch.read(&format!("repository/reports/demo/checkpoints/{run}/events.jsonl"))?;
+    Ok((run, events))
+}

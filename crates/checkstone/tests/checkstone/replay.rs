@@ -1,0 +1,347 @@
+//! `checkstone replay`: every turn of every transcript, and a page that says the same as the JSON.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::workplace::Workplace;
+
+const SCHEMA: &str = "replay.schema.json";
+const POLICY: &str = "presets = [\"rust\"]\n";
+
+/// A transcript of Claude Code that is being written.
+struct Session {
+    lines: Vec<Value>,
+    cwd: PathBuf,
+    turn: String,
+    seconds: i64,
+}
+
+impl Session {
+    fn new(cwd: PathBuf) -> Self {
+        Self { lines: Vec::new(), cwd, turn: String::new(), seconds: 0 }
+    }
+
+    fn push(&mut self, kind: &str, more: Value) -> &mut Self {
+        self.seconds += 7;
+        let at = jiff::Timestamp::from_second(1_793_000_000 + self.seconds).unwrap();
+        let mut line = json!({
+            "type": kind, "uuid": format!("u{}", self.lines.len()), "isSidechain": false, "sessionId": "s",
+            "cwd": self.cwd, "timestamp": at.to_string(), "version": "2.1.325",
+        });
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        self.lines.push(line);
+        self
+    }
+
+    fn prompt(&mut self, id: &str, text: &str) -> &mut Self {
+        self.turn = id.to_owned();
+        self.push("user", json!({ "promptId": id, "promptSource": "typed", "message": { "role": "user", "content": text } }))
+    }
+
+    fn call(&mut self, tool: &str, input: Value, output: &str) -> &mut Self {
+        let id = format!("toolu_{}", self.lines.len());
+        let call = json!([{ "type": "tool_use", "id": id, "name": tool, "input": input }]);
+        self.push("assistant", json!({ "message": { "role": "assistant", "content": call } }));
+        let result =
+            json!([{ "type": "tool_result", "tool_use_id": id, "content": output, "is_error": false }]);
+        let turn = self.turn.clone();
+        self.push("user", json!({ "promptId": turn, "message": { "role": "user", "content": result }, "toolUseResult": {} }))
+    }
+
+    fn edit(&mut self, path: &str) -> &mut Self {
+        let file = self.cwd.join(path);
+        self.call("Read", json!({ "file_path": file }), "text").call(
+            "Edit",
+            json!({ "file_path": file }),
+            "ok",
+        )
+    }
+
+    fn bash(&mut self, command: &str, output: &str) -> &mut Self {
+        self.call("Bash", json!({ "command": command }), output)
+    }
+
+    fn said(&mut self, text: &str) -> &mut Self {
+        self.push(
+            "assistant",
+            json!({ "message": { "role": "assistant", "content": [{ "type": "text", "text": text }] } }),
+        )
+    }
+
+    fn held(&mut self) -> &mut Self {
+        let text = "Stop hook feedback:\n[checkstone] Context-aware checkpoint\n\n1. Run the tests";
+        let turn = self.turn.clone();
+        self.push(
+            "user",
+            json!({ "promptId": turn, "isMeta": true, "message": { "role": "user", "content": text } }),
+        )
+    }
+
+    fn write(&self, path: &Path) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let text: String = self.lines.iter().map(|line| format!("{line}\n")).collect();
+        std::fs::write(path, text).unwrap();
+    }
+}
+
+const PASSED: &str = "test result: ok. 3 passed; 0 failed; 0 ignored";
+const HOSTILE: &str = "Fix </script><script>document.title='owned'</script> \"'><img src=x onerror=alert(1)> \u{1b}[2Jand\u{202e}it";
+
+/// A folder with two sessions: five turns, of which two would have been held, one of them then as well.
+fn recorded(workplace: &Workplace) -> PathBuf {
+    let folder = workplace.path("recorded");
+    let mut first = Session::new(workplace.repo());
+    first.prompt("p1", HOSTILE).edit("src/lib.rs").said("Done.");
+    first.prompt("p2", "Test it").edit("src/lib.rs").bash("cargo test", PASSED).said("Passed.");
+    first.prompt("p3", "What does it do?").said("It adds.");
+    first
+        .prompt("p4", "Once more")
+        .edit("src/lib.rs")
+        .said("Done.")
+        .held()
+        .bash("cargo test", PASSED)
+        .said("Now.");
+    first.write(&folder.join("project/11111111-2222-4333-8444-555555555555.jsonl"));
+    let mut elsewhere = Session::new(PathBuf::from("/nowhere/at/all"));
+    elsewhere.prompt("q1", "Edit").edit("src/lib.rs").said("Done.");
+    elsewhere.write(&folder.join("other/66666666-2222-4333-8444-555555555555.jsonl"));
+    std::fs::write(folder.join("settings.json"), "{\"theme\": \"dark\"}").unwrap();
+    folder
+}
+
+#[test]
+fn every_turn_is_judged_by_the_policy_of_its_repository() {
+    let workplace = Workplace::new(Some(POLICY));
+    let folder = recorded(&workplace);
+    let report = workplace.json(&["replay", folder.to_str().unwrap(), "--json"], SCHEMA);
+    let expected = json!({ "total": 5, "hold": 2, "notify": 1, "pass": 1, "not_judged": 1 });
+    assert_eq!(report["turns"], expected, "{report:#}");
+    assert_eq!(report["held_then"], json!({ "turns": 1, "hold_now": 1 }));
+    assert_eq!(
+        report["actions"],
+        json!([{ "action": "rust-tests", "required": 2, "satisfied": 1, "waived": 0 }])
+    );
+    assert_eq!(report["rules"], json!([{ "rule": "missing-action", "hold": 2, "notify": 0 }]));
+    assert_eq!(report["not_judged"], json!([{ "reason": "its repository has no policy", "turns": 1 }]));
+    assert_eq!(report["totals"]["others"], 1);
+    let hold = &report["holds"][1];
+    assert_eq!((&hold["prompt"], &hold["held_then"]), (&json!("Once more"), &json!(true)));
+    assert_eq!(hold["verdict"]["scope"], "transcript");
+    assert_eq!(hold["verdict"]["changed"][0]["files"], json!(["src/lib.rs"]));
+}
+
+#[test]
+fn a_policy_file_judges_all_sessions() {
+    let workplace = Workplace::new(None);
+    let folder = recorded(&workplace);
+    let policy = workplace.path("strict.toml");
+    std::fs::write(&policy, POLICY).unwrap();
+    let arguments = ["replay", folder.to_str().unwrap(), "--policy", policy.to_str().unwrap(), "--json"];
+    let report = workplace.json(&arguments, SCHEMA);
+    assert_eq!((&report["turns"]["hold"], &report["turns"]["not_judged"]), (&json!(3), &json!(0)));
+    // However many threads: the same report.
+    for threads in ["1", "8"] {
+        let again = workplace.json(&[&arguments[..], &["--threads", threads]].concat(), SCHEMA);
+        assert_eq!(again, report, "{threads} threads");
+    }
+    std::fs::write(&policy, "presets = [\"rusty\"]\n").unwrap();
+    let shown = workplace.shown(&arguments);
+    assert!(shown.contains("the policy has 1 mistake") && shown.contains("rusty"), "{shown}");
+}
+
+/// T6: what a sub-agent ran is evidence for the turn that started it, and its file is no session.
+#[test]
+fn t6_sub_agents_belong_to_their_parents() {
+    let workplace = Workplace::new(Some(POLICY));
+    let folder = workplace.path("recorded");
+    let mut session = Session::new(workplace.repo());
+    session.prompt("p1", "Fix it with a helper").edit("src/lib.rs");
+    let mut helper = Session::new(workplace.repo());
+    helper.seconds = session.seconds;
+    helper.bash("cargo test", PASSED);
+    session.seconds = helper.seconds;
+    session.said("Done.").prompt("p2", "And now?").edit("src/lib.rs").said("Done.");
+    session.write(&folder.join("project/s1.jsonl"));
+    helper.write(&folder.join("project/s1/subagents/agent-a1.jsonl"));
+    helper.write(&folder.join("project/agent-old.jsonl"));
+    let report = workplace.json(&["replay", folder.to_str().unwrap(), "--json"], SCHEMA);
+    assert_eq!(report["totals"]["sessions"], 1);
+    assert_eq!(
+        report["turns"],
+        json!({ "total": 2, "hold": 1, "notify": 1, "pass": 0, "not_judged": 0 }),
+        "{report:#}"
+    );
+    assert_eq!(report["holds"][0]["prompt"], "And now?");
+}
+
+#[test]
+fn turns_and_clients_are_chosen() {
+    let workplace = Workplace::new(Some(POLICY));
+    let folder = recorded(&workplace);
+    let path = folder.to_str().unwrap();
+    let hold = workplace.json(&["replay", path, "--json"], SCHEMA)["holds"][1]["started_at"].clone();
+    let since = workplace.json(&["replay", path, "--json", "--since", hold.as_str().unwrap()], SCHEMA);
+    assert_eq!(since["turns"]["total"], 1);
+    assert_eq!(workplace.json(&["replay", path, "--json", "--agent", "codex"], SCHEMA)["turns"]["total"], 0);
+    let missing = workplace.shown(&["replay", "/nowhere/at/all"]);
+    assert!(
+        missing.contains("there is no `/nowhere/at/all`") && missing.starts_with("exit code: 2"),
+        "{missing}"
+    );
+}
+
+/// Nothing from a transcript steers the terminal, no git runs, and nothing is left behind.
+#[test]
+fn the_table_is_safe_and_nothing_is_recorded() {
+    let workplace = Workplace::new(Some(POLICY));
+    let folder = recorded(&workplace);
+    let output = workplace
+        .checkstone(&["replay", folder.to_str().unwrap()])
+        .env("PATH", "")
+        .env("COLUMNS", "300")
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
+    assert!(shown.contains("5 turns in 2 sessions") && shown.contains("␛[2J"), "{shown}");
+    assert!(!shown.contains(['\u{1b}', '\u{202e}']), "{shown}");
+    assert!(!workplace.path("state").exists() && !workplace.path("home/.local").exists());
+}
+
+/// The page, as a browser shows it, has the numbers of the JSON; what a prompt says stays text.
+#[test]
+fn the_page_says_what_the_json_says() {
+    let workplace = Workplace::new(Some(POLICY));
+    let folder = recorded(&workplace);
+    let page = workplace.path("page.html");
+    let report = workplace
+        .json(&["replay", folder.to_str().unwrap(), "--json", "--html", page.to_str().unwrap()], SCHEMA);
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert_eq!(text.matches("<script>").count(), 1);
+    assert!(!text.contains("<img") && !text.contains('\u{1b}') && text.contains("&lt;/script&gt;"));
+    assert!(!text.contains("http://") && !text.contains("https://"), "the page needs the network");
+    let Some(dom) = shown_by_browser(&workplace, &page) else {
+        println!("skipped: there is no Chromium here");
+        return;
+    };
+    let count = |name: &str| number_behind(&dom, &format!("data-count=\"{name}\">"));
+    let turns = &report["turns"];
+    for (name, expected) in [
+        ("total", &turns["total"]),
+        ("hold", &turns["hold"]),
+        ("notify", &turns["notify"]),
+        ("pass", &turns["pass"]),
+        ("not-judged", &turns["not_judged"]),
+        ("sessions", &report["totals"]["sessions"]),
+        ("held-then", &report["held_then"]["turns"]),
+        ("held-then-now", &report["held_then"]["hold_now"]),
+    ] {
+        assert_eq!(count(name), expected.as_u64(), "{name}");
+    }
+    assert_eq!(
+        number_behind(&dom, "data-rule-hold=\"missing-action\">"),
+        report["rules"][0]["hold"].as_u64()
+    );
+    assert_eq!(
+        number_behind(&dom, "data-action-required=\"rust-tests\">"),
+        report["actions"][0]["required"].as_u64()
+    );
+    assert_eq!(dom.matches("<details class=\"hold\"").count(), report["holds"].as_array().unwrap().len());
+    // Its own script ran, and no other.
+    assert!(dom.contains("<output>2 of 2</output>"), "{dom}");
+    assert!(dom.contains("<title>checkstone replay</title>"));
+}
+
+fn number_behind(text: &str, mark: &str) -> Option<u64> {
+    let (_, rest) = text.split_once(mark)?;
+    rest.split('<').next()?.parse().ok()
+}
+
+/// The document after its scripts ran; `None` where the machine has no browser.
+fn shown_by_browser(workplace: &Workplace, page: &Path) -> Option<String> {
+    let is_there = |name: &&str| {
+        let looked =
+            Command::new("sh").args(["-c", "command -v \"$0\"", name]).stdout(Stdio::null()).status();
+        looked.is_ok_and(|status| status.success())
+    };
+    let browser = ["chromium-headless-shell", "chromium"].into_iter().find(is_there)?;
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", workplace.path("browser").display()))
+        .arg(format!("file://{}", page.display()))
+        .env("HOME", workplace.path("home"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+/// Ctrl-C ends the work without a page and without a half of one.
+#[test]
+fn an_interruption_leaves_nothing() {
+    let workplace = Workplace::new(Some(POLICY));
+    let mut session = Session::new(workplace.repo());
+    let long = "x".repeat(2000);
+    for turn in 0..6000 {
+        session.prompt(&format!("p{turn}"), "again").bash("ls", &long);
+    }
+    let transcript = workplace.path("recorded/long.jsonl");
+    session.write(&transcript);
+    let page = workplace.path("page.html");
+    let arguments = ["replay", transcript.to_str().unwrap(), "--html", page.to_str().unwrap()];
+    let mut child =
+        workplace.checkstone(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let descriptors = PathBuf::from(format!("/proc/{}/fd", child.id()));
+    let began = Instant::now();
+    let is_open = || {
+        let open = std::fs::read_dir(&descriptors).into_iter().flatten().flatten();
+        open.filter_map(|entry| std::fs::read_link(entry.path()).ok()).any(|target| target == transcript)
+    };
+    while !is_open() && child.try_wait().unwrap().is_none() {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        std::thread::yield_now();
+    }
+    let process = rustix::process::Pid::from_child(&child);
+    let _ = rustix::process::kill_process(process, rustix::process::Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    assert!(!page.exists() && output.stdout.is_empty());
+}
+
+#[test]
+fn completions_and_manual_pages_know_every_command() {
+    let workplace = Workplace::new(None);
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = workplace.run(&["completions", shell]);
+        let script = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            output.status.success() && script.contains("replay") && script.contains("resume-point"),
+            "{shell}"
+        );
+        if shell == "bash" {
+            let file = workplace.path("completions.bash");
+            std::fs::write(&file, script).unwrap();
+            assert!(Command::new("bash").arg("-n").arg(&file).status().unwrap().success());
+        }
+    }
+    std::fs::create_dir(workplace.path("man")).unwrap();
+    assert!(workplace.run(&["man", workplace.path("man").to_str().unwrap()]).status.success());
+    let page = std::fs::read_to_string(workplace.path("man/checkstone-replay.1")).unwrap();
+    assert!(page.contains("Examples") && page.contains("policy"), "{page}");
+}
+
+/// The same sources give the same words: no path, no date.
+#[test]
+fn the_version_says_what_it_was_built_for() {
+    let workplace = Workplace::new(None);
+    let shown = String::from_utf8(workplace.run(&["--version"]).stdout).unwrap();
+    let (version, built) = shown.trim().split_once(" (").unwrap();
+    assert_eq!(version, format!("checkstone {}", env!("CARGO_PKG_VERSION")));
+    assert!(
+        built.ends_with(&format!("{}-unknown-linux-gnu)", std::env::consts::ARCH)) || built.contains("linux"),
+        "{shown}"
+    );
+}

@@ -1,0 +1,138 @@
+//! The report of a run, made from its events: Markdown whose blocks are refreshed in place, and a page with a chart.
+
+mod gantt;
+mod html;
+mod markdown;
+mod story;
+mod words;
+
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use journal::atomic_file::{self, AtomicFileError};
+
+use crate::layout::Layout;
+use crate::plan::Plan;
+use crate::record::{self, RecordError};
+
+pub use html::Excerpt;
+pub use story::{Attempt, Incident, IncidentKind, Outcome, Sitting, StageStory, Story};
+
+/// Of what an attempt printed, so much of the end is shown.
+const LONGEST_EXCERPT: u64 = 8 * 1024;
+/// So many attempts are shown with their output, the last ones.
+const MOST_EXCERPTS: usize = 200;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    #[error("cannot read `{}`: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("cannot make the folder `{}`: {source}", path.display())]
+    Folder { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Write(#[from] AtomicFileError),
+    #[error("`{}` is a symbolic link: a report is not written through it", path.display())]
+    Link { path: PathBuf },
+}
+
+/// A report, ready to be written.
+#[derive(Debug)]
+pub struct Report {
+    pub story: Story,
+    excerpts: Vec<Excerpt>,
+    generated_at: String,
+}
+
+/// Where a report was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    pub markdown: PathBuf,
+    pub html: PathBuf,
+}
+
+impl Report {
+    pub fn of_run(layout: &Layout, now: Timestamp) -> Result<Self, ReportError> {
+        let events = record::read_events(&layout.events())?;
+        let plan = record::Record::read(&layout.events())?.plan;
+        // A plan that no longer holds, since a file of it is gone, still has its order; without one the events have theirs.
+        let order = Plan::read("plan", &plan, layout.root())
+            .map(|plan| plan.stages.into_iter().map(|stage| (stage.id, stage.goal)).collect())
+            .unwrap_or_else(|_| Vec::new());
+        let story = Story::of(&events, &order);
+        let excerpts = excerpts(layout, &story);
+        Ok(Self { story, excerpts, generated_at: format!("{now:.0}") })
+    }
+
+    /// The Markdown file with its blocks refreshed.
+    pub fn markdown(&self, existing: Option<&str>) -> String {
+        markdown::refreshed(&self.story, existing, &self.generated_at)
+    }
+
+    pub fn html(&self) -> String {
+        html::page(&self.story, &self.excerpts, &self.generated_at)
+    }
+
+    /// Writes `reports/{title}/README.md` and `reports/{title}/{run}/report.html`, each whole or not at all.
+    pub fn write(&self, layout: &Layout) -> Result<Written, ReportError> {
+        let html = layout.run_directory().join("report.html");
+        let markdown = layout.run_directory().with_file_name("README.md");
+        let existing = match fs_err::symlink_metadata(&markdown) {
+            Ok(found) if found.is_symlink() => return Err(ReportError::Link { path: markdown }),
+            Ok(_) => Some(
+                fs_err::read_to_string(&markdown)
+                    .map_err(|source| ReportError::Read { path: markdown.clone(), source })?,
+            ),
+            Err(_) => None,
+        };
+        write(&markdown, &self.markdown(existing.as_deref()))?;
+        write(&html, &self.html())?;
+        Ok(Written { markdown, html })
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), ReportError> {
+    if let Some(folder) = path.parent() {
+        fs_err::create_dir_all(folder)
+            .map_err(|source| ReportError::Folder { path: folder.to_owned(), source })?;
+    }
+    Ok(atomic_file::write(path, text.as_bytes(), 0o644)?)
+}
+
+/// The end of what each attempt printed, the last attempts first to be kept.
+fn excerpts(layout: &Layout, story: &Story) -> Vec<Excerpt> {
+    let mut found: Vec<Excerpt> = story
+        .stages
+        .iter()
+        .flat_map(|stage| stage.attempts.iter().map(move |attempt| (stage, attempt)))
+        .rev()
+        .filter_map(|(stage, attempt)| {
+            let path = layout.attempt_output(&stage.id, attempt.number).ok()?;
+            let (text, before) = end_of(&path).ok()?;
+            (!text.is_empty()).then(|| Excerpt {
+                stage: stage.id.clone(),
+                attempt: attempt.number,
+                text,
+                before,
+            })
+        })
+        .take(MOST_EXCERPTS)
+        .collect();
+    found.reverse();
+    found
+}
+
+/// The last whole lines of a file, and how much is before them.
+fn end_of(path: &Path) -> io::Result<(String, u64)> {
+    let mut file = fs_err::File::open(path)?;
+    let size = file.metadata()?.len();
+    let from = size.saturating_sub(LONGEST_EXCERPT);
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(LONGEST_EXCERPT).read_to_end(&mut bytes)?;
+    let cut = if from == 0 { 0 } else { memchr::memchr(b'\n', &bytes).map_or(0, |at| at + 1) };
+    let shown = bytes.get(cut..).unwrap_or_default();
+    Ok((String::from_utf8_lossy(shown).into_owned(), from + cut as u64))
+}

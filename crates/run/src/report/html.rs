@@ -1,0 +1,190 @@
+//! The report as one page that stands alone: no script, nothing fetched, light and dark. Every text in it comes from
+//! plans, stages and their output, so every text is escaped.
+
+use std::fmt::Write as _;
+
+use super::gantt;
+use super::story::{IncidentKind, Outcome, StageStory, Story};
+use super::words;
+
+const PAGE: &str = include_str!("page.html");
+
+/// What an attempt printed last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    pub stage: String,
+    pub attempt: u32,
+    pub text: String,
+    /// Bytes that were printed before it.
+    pub before: u64,
+}
+
+pub(super) fn page(story: &Story, excerpts: &[Excerpt], generated_at: &str) -> String {
+    let mut body = facts(story, generated_at);
+    let _ = write!(body, "<div class=\"chart\">\n{}</div>\n{}", gantt::chart(story), legend());
+    stages(&mut body, story);
+    artifacts(&mut body, story);
+    if !story.warnings.is_empty() {
+        body.push_str("<h2>Warnings</h2>\n<ul>\n");
+        for warning in &story.warnings {
+            let _ = writeln!(body, "<li>{}</li>", words::html(warning));
+        }
+        body.push_str("</ul>\n");
+    }
+    output(&mut body, excerpts);
+    // The texts go in last, so that a title with braces in it changes nothing.
+    let mut page = String::new();
+    let mut rest = PAGE;
+    while let Some((before, (name, after))) =
+        rest.split_once("{{").and_then(|(before, after)| Some((before, after.split_once("}}")?)))
+    {
+        page.push_str(before);
+        match name {
+            "title" => page.push_str(&words::html(&story.title)),
+            "run" => page.push_str(&words::html(&story.run)),
+            _ => page.push_str(&body),
+        }
+        rest = after;
+    }
+    page.push_str(rest);
+    page
+}
+
+fn facts(story: &Story, generated_at: &str) -> String {
+    let attempts = || story.stages.iter().flat_map(|stage| &stage.attempts);
+    let completed = story.stages.iter().filter(|stage| outcome(stage) == Some(Outcome::Completed)).count();
+    let broken = attempts()
+        .filter(|attempt| !matches!(attempt.outcome, Outcome::Completed | Outcome::Running))
+        .count();
+    let busy = story.sittings.iter().fold(jiff::SignedDuration::ZERO, |sum, sitting| {
+        sum + sitting.ended.duration_since(sitting.began).max(jiff::SignedDuration::ZERO)
+    });
+    let mut text = "<dl class=\"facts\">".to_owned();
+    for (name, value) in [
+        ("state", story.state.name().to_lowercase().replace('_', " ")),
+        ("stages", format!("{completed} of {}", story.stages.len())),
+        ("attempts", attempts().count().to_string()),
+        ("broken off", broken.to_string()),
+        ("resumed", story.resumes().to_string()),
+        ("time in hand", words::duration(busy)),
+        ("as of", generated_at.to_owned()),
+    ] {
+        let _ = write!(text, "<div><dt>{name}</dt><dd>{}</dd></div>", words::html(&value));
+    }
+    text.push_str("</dl>\n");
+    text
+}
+
+fn legend() -> String {
+    let mut text = "<div class=\"legend\">".to_owned();
+    for outcome in [
+        Outcome::Completed,
+        Outcome::Failed,
+        Outcome::Interrupted,
+        Outcome::Aborted,
+        Outcome::Lost,
+        Outcome::Running,
+    ] {
+        let _ = write!(text, "<span><i class=\"{0}\"></i>{0}</span>", gantt::class(outcome));
+    }
+    for (tone, told) in [
+        ("completed", "checkpoint"),
+        ("failed", "signal"),
+        ("interrupted", "stall"),
+        ("running", "suspended"),
+    ] {
+        let _ = write!(text, "<span><i class=\"dot {tone}\"></i>{told}</span>");
+    }
+    text.push_str("</div>\n");
+    text
+}
+
+fn outcome(stage: &StageStory) -> Option<Outcome> {
+    stage.attempts.last().map(|attempt| attempt.outcome)
+}
+
+fn stages(body: &mut String, story: &Story) {
+    body.push_str(
+        "<h2>Stages</h2>\n<div class=\"scroll\"><table id=\"stages\"><thead><tr><th>Stage</th><th>Attempt</th><th>Outcome</th><th class=\"number\">Duration</th><th>What happened</th></tr></thead><tbody>\n",
+    );
+    for stage in &story.stages {
+        for attempt in &stage.attempts {
+            let mut happened: Vec<String> = attempt.reason.iter().map(|reason| words::html(reason)).collect();
+            for incident in &attempt.incidents {
+                happened.push(match &incident.what {
+                    IncidentKind::Signal(signal) => format!("sent {}", words::html(signal)),
+                    IncidentKind::Stall(signal) => format!("stalled: {}", words::html(signal)),
+                    IncidentKind::Suspended(milliseconds) => format!("suspended for {milliseconds} ms"),
+                    IncidentKind::Checkpoint { id, status } => {
+                        format!("checkpoint <code>{}</code> ({})", words::html(id), words::html(status))
+                    }
+                });
+            }
+            let _ = writeln!(
+                body,
+                "<tr><td class=\"id\"><code>{}</code></td><td>{}</td><td class=\"state {}\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>",
+                words::html(&stage.id),
+                attempt.number,
+                gantt::class(attempt.outcome),
+                attempt.outcome.name(),
+                words::duration(attempt.duration()),
+                happened.join(" · ")
+            );
+        }
+        if stage.attempts.is_empty() {
+            let _ = writeln!(
+                body,
+                "<tr><td class=\"id\"><code>{}</code></td><td>–</td><td class=\"state lost\">{}</td><td></td><td>{}</td></tr>",
+                words::html(&stage.id),
+                stage.state.name().to_lowercase(),
+                words::html(stage.reason.as_deref().unwrap_or_default())
+            );
+        }
+    }
+    body.push_str("</tbody></table></div>\n");
+}
+
+fn artifacts(body: &mut String, story: &Story) {
+    body.push_str("<h2>Artifacts</h2>\n");
+    if story.stages.iter().all(|stage| stage.artifacts.is_empty()) {
+        body.push_str("<p class=\"faint\">None yet.</p>\n");
+        return;
+    }
+    body.push_str(
+        "<div class=\"scroll\"><table id=\"artifacts\"><thead><tr><th>Stage</th><th>File</th><th class=\"number\">Size</th><th>SHA-256</th></tr></thead><tbody>\n",
+    );
+    for stage in &story.stages {
+        for artifact in &stage.artifacts {
+            let _ = writeln!(
+                body,
+                "<tr><td class=\"id\"><code>{}</code></td><td><code>{}</code></td><td class=\"number\">{}</td><td><code title=\"{}\">{}…</code></td></tr>",
+                words::html(&stage.id),
+                words::html(&artifact.path),
+                words::size(artifact.size_bytes),
+                words::html(&artifact.sha256),
+                words::html(artifact.sha256.get(..12).unwrap_or(&artifact.sha256))
+            );
+        }
+    }
+    body.push_str("</tbody></table></div>\n");
+}
+
+fn output(body: &mut String, excerpts: &[Excerpt]) {
+    body.push_str("<h2>Output</h2>\n");
+    if excerpts.is_empty() {
+        body.push_str("<p class=\"faint\">Nothing was printed.</p>\n");
+    }
+    for excerpt in excerpts {
+        let before = match excerpt.before {
+            0 => String::new(),
+            bytes => format!(" <span class=\"faint\">(after {} more)</span>", words::size(bytes)),
+        };
+        let _ = writeln!(
+            body,
+            "<details><summary><code>{}</code> attempt {}{before}</summary><pre>{}</pre></details>",
+            words::html(&excerpt.stage),
+            excerpt.attempt,
+            words::html(&excerpt.text)
+        );
+    }
+}

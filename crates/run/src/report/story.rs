@@ -1,0 +1,255 @@
+//! What happened in a run, told from its events: who had it in hand and when, the attempts of every stage, and what
+//! each came to. Everything that a report shows is here; how it looks is not.
+
+use std::collections::HashMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::event::{AcceptedArtifact, Ending, Event, HowEnded, What};
+use crate::marker::Marker;
+use crate::state::{RunState, StageState};
+
+#[derive(Clone, Debug, Default)]
+pub struct Story {
+    pub title: String,
+    pub run: String,
+    pub state: RunState,
+    /// In the order of the plan, where it could be read; others after them.
+    pub stages: Vec<StageStory>,
+    /// One for each time that a supervisor had the run in hand: more than one means that it was resumed.
+    pub sittings: Vec<Sitting>,
+    /// Those of the stages, as they came.
+    pub markers: Vec<Marker>,
+    pub warnings: Vec<String>,
+}
+
+/// From the time that a supervisor took the run until the last that it wrote.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sitting {
+    pub began: Timestamp,
+    pub ended: Timestamp,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct StageStory {
+    pub id: String,
+    pub goal: String,
+    pub state: StageState,
+    /// Why it is in its state, where there is a reason.
+    pub reason: Option<String>,
+    pub attempts: Vec<Attempt>,
+    /// How often it was found done already.
+    pub reused: usize,
+    pub artifacts: Vec<AcceptedArtifact>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    pub number: u32,
+    pub began: Timestamp,
+    /// Of one that is still running, or whose supervisor was lost: the last that was heard.
+    pub ended: Timestamp,
+    pub outcome: Outcome,
+    pub reason: Option<String>,
+    pub ending: Option<Ending>,
+    /// What happened on the way, for the marks on its bar.
+    pub incidents: Vec<Incident>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Running,
+    Completed,
+    Failed,
+    /// At its limit, or since it stood still.
+    Interrupted,
+    /// By a person.
+    Aborted,
+    /// Its supervisor was killed, and nobody saw it end.
+    Lost,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Incident {
+    pub at: Timestamp,
+    pub what: IncidentKind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum IncidentKind {
+    Signal(String),
+    Stall(String),
+    Suspended(u64),
+    Checkpoint { id: String, status: String },
+}
+
+impl Outcome {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
+            Self::Aborted => "aborted",
+            Self::Lost => "lost",
+        }
+    }
+}
+
+impl Attempt {
+    /// Suspensions left out where the supervisor measured it.
+    pub fn duration(&self) -> SignedDuration {
+        match &self.ending {
+            Some(ending) => {
+                SignedDuration::from_millis(i64::try_from(ending.elapsed_milliseconds).unwrap_or(i64::MAX))
+            }
+            None => self.ended.duration_since(self.began).max(SignedDuration::ZERO),
+        }
+    }
+}
+
+impl Story {
+    /// `order` holds the stages of the plan with their goals.
+    pub fn of(events: &[Event], order: &[(String, String)]) -> Self {
+        let mut teller = Teller::default();
+        for (id, goal) in order {
+            teller.stage(id).goal.clone_from(goal);
+        }
+        for event in events {
+            teller.tell(event);
+        }
+        teller.leave_behind(Outcome::Running);
+        teller.story
+    }
+
+    /// How often the run was gone on with.
+    pub fn resumes(&self) -> usize {
+        self.sittings.len().saturating_sub(1)
+    }
+}
+
+#[derive(Default)]
+struct Teller {
+    story: Story,
+    /// Where each stage is among the story's.
+    places: HashMap<String, usize>,
+    was_taken: bool,
+}
+
+impl Teller {
+    fn tell(&mut self, event: &Event) {
+        let at = event.at;
+        let is_taken = matches!(event.what, What::RunTaken { .. });
+        // The plan is written down just before the run is first taken: that is one sitting.
+        let is_first = self.story.sittings.len() == 1 && !self.was_taken;
+        if self.story.sittings.is_empty() || is_taken && !is_first {
+            self.leave_behind(Outcome::Lost);
+            self.story.sittings.push(Sitting { began: at, ended: at });
+        }
+        self.was_taken |= is_taken;
+        if let Some(sitting) = self.story.sittings.last_mut() {
+            sitting.ended = sitting.ended.max(at);
+        }
+        match &event.what {
+            What::RunPlanned { report_title, run_id, .. } => {
+                self.story.title.clone_from(report_title);
+                self.story.run.clone_from(run_id);
+            }
+            What::RunState { to, .. } => self.story.state = *to,
+            What::StageState { stage_id, attempt, to, reason, ending, accepted, .. } => {
+                let stage = self.stage(stage_id);
+                stage.state = *to;
+                stage.reason.clone_from(reason);
+                if let Some(accepted) = accepted {
+                    stage.artifacts.clone_from(&accepted.artifacts);
+                }
+                if *to == StageState::Running {
+                    stage.attempts.push(Attempt {
+                        number: *attempt,
+                        began: at,
+                        ended: at,
+                        outcome: Outcome::Running,
+                        reason: None,
+                        ending: None,
+                        incidents: Vec::new(),
+                    });
+                } else if let Some(attempt) = stage.attempts.last_mut() {
+                    attempt.end(at, *to, reason.as_deref(), ending.as_ref());
+                }
+            }
+            What::StageReused { stage_id, .. } => self.stage(stage_id).reused += 1,
+            What::Marker { marker, .. } => self.story.markers.extend(Marker::parse(marker)),
+            What::Stall { stage_id, signal, .. } => {
+                self.note(stage_id, at, IncidentKind::Stall(signal.clone()));
+            }
+            What::Signal { stage_id, signal, .. } => {
+                self.note(stage_id, at, IncidentKind::Signal(signal.clone()));
+            }
+            What::Suspended { stage_id, milliseconds, .. } => {
+                self.note(stage_id, at, IncidentKind::Suspended(*milliseconds));
+            }
+            What::Checkpoint { stage_id, checkpoint_id, status, .. } => {
+                let (id, status) = (checkpoint_id.clone(), status.clone());
+                self.note(stage_id, at, IncidentKind::Checkpoint { id, status });
+            }
+            What::Warning { text, .. } => self.story.warnings.push(text.clone()),
+            What::PlanChanged { .. }
+            | What::ResumedFrom { .. }
+            | What::RunTaken { .. }
+            | What::AbortRequested { .. }
+            | What::Swept { .. } => {}
+        }
+    }
+
+    /// What ran when a sitting ended was not seen to end: the last that was heard is the end of the sitting.
+    fn leave_behind(&mut self, outcome: Outcome) {
+        let Some(heard) = self.story.sittings.last().map(|sitting| sitting.ended) else { return };
+        for attempt in self.story.stages.iter_mut().filter_map(|stage| stage.attempts.last_mut()) {
+            if attempt.outcome == Outcome::Running {
+                attempt.outcome = outcome;
+                attempt.ended = heard.max(attempt.began);
+            }
+        }
+    }
+
+    fn stage(&mut self, id: &str) -> &mut StageStory {
+        let stages = &mut self.story.stages;
+        let place = *self.places.entry(id.to_owned()).or_insert_with(|| {
+            stages.push(StageStory { id: id.to_owned(), ..StageStory::default() });
+            stages.len() - 1
+        });
+        #[expect(clippy::indexing_slicing, reason = "the place was found or made right above")]
+        &mut stages[place]
+    }
+
+    fn note(&mut self, stage: &str, at: Timestamp, what: IncidentKind) {
+        if let Some(attempt) = self.stage(stage).attempts.last_mut() {
+            attempt.incidents.push(Incident { at, what });
+        }
+    }
+}
+
+impl Attempt {
+    fn end(&mut self, at: Timestamp, to: StageState, reason: Option<&str>, ending: Option<&Ending>) {
+        let how = ending.map(|ending| ending.how);
+        let outcome = match to {
+            StageState::Completed => Outcome::Completed,
+            StageState::Failed => Outcome::Failed,
+            StageState::Interrupted if how == Some(HowEnded::Aborted) => Outcome::Aborted,
+            StageState::Interrupted => Outcome::Interrupted,
+            // What becomes of a stage afterwards is not of this attempt.
+            StageState::Pending
+            | StageState::Running
+            | StageState::Interrupting
+            | StageState::Resumable
+            | StageState::Blocked => return,
+        };
+        // Of a lost one the next supervisor says that it was interrupted; when it ended nobody knows.
+        if self.outcome != Outcome::Lost {
+            self.outcome = outcome;
+            self.ended = at;
+        }
+        self.reason = reason.map(str::to_owned);
+        self.ending = ending.cloned();
+    }
+}
