@@ -347,6 +347,19 @@ fn mistakes_in_a_plan_are_told_before_anything_runs() {
     assert!(!project.path("reports").exists());
 }
 
+/// A kill before the first event was whole: the run never began, and can be begun under the same name.
+#[test]
+fn a_run_that_never_began_is_in_nobodys_way() {
+    for torn in ["", "{\"sequence\":1,\"at\":\"2026-1"] {
+        let project = Project::new(&plan(&[stage("S01_do_nothing", "command = 'true'")]));
+        project.workplace.write("reports/study/checkpoints/r1/events.jsonl", torn);
+        assert_eq!(project.resume().code, Some(2));
+        assert_eq!(project.run().code, Some(0), "{torn:?}");
+        // And one that did is not begun twice.
+        assert_eq!(project.run().code, Some(2));
+    }
+}
+
 /// R15, and links in the way: nothing is written through them.
 #[test]
 fn reports_that_lead_elsewhere_are_refused() {

@@ -18,7 +18,7 @@ use crate::layout::Layout;
 use crate::manifest::Reason;
 use crate::plan::Plan;
 use crate::publish;
-use crate::record::Recorder;
+use crate::record::{Record, RecordError, Recorder};
 use crate::state::{RunState, StageState};
 use crate::supervisor;
 
@@ -52,7 +52,13 @@ pub fn run(
         taken => taken?,
     };
     if layout.events().symlink_metadata().is_ok() {
-        return Err(exists());
+        match Record::read(&layout.events()) {
+            // Killed before its first event was whole: it never began, and nothing refers to it.
+            Err(RecordError::Empty { path }) => {
+                fs_err::remove_file(&path).map_err(|source| RecordError::Create { path, source })?;
+            }
+            _ => return Err(exists()),
+        }
     }
     let surroundings = Surroundings::look(&plan, search_path(settings));
     let planned = What::RunPlanned {
