@@ -24,7 +24,7 @@ use crate::run_project::{self, Index};
 /// 130 where the run was aborted, 2 where it could not be run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  checkstone run --new pipeline           write plan.toml, a plan that works
+  checkstone run --new pipeline   # write plan.toml, a plan that works
   checkstone run plan.toml
   checkstone run plan.toml --jobs 4
   checkstone run plan.toml --json | jq -c 'select(.event == \"stage-state\")'")]
