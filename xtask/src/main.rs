@@ -261,6 +261,7 @@ fn soak(counts: &Soak) -> Result<(), String> {
     });
     steps.run("kills of commits and pushes", || soak::autosave(counts.autosave_kills));
     steps.run("kills of runs", || soak::runs(counts.run_kills));
+    steps.run("faults of runs", soak::run_faults);
     steps.run("random turns", || soak::changes(counts.turns));
     steps.run("the clients' previous versions", || clients::test(&clients::PREVIOUS));
     steps.run("fuzzing", || fuzz::all(counts.fuzz_seconds));
