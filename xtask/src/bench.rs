@@ -4,6 +4,7 @@
 pub(crate) mod checkpoint;
 pub(crate) mod clients;
 pub(crate) mod hook;
+pub(crate) mod kernel;
 pub(crate) mod records;
 pub(crate) mod replay;
 pub(crate) mod run;

@@ -11,6 +11,7 @@ mod needs;
 mod packages;
 mod pictures;
 mod process;
+mod python;
 mod release;
 mod schemas;
 mod soak;
@@ -120,6 +121,15 @@ enum Bench {
         #[arg(long, default_value_t = 50_000)]
         files: usize,
     },
+    /// Python stages: a cell against `jupyter_client`, a large output, a resume against loading the files alone
+    Kernel {
+        /// Round trips in each kernel
+        #[arg(long, default_value_t = 300)]
+        rounds: usize,
+        /// Parquet files that are resumed from
+        #[arg(long, default_value_t = 1.0)]
+        gigabytes: f64,
+    },
     /// A policy over a folder of transcripts, against reading the same bytes alone and against one thread
     Replay {
         /// Rounds of each measurement
@@ -159,6 +169,9 @@ fn main() -> ExitCode {
         Command::Bench { which: Bench::Hook { rounds } } => bench::hook::run(rounds),
         Command::Bench { which: Bench::Workflow { rounds } } => bench::workflow::run(rounds),
         Command::Bench { which: Bench::Snapshot { rounds, files } } => bench::snapshot::run(rounds, files),
+        Command::Bench { which: Bench::Kernel { rounds, gigabytes } } => {
+            bench::kernel::run(rounds, gigabytes)
+        }
         Command::Bench { which: Bench::Replay { rounds, megabytes } } => {
             bench::replay::run(rounds, megabytes)
         }
@@ -204,6 +217,7 @@ const FUZZ_SAMPLE: u32 = 4;
 fn test() -> Result<(), String> {
     let mut steps = Steps::new();
     steps.run("what the tests need", needs::check);
+    steps.run("Python for the tests", python::check);
     steps.run("formatting", || process::cargo(&["fmt", "--all", "--check"]));
     steps.run("lints", || {
         process::cargo(&[
@@ -247,6 +261,7 @@ fn soak(counts: &Soak) -> Result<(), String> {
     });
     steps.run("kills of commits and pushes", || soak::autosave(counts.autosave_kills));
     steps.run("kills of runs", || soak::runs(counts.run_kills));
+    steps.run("faults of runs", soak::run_faults);
     steps.run("random turns", || soak::changes(counts.turns));
     steps.run("the clients' previous versions", || clients::test(&clients::PREVIOUS));
     steps.run("fuzzing", || fuzz::all(counts.fuzz_seconds));

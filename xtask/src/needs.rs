@@ -17,7 +17,9 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("git-lfs", "git-lfs"),
     ("ssh-keygen", "openssh-client"),
     ("chromium-headless-shell", "chromium-headless-shell"),
-    ("python3", "python3"),
+    ("python3", "python3-venv"),
+    ("flock", "util-linux"),
+    ("faketime", "faketime"),
     ("mkfs.ext4", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
     ("mkfs.btrfs", "btrfs-progs"),
@@ -48,7 +50,7 @@ pub(crate) fn is_there(program: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-fn install(package: &str) -> bool {
+pub(crate) fn install(package: &str) -> bool {
     println!("installing {package}…");
     let apt = |arguments: &[&str]| {
         let mut command = Command::new("apt-get");

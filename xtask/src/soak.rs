@@ -60,3 +60,11 @@ pub(crate) fn checkpoints(power_cuts: u32) -> Result<Done, String> {
     let arguments = ["test", "--quiet", "--package", "checkstone", "--test", "checkstone", "checkpoint::"];
     process::run(test.args(arguments).args(["--", "--nocapture"]))
 }
+
+/// SIGKILL and a failing disk at every system call with which `run` and `resume` write.
+pub(crate) fn run_faults() -> Result<Done, String> {
+    let mut test = cargo_command();
+    test.env("CHECKSTONE_SOAK_FAULTS", "all");
+    let arguments = ["test", "--quiet", "--package", "checkstone", "--test", "checkstone", "run::faults::"];
+    process::run(test.args(arguments).args(["--", "--nocapture"]))
+}

@@ -138,7 +138,9 @@ mod tests {
     /// Every command below this one, and the words that lead to it.
     fn all(command: &clap::Command, words: &str) -> Vec<(String, clap::Command)> {
         let mut found = vec![(words.to_owned(), command.clone())];
-        for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+        for below in
+            command.get_subcommands().filter(|below| below.get_name() != "help" && !below.is_hide_set())
+        {
             found.extend(all(below, &format!("{words} {}", below.get_name())));
         }
         found

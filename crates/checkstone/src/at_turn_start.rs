@@ -1,9 +1,8 @@
 //! The snapshot at the start of a turn, where the user switched it on. The prompt's hook only starts a child for it,
-//! which lives in a session of its own; the agent does not wait. The stop takes that snapshot for the turn's baseline
+//! which lives in a process group of its own; the agent does not wait. The stop takes that snapshot for the turn's baseline
 //! where the prompt could not take one, or not a whole one.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use changes::snapshot::{NewSnapshot, Reason, Reasons, Retention, SessionName, Snapshot, Snapshots, Which};
@@ -15,6 +14,7 @@ use journal::{Journal, OpenFor, SessionId, Turn};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::background;
 use crate::hook::{self, Context};
 use crate::policy_files::PolicyTexts;
 use crate::trust;
@@ -25,7 +25,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(15 * 60);
 /// Where the journal keeps which snapshot is of which turn: the session's last one.
 const VALUE: &str = "turn-snapshot";
 
-/// What the child is told, as one argument.
+/// What the child is told, on its stdin.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Order {
     root: BytePath,
@@ -78,18 +78,12 @@ pub(crate) fn start(
         keep: settings.keep,
         keep_for: settings.keep_for,
     };
-    let order = serde_json::to_string(&order).map_err(|error| error.to_string())?;
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut command = Command::new(program);
-    command.args(["snapshot", "at-turn-start", &order]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().map(drop).map_err(|error| error.to_string())
+    let order = serde_json::to_vec(&order).map_err(|error| error.to_string())?;
+    background::start(&["snapshot"], &order).map_err(|error| error.to_string())
 }
 
 /// What the child does. Nobody reads what it says, so it says it in the log.
 pub(crate) fn carry_out(order: &Order, state: &Path) {
-    // Out of the client's reach: what ends the client's own processes must not end a snapshot half way.
-    let _ = rustix::process::setsid();
     let began = Timestamp::now();
     let told = match taken(order, state) {
         Ok((snapshot, forgotten)) => format!(

@@ -1,9 +1,11 @@
 //! Processes that a hook leaves behind: the push, and the save for which nobody waits. Each is this program again, in a
-//! session of its own and with nothing of the hook's terminal, pipes or time limits.
+//! process group of its own from its first instant, and with nothing of the hook's terminal, pipes or time limits.
 
 use std::io::{self, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 /// The hidden command that runs them.
 pub(crate) const COMMAND: &str = "background";
@@ -24,6 +26,8 @@ pub(crate) fn start(work: &[&str], input: &[u8]) -> io::Result<()> {
         .stdin(stdin)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
+        // Out of the client's reach before this returns: a client may end the hook's whole group the moment it answers.
+        .process_group(0)
         .spawn()?;
     match child.stdin.take() {
         Some(mut pipe) => pipe.write_all(input),
@@ -31,8 +35,7 @@ pub(crate) fn start(work: &[&str], input: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Away from whoever started this: its terminal, its group, and what is sent to either.
-pub(crate) fn leave_session() {
-    // Fails only where this is the first of a group already, which is as good.
-    let _ = rustix::process::setsid();
+/// A terminal that is closed ends nobody's save. Where this cannot be asked for, only that end is left.
+pub(crate) fn survive_hangup() {
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::default());
 }

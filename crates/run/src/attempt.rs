@@ -15,8 +15,9 @@ use crate::keeping::{self, Kept};
 use crate::layout::Layout;
 use crate::manifest::{Artifact, Reason};
 use crate::marker::Marker;
-use crate::plan::{InputSource, Plan, Stage};
+use crate::plan::{InputSource, Kind, Plan, Stage};
 use crate::publish;
+use crate::python_session::PythonSession;
 use crate::supervisor::{self, Controls, How, Isolation, Observed};
 
 /// So many markers of an attempt go into the record; all of them are in its output.
@@ -35,6 +36,10 @@ pub(crate) struct Job {
     pub(crate) isolation: Isolation,
     pub(crate) kept_output: u64,
     pub(crate) controls: Controls,
+    /// What the run's Python stages share.
+    pub(crate) python: Arc<PythonSession>,
+    /// Whether a person confirmed checkpoints that are not this machine's own.
+    pub(crate) is_trusted: bool,
     /// What earlier stages have made and this run still needs: it is in every checkpoint.
     pub(crate) earlier: Vec<PathBuf>,
     /// Files of this stage's last own checkpoint, to go on from.
@@ -142,20 +147,14 @@ fn accepted(
     noted.map_err(|error| failed(error.to_string()))?;
     let environment = environment(job, stage, &artifacts, &fingerprint)?;
 
-    let began = supervise(job, stage, &environment, &attempt, tell)?;
+    let (began, raised) = supervise(job, stage, &environment, &attempt, tell)?;
     let elapsed = began.elapsed;
     *ending = Some(described(&began));
-    judge(&began, "")?;
-    let files = publish::files(&artifacts).map_err(|error| failed(told(&error)))?;
-    let missing: Vec<&str> = stage
-        .outputs
-        .iter()
-        .filter(|output| !files.contains(&output.path))
-        .map(|output| output.path.as_str())
-        .collect();
-    if !missing.is_empty() {
-        return Err(failed(format!("it did not write its output `{}`", missing.join("`, `"))));
-    }
+    judge(&began, "").map_err(|unaccepted| match raised {
+        Some(reason) => Unaccepted { reason, ..unaccepted },
+        None => unaccepted,
+    })?;
+    let mut files = outputs(stage, &artifacts)?;
     if let Some(verify) = &stage.verify {
         let left = stage.max_duration.saturating_sub(elapsed).max(Duration::from_secs(1));
         let command = supervisor::Command {
@@ -172,18 +171,36 @@ fn accepted(
         )
         .map_err(|error| failed(format!("`verify` cannot be run: {error}")))?;
         judge(&verified, "`verify`: ")?;
+        // It may have written there as well.
+        files = outputs(stage, &artifacts)?;
     }
     accept(job, stage, fingerprint, inputs, &artifacts, &files, kept, tell)
 }
 
-/// The stage's own command, with what it tells on its way.
+/// All files of the attempt, the declared ones among them.
+fn outputs(stage: &Stage, artifacts: &std::path::Path) -> Result<Vec<String>, Unaccepted> {
+    let files = publish::files(artifacts).map_err(|error| failed(told(&error)))?;
+    let missing: Vec<&str> = stage
+        .outputs
+        .iter()
+        .filter(|output| !files.contains(&output.path))
+        .map(|output| output.path.as_str())
+        .collect();
+    if missing.is_empty() {
+        Ok(files)
+    } else {
+        Err(failed(format!("it did not write its output `{}`", missing.join("`, `"))))
+    }
+}
+
+/// The stage's own command, with what it tells on its way; and the exception where it is Python that raised one.
 fn supervise(
     job: &Job,
     stage: &Stage,
     environment: &[(OsString, OsString)],
     attempt: &std::path::Path,
     tell: &(dyn Fn(Told) + Sync),
-) -> Result<supervisor::Ending, Unaccepted> {
+) -> Result<(supervisor::Ending, Option<String>), Unaccepted> {
     let artifacts = attempt.join("artifacts");
     let command = command(job, stage, environment, attempt);
     let limits = limits(stage, stage.max_duration, Some(artifacts.clone()));
@@ -210,26 +227,24 @@ fn supervise(
             }
         });
         let mut throttle = Throttle::new();
-        let watched =
-            executor::command(
-                &command,
-                job.isolation,
-                &limits,
-                &job.controls,
-                &mut |observed| match observed {
-                    Observed::Marker(marker) => {
-                        if is_wish(&marker) {
-                            let _ = wanted.send(());
-                        }
-                        if throttle.lets_through() {
-                            tell(Told::Observed(Observed::Marker(marker)));
-                        }
-                    }
-                    // Nobody asks for the number of bytes; the kept output has them.
-                    Observed::Output { .. } => {}
-                    other => tell(Told::Observed(other)),
-                },
-            );
+        let mut observe = |observed| match observed {
+            Observed::Marker(marker) => {
+                if is_wish(&marker) {
+                    let _ = wanted.send(());
+                }
+                if throttle.lets_through() {
+                    tell(Told::Observed(Observed::Marker(marker)));
+                }
+            }
+            // Nobody asks for the number of bytes; the kept output has them.
+            Observed::Output { .. } => {}
+            other => tell(Told::Observed(other)),
+        };
+        let watched = match stage.kind {
+            Kind::Command => executor::command(&command, job.isolation, &limits, &job.controls, &mut observe)
+                .map(|ending| (ending, None)),
+            Kind::Python => executor::python(job, stage, environment, &limits, tell, &mut observe),
+        };
         drop(wanted);
         if throttle.left_out > 0 {
             tell(Told::Warning(format!(
@@ -347,10 +362,17 @@ fn accept(
     let paths: Vec<PathBuf> = files.iter().map(|file| published.join(file)).collect();
     let mut hashes: Vec<Option<(String, u64)>> = vec![None; files.len()];
     if stage.checkpoint_after {
+        let is_python = stage.kind == Kind::Python;
+        let session = is_python.then(|| job.python.state(&job.layout, &stage.id, job.attempt)).flatten();
         let (saved, warnings) =
-            keeping::after_stage(&job.layout, &stage.id, &paths, &job.earlier, job.execution_count)
+            keeping::after_stage(&job.layout, &stage.id, &paths, &job.earlier, job.execution_count, session)
                 .map_err(|error| failed(format!("its checkpoint cannot be saved: {error}")))?;
         warnings.into_iter().for_each(|warning| tell(Told::Warning(warning)));
+        if is_python {
+            let noted =
+                job.python.note_checkpoint(&job.layout, &stage.id, job.attempt, &saved.id, &saved.created_at);
+            noted.unwrap_or_else(|error| tell(Told::Warning(error)));
+        }
         for (path, hash) in paths.iter().zip(&mut hashes) {
             let relative = job.layout.relative(path);
             let artifact = saved.artifacts.iter().find(|artifact| artifact.relative_path == relative);

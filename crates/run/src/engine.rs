@@ -23,6 +23,7 @@ use crate::layout::{Layout, NameError};
 use crate::manifest::Artifact;
 use crate::plan::{Plan, Problems, Stage};
 use crate::publish::PublishError;
+use crate::python_session::PythonSession;
 use crate::record::{RecordError, Recorder};
 use crate::state::{RunState, StageState};
 use crate::supervisor::{Controls, Isolation, Observed, Signal, SweepError};
@@ -49,6 +50,8 @@ pub struct Settings {
     pub again: Vec<String>,
     /// Set by somebody who wants the run to be aborted; taken back here, so that it can be set a second time.
     pub interrupt: Arc<AtomicBool>,
+    /// A person confirmed that checkpoints from elsewhere may be loaded, also where that can run code.
+    pub is_trusted: bool,
 }
 
 impl Default for Settings {
@@ -60,6 +63,7 @@ impl Default for Settings {
             kept_output: 16 << 20,
             again: Vec::new(),
             interrupt: Arc::default(),
+            is_trusted: false,
         }
     }
 }
@@ -134,6 +138,7 @@ struct Engine<'a> {
     stages: Vec<StageRun>,
     ready: BTreeSet<usize>,
     running: usize,
+    python: Arc<PythonSession>,
     requests: Requests,
     is_aborting: bool,
     has_failed: bool,
@@ -184,6 +189,7 @@ impl<'a> Engine<'a> {
             stages,
             ready,
             running: 0,
+            python: Arc::default(),
             requests,
             is_aborting: false,
             has_failed: false,
@@ -371,6 +377,8 @@ impl<'a> Engine<'a> {
             isolation: self.settings.isolation,
             kept_output: self.settings.kept_output,
             controls: controls.clone(),
+            python: Arc::clone(&self.python),
+            is_trusted: self.settings.is_trusted,
             earlier: self.earlier_artifacts(index),
             to_resume: self.to_resume(index),
             execution_count: self.checkpoints + 1,

@@ -1,9 +1,10 @@
 //! Who carries out the work of a stage.
 
-use crate::supervisor::{Command, Controls, Ending, Isolation, Limits, Observed, Supervised};
+use std::ffi::OsString;
 
-/// Whether stages of kind `python` can be run.
-pub(crate) const HAS_PYTHON: bool = false;
+use crate::attempt::{Job, Told};
+use crate::plan::Stage;
+use crate::supervisor::{Command, Controls, Ending, Isolation, Limits, Observed, Supervised};
 
 /// A program in a process tree of its own, to its end.
 pub(crate) fn command(
@@ -15,4 +16,18 @@ pub(crate) fn command(
 ) -> Result<Ending, String> {
     let supervised = Supervised::spawn(command, isolation).map_err(|error| crate::attempt::told(&error))?;
     supervised.watch(limits, controls, observe).map_err(|error| crate::attempt::told(&error))
+}
+
+/// A cell in the run's kernel, to its end; with the exception where it raised one.
+pub(crate) fn python(
+    job: &Job,
+    stage: &Stage,
+    environment: &[(OsString, OsString)],
+    limits: &Limits,
+    tell: &(dyn Fn(Told) + Sync),
+    observe: &mut dyn FnMut(Observed),
+) -> Result<(Ending, Option<String>), String> {
+    let warn = |text| tell(Told::Warning(text));
+    let ended = job.python.run(job, stage, environment, limits, &warn, observe)?;
+    Ok((ended.ending, ended.raised))
 }

@@ -11,6 +11,8 @@ use crate::event::What;
 use crate::layout::Layout;
 use crate::manifest::{Artifact, Reason, Status};
 use crate::publish;
+use crate::python_session::SessionState;
+use crate::rehydration;
 
 /// A checkpoint that was saved.
 #[derive(Clone, Debug)]
@@ -32,12 +34,19 @@ pub(crate) fn after_stage(
     published: &[PathBuf],
     earlier: &[PathBuf],
     execution_count: u64,
+    session: Option<SessionState>,
 ) -> Result<WithWarnings, String> {
-    let request = SaveRequest {
+    let mut request = SaveRequest {
         artifacts: together(published, earlier),
         execution_count,
         ..SaveRequest::new(stage, Timestamp::now())
     };
+    if let Some(session) = session {
+        request.notebook = session.notebook;
+        request.python_env = session.environment;
+        request.execution_count = session.execution_count;
+        request.rehydrate = Some(rehydration::in_manifest);
+    }
     checkpoint::save(layout, &request).map(|saved| kept(saved, false)).map_err(|error| told(&error))
 }
 

@@ -140,6 +140,21 @@ impl Layout {
         Ok(self.attempt(stage, number)?.join("supervisor.json"))
     }
 
+    /// `reports/{title}/{run}/.kernel`: what the run's Python kernel itself writes.
+    pub fn kernel(&self) -> PathBuf {
+        self.run_directory().join(".kernel")
+    }
+
+    /// The process ids of the kernel, for the sweep after a lost supervisor.
+    pub fn kernel_supervisor(&self) -> PathBuf {
+        self.kernel().join("supervisor.json")
+    }
+
+    /// `notebooks/{title}.ipynb`: what the runs of this title did in Python.
+    pub fn notebook(&self) -> PathBuf {
+        self.root.join("notebooks").join(format!("{}.ipynb", self.title))
+    }
+
     /// `reports/{title}/checkpoints`: those of all runs, and the store that they share.
     pub fn checkpoints(&self) -> PathBuf {
         self.root.join(relative_title(&self.title)).join(CHECKPOINTS)

@@ -27,10 +27,22 @@ pub const LONGEST_WITHOUT_CHECKPOINT: Duration = Duration::from_secs(240);
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub title: String,
+    pub python: Python,
     /// In the order of the file.
     pub stages: Vec<Stage>,
     /// What is allowed, and should be looked at all the same.
     pub warnings: Vec<Problem>,
+}
+
+/// What the stages of kind `python` have in common: one kernel.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Python {
+    /// An interpreter below the root, or the name of a Jupyter kernelspec; else the project's Python is looked for.
+    pub interpreter: Option<String>,
+    /// What the random generators of a new kernel begin with.
+    pub seed: Option<u32>,
+    /// Whether the session's variables are saved at each checkpoint, besides the artifacts.
+    pub saves_variables: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -64,7 +76,8 @@ pub enum Kind {
     Python,
 }
 
-/// What is run: words as they are, or a text for `sh`.
+/// What is run: words as they are, or a text for `sh`. In a stage of kind `python` a text is the cell itself, and a word the
+/// file that has it.
 #[derive(Clone, Debug, Eq, Hash, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Program {

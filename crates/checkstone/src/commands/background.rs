@@ -11,9 +11,11 @@ use changes::Repository;
 use changes::push::{Plan, Planned, PushLimits, PushOutcome};
 use jiff::Timestamp;
 use journal::{Autosave, AutosaveId, PushState};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use transcript::Agent;
 
+use crate::at_turn_start;
 use crate::autosaving;
 use crate::background;
 use crate::environment;
@@ -44,6 +46,8 @@ enum Work {
     Push { autosave: i64 },
     /// Save what the session on stdin did
     Save,
+    /// Take the snapshot of a turn's start that is ordered on stdin
+    Snapshot,
 }
 
 /// A session whose work is to be saved, as one process tells another.
@@ -58,17 +62,22 @@ pub(crate) struct SaveRequest {
 }
 
 pub(crate) fn run(arguments: &BackgroundArguments) -> Result<ExitCode, CommandError> {
-    background::leave_session();
+    background::survive_hangup();
     match &arguments.work {
         Work::Push { autosave } => push(AutosaveId(*autosave))?,
         Work::Save => save()?,
+        Work::Snapshot => at_turn_start::carry_out(&read()?, &journal_access::state_directory()?),
     }
     Ok(ExitCode::SUCCESS)
 }
 
+fn read<T: DeserializeOwned>() -> Result<T, CommandError> {
+    serde_json::from_reader(std::io::stdin())
+        .map_err(|error| CommandError::new(format!("stdin is no request: {error}")))
+}
+
 fn save() -> Result<(), CommandError> {
-    let request: SaveRequest = serde_json::from_reader(std::io::stdin())
-        .map_err(|error| CommandError::new(format!("stdin is no request: {error}")))?;
+    let request: SaveRequest = read()?;
     let (event, reason) = match request.is_end {
         true => (Event::SessionEnd, autosave::Reason::SessionEnd),
         false => (Event::BeforeCompaction, autosave::Reason::BeforeCompaction),

@@ -31,6 +31,9 @@ pub(crate) struct ResumeArguments {
     /// Run this stage again, even where it completed or is not retryable; may be given several times
     #[arg(long, value_name = "STAGE")]
     again: Vec<String>,
+    /// Load what a checkpoint from elsewhere holds into the Python session, also where that can run code
+    #[arg(long)]
+    trust: bool,
     /// Take the plan as it was recorded, whatever the plan file says now
     #[arg(long)]
     recorded_plan: bool,
@@ -53,7 +56,8 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
     }
     let record = run_project::record(&layout)?;
     let plan = plan(&layout, &record, arguments.recorded_plan)?;
-    let settings = run_project::settings(usize::from(arguments.jobs), &arguments.again)?;
+    let mut settings = run_project::settings(usize::from(arguments.jobs), &arguments.again)?;
+    settings.is_trusted = arguments.trust;
     let mut display = Display::new(printer, arguments.json);
     display.know(&plan.plan, &layout);
     let mut index = Index::new(&root, Some(&layout));

@@ -24,7 +24,7 @@ use crate::run_project::{self, Index};
 /// 130 where the run was aborted, 2 where it could not be run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  checkstone run --new pipeline           write plan.toml, a plan that works
+  checkstone run --new pipeline   # write plan.toml, a plan that works
   checkstone run plan.toml
   checkstone run plan.toml --jobs 4
   checkstone run plan.toml --json | jq -c 'select(.event == \"stage-state\")'")]
@@ -32,7 +32,7 @@ pub(crate) struct RunArguments {
     /// The plan; with --new the file to write (plan.toml where it is not given)
     #[arg(required_unless_present = "new")]
     plan: Option<PathBuf>,
-    /// Write a plan of this kind, and run nothing: pipeline
+    /// Write a plan of this kind, and run nothing: pipeline, research
     #[arg(long, value_name = "KIND", conflicts_with_all = ["jobs", "id", "check", "json"])]
     new: Option<String>,
     /// Only check the plan

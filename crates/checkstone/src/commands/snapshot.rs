@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 use transcript::visible;
 
 use crate::agent_session::AgentSession;
-use crate::at_turn_start;
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
@@ -83,9 +82,6 @@ enum SnapshotCommand {
   checkstone snapshot prune --keep 10
   checkstone snapshot prune --older-than 7 --all")]
     Prune(PruneArguments),
-    /// The snapshot of a turn that begins, as the prompt's hook orders it
-    #[command(hide = true)]
-    AtTurnStart { order: String },
 }
 
 #[derive(Debug, clap::Args)]
@@ -181,7 +177,6 @@ pub(crate) fn run(arguments: &SnapshotArguments, printer: &Printer) -> Result<Ex
         SnapshotCommand::Diff(arguments) => diff(arguments, printer),
         SnapshotCommand::Restore(arguments) => restore(arguments, printer),
         SnapshotCommand::Prune(arguments) => prune(arguments, printer),
-        SnapshotCommand::AtTurnStart { order } => at_turn_start(order),
     }
 }
 
@@ -315,12 +310,6 @@ fn prune(arguments: &PruneArguments, printer: &Printer) -> Result<ExitCode, Comm
     }
     let would = if arguments.dry_run { "would be forgotten" } else { "forgotten; `git gc` frees their room" };
     printer.text(&format!("{} {would}\n", counted(gone.len(), "snapshot")));
-    Ok(ExitCode::SUCCESS)
-}
-
-fn at_turn_start(order: &str) -> Result<ExitCode, CommandError> {
-    let order = serde_json::from_str(order).map_err(CommandError::new)?;
-    at_turn_start::carry_out(&order, &journal_access::state_directory()?);
     Ok(ExitCode::SUCCESS)
 }
 

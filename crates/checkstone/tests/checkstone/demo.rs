@@ -1,6 +1,35 @@
-use crate::program::{run, shown};
+//! The demo checks itself; here it is played where nothing of the caller's is in reach.
 
+use crate::program::checkstone;
+
+/// Every scene is played, and nothing but the scratch folder is written to.
 #[test]
-fn the_demo_shows_a_turn() {
-    insta::assert_snapshot!(shown(&run(&["demo"])));
+fn the_demo_plays_all_four_boundaries() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("played");
+    let home = place.path().join("home");
+    fs_err::create_dir(&home).unwrap();
+    let output = checkstone(&["demo", "--folder", folder.to_str().unwrap()])
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .env("HOME", &home)
+        .output()
+        .unwrap();
+    let (stdout, stderr) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
+    assert_eq!(stdout.matches('✓').count(), 8, "{stdout}");
+    assert_eq!(stderr, "");
+    assert_eq!(fs_err::read_dir(&home).unwrap().count(), 0);
+    let beside: Vec<_> =
+        fs_err::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(beside.len(), 2, "{beside:?}");
+}
+
+/// Nothing of somebody else's is played in.
+#[test]
+fn a_folder_that_is_there_is_left_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let output = checkstone(&["demo", "--folder", place.path().to_str().unwrap()]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(fs_err::read_dir(place.path()).unwrap().count(), 0);
 }

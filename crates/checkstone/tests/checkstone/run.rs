@@ -1,7 +1,10 @@
 //! Runs as people start them: plans of real programs, what becomes of them, and what a reader of the events sees.
 
 mod aborts;
+mod faults;
+mod hostile;
 mod kills;
+mod page;
 mod resumes;
 mod told;
 
@@ -345,6 +348,19 @@ fn mistakes_in_a_plan_are_told_before_anything_runs() {
          \x20 plan.toml:4:1: unknown key `comand`; did you mean `command`?\n"
     );
     assert!(!project.path("reports").exists());
+}
+
+/// A kill before the first event was whole: the run never began, and can be begun under the same name.
+#[test]
+fn a_run_that_never_began_is_in_nobodys_way() {
+    for torn in ["", "{\"sequence\":1,\"at\":\"2026-1"] {
+        let project = Project::new(&plan(&[stage("S01_do_nothing", "command = 'true'")]));
+        project.workplace.write("reports/study/checkpoints/r1/events.jsonl", torn);
+        assert_eq!(project.resume().code, Some(2));
+        assert_eq!(project.run().code, Some(0), "{torn:?}");
+        // And one that did is not begun twice.
+        assert_eq!(project.run().code, Some(2));
+    }
 }
 
 /// R15, and links in the way: nothing is written through them.

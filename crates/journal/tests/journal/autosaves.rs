@@ -109,7 +109,7 @@ fn what_was_recorded_comes_back_and_stays_when_its_turn_goes() {
     let found = journal.read(|read| read.autosave(id)).unwrap().unwrap();
     assert_eq!((found.turn, found.at, found.percent), (None, minute(2), Some(41)));
     assert_eq!((found.outcome, found.push), (AutosaveOutcome::Saved, PushState::Started));
-    assert_eq!(found.repository, Path::new("/work/repository"));
+    assert_eq!(found.repository, Path::new("/project"));
     assert_eq!(found.commit.as_deref(), autosave(None).commit);
     let listed = journal.read(|read| read.recent_autosaves(Some(Path::new("/elsewhere")), 9)).unwrap();
     assert_eq!(listed, []);
@@ -157,7 +157,7 @@ fn the_counts_say_how_often_how_well_and_how_fast() {
             Ok(())
         })
         .unwrap();
-    let counts = journal.read(|read| read.autosave_counts(Some(Path::new("/work/repository")))).unwrap();
+    let counts = journal.read(|read| read.autosave_counts(Some(Path::new("/project")))).unwrap();
     let expected = AutosaveCounts {
         all: 4,
         saved: 2,

@@ -18,7 +18,7 @@ use crate::layout::Layout;
 use crate::manifest::Reason;
 use crate::plan::Plan;
 use crate::publish;
-use crate::record::Recorder;
+use crate::record::{Record, RecordError, Recorder};
 use crate::state::{RunState, StageState};
 use crate::supervisor;
 
@@ -52,7 +52,13 @@ pub fn run(
         taken => taken?,
     };
     if layout.events().symlink_metadata().is_ok() {
-        return Err(exists());
+        match Record::read(&layout.events()) {
+            // Killed before its first event was whole: it never began, and nothing refers to it.
+            Err(RecordError::Empty { path }) => {
+                fs_err::remove_file(&path).map_err(|source| RecordError::Create { path, source })?;
+            }
+            _ => return Err(exists()),
+        }
     }
     let surroundings = Surroundings::look(&plan, search_path(settings));
     let planned = What::RunPlanned {
@@ -121,7 +127,12 @@ pub fn abort_lost(layout: &Layout, on_event: &mut dyn FnMut(&Event)) -> Result<R
     }
     let settings = Settings::default();
     // Only the stages that were running matter here, and the record knows them.
-    let plan = Plan { title: layout.title().to_owned(), stages: Vec::new(), warnings: Vec::new() };
+    let plan = Plan {
+        title: layout.title().to_owned(),
+        python: Default::default(),
+        stages: Vec::new(),
+        warnings: Vec::new(),
+    };
     let mut engine = Engine::new(plan, layout.clone(), &settings, recorder, on_event);
     engine.append(What::AbortRequested { stage_id: None })?;
     engine.end_what_was_left(Reason::Abort)?;
@@ -130,9 +141,10 @@ pub fn abort_lost(layout: &Layout, on_event: &mut dyn FnMut(&Event)) -> Result<R
 }
 
 fn finish(mut engine: Engine<'_>, lock: Lock) -> Result<RunState, EngineError> {
-    let state = engine.drive()?;
+    let state = engine.drive();
+    engine.python.close();
     drop(lock);
-    Ok(state)
+    state
 }
 
 fn take(layout: &Layout) -> Result<Lock, EngineError> {
@@ -163,6 +175,10 @@ impl Engine<'_> {
     }
 
     fn end_what_was_left(&mut self, reason: Reason) -> Result<(), EngineError> {
+        // The run's kernel, which belongs to no single stage.
+        let kernel = self.layout.kernel_supervisor();
+        let failed = |source| EngineError::Sweep { stage: "the kernel".to_owned(), source };
+        supervisor::sweep(&kernel).map_err(failed)?;
         let stages = &self.recorder.record().stages;
         let mut left: Vec<(String, u32, StageState)> = stages
             .iter()

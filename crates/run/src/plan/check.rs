@@ -13,7 +13,7 @@ use super::{
 use crate::layout::Segment;
 
 pub(super) fn check(draft: Draft<'_>, root: &Path, problems: &mut Vec<Problem>) -> Plan {
-    let Draft { places, title, stages, is_text_sound } = draft;
+    let Draft { places, title, python, stages, is_text_sound } = draft;
     let mut checker = Checker {
         places,
         root,
@@ -22,7 +22,7 @@ pub(super) fn check(draft: Draft<'_>, root: &Path, problems: &mut Vec<Problem>) 
         ids: HashMap::new(),
         outputs: HashMap::new(),
     };
-    let mut plan = Plan { title: String::new(), stages: Vec::new(), warnings: Vec::new() };
+    let mut plan = Plan { title: String::new(), python, stages: Vec::new(), warnings: Vec::new() };
     if !is_text_sound {
         return plan;
     }
@@ -131,14 +131,20 @@ impl Checker<'_, '_> {
                 );
             }
         }
-        if let Some(kind) = &draft.kind
-            && kind.value == Kind::Python
-            && !crate::executor::HAS_PYTHON
+        if let Some(command) = &draft.command
+            && draft.kind.as_ref().is_some_and(|kind| kind.value == Kind::Python)
+            && let Program::Words(words) = &command.value
         {
-            self.problem(
-                &kind.span,
-                "stages of kind `python` cannot be run by this version; use a command such as `python3 FILE`",
-            );
+            let is_file = match words.as_slice() {
+                [word] => self.inside_root(word).is_ok_and(|path| path.is_file()),
+                _ => false,
+            };
+            if !is_file {
+                self.problem(
+                    &command.span,
+                    "a stage of kind `python` is its code as one string, or `[\"FILE\"]` below the project's root",
+                );
+            }
         }
         let is_retryable = draft.is_retryable.unwrap_or(true);
         if let Some(retries) = &draft.retries

@@ -8,10 +8,11 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::problem::Problem;
-use super::{Grace, Kind, Program, Stall};
+use super::{Grace, Kind, Program, Python, Stall};
 use crate::supervisor::StallInterrupt;
 
-const TOP: &[&str] = &["title", "stage"];
+const TOP: &[&str] = &["title", "python", "stage"];
+const PYTHON: &[&str] = &["interpreter", "seed", "variables"];
 const STAGE: &[&str] = &[
     "stageId",
     "goal",
@@ -50,6 +51,7 @@ pub(super) struct At<T> {
 pub(super) struct Draft<'a> {
     pub(super) places: Places<'a>,
     pub(super) title: Option<At<String>>,
+    pub(super) python: Python,
     pub(super) stages: Vec<StageDraft>,
     /// Nothing more can be said of a text that is not TOML.
     pub(super) is_text_sound: bool,
@@ -120,7 +122,13 @@ pub(super) fn read<'a>(name: &str, text: &'a str, problems: &mut Vec<Problem>) -
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
         problems.push(places.problem(&error.span().unwrap_or(0..0), message));
     }
-    let draft = Draft { places, title: None, stages: Vec::new(), is_text_sound: errors.is_empty() };
+    let draft = Draft {
+        places,
+        title: None,
+        python: Python::default(),
+        stages: Vec::new(),
+        is_text_sound: errors.is_empty(),
+    };
     // What recovery made of a broken file would only give more of the same mistake.
     if !draft.is_text_sound {
         return draft;
@@ -157,6 +165,7 @@ impl Reader<'_, '_> {
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "title" => self.draft.title = self.string(key, value),
+                "python" => self.python(key, value),
                 "stage" => match value.get_ref() {
                     DeValue::Array(items) => {
                         for item in items.iter() {
@@ -172,6 +181,22 @@ impl Reader<'_, '_> {
                     _ => self.wrong(key, value, "an array of tables: write `[[stage]]`"),
                 },
                 _ => self.unknown(key, TOP),
+            }
+        }
+    }
+
+    fn python(&mut self, key: &Key<'_>, value: &Value<'_>) {
+        let DeValue::Table(table) = value.get_ref() else {
+            return self.wrong(key, value, "a table");
+        };
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "interpreter" => {
+                    self.draft.python.interpreter = self.string(key, value).map(|text| text.value);
+                }
+                "seed" => self.draft.python.seed = self.integer(key, value, 0..=u32::MAX),
+                "variables" => self.draft.python.saves_variables = self.boolean(key, value) == Some(true),
+                _ => self.unknown(key, PYTHON),
             }
         }
     }

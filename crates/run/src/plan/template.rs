@@ -1,7 +1,10 @@
 //! Plans to begin with, one for each kind of work. Each runs as it is.
 
 /// Names and texts, with `{title}` where the title goes.
-pub const KINDS: &[(&str, &str)] = &[("pipeline", include_str!("template/pipeline.toml"))];
+pub const KINDS: &[(&str, &str)] = &[
+    ("pipeline", include_str!("template/pipeline.toml")),
+    ("research", include_str!("template/research.toml")),
+];
 
 /// The plan of a kind under a title; `None` where there is no such kind.
 pub fn template(kind: &str, title: &str) -> Option<String> {

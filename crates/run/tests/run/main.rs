@@ -12,12 +12,17 @@
 mod checkpoint;
 mod engine;
 mod hostile;
+mod kernels;
 mod lost_supervisor;
 mod manifest;
 mod markers;
+mod notebooks;
 mod plan;
 mod processes;
+mod python;
+mod python_runs;
 mod record;
+mod rehydrations;
 mod report;
 mod restore_faults;
 mod supervised;

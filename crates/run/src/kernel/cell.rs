@@ -1,0 +1,375 @@
+//! One cell in a kernel: its outputs as they come, its time, and its end, wanted or not.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use jupyter_protocol::ExecuteRequest;
+use serde_json::Value;
+use tokio::time::MissedTickBehavior;
+
+use super::channels::{Incoming, receive};
+use super::outputs::{Outputs, Spool};
+use super::{Kernel, KernelError};
+use crate::json::{at, text};
+use crate::marker::Reader;
+use crate::supervisor::{
+    Cause, Controls, Grace, Limits, Observed, Signal, Stall, StallInterrupt, StallLooks, StallSignal, Status,
+};
+
+/// How often the clock, and the requests to end the cell, are looked at. A longer step than `LONGEST_STEP` means that we or the machine stood still, which is
+/// not the cell's time (R14).
+const STEP: Duration = Duration::from_millis(50);
+const LONGEST_STEP: Duration = Duration::from_secs(1);
+
+/// Code may swallow an interrupt, and then be interrupted again.
+const INTERRUPT_AGAIN: Duration = Duration::from_millis(500);
+
+/// The kernel has answered, and says nothing of being idle: its message was lost.
+const LAST_OUTPUT: Duration = Duration::from_secs(5);
+
+/// What is still in the sockets of a kernel that is gone comes at once.
+const DRAIN: Duration = Duration::from_millis(200);
+
+/// How a cell ended.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum CellEnding {
+    Finished,
+    Raised {
+        name: String,
+        value: String,
+    },
+    /// The kernel's own interrupt was enough; its variables are there.
+    Interrupted(Cause),
+    /// The kernel had to be ended.
+    Killed(Cause),
+    /// The kernel ended by itself, or was killed by somebody else.
+    Died(Option<Status>),
+}
+
+#[derive(Debug)]
+pub struct Executed {
+    pub ending: CellEnding,
+    pub execution_count: Option<u64>,
+    /// As notebooks have them.
+    pub outputs: Vec<Value>,
+    /// The places of outputs that can be updated later, by display id.
+    pub displays: BTreeMap<String, Vec<usize>>,
+    /// Displays that changed, with data and metadata; cells before this one may show them too.
+    pub updates: Vec<(String, Value, Value)>,
+    /// Bytes of text, and how many of them the notebook does not have.
+    pub text: u64,
+    pub left_out: u64,
+    /// Why the text is not all on disk.
+    pub trouble: Option<String>,
+    pub elapsed: Duration,
+}
+
+impl Kernel {
+    /// Runs a cell. The limits' own signals and stalls apply as to any stage; `controls` ends it from elsewhere, a second
+    /// request without any grace. `observe` is called on this thread.
+    pub fn execute(
+        &mut self,
+        code: &str,
+        spool: &Spool,
+        limits: &Limits,
+        controls: &Controls,
+        observe: &mut dyn FnMut(Observed),
+    ) -> Result<Executed, KernelError> {
+        if !self.is_alive() {
+            return Err(KernelError::Gone { status: self.gone.flatten() });
+        }
+        let failed = |source| KernelError::Spool { path: spool.path.clone(), source };
+        let mut running = Running {
+            outputs: Outputs::new(spool).map_err(failed)?,
+            markers: Reader::new(),
+            limits,
+            observe,
+            clock: Clock::new(),
+            ending: None,
+            quiet: [(StallSignal::NoOutput, Quiet::default()), (StallSignal::NoMarker, Quiet::default())],
+            told: 0,
+            reply: None,
+            idle: false,
+        };
+        let ending = self.until_the_end(code, &mut running, controls)?;
+        let reply = running.reply.take().unwrap_or_default();
+        let elapsed = running.clock.counted;
+        let kept = running.outputs.finish();
+        let executed = Executed {
+            ending,
+            execution_count: at(&reply, "execution_count").as_u64(),
+            outputs: kept.outputs,
+            displays: kept.displays,
+            updates: kept.updates,
+            text: kept.total,
+            left_out: kept.left_out,
+            trouble: kept.trouble.map(|error| error.to_string()),
+            elapsed,
+        };
+        match executed.ending {
+            CellEnding::Interrupted(cause) if self.has_busy_threads() => {
+                // What the cell started still runs: it has not ended.
+                self.process.end(cause, Grace { interrupt: None, ..limits.grace });
+                let status = self.runtime.block_on(&mut self.process.gone);
+                self.gone = Some(status.ok().flatten());
+                Ok(Executed { ending: CellEnding::Killed(cause), ..executed })
+            }
+            _ => Ok(executed),
+        }
+    }
+
+    fn until_the_end(
+        &mut self,
+        code: &str,
+        running: &mut Running<'_>,
+        controls: &Controls,
+    ) -> Result<CellEnding, KernelError> {
+        let Self { channels, runtime, process, last_words, gone, .. } = self;
+        runtime.block_on(async {
+            // An error must not make the kernel refuse what is asked right after it.
+            let request =
+                ExecuteRequest { code: code.to_owned(), stop_on_error: false, ..ExecuteRequest::default() };
+            let id = channels.request(request).await?;
+            let mut steps = tokio::time::interval(STEP);
+            steps.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            let (mut is_open, mut replied_at) = (true, None);
+            let status = loop {
+                tokio::select! {
+                    message = receive(&mut channels.iopub), if is_open => match message {
+                        Ok(message) => {
+                            last_words.count(&message);
+                            running.published(&id, message);
+                        }
+                        // Only the end of the process tells more.
+                        Err(_) => is_open = false,
+                    },
+                    message = receive(&mut channels.shell), if running.reply.is_none() => {
+                        let message = message?;
+                        if message.parent == id && message.kind == "execute_reply" {
+                            running.reply = Some(message.content);
+                            replied_at = Some(Instant::now());
+                        }
+                    }
+                    status = &mut process.gone => break status.ok().flatten(),
+                    _ = steps.tick() => {
+                        running.step();
+                        while let Some(request) = controls.taken() {
+                            running.end(request.cause, request.grace);
+                        }
+                    }
+                }
+                let is_over = running.idle || replied_at.is_some_and(|at| at.elapsed() > LAST_OUTPUT);
+                if running.reply.is_some() && is_over {
+                    return Ok(running.ended());
+                }
+                if let Some(ending) = &mut running.ending {
+                    match ending.next() {
+                        Next::Wait => {}
+                        Next::Interrupt => {
+                            channels.interrupt().await?;
+                            (running.observe)(Observed::Signalled(Signal::Interrupt));
+                        }
+                        Next::InterruptAgain => channels.interrupt().await?,
+                        Next::EndTree(grace) => process.end(ending.cause, grace),
+                    }
+                }
+            };
+            *gone = Some(status);
+            while let Ok(Ok(message)) = tokio::time::timeout(DRAIN, receive(&mut channels.iopub)).await {
+                last_words.count(&message);
+                running.published(&id, message);
+            }
+            for (stream, text) in last_words.missing() {
+                running.outputs.text(stream, &text);
+            }
+            for signal in process.signals() {
+                (running.observe)(Observed::Signalled(signal));
+            }
+            Ok(running
+                .ending
+                .as_ref()
+                .map_or(CellEnding::Died(status), |ending| CellEnding::Killed(ending.cause)))
+        })
+    }
+
+    /// Whether threads of the session use the processor although no cell runs.
+    fn has_busy_threads(&mut self) -> bool {
+        let busy = self.run_apart(include_str!("busy_threads.py"), &[], Duration::from_secs(3));
+        // A kernel that cannot say so is busy.
+        busy.map_or(true, |busy| busy.as_bool() != Some(false))
+    }
+}
+
+struct Running<'a> {
+    outputs: Outputs,
+    markers: Reader,
+    limits: &'a Limits,
+    observe: &'a mut dyn FnMut(Observed),
+    clock: Clock,
+    ending: Option<EndingAsked>,
+    quiet: [(StallSignal, Quiet); 2],
+    told: u64,
+    reply: Option<Value>,
+    idle: bool,
+}
+
+impl Running<'_> {
+    /// Also what belongs to cells before this one, such as a thread's late words, is kept here rather than lost.
+    fn published(&mut self, id: &str, message: Incoming) {
+        if message.kind == "status" {
+            self.idle |= message.parent == id && at(&message.content, "execution_state") == "idle";
+            return;
+        }
+        if message.kind == "stream" {
+            let printed = text(&message.content, "text");
+            let observe = &mut self.observe;
+            let mut marked = false;
+            self.markers.read(printed.as_bytes(), &mut |marker| {
+                marked = true;
+                observe(Observed::Marker(marker));
+            });
+            if marked {
+                self.alive(StallSignal::NoMarker);
+            }
+        }
+        self.alive(StallSignal::NoOutput);
+        self.outputs.take(&message.kind, message.content);
+    }
+
+    fn alive(&mut self, signal: StallSignal) {
+        for (known, quiet) in &mut self.quiet {
+            if *known == signal {
+                *quiet = Quiet { since: self.clock.counted, told: false };
+            }
+        }
+    }
+
+    fn step(&mut self) {
+        if let Some(stood_still) = self.clock.step() {
+            (self.observe)(Observed::Suspended(stood_still));
+        }
+        let now = self.clock.counted;
+        let total = self.outputs.total();
+        if total != self.told {
+            self.told = total;
+            (self.observe)(Observed::Output { bytes: total });
+        }
+        if self.limits.max_duration.is_some_and(|limit| now >= limit) && self.ending.is_none() {
+            self.end(Cause::TimedOut, None);
+        }
+        let mut stalled = false;
+        for (signal, quiet) in &mut self.quiet {
+            let limit = match signal {
+                StallSignal::NoOutput => self.limits.stalls.no_output,
+                _ => self.limits.stalls.no_marker,
+            };
+            let lasting = now.saturating_sub(quiet.since);
+            if !quiet.told && limit.is_some_and(|limit| lasting >= limit) {
+                quiet.told = true;
+                stalled = true;
+                (self.observe)(Observed::Stall(Stall { signal: *signal, lasting, looks: StallLooks::Slow }));
+            }
+        }
+        if stalled && self.ending.is_none() && self.limits.stalls.interrupt == StallInterrupt::Any {
+            self.end(Cause::Stalled, None);
+        }
+    }
+
+    fn end(&mut self, cause: Cause, grace: Option<Grace>) {
+        match &mut self.ending {
+            Some(ending) => ending.grace = Grace::NONE,
+            None => self.ending = Some(EndingAsked::new(cause, grace.unwrap_or(self.limits.grace))),
+        }
+    }
+
+    fn ended(&mut self) -> CellEnding {
+        let reply = self.reply.as_ref();
+        let said = |key: &str| reply.map(|reply| text(reply, key)).unwrap_or_default().to_owned();
+        if let Some(ending) = &self.ending {
+            return CellEnding::Interrupted(ending.cause);
+        }
+        match said("status").as_str() {
+            "ok" => CellEnding::Finished,
+            _ => CellEnding::Raised { name: said("ename"), value: said("evalue") },
+        }
+    }
+}
+
+/// Since when something has been missing, in the cell's own time.
+#[derive(Default)]
+struct Quiet {
+    since: Duration,
+    told: bool,
+}
+
+/// Time that counts for the cell.
+struct Clock {
+    counted: Duration,
+    last: Instant,
+}
+
+impl Clock {
+    fn new() -> Self {
+        Self { counted: Duration::ZERO, last: Instant::now() }
+    }
+
+    /// Counts up to now; the time that we stood still, if we did.
+    fn step(&mut self) -> Option<Duration> {
+        let now = Instant::now();
+        let passed = now - std::mem::replace(&mut self.last, now);
+        self.counted += passed.min(LONGEST_STEP);
+        passed.checked_sub(LONGEST_STEP).filter(|still| !still.is_zero())
+    }
+}
+
+/// An end that was asked for, and how far it got.
+struct EndingAsked {
+    cause: Cause,
+    grace: Grace,
+    began: Instant,
+    interrupted: Option<Instant>,
+    tree_ended: bool,
+    killed: bool,
+}
+
+enum Next {
+    Wait,
+    Interrupt,
+    InterruptAgain,
+    EndTree(Grace),
+}
+
+impl EndingAsked {
+    fn new(cause: Cause, grace: Grace) -> Self {
+        Self { cause, grace, began: Instant::now(), interrupted: None, tree_ended: false, killed: false }
+    }
+
+    fn next(&mut self) -> Next {
+        let patience = self.grace.interrupt.unwrap_or_default().min(self.grace.at_most);
+        if self.grace == Grace::NONE && !self.killed {
+            (self.tree_ended, self.killed) = (true, true);
+            return Next::EndTree(Grace::NONE);
+        }
+        if self.tree_ended {
+            return Next::Wait;
+        }
+        match self.interrupted {
+            None if !patience.is_zero() => {
+                self.interrupted = Some(Instant::now());
+                Next::Interrupt
+            }
+            Some(at) if self.began.elapsed() < patience => {
+                if at.elapsed() < INTERRUPT_AGAIN {
+                    return Next::Wait;
+                }
+                self.interrupted = Some(Instant::now());
+                Next::InterruptAgain
+            }
+            _ => {
+                self.tree_ended = true;
+                let at_most = self.grace.at_most.saturating_sub(self.began.elapsed());
+                Next::EndTree(Grace { interrupt: None, terminate: self.grace.terminate, at_most })
+            }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The sockets of one kernel: a private folder with the connection file and Unix sockets, signed messages out, verified
+//! messages in. Contents stay the JSON that the kernel sent: a notebook has to keep what we do not know.
+
+use std::io::Write as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use jupyter_protocol::connection_info::{ConnectionInfo, Transport};
+use jupyter_protocol::{
+    InterruptRequest, JupyterMessage, JupyterMessageContent, KernelInfoRequest, ShutdownRequest,
+};
+use jupyter_zmq_client::{
+    ClientControlConnection, ClientIoPubConnection, ClientShellConnection, Connection, RawMessage,
+    RuntimeError, create_client_control_connection, create_client_iopub_connection,
+    create_client_shell_connection_with_identity, peer_identity_for_session,
+};
+use serde_json::Value;
+use zeromq::SocketRecv;
+
+use crate::json::text;
+
+/// The longest path that a Unix socket can have, without the end that is put behind ours.
+const LONGEST_SOCKET_PREFIX: usize = 100;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ChannelError {
+    #[error("cannot make a private folder for the kernel's sockets in `{}`", path.display())]
+    Folder { path: PathBuf, source: std::io::Error },
+    #[error("cannot write the kernel's connection file `{}`", path.display())]
+    ConnectionFile { path: PathBuf, source: std::io::Error },
+    #[error("cannot draw a random key for the kernel")]
+    Key(#[source] std::io::Error),
+    #[error("the kernel cannot be reached")]
+    Protocol(#[from] RuntimeError),
+    #[error("the connection to the kernel broke")]
+    Socket(#[from] zeromq::ZmqError),
+}
+
+/// Where a kernel listens. The folder goes with it.
+#[derive(Debug)]
+pub(super) struct Place {
+    folder: tempfile::TempDir,
+    info: ConnectionInfo,
+}
+
+impl Place {
+    /// In a new folder below `scratch` that only we can enter; below `/tmp` where the path would be too long for a socket.
+    pub(super) fn new(scratch: &Path) -> Result<Self, ChannelError> {
+        let make = |path: &Path| {
+            tempfile::Builder::new()
+                .prefix("checkstone-kernel-")
+                .permissions(std::fs::Permissions::from_mode(0o700))
+                .tempdir_in(path)
+                .map_err(|source| ChannelError::Folder { path: path.to_owned(), source })
+        };
+        let mut folder = make(scratch)?;
+        if folder.path().as_os_str().len() > LONGEST_SOCKET_PREFIX {
+            folder = make(Path::new("/tmp"))?;
+        }
+        let info = ConnectionInfo {
+            ip: folder.path().join("socket").to_string_lossy().into_owned(),
+            transport: Transport::IPC,
+            shell_port: 1,
+            iopub_port: 2,
+            stdin_port: 3,
+            control_port: 4,
+            hb_port: 5,
+            key: random_key().map_err(ChannelError::Key)?,
+            signature_scheme: "hmac-sha256".to_owned(),
+            kernel_name: Some("python3".to_owned()),
+        };
+        let place = Self { folder, info };
+        let path = place.connection_file();
+        let failed = |source| ChannelError::ConnectionFile { path: path.clone(), source };
+        let mut file = std::fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(failed)?;
+        let text = serde_json::to_vec(&place.info).map_err(|error| failed(error.into()))?;
+        file.write_all(&text).map_err(failed)?;
+        Ok(place)
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(super) fn connection_file(&self) -> PathBuf {
+        self.folder.path().join("connection.json")
+    }
+
+    /// Whether the kernel listens on all of its sockets; the last one is made last.
+    pub(super) fn is_ready(&self) -> bool {
+        (1..=5).all(|port| PathBuf::from(format!("{}-{port}", self.info.ip)).exists())
+    }
+
+    pub(super) async fn connect(&self) -> Result<Channels, ChannelError> {
+        let session: String = random_key().map_err(ChannelError::Key)?.chars().take(32).collect();
+        Ok(Channels {
+            iopub: create_client_iopub_connection(&self.info, "", &session).await?,
+            shell: create_client_shell_connection_with_identity(
+                &self.info,
+                &session,
+                peer_identity_for_session(&session)?,
+            )
+            .await?,
+            control: create_client_control_connection(&self.info, &session).await?,
+        })
+    }
+}
+
+fn random_key() -> std::io::Result<String> {
+    let mut bytes = [0; 32];
+    let mut filled = 0;
+    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        filled += rustix::rand::getrandom(rest, rustix::rand::GetRandomFlags::empty())?;
+    }
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+pub(super) struct Channels {
+    pub(super) iopub: ClientIoPubConnection,
+    pub(super) shell: ClientShellConnection,
+    control: ClientControlConnection,
+}
+
+impl std::fmt::Debug for Channels {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Channels")
+    }
+}
+
+impl Channels {
+    /// Sends a request; its id is how the answers are known.
+    pub(super) async fn request(
+        &mut self,
+        content: impl Into<JupyterMessageContent>,
+    ) -> Result<String, ChannelError> {
+        let message = JupyterMessage::new(content, None);
+        let id = message.header.msg_id.clone();
+        self.shell.send(message).await?;
+        Ok(id)
+    }
+
+    pub(super) async fn ask_info(&mut self) -> Result<String, ChannelError> {
+        self.request(KernelInfoRequest {}).await
+    }
+
+    pub(super) async fn interrupt(&mut self) -> Result<(), ChannelError> {
+        Ok(self.control.send(JupyterMessage::new(InterruptRequest {}, None)).await?)
+    }
+
+    pub(super) async fn shut_down(&mut self) -> Result<(), ChannelError> {
+        Ok(self.control.send(JupyterMessage::new(ShutdownRequest { restart: false }, None)).await?)
+    }
+}
+
+/// A message of the kernel, verified.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    pub(super) kind: String,
+    /// The request that it belongs to.
+    pub(super) parent: String,
+    pub(super) content: Value,
+}
+
+/// The next message. One that is not signed with our key is not from the kernel, and is passed over.
+pub(super) async fn receive<S: SocketRecv>(connection: &mut Connection<S>) -> Result<Incoming, ChannelError> {
+    loop {
+        let multipart = connection.socket.recv().await?;
+        let Ok(message) = RawMessage::from_multipart(multipart, &connection.mac) else { continue };
+        let part = |index: usize| message.jparts.get(index).map(|part| json(part)).unwrap_or_default();
+        let (header, parent) = (part(0), part(1));
+        return Ok(Incoming {
+            kind: text(&header, "msg_type").to_owned(),
+            parent: text(&parent, "msg_id").to_owned(),
+            content: part(3),
+        });
+    }
+}
+
+/// Python may send text that is no Unicode; it is kept as far as it can be.
+fn json(bytes: &[u8]) -> Value {
+    match serde_json::from_slice(bytes) {
+        Ok(value) => value,
+        Err(_) => serde_json::from_str(&String::from_utf8_lossy(bytes)).unwrap_or_default(),
+    }
+}

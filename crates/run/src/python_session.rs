@@ -1,0 +1,357 @@
+//! The Python session of a run: one kernel, which its stages of kind `python` use one after the other, and the notebook
+//! that shows what they did.
+//!
+//! The kernel is started when the first of them needs it. Where the run has a checkpoint of an earlier stage already,
+//! because it was interrupted, or because a stage had to be ended together with the kernel, the checkpoint is rehydrated
+//! first, and it is verified that everything is there.
+
+mod rehydrate;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::attempt::{Job, told};
+use crate::kernel::{CellEnding, Executed, Kernel, Launch, Spool};
+use crate::layout::Layout;
+use crate::manifest::{NotebookReference, PythonEnvironment};
+use crate::notebook::{NewCell, Notebook, checkpoint_cell_id, stage_cell_id};
+use crate::plan::{Program, Stage};
+use crate::publish;
+use crate::python_environment::{self, Surroundings};
+use crate::rehydration::{SavedVariables, VARIABLES_FOLDER};
+use crate::supervisor::{Cause, Ending, How, Limits, Observed, OutputKept, Status};
+
+/// A kernel that does not answer for so long will not.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What checkstone itself asks of the kernel between cells.
+const SHORT: Duration = Duration::from_secs(30);
+
+/// Saving variables is bounded like a stage.
+const SAVING: Duration = Duration::from_secs(600);
+
+/// Python code that gives a stage its environment and folder: `ENVIRONMENT` and `FOLDER`.
+const BEGIN_STAGE: &str = "
+import json, os
+os.environ.clear()
+os.environ.update(json.loads(ENVIRONMENT))
+os.chdir(FOLDER)
+";
+
+/// Python code that seeds the generators of a new session with `SEED`.
+const SEED: &str = "
+import random
+random.seed(int(SEED))
+try:
+    import numpy
+    numpy.random.seed(int(SEED))
+except ImportError:
+    pass
+";
+
+/// What a checkpoint after a Python stage says of the session.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionState {
+    pub(crate) notebook: NotebookReference,
+    pub(crate) environment: PythonEnvironment,
+    pub(crate) execution_count: u64,
+}
+
+/// How a cell ended, and the exception that it raised, if it did.
+pub(crate) struct StageEnded {
+    pub(crate) ending: Ending,
+    pub(crate) raised: Option<String>,
+}
+
+#[derive(Default)]
+pub(crate) struct PythonSession {
+    /// Held for as long as a stage runs: they come one after the other.
+    inside: Mutex<Inside>,
+}
+
+#[derive(Default)]
+struct Inside {
+    kernel: Option<Kernel>,
+    notebook: Option<Notebook>,
+    environment: Option<PythonEnvironment>,
+    /// Cells whose displays can still change: cell and output, by display id.
+    displays: BTreeMap<String, Vec<(String, usize)>>,
+    execution_count: u64,
+}
+
+impl PythonSession {
+    /// One stage, as one cell. Errors are told before the code was run; afterwards there is an ending.
+    pub(crate) fn run(
+        &self,
+        job: &Job,
+        stage: &Stage,
+        environment: &[(OsString, OsString)],
+        limits: &Limits,
+        warn: &dyn Fn(String),
+        observe: &mut dyn FnMut(Observed),
+    ) -> Result<StageEnded, String> {
+        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        inside.run(job, stage, environment, limits, warn, observe)
+    }
+
+    /// The run is over.
+    pub(crate) fn close(&self) {
+        let kernel = self.inside.lock().unwrap_or_else(PoisonError::into_inner).kernel.take();
+        if let Some(kernel) = kernel {
+            kernel.shut_down();
+        }
+    }
+
+    /// What a checkpoint of this stage should say of the session; none where there is no kernel.
+    pub(crate) fn state(&self, layout: &Layout, stage: &str, attempt: u32) -> Option<SessionState> {
+        let inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(SessionState {
+            notebook: NotebookReference {
+                path: layout.relative(&layout.notebook()),
+                checkpoint_cell_id: checkpoint_cell_id(layout.run(), stage, attempt),
+                ..NotebookReference::default()
+            },
+            environment: inside.environment.clone()?,
+            execution_count: inside.execution_count,
+        })
+    }
+
+    /// Puts the cell of a saved checkpoint into the notebook.
+    pub(crate) fn note_checkpoint(
+        &self,
+        layout: &Layout,
+        stage: &str,
+        attempt: u32,
+        checkpoint: &str,
+        created_at: &str,
+    ) -> Result<(), String> {
+        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(notebook) = &mut inside.notebook else { return Ok(()) };
+        let manifest = layout.manifest(checkpoint).map_err(|error| told(&error))?;
+        let id = checkpoint_cell_id(layout.run(), stage, attempt);
+        notebook.put(NewCell::checkpoint(id, checkpoint, stage, created_at, &layout.relative(&manifest)));
+        notebook.save().map_err(|error| told(&error))
+    }
+}
+
+impl Inside {
+    fn run(
+        &mut self,
+        job: &Job,
+        stage: &Stage,
+        environment: &[(OsString, OsString)],
+        limits: &Limits,
+        warn: &dyn Fn(String),
+        observe: &mut dyn FnMut(Observed),
+    ) -> Result<StageEnded, String> {
+        let code = code(job, stage)?;
+        if self.kernel.as_mut().is_none_or(|kernel| !kernel.is_alive()) {
+            self.kernel = None;
+            self.start(job, stage, environment, warn)?;
+        }
+        let kernel = self.kernel.as_mut().ok_or("there is no kernel")?;
+        begin_stage(kernel, &job.layout.root().join(&stage.directory), environment)?;
+        let attempt = job.layout.attempt(&stage.id, job.attempt).map_err(|error| told(&error))?;
+        let spool = spool(&job.layout, &attempt.join("output.log"));
+        let cell = NewCell {
+            id: stage_cell_id(job.layout.run(), &stage.id, job.attempt),
+            source: code.clone(),
+            metadata: [(
+                "checkstone".to_owned(),
+                json!({"runId": job.layout.run(), "stageId": stage.id, "attempt": job.attempt}),
+            )]
+            .into_iter()
+            .collect(),
+            ..NewCell::default()
+        };
+        self.put(cell.clone(), warn);
+        let kernel = self.kernel.as_mut().ok_or("there is no kernel")?;
+        let executed =
+            kernel.execute(&code, &spool, limits, &job.controls, observe).map_err(|error| told(&error))?;
+        let isolated = kernel.isolated();
+        self.note(cell, &executed, warn);
+        if let Some(trouble) = &executed.trouble {
+            warn(format!("its output is not all in `{}`: {trouble}", spool.shown));
+        }
+        if executed.ending == CellEnding::Finished && job.plan.python.saves_variables {
+            self.save_variables(&job.layout, &attempt.join("artifacts"), warn);
+        }
+        let (how, status, raised) = described(&executed.ending);
+        if self.kernel.as_mut().is_some_and(|kernel| !kernel.is_alive()) {
+            self.kernel = None;
+        }
+        let output = OutputKept {
+            path: spool.path,
+            total: executed.text,
+            left_out: executed.text.saturating_sub(spool.limit),
+            trouble: executed.trouble,
+        };
+        let ending = Ending {
+            how,
+            status,
+            survivors: 0,
+            leftovers: 0,
+            output,
+            elapsed: executed.elapsed,
+            suspended: Duration::ZERO,
+            isolated,
+        };
+        Ok(StageEnded { ending, raised })
+    }
+
+    fn start(
+        &mut self,
+        job: &Job,
+        stage: &Stage,
+        environment: &[(OsString, OsString)],
+        warn: &dyn Fn(String),
+    ) -> Result<(), String> {
+        let layout = &job.layout;
+        let wanted = job.plan.python.interpreter.as_deref();
+        let surroundings = Surroundings::of(&job.environment, wanted);
+        let found = python_environment::find(layout.root(), &surroundings).map_err(|error| told(&error))?;
+        publish::make_folder(layout.root(), &layout.kernel()).map_err(|error| told(&error))?;
+        let scratch = |name: &str| {
+            let value = job
+                .environment
+                .iter()
+                .find(|(known, _)| known == name)
+                .map(|(_, value)| PathBuf::from(value));
+            value.filter(|folder| folder.is_dir())
+        };
+        let launch = Launch {
+            argv: found.argv,
+            environment: environment.iter().cloned().chain(found.environment).collect(),
+            directory: layout.root().to_owned(),
+            scratch: scratch("XDG_RUNTIME_DIR")
+                .or_else(|| scratch("TMPDIR"))
+                .unwrap_or_else(|| "/tmp".into()),
+            log: layout.kernel().join("kernel.log"),
+            record: layout.kernel_supervisor(),
+            isolation: job.isolation,
+            patience: PATIENCE,
+        };
+        let mut kernel = Kernel::start(&launch).map_err(|error| told(&error))?;
+        let seeds: Vec<(&str, u64)> = match job.plan.python.seed {
+            Some(seed) => {
+                kernel
+                    .run_apart(SEED, &[("SEED", &seed.to_string())], SHORT)
+                    .map_err(|error| told(&error))?;
+                vec![("random", seed.into()), ("numpy", seed.into())]
+            }
+            None => Vec::new(),
+        };
+        self.environment =
+            Some(python_environment::describe(&mut kernel, &seeds).map_err(|error| told(&error))?);
+        if self.notebook.is_none() {
+            self.notebook = Some(Notebook::open(&layout.notebook(), "python3", kernel.language_version()));
+        }
+        self.displays.clear();
+        self.kernel = Some(kernel);
+        self.rehydrate(job, stage, warn)
+    }
+
+    /// Shows a cell in the notebook. One that cannot be written costs nobody a stage.
+    fn put(&mut self, cell: NewCell, warn: &dyn Fn(String)) {
+        let Some(notebook) = &mut self.notebook else { return };
+        notebook.put(cell);
+        if let Err(error) = notebook.save() {
+            warn(told(&error));
+        }
+    }
+
+    fn note(&mut self, cell: NewCell, executed: &Executed, warn: &dyn Fn(String)) {
+        self.execution_count = executed.execution_count.unwrap_or(self.execution_count);
+        if let Some(notebook) = &mut self.notebook {
+            for (display, data, metadata) in &executed.updates {
+                for (id, output) in self.displays.get(display).into_iter().flatten() {
+                    notebook.update_output(id, *output, data, metadata);
+                }
+            }
+        }
+        for (display, outputs) in &executed.displays {
+            let places = self.displays.entry(display.clone()).or_default();
+            places.extend(outputs.iter().map(|output| (cell.id.clone(), *output)));
+        }
+        let (outputs, execution_count) = (executed.outputs.clone(), executed.execution_count);
+        self.put(NewCell { outputs, execution_count, ..cell }, warn);
+    }
+
+    /// Without them the checkpoint still has the artifacts.
+    fn save_variables(&mut self, layout: &Layout, artifacts: &Path, warn: &dyn Fn(String)) {
+        let Some(kernel) = &mut self.kernel else { return };
+        match SavedVariables::save(kernel, layout.root(), &layout.relative(artifacts), SAVING) {
+            Ok(saved) => {
+                for unsaved in &saved.unsaved {
+                    warn(format!(
+                        "the variable `{}` ({}) is not saved: {}",
+                        unsaved.name, unsaved.kind, unsaved.why
+                    ));
+                }
+            }
+            Err(error) => {
+                // Half of them would be taken for all.
+                let _ = fs_err::remove_dir_all(artifacts.join(VARIABLES_FOLDER));
+                warn(format!("the session's variables are not saved: {}", told(&error)));
+            }
+        }
+    }
+}
+
+/// The cell's text: in the plan, or in the one file that it names.
+fn code(job: &Job, stage: &Stage) -> Result<String, String> {
+    match &stage.command {
+        Program::Shell(text) => Ok(text.trim_matches('\n').to_owned()),
+        Program::Words(words) => {
+            let file = words.first().ok_or("there is no code to run")?;
+            fs_err::read_to_string(job.layout.root().join(file)).map_err(|error| error.to_string())
+        }
+    }
+}
+
+fn begin_stage(
+    kernel: &mut Kernel,
+    folder: &Path,
+    environment: &[(OsString, OsString)],
+) -> Result<(), String> {
+    let pairs = environment.iter().map(|(name, value)| {
+        (name.to_string_lossy().into_owned(), Value::String(value.to_string_lossy().into_owned()))
+    });
+    let environment = Value::Object(pairs.collect()).to_string();
+    let given = [("ENVIRONMENT", environment.as_str()), ("FOLDER", &folder.to_string_lossy())];
+    kernel.run_apart(BEGIN_STAGE, &given, SHORT).map(drop).map_err(|error| told(&error))
+}
+
+fn spool(layout: &Layout, path: &Path) -> Spool {
+    Spool::new(path, &layout.relative(path))
+}
+
+/// A cell's end in the words of the supervisor.
+fn described(ending: &CellEnding) -> (How, Option<Status>, Option<String>) {
+    let of = |cause: &Cause| match cause {
+        Cause::TimedOut => How::TimedOut,
+        Cause::Aborted => How::Aborted,
+        Cause::Stalled => How::Stalled,
+    };
+    match ending {
+        CellEnding::Finished => (How::Exited(0), Some(Status::Exited(0)), None),
+        CellEnding::Raised { name, value } => {
+            let told = if value.is_empty() { name.clone() } else { format!("{name}: {value}") };
+            (How::Exited(1), Some(Status::Exited(1)), Some(told))
+        }
+        CellEnding::Interrupted(cause) => (of(cause), None, None),
+        CellEnding::Killed(cause) => (of(cause), None, None),
+        CellEnding::Died(status) => match status {
+            Some(Status::Exited(code)) => {
+                (How::Exited(1), *status, Some(format!("the kernel ended with exit code {code}")))
+            }
+            Some(Status::Killed(signal)) => (How::Killed(*signal), *status, None),
+            None => (How::Exited(1), None, Some("the kernel is gone".to_owned())),
+        },
+    }
+}

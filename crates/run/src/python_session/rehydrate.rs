@@ -1,0 +1,143 @@
+//! Brings the run's last saved checkpoint back into a fresh kernel, and verifies that it is there.
+
+use serde_json::{Value, json};
+
+use super::{Inside, SHORT, spool};
+use crate::attempt::{Job, told};
+use crate::checkpoint::{self, Depth};
+use crate::kernel::CellEnding;
+use crate::layout::Layout;
+use crate::manifest::{Manifest, Status};
+use crate::notebook::{self, NewCell, rehydration_cell_id};
+use crate::plan::Stage;
+use crate::python_environment;
+use crate::rehydration::{self, Checkpoint, Pickles, SavedVariables};
+use crate::supervisor::{Controls, Limits};
+
+/// Python code that says which of the names in `NAMES` the session does not have.
+const MISSING: &str = "
+import json
+RESULT = [name for name in json.loads(NAMES) if name not in get_ipython().user_ns]
+";
+
+impl Inside {
+    /// Nothing where the run has saved no checkpoint and no cell of it was run before.
+    pub(super) fn rehydrate(
+        &mut self,
+        job: &Job,
+        stage: &Stage,
+        warn: &dyn Fn(String),
+    ) -> Result<(), String> {
+        let layout = &job.layout;
+        let Some(manifest) = last_saved(layout, warn)? else {
+            tell_where_it_goes_on(layout, warn);
+            return Ok(());
+        };
+        for drift in
+            self.environment.iter().flat_map(|now| python_environment::drift(&manifest.python_env, now))
+        {
+            warn(format!("since the checkpoint `{}`, {drift}", manifest.checkpoint_id));
+        }
+        let variables = match SavedVariables::index_of(&manifest) {
+            Some(index) => Some(SavedVariables::read(layout.root(), index).map_err(|error| told(&error))?),
+            None => None,
+        };
+        let pickles = if job.is_trusted { Pickles::Load } else { Pickles::for_trust(manifest.trust()) };
+        let cell = rehydration::cell(&Checkpoint::of(&manifest, variables.as_ref()), pickles);
+        for withheld in &cell.withheld {
+            warn(format!(
+                "`{}` is not loaded: {}; `checkstone resume --trust` confirms it",
+                withheld.path, withheld.why
+            ));
+        }
+        for unsaved in variables.iter().flat_map(|variables| &variables.unsaved) {
+            warn(format!("the variable `{}` is not back: {}", unsaved.name, unsaved.why));
+        }
+        self.run_rehydration(job, stage, &manifest, &cell, warn)
+    }
+
+    fn run_rehydration(
+        &mut self,
+        job: &Job,
+        stage: &Stage,
+        manifest: &Manifest,
+        cell: &rehydration::Cell,
+        warn: &dyn Fn(String),
+    ) -> Result<(), String> {
+        let layout = &job.layout;
+        let failed =
+            |why: String| format!("the checkpoint `{}` cannot be rehydrated: {why}", manifest.checkpoint_id);
+        let kernel = self.kernel.as_mut().ok_or("there is no kernel")?;
+        let limits = Limits { max_duration: Some(stage.max_duration), ..Limits::default() };
+        let spool = spool(layout, &layout.kernel().join("rehydration.log"));
+        let controls: &Controls = &job.controls;
+        let executed = kernel
+            .execute(&cell.text(), &spool, &limits, controls, &mut |_| {})
+            .map_err(|error| failed(told(&error)))?;
+        let shown = NewCell {
+            id: rehydration_cell_id(layout.run(), &manifest.checkpoint_id, &stage.id, job.attempt),
+            source: cell.text(),
+            ..NewCell::default()
+        };
+        self.note(shown, &executed, warn);
+        match &executed.ending {
+            CellEnding::Finished => {}
+            CellEnding::Raised { name, value } => return Err(failed(format!("{name}: {value}"))),
+            other => return Err(failed(format!("{other:?}").to_lowercase())),
+        }
+        let marker = rehydration::marker(&manifest.checkpoint_id);
+        let texts = executed.outputs.iter().filter_map(|output| output.get("text").and_then(Value::as_str));
+        if !texts.flat_map(str::lines).any(|line| line == marker) {
+            return Err(failed(format!("it did not print `{marker}`")));
+        }
+        let names: Vec<&str> = cell.variables.iter().map(|variable| variable.name.as_str()).collect();
+        let kernel = self.kernel.as_mut().ok_or("there is no kernel")?;
+        let missing = kernel
+            .run_apart(MISSING, &[("NAMES", &json!(names).to_string())], SHORT)
+            .map_err(|error| failed(told(&error)))?;
+        let missing: Vec<&str> = missing.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        if missing.is_empty() {
+            Ok(())
+        } else {
+            Err(failed(format!("`{}` is not there", missing.join("`, `"))))
+        }
+    }
+}
+
+fn tell_where_it_goes_on(layout: &Layout, warn: &dyn Fn(String)) {
+    // A notebook that cannot be read is told when a cell is put into it.
+    let last = notebook::last_executed(&layout.notebook()).unwrap_or_default();
+    if let Some(last) = last.filter(|last| last.run.as_deref() == Some(layout.run())) {
+        warn(format!(
+            "there is no valid checkpoint to rehydrate: the session goes on after cell {} of `{}`, with none of its variables",
+            last.place + 1,
+            layout.relative(&layout.notebook())
+        ));
+    }
+}
+
+/// The newest valid checkpoint of a stage that completed; its artifacts are in their places then.
+fn last_saved(layout: &Layout, warn: &dyn Fn(String)) -> Result<Option<Manifest>, String> {
+    let listing = checkpoint::list(layout.root(), Some(layout.title()), Some(layout.run()))
+        .map_err(|error| told(&error))?;
+    for listed in listing.checkpoints.iter().filter(|listed| listed.status == Status::Saved) {
+        let checked = checkpoint::validate(layout, &listed.checkpoint_id, Depth::Quick)
+            .map_err(|error| told(&error))?;
+        let (usable, issues) = (checked.is_usable(), checked.issues);
+        match checked.manifest {
+            Some(sealed) if usable => {
+                checkpoint::restore(layout, &checked.to_restore).map_err(|error| told(&error))?;
+                return Ok(Some(sealed.manifest));
+            }
+            _ => {
+                let issues: Vec<String> = issues.iter().map(ToString::to_string).collect();
+                warn(format!(
+                    "the checkpoint `{}` is not rehydrated: {}",
+                    listed.checkpoint_id,
+                    issues.join("; ")
+                ));
+            }
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,277 @@
+//! Whole runs with Python stages: a real plan, a real kernel, a real notebook; interrupted, damaged and resumed.
+
+use std::path::{Path, PathBuf};
+
+use run::checkpoint;
+use run::engine::{self, PlanText, Settings};
+use run::event::{Event, What};
+use run::layout::Layout;
+use run::manifest::{Manifest, RehydrationMode, Status};
+use run::plan::{self, Plan};
+use run::state::RunState;
+use serde_json::Value;
+
+use crate::python::{python, run_script};
+
+struct Project {
+    folder: tempfile::TempDir,
+    events: Vec<Event>,
+}
+
+impl Project {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), events: Vec::new() }
+    }
+
+    fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::new(self.root(), "houses", "run-001").unwrap()
+    }
+
+    fn settings(&self) -> Settings {
+        let environment = python().parent().unwrap().parent().unwrap();
+        Settings {
+            environment: vec![
+                ("PATH".into(), "/usr/bin:/bin".into()),
+                ("HOME".into(), self.root().into()),
+                ("VIRTUAL_ENV".into(), environment.into()),
+            ],
+            ..Settings::default()
+        }
+    }
+
+    fn plan(&self, text: &str) -> PlanText {
+        let plan = Plan::read("plan.toml", text, self.root()).unwrap();
+        PlanText { plan, text: text.to_owned(), file: None }
+    }
+
+    fn run(&mut self, text: &str) -> RunState {
+        let (plan, settings) = (self.plan(text), self.settings());
+        let root = self.root().to_owned();
+        self.events.clear();
+        let events = &mut self.events;
+        engine::run(&root, plan, "run-001", &settings, &mut |event| events.push(event.clone())).unwrap()
+    }
+
+    fn resume(&mut self, text: &str) -> RunState {
+        let (plan, settings, layout) = (self.plan(text), self.settings(), self.layout());
+        self.events.clear();
+        let events = &mut self.events;
+        engine::resume(&layout, plan, &settings, &mut |event| events.push(event.clone())).unwrap()
+    }
+
+    fn warnings(&self) -> Vec<&str> {
+        let mut warnings = Vec::new();
+        for event in &self.events {
+            if let What::Warning { text, .. } = &event.what {
+                warnings.push(text.as_str());
+            }
+        }
+        warnings
+    }
+
+    /// Why the stage did not complete.
+    fn reason(&self, stage: &str) -> Option<&str> {
+        self.events.iter().find_map(|event| match &event.what {
+            What::StageState { stage_id, reason, ending: Some(_), .. } if stage_id == stage => {
+                reason.as_deref()
+            }
+            _ => None,
+        })
+    }
+
+    fn notebook(&self) -> Vec<Value> {
+        let path = self.layout().notebook();
+        run_script(
+            "import sys, nbformat\nnbformat.validate(nbformat.read(sys.argv[1], as_version=nbformat.NO_CONVERT))",
+            &[&path],
+        );
+        let notebook: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        notebook["cells"].as_array().unwrap().clone()
+    }
+
+    fn saved(&self) -> Vec<Manifest> {
+        let listing = checkpoint::list(self.root(), Some("houses"), Some("run-001")).unwrap();
+        let saved = listing.checkpoints.iter().filter(|listed| listed.status == Status::Saved);
+        saved
+            .map(|listed| {
+                let path = self.layout().manifest(&listed.checkpoint_id).unwrap();
+                Manifest::parse(&std::fs::read(path).unwrap()).unwrap().manifest
+            })
+            .collect()
+    }
+}
+
+fn source(cell: &Value) -> String {
+    cell["source"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect()
+}
+
+fn text(cell: &Value) -> String {
+    let outputs = cell["outputs"].as_array().unwrap().iter();
+    let lines = outputs.filter_map(|output| output["text"].as_array()).flatten();
+    lines.map(|line| line.as_str().unwrap()).collect()
+}
+
+fn stage(id: &str, code: &str, more: &str) -> String {
+    format!(
+        "[[stage]]\nstageId = \"{id}\"\nkind = \"python\"\ngoal = \"Do what the test wants\"\ncommand = '''\n{code}\n'''\n{more}\n"
+    )
+}
+
+const TITLE: &str = "title = \"houses\"\n[python]\nvariables = true\nseed = 7\n";
+
+#[test]
+fn the_research_template_runs_as_it_is() {
+    let mut project = Project::new();
+    let template = plan::template("research", "houses").unwrap();
+    assert_eq!(project.run(&template), RunState::Completed, "{:?}", project.events);
+    let cells = project.notebook();
+    assert_eq!(cells.len(), 8);
+    assert!(text(&cells[0]).contains("[SHAPE] 500 rows, 3 columns"));
+    assert!(text(&cells[6]).contains("[METRIC] mean error"));
+    assert!(cells[2]["outputs"].to_string().contains("text/html"));
+    for place in [1, 3, 5, 7] {
+        assert_eq!(cells[place]["metadata"]["tags"][0], "gyoshu-checkpoint");
+    }
+    let newest = &project.saved()[0];
+    assert_eq!(newest.stage_id, "S04_evaluate_model");
+    assert_eq!(newest.notebook.path, "notebooks/houses.ipynb");
+    assert_eq!(newest.notebook.checkpoint_cell_id, cells[7]["id"].as_str().unwrap());
+    assert_eq!(newest.execution_count, 4);
+    assert!(newest.python_env.python_path.ends_with("target/python/bin/python"));
+    assert_eq!(newest.python_env.random_seeds.as_ref().unwrap()["numpy"], 42);
+    assert_eq!(newest.rehydration.mode, RehydrationMode::WithVars);
+    assert_eq!(project.warnings(), [""; 0]);
+}
+
+#[test]
+fn after_a_failure_the_session_is_rehydrated_and_the_next_stage_goes_on() {
+    let mut project = Project::new();
+    let first = stage(
+        "S01_load_data",
+        "import pandas as pd\ntable = pd.DataFrame({'a': [1, 2]})\ntotal = {'n': 3}\ndef helper(): pass",
+        "",
+    );
+    let failing =
+        stage("S02_use_data", "raise ValueError('not today')", "dependencies = [\"S01_load_data\"]");
+    assert_eq!(project.run(&format!("{TITLE}{first}{failing}")), RunState::Failed);
+    // Told, not dropped.
+    let unsaved = "the variable `helper` (builtins.function) is not saved: helper is defined in the session";
+    assert!(project.warnings().iter().any(|text| text.starts_with(unsaved)), "{:?}", project.warnings());
+    assert_eq!(project.reason("S02_use_data"), Some("ValueError: not today"));
+    assert!(project.notebook().last().unwrap()["outputs"].to_string().contains("not today"));
+
+    let working = failing.replace("raise ValueError('not today')", "print(table['a'].sum() + total['n'])");
+    assert_eq!(
+        project.resume(&format!("{TITLE}{first}{working}")),
+        RunState::Completed,
+        "{:?}",
+        project.events
+    );
+    let cells = project.notebook();
+    let rehydrated = cells.iter().find(|cell| source(cell).starts_with("# What checkpoint ")).unwrap();
+    assert!(text(rehydrated).starts_with("[REHYDRATED:from="));
+    let used = cells.iter().find(|cell| source(cell).contains("total['n']")).unwrap();
+    assert_eq!(text(used), "6\n");
+    // What a person wrote into the notebook between the two would still be there: every cell of before is.
+    assert!(cells.iter().any(|cell| source(cell).contains("raise ValueError")));
+}
+
+#[test]
+fn a_stage_that_cannot_be_interrupted_is_ended_with_the_kernel_and_the_run_goes_on_later() {
+    let mut project = Project::new();
+    let first = stage("S01_load_data", "value = 41", "");
+    let hanging = stage(
+        "S02_use_data",
+        "import time\nprint('before it hung', value)\nwhile True:\n    try: time.sleep(0.01)\n    except: pass",
+        "dependencies = [\"S01_load_data\"]\nmaxDurationSec = 1\ngrace = { interruptSec = 1, terminateSec = 1 }",
+    );
+    assert_eq!(
+        project.run(&format!("{TITLE}{first}{hanging}")),
+        RunState::Interrupted,
+        "{:?}",
+        project.events
+    );
+    let log = project.layout().attempt_output("S02_use_data", 1).unwrap();
+    assert!(std::fs::read_to_string(log).unwrap().starts_with("before it hung 41\n"));
+    assert!(text(project.notebook().last().unwrap()).starts_with("before it hung 41\n"));
+    let listing = checkpoint::list(project.root(), Some("houses"), Some("run-001")).unwrap();
+    assert_eq!(listing.checkpoints[0].status, Status::Interrupted);
+    assert_eq!(listing.checkpoints[0].stage_id, "S02_use_data");
+
+    let working = stage("S02_use_data", "print(value + 1)", "dependencies = [\"S01_load_data\"]");
+    assert_eq!(
+        project.resume(&format!("{TITLE}{first}{working}")),
+        RunState::Completed,
+        "{:?}",
+        project.events
+    );
+    assert!(project.notebook().iter().any(|cell| text(cell) == "42\n"));
+}
+
+#[test]
+fn a_damaged_checkpoint_is_passed_over_and_the_one_before_it_rehydrated() {
+    let mut project = Project::new();
+    let first = stage("S01_load_data", "value = 1", "");
+    let second = stage("S02_more_data", "value = 2", "dependencies = [\"S01_load_data\"]");
+    let failing = stage("S03_use_data", "1 / 0", "dependencies = [\"S02_more_data\"]");
+    assert_eq!(project.run(&format!("{TITLE}{first}{second}{failing}")), RunState::Failed);
+    let newest = &project.saved()[0];
+    assert_eq!(newest.stage_id, "S02_more_data");
+    let path: PathBuf = project.layout().manifest(&newest.checkpoint_id).unwrap();
+    std::fs::write(&path, std::fs::read_to_string(&path).unwrap().replace("\"saved\"", "\"saved\" "))
+        .unwrap();
+    let working = failing.replace("1 / 0", "print('value', value)");
+    assert_eq!(
+        project.resume(&format!("{TITLE}{first}{second}{working}")),
+        RunState::Completed,
+        "{:?}",
+        project.events
+    );
+    assert!(project.notebook().iter().any(|cell| text(cell) == "value 1\n"));
+}
+
+#[test]
+fn a_python_stage_that_names_no_file_of_the_project_is_a_mistake_in_the_plan() {
+    let project = Project::new();
+    let text = stage("S01_load_data", "x", "").replace("'''\nx\n'''", "[\"missing.py\"]");
+    let problems = Plan::read("plan.toml", &format!("{TITLE}{text}"), project.root()).unwrap_err();
+    assert!(problems.0[0].message.contains("is its code as one string, or `[\"FILE\"]`"), "{:?}", problems.0);
+}
+
+#[test]
+fn without_a_valid_checkpoint_the_session_goes_on_after_the_last_cell_and_says_so() {
+    let mut project = Project::new();
+    let first = stage("S01_load_data", "value = 1", "checkpointAfter = false");
+    let failing = stage("S02_use_data", "1 / 0", "dependencies = [\"S01_load_data\"]");
+    assert_eq!(project.run(&format!("{TITLE}{first}{failing}")), RunState::Failed);
+    let working = failing.replace("1 / 0", "print('value' in globals())");
+    assert_eq!(
+        project.resume(&format!("{TITLE}{first}{working}")),
+        RunState::Completed,
+        "{:?}",
+        project.events
+    );
+    let told = "there is no valid checkpoint to rehydrate: the session goes on after cell 2 of `notebooks/houses.ipynb`";
+    assert!(project.warnings().iter().any(|text| text.starts_with(told)), "{:?}", project.warnings());
+    assert!(project.notebook().iter().any(|cell| text(cell) == "False\n"));
+}
+
+#[test]
+fn a_stage_gets_its_code_from_a_file_and_its_own_environment_and_folder() {
+    let mut project = Project::new();
+    std::fs::create_dir(project.root().join("stages")).unwrap();
+    let code = "import os\nprint(os.environ['CHECKSTONE_STAGE_ID'], os.environ.get('COLOUR'), os.path.basename(os.getcwd()))";
+    std::fs::write(project.root().join("stages/one.py"), code).unwrap();
+    let first = stage("S01_look_around", "x", "directory = \"stages\"\nenvironment = { COLOUR = \"red\" }")
+        .replace("'''\nx\n'''", "[\"stages/one.py\"]");
+    let second =
+        stage("S02_look_again", "print(os.environ.get('COLOUR'))", "dependencies = [\"S01_look_around\"]");
+    assert_eq!(project.run(&format!("{TITLE}{first}{second}")), RunState::Completed, "{:?}", project.events);
+    let cells = project.notebook();
+    assert_eq!(text(&cells[0]), "S01_look_around red stages\n");
+    assert_eq!(text(&cells[2]), "None\n");
+}

@@ -1,0 +1,167 @@
+//! Python stages: the round trip of an empty cell against `jupyter_client`, the memory that a large output takes, and a
+//! resume against loading the files alone. Everything is a process of its own, taken in turns.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::hook::measure;
+use super::{milliseconds, percentile};
+use crate::process::{self, cargo_command};
+use crate::python;
+use crate::root;
+
+/// Kernels of each kind, and measured round trips in each.
+const KERNELS: usize = 5;
+const MEGABYTES: u64 = 100;
+
+pub(crate) fn run(rounds: usize, gigabytes: f64) -> Result<(), String> {
+    println!("building…");
+    let folder = root().join("target/bench/kernel");
+    fs_err::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let build = ["build", "--release", "--quiet", "-p", "run", "--example", "kernel", "--target-dir"];
+    process::run(cargo_command().args(build).arg(root().join("target/bench/build")))?;
+    let bench = Bench {
+        program: root().join("target/bench/build/release/examples/kernel"),
+        python: python::install()?,
+        folder,
+    };
+    bench.round_trips(rounds)?;
+    bench.capture()?;
+    bench.resume(gigabytes)
+}
+
+struct Bench {
+    program: PathBuf,
+    python: PathBuf,
+    folder: PathBuf,
+}
+
+impl Bench {
+    fn ours(&self, what: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg(what).arg(&self.python);
+        command
+    }
+
+    fn script(&self, text: &str) -> Command {
+        let mut command = Command::new(&self.python);
+        command.args(["-c", text]).current_dir(&self.folder);
+        command
+    }
+
+    fn round_trips(&self, rounds: usize) -> Result<(), String> {
+        let (mut ours, mut tcp, mut ipc) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..KERNELS {
+            ours.append(&mut times(self.ours("round-trip").arg(rounds.to_string()))?);
+            for (transport, into) in [("tcp", &mut tcp), ("ipc", &mut ipc)] {
+                into.append(&mut times(self.script(JUPYTER_CLIENT).args([&rounds.to_string(), transport]))?);
+            }
+        }
+        println!(
+            "\n| round trip of an empty cell | p10 | p50 | p95 | ÷ `jupyter_client` (p50) |\n|---|---|---|---|---|"
+        );
+        let row = |name: &str, times: &[Duration]| {
+            let at = |percent| milliseconds(percentile(times, percent));
+            let ratio = at(50) / milliseconds(percentile(&tcp, 50));
+            println!("| {name} | {:.2} ms | {:.2} ms | {:.2} ms | {ratio:.2} × |", at(10), at(50), at(95));
+        };
+        row("`jupyter_client`, as it is by default (TCP)", &tcp);
+        row("`jupyter_client` over Unix sockets", &ipc);
+        row("checkstone", &ours);
+        println!("\nLimit: 1.5 × `jupyter_client`.");
+        Ok(())
+    }
+
+    fn capture(&self) -> Result<(), String> {
+        println!("\n| output of a cell, in lines and then at once | our peak memory |\n|---|---|");
+        for megabytes in [1, MEGABYTES] {
+            let told = process::output(self.ours("capture").arg(megabytes.to_string()))?;
+            let kilobytes: u64 =
+                told.trim().parse().map_err(|_| format!("`kernel capture` printed `{told}`"))?;
+            println!("| {megabytes} MB | {:.1} MB |", kilobytes as f64 / 1e3);
+        }
+        Ok(())
+    }
+
+    fn resume(&self, gigabytes: f64) -> Result<(), String> {
+        let project = self.folder.join("project");
+        let stage = project.join("reports/bench/run-001/S01_load_data");
+        fs_err::create_dir_all(&stage).map_err(|error| error.to_string())?;
+        process::output(self.script(MAKE_FILES).arg(&stage).arg(gigabytes.to_string()))?;
+        process::output(self.ours("checkpoint").arg(&project))?;
+        let bytes = size(&stage)?;
+        let (mut alone, mut resumed) = (Vec::new(), Vec::new());
+        for _ in 0..11 {
+            alone.push(measure(self.script(LOAD_FILES).arg(&stage))?.time);
+            resumed.push(measure(self.ours("resume").arg(&project))?.time);
+        }
+        println!(
+            "\n| {:.2} GB of parquet | p10 | p50 | ÷ alone (p10) |\n|---|---|---|---|",
+            bytes as f64 / 1e9
+        );
+        let row = |name: &str, times: &[Duration]| {
+            let at = |times: &[Duration], percent| percentile(times, percent).as_secs_f64();
+            let ratio = at(times, 10) / at(&alone, 10);
+            println!("| {name} | {:.2} s | {:.2} s | {ratio:.2} × |", at(times, 10), at(times, 50));
+        };
+        row("`pandas.read_parquet` alone, with the start of Python", &alone);
+        row("resume: kernel, checkpoint, rehydration", &resumed);
+        println!("\nLimit: 1.2 ×.");
+        fs_err::remove_dir_all(&project).map_err(|error| error.to_string())
+    }
+}
+
+fn times(command: &mut Command) -> Result<Vec<Duration>, String> {
+    let told = process::output(command)?;
+    Ok(told.lines().filter_map(|line| line.parse().ok()).map(Duration::from_nanos).collect())
+}
+
+fn size(folder: &Path) -> Result<u64, String> {
+    let failed = |error: std::io::Error| error.to_string();
+    let mut bytes = 0;
+    for entry in fs_err::read_dir(folder).map_err(failed)? {
+        bytes += entry.and_then(|entry| entry.metadata()).map_err(failed)?.len();
+    }
+    Ok(bytes)
+}
+
+/// What `execute` and waiting for the answer and the kernel's idleness take in Python.
+const JUPYTER_CLIENT: &str = r#"
+import sys, time, warnings
+warnings.simplefilter("ignore")
+from jupyter_client.manager import KernelManager
+manager = KernelManager(transport=sys.argv[2])
+manager.start_kernel()
+client = manager.client()
+client.start_channels()
+client.wait_for_ready()
+for round in range(int(sys.argv[1]) + 20):
+    began = time.perf_counter_ns()
+    id = client.execute("pass")
+    while client.get_shell_msg()["parent_header"].get("msg_id") != id:
+        pass
+    while True:
+        message = client.get_iopub_msg()
+        if message["parent_header"].get("msg_id") == id and message["content"].get("execution_state") == "idle":
+            break
+    if round >= 20:
+        print(time.perf_counter_ns() - began)
+client.stop_channels()
+manager.shutdown_kernel(now=True)
+"#;
+
+const MAKE_FILES: &str = r#"
+import pathlib, sys
+import numpy as np, pandas as pd
+folder, gigabytes = pathlib.Path(sys.argv[1]), float(sys.argv[2])
+for number in range(8):
+    rows = int(gigabytes * 1e9 / 8 / 80)
+    pd.DataFrame(np.random.rand(rows, 10), columns=list("abcdefghij")).to_parquet(folder / f"part{number}.parquet")
+"#;
+
+const LOAD_FILES: &str = r#"
+import pathlib, sys
+import pandas as pd
+loaded = [pd.read_parquet(path) for path in sorted(pathlib.Path(sys.argv[1]).iterdir())]
+"#;
