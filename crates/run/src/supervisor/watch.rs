@@ -230,7 +230,7 @@ impl<'a> Watch<'a> {
             self.begin_ending(Cause::TimedOut, self.limits.grace);
             return;
         }
-        let root = self.supervised.tree.shim.pid.as_raw_nonzero().get();
+        let root = self.supervised.root();
         for stall in self.vitals.look(active, stalls, root) {
             let ends = match stalls.interrupt {
                 StallInterrupt::Never => false,
@@ -309,7 +309,10 @@ impl<'a> Watch<'a> {
         match word {
             Word::Exited(code) => self.stage_is_over(Status::Exited(code)),
             Word::Killed(signal) => self.stage_is_over(Status::Killed(signal)),
-            Word::Stopped => self.clock.stopped(),
+            Word::Stopped => {
+                self.clock.stopped();
+                (self.observe)(Observed::Stopped);
+            }
             Word::Continued => self.goes_on(),
             Word::Leftovers(number) => self.leftovers = number,
             Word::Survivors(number) => self.survivors = number,
@@ -327,6 +330,7 @@ impl<'a> Watch<'a> {
     fn goes_on(&mut self) {
         self.vitals.goes_on();
         if let Some(lasted) = self.clock.goes_on() {
+            (self.observe)(Observed::Continued);
             (self.observe)(Observed::Suspended(lasted));
         }
     }
