@@ -2,6 +2,7 @@
 
 mod aborts;
 mod kills;
+mod python;
 mod resumes;
 mod told;
 

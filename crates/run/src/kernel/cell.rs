@@ -27,6 +27,9 @@ const INTERRUPT_AGAIN: Duration = Duration::from_millis(500);
 /// The kernel has answered, and says nothing of being idle: its message was lost.
 const LAST_OUTPUT: Duration = Duration::from_secs(5);
 
+/// An idle kernel says at once whether its threads are busy; on a machine with much to do it may take a while.
+const BUSY_THREADS: Duration = Duration::from_secs(10);
+
 /// What is still in the sockets of a kernel that is gone comes at once.
 const DRAIN: Duration = Duration::from_millis(200);
 
@@ -96,6 +99,10 @@ impl Kernel {
             idle: false,
         };
         let ending = self.until_the_end(code, &mut running, controls)?;
+        // It may end before its going on was noticed.
+        if let Some(lasted) = running.clock.goes_on() {
+            (running.observe)(Observed::Suspended(lasted));
+        }
         let reply = running.reply.take().unwrap_or_default();
         let (elapsed, suspended) = (running.clock.active(), running.clock.suspended());
         let kept = running.outputs.finish();
@@ -199,7 +206,7 @@ impl Kernel {
 
     /// Whether threads of the session use the processor although no cell runs.
     fn has_busy_threads(&mut self) -> bool {
-        let busy = self.run_apart(include_str!("busy_threads.py"), &[], Duration::from_secs(3));
+        let busy = self.run_apart(include_str!("busy_threads.py"), &[], BUSY_THREADS);
         // A kernel that cannot say so is busy.
         busy.map_or(true, |busy| busy.as_bool() != Some(false))
     }
