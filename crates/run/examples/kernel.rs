@@ -104,7 +104,7 @@ fn resume(python: &str, project: &Path) {
 
 fn start(python: &str, project: &Path) -> Kernel {
     let words = ["-m", "ipykernel_launcher", "-f", "{connection_file}"].map(OsString::from);
-    Kernel::start(&Launch {
+    let launch = Launch {
         argv: std::iter::once(OsString::from(python)).chain(words).collect(),
         environment: vec![("PATH".into(), "/usr/bin:/bin".into()), ("HOME".into(), project.into())],
         directory: project.to_owned(),
@@ -113,8 +113,8 @@ fn start(python: &str, project: &Path) -> Kernel {
         record: project.join("kernel.json"),
         isolation: Isolation::Best,
         patience: Duration::from_secs(120),
-    })
-    .unwrap()
+    };
+    Kernel::start(&launch, &Controls::new().unwrap()).unwrap()
 }
 
 fn execute(kernel: &mut Kernel, project: &Path, code: &str) -> Executed {

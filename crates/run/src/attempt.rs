@@ -141,7 +141,7 @@ fn accepted(
     let inputs = inputs(job, stage)?;
     let hashes: Vec<(String, String)> =
         inputs.iter().map(|input| (input.name.clone(), input.sha256.clone())).collect();
-    let fingerprint = fingerprint::of_stage(stage, job.layout.root(), &hashes);
+    let fingerprint = fingerprint::of_stage(stage, &job.plan.python, job.layout.root(), &hashes);
     // For a later attempt, which goes on from this one's checkpoints only where it does the same.
     let noted = fs_err::write(attempt.join(FINGERPRINT), &fingerprint);
     noted.map_err(|error| failed(error.to_string()))?;
@@ -252,7 +252,11 @@ fn supervise(
                 throttle.left_out
             )));
         }
-        watched.map_err(failed)
+        watched.map_err(|reason| match job.controls.is_asked() {
+            // It was to end before its code ran: while the kernel started, or was rehydrated.
+            true => Unaccepted { cause: Cause::Aborted, reason: "aborted".to_owned() },
+            false => failed(reason),
+        })
     })
 }
 

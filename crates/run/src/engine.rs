@@ -487,7 +487,8 @@ impl<'a> Engine<'a> {
                 let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
                 self.append(What::Suspended { stage_id, attempt, milliseconds })
             }
-            Told::Observed(Observed::Output { .. }) => Ok(()),
+            // How long a stop lasted is told at its end.
+            Told::Observed(Observed::Output { .. } | Observed::Stopped | Observed::Continued) => Ok(()),
             Told::Kept(kept) => self.note_checkpoint(index, &kept),
             Told::Warning(text) => self.warn(Some(index), text),
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::hash;
-use crate::plan::{Program, Stage};
+use crate::plan::{Kind, Program, Python, Stage};
 
 /// A file that a command names is read up to this size; larger ones are data, and data is declared as an input.
 const LARGEST_SCRIPT: u64 = 16 << 20;
@@ -27,13 +27,29 @@ struct Basis<'a> {
     outputs: Vec<&'a str>,
     inputs: &'a [(String, String)],
     scripts: Vec<(String, String)>,
+    /// Absent where the stage is a command, as it was before there were other kinds.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    kernel: Option<KernelBasis<'a>>,
+}
+
+/// What else decides what a cell does.
+#[derive(Serialize)]
+struct KernelBasis<'a> {
+    kind: &'static str,
+    interpreter: Option<&'a str>,
+    seed: Option<u32>,
+    variables: bool,
 }
 
 /// `inputs` are the hashes of the stage's inputs, by name. Scripts and programs of the project that the command names count
-/// with their contents as well.
-pub fn of_stage(stage: &Stage, root: &Path, inputs: &[(String, String)]) -> String {
+/// with their contents as well. `python` is what the plan says of all cells.
+pub fn of_stage(stage: &Stage, python: &Python, root: &Path, inputs: &[(String, String)]) -> String {
     let directory = root.join(&stage.directory);
-    let mut scripts = named_files(&stage.command, root, &directory);
+    let mut scripts = match stage.kind {
+        Kind::Command => named_files(&stage.command, root, &directory),
+        // The file of a cell is named from the root, wherever the cell is run.
+        Kind::Python => named_files(&stage.command, root, root),
+    };
     if let Some(verify) = &stage.verify {
         scripts.extend(named_files(verify, root, &directory));
     }
@@ -47,6 +63,12 @@ pub fn of_stage(stage: &Stage, root: &Path, inputs: &[(String, String)]) -> Stri
         outputs: stage.outputs.iter().map(|output| output.path.as_str()).collect(),
         inputs,
         scripts,
+        kernel: (stage.kind == Kind::Python).then(|| KernelBasis {
+            kind: "python",
+            interpreter: python.interpreter.as_deref(),
+            seed: python.seed,
+            variables: python.saves_variables,
+        }),
     };
     // Strings and paths from a text are always JSON.
     hash::of_bytes(&serde_json::to_vec(&basis).unwrap_or_default())
@@ -76,4 +98,55 @@ fn named_files(program: &Program, root: &Path, directory: &Path) -> Vec<(String,
 pub fn of_file(path: &Path) -> io::Result<(String, u64)> {
     let hashed = hash::of_file(fs_err::File::open(path)?.file())?;
     Ok((hashed.sha256, hashed.bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+
+    fn fingerprint(root: &Path, python: &str, stage: &str) -> String {
+        let text = format!(
+            "title = \"t\"\n[python]\n{python}\n[[stage]]\nstageId = \"S01_do_work\"\ngoal = \"Do the work\"\n{stage}\n"
+        );
+        let plan = Plan::read("plan.toml", &text, root).unwrap();
+        of_stage(plan.stages.first().unwrap(), &plan.python, root, &[])
+    }
+
+    /// R7: what decides what a cell does makes it another one.
+    #[test]
+    fn kind_and_kernel_are_part_of_what_a_stage_is() {
+        let root = tempfile::tempdir().unwrap();
+        let of = |python: &str, stage: &str| fingerprint(root.path(), python, stage);
+        let cell = "kind = \"python\"\ncommand = 'true'";
+        let all = [
+            of("", "command = 'true'"),
+            of("", cell),
+            of("seed = 1", cell),
+            of("seed = 2", cell),
+            of("variables = true", cell),
+            of("interpreter = \"python3\"", cell),
+        ];
+        let different: std::collections::BTreeSet<&String> = all.iter().collect();
+        assert_eq!(different.len(), all.len(), "{all:?}");
+        assert_eq!(
+            of("seed = 1", "command = 'true'"),
+            of("seed = 2", "command = 'true'"),
+            "a command has no kernel"
+        );
+        assert_eq!(of("", cell), of("", &format!("{cell}\nmaxDurationSec = 9")), "limits do not matter");
+    }
+
+    /// The file is named from the root, also where the cell is run in another folder.
+    #[test]
+    fn the_file_of_a_cell_counts_with_its_content() {
+        let root = tempfile::tempdir().unwrap();
+        fs_err::create_dir(root.path().join("stages")).unwrap();
+        let file = root.path().join("stages/one.py");
+        let stage = "kind = \"python\"\ncommand = [\"stages/one.py\"]\ndirectory = \"stages\"";
+        fs_err::write(&file, "1").unwrap();
+        let before = fingerprint(root.path(), "", stage);
+        fs_err::write(&file, "2").unwrap();
+        assert_ne!(fingerprint(root.path(), "", stage), before);
+    }
 }

@@ -28,7 +28,7 @@ use process::Process;
 
 use crate::json::{at, text};
 use crate::python_literal::python_literal;
-use crate::supervisor::{self, Cause, Grace, Isolated, Isolation, SpawnError, Status};
+use crate::supervisor::{self, Cause, Controls, Grace, Isolated, Isolation, SpawnError, Status};
 
 /// How the kernel is started. Nothing is inherited.
 #[derive(Clone, Debug)]
@@ -60,6 +60,8 @@ pub enum KernelError {
     EndedEarly { status: Option<Status>, log: PathBuf },
     #[error("the kernel did not answer for {} s; `{}` has what it said", patience.as_secs(), log.display())]
     NoAnswer { patience: Duration, log: PathBuf },
+    #[error("the start of the kernel was aborted")]
+    Aborted,
     #[error("the kernel is gone ({})", ended(*status))]
     Gone { status: Option<Status> },
     #[error("the kernel could not do what checkstone asked of it: {0}")]
@@ -93,7 +95,8 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    pub fn start(launch: &Launch) -> Result<Self, KernelError> {
+    /// Starts one, unless `controls` end it meanwhile; nothing of it is left then.
+    pub fn start(launch: &Launch, controls: &Controls) -> Result<Self, KernelError> {
         let place = Place::new(&launch.scratch)?;
         let connection_file = place.connection_file();
         let fill = |argument: &OsString| match argument.to_str() {
@@ -113,11 +116,16 @@ impl Kernel {
             .build()
             .map_err(KernelError::Runtime)?;
         let mut process = Process::start(&command, launch.isolation).map_err(KernelError::Spawn)?;
-        let (channels, language_version) = runtime.block_on(connect(&place, &mut process, launch))?;
+        let (channels, language_version) = runtime.block_on(async {
+            tokio::select! {
+                connected = connect(&place, &mut process, launch) => connected,
+                () = asked(controls) => Err(KernelError::Aborted),
+            }
+        })?;
         let folder = place.folder().to_string_lossy().into_owned();
         let last_words = LastWords::new(place.folder());
         let mut kernel = Self { channels, runtime, process, last_words, place, gone: None, language_version };
-        kernel.run_apart(PREPARE, &[("FOLDER", &folder)], launch.patience)?;
+        kernel.run_apart_unless(PREPARE, &[("FOLDER", &folder)], launch.patience, asked(controls))?;
         // What the kernel said while it started is not in its files.
         kernel.last_words = LastWords::new(kernel.place.folder());
         Ok(kernel)
@@ -150,6 +158,17 @@ impl Kernel {
         code: &str,
         given: &[(&str, &str)],
         limit: Duration,
+    ) -> Result<Value, KernelError> {
+        self.run_apart_unless(code, given, limit, std::future::pending())
+    }
+
+    /// The same, until `given_up` is ready.
+    fn run_apart_unless(
+        &mut self,
+        code: &str,
+        given: &[(&str, &str)],
+        limit: Duration,
+        given_up: impl Future<Output = ()>,
     ) -> Result<Value, KernelError> {
         let given: Vec<String> = given
             .iter()
@@ -204,6 +223,12 @@ impl Kernel {
                     }
                 }
             };
+            let answered = async {
+                tokio::select! {
+                    reply = answered => reply,
+                    () = given_up => Err(KernelError::Aborted),
+                }
+            };
             match tokio::time::timeout(limit, answered).await {
                 Ok(reply) => reply,
                 Err(_) => {
@@ -240,6 +265,13 @@ impl Kernel {
     pub fn kill(mut self) {
         self.process.end(Cause::Aborted, Grace::NONE);
         let _ = self.runtime.block_on(&mut self.process.gone);
+    }
+}
+
+/// Waits until an end is asked for.
+async fn asked(controls: &Controls) {
+    while !controls.is_asked() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 

@@ -17,8 +17,9 @@ use serde_json::{Value, json};
 
 pub(crate) use cell::rehydration_cell_id;
 pub use cell::{NewCell, checkpoint_cell_id, stage_cell_id};
-use file::{File, same_source};
+use file::{File, same_source, source};
 
+use crate::hash;
 use crate::json::{at, set, text};
 
 /// Another process writes for milliseconds.
@@ -186,6 +187,37 @@ pub struct LastExecuted {
     pub execution_count: u64,
     /// The run that it belongs to, where it is one of ours.
     pub run: Option<String>,
+}
+
+/// The run's cells that no outputs were put into, because whoever ran them was killed; as they were when they began.
+pub(crate) fn left_running(path: &Path, run: &str) -> Result<Vec<LeftRunning>, NotebookError> {
+    let Some(bytes) = read(path)?.filter(|bytes| !bytes.is_empty()) else { return Ok(Vec::new()) };
+    let file = File::parse(path, &bytes)?;
+    let left = (0..file.len()).filter_map(|place| {
+        let cell = file.cell(place)?;
+        let about = at(at(&cell, "metadata"), "checkstone");
+        let source = source(&cell);
+        // A person may have changed it, or run it meanwhile.
+        let is_untouched = text(about, "running") == hash::of_bytes(source.as_bytes())
+            && at(&cell, "execution_count").is_null()
+            && at(&cell, "outputs").as_array().is_some_and(Vec::is_empty);
+        (is_untouched && text(about, "runId") == run).then_some(LeftRunning {
+            id: text(&cell, "id").to_owned(),
+            stage: text(about, "stageId").to_owned(),
+            attempt: u32::try_from(at(about, "attempt").as_u64()?).ok()?,
+            source,
+        })
+    });
+    Ok(left.collect())
+}
+
+/// A cell of ours that nobody finished.
+#[derive(Debug)]
+pub(crate) struct LeftRunning {
+    pub(crate) id: String,
+    pub(crate) stage: String,
+    pub(crate) attempt: u32,
+    pub(crate) source: String,
 }
 
 fn read(path: &Path) -> Result<Option<Vec<u8>>, NotebookError> {

@@ -5,6 +5,7 @@
 //! because it was interrupted, or because a stage had to be ended together with the kernel, the checkpoint is rehydrated
 //! first, and it is verified that everything is there.
 
+mod lost;
 mod rehydrate;
 
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::attempt::{Job, told};
 use crate::kernel::{CellEnding, Executed, Kernel, Launch, Spool};
@@ -96,7 +97,12 @@ impl PythonSession {
         observe: &mut dyn FnMut(Observed),
     ) -> Result<StageEnded, String> {
         let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        inside.run(job, stage, environment, limits, warn, observe)
+        let ended = inside.run(job, stage, environment, limits, warn, observe);
+        if ended.is_err() {
+            // What was half prepared is of no use to the next one.
+            inside.kernel = None;
+        }
+        ended
     }
 
     /// The run is over.
@@ -150,31 +156,31 @@ impl Inside {
         observe: &mut dyn FnMut(Observed),
     ) -> Result<StageEnded, String> {
         let code = code(job, stage)?;
+        go_on(job)?;
         if self.kernel.as_mut().is_none_or(|kernel| !kernel.is_alive()) {
             self.kernel = None;
             self.start(job, stage, environment, warn)?;
         }
         let kernel = self.kernel.as_mut().ok_or("there is no kernel")?;
+        go_on(job)?;
         begin_stage(kernel, &job.layout.root().join(&stage.directory), environment)?;
         let attempt = job.layout.attempt(&stage.id, job.attempt).map_err(|error| told(&error))?;
         let spool = spool(&job.layout, &attempt.join("output.log"));
-        let cell = NewCell {
-            id: stage_cell_id(job.layout.run(), &stage.id, job.attempt),
-            source: code.clone(),
-            metadata: [(
-                "checkstone".to_owned(),
-                json!({"runId": job.layout.run(), "stageId": stage.id, "attempt": job.attempt}),
-            )]
-            .into_iter()
-            .collect(),
-            ..NewCell::default()
+        let cell = |running| {
+            let about = lost::about(&job.layout, &stage.id, job.attempt, running);
+            NewCell {
+                id: stage_cell_id(job.layout.run(), &stage.id, job.attempt),
+                source: code.clone(),
+                metadata: [("checkstone".to_owned(), about)].into_iter().collect(),
+                ..NewCell::default()
+            }
         };
-        self.put(cell.clone(), warn);
+        self.put(cell(Some(&code)), warn);
         let kernel = self.kernel.as_mut().ok_or("there is no kernel")?;
         let executed =
             kernel.execute(&code, &spool, limits, &job.controls, observe).map_err(|error| told(&error))?;
         let isolated = kernel.isolated();
-        self.note(cell, &executed, warn);
+        self.note(cell(None), &executed, warn);
         if let Some(trouble) = &executed.trouble {
             warn(format!("its output is not all in `{}`: {trouble}", spool.shown));
         }
@@ -198,7 +204,7 @@ impl Inside {
             leftovers: 0,
             output,
             elapsed: executed.elapsed,
-            suspended: Duration::ZERO,
+            suspended: executed.suspended,
             isolated,
         };
         Ok(StageEnded { ending, raised })
@@ -236,7 +242,7 @@ impl Inside {
             isolation: job.isolation,
             patience: PATIENCE,
         };
-        let mut kernel = Kernel::start(&launch).map_err(|error| told(&error))?;
+        let mut kernel = Kernel::start(&launch, &job.controls).map_err(|error| told(&error))?;
         let seeds: Vec<(&str, u64)> = match job.plan.python.seed {
             Some(seed) => {
                 kernel
@@ -250,9 +256,11 @@ impl Inside {
             Some(python_environment::describe(&mut kernel, &seeds).map_err(|error| told(&error))?);
         if self.notebook.is_none() {
             self.notebook = Some(Notebook::open(&layout.notebook(), "python3", kernel.language_version()));
+            self.complete_lost_cells(layout, warn);
         }
         self.displays.clear();
         self.kernel = Some(kernel);
+        go_on(job)?;
         self.rehydrate(job, stage, warn)
     }
 
@@ -301,6 +309,11 @@ impl Inside {
             }
         }
     }
+}
+
+/// Nothing more is begun once the stage is to end.
+fn go_on(job: &Job) -> Result<(), String> {
+    if job.controls.is_asked() { Err("aborted".to_owned()) } else { Ok(()) }
 }
 
 /// The cell's text: in the plan, or in the one file that it names.

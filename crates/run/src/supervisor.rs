@@ -42,13 +42,14 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 use rustix::process::{Signal as ProcessSignal, WaitId, WaitIdOptions, pidfd_send_signal, waitid};
 
+pub(crate) use clock::{Clock, Reading};
 pub use command::{Command, Isolated, Isolation, SpawnError};
 pub use controls::{Cause, Controls};
 pub use ending::{Ending, How, Observed, OutputKept, Signal, Stall, StallLooks, StallSignal, Status};
 pub use limits::{Grace, HARD_LIMIT_AFTER, Limits, StallInterrupt, Stalls};
 pub use record::{SweepError, Swept, sweep};
+pub(crate) use stall::Vitals;
 
-use self::clock::Reading;
 use self::output::Keeper;
 use self::shim::{Outputs, Shim};
 
@@ -127,6 +128,11 @@ impl Supervised {
     /// How the tree is kept together.
     pub fn isolated(&self) -> Isolated {
         self.tree.isolated
+    }
+
+    /// The process that everyone of the tree descends from.
+    pub(crate) fn root(&self) -> i32 {
+        self.tree.shim.pid.as_raw_nonzero().get()
     }
 
     /// Watches the tree until all of it is gone. `observe` is called on this thread.

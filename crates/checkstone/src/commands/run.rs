@@ -32,7 +32,7 @@ pub(crate) struct RunArguments {
     /// The plan; with --new the file to write (plan.toml where it is not given)
     #[arg(required_unless_present = "new")]
     plan: Option<PathBuf>,
-    /// Write a plan of this kind, and run nothing: pipeline, research
+    /// Write a plan of this kind, and run nothing: pipeline, research, load, explore, train, evaluate
     #[arg(long, value_name = "KIND", conflicts_with_all = ["jobs", "id", "check", "json"])]
     new: Option<String>,
     /// Only check the plan

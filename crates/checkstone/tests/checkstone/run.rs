@@ -5,6 +5,7 @@ mod faults;
 mod hostile;
 mod kills;
 mod page;
+mod python;
 mod resumes;
 mod told;
 

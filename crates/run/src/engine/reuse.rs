@@ -45,7 +45,7 @@ impl Engine<'_> {
             };
             inputs.push((input.name.clone(), sha256));
         }
-        Some(fingerprint::of_stage(stage, self.layout.root(), &inputs))
+        Some(fingerprint::of_stage(stage, &self.plan.python, self.layout.root(), &inputs))
     }
 
     /// The paths that had to be brought back.

@@ -9,23 +9,26 @@ use tokio::time::MissedTickBehavior;
 
 use super::channels::{Incoming, receive};
 use super::outputs::{Outputs, Spool};
+use super::process::Process;
 use super::{Kernel, KernelError};
 use crate::json::{at, text};
 use crate::marker::Reader;
 use crate::supervisor::{
-    Cause, Controls, Grace, Limits, Observed, Signal, Stall, StallInterrupt, StallLooks, StallSignal, Status,
+    Cause, Clock, Controls, Grace, Limits, Observed, Reading, Signal, StallInterrupt, StallLooks, Status,
+    Vitals,
 };
 
-/// How often the clock, and the requests to end the cell, are looked at. A longer step than `LONGEST_STEP` means that we or the machine stood still, which is
-/// not the cell's time (R14).
+/// How often the clock, the kernel's processes and the requests to end the cell are looked at.
 const STEP: Duration = Duration::from_millis(50);
-const LONGEST_STEP: Duration = Duration::from_secs(1);
 
 /// Code may swallow an interrupt, and then be interrupted again.
 const INTERRUPT_AGAIN: Duration = Duration::from_millis(500);
 
 /// The kernel has answered, and says nothing of being idle: its message was lost.
 const LAST_OUTPUT: Duration = Duration::from_secs(5);
+
+/// An idle kernel says at once whether its threads are busy; on a machine with much to do it may take a while.
+const BUSY_THREADS: Duration = Duration::from_secs(10);
 
 /// What is still in the sockets of a kernel that is gone comes at once.
 const DRAIN: Duration = Duration::from_millis(200);
@@ -61,7 +64,9 @@ pub struct Executed {
     pub left_out: u64,
     /// Why the text is not all on disk.
     pub trouble: Option<String>,
+    /// Without the time in which the machine, this process or the kernel stood still (R14).
     pub elapsed: Duration,
+    pub suspended: Duration,
 }
 
 impl Kernel {
@@ -79,21 +84,27 @@ impl Kernel {
             return Err(KernelError::Gone { status: self.gone.flatten() });
         }
         let failed = |source| KernelError::Spool { path: spool.path.clone(), source };
+        let mut vitals = Vitals::new(&limits.stalls);
+        vitals.begin(&limits.stalls, self.process.root);
         let mut running = Running {
             outputs: Outputs::new(spool).map_err(failed)?,
             markers: Reader::new(),
             limits,
             observe,
-            clock: Clock::new(),
+            clock: Clock::new(Reading::now()),
+            vitals,
             ending: None,
-            quiet: [(StallSignal::NoOutput, Quiet::default()), (StallSignal::NoMarker, Quiet::default())],
             told: 0,
             reply: None,
             idle: false,
         };
         let ending = self.until_the_end(code, &mut running, controls)?;
+        // It may end before its going on was noticed.
+        if let Some(lasted) = running.clock.goes_on() {
+            (running.observe)(Observed::Suspended(lasted));
+        }
         let reply = running.reply.take().unwrap_or_default();
-        let elapsed = running.clock.counted;
+        let (elapsed, suspended) = (running.clock.active(), running.clock.suspended());
         let kept = running.outputs.finish();
         let executed = Executed {
             ending,
@@ -105,6 +116,7 @@ impl Kernel {
             left_out: kept.left_out,
             trouble: kept.trouble.map(|error| error.to_string()),
             elapsed,
+            suspended,
         };
         match executed.ending {
             CellEnding::Interrupted(cause) if self.has_busy_threads() => {
@@ -152,7 +164,7 @@ impl Kernel {
                     }
                     status = &mut process.gone => break status.ok().flatten(),
                     _ = steps.tick() => {
-                        running.step();
+                        running.step(process);
                         while let Some(request) = controls.taken() {
                             running.end(request.cause, request.grace);
                         }
@@ -194,7 +206,7 @@ impl Kernel {
 
     /// Whether threads of the session use the processor although no cell runs.
     fn has_busy_threads(&mut self) -> bool {
-        let busy = self.run_apart(include_str!("busy_threads.py"), &[], Duration::from_secs(3));
+        let busy = self.run_apart(include_str!("busy_threads.py"), &[], BUSY_THREADS);
         // A kernel that cannot say so is busy.
         busy.map_or(true, |busy| busy.as_bool() != Some(false))
     }
@@ -206,8 +218,8 @@ struct Running<'a> {
     limits: &'a Limits,
     observe: &'a mut dyn FnMut(Observed),
     clock: Clock,
+    vitals: Vitals,
     ending: Option<EndingAsked>,
-    quiet: [(StallSignal, Quiet); 2],
     told: u64,
     reply: Option<Value>,
     idle: bool,
@@ -220,57 +232,66 @@ impl Running<'_> {
             self.idle |= message.parent == id && at(&message.content, "execution_state") == "idle";
             return;
         }
+        let now = self.clock.active();
+        self.vitals.output(now);
         if message.kind == "stream" {
             let printed = text(&message.content, "text");
-            let observe = &mut self.observe;
-            let mut marked = false;
+            let (vitals, observe) = (&mut self.vitals, &mut self.observe);
             self.markers.read(printed.as_bytes(), &mut |marker| {
-                marked = true;
+                vitals.marker(now);
                 observe(Observed::Marker(marker));
             });
-            if marked {
-                self.alive(StallSignal::NoMarker);
-            }
         }
-        self.alive(StallSignal::NoOutput);
         self.outputs.take(&message.kind, message.content);
     }
 
-    fn alive(&mut self, signal: StallSignal) {
-        for (known, quiet) in &mut self.quiet {
-            if *known == signal {
-                *quiet = Quiet { since: self.clock.counted, told: false };
-            }
-        }
-    }
-
-    fn step(&mut self) {
-        if let Some(stood_still) = self.clock.step() {
+    fn step(&mut self, process: &Process) {
+        if let Some(stood_still) = self.clock.look(Reading::now(), STEP) {
             (self.observe)(Observed::Suspended(stood_still));
         }
-        let now = self.clock.counted;
         let total = self.outputs.total();
         if total != self.told {
             self.told = total;
             (self.observe)(Observed::Output { bytes: total });
         }
-        if self.limits.max_duration.is_some_and(|limit| now >= limit) && self.ending.is_none() {
-            self.end(Cause::TimedOut, None);
+        if process.is_stopped() {
+            self.clock.stopped();
+        } else if let Some(lasted) = self.clock.goes_on() {
+            self.vitals.goes_on();
+            (self.observe)(Observed::Suspended(lasted));
         }
-        let mut stalled = false;
-        for (signal, quiet) in &mut self.quiet {
-            let limit = match signal {
-                StallSignal::NoOutput => self.limits.stalls.no_output,
-                _ => self.limits.stalls.no_marker,
-            };
-            let lasting = now.saturating_sub(quiet.since);
-            if !quiet.told && limit.is_some_and(|limit| lasting >= limit) {
-                quiet.told = true;
-                stalled = true;
-                (self.observe)(Observed::Stall(Stall { signal: *signal, lasting, looks: StallLooks::Slow }));
+        if self.ending.is_none() {
+            self.look_after(process.root);
+        }
+    }
+
+    /// A running cell: its limit, and its signs of life.
+    fn look_after(&mut self, root: i32) {
+        let stalls = &self.limits.stalls;
+        if let Some(lasting) = self.clock.stopped_for() {
+            if let Some(stall) = self.vitals.stopped(lasting, stalls) {
+                (self.observe)(Observed::Stall(stall));
             }
+            if lasting >= self.limits.longest_stop {
+                self.end(Cause::Stalled, None);
+            }
+            return;
         }
-        if stalled && self.ending.is_none() && self.limits.stalls.interrupt == StallInterrupt::Any {
+        let active = self.clock.active();
+        if self.limits.max_duration.is_some_and(|limit| active >= limit) {
+            self.end(Cause::TimedOut, None);
+            return;
+        }
+        let mut ends = false;
+        for stall in self.vitals.look(active, stalls, root) {
+            ends |= match stalls.interrupt {
+                StallInterrupt::Never => false,
+                StallInterrupt::Hung => stall.looks == StallLooks::Hung,
+                StallInterrupt::Any => true,
+            };
+            (self.observe)(Observed::Stall(stall));
+        }
+        if ends {
             self.end(Cause::Stalled, None);
         }
     }
@@ -292,33 +313,6 @@ impl Running<'_> {
             "ok" => CellEnding::Finished,
             _ => CellEnding::Raised { name: said("ename"), value: said("evalue") },
         }
-    }
-}
-
-/// Since when something has been missing, in the cell's own time.
-#[derive(Default)]
-struct Quiet {
-    since: Duration,
-    told: bool,
-}
-
-/// Time that counts for the cell.
-struct Clock {
-    counted: Duration,
-    last: Instant,
-}
-
-impl Clock {
-    fn new() -> Self {
-        Self { counted: Duration::ZERO, last: Instant::now() }
-    }
-
-    /// Counts up to now; the time that we stood still, if we did.
-    fn step(&mut self) -> Option<Duration> {
-        let now = Instant::now();
-        let passed = now - std::mem::replace(&mut self.last, now);
-        self.counted += passed.min(LONGEST_STEP);
-        passed.checked_sub(LONGEST_STEP).filter(|still| !still.is_zero())
     }
 }
 

@@ -140,7 +140,7 @@ pub(super) fn same_source(one: Option<&Value>, other: &Value) -> bool {
     one.is_some_and(|one| source(one) == source(other))
 }
 
-fn source(cell: &Value) -> String {
+pub(super) fn source(cell: &Value) -> String {
     match at(cell, "source") {
         Value::String(text) => text.clone(),
         Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),

@@ -4,6 +4,10 @@
 pub const KINDS: &[(&str, &str)] = &[
     ("pipeline", include_str!("template/pipeline.toml")),
     ("research", include_str!("template/research.toml")),
+    ("load", include_str!("template/load.toml")),
+    ("explore", include_str!("template/explore.toml")),
+    ("train", include_str!("template/train.toml")),
+    ("evaluate", include_str!("template/evaluate.toml")),
 ];
 
 /// The plan of a kind under a title; `None` where there is no such kind.

@@ -10,7 +10,7 @@ const LATE: Duration = Duration::from_millis(500);
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     began: Instant,
     last: Reading,
     /// Time in which this process stood still.
@@ -24,14 +24,14 @@ pub(super) struct Clock {
 
 /// Both clocks at one instant.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reading {
-    pub(super) instant: Instant,
+pub(crate) struct Reading {
+    pub(crate) instant: Instant,
     /// Since the machine started, its sleep included.
-    pub(super) since_boot: Duration,
+    pub(crate) since_boot: Duration,
 }
 
 impl Reading {
-    pub(super) fn now() -> Self {
+    pub(crate) fn now() -> Self {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
         let seconds = Duration::from_secs(time.tv_sec.unsigned_abs());
         Self {
@@ -42,7 +42,7 @@ impl Reading {
 }
 
 impl Clock {
-    pub(super) fn new(now: Reading) -> Self {
+    pub(crate) fn new(now: Reading) -> Self {
         Self {
             began: now.instant,
             last: now,
@@ -54,7 +54,7 @@ impl Clock {
     }
 
     /// A look at the clock after waiting for at most `planned`; returns how long everything stood still, if it did.
-    pub(super) fn look(&mut self, now: Reading, planned: Duration) -> Option<Duration> {
+    pub(crate) fn look(&mut self, now: Reading, planned: Duration) -> Option<Duration> {
         let passed = now.instant.saturating_duration_since(self.last.instant);
         let slept = now.since_boot.saturating_sub(self.last.since_boot).saturating_sub(passed);
         let late = passed.saturating_sub(planned);
@@ -77,21 +77,21 @@ impl Clock {
     }
 
     /// Time that counts for the stage.
-    pub(super) fn active(&self) -> Duration {
+    pub(crate) fn active(&self) -> Duration {
         self.awake().saturating_sub(self.stops).saturating_sub(self.stopped_for().unwrap_or_default())
     }
 
     /// For how long the stage has been stopped, if it is.
-    pub(super) fn stopped_for(&self) -> Option<Duration> {
+    pub(crate) fn stopped_for(&self) -> Option<Duration> {
         self.stopped_at.map(|since| self.awake().saturating_sub(since))
     }
 
-    pub(super) fn stopped(&mut self) {
+    pub(crate) fn stopped(&mut self) {
         self.stopped_at.get_or_insert(self.last.instant.saturating_duration_since(self.began) - self.gaps);
     }
 
     /// The stage goes on; returns how long it had been stopped.
-    pub(super) fn goes_on(&mut self) -> Option<Duration> {
+    pub(crate) fn goes_on(&mut self) -> Option<Duration> {
         let lasted = self.stopped_for()?;
         self.stopped_at = None;
         self.stops += lasted;
@@ -99,7 +99,7 @@ impl Clock {
     }
 
     /// All time that did not count.
-    pub(super) fn suspended(&self) -> Duration {
+    pub(crate) fn suspended(&self) -> Duration {
         self.gaps + self.slept + self.stops + self.stopped_for().unwrap_or_default()
     }
 }

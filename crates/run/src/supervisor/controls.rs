@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::event::{EventfdFlags, eventfd};
@@ -19,6 +20,7 @@ pub struct Controls {
 struct Shared {
     wake: OwnedFd,
     requests: Mutex<VecDeque<Request>>,
+    is_asked: AtomicBool,
 }
 
 /// Why somebody wants the tree to end.
@@ -39,7 +41,8 @@ pub(crate) struct Request {
 impl Controls {
     pub fn new() -> io::Result<Self> {
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Self { shared: Arc::new(Shared { wake, requests: Mutex::new(VecDeque::new()) }) })
+        let shared = Shared { wake, requests: Mutex::default(), is_asked: AtomicBool::new(false) };
+        Ok(Self { shared: Arc::new(shared) })
     }
 
     /// Ends the tree as [`How::Aborted`](super::How::Aborted), with the stage's grace; a second time without any.
@@ -53,7 +56,13 @@ impl Controls {
         self.request(Request { cause, grace: Some(grace) });
     }
 
+    /// Whether an end was asked for at any time, taken up or not.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.shared.is_asked.load(Ordering::SeqCst)
+    }
+
     fn request(&self, request: Request) {
+        self.shared.is_asked.store(true, Ordering::SeqCst);
         self.shared.requests.lock().unwrap_or_else(PoisonError::into_inner).push_back(request);
         // A full counter means that the reader is to be woken already.
         let _ = rustix::io::write(&self.shared.wake, &1_u64.to_ne_bytes());

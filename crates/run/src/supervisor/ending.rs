@@ -17,6 +17,9 @@ pub enum Observed {
     Stall(Stall),
     /// A step of the escalation: the signal went to the whole tree.
     Signalled(Signal),
+    /// Somebody stopped the stage (SIGSTOP), and let it go on.
+    Stopped,
+    Continued,
     /// The machine, this process or the stage stood still for so long; it does not count.
     Suspended(Duration),
 }

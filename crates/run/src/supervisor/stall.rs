@@ -15,7 +15,7 @@ const WORKING: u32 = 100;
 /// More files than this are not looked at, so that looking stays cheap.
 const MOST_FILES: usize = 10_000;
 
-pub(super) struct Vitals {
+pub(crate) struct Vitals {
     last_output: Duration,
     last_marker: Duration,
     last_ticks: Duration,
@@ -36,7 +36,7 @@ struct Size {
 }
 
 impl Vitals {
-    pub(super) fn new(stalls: &Stalls) -> Self {
+    pub(crate) fn new(stalls: &Stalls) -> Self {
         Self {
             last_output: Duration::ZERO,
             last_marker: Duration::ZERO,
@@ -50,17 +50,22 @@ impl Vitals {
         }
     }
 
-    pub(super) fn output(&mut self, now: Duration) {
+    /// What a tree that has been running before used until now does not count.
+    pub(crate) fn begin(&mut self, stalls: &Stalls, root: i32) {
+        self.sample(Duration::ZERO, stalls, root);
+    }
+
+    pub(crate) fn output(&mut self, now: Duration) {
         self.last_output = now;
         self.told.remove(&StallSignal::NoOutput);
     }
 
-    pub(super) fn marker(&mut self, now: Duration) {
+    pub(crate) fn marker(&mut self, now: Duration) {
         self.last_marker = now;
         self.told.remove(&StallSignal::NoMarker);
     }
 
-    pub(super) fn goes_on(&mut self) {
+    pub(crate) fn goes_on(&mut self) {
         self.told.remove(&StallSignal::Stopped);
     }
 
@@ -76,7 +81,7 @@ impl Vitals {
     }
 
     /// Looks, and returns what is newly missing. `root` is the process whose tree it is.
-    pub(super) fn look(&mut self, now: Duration, stalls: &Stalls, root: i32) -> Vec<Stall> {
+    pub(crate) fn look(&mut self, now: Duration, stalls: &Stalls, root: i32) -> Vec<Stall> {
         if now < self.next_look(stalls) {
             return Vec::new();
         }
@@ -104,7 +109,7 @@ impl Vitals {
     }
 
     /// A stage that is stopped for as long as it may be silent is told once.
-    pub(super) fn stopped(&mut self, lasting: Duration, stalls: &Stalls) -> Option<Stall> {
+    pub(crate) fn stopped(&mut self, lasting: Duration, stalls: &Stalls) -> Option<Stall> {
         let limit = stalls.no_output.unwrap_or(stalls.idle);
         let new = lasting >= limit && self.told.insert(StallSignal::Stopped);
         new.then_some(Stall { signal: StallSignal::Stopped, lasting, looks: StallLooks::Hung })

@@ -239,7 +239,7 @@ impl<'a> Watch<'a> {
             self.begin_ending(Cause::TimedOut, self.limits.grace);
             return;
         }
-        let root = self.supervised.tree.shim.pid.as_raw_nonzero().get();
+        let root = self.supervised.root();
         for stall in self.vitals.look(active, stalls, root) {
             let ends = match stalls.interrupt {
                 StallInterrupt::Never => false,
@@ -318,7 +318,10 @@ impl<'a> Watch<'a> {
         match word {
             Word::Exited(code) => self.stage_is_over(Status::Exited(code)),
             Word::Killed(signal) => self.stage_is_over(Status::Killed(signal)),
-            Word::Stopped => self.clock.stopped(),
+            Word::Stopped => {
+                self.clock.stopped();
+                (self.observe)(Observed::Stopped);
+            }
             Word::Continued => self.goes_on(),
             Word::Leftovers(number) => self.leftovers = number,
             Word::Survivors(number) => self.survivors = number,
@@ -337,6 +340,7 @@ impl<'a> Watch<'a> {
     fn goes_on(&mut self) {
         self.vitals.goes_on();
         if let Some(lasted) = self.clock.goes_on() {
+            (self.observe)(Observed::Continued);
             (self.observe)(Observed::Suspended(lasted));
         }
     }

@@ -198,7 +198,7 @@ fn nobody_else_can_enter_the_folder_of_the_sockets() {
     other.scratch = scratch.path().to_owned();
     other.log = session.project.join("other.log");
     other.record = session.project.join("other.json");
-    let kernel = Kernel::start(&other).unwrap();
+    let kernel = Kernel::start(&other, &Controls::new().unwrap()).unwrap();
     let folder = std::fs::read_dir(scratch.path()).unwrap().next().unwrap().unwrap().path();
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&folder), 0o700);
@@ -218,7 +218,7 @@ fn a_python_without_ipykernel_says_so_and_one_that_fails_says_where_to_look() {
 
     let mut failing = launch(folder.path());
     failing.argv = vec![python().into(), "-c".into(), "print('no kernel here')".into()];
-    let told = Kernel::start(&failing).unwrap_err().to_string();
+    let told = Kernel::start(&failing, &Controls::new().unwrap()).unwrap_err().to_string();
     assert!(told.contains("the kernel ended before it could be used (exit code 0)"), "{told}");
     assert!(std::fs::read_to_string(folder.path().join("kernel.log")).unwrap().contains("no kernel here"));
 }

@@ -9,9 +9,11 @@
     reason = "a test fails by panicking"
 )]
 
+mod cell_time;
 mod checkpoint;
 mod engine;
 mod hostile;
+mod interpreters;
 mod kernels;
 mod lost_supervisor;
 mod manifest;
@@ -20,6 +22,7 @@ mod notebooks;
 mod plan;
 mod processes;
 mod python;
+mod python_aborts;
 mod python_runs;
 mod record;
 mod rehydrations;

@@ -99,7 +99,7 @@ pub(crate) fn launch(project: &Path) -> Launch {
 }
 
 fn start(project: &Path) -> Kernel {
-    Kernel::start(&launch(project)).unwrap()
+    Kernel::start(&launch(project), &Controls::new().unwrap()).unwrap()
 }
 
 /// One second, and then a short escalation.

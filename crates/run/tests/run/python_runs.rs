@@ -13,25 +13,25 @@ use serde_json::Value;
 
 use crate::python::{python, run_script};
 
-struct Project {
+pub(crate) struct Project {
     folder: tempfile::TempDir,
-    events: Vec<Event>,
+    pub(crate) events: Vec<Event>,
 }
 
 impl Project {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap(), events: Vec::new() }
     }
 
-    fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         self.folder.path()
     }
 
-    fn layout(&self) -> Layout {
+    pub(crate) fn layout(&self) -> Layout {
         Layout::new(self.root(), "houses", "run-001").unwrap()
     }
 
-    fn settings(&self) -> Settings {
+    pub(crate) fn settings(&self) -> Settings {
         let environment = python().parent().unwrap().parent().unwrap();
         Settings {
             environment: vec![
@@ -43,12 +43,12 @@ impl Project {
         }
     }
 
-    fn plan(&self, text: &str) -> PlanText {
+    pub(crate) fn plan(&self, text: &str) -> PlanText {
         let plan = Plan::read("plan.toml", text, self.root()).unwrap();
         PlanText { plan, text: text.to_owned(), file: None }
     }
 
-    fn run(&mut self, text: &str) -> RunState {
+    pub(crate) fn run(&mut self, text: &str) -> RunState {
         let (plan, settings) = (self.plan(text), self.settings());
         let root = self.root().to_owned();
         self.events.clear();
@@ -115,13 +115,13 @@ fn text(cell: &Value) -> String {
     lines.map(|line| line.as_str().unwrap()).collect()
 }
 
-fn stage(id: &str, code: &str, more: &str) -> String {
+pub(crate) fn stage(id: &str, code: &str, more: &str) -> String {
     format!(
         "[[stage]]\nstageId = \"{id}\"\nkind = \"python\"\ngoal = \"Do what the test wants\"\ncommand = '''\n{code}\n'''\n{more}\n"
     )
 }
 
-const TITLE: &str = "title = \"houses\"\n[python]\nvariables = true\nseed = 7\n";
+pub(crate) const TITLE: &str = "title = \"houses\"\n[python]\nvariables = true\nseed = 7\n";
 
 #[test]
 fn the_research_template_runs_as_it_is() {
@@ -145,6 +145,26 @@ fn the_research_template_runs_as_it_is() {
     assert_eq!(newest.python_env.random_seeds.as_ref().unwrap()["numpy"], 42);
     assert_eq!(newest.rehydration.mode, RehydrationMode::WithVars);
     assert_eq!(project.warnings(), [""; 0]);
+}
+
+/// What each of the smaller templates says at its end.
+#[test]
+fn the_templates_for_single_steps_run_as_they_are() {
+    let steps = [
+        ("load", "[DATA] 489 rows are used, left out: {'twice': 5, 'incomplete': 10, 'out of range': 1}"),
+        ("explore", "[CORR] rooms and price: 0.9"),
+        ("train", "[METRIC] loss 0.0"),
+        ("evaluate", "[METRIC] r squared 0.99"),
+    ];
+    for (kind, said) in steps {
+        let mut project = Project::new();
+        let template = plan::template(kind, "houses").unwrap();
+        assert_eq!(project.run(&template), RunState::Completed, "{kind}: {:?}", project.events);
+        let cells = project.notebook();
+        let printed: String = cells.iter().map(text).collect();
+        assert!(printed.contains(said), "{kind}: {printed}");
+        assert_eq!(project.warnings(), [""; 0], "{kind}");
+    }
 }
 
 #[test]

@@ -1,0 +1,119 @@
+//! Aborts that come while no cell of a stage runs yet: the kernel starts, or is being rehydrated.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use run::checkpoint;
+use run::engine;
+use run::event::What;
+use run::manifest::Status;
+use run::state::{RunState, StageState};
+
+use crate::python_runs::{Project, TITLE, stage};
+
+/// Nothing takes longer, unless it hangs.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Aborts when the file is there; how long the run went on after that.
+fn aborted_at(
+    file: PathBuf,
+    interrupt: Arc<AtomicBool>,
+    run: impl FnOnce() -> RunState,
+) -> (RunState, Duration) {
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(move || {
+            let began = Instant::now();
+            while !file.exists() {
+                assert!(began.elapsed() < LIMIT, "`{}` never came", file.display());
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            interrupt.store(true, Ordering::SeqCst);
+            Instant::now()
+        });
+        let state = run();
+        let ended = Instant::now();
+        (state, ended - asked.join().unwrap())
+    })
+}
+
+/// Processes that were started for this project.
+fn alive(root: &Path) -> usize {
+    let needle = format!("CHECKSTONE_ARTIFACT_DIR={}", root.display());
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let environments = processes.filter_map(|process| std::fs::read(process.path().join("environ")).ok());
+    environments.filter(|environment| String::from_utf8_lossy(environment).contains(&needle)).count()
+}
+
+fn check(project: &Project, stage: &str, (state, took): (RunState, Duration)) {
+    assert_eq!(state, RunState::Aborted, "{:?}", project.events);
+    assert!(took < Duration::from_secs(20), "{took:?}");
+    assert_eq!(alive(project.root()), 0);
+    let listing = checkpoint::list(project.root(), Some("houses"), Some("run-001")).unwrap();
+    assert_eq!(listing.checkpoints[0].status, Status::Interrupted);
+    assert_eq!(listing.checkpoints[0].stage_id, stage);
+    let states = project.events.iter().filter_map(|event| match &event.what {
+        What::StageState { stage_id, to, .. } if stage_id == stage => Some(*to),
+        _ => None,
+    });
+    let states: Vec<StageState> = states.collect();
+    assert_eq!(states, [StageState::Running, StageState::Interrupted, StageState::Resumable]);
+}
+
+#[test]
+fn an_abort_while_the_kernel_starts_is_seen_at_once_and_leaves_no_kernel() {
+    let mut project = Project::new();
+    std::fs::create_dir(project.root().join("slow")).unwrap();
+    std::fs::write(
+        project.root().join("slow/sitecustomize.py"),
+        "import pathlib, sys, time\nif 'ipykernel_launcher' in sys.orig_argv:\n    pathlib.Path('starting').touch()\n    time.sleep(1000)\n",
+    )
+    .unwrap();
+    let path = project.root().join("slow").display().to_string();
+    let text = format!(
+        "{TITLE}{}",
+        stage("S01_load_data", "value = 1", &format!("environment = {{ PYTHONPATH = \"{path}\" }}"))
+    );
+    let (plan, settings, root) = (project.plan(&text), project.settings(), project.root().to_owned());
+    let mut events = Vec::new();
+    let ended = aborted_at(root.join("starting"), Arc::clone(&settings.interrupt), || {
+        engine::run(&root, plan, "run-001", &settings, &mut |event| events.push(event.clone())).unwrap()
+    });
+    project.events = events;
+    check(&project, "S01_load_data", ended);
+}
+
+#[test]
+fn an_abort_during_rehydration_is_seen_at_once_and_the_run_goes_on_later() {
+    let mut project = Project::new();
+    let root = project.root().to_owned();
+    std::fs::write(
+        root.join("slow.py"),
+        "import pathlib, time\nclass Slow:\n    def __init__(self):\n        self.number = 41\n    def __setstate__(self, state):\n        self.__dict__.update(state)\n        if pathlib.Path('slow-now').exists():\n            pathlib.Path('rehydrating').touch()\n            time.sleep(1000)\n",
+    )
+    .unwrap();
+    let first = stage("S01_load_data", "import slow\nvalue = slow.Slow()", "");
+    let failing = stage("S02_use_data", "1 / 0", "dependencies = [\"S01_load_data\"]");
+    assert_eq!(project.run(&format!("{TITLE}{first}{failing}")), RunState::Failed, "{:?}", project.events);
+
+    std::fs::write(root.join("slow-now"), "").unwrap();
+    let text = format!("{TITLE}{first}{}", failing.replace("1 / 0", "print(value.number + 1)"));
+    let (plan, settings, layout) = (project.plan(&text), project.settings(), project.layout());
+    let mut events = Vec::new();
+    let ended = aborted_at(root.join("rehydrating"), Arc::clone(&settings.interrupt), || {
+        engine::resume(&layout, plan, &settings, &mut |event| events.push(event.clone())).unwrap()
+    });
+    // The states of before were told again.
+    project.events = events;
+    let is_new = |event: &run::event::Event| !matches!(&event.what, What::StageState { stage_id, from: StageState::Failed, .. } if stage_id == "S02_use_data");
+    project.events.retain(is_new);
+    check(&project, "S02_use_data", ended);
+
+    std::fs::remove_file(root.join("slow-now")).unwrap();
+    let (plan, settings) = (project.plan(&text), project.settings());
+    let state = engine::resume(&layout, plan, &settings, &mut |_| {}).unwrap();
+    assert_eq!(state, RunState::Completed);
+    let output = std::fs::read_to_string(layout.attempt_output("S02_use_data", 3).unwrap());
+    assert_eq!(output.unwrap(), "42\n");
+}
