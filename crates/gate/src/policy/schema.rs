@@ -416,7 +416,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(told, 38, "{text}");
+        assert_eq!(told, 37, "{text}");
         let load = |text| Policy::load(&[Source { name: "checkstone.toml", text }]).unwrap();
         let (with, without) = (load(&text), load(""));
         assert_eq!(serde_json::to_value(&with).unwrap(), serde_json::to_value(&without).unwrap());
