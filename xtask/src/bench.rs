@@ -1,12 +1,15 @@
 //! Benchmarks. Machines are shared and noisy, so every figure is a ratio of things measured in the same run,
 //! taken in turns.
 
+pub(crate) mod all;
 pub(crate) mod checkpoint;
 pub(crate) mod clients;
 pub(crate) mod hook;
 pub(crate) mod kernel;
+mod peers;
 pub(crate) mod records;
 pub(crate) mod replay;
+mod row;
 pub(crate) mod run;
 pub(crate) mod snapshot;
 pub(crate) mod transcript;

@@ -10,6 +10,7 @@ mod links;
 mod needs;
 mod packages;
 mod pictures;
+mod policy_reference;
 mod process;
 mod python;
 mod release;
@@ -98,6 +99,8 @@ struct Soak {
 
 #[derive(Subcommand)]
 enum Bench {
+    /// All of them with few rounds, and one table: each figure beside a peer or a limit of the same run
+    All,
     /// Reading transcripts: scaling with the file, memory, speed on a large turn
     Transcript,
     /// The hook against the one git command that it runs, and against an empty program
@@ -165,20 +168,7 @@ fn main() -> ExitCode {
         Command::Test => test(),
         Command::Soak(counts) => soak(&counts),
         Command::Clients { previous } => real_clients(previous),
-        Command::Bench { which: Bench::Transcript } => bench::transcript::run(),
-        Command::Bench { which: Bench::Hook { rounds } } => bench::hook::run(rounds),
-        Command::Bench { which: Bench::Workflow { rounds } } => bench::workflow::run(rounds),
-        Command::Bench { which: Bench::Snapshot { rounds, files } } => bench::snapshot::run(rounds, files),
-        Command::Bench { which: Bench::Kernel { rounds, gigabytes } } => {
-            bench::kernel::run(rounds, gigabytes)
-        }
-        Command::Bench { which: Bench::Replay { rounds, megabytes } } => {
-            bench::replay::run(rounds, megabytes)
-        }
-        Command::Bench { which: Bench::Matching } => matching(),
-        Command::Bench { which: Bench::Run { rounds, trees } } => bench::run::run(rounds, trees),
-        Command::Bench { which: Bench::Checkpoint } => bench::checkpoint::run(),
-        Command::Bench { which: Bench::Clients { turns } } => bench::clients::run(turns),
+        Command::Bench { which } => bench(which),
         Command::Schemas => schemas::write(),
         Command::Pictures => pictures::make(),
         Command::Release => release(),
@@ -190,6 +180,23 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn bench(which: Bench) -> Result<(), String> {
+    let rows = match which {
+        Bench::All => return bench::all::run_all(matching),
+        Bench::Matching => return matching(),
+        Bench::Transcript => bench::transcript::run(),
+        Bench::Hook { rounds } => bench::hook::run(rounds),
+        Bench::Workflow { rounds } => bench::workflow::run(rounds),
+        Bench::Snapshot { rounds, files } => bench::snapshot::run(rounds, files),
+        Bench::Kernel { rounds, gigabytes } => bench::kernel::run(rounds, gigabytes),
+        Bench::Replay { rounds, megabytes } => bench::replay::run(rounds, megabytes),
+        Bench::Run { rounds, trees } => bench::run::run(rounds, trees),
+        Bench::Checkpoint => bench::checkpoint::run(),
+        Bench::Clients { turns } => bench::clients::run(turns),
+    };
+    rows.map(|_| ())
 }
 
 /// The table is printed by a test, which also holds us to it.

@@ -8,6 +8,7 @@
 #[cfg(test)]
 mod check;
 mod page;
+mod run;
 mod screen;
 mod svg;
 mod terminal;
@@ -67,11 +68,12 @@ pub(crate) fn make() -> Result<(), String> {
     needs::check()?;
     // The scripted agent runs the tests with it.
     process::output(Command::new("python3").arg("--version"))?;
-    let machine = clients::machine().ok_or("the clients have no packages for this machine")?;
-    let programs = clients::install(&clients::CURRENT, machine)?;
     println!("building…");
     let program = built()?;
     page::make(&program)?;
+    run::make(&program)?;
+    let machine = clients::machine().ok_or("the clients have no packages for this machine")?;
+    let programs = clients::install(&clients::CURRENT, machine)?;
     let workplace = Workplace::new(&program)?;
     let servers = CLIENTS.map(|_| workplace.server());
     let mut addresses = Vec::new();

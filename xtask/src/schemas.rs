@@ -1,5 +1,6 @@
 //! The JSON schemas of what commands print with `--json`. They are made from the types, kept in `schemas/`
-//! so that others can rely on them, and checked so that a change of a type cannot go unnoticed.
+//! so that others can rely on them, and checked so that a change of a type cannot go unnoticed. The reference of the
+//! policy, `docs/policy.md`, is made from its schema in the same step.
 
 use std::path::PathBuf;
 
@@ -7,8 +8,20 @@ use run::checkpoint::output::{
     EmergencyOutput, ListOutput, PruneOutput, ResumeOutput, SaveOutput, ValidateOutput,
 };
 
+use crate::policy_reference;
 use crate::root;
 use crate::steps::Done;
+
+/// Path and content of every file that is made from the types.
+fn files() -> Result<Vec<(PathBuf, String)>, String> {
+    let mut files: Vec<(PathBuf, String)> =
+        all()?.into_iter().map(|(name, text)| (PathBuf::from("schemas").join(name), text)).collect();
+    files.push((
+        PathBuf::from("docs/policy.md"),
+        policy_reference::page(gate::policy::json_schema().as_value())?,
+    ));
+    Ok(files)
+}
 
 /// File name and content of every schema.
 fn all() -> Result<Vec<(&'static str, String)>, String> {
@@ -50,22 +63,18 @@ fn rendered(name: &'static str, schema: &schemars::Schema) -> Result<(&'static s
     Ok((name, text))
 }
 
-fn path(name: &str) -> PathBuf {
-    root().join("schemas").join(name)
-}
-
 pub(crate) fn write() -> Result<(), String> {
-    for (name, text) in all()? {
-        fs_err::write(path(name), text).map_err(|error| error.to_string())?;
+    for (path, text) in files()? {
+        fs_err::write(root().join(path), text).map_err(|error| error.to_string())?;
     }
     Ok(())
 }
 
 pub(crate) fn check() -> Result<Done, String> {
-    for (name, text) in all()? {
-        let kept = fs_err::read_to_string(path(name)).map_err(|error| error.to_string())?;
+    for (path, text) in files()? {
+        let kept = fs_err::read_to_string(root().join(&path)).map_err(|error| error.to_string())?;
         if kept != text {
-            return Err(format!("`schemas/{name}` is not what the types say; run `cargo xtask schemas`"));
+            return Err(format!("`{}` is not what the types say; run `cargo xtask schemas`", path.display()));
         }
     }
     Ok(Done::Passed)

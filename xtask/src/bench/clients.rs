@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use scripted_model::{Client, Installed, Scenario, Server, Settings};
 
+use super::row::Row;
 use super::{median_stop, milliseconds, percentile};
 use crate::clients;
 use crate::process;
@@ -41,7 +42,7 @@ const TESTS: &str = "#!/bin/sh\necho 'test result: ok. 1 passed; 0 failed'\n";
 /// A program that ends at once, whatever it is told.
 const EMPTY: &str = "/bin/true";
 
-pub(crate) fn run(turns: usize) -> Result<(), String> {
+pub(crate) fn run(turns: usize) -> Result<Vec<Row>, String> {
     let machine = clients::machine().ok_or("the clients have no packages for this machine")?;
     let programs = clients::install(&clients::CURRENT, machine)?;
     println!("building…");
@@ -54,7 +55,7 @@ pub(crate) fn run(turns: usize) -> Result<(), String> {
     );
     println!("| client | without | empty hook | with | added | limit | inside our process |");
     println!("|---|---|---|---|---|---|---|");
-    let mut parts = Vec::new();
+    let (mut parts, mut rows) = (Vec::new(), Vec::new());
     for (client, name, version, program, limit) in [
         (Client::Claude, "Claude Code", versions.claude, &programs.claude, 60),
         (Client::Gemini, "Gemini CLI", versions.gemini, &programs.gemini, 60),
@@ -72,10 +73,12 @@ pub(crate) fn run(turns: usize) -> Result<(), String> {
             if added > f64::from(limit) { " (OVER)" } else { "" },
             measured.inside,
         );
+        let what = format!("a turn's end in {name} {version}, added");
+        rows.push(Row::at_most(what, added, f64::from(limit), "ms"));
         parts.push(format!("{name}: {}", measured.parts));
     }
     println!("\nInside our process, the median stop by our own log:\n{}", parts.join("\n"));
-    Ok(())
+    Ok(rows)
 }
 
 struct Bench<'a> {

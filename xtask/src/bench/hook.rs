@@ -7,13 +7,15 @@ use std::time::{Duration, Instant};
 
 use wait4::Wait4;
 
+use super::peers;
 use super::records::{MEGABYTE, Records};
+use super::row::Row;
 use super::{median_stop, milliseconds, percentile};
 use crate::process;
 use crate::release;
 use crate::root;
 
-pub(crate) fn run(rounds: usize) -> Result<(), String> {
+pub(crate) fn run(rounds: usize) -> Result<Vec<Row>, String> {
     println!("building…");
     let program = release::build()?;
     let folder = root().join("target/bench");
@@ -37,13 +39,15 @@ pub(crate) fn run(rounds: usize) -> Result<(), String> {
         "| repository | transcript | git p10 | stop p10 | p50 | p95 | stop ÷ git | prompt p10 | prompt ÷ git | peak |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
-    bench.row("1,000 files", &small, "50 MB", fifty, rounds)?;
+    let mut results = Vec::from(bench.row("1,000 files", &small, "50 MB", fifty, rounds, 1.6)?);
     let parts = bench.median_stop()?;
-    bench.row("1,000 files", &small, "1 GB", gigabyte, rounds)?;
-    bench.row("50,000 files", &large, "50 MB", fifty, rounds / 4)?;
+    results.extend(bench.row("1,000 files", &small, "1 GB", gigabyte, rounds, 1.6)?);
+    results.extend(bench.row("50,000 files", &large, "50 MB", fifty, rounds.div_ceil(4), 1.1)?);
     println!("\nLimits: 1.6 × on 1,000 files, 1.1 × on 50,000, 20 MB; 1 GB at most 5 % slower than 50 MB.");
     println!("\nInside the process, the median stop of the first row: {parts}");
-    bench.switched_off(&small, fifty, rounds)
+    results.push(bench.switched_off(&small, fifty, rounds)?);
+    results.extend(bench.peers(&small, fifty, rounds.div_ceil(10))?);
+    Ok(results)
 }
 
 /// A repository of so many small files in folders of a hundred.
@@ -123,7 +127,8 @@ impl Bench {
         size: &str,
         transcript: &Path,
         rounds: usize,
-    ) -> Result<(), String> {
+        limit: f64,
+    ) -> Result<[Row; 2], String> {
         let (mut git, mut stop, mut prompt) = (Vec::new(), Vec::new(), Vec::new());
         let mut peak = 0;
         for _ in 0..rounds {
@@ -155,10 +160,14 @@ impl Bench {
             p10(&prompt).as_secs_f64() / p10(&git).as_secs_f64(),
             peak as f64 / MEGABYTE as f64,
         );
-        Ok(())
+        let what = format!("hook at a stop, {name}, {size} transcript");
+        Ok([
+            Row::times(what.clone(), p10(&stop), "`git status`", p10(&git), limit),
+            Row::at_most(format!("{what}: memory"), peak as f64 / MEGABYTE as f64, 20.0, "MB"),
+        ])
     }
 
-    fn switched_off(&self, repository: &Path, transcript: &Path, rounds: usize) -> Result<(), String> {
+    fn switched_off(&self, repository: &Path, transcript: &Path, rounds: usize) -> Result<Row, String> {
         let payload = format!(
             r#"{{"session_id":"off","transcript_path":{transcript:?},"cwd":{repository:?},"hook_event_name":"Stop"}}"#
         );
@@ -174,7 +183,44 @@ impl Bench {
             milliseconds(empty),
             off.as_secs_f64() / empty.as_secs_f64()
         );
-        Ok(())
+        Ok(Row::times("hook, switched off".to_owned(), off, "an empty program", empty, 1.4))
+    }
+
+    /// The same stop, told to hooks that people use today. They do other things than ours; what is compared is how long
+    /// the agent waits for them where there is nothing to do.
+    fn peers(&self, repository: &Path, transcript: &Path, rounds: usize) -> Result<Vec<Row>, String> {
+        let payload = format!(
+            r#"{{"session_id":"peer","transcript_path":{transcript:?},"cwd":{repository:?},"prompt_id":"{PROMPT_ID}","hook_event_name":"Stop","stop_hook_active":false}}"#
+        );
+        let mut rows = Vec::new();
+        for peer in peers::install(&repository.with_file_name("peers")) {
+            let peer = match peer {
+                Ok(peer) => peer,
+                Err(why) => {
+                    println!("\nNot compared: {why}");
+                    continue;
+                }
+            };
+            let (mut theirs, mut ours) = (Vec::new(), Vec::new());
+            for _ in 0..rounds.max(5) {
+                ours.push(measure(&mut self.hook(&payload))?.time);
+                let file = fs_err::File::open(self.state.path().join("payload.json"));
+                let stdin = file.map_err(|error| error.to_string())?.into_parts().0;
+                let mut other = Command::new(&peer.program);
+                other.args(peer.arguments).stdin(Stdio::from(stdin)).current_dir(self.state.path());
+                other.env("HOME", self.state.path());
+                theirs.push(measure(&mut other)?.time);
+            }
+            let (ours, theirs) = (percentile(&ours, 10), percentile(&theirs, 10));
+            println!(
+                "\nThe same stop: checkstone {:.1} ms, {} {:.1} ms.",
+                milliseconds(ours),
+                peer.name,
+                milliseconds(theirs)
+            );
+            rows.push(Row::times("hook at a stop".to_owned(), ours, &peer.name, theirs, 1.0));
+        }
+        Ok(rows)
     }
 
     /// The log tells the parts of each stop; the one in the middle of all so far.

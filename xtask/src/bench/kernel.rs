@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::hook::measure;
+use super::row::Row;
 use super::{milliseconds, percentile};
 use crate::process::{self, cargo_command};
 use crate::python;
@@ -15,7 +16,7 @@ use crate::root;
 const KERNELS: usize = 5;
 const MEGABYTES: u64 = 100;
 
-pub(crate) fn run(rounds: usize, gigabytes: f64) -> Result<(), String> {
+pub(crate) fn run(rounds: usize, gigabytes: f64) -> Result<Vec<Row>, String> {
     println!("building…");
     let folder = root().join("target/bench/kernel");
     fs_err::create_dir_all(&folder).map_err(|error| error.to_string())?;
@@ -26,9 +27,9 @@ pub(crate) fn run(rounds: usize, gigabytes: f64) -> Result<(), String> {
         python: python::install()?,
         folder,
     };
-    bench.round_trips(rounds)?;
+    let cell = bench.round_trips(rounds)?;
     bench.capture()?;
-    bench.resume(gigabytes)
+    Ok(vec![cell, bench.resume(gigabytes)?])
 }
 
 struct Bench {
@@ -50,7 +51,7 @@ impl Bench {
         command
     }
 
-    fn round_trips(&self, rounds: usize) -> Result<(), String> {
+    fn round_trips(&self, rounds: usize) -> Result<Row, String> {
         let (mut ours, mut tcp, mut ipc) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..KERNELS {
             ours.append(&mut times(self.ours("round-trip").arg(rounds.to_string()))?);
@@ -70,7 +71,8 @@ impl Bench {
         row("`jupyter_client` over Unix sockets", &ipc);
         row("checkstone", &ours);
         println!("\nLimit: 1.5 × `jupyter_client`.");
-        Ok(())
+        let (ours, theirs) = (percentile(&ours, 50), percentile(&tcp, 50));
+        Ok(Row::times("an empty Python cell".to_owned(), ours, "`jupyter_client`", theirs, 1.5))
     }
 
     fn capture(&self) -> Result<(), String> {
@@ -84,7 +86,7 @@ impl Bench {
         Ok(())
     }
 
-    fn resume(&self, gigabytes: f64) -> Result<(), String> {
+    fn resume(&self, gigabytes: f64) -> Result<Row, String> {
         let project = self.folder.join("project");
         let stage = project.join("reports/bench/run-001/S01_load_data");
         fs_err::create_dir_all(&stage).map_err(|error| error.to_string())?;
@@ -108,7 +110,9 @@ impl Bench {
         row("`pandas.read_parquet` alone, with the start of Python", &alone);
         row("resume: kernel, checkpoint, rehydration", &resumed);
         println!("\nLimit: 1.2 ×.");
-        fs_err::remove_dir_all(&project).map_err(|error| error.to_string())
+        fs_err::remove_dir_all(&project).map_err(|error| error.to_string())?;
+        let (ours, theirs) = (percentile(&resumed, 10), percentile(&alone, 10));
+        Ok(Row::times("a resume of Python stages".to_owned(), ours, "`pandas.read_parquet`", theirs, 1.2))
     }
 }
 

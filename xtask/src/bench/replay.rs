@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::hook::measure;
 use super::records::{MEGABYTE, Records};
+use super::row::Row;
 use crate::process;
 use crate::release;
 use crate::root;
@@ -15,7 +16,7 @@ use crate::root;
 /// As large as a long session's transcript.
 const FILE: u64 = 16 * MEGABYTE;
 
-pub(crate) fn run(rounds: usize, megabytes: u64) -> Result<(), String> {
+pub(crate) fn run(rounds: usize, megabytes: u64) -> Result<Vec<Row>, String> {
     println!("building…");
     let program = release::build()?;
     let folder = root().join("target/bench/replay");
@@ -72,9 +73,9 @@ pub(crate) fn run(rounds: usize, megabytes: u64) -> Result<(), String> {
             *peak as f64 / MEGABYTE as f64,
         );
     }
-    let [all, one, ..] = best;
+    let [all, one, _, read] = best;
     println!("\nAll cores are {:.2} × as fast as one thread.", one.as_secs_f64() / all.as_secs_f64());
-    Ok(())
+    Ok(vec![Row::told(format!("replay of {megabytes} MB"), all, "`cat`", read)])
 }
 
 /// Transcripts of so many bytes in all; every turn has ids of its own, and every session its name.

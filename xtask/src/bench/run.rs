@@ -6,18 +6,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use super::row::Row;
 use super::{milliseconds, percentile};
 use crate::process::{self, cargo_command};
 use crate::root;
 
-pub(crate) fn run(rounds: usize, trees: usize) -> Result<(), String> {
+pub(crate) fn run(rounds: usize, trees: usize) -> Result<Vec<Row>, String> {
     println!("building…");
     let program = build()?;
-    spawn(&program, rounds)?;
+    let mut results = spawn(&program, rounds)?;
     rate(&program)?;
-    limits(&program)?;
-    plan(&program)?;
-    survivors(&program, trees)
+    results.extend(limits(&program)?);
+    results.extend(plan(&program)?);
+    results.extend(survivors(&program, trees)?);
+    Ok(results)
 }
 
 fn build() -> Result<PathBuf, String> {
@@ -54,7 +56,10 @@ fn times(lines: &[Vec<u64>]) -> Vec<Duration> {
     column(lines, 0).into_iter().map(Duration::from_nanos).collect()
 }
 
-fn spawn(program: &Path, rounds: usize) -> Result<(), String> {
+/// What is measured beside our own ways.
+const NOT_OURS: [&str; 3] = ["bare", "timeout", "our-program-again"];
+
+fn spawn(program: &Path, rounds: usize) -> Result<Vec<Row>, String> {
     let measured = measured(program, &["spawn", &rounds.to_string()])?;
     let bare = measured.get("bare").map(|lines| times(lines)).unwrap_or_default();
     println!(
@@ -71,7 +76,18 @@ fn spawn(program: &Path, rounds: usize) -> Result<(), String> {
         );
     }
     println!("\nLimit: 0.5 ms added.");
-    Ok(())
+    let middle = |times: &[Duration]| milliseconds(percentile(times, 50));
+    let added = |lines: &[Vec<u64>]| middle(&times(lines)) - middle(&bare);
+    let others = || {
+        let timeout = measured.get("timeout").map(|lines| format!("`timeout` {:.2} ms", added(lines)));
+        timeout.into_iter()
+    };
+    let ours = measured.iter().filter(|(name, _)| !NOT_OURS.contains(&name.as_str()));
+    let row = |(name, lines): (&String, &Vec<Vec<u64>>)| {
+        let what = format!("supervision ({name}), added to a bare command");
+        Row::at_most(what, added(lines), 0.5, "ms").beside(others())
+    };
+    Ok(ours.map(row).collect())
 }
 
 fn rate(program: &Path) -> Result<(), String> {
@@ -95,18 +111,27 @@ fn rate(program: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn plan(program: &Path) -> Result<(), String> {
+fn plan(program: &Path) -> Result<Vec<Row>, String> {
+    let mut results = Vec::new();
     for lines in measured(program, &["plan", "7"])?.values() {
         println!(
             "\nA plan of 10,000 stages of which 9,999 are complete: its last stage starts after {:.0} ms (p50 of {}; limit 1,000 ms).",
             milliseconds(percentile(&times(lines), 50)),
             lines.len()
         );
+        let started = milliseconds(percentile(&times(lines), 50));
+        results.push(Row::at_most(
+            "the last of 10,000 stages starts after".to_owned(),
+            started,
+            1000.0,
+            "ms",
+        ));
     }
-    Ok(())
+    Ok(results)
 }
 
-fn limits(program: &Path) -> Result<(), String> {
+fn limits(program: &Path) -> Result<Vec<Row>, String> {
+    let mut results = Vec::new();
     println!(
         "\n| a stuck stage | first signal after its limit (largest of 10) | all gone after the first signal | survivors |"
     );
@@ -122,12 +147,14 @@ fn limits(program: &Path) -> Result<(), String> {
             times(gone).into_iter().max().unwrap_or_default().as_secs_f64(),
             column(gone, 1).iter().sum::<u64>()
         );
+        let what = format!("a stuck stage ({name}): first signal after its limit");
+        results.push(Row::at_most(what, milliseconds(latest), 100.0, "ms"));
     }
     println!("\nLimits: 100 ms, 8.2 s, 0.");
-    Ok(())
+    Ok(results)
 }
 
-fn survivors(program: &Path, trees: usize) -> Result<(), String> {
+fn survivors(program: &Path, trees: usize) -> Result<Vec<Row>, String> {
     println!("\n| killed | runs | p50 | p99 | largest | runs with survivors | survivors a run |");
     println!("|---|---|---|---|---|---|---|");
     let five = measured(program, &["five", &trees.to_string()])?;
@@ -139,7 +166,15 @@ fn survivors(program: &Path, trees: usize) -> Result<(), String> {
         row(&format!("five, adversarial: `{name}`"), lines, "–");
     }
     println!("\nLimits: no survivor; five within 50 ms, 150 within 250 ms.");
-    Ok(())
+    let survivors = |measured: &Measured| {
+        measured.values().map(|lines| column(lines, 1).iter().sum::<u64>()).sum::<u64>() as f64
+    };
+    Ok(vec![
+        Row::at_most("survivors of five adversarial processes".to_owned(), survivors(&five), 0.0, "").beside(
+            rivals.iter().map(|(name, lines)| format!("`{name}` {}", column(lines, 1).iter().sum::<u64>())),
+        ),
+        Row::at_most("survivors of 150 that fork".to_owned(), survivors(&forking), 0.0, ""),
+    ])
 }
 
 fn rows(what: &str, measured: &Measured) {

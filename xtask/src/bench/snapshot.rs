@@ -6,12 +6,13 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::hook::{bare_git, change, measure, repository};
+use super::row::Row;
 use super::{milliseconds, percentile};
 use crate::process;
 use crate::release;
 use crate::root;
 
-pub(crate) fn run(rounds: usize, files: usize) -> Result<(), String> {
+pub(crate) fn run(rounds: usize, files: usize) -> Result<Vec<Row>, String> {
     println!("building…");
     let program = release::build()?;
     let folder = root().join("target/bench");
@@ -49,7 +50,11 @@ pub(crate) fn run(rounds: usize, files: usize) -> Result<(), String> {
         milliseconds(shadow),
         shadow.as_secs_f64() / first.as_secs_f64()
     );
-    Ok(())
+    let (ours, look) = (percentile(&snapshots, 10), percentile(&looks, 10));
+    Ok(vec![
+        Row::times(format!("snapshot of {files} files"), ours, "`git status`", look, 1.3),
+        Row::times(format!("first snapshot of {files} files"), first, "a shadow repository", shadow, 0.2),
+    ])
 }
 
 fn report(files: usize, looks: &[Duration], snapshots: &[Duration]) {

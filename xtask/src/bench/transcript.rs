@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::records::{MEGABYTE, Records};
+use super::row::Row;
 use super::{milliseconds, percentile};
 use crate::process::{self, cargo_command};
 use crate::root;
@@ -14,7 +15,7 @@ const LAST_TURN: u64 = 200 * 1024;
 const LARGE_TURN: u64 = 30 * MEGABYTE;
 const ROUNDS: usize = 41;
 
-pub(crate) fn run() -> Result<(), String> {
+pub(crate) fn run() -> Result<Vec<Row>, String> {
     println!("building…");
     process::run(cargo_command().args(["build", "--release", "--quiet", "-p", "checkstone"]))?;
     process::run(cargo_command().args([
@@ -37,12 +38,13 @@ pub(crate) fn run() -> Result<(), String> {
     }
     let large = folder.join("turn.jsonl");
     records.write(&large, LARGE_TURN, LARGE_TURN)?;
-    scaling(&files)?;
-    large_turn(&large)
+    let mut rows = scaling(&files)?;
+    rows.push(large_turn(&large)?);
+    Ok(rows)
 }
 
 /// Every round reads each file once; the figures are the tenth percentile and the median of the rounds.
-fn scaling(files: &[(&str, PathBuf)]) -> Result<(), String> {
+fn scaling(files: &[(&str, PathBuf)]) -> Result<Vec<Row>, String> {
     let measure = root().join("target/release/examples/measure");
     let program = root().join("target/release/checkstone");
     let mut reading = vec![Vec::new(); files.len()];
@@ -90,10 +92,15 @@ fn scaling(files: &[(&str, PathBuf)]) -> Result<(), String> {
     println!(
         "\nLimits: 1 GB at most 1.5 × 1 MB; at most 24 MB each. (`timeline` counts lines in files up to 64 MB.)"
     );
-    Ok(())
+    let last = percentile(at(&mut reading, files.len() - 1), 10);
+    let peak = peaks.iter().max().copied().unwrap_or_default() as f64 / 1024.0;
+    Ok(vec![
+        Row::times("last turn of a 1 GB transcript".to_owned(), last, "of 1 MB", first_reading, 1.5),
+        Row::at_most("reading it: memory".to_owned(), peak, 24.0, "MB"),
+    ])
 }
 
-fn large_turn(path: &Path) -> Result<(), String> {
+fn large_turn(path: &Path) -> Result<Row, String> {
     let measure = root().join("target/release/examples/measure");
     let told = process::output(Command::new(&measure).arg("turn").arg(path))?;
     let numbers: Vec<f64> = told.split_whitespace().filter_map(|word| word.parse().ok()).collect();
@@ -120,7 +127,8 @@ fn large_turn(path: &Path) -> Result<(), String> {
         );
     }
     println!("\nLimit: at least 2 × as fast as `Value`.");
-    Ok(())
+    let time = |nanoseconds: f64| Duration::from_nanos(nanoseconds as u64);
+    Ok(Row::times("a turn of 30 MB".to_owned(), time(*ours), "`serde_json::Value`", time(*values), 0.5))
 }
 
 fn at(lists: &mut [Vec<Duration>], place: usize) -> &mut Vec<Duration> {

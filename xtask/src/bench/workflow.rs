@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::hook::{bare_git, measure, repository};
+use super::row::Row;
 use super::{milliseconds, percentile};
 use crate::process;
 use crate::release;
@@ -13,15 +14,16 @@ use crate::root;
 
 const ARCHIVED: usize = 10_000;
 
-pub(crate) fn run(rounds: usize) -> Result<(), String> {
+pub(crate) fn run(rounds: usize) -> Result<Vec<Row>, String> {
     println!("building…");
     let program = release::build()?;
     let folder = root().join("target/bench");
     fs_err::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let repository = repository(&folder, 1_000)?;
     let bench = Bench { program, folder };
-    bench.phase(&repository, rounds)?;
-    bench.list(rounds)
+    let row = bench.phase(&repository, rounds)?;
+    bench.list(rounds)?;
+    Ok(vec![row])
 }
 
 struct Bench {
@@ -37,7 +39,7 @@ impl Bench {
         command
     }
 
-    fn phase(&self, repository: &Path, rounds: usize) -> Result<(), String> {
+    fn phase(&self, repository: &Path, rounds: usize) -> Result<Row, String> {
         let state = repository.join(".claude");
         let _ = fs_err::remove_dir_all(&state);
         let (mut git, mut update, mut point) = (Vec::new(), Vec::new(), Vec::new());
@@ -55,7 +57,8 @@ impl Bench {
         row("workflow phase …", &update, &git);
         row("workflow resume-point …", &point, &git);
         println!("\nLimit: `workflow phase` 3 ×.");
-        Ok(())
+        let (ours, theirs) = (percentile(&update, 10), percentile(&git, 10));
+        Ok(Row::times("workflow phase".to_owned(), ours, "`git rev-parse HEAD`", theirs, 3.0))
     }
 
     fn list(&self, rounds: usize) -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! The picture of the replay page: the labelled turns of the gate's own tests, in a headless browser.
+//! Pictures of pages in a headless browser; that of the replay page shows the labelled turns of the gate's own tests.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,12 +20,17 @@ pub(super) fn make(program: &Path) -> Result<(), String> {
     replay.arg("replay").args(["corpus", "held-out"].map(|set| root().join("crates/gate/tests").join(set)));
     replay.args(["--policy", "checkstone.toml", "--html", "page.html"]).current_dir(folder.path());
     process::output(&mut replay)?;
-    let picture = root().join(FOLDER).join("replay.png");
+    picture(&folder.path().join("page.html"), folder.path(), "replay", SIZE)
+}
+
+/// What a person sees of a page, as `name` among the pictures.
+pub(super) fn picture(page: &Path, folder: &Path, name: &str, size: &str) -> Result<(), String> {
+    let picture = root().join(FOLDER).join(format!("{name}.png"));
     let mut browser = Command::new("chromium-headless-shell");
-    browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", SIZE]);
-    browser.arg(format!("--user-data-dir={}", folder.path().join("browser").display()));
+    browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", size]);
+    browser.arg(format!("--user-data-dir={}", folder.join("browser").display()));
     browser.arg(format!("--screenshot={}", picture.display()));
-    browser.arg(format!("file://{}", folder.path().join("page.html").display()));
+    browser.arg(format!("file://{}", page.display()));
     process::output(&mut browser)?;
     println!("{}", picture.display());
     Ok(())
