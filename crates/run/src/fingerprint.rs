@@ -63,7 +63,7 @@ pub fn of_stage(stage: &Stage, python: &Python, root: &Path, inputs: &[(String, 
         outputs: stage.outputs.iter().map(|output| output.path.as_str()).collect(),
         inputs,
         scripts,
-        kernel: (stage.kind == Kind::Python).then(|| KernelBasis {
+        kernel: (stage.kind == Kind::Python).then_some(KernelBasis {
             kind: "python",
             interpreter: python.interpreter.as_deref(),
             seed: python.seed,
