@@ -73,7 +73,7 @@ struct Soak {
     /// Unchanged files in the repository whose snapshot is measured against `git status`; none leaves it out
     #[arg(long, default_value_t = 1_000_000)]
     snapshot_files: usize,
-    /// Kills of a process that commits named paths, and of one that pushes
+    /// Kills of a process that commits named paths, of one that pushes, and of one that does a whole autosave
     #[arg(long, default_value_t = 200)]
     autosave_kills: u32,
     /// Kills of supervisors, of stages and of both, in runs
@@ -261,6 +261,7 @@ fn soak(counts: &Soak) -> Result<(), String> {
     });
     steps.run("kills of commits and pushes", || soak::autosave(counts.autosave_kills));
     steps.run("kills of runs", || soak::runs(counts.run_kills));
+    steps.run("faults of runs", soak::run_faults);
     steps.run("random turns", || soak::changes(counts.turns));
     steps.run("the clients' previous versions", || clients::test(&clients::PREVIOUS));
     steps.run("fuzzing", || fuzz::all(counts.fuzz_seconds));

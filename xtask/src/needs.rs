@@ -19,6 +19,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("chromium-headless-shell", "chromium-headless-shell"),
     ("python3", "python3-venv"),
     ("flock", "util-linux"),
+    ("faketime", "faketime"),
     ("mkfs.ext4", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
     ("mkfs.btrfs", "btrfs-progs"),

@@ -31,14 +31,16 @@ pub(crate) fn snapshots(kills: u32, cuts: u32) -> Result<Done, String> {
     process::run(test.args([kills, "snapshot_faults::a_power_cut_at_any_instant_leaves_git_as_it_was"]))
 }
 
-/// SIGKILL at so many instants of a commit of named paths, and of a push.
+/// SIGKILL at so many instants of a commit of named paths, of a push, and of a whole autosave.
 pub(crate) fn autosave(kills: u32) -> Result<Done, String> {
-    println!("{kills} kills of commits, {kills} of pushes");
-    let mut test = cargo_command();
-    test.env("CHECKSTONE_SOAK_KILLS", kills.to_string());
-    let which =
-        ["test", "--quiet", "--package", "changes", "--test", "changes", "kills::", "--", "--nocapture"];
-    process::run(test.args(which))
+    println!("{kills} kills of commits (twice), {kills} of pushes, {kills} of whole autosaves");
+    for (package, tests) in [("changes", "kills::"), ("checkstone", "autosave::kills::")] {
+        let mut test = cargo_command();
+        test.env("CHECKSTONE_SOAK_KILLS", kills.to_string());
+        test.args(["test", "--quiet", "--package", package, "--test", package, tests, "--", "--nocapture"]);
+        process::run(&mut test)?;
+    }
+    Ok(Done::Passed)
 }
 
 /// SIGKILL at so many instants of runs: of the supervisor, of a stage, of both.
@@ -56,5 +58,13 @@ pub(crate) fn checkpoints(power_cuts: u32) -> Result<Done, String> {
     let mut test = cargo_command();
     test.env("CHECKSTONE_SOAK_FAULTS", "all").env("CHECKSTONE_SOAK_POWER_CUTS", power_cuts.to_string());
     let arguments = ["test", "--quiet", "--package", "checkstone", "--test", "checkstone", "checkpoint::"];
+    process::run(test.args(arguments).args(["--", "--nocapture"]))
+}
+
+/// SIGKILL and a failing disk at every system call with which `run` and `resume` write.
+pub(crate) fn run_faults() -> Result<Done, String> {
+    let mut test = cargo_command();
+    test.env("CHECKSTONE_SOAK_FAULTS", "all");
+    let arguments = ["test", "--quiet", "--package", "checkstone", "--test", "checkstone", "run::faults::"];
     process::run(test.args(arguments).args(["--", "--nocapture"]))
 }

@@ -19,6 +19,9 @@ const HEADING: &str = "Last Session";
 /// Notes are read by people and models; a larger file is something else.
 const LARGEST: u64 = 8 * 1024 * 1024;
 
+/// The former file, for as long as it may have to be put back.
+const KEPT: &str = "notes-before";
+
 const NEW_FILE_MODE: u32 = 0o644;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -40,7 +43,7 @@ pub enum NotesError {
     OpenEnd { path: PathBuf },
     #[error("`{path}` went on changing while it was written", path = .path.display())]
     Changing { path: PathBuf },
-    #[error(transparent)]
+    #[error("{}", with_cause(.0))]
     Write(#[from] AtomicFileError),
 }
 
@@ -53,6 +56,8 @@ pub struct Updated {
     pub relative: BytePath,
     /// `None` where the file was made.
     former: Option<Vec<u8>>,
+    /// The former file itself under a second name: to put it back takes no room, which a full disk does not have.
+    kept: Option<PathBuf>,
     now: Vec<u8>,
 }
 
@@ -66,6 +71,13 @@ impl Updated {
         self.former.as_deref() != Some(&self.now)
     }
 
+    /// The file stays as it is now.
+    pub fn settle(&self) {
+        if let Some(kept) = &self.kept {
+            let _ = fs_err::remove_file(kept);
+        }
+    }
+
     /// Gives the file its former bytes back, or removes it where it was made. What somebody wrote into it meanwhile
     /// stays; the answer tells whether it was put back.
     pub fn put_back(&self) -> Result<bool, NotesError> {
@@ -77,13 +89,21 @@ impl Updated {
             fs_err::remove_file(&self.path).map_err(read)?;
             return Ok(true);
         };
+        if let Some(kept) = &self.kept {
+            let is_ours = fs_err::read(&self.path).is_ok_and(|bytes| bytes == self.now);
+            if is_ours && fs_err::rename(kept, &self.path).is_ok() {
+                return Ok(true);
+            }
+            self.settle();
+        }
         let replaced = atomic_file::replace_if_unchanged(&self.path, Some(&self.now), former, NEW_FILE_MODE)?;
         Ok(replaced == Replaced::Yes)
     }
 }
 
-/// Writes the section into the file `name` at the top of the repository. `body` is Markdown without the heading.
-pub fn update(root: &Path, name: &str, body: &str) -> Result<Updated, NotesError> {
+/// Writes the section into the file `name` at the top of the repository. `body` is Markdown without the heading. In
+/// `aside`, on the same disk, the former file is kept until it is put back or settled that it is not.
+pub fn update(root: &Path, name: &str, body: &str, aside: &Path) -> Result<Updated, NotesError> {
     const ATTEMPTS: usize = 3;
     let path = real_path(root, name)?;
     let real_root = fs_err::canonicalize(root).unwrap_or_else(|_| root.to_owned());
@@ -92,16 +112,43 @@ pub fn update(root: &Path, name: &str, body: &str) -> Result<Updated, NotesError
         let former = read(&path)?;
         let file = former.as_deref().unwrap_or_default();
         let now = with_section(file, body).ok_or_else(|| NotesError::OpenEnd { path: path.clone() })?;
-        let updated = Updated { path: path.clone(), relative: relative.clone(), former, now };
+        let mut updated = Updated { path: path.clone(), relative: relative.clone(), former, kept: None, now };
         if !updated.is_changed() {
             return Ok(updated);
         }
         let expected = updated.former.as_deref();
-        if atomic_file::replace_if_unchanged(&path, expected, &updated.now, NEW_FILE_MODE)? == Replaced::Yes {
-            return Ok(updated);
+        updated.kept = expected.and_then(|former| keep(&path, former, aside));
+        match atomic_file::replace_if_unchanged(&path, expected, &updated.now, NEW_FILE_MODE) {
+            Ok(Replaced::Yes) => return Ok(updated),
+            Ok(Replaced::Changed) => updated.settle(),
+            Err(error) => {
+                updated.settle();
+                return Err(error.into());
+            }
         }
     }
     Err(NotesError::Changing { path })
+}
+
+/// A second name for the file; `None` where the disk knows no such thing, or the file is another one by now.
+fn keep(path: &Path, former: &[u8], aside: &Path) -> Option<PathBuf> {
+    let kept = aside.join(KEPT);
+    // Left by a save that was killed.
+    let _ = fs_err::remove_file(&kept);
+    fs_err::create_dir_all(aside).ok()?;
+    fs_err::hard_link(path, &kept).ok()?;
+    if fs_err::read(&kept).is_ok_and(|bytes| bytes == former) {
+        return Some(kept);
+    }
+    let _ = fs_err::remove_file(&kept);
+    None
+}
+
+fn with_cause(error: &AtomicFileError) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
 }
 
 /// Follows a link (one notes file is often a link to another) as long as it stays inside.

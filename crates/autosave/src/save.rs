@@ -93,6 +93,24 @@ impl SaveError {
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Secret { .. })
     }
+
+    /// Whether it may be over by the next stop.
+    pub fn may_pass(&self) -> bool {
+        use changes::Error::TimedOut;
+        match self {
+            Self::Busy | Self::Git(TimedOut { .. }) => true,
+            Self::Commit(error) => matches!(
+                error,
+                CommitError::Busy
+                    | CommitError::IndexLocked { .. }
+                    | CommitError::HeadMoved
+                    | CommitError::HookTimedOut { .. }
+                    | CommitError::InProgress { .. }
+                    | CommitError::Git(TimedOut { .. })
+            ),
+            _ => false,
+        }
+    }
 }
 
 impl Job<'_> {
@@ -172,10 +190,23 @@ impl Job<'_> {
 
     fn commit(&self, changed: &[BytePath]) -> Result<Committed, SaveError> {
         let root = &self.repository.root;
-        let updated = notes::update(root, self.notes_name(), &self.section())?;
+        let updated = notes::update(
+            root,
+            self.notes_name(),
+            &self.section(),
+            &changes::commit::folder(self.repository),
+        )?;
         let committed = self.commit_paths(&updated.relative, changed);
         match committed {
-            Ok(commit) => Ok(Committed { commit, notes: updated.relative.to_string() }),
+            Ok(commit) => {
+                updated.settle();
+                Ok(Committed { commit, notes: updated.relative.to_string() })
+            }
+            Err(SaveError::NothingNew) => {
+                // They are as HEAD has them now; what they were may be of a save that was killed.
+                updated.settle();
+                Err(SaveError::NothingNew)
+            }
             Err(error) => {
                 // As they were; where that fails, the reason for it is the smaller of the two troubles.
                 let _ = updated.put_back();

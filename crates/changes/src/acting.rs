@@ -6,6 +6,7 @@
 //! with its group at the time limit.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -85,12 +86,8 @@ impl Acting {
 
     /// Runs git to its end, however it ends.
     pub(crate) fn end<A: AsRef<OsStr>>(&self, arguments: &[A], input: &[u8]) -> Result<Ended, Error> {
-        let mut command = self.command(&self.settings.git);
-        command.arg("-C").arg(&self.directory).args(arguments);
-        command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut running =
-            Running::spawn(command, text(arguments), &self.directory, self.settings.time_limit)?;
+        let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
+        let mut running = self.spawn(arguments, stdin)?;
         if let Some(mut pipe) = running.child.stdin.take() {
             let input = input.to_vec();
             // Beside the reading: neither side may wait for the other.
@@ -99,6 +96,19 @@ impl Acting {
             });
         }
         running.end()
+    }
+
+    /// The same, with an open file in the place of its input, which it keeps open however we end: for a git that does not
+    /// read, and has to keep the file's lock.
+    pub(crate) fn end_holding(&self, arguments: &[&str], held: File) -> Result<Ended, Error> {
+        self.spawn(arguments, Stdio::from(held))?.end()
+    }
+
+    fn spawn<A: AsRef<OsStr>>(&self, arguments: &[A], stdin: Stdio) -> Result<Running, Error> {
+        let mut command = self.command(&self.settings.git);
+        command.arg("-C").arg(&self.directory).args(arguments);
+        command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Running::spawn(command, text(arguments), &self.directory, self.settings.time_limit)
     }
 
     /// A process in a group of its own that finds nobody to ask.

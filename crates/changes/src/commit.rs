@@ -20,7 +20,7 @@
 //! round it would leave their *removal* staged, and the user's next commit would undo ours. What was about to happen
 //! is written down before (3), so that the next run takes such entries back. What remains is git's own: a SIGKILL of
 //! `git update-ref` itself, while it holds the branch's lock for a fraction of a millisecond. Killing only us does not
-//! end it: it runs in a group of its own.
+//! end it: it runs in a group of its own, and until it has ended no other run begins.
 //!
 //! A detached HEAD is refused (A11): the commit would belong to no branch, be pushed nowhere, and be lost to git's
 //! collection once the user switches away; a snapshot keeps the work there.
@@ -47,6 +47,7 @@ use crate::repository::Repository;
 use crate::snapshot::LeftOut;
 use index::Fit;
 use workplace::Workplace;
+pub use workplace::folder;
 
 /// So often the whole is tried while others move the branch.
 const ATTEMPTS: usize = 4;
@@ -352,27 +353,39 @@ impl<'a> Attempt<'a> {
         changed: &[Differing],
         staged: &BTreeMap<BytePath, Entry>,
     ) -> Result<(), CommitError> {
+        // Asked before: between index and branch somebody else's commit would take the entries along.
+        let subject = self.git.line(&["show", "--no-patch", "--no-show-signature", "--format=%s", id])?;
         let pending = workplace::Pending::new(id, changed, staged);
         self.workplace.note(&pending)?;
         index::exchange(self.workplace, &pending.forth(), self.new.lock_limit)
             .inspect_err(|_| self.workplace.forget())?;
-        let moved = self.move_branch(id);
+        let moved = self.move_branch(id, &subject);
         if moved.is_err() {
             // Left noted where even this fails: the next run tries again.
             self.workplace.recover(self.new.lock_limit)?;
         } else {
             self.workplace.forget();
+            self.put_again(&pending);
         }
         moved
     }
 
-    fn move_branch(&self, id: &str) -> Result<(), CommitError> {
-        let subject = self.git.line(&["show", "--no-patch", "--no-show-signature", "--format=%s", id])?;
+    /// `git commit` reads the index before it locks it: one of the user's may have written the entries back that it had
+    /// read before ours were there. The commit stands in any case.
+    fn put_again(&self, pending: &workplace::Pending) {
+        let Ok(now) = self.staged() else { return };
+        let lost = pending.lost(&now);
+        if !lost.is_empty() {
+            let _ = index::exchange(self.workplace, &lost, self.new.lock_limit);
+        }
+    }
+
+    fn move_branch(&self, id: &str, subject: &str) -> Result<(), CommitError> {
         let kind = if self.parent.is_some() { "commit" } else { "commit (initial)" };
         let none = "0".repeat(id.len());
         let from = self.parent.as_deref().unwrap_or(&none);
         let arguments = ["update-ref", "-m", &format!("{kind}: {subject}"), "HEAD", id, from];
-        let ended = self.git.end(&arguments, b"")?;
+        let ended = self.git.end_holding(&arguments, self.workplace.shared_lock()?)?;
         if ended.status.success() {
             return Ok(());
         }

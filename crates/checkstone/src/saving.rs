@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use autosave::build_state::{self, BuildState};
 use autosave::{AutonomousExecution, Ended, Facts, Job, Look, Occasion, RouterDecision, Saved, buildguide};
 use changes::push::Planned;
-use changes::snapshot::SessionName;
+use changes::snapshot::{Reasons, Retention, SessionName, Snapshots, Which};
 use changes::{BytePath, Repository, Settings};
 use gate::policy::{Autosave, AutosaveMode};
 use jiff::Timestamp;
@@ -22,7 +22,8 @@ use crate::autosaving;
 use crate::background;
 use crate::environment;
 use crate::hook::Context;
-use crate::policy_files;
+use crate::policy_files::{self, FoundTexts};
+use crate::trust;
 
 /// No git process of ours takes longer, snapshots of large trees included.
 const GIT_LIMIT: Duration = Duration::from_secs(30);
@@ -129,8 +130,28 @@ impl Save {
             took: started.elapsed(),
         };
         let recorded = report.record(journal, &self.repository.root, session, turn);
+        if report.snapshot().is_some() {
+            self.forget_old_snapshots(&git);
+        }
         let is_started = report.push == Push::Started;
         (report, recorded.map(|id| Some(id).filter(|_| is_started)))
+    }
+
+    /// Saves make snapshots, so they clear old ones away: as the user's own configuration says, and never those that
+    /// somebody asked for, nor the one that was made just now and is told of.
+    fn forget_old_snapshots(&self, git: &Settings) {
+        let texts = FoundTexts::read(&self.repository.root);
+        let Some(kept) = trust::snapshot_settings(journal::Trust::Unknown, texts.texts()) else { return };
+        let retention = Retention {
+            keep: Some(kept.keep.max(1)),
+            max_age: Some(kept.keep_for),
+            reasons: Reasons::Automatic,
+        };
+        let now_ns = i64::try_from(self.facts.occasion.at.as_nanosecond()).unwrap_or(i64::MAX);
+        let pruned = Snapshots::of(self.repository.clone(), git)
+            .and_then(|snapshots| snapshots.prune(Which::ThisWorktree, retention, now_ns));
+        // Whatever stands in the way now, the next save tries again.
+        drop(pruned);
     }
 
     fn planned_push(&self, git: &Settings) -> Push {
@@ -239,7 +260,7 @@ impl SaveReport {
                 }
                 text
             }
-            Ended::Nothing => "nothing differs from the last commit, so nothing was committed".to_owned(),
+            Ended::Nothing => "there is nothing new to commit".to_owned(),
             Ended::Failed(failed) => match &failed.snapshot {
                 Some(id) => {
                     format!(

@@ -13,8 +13,11 @@ use crate::{JournalError, Reading, SessionId, TurnId, Writing};
 /// Whatever went wrong, this is enough of it.
 const LONGEST_DETAIL: usize = 2 * 1024;
 
-/// The value of a session that is above its threshold.
+/// The value of a session that is above its threshold: how often it was tried to save it there, and whether it may be
+/// tried again. Below, the number is zero.
 const ABOVE: &str = "autosave-above";
+
+const AGAIN: &str = " again";
 
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct AutosaveId(pub i64);
@@ -279,23 +282,38 @@ impl Writing<'_> {
         Ok(found)
     }
 
-    /// Whether the session has crossed its threshold since it was last asked. Above it, the answer is yes once, to one
-    /// of all who ask at the same time; only below `rearm` it can cross again.
+    /// Whether the session has crossed its threshold since it was last asked, or is to be tried again at this crossing;
+    /// and the how manieth try this is then. Above the threshold, one of all who ask at the same time is told; only
+    /// below `rearm` it can cross again.
     pub fn crosses(
         &self,
         session: SessionId,
         percent: u64,
         threshold: u64,
         rearm: u64,
-    ) -> Result<bool, JournalError> {
-        let was_above = self.value(session, ABOVE)?.is_some_and(|value| value == b"1");
-        if percent >= threshold && !was_above {
-            self.set_value(session, ABOVE, b"1")?;
-            return Ok(true);
+    ) -> Result<Option<u32>, JournalError> {
+        let (tries, may_again) = self.tries(session)?;
+        if percent >= threshold && (tries == 0 || may_again) {
+            let this = tries.saturating_add(1);
+            self.set_value(session, ABOVE, this.to_string().as_bytes())?;
+            return Ok(Some(this));
         }
-        if percent < rearm && was_above {
+        if percent < rearm && tries > 0 {
             self.set_value(session, ABOVE, b"0")?;
         }
-        Ok(false)
+        Ok(None)
+    }
+
+    /// What was due at the crossing failed over something that may pass: the next who asks is told again.
+    pub fn try_again(&self, session: SessionId) -> Result<(), JournalError> {
+        let (tries, _) = self.tries(session)?;
+        self.set_value(session, ABOVE, format!("{tries}{AGAIN}").as_bytes())
+    }
+
+    fn tries(&self, session: SessionId) -> Result<(u32, bool), JournalError> {
+        let value = self.value(session, ABOVE)?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&value);
+        let number = text.strip_suffix(AGAIN);
+        Ok((number.unwrap_or(&text).parse().unwrap_or_default(), number.is_some()))
     }
 }

@@ -16,6 +16,15 @@ use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
+use run::drift::Surroundings;
+use run::engine::{self, PlanText, Settings};
+use run::event::{Accepted, FORMAT, What};
+use run::fingerprint;
+use run::layout::Layout;
+use run::plan::Plan;
+use run::record::Recorder;
+use run::state::{RunState, StageState};
 use run::supervisor::{
     Cause, Command, Controls, Ending, Grace, Isolation, Limits, Observed, Signal, SpawnError, Supervised,
 };
@@ -52,6 +61,7 @@ fn main() {
         "forking" => trees(FORKING, None, number(1)),
         "rivals" => rivals(number(1)),
         "write" => write(number(1), number(2)),
+        "plan" => plan(number(1)),
         "again" => again(&arguments[1..]),
         other => panic!("{other}"),
     }
@@ -187,11 +197,14 @@ fn only_read(writer: &mut std::process::Command) -> u64 {
     let mut buffer = vec![0; 256 * 1024];
     let mut total = 0;
     loop {
-        match pipe.read(&mut buffer).expect("its output") {
+        let length = pipe.read(&mut buffer).expect("its output");
+        total += length as u64;
+        match length {
             0 => break,
-            length => total += length as u64,
+            // Emptied, and not looked at again before there is much, as the supervisor does it.
+            length if length < buffer.len() => std::thread::sleep(Duration::from_millis(12)),
+            _ => {}
         }
-        std::thread::sleep(Duration::from_millis(3));
     }
     child.wait().expect("its end");
     total
@@ -332,4 +345,67 @@ fn tell_survivors(name: &str, bench: &Bench) {
             let _ = Pid::from_raw(pid).map(|pid| kill_process(pid, ProcessSignal::KILL));
         }
     }
+}
+
+/// 9,999 of 10,000 stages are complete: from the plan's text to the start of the last one.
+fn plan(rounds: usize) {
+    let mut text = "title = \"t\"\n".to_owned();
+    for number in 0..10_000 {
+        text.push_str(&format!(
+            "[[stage]]\nstageId = \"S{number:05}_do_work\"\ngoal = \"Do the work of this stage\"\ncommand = [\"true\"]\n"
+        ));
+        if number > 0 {
+            text.push_str(&format!("dependencies = [\"S{:05}_do_work\"]\n", number - 1));
+        }
+    }
+    for _ in 0..rounds {
+        let bench = Bench::new();
+        let layout = Layout::new(&bench.folder, "t", "r").expect("a layout");
+        record_all_but_one(&bench.folder, &layout, &text);
+        let began = Instant::now();
+        let plan = Plan::read("plan.toml", &text, &bench.folder).expect("a plan");
+        let mut started = None;
+        let plan = PlanText { plan, text: text.clone(), file: None };
+        let mut watch = |event: &run::event::Event| {
+            if matches!(event.what, What::StageState { to: StageState::Running, .. }) {
+                started.get_or_insert((event.what.stage().map(str::to_owned), began.elapsed()));
+            }
+        };
+        engine::resume(&layout, plan, &Settings::default(), &mut watch).expect("an end");
+        let (stage, took) = started.expect("a stage that runs");
+        assert_eq!(stage.as_deref(), Some("S09999_do_work"));
+        println!("first-pending {}", took.as_nanos());
+    }
+}
+
+fn record_all_but_one(root: &Path, layout: &Layout, text: &str) {
+    let plan = Plan::read("plan.toml", text, root).expect("a plan");
+    fs_err::create_dir_all(layout.run_checkpoints()).expect("a folder");
+    let at = Timestamp::now();
+    let planned = What::RunPlanned {
+        format: FORMAT,
+        report_title: "t".to_owned(),
+        run_id: "r".to_owned(),
+        plan_file: None,
+        plan: text.to_owned(),
+        surroundings: Surroundings::default(),
+    };
+    let (mut recorder, _) = Recorder::create(&layout.events(), at, planned).expect("a record");
+    let mut events = vec![What::RunState { from: RunState::Planned, to: RunState::InProgress, reason: None }];
+    for stage in plan.stages.iter().take(9_999) {
+        let state = |from, to, accepted| What::StageState {
+            stage_id: stage.id.clone(),
+            attempt: 1,
+            from,
+            to,
+            reason: None,
+            ending: None,
+            accepted,
+        };
+        let fingerprint = fingerprint::of_stage(stage, root, &[]);
+        let accepted = Accepted { fingerprint, inputs: Vec::new(), artifacts: Vec::new() };
+        events.push(state(StageState::Pending, StageState::Running, None));
+        events.push(state(StageState::Running, StageState::Completed, Some(accepted)));
+    }
+    recorder.append_all(at, events).expect("a written record");
 }

@@ -154,16 +154,7 @@ fn accepted(
         Some(reason) => Unaccepted { reason, ..unaccepted },
         None => unaccepted,
     })?;
-    let files = publish::files(&artifacts).map_err(|error| failed(told(&error)))?;
-    let missing: Vec<&str> = stage
-        .outputs
-        .iter()
-        .filter(|output| !files.contains(&output.path))
-        .map(|output| output.path.as_str())
-        .collect();
-    if !missing.is_empty() {
-        return Err(failed(format!("it did not write its output `{}`", missing.join("`, `"))));
-    }
+    let mut files = outputs(stage, &artifacts)?;
     if let Some(verify) = &stage.verify {
         let left = stage.max_duration.saturating_sub(elapsed).max(Duration::from_secs(1));
         let command = supervisor::Command {
@@ -180,8 +171,26 @@ fn accepted(
         )
         .map_err(|error| failed(format!("`verify` cannot be run: {error}")))?;
         judge(&verified, "`verify`: ")?;
+        // It may have written there as well.
+        files = outputs(stage, &artifacts)?;
     }
     accept(job, stage, fingerprint, inputs, &artifacts, &files, kept, tell)
+}
+
+/// All files of the attempt, the declared ones among them.
+fn outputs(stage: &Stage, artifacts: &std::path::Path) -> Result<Vec<String>, Unaccepted> {
+    let files = publish::files(artifacts).map_err(|error| failed(told(&error)))?;
+    let missing: Vec<&str> = stage
+        .outputs
+        .iter()
+        .filter(|output| !files.contains(&output.path))
+        .map(|output| output.path.as_str())
+        .collect();
+    if missing.is_empty() {
+        Ok(files)
+    } else {
+        Err(failed(format!("it did not write its output `{}`", missing.join("`, `"))))
+    }
 }
 
 /// The stage's own command, with what it tells on its way; and the exception where it is Python that raised one.

@@ -28,6 +28,10 @@ pub enum PublishError {
 
 /// The files below `folder`, as paths below it with `/`, in order. Links and the like are refused.
 pub(crate) fn files(folder: &Path) -> Result<Vec<String>, PublishError> {
+    // A stage may also put a link in the place of the whole folder, which would then be published.
+    if folder.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
+        return Err(PublishError::SymbolicLink { path: folder.to_owned() });
+    }
     let mut found = Vec::new();
     walk(folder, "", Strictness::Refuse, &mut found)?;
     found.sort();
@@ -137,13 +141,15 @@ fn sync(folder: Option<&Path>) -> Result<(), PublishError> {
         .map_err(|source| PublishError::Publish { path: folder.to_owned(), source })
 }
 
-/// What a file is known by without reading it; another one after every change of it.
+/// What a file is known by without reading it; another one after every change of it. The size is part of it: after a power cut
+/// a file may have its times, and nothing of its content.
 pub(crate) fn identity(path: &Path) -> Option<String> {
     let metadata = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
     Some(format!(
-        "{}:{}:{}.{:09}:{}.{:09}",
+        "{}:{}:{}:{}.{:09}:{}.{:09}",
         metadata.dev(),
         metadata.ino(),
+        metadata.len(),
         metadata.mtime(),
         metadata.mtime_nsec(),
         metadata.ctime(),

@@ -36,6 +36,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::fs::OFlags;
@@ -76,7 +77,7 @@ struct Tree {
     isolated: Isolated,
     token: String,
     record: PathBuf,
-    /// Whether the shim has been waited for.
+    /// Whether the shim has been waited for, or will be.
     is_gone: bool,
 }
 
@@ -120,6 +121,7 @@ impl Supervised {
         let tree = Tree { shim, isolated, token, record: command.record.clone(), is_gone: false };
         record::write(command, isolated, tree.shim.pid, &tree.token)?;
         tree.shim.let_begin(command, isolated)?;
+        reap_leaving();
         Ok(Self { tree, keeper, output: Some(output), errors: Some(errors), began: Reading::now() })
     }
 
@@ -176,7 +178,32 @@ fn output_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((near, far))
 }
 
+/// Shims that have said their last word. A kernel takes a tenth of a millisecond to take a namespace down, for which
+/// nobody waits; they are waited for when the next stage has begun.
+static LEAVING: Mutex<Vec<OwnedFd>> = Mutex::new(Vec::new());
+
+fn reap_leaving() {
+    let mut leaving = LEAVING.lock().unwrap_or_else(PoisonError::into_inner);
+    leaving.retain(|shim| {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        matches!(waitid(WaitId::PidFd(shim.as_fd()), options), Ok(None))
+    });
+}
+
 impl Tree {
+    /// The shim has said its last word, and is not waited for here.
+    fn let_go(&mut self) {
+        match self.shim.pidfd.try_clone() {
+            Ok(shim) => {
+                self.is_gone = true;
+                LEAVING.lock().unwrap_or_else(PoisonError::into_inner).push(shim);
+            }
+            Err(_) => {
+                self.reap();
+            }
+        }
+    }
+
     /// Waits for the shim, of which it is known that it has ended; tells whether it ended by itself.
     fn reap(&mut self) -> EndOfShim {
         self.is_gone = true;

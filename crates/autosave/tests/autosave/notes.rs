@@ -1,7 +1,7 @@
 //! The section in the notes file.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use autosave::notes::{self, NotesError};
 use changes::BytePath;
@@ -91,13 +91,17 @@ fn an_open_end_is_refused() {
 #[test]
 fn a8_a_missing_file_is_made_and_can_be_taken_back() {
     let folder = tempfile::tempdir().unwrap();
-    let updated = notes::update(folder.path(), "CLAUDE.md", "new").unwrap();
+    let updated = notes::update(folder.path(), "CLAUDE.md", "new", &aside(folder.path())).unwrap();
     assert!(updated.was_made() && updated.is_changed());
     assert_eq!(updated.relative, BytePath::from("CLAUDE.md"));
     assert_eq!(text(&updated.path), "## Last Session\n\nnew\n");
     assert_eq!(mode(&updated.path), 0o644);
     assert!(updated.put_back().unwrap());
     assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+}
+
+fn aside(root: &Path) -> PathBuf {
+    root.join(".git/checkstone")
 }
 
 fn text(path: &Path) -> String {
@@ -115,22 +119,45 @@ fn a10_the_former_bytes_come_back() {
     let path = folder.path().join("AGENTS.md");
     fs_err::write(&path, b"\xff mine\r\n").unwrap();
     fs_err::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
-    let updated = notes::update(folder.path(), "AGENTS.md", "new").unwrap();
+    let updated = notes::update(folder.path(), "AGENTS.md", "new", &aside(folder.path())).unwrap();
     assert_eq!(mode(&path), 0o600);
     assert!(updated.put_back().unwrap());
     assert_eq!((fs_err::read(&path).unwrap(), mode(&path)), (b"\xff mine\r\n".to_vec(), 0o600));
-    let updated = notes::update(folder.path(), "AGENTS.md", "new").unwrap();
+    let updated = notes::update(folder.path(), "AGENTS.md", "new", &aside(folder.path())).unwrap();
     fs_err::write(&path, "written by somebody").unwrap();
     assert!(!updated.put_back().unwrap());
     assert_eq!(text(&path), "written by somebody");
 }
 
+/// A10: the former file itself comes back, which takes no room; where no second name can be given, its bytes do.
+#[test]
+fn a10_the_former_file_is_kept_until_it_is_settled() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, path) = (folder.path(), folder.path().join("CLAUDE.md"));
+    let kept = aside(root).join("notes-before");
+    fs_err::write(&path, "mine\n").unwrap();
+    let inode = || path.metadata().unwrap().ino();
+    let former = inode();
+    let updated = notes::update(root, "CLAUDE.md", "new", &aside(root)).unwrap();
+    assert_eq!((text(&kept).as_str(), inode() == former), ("mine\n", false));
+    assert!(updated.put_back().unwrap());
+    assert_eq!((text(&path).as_str(), inode(), kept.exists()), ("mine\n", former, false));
+    // A save that was killed has left one.
+    fs_err::write(&kept, "left").unwrap();
+    notes::update(root, "CLAUDE.md", "new", &aside(root)).unwrap().settle();
+    assert_eq!((text(&path).as_str(), kept.exists()), ("mine\n\n## Last Session\n\nnew\n", false));
+    let no_folder = path.join("no folder");
+    let updated = notes::update(root, "CLAUDE.md", "newer", &no_folder).unwrap();
+    assert!(text(&path).ends_with("newer\n") && updated.put_back().unwrap());
+    assert_eq!(text(&path), "mine\n\n## Last Session\n\nnew\n");
+}
+
 #[test]
 fn the_same_section_again_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let first = notes::update(folder.path(), "CLAUDE.md", "new").unwrap();
+    let first = notes::update(folder.path(), "CLAUDE.md", "new", &aside(folder.path())).unwrap();
     let inode = first.path.metadata().unwrap().ino();
-    let again = notes::update(folder.path(), "CLAUDE.md", "new").unwrap();
+    let again = notes::update(folder.path(), "CLAUDE.md", "new", &aside(folder.path())).unwrap();
     assert!(!again.is_changed() && !again.was_made());
     assert_eq!(first.path.metadata().unwrap().ino(), inode);
 }
@@ -142,7 +169,7 @@ fn a_link_inside_the_repository_is_followed() {
     fs_err::create_dir_all(folder.path().join("docs")).unwrap();
     fs_err::write(folder.path().join("docs/AGENTS.md"), "mine\n").unwrap();
     symlink("docs/AGENTS.md", folder.path().join("CLAUDE.md")).unwrap();
-    let updated = notes::update(folder.path(), "CLAUDE.md", "new").unwrap();
+    let updated = notes::update(folder.path(), "CLAUDE.md", "new", &aside(folder.path())).unwrap();
     assert_eq!(updated.relative, BytePath::from("docs/AGENTS.md"));
     assert!(folder.path().join("CLAUDE.md").is_symlink());
     assert_eq!(text(&folder.path().join("docs/AGENTS.md")), "mine\n\n## Last Session\n\nnew\n");
@@ -162,7 +189,7 @@ fn what_cannot_be_written_is_told() {
     fs_err::set_permissions(root.join("readonly"), PermissionsExt::from_mode(0o444)).unwrap();
     fs_err::File::create(root.join("huge")).unwrap().set_len(9 * 1024 * 1024).unwrap();
     fs_err::write(root.join("open"), "```\n").unwrap();
-    let error = |name: &str| notes::update(root, name, "new").unwrap_err();
+    let error = |name: &str| notes::update(root, name, "new", &aside(root)).unwrap_err();
     for link in ["out", "dangling", "loop"] {
         assert!(matches!(error(link), NotesError::LeadsOut { .. }), "{link}");
     }

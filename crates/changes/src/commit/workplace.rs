@@ -1,15 +1,20 @@
-//! Our own folder inside the repository's git folder: the private index, the message, and a note of what is about to
-//! happen to the user's index. A lock that the kernel gives back keeps two runs apart, so that whatever lies there at
-//! the beginning of a run was left by one that is dead.
+//! Our own folder inside the repository's git folder: a note of what is about to happen to the user's index, and for
+//! each run a folder of its own with the private index and the message. A lock that the kernel gives back keeps two runs
+//! apart, so that whatever lies there at the beginning of a run was left by one that is dead.
+//!
+//! A run that was killed may have left a git process or a hook that still works. What it writes lies in the folder of
+//! its run, where nobody looks any more and which the next run removes; and the one process that moves the branch has the
+//! lock too, so that the next run begins after it.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
 
 use super::{CommitError, index};
 use crate::acting::Acting;
@@ -21,9 +26,11 @@ use crate::repository::Repository;
 const FOLDER: &str = "checkstone";
 const LOCK: &str = "commit.lock";
 const NOTE: &str = "commit.json";
-const NEW_NOTE: &str = "commit.json.new";
-pub(super) const PRIVATE_INDEX: &str = "commit.index";
-pub(super) const NEXT_INDEX: &str = "commit.next-index";
+/// The folder of a run begins with this.
+const RUN: &str = "run-";
+const NEW_NOTE: &str = "note";
+pub(super) const PRIVATE_INDEX: &str = "index";
+pub(super) const NEXT_INDEX: &str = "next-index";
 pub(super) const HOOK_OUTPUT: &str = "hook-output";
 pub(super) const MESSAGE: &str = "COMMIT_EDITMSG";
 
@@ -32,7 +39,8 @@ pub(super) struct Workplace {
     pub(super) repository: Repository,
     pub(super) git: Acting,
     folder: PathBuf,
-    _lock: File,
+    run: TempDir,
+    lock: File,
 }
 
 /// What is about to happen to entries of the user's index.
@@ -61,6 +69,15 @@ impl Pending {
         Self { commit: commit.to_owned(), entries: changed.iter().map(entry).collect() }
     }
 
+    /// The entries as they shall be, of those that are as they were.
+    pub(super) fn lost(&self, now: &BTreeMap<BytePath, Entry>) -> Vec<(BytePath, Option<Entry>)> {
+        let is_lost = |entry: &&PendingEntry| {
+            entry.old != entry.new && now.get(&entry.path) == unpair(&entry.old).as_ref()
+        };
+        let lost = self.entries.iter().filter(is_lost);
+        lost.map(|entry| (entry.path.clone(), unpair(&entry.new))).collect()
+    }
+
     /// The entries as they shall be.
     pub(super) fn forth(&self) -> Vec<(BytePath, Option<Entry>)> {
         self.entries.iter().map(|entry| (entry.path.clone(), unpair(&entry.new))).collect()
@@ -71,9 +88,15 @@ fn unpair(pair: &Option<(String, String)>) -> Option<Entry> {
     pair.as_ref().map(|(mode, id)| Entry { mode: mode.clone(), id: id.clone() })
 }
 
+/// Of this working tree, inside the git folder: what we keep there is on the disk of the repository, and no file of the
+/// user's.
+pub fn folder(repository: &Repository) -> PathBuf {
+    repository.git_dir.join(FOLDER)
+}
+
 impl Workplace {
     pub(super) fn exists(repository: &Repository) -> bool {
-        repository.git_dir.join(FOLDER).join(LOCK).exists()
+        folder(repository).join(LOCK).exists()
     }
 
     pub(super) fn open(
@@ -81,7 +104,7 @@ impl Workplace {
         settings: &Settings,
         limit: Duration,
     ) -> Result<Self, CommitError> {
-        let folder = repository.git_dir.join(FOLDER);
+        let folder = folder(repository);
         let unusable = |source| CommitError::Folder { path: folder.clone(), source };
         fs_err::create_dir_all(&folder).map_err(unusable)?;
         let mut options = fs_err::OpenOptions::new();
@@ -96,12 +119,23 @@ impl Workplace {
                 Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
             }
         }
+        let run = tempfile::Builder::new().prefix(RUN).tempdir_in(&folder).map_err(unusable)?;
         let git = Acting::new(settings, &repository.root);
-        Ok(Self { repository: repository.clone(), git, folder, _lock: lock })
+        Ok(Self { repository: repository.clone(), git, folder, run, lock })
     }
 
+    /// A file of this run.
     pub(super) fn file(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
+        self.run.path().join(name)
+    }
+
+    fn note_file(&self) -> PathBuf {
+        self.folder.join(NOTE)
+    }
+
+    /// The lock once more, for a process that shall keep it as long as it lives.
+    pub(super) fn shared_lock(&self) -> Result<File, CommitError> {
+        self.lock.try_clone().map_err(|source| CommitError::Folder { path: self.folder.join(LOCK), source })
     }
 
     pub(super) fn index(&self) -> PathBuf {
@@ -123,32 +157,34 @@ impl Workplace {
 
     /// Writes down what is about to happen; it is on the disk before it happens.
     pub(super) fn note(&self, pending: &Pending) -> Result<(), CommitError> {
-        let unusable = |source: io::Error| CommitError::Folder { path: self.file(NOTE), source };
+        let unusable = |source: io::Error| CommitError::Folder { path: self.note_file(), source };
         let text = serde_json::to_vec(pending).map_err(|error| unusable(error.into()))?;
         let new = self.file(NEW_NOTE);
         let mut file = fs_err::File::create(&new).map_err(unusable)?;
         file.write_all(&text).and_then(|()| file.sync_all()).map_err(unusable)?;
-        fs_err::rename(&new, self.file(NOTE)).map_err(unusable)?;
+        fs_err::rename(&new, self.note_file()).map_err(unusable)?;
         Ok(())
     }
 
     pub(super) fn forget(&self) {
-        self.remove(NOTE);
+        let _ = fs_err::remove_file(self.note_file());
     }
 
-    /// Everything but the lock and the note.
+    /// Removes the folders of dead runs. One into which an orphan writes in this moment may stay until the next time.
     fn clear(&self) {
-        const LOCKS: [&str; 2] = ["commit.index.lock", "commit.next-index.lock"];
-        for name in [PRIVATE_INDEX, NEXT_INDEX, NEW_NOTE, MESSAGE, HOOK_OUTPUT].iter().chain(&LOCKS) {
-            self.remove(name);
+        for entry in fs_err::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let is_run = entry.file_name().as_encoded_bytes().starts_with(RUN.as_bytes());
+            if is_run && entry.path() != self.run.path() {
+                self.unlock_index(&entry.path().join(NEXT_INDEX));
+                let _ = fs_err::remove_dir_all(entry.path());
+            }
         }
     }
 
     /// Puts right what a dead run has left.
     pub(super) fn recover(&self, limit: Duration) -> Result<(), CommitError> {
-        self.unlock_index();
         self.clear();
-        let Ok(text) = fs_err::read(self.file(NOTE)) else { return Ok(()) };
+        let Ok(text) = fs_err::read(self.note_file()) else { return Ok(()) };
         // A note is there whole or not at all; one that says something else is not from us.
         let Ok(pending) = serde_json::from_slice::<Pending>(&text) else {
             self.forget();
@@ -162,11 +198,11 @@ impl Workplace {
         Ok(())
     }
 
-    /// A lock that is the same file as our next index was made by us, and we are not at work.
-    fn unlock_index(&self) {
-        let identity = |path: PathBuf| path.symlink_metadata().map(|found| (found.dev(), found.ino())).ok();
-        let ours = identity(self.file(NEXT_INDEX));
-        if ours.is_some() && ours == identity(self.index_lock()) {
+    /// A lock that is the same file as the next index of a dead run was made by that run.
+    fn unlock_index(&self, next_index: &Path) {
+        let identity = |path: &Path| path.symlink_metadata().map(|found| (found.dev(), found.ino())).ok();
+        let ours = identity(next_index);
+        if ours.is_some() && ours == identity(&self.index_lock()) {
             let _ = fs_err::remove_file(self.index_lock());
         }
     }
@@ -188,11 +224,5 @@ impl Workplace {
             }
         }
         Ok(back)
-    }
-}
-
-impl Drop for Workplace {
-    fn drop(&mut self) {
-        self.clear();
     }
 }

@@ -446,19 +446,54 @@ fn only_a_lock_of_ours_is_removed() {
     sandbox.write("a", "changed\n");
     made(&sandbox, &["a"]);
     let repository = Repository::discover(&sandbox.repo).unwrap();
-    let (ours, lock) =
-        (sandbox.repo.join(".git/checkstone/commit.next-index"), sandbox.repo.join(".git/index.lock"));
+    let run = sandbox.repo.join(".git/checkstone/run-dead");
+    let (ours, lock) = (run.join("next-index"), sandbox.repo.join(".git/index.lock"));
     let recover = || commit::recover(&repository, &sandbox.settings, Duration::from_secs(5)).unwrap();
+    fs_err::create_dir(&run).unwrap();
     fs_err::copy(sandbox.repo.join(".git/index"), &ours).unwrap();
     fs_err::copy(&ours, &lock).unwrap();
     recover();
     assert!(lock.exists());
     fs_err::remove_file(&lock).unwrap();
+    fs_err::create_dir(&run).unwrap();
     fs_err::copy(sandbox.repo.join(".git/index"), &ours).unwrap();
     fs_err::hard_link(&ours, &lock).unwrap();
     recover();
     assert!(!lock.exists());
     clean(&sandbox, &sandbox.repo);
+}
+
+/// A file that was edited in the moment in which the index was written, and kept its size, looks unchanged to git but for
+/// the index's own time. Both copies of the index keep that time, so that such an edit is neither missed by the commit
+/// nor hidden from the user by it.
+#[test]
+fn an_edit_of_the_same_size_in_the_moment_of_the_index_is_not_missed() {
+    let sandbox = sandbox();
+    sandbox.git(&["config", "core.trustctime", "false"]);
+    sandbox.write("notes", "one\n");
+    sandbox.write("b", "one\n");
+    // Long ago, so that any copy that is made now is younger.
+    let then = std::time::SystemTime::now() - Duration::from_secs(3600);
+    let set_time = |path: &str| {
+        let file = fs_err::OpenOptions::new().write(true).open(sandbox.repo.join(path)).unwrap();
+        file.file().set_modified(then).unwrap();
+    };
+    set_time("notes");
+    set_time("b");
+    sandbox.commit_all("one");
+    sandbox.write("notes", "two\n");
+    sandbox.write("b", "two\n");
+    set_time("notes");
+    set_time("b");
+    set_time(".git/index");
+    let plain = |paths: &[&str]| match attempt(&sandbox, paths).unwrap() {
+        CommitOutcome::Made(commit) => commit,
+        other => panic!("{other:?}"),
+    };
+    // Nobody asks git for the status before, which would set the index right.
+    plain(&["notes"]);
+    assert_eq!(sandbox.git(&["show", "HEAD:notes"]), "two\n");
+    assert_eq!(status(&sandbox), [" M b"]);
 }
 
 /// A11: a commit on no branch would be lost with the next switch.

@@ -85,19 +85,20 @@ fn killed(sandbox: &Sandbox, job: &str, delay: Duration, with_git: bool) {
 
 /// Where only we were killed, the git process of the moment goes on: until it is done.
 fn settle(sandbox: &Sandbox) {
+    until("git has ended", || (!has_git(sandbox)).then_some(()));
+}
+
+/// Whether a git process of ours is at work in the repository.
+fn has_git(sandbox: &Sandbox) -> bool {
     let folder = sandbox.repo.join(".git/checkstone").to_string_lossy().into_owned();
     let root = sandbox.root().to_string_lossy().into_owned();
-    let deadline = Instant::now() + Duration::from_secs(60);
     let is_ours = |entry: &std::fs::DirEntry| {
         let environment = fs_err::read(entry.path().join("environ")).unwrap_or_default();
         let command = fs_err::read(entry.path().join("cmdline")).unwrap_or_default();
         let has = |text: &[u8], word: &str| String::from_utf8_lossy(text).contains(word);
         has(&command, "git") && (has(&command, &root) || has(&environment, &folder))
     };
-    while Path::new("/proc").read_dir().unwrap().flatten().any(|entry| is_ours(&entry)) {
-        assert!(Instant::now() < deadline, "git goes on and on");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    Path::new("/proc").read_dir().unwrap().flatten().any(|entry| is_ours(&entry))
 }
 
 /// The locks of git's own that a SIGKILL of git itself can leave for as long as it changes a branch; they are removed
@@ -173,6 +174,110 @@ fn a11_a_kill_at_any_instant_of_a_commit_harms_nothing() {
     sandbox.write("notes", "last\n");
     commits::made(&sandbox, &["notes"]);
     sandbox.git(&["commit", "--quiet", "--message=works"]);
+}
+
+/// Waits for something that another process does.
+fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A11: where only we were killed, the git of the moment goes on. The next run does not wait for it and is not harmed by
+/// it, whichever git that is; only where it is about to move the branch, nobody begins before it has ended.
+#[test]
+fn a11_a_git_that_outlives_a_killed_run_does_not_disturb_the_next() {
+    let mut sandbox = commits::sandbox();
+    prepared(&sandbox);
+    commits::hook(&sandbox, "pre-commit", "true");
+    let before = user_state(&sandbox);
+    let (waiting, go) = (sandbox.root().join("waiting"), sandbox.root().join("go"));
+    rustix::fs::mknodat(rustix::fs::CWD, &go, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let steps = [
+        "read-tree",
+        "update-index --ignore-skip",
+        "hook run",
+        "write-tree",
+        "commit-tree",
+        "--index-info",
+        "add --refresh",
+        "update-ref",
+    ];
+    for step in steps {
+        sandbox.write("notes", &format!("killed at {step}\n"));
+        fs_err::write(sandbox.root().join("wait-at"), format!("{step}\n")).unwrap();
+        sandbox.use_git("git-that-waits.sh");
+        let mut child = start(&sandbox, "commit");
+        let orphan = until(step, || fs_err::read_to_string(&waiting).ok());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        sandbox.use_git("git.sh");
+        let let_go = || {
+            fs_err::write(&go, "go\n").unwrap();
+            let process = Path::new("/proc").join(orphan.trim());
+            until("the orphan has ended", || {
+                let has_ended = fs_err::read(process.join("cmdline")).map_or(true, |line| line.is_empty());
+                has_ended.then_some(())
+            });
+        };
+        let head = sandbox.git(&["rev-parse", "HEAD"]);
+        if step == "update-ref" {
+            let repository = Repository::discover(&sandbox.repo).unwrap();
+            let error =
+                commit::recover(&repository, &sandbox.settings, Duration::from_millis(50)).unwrap_err();
+            assert!(matches!(error, commit::CommitError::Busy), "{error}");
+            let_go();
+            assert_ne!(sandbox.git(&["rev-parse", "HEAD"]), head, "the orphan has committed");
+            sandbox.write("notes", "the next\n");
+            commits::made(&sandbox, &["notes"]);
+        } else {
+            sandbox.write("notes", &format!("the next after {step}\n"));
+            commits::made(&sandbox, &["notes"]);
+            let_go();
+            assert_eq!(sandbox.git(&["rev-parse", "HEAD~1"]), head, "{step}");
+        }
+        let notes = fs_err::read_to_string(sandbox.repo.join("notes")).unwrap();
+        assert_eq!(sandbox.git(&["show", "HEAD:notes"]), notes, "{step}");
+        assert_eq!(sandbox.git(&["status", "--porcelain", "--", "notes"]), "", "{step}");
+        assert_eq!(user_state(&sandbox), before, "{step}");
+        let left: Vec<_> = sandbox.repo.join(".git/checkstone").read_dir().unwrap().flatten().collect();
+        assert_eq!(left.len(), 1, "{step}: {left:?}");
+        fs_err::remove_file(&waiting).unwrap();
+    }
+}
+
+/// The same at random instants: the next commit begins in the very moment of the kill.
+#[test]
+fn a11_the_next_commit_does_not_wait_for_the_git_of_a_killed_run() {
+    let sandbox = commits::sandbox();
+    prepared(&sandbox);
+    sandbox.write("notes", "first\n");
+    let began = Instant::now();
+    assert!(start(&sandbox, "commit").wait().unwrap().success());
+    let whole = began.elapsed();
+    let before = user_state(&sandbox);
+    let count = kills();
+    let mut orphans = 0;
+    for kill in 0..count {
+        sandbox.write("notes", &format!("killed {kill}\n"));
+        killed(&sandbox, "commit", whole.mul_f64(f64::from(kill) * 1.1 / f64::from(count)), false);
+        orphans += u32::from(has_git(&sandbox));
+        let notes = format!("number {kill}\n");
+        sandbox.write("notes", &notes);
+        let outcome = commits::attempt(&sandbox, &["notes"]).unwrap();
+        assert!(matches!(outcome, commit::CommitOutcome::Made(_)), "kill {kill}: {outcome:?}");
+        settle(&sandbox);
+        assert_eq!(sandbox.git(&["show", "HEAD:notes"]), notes, "kill {kill}");
+        assert_eq!(sandbox.git(&["status", "--porcelain", "--", "notes"]), "", "kill {kill}");
+        assert_eq!(user_state(&sandbox), before, "kill {kill}");
+        assert!(!sandbox.repo.join(".git/index.lock").exists(), "kill {kill}");
+    }
+    println!("{count} commits after a kill, {orphans} of them while a git of the killed run still ran");
 }
 
 /// The same for a push; the remote has the commit or has it not.

@@ -127,7 +127,7 @@ fn a_branch_goes_to_its_own_name() {
     assert_eq!(plan(&sandbox).destination, "refs/heads/main");
 }
 
-/// The remote has newer commits: ours are put on top of them, and the user's branch stays where it is.
+/// Spec 4's conflict resolution: the remote has newer commits: ours are put on top of them, and the user's branch stays where it is.
 #[test]
 fn newer_commits_on_the_remote_get_ours_on_top() {
     let sandbox = with_remote();

@@ -352,6 +352,39 @@ fn a_snapshot_knows_its_message_session_and_turn() {
     assert!(matches!(sandbox.snapshots().find("x"), Err(SnapshotError::Unknown { .. })));
 }
 
+/// A13: of a large tree only what changed is written, by as many git processes as for a small one. The time is measured by
+/// `cargo xtask bench snapshot`.
+#[test]
+fn a13_a_snapshot_costs_what_changed() {
+    let written = |sandbox: &Sandbox| {
+        let objects = || {
+            let all = ["cat-file", "--batch-all-objects", "--batch-check=%(objecttype) %(objectname)"];
+            let all = sandbox.git(&all);
+            all.lines().map(str::to_owned).collect::<std::collections::BTreeSet<String>>()
+        };
+        sandbox.write("sub/c", "changed\n");
+        sandbox.write("new", "new\n");
+        let before = objects();
+        sandbox.calls();
+        sandbox.snapshots().create(&new_snapshot("a test")).unwrap();
+        let calls = sandbox.calls().len();
+        let kinds: Vec<String> = objects()
+            .difference(&before)
+            .map(|object| object.split(' ').next().unwrap_or_default().to_owned())
+            .collect();
+        (kinds, calls)
+    };
+    let small = Sandbox::new();
+    let large = Sandbox::new();
+    for number in 0..2000 {
+        large.write(&format!("many/{}/{number}", number % 50), &format!("{number}\n"));
+    }
+    large.commit_all("many");
+    let (kinds, calls) = written(&large);
+    assert_eq!(kinds, ["blob", "blob", "commit", "tree", "tree"]);
+    assert_eq!((kinds, calls), written(&small));
+}
+
 /// More files than are written loose, and a large one.
 #[test]
 fn many_files_and_large_ones_are_kept() {

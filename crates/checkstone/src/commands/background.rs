@@ -9,7 +9,6 @@ use agents::{Event, Payload};
 use autosave::Look;
 use changes::Repository;
 use changes::push::{Plan, Planned, PushLimits, PushOutcome};
-use changes::snapshot::{Reasons, Retention, Snapshots, Which};
 use jiff::Timestamp;
 use journal::{Autosave, AutosaveId, PushState};
 use serde::de::DeserializeOwned;
@@ -23,10 +22,8 @@ use crate::environment;
 use crate::error::CommandError;
 use crate::hook::{self, Context, stop};
 use crate::journal_access;
-use crate::policy_files::FoundTexts;
 use crate::saving;
 use crate::stopwatch::Stopwatch;
-use crate::trust;
 
 /// The whole of a push, retries included.
 const TOTAL: Duration = Duration::from_secs(5 * 60);
@@ -146,7 +143,6 @@ fn push(id: AutosaveId) -> Result<(), CommandError> {
         Err(detail) => format!("❌ Git push failed: {detail}"),
     };
     saving::append_to_client_log(&[&told]);
-    forget_old_snapshots(&autosave);
     Ok(())
 }
 
@@ -202,19 +198,4 @@ fn sentence(outcome: &PushOutcome) -> Result<String, String> {
         PushOutcome::TimedOut { seconds } => Err(format!("the remote did not answer within {seconds} s")),
         PushOutcome::Failed { reason } => Err(reason.clone()),
     }
-}
-
-/// Saves make snapshots, so they clear old ones away: as the user's own configuration says, and never those that somebody
-/// asked for.
-fn forget_old_snapshots(autosave: &Autosave) {
-    let Ok(repository) = Repository::discover(&autosave.repository) else { return };
-    let texts = FoundTexts::read(&repository.root);
-    let Some(kept) = trust::snapshot_settings(journal::Trust::Unknown, texts.texts()) else { return };
-    let retention =
-        Retention { keep: Some(kept.keep), max_age: Some(kept.keep_for), reasons: Reasons::Automatic };
-    let now_ns = i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
-    let pruned = Snapshots::of(repository, &saving::git_settings())
-        .and_then(|snapshots| snapshots.prune(Which::ThisWorktree, retention, now_ns));
-    // Whatever stands in the way now, the next save tries again.
-    drop(pruned);
 }

@@ -1,9 +1,12 @@
 //! Autosave through the hook, with real repositories and real remotes: what is saved and when, what is said of it, and
 //! what happens where it cannot be.
 
+mod again;
 mod commands;
 mod direct_execution;
+mod disks;
 mod faults;
+mod kills;
 mod occasions;
 mod remotes;
 mod world;

@@ -2,7 +2,7 @@
 
 mod faults;
 mod power_cuts;
-mod project;
+pub(crate) mod project;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

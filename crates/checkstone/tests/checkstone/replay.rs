@@ -223,7 +223,7 @@ fn the_page_says_what_the_json_says() {
     assert_eq!(text.matches("<script>").count(), 1);
     assert!(!text.contains("<img") && !text.contains('\u{1b}') && text.contains("&lt;/script&gt;"));
     assert!(!text.contains("http://") && !text.contains("https://"), "the page needs the network");
-    let Some(dom) = shown_by_browser(&workplace, &page) else {
+    let Some(dom) = workplace.shown_by_browser(&page) else {
         println!("skipped: there is no Chromium here");
         return;
     };
@@ -258,25 +258,6 @@ fn the_page_says_what_the_json_says() {
 fn number_behind(text: &str, mark: &str) -> Option<u64> {
     let (_, rest) = text.split_once(mark)?;
     rest.split('<').next()?.parse().ok()
-}
-
-/// The document after its scripts ran; `None` where the machine has no browser.
-fn shown_by_browser(workplace: &Workplace, page: &Path) -> Option<String> {
-    let is_there = |name: &&str| {
-        let looked =
-            Command::new("sh").args(["-c", "command -v \"$0\"", name]).stdout(Stdio::null()).status();
-        looked.is_ok_and(|status| status.success())
-    };
-    let browser = ["chromium-headless-shell", "chromium"].into_iter().find(is_there)?;
-    let output = Command::new(browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", workplace.path("browser").display()))
-        .arg(format!("file://{}", page.display()))
-        .env("HOME", workplace.path("home"))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{output:?}");
-    Some(String::from_utf8(output.stdout).unwrap())
 }
 
 /// Ctrl-C ends the work without a page and without a half of one.

@@ -1,7 +1,10 @@
 //! Runs as people start them: plans of real programs, what becomes of them, and what a reader of the events sees.
 
 mod aborts;
+mod faults;
+mod hostile;
 mod kills;
+mod page;
 mod python;
 mod resumes;
 mod told;

@@ -240,8 +240,9 @@ pub(crate) fn killed(workplace: &Workplace, arguments: &[&str], delay: Duration,
     child.wait().unwrap();
 }
 
-pub(crate) fn kills() -> u32 {
-    std::env::var("CHECKSTONE_SOAK_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(24)
+/// So many where nobody asks for more.
+pub(crate) fn kills(few: u32) -> u32 {
+    std::env::var("CHECKSTONE_SOAK_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(few)
 }
 
 /// A13, A14: SIGKILL at any instant of a snapshot, of a restore and of a prune. Git works on, nothing of the user's has changed, and
@@ -267,7 +268,7 @@ fn a_kill_at_any_instant_leaves_git_as_it_was() {
     workplace.write("added", "later\n");
     let now = tree(&workplace);
     let before = untouchable(&workplace);
-    let count = kills();
+    let count = kills(24);
     for kill in 0..count {
         let delay = whole.mul_f64(f64::from(kill) * 1.2 / f64::from(count));
         killed(&workplace, &["snapshot", "create"], delay, kill % 2 == 0);

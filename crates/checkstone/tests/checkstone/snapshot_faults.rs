@@ -12,7 +12,7 @@ use crate::workplace::Workplace;
 /// Runs a script in which `$1` is a folder to mount something on, `$2` the repository, `$3` our program and `$4` a
 /// folder for notes. It may mount, and nobody else sees it. `None` where this is not allowed.
 #[expect(clippy::print_stderr, reason = "who runs the tests should know what was left out")]
-fn mounting(workplace: &Workplace, script: &str) -> Option<String> {
+pub(crate) fn mounting(workplace: &Workplace, script: &str) -> Option<String> {
     let (mount, notes) = (workplace.path("mount"), workplace.path("notes"));
     for folder in [&mount, &notes] {
         std::fs::create_dir(folder).unwrap();

@@ -214,4 +214,23 @@ impl Workplace {
             .current_dir(self.repo());
         command
     }
+
+    /// The document after its scripts ran; `None` where the machine has no browser.
+    pub(crate) fn shown_by_browser(&self, page: &Path) -> Option<String> {
+        let is_there = |name: &&str| {
+            let looked =
+                Command::new("sh").args(["-c", "command -v \"$0\"", name]).stdout(Stdio::null()).status();
+            looked.is_ok_and(|status| status.success())
+        };
+        let browser = ["chromium-headless-shell", "chromium"].into_iter().find(is_there)?;
+        let output = Command::new(browser)
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
+            .arg(format!("--user-data-dir={}", self.path("browser").display()))
+            .arg(format!("file://{}", page.display()))
+            .env("HOME", self.path("home"))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        Some(String::from_utf8(output.stdout).unwrap())
+    }
 }

@@ -13,7 +13,8 @@ fn crossings(percents: &[u64]) -> Vec<bool> {
     journal
         .write(|write| {
             let session = see(write, "s")?;
-            percents.iter().map(|percent| write.crosses(session, *percent, 40, 35)).collect()
+            let crosses = |percent: &u64| Ok(write.crosses(session, *percent, 40, 35)?.is_some());
+            percents.iter().map(crosses).collect()
         })
         .unwrap()
 }
@@ -36,7 +37,39 @@ fn sessions_cross_for_themselves() {
             Ok([write.crosses(one, 50, 40, 35)?, write.crosses(other, 50, 40, 35)?])
         })
         .unwrap();
-    assert_eq!(crossed, [true, true]);
+    assert_eq!(crossed, [Some(1), Some(1)]);
+}
+
+/// What failed over something that passes is due again at the next stop above the threshold, as the next try of the same
+/// crossing; one who was not told to try again is not asked again.
+#[test]
+fn a_crossing_can_be_tried_again() {
+    let state = State::new();
+    let mut journal = state.open();
+    let session = journal.write(|write| see(write, "s")).unwrap();
+    let mut at = |percent| journal.write(|write| write.crosses(session, percent, 40, 35)).unwrap();
+    assert_eq!((at(41), at(42)), (Some(1), None));
+    state.open().write(|write| write.try_again(session)).unwrap();
+    assert_eq!((at(38), at(43), at(44)), (None, Some(2), None), "once, and not below the threshold");
+    state.open().write(|write| write.try_again(session)).unwrap();
+    assert_eq!((at(20), at(45), at(46)), (None, Some(1), None), "emptied, and crossed anew");
+}
+
+/// The value that earlier versions wrote.
+#[test]
+fn a_session_that_was_above_before_an_update_is_above() {
+    let state = State::new();
+    let mut journal = state.open();
+    let crossed = journal.write(|write| {
+        let session = see(write, "s")?;
+        write.set_value(session, "autosave-above", b"1")?;
+        Ok([
+            write.crosses(session, 50, 40, 35)?,
+            write.crosses(session, 30, 40, 35)?,
+            write.crosses(session, 50, 40, 35)?,
+        ])
+    });
+    assert_eq!(crossed.unwrap(), [None, None, Some(1)]);
 }
 
 /// H9, A11: of many who ask at once exactly one saves.
@@ -51,7 +84,7 @@ fn a11_of_many_who_see_a_crossing_one_acts() {
                 scope.spawn(|| {
                     let mut journal = state.open();
                     barrier.wait();
-                    journal.write(|write| write.crosses(see(write, "s")?, 44, 40, 35)).unwrap()
+                    journal.write(|write| write.crosses(see(write, "s")?, 44, 40, 35)).unwrap().is_some()
                 })
             })
             .collect();
@@ -76,7 +109,7 @@ fn what_was_recorded_comes_back_and_stays_when_its_turn_goes() {
     let found = journal.read(|read| read.autosave(id)).unwrap().unwrap();
     assert_eq!((found.turn, found.at, found.percent), (None, minute(2), Some(41)));
     assert_eq!((found.outcome, found.push), (AutosaveOutcome::Saved, PushState::Started));
-    assert_eq!(found.repository, Path::new("/work/repository"));
+    assert_eq!(found.repository, Path::new("/project"));
     assert_eq!(found.commit.as_deref(), autosave(None).commit);
     let listed = journal.read(|read| read.recent_autosaves(Some(Path::new("/elsewhere")), 9)).unwrap();
     assert_eq!(listed, []);
@@ -124,7 +157,7 @@ fn the_counts_say_how_often_how_well_and_how_fast() {
             Ok(())
         })
         .unwrap();
-    let counts = journal.read(|read| read.autosave_counts(Some(Path::new("/work/repository")))).unwrap();
+    let counts = journal.read(|read| read.autosave_counts(Some(Path::new("/project")))).unwrap();
     let expected = AutosaveCounts {
         all: 4,
         saved: 2,

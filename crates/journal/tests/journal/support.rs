@@ -83,7 +83,7 @@ pub(crate) fn autosave(session: Option<SessionId>) -> NewAutosave<'static> {
         session,
         turn: None,
         at: minute(2),
-        repository: Path::new("/work/repository"),
+        repository: Path::new("/project"),
         reason: "context_threshold",
         percent: Some(41),
         outcome: AutosaveOutcome::Saved,

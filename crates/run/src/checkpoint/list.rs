@@ -168,7 +168,10 @@ fn entry(title: &str, run: &str, folder: &Folder, id: &str) -> Option<Entry> {
 }
 
 pub(super) fn manifest_file(run: &Folder, id: &str) -> Result<File, FolderError> {
-    run.folder(id)?.file(MANIFEST)
+    match run.file_in(id, MANIFEST) {
+        Some(file) => Ok(file),
+        None => run.folder(id)?.file(MANIFEST),
+    }
 }
 
 pub(super) fn read_limited(mut file: &File) -> Result<Vec<u8>, String> {
@@ -176,8 +179,14 @@ pub(super) fn read_limited(mut file: &File) -> Result<Vec<u8>, String> {
     if size > LARGEST {
         return Err(format!("it is larger than {} MiB", LARGEST >> 20));
     }
-    let mut text = Vec::with_capacity(usize::try_from(size).unwrap_or_default() + 1);
-    file.by_ref().take(LARGEST + 1).read_to_end(&mut text).map_err(|error| error.to_string())?;
+    let room = usize::try_from(size).unwrap_or_default() + 1;
+    let mut text = vec![0; room];
+    let length = file.read(&mut text).map_err(|error| error.to_string())?;
+    text.truncate(length);
+    // Almost always there was room for one byte more, and all was read at once.
+    if length == room {
+        file.by_ref().take(LARGEST + 1).read_to_end(&mut text).map_err(|error| error.to_string())?;
+    }
     Ok(text)
 }
 

@@ -1,9 +1,11 @@
-//! What a stage writes, kept on disk as it comes and bounded: the head in the file itself, the newest part in files beside
-//! it, named by where they begin, of which the two newest stay. When the stage is over they become one file, with a
-//! line between head and tail that says how much is missing. Every byte that was read is with the kernel before the next
-//! is read, so nothing of it is lost when the supervisor is killed; [`join`] makes the one file then.
+//! What a stage writes, kept on disk as it comes and bounded: the head in the file itself, the newest part in a file beside
+//! it that is written round and round, since new room in a file costs many times what writing over the old does. When
+//! the stage is over they become one file, with a line between head and tail that says how much is missing. Every
+//! byte that was read is with the kernel before the next is read, so nothing of it is lost when the supervisor is
+//! killed; [`join`] makes the one file then.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use fs_err::os::unix::fs::OpenOptionsExt;
@@ -20,27 +22,18 @@ pub(super) struct Keeper {
     /// How many bytes of head, and how many of tail.
     half: u64,
     head: File,
-    tail: Option<Tail>,
+    tail: Option<File>,
     total: u64,
     /// After the first error nothing more is written; the stage goes on.
     trouble: Option<String>,
 }
 
-#[derive(Debug)]
-struct Tail {
-    newest: File,
-    begins: u64,
-    previous: Option<u64>,
-}
-
 impl Keeper {
     pub(super) fn new(path: &Path, kept: u64) -> io::Result<Self> {
-        for part in parts(path)? {
-            fs_err::remove_file(part.path)?;
-        }
+        remove(&tail_path(path))?;
         let head =
             OpenOptions::new().create(true).truncate(true).write(true).custom_flags(NO_LINK).open(path)?;
-        Ok(Self { path: path.to_owned(), half: (kept / 2).max(1), head, tail: None, total: 0, trouble: None })
+        Ok(Self { path: path.to_owned(), half: half_of(kept), head, tail: None, total: 0, trouble: None })
     }
 
     pub(super) fn total(&self) -> u64 {
@@ -64,32 +57,33 @@ impl Keeper {
         if !of_head.is_empty() {
             self.head.write_all(of_head)?;
         }
-        if rest.is_empty() {
-            return Ok(());
+        let mut end = before + of_head.len() as u64;
+        for piece in rest.chunks(PIECE) {
+            self.write_tail(end, piece)?;
+            end += piece.len() as u64;
         }
-        // Of more than a whole tail at once, only its end can ever be wanted.
-        let skipped = rest.len().saturating_sub(usize::try_from(self.half).unwrap_or(usize::MAX));
-        let wanted = rest.get(skipped..).unwrap_or_default();
-        let begins = self.total - wanted.len() as u64;
-        self.tail_at(begins, skipped > 0)?.write_all(wanted)
+        Ok(())
     }
 
-    /// The file for what begins here: the newest one, or a new one where that is full.
-    fn tail_at(&mut self, begins: u64, after_gap: bool) -> io::Result<&mut File> {
-        let full = self.tail.as_ref().is_none_or(|tail| begins - tail.begins >= self.half) || after_gap;
-        if full {
-            let newest = File::create(part_path(&self.path, begins))?;
-            let previous = self.tail.take();
-            if let Some(older) = previous.as_ref().and_then(|previous| previous.previous) {
-                fs_err::remove_file(part_path(&self.path, older))?;
+    fn write_tail(&mut self, begins: u64, piece: &[u8]) -> io::Result<()> {
+        let tail = match &mut self.tail {
+            Some(tail) => tail,
+            none => {
+                let mut options = OpenOptions::new();
+                options.create(true).truncate(true).write(true).custom_flags(NO_LINK);
+                none.insert(options.open(tail_path(&self.path))?)
             }
-            let previous = previous.map(|previous| previous.begins);
-            self.tail = Some(Tail { newest, begins, previous });
+        };
+        let ring = Ring { half: self.half };
+        let until_round = usize::try_from(ring.until_round(begins)).unwrap_or(usize::MAX).min(piece.len());
+        let (first, second) = piece.split_at_checked(until_round).unwrap_or((piece, &[]));
+        let end = begins + piece.len() as u64;
+        tail.file().write_all_at(first, ring.place(begins))?;
+        if !second.is_empty() {
+            tail.file().write_all_at(second, HEADER)?;
         }
-        match &mut self.tail {
-            Some(tail) => Ok(&mut tail.newest),
-            None => Err(io::ErrorKind::NotFound.into()),
-        }
+        // Last: whoever finds the file after a kill takes what was complete.
+        tail.file().write_all_at(&end.to_le_bytes(), 0)
     }
 
     /// Makes the one file.
@@ -105,62 +99,146 @@ impl Keeper {
     }
 }
 
-/// A file beside the head, and the place in the whole output where it begins.
-struct Part {
-    begins: u64,
-    path: PathBuf,
+/// What is written to the tail at once.
+const PIECE: usize = 256 * 1024;
+
+/// The tail's file begins with the number of bytes that the stage had written when it was last complete.
+const HEADER: u64 = 4096;
+
+/// The places of the tail's file. There is room for one piece more than is wanted, so that one that was not completed
+/// has damaged nothing.
+#[derive(Clone, Copy)]
+struct Ring {
+    half: u64,
 }
 
-const PART: &str = ".from-";
+impl Ring {
+    fn room(self) -> u64 {
+        // Whole pages are written faster.
+        (self.half + PIECE as u64).next_multiple_of(4096)
+    }
 
-fn part_path(path: &Path, begins: u64) -> PathBuf {
+    /// Where in the file a byte of the whole output lies, the first after the head at the front.
+    fn place(self, position: u64) -> u64 {
+        HEADER + position.saturating_sub(self.half) % self.room()
+    }
+
+    fn until_round(self, position: u64) -> u64 {
+        self.room() - position.saturating_sub(self.half) % self.room()
+    }
+}
+
+fn half_of(kept: u64) -> u64 {
+    (kept / 2).max(1)
+}
+
+fn tail_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(format!("{PART}{begins}"));
+    name.push(".tail");
     name.into()
 }
 
-/// The files beside the head, oldest first.
-fn parts(path: &Path) -> io::Result<Vec<Part>> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
-        return Ok(Vec::new());
-    };
-    let mut parts = Vec::new();
-    for entry in fs_err::read_dir(folder)? {
-        let entry = entry?;
-        let begins = entry
-            .file_name()
-            .to_str()
-            .and_then(|other| other.strip_prefix(name)?.strip_prefix(PART)?.parse().ok());
-        parts.extend(begins.map(|begins| Part { begins, path: entry.path() }));
+/// Removes a file that may not be there.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs_err::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
-    parts.sort_by_key(|part| part.begins);
-    Ok(parts)
 }
 
-/// Puts head and tail into one file, and takes the parts away; returns how many bytes between them are missing.
+/// Puts head and tail into one file, and takes the tail's away; returns how many bytes between them are missing.
 pub(super) fn join(path: &Path, kept: u64) -> io::Result<u64> {
-    let parts = parts(path)?;
-    let (Some(oldest), Some(newest)) = (parts.first(), parts.last()) else { return Ok(0) };
-    let half = (kept / 2).max(1);
+    let tail_path = tail_path(path);
+    let mut tail = match OpenOptions::new().read(true).custom_flags(NO_LINK).open(&tail_path) {
+        Ok(tail) => tail,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(error),
+    };
+    let half = half_of(kept);
+    let ring = Ring { half };
+    let mut total = [0; 8];
+    let total = match tail.read_exact(&mut total) {
+        Ok(()) => u64::from_le_bytes(total),
+        // Killed before its first piece was complete.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => 0,
+        Err(error) => return Err(error),
+    };
     let mut head = OpenOptions::new().read(true).write(true).custom_flags(NO_LINK).open(path)?;
     let head_length = head.seek(SeekFrom::End(0))?.min(half);
     head.seek(SeekFrom::Start(head_length))?;
-    let total = newest.begins + fs_err::metadata(&newest.path)?.len();
-    let tail_begins = total.saturating_sub(half).max(oldest.begins);
-    // What a part has lost to an error, or to a kill between two files, is missing as well.
-    let missing = tail_begins - head_length.min(tail_begins);
+    let tail_begins = total.saturating_sub(half).max(half);
+    let missing = tail_begins.min(total).saturating_sub(head_length);
     if missing > 0 {
         write!(head, "\n[checkstone: {missing} bytes are left out here]\n")?;
     }
-    for part in &parts {
-        let mut file = OpenOptions::new().read(true).custom_flags(NO_LINK).open(&part.path)?;
-        file.seek(SeekFrom::Start(tail_begins.saturating_sub(part.begins)))?;
-        io::copy(&mut Read::take(file, half), &mut head)?;
+    let wanted = total.saturating_sub(tail_begins);
+    let first = wanted.min(ring.until_round(tail_begins));
+    for (place, length) in [(ring.place(tail_begins), first), (HEADER, wanted - first)] {
+        tail.seek(SeekFrom::Start(place))?;
+        io::copy(&mut Read::by_ref(&mut tail).take(length), &mut head)?;
     }
     let end = head.stream_position()?;
     head.set_len(end)?;
-    for part in &parts {
-        fs_err::remove_file(&part.path)?;
-    }
+    remove(&tail_path)?;
     Ok(missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept_of(total: usize, kept: u64, piece: usize, ending: fn(Keeper, &Path)) -> (Vec<u8>, Vec<u8>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("output.log");
+        let written: Vec<u8> = (0..total).map(|number| (number / 251 + number) as u8).collect();
+        let mut keeper = Keeper::new(&path, kept).unwrap();
+        written.chunks(piece).for_each(|piece| keeper.keep(piece));
+        ending(keeper, &path);
+        assert!(!tail_path(&path).exists());
+        (written, fs_err::read(path).unwrap())
+    }
+
+    fn expected(written: &[u8], half: usize) -> Vec<u8> {
+        let (head, rest) = written.split_at(half.min(written.len()));
+        let missing = rest.len().saturating_sub(half);
+        let line = format!("\n[checkstone: {missing} bytes are left out here]\n");
+        let line = if missing > 0 { line.into_bytes() } else { Vec::new() };
+        [head, &line, &rest[missing..]].concat()
+    }
+
+    #[test]
+    fn head_and_tail_stay_whatever_the_pieces() {
+        for total in [0, 1, 99, 100, 101, 200, 201, 5_000, 300_000, 1_000_000] {
+            for piece in [1_usize, 7, 64, 4096, 1 << 20] {
+                if piece * 100_000 < total {
+                    continue;
+                }
+                let (written, kept) = kept_of(total, 200, piece, |keeper, _| {
+                    keeper.finish();
+                });
+                assert_eq!(kept, expected(&written, 100), "{total} in pieces of {piece}");
+            }
+        }
+        let (written, kept) = kept_of(9_000_000, 2 << 20, 100_000, |keeper, _| {
+            keeper.finish();
+        });
+        assert_eq!(kept, expected(&written, 1 << 20));
+    }
+
+    /// R1: the supervisor is killed, in the middle of a piece of the tail.
+    #[test]
+    fn a_piece_that_was_not_completed_damages_nothing() {
+        let (written, kept) = kept_of(3_000_000, 2_000_000, 100_000, |keeper, path| {
+            let ring = Ring { half: keeper.half };
+            let tail = keeper.tail.as_ref().unwrap();
+            let torn = vec![b'!'; PIECE];
+            let until = usize::try_from(ring.until_round(keeper.total)).unwrap().min(PIECE);
+            let file = OpenOptions::new().write(true).open(tail.path()).unwrap();
+            file.file().write_all_at(&torn[..until], ring.place(keeper.total)).unwrap();
+            file.file().write_all_at(&torn[until..], HEADER).unwrap();
+            drop(keeper);
+            join(path, 2_000_000).unwrap();
+        });
+        assert_eq!(kept, expected(&written, 1_000_000));
+    }
 }

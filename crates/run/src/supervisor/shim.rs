@@ -54,6 +54,8 @@ pub(super) enum Word {
     Leftovers(u32),
     /// So many could not be killed.
     Survivors(u32),
+    /// The last word: nobody of the tree is left, and the shim goes as well.
+    Nobody,
 }
 
 impl Word {
@@ -67,6 +69,7 @@ impl Word {
             Self::Continued => (4, 0),
             Self::Leftovers(number) => (5, number as i32),
             Self::Survivors(number) => (6, number as i32),
+            Self::Nobody => (7, 0),
         };
         pair(kind, number)
     }
@@ -80,6 +83,7 @@ impl Word {
             4 => Self::Continued,
             5 => Self::Leftovers(number as u32),
             6 => Self::Survivors(number as u32),
+            7 => Self::Nobody,
             _ => return None,
         })
     }

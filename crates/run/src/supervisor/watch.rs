@@ -21,9 +21,14 @@ use crate::marker::Reader;
 
 /// What is read at once; it stays in the processor's cache.
 const PIECE: usize = 256 * 1024;
+/// Most stages say little, and room that is never used takes time as well.
+const SMALL_PIECE: usize = 4 * 1024;
 /// A stage that writes this much at a time is read in larger pieces, after a pause: waking up costs more than reading.
 const MUCH: usize = 32 * 1024;
-const PAUSE: Duration = Duration::from_millis(8);
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+/// Until there is so much, by the speed at which it came last. It must not be much more: a stage must not have to wait
+/// for us.
+const WORTH_WAKING: usize = super::PIPE / 8 * 5;
 const OUTPUT_TOLD_EVERY: Duration = Duration::from_millis(100);
 /// So long after SIGKILL to all the shim itself is killed, which takes a namespace with it.
 const SHIM_MAY_TAKE: Duration = Duration::from_secs(2);
@@ -65,9 +70,11 @@ pub(super) struct Watch<'a> {
     output_told: Told,
     /// Output is not read before.
     read_after: Duration,
+    last_read: Duration,
     buffer: Vec<u8>,
     words: Vec<u8>,
     control_open: bool,
+    nobody_left: bool,
 }
 
 /// The output as it was told last.
@@ -105,9 +112,11 @@ impl<'a> Watch<'a> {
             vitals: Vitals::new(&limits.stalls),
             output_told: Told { bytes: 0, at: Duration::ZERO },
             read_after: Duration::ZERO,
-            buffer: vec![0; PIECE],
+            last_read: Duration::ZERO,
+            buffer: vec![0; SMALL_PIECE],
             words: Vec::new(),
             control_open: true,
+            nobody_left: false,
         }
     }
 
@@ -136,7 +145,7 @@ impl<'a> Watch<'a> {
             if ready.requests {
                 self.take_requests();
             }
-            if ready.shim {
+            if ready.shim || self.nobody_left {
                 return Ok(self.finish());
             }
         }
@@ -316,6 +325,7 @@ impl<'a> Watch<'a> {
             Word::Continued => self.goes_on(),
             Word::Leftovers(number) => self.leftovers = number,
             Word::Survivors(number) => self.survivors = number,
+            Word::Nobody => self.nobody_left = true,
         }
     }
 
@@ -356,6 +366,7 @@ impl<'a> Watch<'a> {
                     if length < self.buffer.len() || taken >= super::PIPE {
                         break;
                     }
+                    self.buffer.resize(PIECE, 0);
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
@@ -365,12 +376,20 @@ impl<'a> Watch<'a> {
                 }
             }
         }
+        let now = self.clock.awake();
         self.read_after = match taken {
             0..MUCH => self.read_after,
-            // Not while it writes faster than that: it must not have to wait for us.
-            _ if taken * 2 >= super::PIPE => Duration::ZERO,
-            _ => self.clock.awake() + PAUSE,
+            // It may have had to wait already.
+            _ if taken >= super::PIPE / 8 * 7 => Duration::ZERO,
+            _ => {
+                let since = now.saturating_sub(self.last_read);
+                let for_enough = since.mul_f64(WORTH_WAKING as f64 / taken as f64);
+                now + for_enough.min(LONGEST_PAUSE)
+            }
         };
+        if taken > 0 {
+            self.last_read = now;
+        }
     }
 
     fn close(&mut self, stream: Stream) {
@@ -406,16 +425,20 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The shim is gone: nobody of the tree is left who could write or say anything.
+    /// The shim is gone or has nothing more to say: nobody of the tree is left who could write.
     fn finish(mut self) -> Ending {
-        let end_of_shim = self.supervised.tree.reap();
-        while self.control_open {
-            self.listen();
-        }
         let isolated = self.supervised.tree.isolated;
-        if isolated == Isolated::Subreaper && end_of_shim == EndOfShim::Killed {
-            // It did not get to its own end. Whoever is left carries the token.
-            self.survivors = record::kill_by_token(&self.supervised.tree.token);
+        if self.nobody_left {
+            self.supervised.tree.let_go();
+        } else {
+            let end_of_shim = self.supervised.tree.reap();
+            while self.control_open {
+                self.listen();
+            }
+            if isolated == Isolated::Subreaper && end_of_shim == EndOfShim::Killed {
+                // It did not get to its own end. Whoever is left carries the token.
+                self.survivors = record::kill_by_token(&self.supervised.tree.token);
+            }
         }
         for stream in [Stream::Output, Stream::Errors] {
             self.drain(stream);

@@ -1,7 +1,5 @@
 //! The engine called as a library: decisions over large plans.
 
-use std::time::{Duration, Instant};
-
 use jiff::Timestamp;
 use run::drift::Surroundings;
 use run::engine::{self, PlanText, Settings};
@@ -12,10 +10,9 @@ use run::plan::Plan;
 use run::record::Recorder;
 use run::state::{RunState, StageState};
 
-/// 9,999 of 10,000 stages are complete: each is looked at, and the last one begins within a second (debug builds on a
-/// busy machine get more).
+/// 9,999 of 10,000 stages are complete: each is looked at, and the last one begins. `cargo xtask bench run` says when.
 #[test]
-fn the_first_pending_of_ten_thousand_stages_begins_at_once() {
+fn of_ten_thousand_stages_the_first_pending_one_begins() {
     let root = tempfile::tempdir().unwrap();
     let mut text = "title = \"t\"\n".to_owned();
     for number in 0..10_000 {
@@ -60,20 +57,16 @@ fn the_first_pending_of_ten_thousand_stages_begins_at_once() {
     recorder.append_all(at, events).unwrap();
     drop(recorder);
 
-    let began = Instant::now();
     let plan = Plan::read("plan.toml", &text, root.path()).unwrap();
     let mut started = None;
     let settings = Settings::default();
     let plan = PlanText { plan, text, file: None };
     let state = engine::resume(&layout, plan, &settings, &mut |event| {
         if matches!(event.what, What::StageState { to: StageState::Running, .. }) {
-            started.get_or_insert_with(|| (event.what.stage().map(str::to_owned), began.elapsed()));
+            started.get_or_insert(event.what.stage().map(str::to_owned));
         }
     });
-    let (stage, took) = started.unwrap();
-    println!("the last of 10,000 stages began after {took:?}");
-    assert_eq!(stage.as_deref(), Some("S09999_do_work"));
-    assert!(took < Duration::from_secs(if cfg!(debug_assertions) { 5 } else { 1 }), "{took:?}");
+    assert_eq!(started.unwrap().as_deref(), Some("S09999_do_work"));
     // Without a `PATH` nothing can be started, which is a failed stage and not an error of the engine.
     assert!(matches!(state, Ok(RunState::Failed | RunState::Completed)), "{state:?}");
 }

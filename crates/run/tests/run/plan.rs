@@ -1,6 +1,6 @@
 //! Plans: what is read, and every mistake with its line.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use run::plan::{InputSource, Plan, Program, template};
 
@@ -184,7 +184,7 @@ fn the_templates_are_sound_plans() {
 }
 
 #[test]
-fn ten_thousand_stages_are_read_at_once() {
+fn a_plan_may_have_ten_thousand_stages() {
     let mut text = "title = \"t\"\n".to_owned();
     for number in 0..10_000 {
         let before = if number == 0 {
@@ -197,10 +197,6 @@ fn ten_thousand_stages_are_read_at_once() {
         ));
     }
     let root = tempfile::tempdir().unwrap();
-    let began = Instant::now();
     let plan = Plan::read("plan.toml", &text, root.path()).unwrap();
     assert_eq!(plan.stages.len(), 10_000);
-    // Debug builds on a busy machine get more.
-    let limit = Duration::from_secs(if cfg!(debug_assertions) { 5 } else { 1 });
-    assert!(began.elapsed() < limit, "{:?}", began.elapsed());
 }

@@ -3,7 +3,7 @@
 
 use agents::Decision;
 use autosave::context::{self, Windows};
-use autosave::{Facts, Occasion, Reason};
+use autosave::{Ended, Facts, Occasion, Reason};
 use changes::snapshot::{Side, Snapshots};
 use changes::{BytePath, Request};
 use gate::Changes;
@@ -20,6 +20,9 @@ use crate::saving::{self, Save, SaveReport};
 use crate::trust;
 use crate::window;
 
+/// So often a save is tried at one crossing, where what stands in its way may pass.
+const TRIES: u32 = 3;
+
 /// What is said beside the gate's own words.
 #[derive(Default)]
 struct Answer {
@@ -32,6 +35,8 @@ struct Answer {
 /// What became of something that was due.
 struct Due {
     occasion: Occasion,
+    /// The how manieth at this crossing.
+    attempt: u32,
     session: SessionId,
     turn: TurnId,
 }
@@ -88,13 +93,13 @@ impl Judged {
             let session = writing.see_session(&context.seen(Some(&case.root)), context.now)?.id;
             let threshold = u64::from(settings.threshold);
             let rearm = context::rearms_below(settings.threshold);
-            if !writing.crosses(session, percent, threshold, rearm)? {
+            let Some(attempt) = writing.crosses(session, percent, threshold, rearm)? else {
                 return Ok(None);
-            }
+            };
             let iteration = writing.iterations(session)? + 1;
             let turn = turn_of(writing, session, known, context)?;
             let occasion = Occasion { at: context.now, reason, percent: Some(percent), iteration };
-            Ok(Some(Due { occasion, session, turn }))
+            Ok(Some(Due { occasion, attempt, session, turn }))
         })
     }
 
@@ -129,9 +134,31 @@ impl Judged {
         let Some(save) = self.prepare(settings, due.occasion) else { return };
         let report = save.run(&mut self.case.journal, Some(due.session), Some(due.turn));
         report.log(&self.context);
-        answer.to_person.extend(report.to_person());
-        answer.to_agent = report.to_agent(&save.facts);
+        let is_tried_again = self.try_again(due, &report);
+        let again = if is_tried_again { "; it is tried again at the next stop" } else { "" };
+        answer.to_person.extend(report.to_person().map(|said| format!("{said}{again}")));
+        // The signal is given once for a crossing: the agent knows.
+        let is_repeated = due.attempt > 1 && matches!(report.ended, Ended::Failed(_));
+        answer.to_agent = report.to_agent(&save.facts).filter(|_| !is_repeated);
         answer.execution = report.execution().map(Box::new);
+    }
+
+    /// Whether the next stop tries again what failed now.
+    fn try_again(&mut self, due: &Due, report: &SaveReport) -> bool {
+        let may_pass = matches!(&report.ended, Ended::Failed(failed) if failed.error.may_pass());
+        if !may_pass || due.attempt >= TRIES {
+            return false;
+        }
+        match self.case.journal.write(|writing| writing.try_again(due.session)) {
+            Ok(()) => {
+                self.context.log("autosave", "the save is tried again at the next stop");
+                true
+            }
+            Err(error) => {
+                self.context.log("autosave", &format!("not tried again: {error}"));
+                false
+            }
+        }
     }
 
     fn record_advice(&mut self, due: &Due, advice: &str) {
@@ -213,7 +240,7 @@ impl Judged {
                 };
                 match (goes_on, joined(said)) {
                     (Some((to_agent, autonomous_execution)), to_person) if holds => {
-                        context.log("hold", "the work was saved and goes on");
+                        context.log("hold", "the agent was told of the save and goes on");
                         Decision::Continue { to_agent, to_person, autonomous_execution }
                     }
                     (_, Some(to_person)) => Decision::Notify { to_person },

@@ -109,6 +109,78 @@ fn the_status_line_says_how_full_the_context_is_and_what_the_gate_said() {
     assert_eq!(plain(&line(nothing)), "checkstone: ready\n");
 }
 
+/// Spec 4's custom commit messages: every word of a template is filled in.
+#[test]
+fn the_commit_message_is_the_users() {
+    let world = World::new(&format!(
+        "{AUTONOMOUS}subject = \"wip({{branch}}): save {{iteration}} of {{agent}}\"\n\
+         body = \"At {{percent}} %: {{reason}}\"\nco_author = \"A Person <a@example.org>\"\n"
+    ));
+    world.work_until(41);
+    assert_eq!(
+        world.git(&["log", "-1", "--format=%B"]),
+        "wip(main): save 1 of claude\n\nAt 41 %: the context is 41 % full\n\nCo-Authored-By: A Person <a@example.org>",
+        "{}",
+        world.log()
+    );
+}
+
+/// Spec 4's metrics: how often, how long, how many failed.
+#[test]
+fn status_counts_the_saves() {
+    let world = World::new(&format!("{AUTONOMOUS}hook_timeout = \"20s\"\n")).with_origin();
+    assert_eq!(world.turn_number(1, 41)["decision"], "block");
+    assert_eq!(world.push_ended().0, "pushed");
+    world.turn_number(2, 20);
+    world.git(&["checkout", "--quiet", "--detach"]);
+    world.turn_number(3, 41);
+    let counts = world.status()["autosave"]["counts"].clone();
+    for (name, expected) in [("saved", 1), ("failed", 1), ("pushed", 1), ("pushes_failed", 0)] {
+        assert_eq!(counts[name], expected, "{name}: {counts:#}");
+    }
+    let mean = counts["mean_milliseconds"].as_u64().unwrap();
+    assert!(mean > 0 && counts["longest_milliseconds"].as_u64() == Some(mean), "{counts:#}");
+}
+
+/// Retention: saves forget old snapshots that nobody asked for, by count and by age, also where nothing is pushed; never
+/// the one that they tell of, and never one that a person asked for.
+#[test]
+fn saves_forget_old_snapshots_and_keep_those_that_were_asked_for() {
+    let world = World::new(&format!("{AUTONOMOUS}[snapshot]\nkeep = 2\n"));
+    world.workplace.run(&["snapshot", "create", "--message", "mine"]);
+    let reasons = || -> Vec<String> {
+        let found = crate::at_turn_start::list(&world.workplace);
+        found.iter().map(|one| one["reason"].as_str().unwrap().to_owned()).collect()
+    };
+    let save = |number: u64| {
+        let answer = world.turn_number(2 * number, 41);
+        world.turn_number(2 * number + 1, 20);
+        let decision = &answer["autonomous_execution"]["router_decision"];
+        decision["snapshot"]
+            .as_str()
+            .map(str::to_owned)
+            .unwrap_or_else(|| panic!("{answer:#}\n{}", world.log()))
+    };
+    let taken: Vec<String> = (1..5).map(save).collect();
+    assert_eq!(reasons(), ["autosave", "autosave", "asked"]);
+    let left: Vec<String> = crate::at_turn_start::list(&world.workplace)
+        .iter()
+        .map(|one| one["id"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(left[..2], [taken[3].clone(), taken[2].clone()]);
+    for strict in ["keep_for = \"0s\"", "keep = 0"] {
+        world.configure(&format!("{AUTONOMOUS}[snapshot]\n{strict}\n"));
+        let last = save(if strict == "keep = 0" { 6 } else { 5 });
+        assert_eq!(reasons(), ["autosave", "asked"], "{strict}");
+        assert_eq!(crate::at_turn_start::list(&world.workplace)[0]["id"], last, "{strict}");
+    }
+    // By hand too, and where it came to no commit.
+    world.git(&["checkout", "--quiet", "--detach"]);
+    world.write("src/lib.rs", "pub fn one() -> u32 { 99 }\n");
+    assert_eq!(world.checkstone(&["autosave"]).output().unwrap().status.code(), Some(2));
+    assert_eq!(reasons(), ["autosave", "asked"]);
+}
+
 #[test]
 fn status_tells_people_of_the_last_save() {
     let world = World::new(AUTONOMOUS);

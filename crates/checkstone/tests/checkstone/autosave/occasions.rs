@@ -63,20 +63,11 @@ fn the_window_comes_from_the_settings_where_nobody_else_knows_it() {
 #[test]
 fn a2_it_fires_on_the_crossing_and_not_at_every_stop_above_it() {
     let world = World::new(AUTONOMOUS);
-    let mut saved = Vec::new();
-    for (number, percent) in [30, 45, 46, 60, 38, 41, 20, 44].into_iter().enumerate() {
-        let key = json!({"prompt_id": format!("prompt-{number}"), "prompt": "Go on"});
-        world.hook("claude", "UserPromptSubmit", key.clone());
-        world.write("src/lib.rs", &format!("pub fn one() -> u32 {{ {number} + 10 }}\n"));
-        world.turn("Go on", percent);
-        let transcript = std::fs::read_to_string(world.workplace.transcript()).unwrap();
-        let transcript = transcript.replace("prompt-1", &format!("prompt-{number}"));
-        std::fs::write(world.workplace.transcript(), transcript).unwrap();
-        let mut more = key;
-        more["last_assistant_message"] = json!("Done.");
-        let answer = world.hook("claude", "Stop", more);
-        saved.push(answer["decision"] == "block");
-    }
+    let percents = [30, 45, 46, 60, 38, 41, 20, 44];
+    let saved: Vec<bool> = (0..)
+        .zip(percents)
+        .map(|(number, percent)| world.turn_number(number, percent)["decision"] == "block")
+        .collect();
     assert_eq!(saved, [false, true, false, false, false, false, false, true]);
     assert_eq!(world.commits(), 3);
     let last = world.text("CLAUDE.md");

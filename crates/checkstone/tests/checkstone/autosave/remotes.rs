@@ -9,7 +9,7 @@ use serde_json::json;
 use super::direct_execution::executable;
 use super::world::{AUTONOMOUS, World, to_agent, to_person};
 
-/// The hook says that it has begun; afterwards the remote has it, and everybody says so.
+/// Spec 4's parallel execution: the hook says that it has begun; afterwards the remote has it, and everybody says so.
 #[test]
 fn a_push_runs_beside_and_is_told_at_the_next_event() {
     let world = World::new(AUTONOMOUS).with_origin();

@@ -179,6 +179,18 @@ impl World {
         self.stop()
     }
 
+    /// The same in a turn of its own.
+    pub(crate) fn turn_number(&self, number: u64, percent: u64) -> Value {
+        let key = format!("prompt-{number}");
+        self.hook("claude", "UserPromptSubmit", json!({"prompt_id": key, "prompt": "Go on"}));
+        self.write("src/lib.rs", &format!("pub fn one() -> u32 {{ {number} + 10 }}\n"));
+        self.turn("Go on", percent);
+        let transcript = std::fs::read_to_string(self.workplace.transcript()).unwrap();
+        std::fs::write(self.workplace.transcript(), transcript.replace("prompt-1", &key)).unwrap();
+        let more = json!({"prompt_id": key, "stop_hook_active": false, "last_assistant_message": "Done."});
+        self.hook("claude", "Stop", more)
+    }
+
     /// The autosaves, newest first: outcome, push, commit.
     pub(crate) fn saves(&self) -> Vec<(String, String, Option<String>)> {
         let journal = self.workplace.path("state/journal.db");

@@ -101,8 +101,8 @@ fn wait_until_free(image: &Path) {
     }
 }
 
-fn cut_the_power(make: &str, options: &[&str], megabytes: u64) {
-    let Some(strace) = strace() else { return };
+/// An empty disk, mounted; none where this machine does not give one.
+fn new_disk(make: &str, options: &[&str], megabytes: u64) -> Option<Disk> {
     let mut disk = Disk {
         folder: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(),
         options: if make == "mkfs.xfs" { "loop,nouuid" } else { "loop" },
@@ -116,8 +116,96 @@ fn cut_the_power(make: &str, options: &[&str], megabytes: u64) {
         && succeeds(make, &[options, &[image.to_str().unwrap()]].concat());
     if !made || !disk.mount() {
         println!("no root, or no {make}, or the kernel does not mount it: left out");
-        return;
+        return None;
     }
+    Some(disk)
+}
+
+/// The run has answered, or was killed on its way, and the power is cut: its record is whole up to some event, and the artifacts
+/// that lie in the project may have lost their contents; they are brought back from the checkpoint, or made anew.
+#[test]
+fn a_run_that_was_cut_off_goes_on_with_the_same_artifacts() {
+    let Some(strace) = strace() else { return };
+    let Some(mut disk) = new_disk("mkfs.ext4", &["-q", "-F"], 64) else { return };
+    let plan = r#"title = "churn"
+[[stage]]
+stageId = "S01_make_table"
+goal = "a file that is not flushed by the stage"
+command = "seq 1 20000 > $CHECKSTONE_ARTIFACT_DIR/table.txt"
+outputs = { table = "table.txt" }
+[[stage]]
+stageId = "S02_sum_table"
+goal = "a file that is made from it"
+command = "cksum < $CHECKSTONE_INPUT_TABLE > $CHECKSTONE_ARTIFACT_DIR/sum.txt"
+inputs = { table = "S01_make_table/table.txt" }
+[[stage]]
+stageId = "S03_keep_nothing"
+goal = "a file that no checkpoint holds"
+command = "rev $CHECKSTONE_INPUT_TABLE > $CHECKSTONE_ARTIFACT_DIR/reversed.txt"
+inputs = { table = "S01_make_table/table.txt" }
+checkpointAfter = false
+"#;
+    let state = tempfile::tempdir().unwrap();
+    let command = |project: &Project, arguments: &[&str]| {
+        let mut command = program::checkstone(arguments);
+        command.current_dir(project.path("")).env("CHECKSTONE_STATE_DIR", state.path());
+        command.env("PATH", std::env::var_os("PATH").unwrap());
+        command
+    };
+    let succeed = |project: &Project, arguments: &[&str], at: &str| {
+        let output = command(project, arguments).output().unwrap();
+        assert!(output.status.success(), "{at}: {}", program::shown(&output));
+    };
+    let table: String = (1..=20_000).map(|number| format!("{number}\n")).collect();
+    let reversed: String = (1..=20_000)
+        .map(|number: u32| number.to_string().chars().rev().chain(['\n']).collect::<String>())
+        .collect();
+    let mut numbers = Numbers(1);
+    let (mut killed, mut lost) = (0, 0);
+    for cut in 0..cuts().min(100) {
+        let id = format!("r{cut}");
+        let at = |name: &str| format!("reports/churn/{id}/{name}");
+        let project = Project::at(&disk.place());
+        project.write("plan.toml", plan);
+        let mut how = "after its answer".to_owned();
+        if cut % 2 == 0 {
+            succeed(&project, &["run", "plan.toml", "--id", &id], "the run");
+        } else {
+            let call =
+                ["fdatasync", "fsync", "write", "renameat2"][usize::try_from(numbers.below(4)).unwrap()];
+            how = format!("inject={call}:signal=SIGKILL:when={}", 1 + numbers.below(12));
+            let run = command(&project, &["run", "plan.toml", "--id", &id]);
+            let output = traced(strace, &["-b", "execve", "-o", "/dev/null", "-e", &how], &run);
+            killed += usize::from(!output.status.success());
+        }
+        drop(project);
+        disk.cut();
+        let project = Project::at(&disk.place());
+        let read = |name: &str| fs::read_to_string(project.path(&at(name))).unwrap_or_default();
+        let (first, last) = ("S01_make_table/table.txt", "S03_keep_nothing/reversed.txt");
+        lost += usize::from(read(first) != table) + usize::from(read(last) != reversed);
+        // Nobody flushed the plan either.
+        project.write("plan.toml", plan);
+        let record =
+            fs::read_to_string(project.path(&format!("reports/churn/checkpoints/{id}/events.jsonl")));
+        match record.is_ok_and(|text| text.contains('\n')) {
+            true => succeed(&project, &["resume", &id], &how),
+            false => succeed(&project, &["run", "plan.toml", "--id", &id], &how),
+        }
+        assert!(read(first) == table, "cut {cut} {how}: {} bytes", read(first).len());
+        assert!(read(last) == reversed, "cut {cut} {how}: {} bytes", read(last).len());
+        assert_eq!(
+            read("S02_sum_table/sum.txt").split_whitespace().nth(1),
+            Some(table.len().to_string().as_str())
+        );
+        fs::remove_dir_all(project.path("reports")).unwrap();
+    }
+    println!("{} cuts, {killed} in a run, {lost} files had lost their contents", cuts().min(100));
+}
+
+fn cut_the_power(make: &str, options: &[&str], megabytes: u64) {
+    let Some(strace) = strace() else { return };
+    let Some(mut disk) = new_disk(make, options, megabytes) else { return };
     let mut numbers = Numbers(megabytes);
     // What was answered, the newest last: the id, and what its artifacts were.
     let mut answered: Vec<(String, BTreeMap<String, String>)> = Vec::new();

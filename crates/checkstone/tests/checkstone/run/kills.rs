@@ -55,7 +55,7 @@ fn noted_processes(project: &Project) -> Option<(Pid, Option<Pid>)> {
 }
 
 /// Processes with this run's folder in their environment.
-fn alive(project: &Project) -> Vec<String> {
+pub(super) fn alive(project: &Project) -> Vec<String> {
     let needle = format!("CHECKSTONE_ARTIFACT_DIR={}", project.path("reports").display());
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     processes

@@ -187,6 +187,7 @@ impl Shim<'_> {
             let [control, _] = watched;
             let ordered = !control.revents().is_empty();
             if self.reap() == Left::Nobody {
+                self.say(Word::Nobody);
                 raw::leave(0);
             }
             if ordered {
@@ -236,12 +237,16 @@ impl Shim<'_> {
                 }
                 Isolated::Subreaper => self.descendants.kill(),
             };
-            if self.reap() == Left::Nobody || refused > 0 {
+            let left = self.reap();
+            if left == Left::Nobody || refused > 0 {
                 if refused > 0 {
                     self.say(Word::Survivors(refused));
                 }
                 if stage_was_over {
                     self.say(Word::Leftovers(self.killed));
+                }
+                if left == Left::Nobody {
+                    self.say(Word::Nobody);
                 }
                 raw::leave(0);
             }

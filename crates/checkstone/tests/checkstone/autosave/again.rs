@@ -1,0 +1,78 @@
+//! What failed over something that passes is tried again at the next stops, three times at one crossing; the agent gets the
+//! fall-back signal once.
+
+use super::direct_execution::executable;
+use super::world::{AUTONOMOUS, World, to_agent, to_person};
+
+/// Somebody holds the index for longer than is waited for, and is done by the next stop.
+#[test]
+fn a_save_that_met_a_held_index_is_made_at_the_next_stop() {
+    let world = World::new(AUTONOMOUS);
+    let notes = "# Notes\n\n## Last Session\n\nolder words\n";
+    world.write("CLAUDE.md", notes);
+    world.write(".git/index.lock", "");
+    let answer = world.turn_number(1, 41);
+    assert!(to_agent(&answer).contains(autosave::SIGNAL), "{answer:#}");
+    assert!(to_agent(&answer).contains("another git process holds"), "{answer:#}");
+    assert!(to_person(&answer).ends_with("; it is tried again at the next stop"), "{answer:#}");
+    assert_eq!((world.commits(), world.text("CLAUDE.md").as_str()), (1, notes));
+    assert!(world.has(".git/index.lock"), "it is not ours");
+    std::fs::remove_file(world.workplace.repo().join(".git/index.lock")).unwrap();
+    let answer = world.turn_number(2, 42);
+    assert_eq!(answer["autonomous_execution"]["executed_directly"], true, "{answer:#}\n{}", world.log());
+    assert_eq!(world.commits(), 2);
+    // The crossing is settled.
+    assert_eq!(world.turn_number(3, 43)["decision"], serde_json::Value::Null);
+    assert_eq!(world.commits(), 2);
+}
+
+/// A commit hook that never comes to an end: three times, and then not before the context was emptied.
+#[test]
+fn what_goes_on_failing_is_given_up_after_three_times() {
+    let world = World::new(&format!("{AUTONOMOUS}hook_timeout = \"200ms\"\n"));
+    world.write(".git/hooks/pre-commit", "#!/bin/sh\nsleep 1000\n");
+    executable(&world, ".git/hooks/pre-commit");
+    let answers: Vec<_> = (1..6).map(|number| world.turn_number(number, 40 + number)).collect();
+    let signals: Vec<bool> =
+        answers.iter().map(|answer| to_agent(answer).contains(autosave::SIGNAL)).collect();
+    assert_eq!(signals, [true, false, false, false, false], "{answers:#?}");
+    let told: Vec<bool> =
+        answers.iter().map(|answer| to_person(answer).contains("`pre-commit` took longer")).collect();
+    assert_eq!(told, [true, true, true, false, false], "{answers:#?}");
+    let again: Vec<bool> = answers
+        .iter()
+        .map(|answer| to_person(answer).ends_with("it is tried again at the next stop"))
+        .collect();
+    assert_eq!(again, [true, true, false, false, false], "{answers:#?}");
+    assert_eq!(world.saves().len(), 3);
+    assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
+    assert_eq!(world.log().matches("the save is tried again at the next stop").count(), 2, "{}", world.log());
+    std::fs::remove_file(world.workplace.repo().join(".git/hooks/pre-commit")).unwrap();
+    assert_eq!(world.turn_number(6, 20), serde_json::Value::Null);
+    assert_eq!(
+        world.turn_number(7, 41)["autonomous_execution"]["executed_directly"],
+        true,
+        "{}",
+        world.log()
+    );
+}
+
+/// What does not pass by itself is told once and left to the agent: here a hook that refuses, and a secret.
+#[test]
+fn what_somebody_has_to_settle_is_not_tried_again() {
+    let world = World::new(AUTONOMOUS);
+    world.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
+    executable(&world, ".git/hooks/pre-commit");
+    assert!(to_agent(&world.turn_number(1, 41)).contains(autosave::SIGNAL));
+    assert_eq!(world.turn_number(2, 42), serde_json::Value::Null);
+    assert_eq!(world.saves().len(), 1);
+
+    let secret = World::new(&format!("{AUTONOMOUS}include = \"all\"\n"));
+    let token = format!("sk_live_{}", "zQ8kV3nT6wYb1LxC9mRd4HsJ7pFg2Ae0");
+    secret.prompt("Use it");
+    secret.write("src/key.rs", &format!("const TOKEN: &str = \"{token}\";\n"));
+    secret.turn("Use it", 41);
+    assert!(to_agent(&secret.stop()).contains("`src/key.rs` line 1"));
+    assert_eq!(secret.turn_number(2, 42), serde_json::Value::Null);
+    assert_eq!(secret.saves().len(), 1);
+}

@@ -1,0 +1,84 @@
+//! SIGKILL at any instant of a whole save, alone and together with the git processes of the moment. Nobody waits for what a
+//! kill has left running: the next save begins at once.
+
+use std::time::Instant;
+
+use super::world::World;
+use crate::snapshot::{killed, kills};
+
+/// What a killed git leaves where it was about to move a branch, as with any `git commit`.
+const LOCKS_OF_GIT: [&str; 3] = ["HEAD.lock", "refs/heads/main.lock", "logs/HEAD.lock"];
+
+/// What was staged, stashed or written is as it was, the notes are the old ones or whole new ones, no lock is left, and the
+/// next save works.
+#[test]
+fn a_kill_at_any_instant_loses_nothing() {
+    let world = World::new("");
+    world.write("CLAUDE.md", "# Notes\n\n## Last Session\n\nold\n\n## Rules\n\nkeep\n");
+    world.git(&["branch", "other"]);
+    world.git(&["tag", "v1"]);
+    world.write("src/lib.rs", "// stashed\n");
+    world.git(&["stash", "push", "--quiet", "src/lib.rs"]);
+    world.write("staged.txt", "staged\n");
+    world.git(&["add", "staged.txt"]);
+    world.write("src/lib.rs", "// changed\n");
+    world.write("untracked.txt", "new\n");
+    let began = Instant::now();
+    assert!(world.checkstone(&["autosave"]).output().unwrap().status.success());
+    let whole = began.elapsed();
+    let theirs = users_own(&world);
+    let (mut orphans, mut made, mut locks) = (0, 0, 0);
+    let count = kills(8);
+    for kill in 0..count {
+        let (commits, with_git) = (world.commits(), kill % 4 == 3);
+        let delay = whole.mul_f64(f64::from(kill) * 1.3 / f64::from(count));
+        killed(&world.workplace, &["autosave", "--no-push"], delay, with_git);
+        orphans += u32::from(has_processes(&world));
+        for lock in LOCKS_OF_GIT.map(|lock| world.workplace.repo().join(".git").join(lock)) {
+            // An orphan may have it for its moment; it is left only where git was killed.
+            locks += u32::from(with_git && std::fs::remove_file(lock).is_ok());
+        }
+        let notes = world.text("CLAUDE.md");
+        assert!(notes.starts_with("# Notes\n\n## Last Session\n\n- When: "), "kill {kill}: {notes}");
+        assert!(notes.ends_with("\n\n## Rules\n\nkeep\n"), "kill {kill}: {notes}");
+        assert_eq!(users_own(&world), theirs, "kill {kill}");
+        // Where the kill came between notes, index and branch, the next save brings them together.
+        let output = world.checkstone(&["autosave", "--no-push"]).output().unwrap();
+        assert!(output.status.success(), "kill {kill}: {output:?}");
+        world.until("what was left running has ended", || (!has_processes(&world)).then_some(()));
+        let status = world.git(&["status", "--porcelain"]);
+        assert_eq!(status, " M src/lib.rs\nA  staged.txt\n?? untracked.txt", "kill {kill}: {output:?}");
+        assert_eq!(users_own(&world), theirs, "kill {kill}");
+        made += (world.commits() - commits).saturating_sub(1);
+        for lock in LOCKS_OF_GIT.iter().chain(&["index.lock", "packed-refs.lock"]) {
+            assert!(!world.has(&format!(".git/{lock}")), "kill {kill}: {lock}");
+        }
+    }
+    println!(
+        "{count} kills of a save of {} ms: {made} had committed, {orphans} left a process behind, {locks} locks of a killed \
+         git",
+        whole.as_millis()
+    );
+    world.git(&["fsck", "--strict"]);
+    world.git(&["commit", "--quiet", "--message=works"]);
+    assert_eq!(world.git(&["show", "--name-only", "--format=", "HEAD"]), "staged.txt");
+}
+
+/// What no save may touch: what is staged beside the notes, the stash, the other branches and tags, the files.
+fn users_own(world: &World) -> [String; 5] {
+    [
+        world.git(&["diff", "--cached", "--", ":!CLAUDE.md"]),
+        world.git(&["stash", "list", "--format=%H"]),
+        world.git(&["for-each-ref", "refs/heads/other", "refs/tags", "refs/stash"]),
+        world.text("src/lib.rs"),
+        world.text("untracked.txt"),
+    ]
+}
+
+/// Whether a process works in the repository.
+fn has_processes(world: &World) -> bool {
+    let repository = world.workplace.repo().into_os_string().into_encoded_bytes();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    lines.any(|line| line.split(|byte| *byte == 0).any(|word| word == repository.as_slice()))
+}

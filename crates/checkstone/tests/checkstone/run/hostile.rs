@@ -1,0 +1,212 @@
+//! What a machine, a stage or a repository can do to a run: numbers of processes that went to others, clocks that are set while it
+//! runs, links in place of artifacts, and a project that cannot be written to.
+
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::{Done, Project, plan, stage};
+
+/// The processes that a lost supervisor noted are gone, and their numbers belong to somebody else now.
+#[test]
+fn a_number_that_went_to_somebody_else_is_not_killed() {
+    let project = Project::new(&plan(&[stage("S01_sleep_long", "command = 'touch one; exec sleep 100'")]));
+    let mut child = project.start(&[]);
+    project.wait_for("one");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let mut bystander = Command::new("sleep").arg("1000").spawn().unwrap();
+    let path = "reports/study/r1/.attempts/S01_sleep_long/1/supervisor.json";
+    let mut record: Value = serde_json::from_str(&project.read(path)).unwrap();
+    record["supervisor"]["pid"] = json!(bystander.id());
+    record["shim"]["pid"] = json!(bystander.id());
+    project.workplace.write(path, &record.to_string());
+    project.workplace.write("plan.toml", &plan(&[stage("S01_sleep_long", "command = 'true'")]));
+    let resumed = project.resume();
+    let lives = bystander.try_wait().unwrap().is_none();
+    bystander.kill().unwrap();
+    bystander.wait().unwrap();
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert!(lives, "the bystander was killed");
+}
+
+/// What there was of an attempt cannot be kept: it must not look as if it had been. It waits for somebody who mends that.
+#[test]
+fn a_stage_without_an_emergency_checkpoint_is_blocked() {
+    // Links are refused for checkpoints; the record can still be read through this one.
+    let spoil = "test -e go && exit 0; cd reports/study/checkpoints; mv r1 kept; ln -s kept r1; ";
+    for (ending, told) in [
+        ("exit 3", "exit status 3; and there is no checkpoint of it"),
+        ("exec sleep 100", "it did not end within its time"),
+    ] {
+        let limits = "maxDurationSec = 1\ngrace = { interruptSec = 0, terminateSec = 0 }";
+        let command = format!("command = '{spoil}{ending}'\n{limits}");
+        let project = Project::new(&plan(&[
+            stage("S01_spoil_place", &command),
+            stage("S02_wait_behind", "command = 'true'\ndependencies = [\"S01_spoil_place\"]"),
+        ]));
+        let done = project.run();
+        assert_eq!(done.code, Some(1), "{done:?}");
+        assert!(done.stdout.contains("S01_spoil_place  BLOCKED"), "{done:?}");
+        assert!(done.stdout.contains(told), "{done:?}");
+        assert!(done.stderr.contains("no emergency checkpoint: "), "{done:?}");
+        // Mended, it goes on.
+        let checkpoints = project.path("reports/study/checkpoints");
+        std::fs::remove_file(checkpoints.join("r1")).unwrap();
+        std::fs::rename(checkpoints.join("kept"), checkpoints.join("r1")).unwrap();
+        assert_eq!(project.state("S01_spoil_place"), "BLOCKED");
+        assert_ne!(project.run_state(), "COMPLETED");
+        project.workplace.write("go", "");
+        let resumed = project.resume();
+        assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    }
+}
+
+/// Where the library of `faketime` is, which is what a clock can be set with for one process alone.
+fn fake_clock() -> Option<String> {
+    let output = Command::new("faketime").args(["-f", "+0", "sh", "-c", "echo $LD_PRELOAD"]).output().ok()?;
+    let library = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+    (!library.is_empty()).then_some(library)
+}
+
+/// R5: the clock is set back by a day, and forward by two, while a run is running. Limits go by another clock, and the newest
+/// checkpoint is the one that was saved last.
+#[test]
+fn r5_a_clock_that_is_set_while_it_runs_does_not_matter() {
+    let Some(library) = fake_clock() else {
+        println!("skipped: there is no `faketime` here");
+        return;
+    };
+    let waits = |id: &str, before: &str| {
+        let dependency =
+            if before.is_empty() { String::new() } else { format!("dependencies = [\"{before}\"]") };
+        stage(
+            id,
+            &format!(
+                "command = 'echo {id} > $CHECKSTONE_ARTIFACT_DIR/name; touch {id}.begun; until test -e {id}.go; do sleep 0.02; done'\nmaxDurationSec = 60\n{dependency}"
+            ),
+        )
+    };
+    let ids = ["S01_wait_first", "S02_wait_second", "S03_wait_third"];
+    let project = Project::new(&plan(&[waits(ids[0], ""), waits(ids[1], ids[0]), waits(ids[2], ids[1])]));
+    let clock = project.workplace.path("clock");
+    std::fs::write(&clock, "+0").unwrap();
+    let mut command = project.checkstone(&["run", "plan.toml", "--id", "r1"]);
+    command
+        .env("LD_PRELOAD", library)
+        .env("FAKETIME_TIMESTAMP_FILE", &clock)
+        .env("FAKETIME_NO_CACHE", "1")
+        .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+    let child =
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    for (id, time) in ids.iter().zip(["-1d", "+2d", "-3d"]) {
+        project.wait_for(&format!("{id}.begun"));
+        std::fs::write(&clock, time).unwrap();
+        project.workplace.write(&format!("{id}.go"), "");
+    }
+    let done = Done::of(child.wait_with_output().unwrap());
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let events = project.events();
+    let times: Vec<&str> = events.iter().map(|event| event["at"].as_str().unwrap()).collect();
+    assert!(!times.is_sorted(), "the clock was never set: {times:?}");
+    assert!(ids.iter().all(|id| project.state(id) == "COMPLETED"));
+    assert!(!events.iter().any(|event| event["event"] == "signal"), "{events:#?}");
+    let newest = project.checkpoints();
+    assert_eq!(newest[0]["stageId"], ids[2], "{newest:#?}");
+    // Goes on from there, and can tell of it.
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert!(ids.iter().all(|id| project.attempts(id) == 1));
+    project.workplace.json(&["report", "r1", "--json"], "report.schema.json");
+}
+
+/// Artifacts and places that lead out of the project are refused where a stage would be accepted, with a checkpoint after it or
+/// without; and nothing is written where they lead.
+#[test]
+fn artifacts_that_lead_out_are_not_accepted() {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("secret"), "theirs\n").unwrap();
+    let out = outside.path().display();
+    let artifacts = "$CHECKSTONE_ARTIFACT_DIR";
+    for (deed, verify) in [
+        (format!("ln -s {out}/secret {artifacts}/a.txt"), "true"),
+        (format!("echo 1 > {artifacts}/a.txt; ln -s {out} {artifacts}/folder"), "true"),
+        (format!("echo 1 > {artifacts}/a.txt; mkfifo {artifacts}/pipe"), "true"),
+        (format!("rm -r {artifacts}; ln -s {out} {artifacts}; echo 1 > {artifacts}/a.txt"), "true"),
+        (format!("echo 1 > {artifacts}/a.txt; ln -s {out} reports/study/r1/S01_lead_out"), "true"),
+        (
+            format!("echo 1 > {artifacts}/a.txt; echo {out} > out"),
+            "ln -sf $(cat out)/secret $CHECKSTONE_ARTIFACT_DIR/a.txt",
+        ),
+    ] {
+        for checkpoint in [true, false] {
+            let more = format!(
+                "command = '{deed}'\nverify = '{verify}'\noutputs = {{ a = \"a.txt\" }}\ncheckpointAfter = {checkpoint}"
+            );
+            let project = Project::new(&plan(&[stage("S01_lead_out", &more)]));
+            let done = project.run();
+            assert_eq!(done.code, Some(1), "{deed}: {done:?}");
+            assert_eq!(project.state("S01_lead_out"), "FAILED", "{deed}");
+            let published = project.path("reports/study/r1/S01_lead_out").symlink_metadata();
+            // The one that the stage itself made is as the stage made it.
+            assert!(published.is_err() || deed.contains("S01_lead_out"), "{deed}");
+            assert_eq!(std::fs::read_to_string(outside.path().join("secret")).unwrap(), "theirs\n");
+            let _ = std::fs::remove_file(outside.path().join("a.txt"));
+            assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1, "{deed}");
+        }
+    }
+}
+
+/// Inputs, outputs and working directories that lead out of the project, by the program: all told at once, and nothing runs.
+#[test]
+fn plans_that_lead_out_are_not_run() {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("secret"), "theirs\n").unwrap();
+    let project = Project::new(&plan(&[
+        stage(
+            "S01_read_out",
+            "command = 'touch ran'\ninputs = { a = \"../secret\", b = \"link/secret\", c = \"/etc/passwd\" }",
+        ),
+        stage("S02_write_out", "command = 'touch ran'\noutputs = { a = \"../a\", b = \"/tmp/b\" }"),
+        stage("S03_work_out", "command = 'touch ran'\ndirectory = \"link\""),
+        stage("S04_work_up", "command = 'touch ran'\ndirectory = \"src/../..\""),
+    ]));
+    symlink(outside.path(), project.path("link")).unwrap();
+    let done = project.run();
+    assert_eq!((done.code, done.stdout.as_str()), (Some(2), ""), "{done:?}");
+    assert_eq!(done.stderr.lines().count(), 1 + 7, "{done:?}");
+    assert!(!project.path("ran").exists() && !project.path("reports").exists());
+}
+
+/// R15: a project that cannot be written to. As root it takes a mount that is read-only, so that the test needs mounts of its own.
+#[test]
+fn r15_a_read_only_project_is_a_clear_error_and_the_checkpoint_before_stays() {
+    let project = Project::new(&plan(&[
+        stage("S01_load_data", "command = 'echo 1 > $CHECKSTONE_ARTIFACT_DIR/a.txt'"),
+        stage("S02_fail_once", "command = 'test -e go'\ndependencies = [\"S01_load_data\"]"),
+    ]));
+    assert_eq!(project.run().code, Some(1));
+    project.workplace.write("go", "");
+    let before = (project.checkpoints(), project.read("reports/study/checkpoints/r1/events.jsonl"));
+    let script = "mount --bind . . && cd \"$PWD\" && mount -o remount,bind,ro . || exit 77
+        \"$0\" run plan.toml --id r2; echo code=$?
+        \"$0\" resume r1; echo code=$?
+        \"$0\" status > /dev/null; echo code=$?";
+    let mut command = project.workplace.prepared(Command::new("unshare"));
+    let user = if rustix::process::geteuid().is_root() { "--mount" } else { "-rm" };
+    let program = env!("CARGO_BIN_EXE_checkstone");
+    let done = Done::of(command.args([user, "sh", "-c", script, program]).output().unwrap());
+    if done.code == Some(77) || done.stderr.contains("unshare failed") {
+        println!("skipped: nothing can be mounted here: {}", done.stderr);
+        return;
+    }
+    assert_eq!(done.stdout, "code=2\ncode=2\ncode=0\n", "{done:?}");
+    assert_eq!(done.stderr.matches("Read-only file system").count(), 2, "{done:?}");
+    assert_eq!(done.stderr.matches("error: ").count(), 2, "{done:?}");
+    assert_eq!((project.checkpoints(), project.read("reports/study/checkpoints/r1/events.jsonl")), before);
+    // Writable again, it goes on.
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert!(resumed.stderr.contains("S01_load_data  as it was, not run again"), "{resumed:?}");
+}
