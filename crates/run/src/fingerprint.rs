@@ -113,7 +113,7 @@ mod tests {
         of_stage(plan.stages.first().unwrap(), &plan.python, root, &[])
     }
 
-    /// R7: what decides what a cell does makes it another one.
+    /// What decides what a cell does makes it another one.
     #[test]
     fn kind_and_kernel_are_part_of_what_a_stage_is() {
         let root = tempfile::tempdir().unwrap();

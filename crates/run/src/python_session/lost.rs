@@ -15,7 +15,7 @@ use crate::notebook::{self, NewCell};
 /// So much of the output's beginning, and of its end.
 const KEPT: u64 = 256 << 10;
 
-/// What the notebook says of our cell; `is_running` until its outputs are there, with its source, so that a cell which a
+/// What the notebook says of our cell; `running` is its source until its outputs are there, so that a cell which a
 /// person changed is not taken for ours.
 pub(super) fn about(layout: &Layout, stage: &str, attempt: u32, running: Option<&str>) -> Value {
     let mut about = json!({"runId": layout.run(), "stageId": stage, "attempt": attempt});
