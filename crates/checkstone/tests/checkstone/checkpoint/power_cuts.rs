@@ -44,12 +44,14 @@ impl Numbers {
     }
 }
 
-/// An image in a folder of its own, mounted beside it.
+/// An image in a folder of its own, mounted outside of any repository: the build's folder lies in ours, whose root would be
+/// taken for the project's.
 struct Disk {
-    folder: tempfile::TempDir,
     options: &'static str,
     number: usize,
     mounted: Option<Mounted>,
+    folder: tempfile::TempDir,
+    place: tempfile::TempDir,
 }
 
 impl Disk {
@@ -58,7 +60,7 @@ impl Disk {
     }
 
     fn place(&self) -> PathBuf {
-        self.folder.path().join("mounted")
+        self.place.path().to_owned()
     }
 
     fn mount(&mut self) -> bool {
@@ -105,11 +107,11 @@ fn wait_until_free(image: &Path) {
 fn new_disk(make: &str, options: &[&str], megabytes: u64) -> Option<Disk> {
     let mut disk = Disk {
         folder: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(),
+        place: tempfile::tempdir().unwrap(),
         options: if make == "mkfs.xfs" { "loop,nouuid" } else { "loop" },
         number: 0,
         mounted: None,
     };
-    fs::create_dir(disk.place()).unwrap();
     fs::File::create(disk.image()).unwrap().set_len(megabytes << 20).unwrap();
     let image = disk.image();
     let made = rustix::process::geteuid().is_root()
