@@ -210,8 +210,11 @@ impl Shim {
 
     /// Lets the stage begin, and waits until its program runs.
     pub(super) fn let_begin(&self, command: &Command, isolated: Isolated) -> Result<(), SpawnError> {
-        // A shim that has failed already has closed its end; the status tells why.
-        let _ = self.order(Order::START);
+        match self.order(Order::START) {
+            // A shim that has failed already has closed its end; the status tells why.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(SpawnError::Shim(error)),
+            _ => {}
+        }
         let mut told = [0; 8];
         let length = loop {
             match rustix::io::read(&self.status, &mut told) {
