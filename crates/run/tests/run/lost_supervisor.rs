@@ -218,5 +218,6 @@ fn without_rights_the_strongest_way_that_is_allowed_is_taken() {
         "{told}"
     );
     assert_eq!(stage.output(), "65534\n");
-    assert!(stage.alive().is_empty());
+    // The shim has said that nobody is left, and may itself be an instant from its end.
+    until("the tree is gone", || stage.alive().is_empty());
 }
