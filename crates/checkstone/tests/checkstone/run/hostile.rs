@@ -16,6 +16,8 @@ fn a_number_that_went_to_somebody_else_is_not_killed() {
     project.wait_for("one");
     child.kill().unwrap();
     child.wait().unwrap();
+    // Start times are told in hundredths of a second, and no number goes around within one: time itself has to pass.
+    std::thread::sleep(std::time::Duration::from_millis(50));
     let mut bystander = Command::new("sleep").arg("1000").spawn().unwrap();
     let path = "reports/study/r1/.attempts/S01_sleep_long/1/supervisor.json";
     let mut record: Value = serde_json::from_str(&project.read(path)).unwrap();
