@@ -199,7 +199,8 @@ fn a_second_abort_skips_the_grace() {
 #[test]
 fn what_a_stage_leaves_running_may_finish_and_is_killed_otherwise() {
     each_way(|stage| {
-        let (ending, _) = stage.run("(sleep 0.05; echo late) & exit 0", &Limits::default());
+        let patient = Limits { leftovers: Duration::from_secs(30), ..Limits::default() };
+        let (ending, _) = stage.run("(sleep 0.05; echo late) & exit 0", &patient);
         assert_eq!((ending.how, ending.leftovers), (How::Exited(0), 0));
         assert_eq!(stage.output(), "late\n");
         let (ending, _) = stage.run("setsid sleep 1000 & sleep 1000 & exit 5", &Limits::default());
