@@ -10,7 +10,7 @@ mod stop;
 
 use std::path::PathBuf;
 
-use crate::doctor::child::Interruption;
+use crate::bounded_child::Interruption;
 use crate::error::CommandError;
 use crate::printer::{FAINT, GOOD, Printer, STRONG};
 use scratch::Scratch;

@@ -1,7 +1,6 @@
 //! What `checkstone doctor` looks at: each client, how the hook is registered in it, whether it really answers, and
 //! what the hook needs around it. Nothing here writes to the user's settings, repository or journal.
 
-pub(crate) mod child;
 pub(crate) mod client;
 pub(crate) mod codex_hooks;
 pub(crate) mod finding;

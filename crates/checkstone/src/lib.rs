@@ -6,6 +6,7 @@ mod arguments;
 mod at_turn_start;
 mod autosaving;
 mod background;
+mod bounded_child;
 mod checks;
 mod clients;
 mod commands;

@@ -11,8 +11,8 @@ use serde_json::json;
 use transcript::{Agent, visible};
 
 use crate::arguments::AgentName;
+use crate::bounded_child::Interruption;
 use crate::clients::{ClientFiles, Scope};
-use crate::doctor::child::Interruption;
 use crate::doctor::client::Client;
 use crate::doctor::codex_hooks::{self, CodexHook};
 use crate::doctor::finding::{About, Finding, State};

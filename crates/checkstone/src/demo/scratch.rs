@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::doctor::child::{self, Ended, Interruption};
+use crate::bounded_child::{self, Ended, Interruption};
 use crate::environment;
 use crate::error::CommandError;
 
@@ -143,7 +143,7 @@ impl Scratch {
 
     fn run(&self, command: &mut Command, input: &str) -> Result<Said, CommandError> {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        match child::run(command, input.as_bytes(), LIMIT, &self.interruption) {
+        match bounded_child::run(command, input.as_bytes(), LIMIT, &self.interruption) {
             Ended::Exited { code, stdout, stderr } => {
                 Ok(Said { code, stdout: text(stdout), stderr: text(stderr) })
             }

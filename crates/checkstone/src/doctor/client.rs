@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use transcript::Agent;
 
-use super::child::{self, Ended, Interruption};
 use super::finding::Finding;
+use crate::bounded_child::{self, Ended, Interruption};
 use crate::environment;
 
 /// Gemini CLI needs more than a second to tell its version on an idle machine.
@@ -57,7 +57,7 @@ pub(crate) fn command(agent: Agent, program: &Path) -> Command {
 }
 
 fn version(agent: Agent, program: &Path, interruption: &Interruption) -> Result<String, String> {
-    match child::run(command(agent, program).arg("--version"), b"", LIMIT, interruption) {
+    match bounded_child::run(command(agent, program).arg("--version"), b"", LIMIT, interruption) {
         Ended::Exited { code: Some(0), stdout, .. } => {
             read_version(&String::from_utf8_lossy(&stdout)).ok_or_else(|| "says no version".to_owned())
         }

@@ -8,8 +8,8 @@ use agents::OwnCall;
 use serde_json::{Value, json};
 use transcript::Agent;
 
-use super::child::{Interruption, Running};
 use super::client;
+use crate::bounded_child::{Interruption, Running};
 
 const LIMIT: Duration = Duration::from_secs(10);
 

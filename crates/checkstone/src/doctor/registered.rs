@@ -8,9 +8,9 @@ use agents::registration::settings;
 use serde_json::Value;
 use transcript::Agent;
 
-use super::child::{self, Ended, Interruption};
 use super::client::{self, Client};
 use super::codex_hooks::CodexHook;
+use crate::bounded_child::{self, Ended, Interruption};
 use crate::clients::{ClientFiles, Scope};
 use crate::layout::home_relative;
 use crate::settings_file::SettingsFile;
@@ -141,7 +141,7 @@ fn plugin_folders(client: &Client, home: &Path, interruption: &Interruption) -> 
     let asked = client.program.as_ref().and_then(|program| {
         let mut command = client::command(Agent::Claude, program);
         command.args(["plugin", "list", "--json"]);
-        match child::run(&mut command, b"", PLUGIN_LIST_LIMIT, interruption) {
+        match bounded_child::run(&mut command, b"", PLUGIN_LIST_LIMIT, interruption) {
             Ended::Exited { code: Some(0), stdout, .. } => serde_json::from_slice::<Value>(&stdout).ok(),
             _ => None,
         }

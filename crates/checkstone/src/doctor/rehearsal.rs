@@ -10,9 +10,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 use transcript::{Agent, OWN_PREFIX, visible};
 
-use super::child::{self, Ended, Interruption};
 use super::registered::{CommandLine, Hook, Registered};
 use super::rehearsed_turn::{FILE, RehearsedTurn, Tests};
+use crate::bounded_child::{self, Ended, Interruption};
 use crate::environment;
 use crate::layout::fit;
 use crate::policy_files;
@@ -152,7 +152,7 @@ fn send(
         .env_remove(environment::SLUG)
         .current_dir(scratch.repository());
     let payload = format!("{payload}\n");
-    match child::run(&mut command, payload.as_bytes(), LIMIT, interruption) {
+    match bounded_child::run(&mut command, payload.as_bytes(), LIMIT, interruption) {
         Ended::Exited { code: Some(0), stdout, stderr } => Ok(Said {
             stdout: String::from_utf8_lossy(&stdout).trim().to_owned(),
             stderr: String::from_utf8_lossy(&stderr).trim().to_owned(),

@@ -1,4 +1,4 @@
-//! A program that doctor asks something: bounded in time and output, ended with all its children, and given up as soon
+//! A program that doctor or the demo runs: bounded in time and output, ended with all its children, and given up as soon
 //! as the person presses Ctrl-C.
 
 use std::io::{self, Read, Write as _};
