@@ -94,7 +94,7 @@ impl Bench {
         process::output(self.ours("checkpoint").arg(&project))?;
         let bytes = size(&stage)?;
         let (mut alone, mut resumed) = (Vec::new(), Vec::new());
-        for _ in 0..11 {
+        for _ in 0..21 {
             alone.push(measure(self.script(LOAD_FILES).arg(&stage))?.time);
             resumed.push(measure(self.ours("resume").arg(&project))?.time);
         }

@@ -193,6 +193,10 @@ impl Workplace {
         let back = self.to_take_back(&pending)?;
         if !back.is_empty() {
             index::exchange(self, &back, limit)?;
+            let again = self.committed_meanwhile(&pending)?;
+            if !again.is_empty() {
+                index::exchange(self, &again, limit)?;
+            }
         }
         self.forget();
         Ok(())
@@ -224,5 +228,15 @@ impl Workplace {
             }
         }
         Ok(back)
+    }
+
+    /// Somebody's commit that had read our entries may arrive while they are taken back; without them in the index the
+    /// next commit would undo that one's.
+    fn committed_meanwhile(&self, pending: &Pending) -> Result<Vec<(BytePath, Option<Entry>)>, CommitError> {
+        let paths: Vec<BytePath> = pending.entries.iter().map(|entry| entry.path.clone()).collect();
+        let head = index::in_head(&self.git, &paths)?;
+        let mut lost = pending.lost(&index::entries(&self.git, &paths)?);
+        lost.retain(|(path, new)| head.get(path) == new.as_ref());
+        Ok(lost)
     }
 }

@@ -156,14 +156,20 @@ fn a_person_may_commit_at_the_same_time() {
     let saved = world.saves().iter().filter(|save| save.0 == "saved").count();
     assert_eq!(world.commits(), 1 + commits + saved, "{}", world.log());
     assert!(commits >= 6, "{commits} {}", world.log());
-    // Either in a commit of our own, or in the one that the person made in that moment; in each case once and whole.
+    // Either in a commit of our own, or in the one that the person made in that moment.
     assert_eq!((goes_on, saved), (saved == 1, usize::from(goes_on)), "{}", world.log());
-    let of_notes = world.git(&["log", "--format=%s", "--", "CLAUDE.md"]);
-    assert_eq!(of_notes, if goes_on { "checkpoint: auto-checkpoint" } else { "mine" }, "{}", world.log());
-    // `git commit` reads the index before it locks it, and may have written the older one back: the next save sees to it.
+    let of_notes = world.git(&["log", "--reverse", "--format=%s", "--", "CLAUDE.md"]);
+    let first = if goes_on { "checkpoint: auto-checkpoint" } else { "mine" };
+    assert_eq!(of_notes.lines().next(), Some(first), "{}", world.log());
+    // `git commit` reads the index before it locks it, and may have written the older one back, so that the person's
+    // next commit even undid ours: the next save sees to it.
+    assert!(world.text("CLAUDE.md").contains("## Last Session"), "{}", world.text("CLAUDE.md"));
     assert!(world.checkstone(&["autosave"]).output().unwrap().status.success());
+    assert_eq!(world.git(&["show", "HEAD:CLAUDE.md"]), world.text("CLAUDE.md").trim_end());
     let status = world.git(&["status", "--porcelain"]);
     assert!(!status.contains("CLAUDE.md") && status.contains(" M src/lib.rs"), "{status}");
+    let mine = world.git(&["ls-tree", "--name-only", "HEAD"]).matches("mine-").count();
+    assert!(mine >= commits, "{mine} of {commits}");
     assert!(!world.has(".git/index.lock"));
 }
 
