@@ -89,7 +89,7 @@ pub enum Reason {
 
 impl Reason {
     /// Nobody asked for it, and nothing else depends on it.
-    pub fn is_automatic(&self) -> bool {
+    pub(crate) fn is_automatic(&self) -> bool {
         matches!(self, Self::TurnStart { .. } | Self::Autosave)
     }
 }
