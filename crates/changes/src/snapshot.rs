@@ -68,6 +68,7 @@ pub enum SnapshotError {
 
 /// An agent session, by its client and the client's own id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionName {
     pub agent: String,
     pub id: String,

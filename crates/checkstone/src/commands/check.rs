@@ -143,8 +143,7 @@ fn checked(
 
 fn print(arguments: &CheckArguments, verdict: &Verdict, printer: &Printer) -> Result<(), CommandError> {
     if arguments.json {
-        let json = serde_json::to_string(verdict).map_err(CommandError::new)?;
-        printer.data(&format!("{json}\n"));
+        printer.json(verdict)?;
     } else {
         printer.text(&verdict_text(verdict, printer.width()));
     }

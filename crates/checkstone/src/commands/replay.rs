@@ -89,8 +89,7 @@ pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<Exit
             .map_err(|error| CommandError::of(&error))?;
     }
     if arguments.json {
-        let json = serde_json::to_string(&report).map_err(CommandError::new)?;
-        printer.data(&format!("{json}\n"));
+        printer.json(&report)?;
     } else {
         printer.text(&table::table(&report, printer.width()));
         if let Some(file) = &arguments.html {
