@@ -57,12 +57,12 @@ const INTERRUPTED: u8 = 130;
 /// The page shows what an agent was asked and did.
 const PAGE_MODE: u32 = 0o600;
 
+const WHERE: &str = "Claude Code keeps transcripts in `~/.claude/projects`, Codex CLI in `~/.codex/sessions`, \
+                     Gemini CLI in `~/.gemini/tmp`";
+
 pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     if let Some(missing) = arguments.paths.iter().find(|path| !path.exists()) {
-        return Err(CommandError::new(format!("there is no `{}`", missing.display())).hint(
-            "Claude Code keeps transcripts in `~/.claude/projects`, Codex CLI in `~/.codex/sessions`, Gemini CLI in \
-             `~/.gemini/tmp`",
-        ));
+        return Err(CommandError::new(format!("there is no `{}`", missing.display())).hint(WHERE));
     }
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -84,6 +84,11 @@ pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<Exit
         printer.error(&CommandError::new("interrupted; nothing was written"));
         return Ok(ExitCode::from(INTERRUPTED));
     };
+    // A report of nothing looks like a policy that lets everything pass.
+    if report.totals.sessions == 0 {
+        printer
+            .warning(&CommandError::new("there is no transcript with a turn under these paths").hint(WHERE));
+    }
     if let Some(file) = &arguments.html {
         journal::atomic_file::write(file, page::page(&report).as_bytes(), PAGE_MODE)
             .map_err(|error| CommandError::of(&error))?;

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use agents::PaneAddress;
 use jiff::Timestamp;
-use journal::{Journal, JournalError, SeenSession, Session, Writing, switch};
+use journal::switch::{self, SwitchError};
+use journal::{Journal, JournalError, SeenSession, Session, Writing};
 use serde::Serialize;
 use transcript::{Agent, visible};
 
@@ -80,11 +81,15 @@ pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<Exi
         })?;
     }
     let name = session.agent.name();
+    let switched = |error: SwitchError| match error {
+        SwitchError::TooLong { .. } => CommandError::of(&error),
+        _ => CommandError::of(&error).hint(journal_access::MAKE_WRITABLE),
+    };
     if arguments.off {
-        switch::turn_off(&state, name, &session.id).map_err(|error| CommandError::of(&error))?;
+        switch::turn_off(&state, name, &session.id).map_err(switched)?;
     }
     if arguments.on {
-        switch::turn_on(&state, name, &session.id).map_err(|error| CommandError::of(&error))?;
+        switch::turn_on(&state, name, &session.id).map_err(switched)?;
     }
     let recorded = session.recorded(journal.as_mut())?;
     let slug = recorded.as_ref().and_then(|recorded| recorded.slug.clone());

@@ -192,7 +192,7 @@ fn create(arguments: &CreateArguments, printer: &Printer) -> Result<ExitCode, Co
         let files = counted(usize::try_from(snapshot.facts.files).unwrap_or(usize::MAX), "file");
         let id = &snapshot.id;
         printer.text(&format!(
-            "{GOOD}✓{GOOD:#} snapshot {STRONG}{id}{STRONG:#}: {files} not as HEAD has them, {}\n",
+            "{GOOD}✓{GOOD:#} snapshot {STRONG}{id}{STRONG:#}: {files} not as in HEAD, {}\n",
             size(snapshot.facts.bytes)
         ));
     }

@@ -240,7 +240,14 @@ impl Status {
         if let Some(snapshot) = &self.snapshot {
             line("snapshot", format!("{} {}", snapshot.id, about(snapshot)).trim_end());
         }
-        line("state", &self.state.to_string_lossy());
+        // In the sandbox of an agent this is so, and its hooks are not in there.
+        let unwritable = match journal_access::is_writable(&self.state) {
+            true => String::new(),
+            false => {
+                format!(", {DOUBTFUL}which cannot be written from here{DOUBTFUL:#} (`checkstone doctor`)")
+            }
+        };
+        line("state", &format!("{}{unwritable}", self.state.to_string_lossy()));
         if let Some(problem) = &self.journal_problem {
             line("journal", &format!("{BAD}{}{BAD:#}", visible(problem)));
         }
