@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use anstyle::Style;
-use gate::{CheckOutcome, CheckResult, Explanation, INPUTS_VERSION, Rule, RuleState, Verdict};
+use gate::{CheckOutcome, CheckResult, Explanation, INPUTS_VERSION, RuleState, Verdict};
 use journal::{Inputs, Journal, Of, RecordedVerdict, VerdictId};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -373,13 +373,7 @@ fn rule_line(explanation: &Explanation, width: Option<usize>) -> String {
         RuleState::Waived => (DOUBTFUL, "waived"),
         RuleState::Off => (FAINT, "off"),
     };
-    let rule = match explanation.rule {
-        Rule::MissingAction => "missing-action",
-        Rule::UnresolvedError => "unresolved-error",
-        Rule::EditWithoutRead => "edit-without-read",
-        Rule::WideBlastRadius => "wide-blast-radius",
-        Rule::PlanDrift => "plan-drift",
-    };
+    let rule = explanation.rule.name();
     let mut says = format!("{rule}, {}", visible(&explanation.subject));
     let at = |line: Option<u64>| line.map(|line| format!(" (line {line})")).unwrap_or_default();
     says.push_str(&at(explanation.line));

@@ -15,7 +15,7 @@ use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
 use crate::layout::{counted, wrap, wrap_behind};
-use crate::policy_files::{FILE_NAME, PolicyTexts};
+use crate::policy_files::{FILE_NAME, PolicyTexts, mistakes};
 use crate::printer::{DOUBTFUL, FAINT, GOOD, Printer, STRONG, shown};
 use crate::repository_argument::RepositoryArgument;
 use crate::trust::{self, Standing};
@@ -127,11 +127,9 @@ fn show(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandError
         }
         return Ok(ExitCode::SUCCESS);
     };
-    let policy = texts.load().map_err(|problems| {
-        let count = counted(problems.0.len(), "mistake");
-        CommandError::new(format!("the policy has {count}:\n{problems}"))
-            .hint("agents are not held while the policy is broken")
-    })?;
+    let policy = texts
+        .load()
+        .map_err(|problems| mistakes(&problems).hint("agents are not held while the policy is broken"))?;
     let standing = trust::standing(&journal_access::state_directory()?, &texts, &policy)?;
     if place.json {
         printer.data(&format!("{}\n", as_json(&root, &texts, &policy, &standing)?));

@@ -10,8 +10,8 @@ use transcript::Agent;
 
 use crate::arguments::AgentName;
 use crate::error::CommandError;
-use crate::layout::{counted, home_relative};
-use crate::policy_files::PolicyTexts;
+use crate::layout::home_relative;
+use crate::policy_files::{PolicyTexts, mistakes};
 use crate::printer::{Printer, STRONG};
 use crate::replay::sessions::Policies;
 use crate::replay::{Request, page, replay, table};
@@ -84,11 +84,6 @@ pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<Exit
         printer.error(&CommandError::new("interrupted; nothing was written"));
         return Ok(ExitCode::from(INTERRUPTED));
     };
-    // A report of nothing looks like a policy that lets everything pass.
-    if report.totals.sessions == 0 {
-        printer
-            .warning(&CommandError::new("there is no transcript with a turn under these paths").hint(WHERE));
-    }
     if let Some(file) = &arguments.html {
         journal::atomic_file::write(file, page::page(&report).as_bytes(), PAGE_MODE)
             .map_err(|error| CommandError::of(&error))?;
@@ -96,6 +91,10 @@ pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<Exit
     if arguments.json {
         printer.json(&report)?;
     } else {
+        // A report of nothing looks like a policy that lets everything pass.
+        if report.totals.sessions == 0 {
+            printer.warning(&CommandError::new("no such turn is recorded under these paths").hint(WHERE));
+        }
         printer.text(&table::table(&report, printer.width()));
         if let Some(file) = &arguments.html {
             printer.text(&format!("\nThe page: {STRONG}{}{STRONG:#}\n", home_relative(file)));
@@ -109,10 +108,7 @@ fn policies(file: Option<&Path>) -> Result<Policies, CommandError> {
     let shown = file.display();
     let texts = PolicyTexts::of_file(file)
         .map_err(|reason| CommandError::new(format!("`{shown}` is no policy: {reason}")))?;
-    let policy = texts.load().map_err(|problems| {
-        let count = counted(problems.0.len(), "mistake");
-        CommandError::new(format!("the policy has {count}:\n{problems}"))
-    })?;
+    let policy = texts.load().map_err(|problems| mistakes(&problems))?;
     policy.prepare();
     Ok(Policies::Given { policy: Arc::new(policy), file: file.to_owned() })
 }

@@ -15,7 +15,7 @@ use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access::{self, explained};
 use crate::layout::counted;
-use crate::policy_files::{FILE_NAME, PolicyTexts};
+use crate::policy_files::{FILE_NAME, PolicyTexts, mistakes};
 use crate::printer::{DOUBTFUL, GOOD, Printer, STRONG};
 use crate::repository_argument::find;
 use crate::trust::{self, Standing};
@@ -64,11 +64,9 @@ pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitC
         return Err(CommandError::new(format!("`{}` has no `{FILE_NAME}` to trust", root.display()))
             .hint("only what a repository's own file wants to run needs trust"));
     };
-    let policy = texts.load().map_err(|problems| {
-        let count = counted(problems.0.len(), "mistake");
-        CommandError::new(format!("the policy has {count}:\n{problems}"))
-            .hint("a file that is not understood cannot be trusted")
-    })?;
+    let policy = texts
+        .load()
+        .map_err(|problems| mistakes(&problems).hint("a file that is not understood cannot be trusted"))?;
     let state = journal_access::state_directory()?;
     let standing = trust::standing(&state, texts, &policy)?;
     let file = root.join(FILE_NAME);
