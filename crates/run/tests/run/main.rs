@@ -12,6 +12,7 @@
 mod cell_time;
 mod checkpoint;
 mod engine;
+mod hanging_cells;
 mod hostile;
 mod interpreters;
 mod kernels;
