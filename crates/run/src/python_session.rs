@@ -11,7 +11,7 @@ mod rehydrate;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -29,6 +29,9 @@ use crate::supervisor::{Cause, Ending, How, Limits, Observed, OutputKept, Status
 
 /// A kernel that does not answer for so long will not.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often a stage that waits for the kernel looks whether it is free, or whether it is to end.
+const TURN: Duration = Duration::from_millis(10);
 
 /// What checkstone itself asks of the kernel between cells.
 const SHORT: Duration = Duration::from_secs(30);
@@ -63,22 +66,35 @@ pub(crate) struct SessionState {
     pub(crate) execution_count: u64,
 }
 
-/// How a cell ended, and the exception that it raised, if it did.
+/// How a cell ended, the exception that it raised, if it did, and what the session was then: the next stage may have it
+/// already when this one is accepted.
 pub(crate) struct StageEnded {
     pub(crate) ending: Ending,
     pub(crate) raised: Option<String>,
+    pub(crate) state: Option<SessionState>,
 }
 
-#[derive(Default)]
+/// The run's notebook, once there is one. Never held for longer than it takes to write it.
+type SharedNotebook = Arc<Mutex<Option<Notebook>>>;
+
 pub(crate) struct PythonSession {
     /// Held for as long as a stage runs: they come one after the other.
     inside: Mutex<Inside>,
+    notebook: SharedNotebook,
+}
+
+impl Default for PythonSession {
+    fn default() -> Self {
+        let notebook = SharedNotebook::default();
+        let inside = Mutex::new(Inside { notebook: Arc::clone(&notebook), ..Inside::default() });
+        Self { inside, notebook }
+    }
 }
 
 #[derive(Default)]
 struct Inside {
     kernel: Option<Kernel>,
-    notebook: Option<Notebook>,
+    notebook: SharedNotebook,
     environment: Option<PythonEnvironment>,
     /// Cells whose displays can still change: cell and output, by display id.
     displays: BTreeMap<String, Vec<(String, usize)>>,
@@ -96,7 +112,7 @@ impl PythonSession {
         warn: &dyn Fn(String),
         observe: &mut dyn FnMut(Observed),
     ) -> Result<StageEnded, String> {
-        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inside = self.turn(job)?;
         let ended = inside.run(job, stage, environment, limits, warn, observe);
         if ended.is_err() {
             // What was half prepared is of no use to the next one.
@@ -105,26 +121,24 @@ impl PythonSession {
         ended
     }
 
+    /// Waits for the stage that has the kernel now, unless this one is to end meanwhile.
+    fn turn(&self, job: &Job) -> Result<MutexGuard<'_, Inside>, String> {
+        loop {
+            match self.inside.try_lock() {
+                Ok(inside) => return Ok(inside),
+                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => go_on(job)?,
+            }
+            std::thread::sleep(TURN);
+        }
+    }
+
     /// The run is over.
     pub(crate) fn close(&self) {
         let kernel = self.inside.lock().unwrap_or_else(PoisonError::into_inner).kernel.take();
         if let Some(kernel) = kernel {
             kernel.shut_down();
         }
-    }
-
-    /// What a checkpoint of this stage should say of the session; none where there is no kernel.
-    pub(crate) fn state(&self, layout: &Layout, stage: &str, attempt: u32) -> Option<SessionState> {
-        let inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(SessionState {
-            notebook: NotebookReference {
-                path: layout.relative(&layout.notebook()),
-                checkpoint_cell_id: checkpoint_cell_id(layout.run(), stage, attempt),
-                ..NotebookReference::default()
-            },
-            environment: inside.environment.clone()?,
-            execution_count: inside.execution_count,
-        })
     }
 
     /// Puts the cell of a saved checkpoint into the notebook.
@@ -136,8 +150,8 @@ impl PythonSession {
         checkpoint: &str,
         created_at: &str,
     ) -> Result<(), String> {
-        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(notebook) = &mut inside.notebook else { return Ok(()) };
+        let mut notebook = self.notebook.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(notebook) = notebook.as_mut() else { return Ok(()) };
         let manifest = layout.manifest(checkpoint).map_err(|error| told(&error))?;
         let id = checkpoint_cell_id(layout.run(), stage, attempt);
         notebook.put(NewCell::checkpoint(id, checkpoint, stage, created_at, &layout.relative(&manifest)));
@@ -162,6 +176,7 @@ impl Inside {
             self.start(job, stage, environment, warn)?;
         }
         let kernel = self.kernel.as_mut().ok_or("there is no kernel")?;
+        kernel.heed(&job.controls);
         go_on(job)?;
         begin_stage(kernel, &job.layout.root().join(&stage.directory), environment)?;
         let attempt = job.layout.attempt(&stage.id, job.attempt).map_err(|error| told(&error))?;
@@ -185,7 +200,7 @@ impl Inside {
             warn(format!("its output is not all in `{}`: {trouble}", spool.shown));
         }
         if executed.ending == CellEnding::Finished && job.plan.python.saves_variables {
-            self.save_variables(&job.layout, &attempt.join("artifacts"), warn);
+            self.save_variables(job, &attempt.join("artifacts"), warn)?;
         }
         let (how, status, raised) = described(&executed.ending);
         if self.kernel.as_mut().is_some_and(|kernel| !kernel.is_alive()) {
@@ -207,7 +222,20 @@ impl Inside {
             suspended: executed.suspended,
             isolated,
         };
-        Ok(StageEnded { ending, raised })
+        Ok(StageEnded { ending, raised, state: self.state(&job.layout, &stage.id, job.attempt) })
+    }
+
+    /// What a checkpoint of this stage should say of the session.
+    fn state(&self, layout: &Layout, stage: &str, attempt: u32) -> Option<SessionState> {
+        Some(SessionState {
+            notebook: NotebookReference {
+                path: layout.relative(&layout.notebook()),
+                checkpoint_cell_id: checkpoint_cell_id(layout.run(), stage, attempt),
+                ..NotebookReference::default()
+            },
+            environment: self.environment.clone()?,
+            execution_count: self.execution_count,
+        })
     }
 
     fn start(
@@ -231,8 +259,8 @@ impl Inside {
             value.filter(|folder| folder.is_dir())
         };
         let launch = Launch {
-            argv: found.argv,
-            environment: environment.iter().cloned().chain(found.environment).collect(),
+            argv: found.argv.clone(),
+            environment: environment.iter().chain(&found.environment).cloned().collect(),
             directory: layout.root().to_owned(),
             scratch: scratch("XDG_RUNTIME_DIR")
                 .or_else(|| scratch("TMPDIR"))
@@ -242,7 +270,7 @@ impl Inside {
             isolation: job.isolation,
             patience: PATIENCE,
         };
-        let mut kernel = Kernel::start(&launch, &job.controls).map_err(|error| told(&error))?;
+        let mut kernel = Kernel::start(&launch, &job.controls).map_err(|error| found.explained(&error))?;
         let seeds: Vec<(&str, u64)> = match job.plan.python.seed {
             Some(seed) => {
                 kernel
@@ -254,8 +282,10 @@ impl Inside {
         };
         self.environment =
             Some(python_environment::describe(&mut kernel, &seeds).map_err(|error| told(&error))?);
-        if self.notebook.is_none() {
-            self.notebook = Some(Notebook::open(&layout.notebook(), "python3", kernel.language_version()));
+        let is_first = self.shared_notebook().is_none();
+        if is_first {
+            let notebook = Notebook::open(&layout.notebook(), "python3", kernel.language_version());
+            *self.shared_notebook() = Some(notebook);
             self.complete_lost_cells(layout, warn);
         }
         self.displays.clear();
@@ -264,9 +294,14 @@ impl Inside {
         self.rehydrate(job, stage, warn)
     }
 
+    fn shared_notebook(&self) -> MutexGuard<'_, Option<Notebook>> {
+        self.notebook.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Shows a cell in the notebook. One that cannot be written costs nobody a stage.
     fn put(&mut self, cell: NewCell, warn: &dyn Fn(String)) {
-        let Some(notebook) = &mut self.notebook else { return };
+        let mut notebook = self.shared_notebook();
+        let Some(notebook) = notebook.as_mut() else { return };
         notebook.put(cell);
         if let Err(error) = notebook.save() {
             warn(told(&error));
@@ -275,7 +310,7 @@ impl Inside {
 
     fn note(&mut self, cell: NewCell, executed: &Executed, warn: &dyn Fn(String)) {
         self.execution_count = executed.execution_count.unwrap_or(self.execution_count);
-        if let Some(notebook) = &mut self.notebook {
+        if let Some(notebook) = self.shared_notebook().as_mut() {
             for (display, data, metadata) in &executed.updates {
                 for (id, output) in self.displays.get(display).into_iter().flatten() {
                     notebook.update_output(id, *output, data, metadata);
@@ -291,8 +326,8 @@ impl Inside {
     }
 
     /// Without them the checkpoint still has the artifacts.
-    fn save_variables(&mut self, layout: &Layout, artifacts: &Path, warn: &dyn Fn(String)) {
-        let Some(kernel) = &mut self.kernel else { return };
+    fn save_variables(&mut self, job: &Job, artifacts: &Path, warn: &dyn Fn(String)) -> Result<(), String> {
+        let (Some(kernel), layout) = (&mut self.kernel, &job.layout) else { return Ok(()) };
         match SavedVariables::save(kernel, layout.root(), &layout.relative(artifacts), SAVING) {
             Ok(saved) => {
                 for unsaved in &saved.unsaved {
@@ -305,9 +340,11 @@ impl Inside {
             Err(error) => {
                 // Half of them would be taken for all.
                 let _ = fs_err::remove_dir_all(artifacts.join(VARIABLES_FOLDER));
+                go_on(job)?;
                 warn(format!("the session's variables are not saved: {}", told(&error)));
             }
         }
+        Ok(())
     }
 }
 

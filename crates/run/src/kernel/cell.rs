@@ -206,7 +206,9 @@ impl Kernel {
 
     /// Whether threads of the session use the processor although no cell runs.
     fn has_busy_threads(&mut self) -> bool {
-        let busy = self.run_apart(include_str!("busy_threads.py"), &[], BUSY_THREADS);
+        // That the cell is to end is known already.
+        let never = std::future::pending();
+        let busy = self.run_apart_unless(include_str!("busy_threads.py"), &[], BUSY_THREADS, never);
         // A kernel that cannot say so is busy.
         busy.map_or(true, |busy| busy.as_bool() != Some(false))
     }

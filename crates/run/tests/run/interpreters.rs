@@ -44,7 +44,7 @@ fn the_environment_in_the_project_is_used_unless_another_one_is_active() {
     make_environment(&project.join(".venv"));
     make_environment(&project.join("active"));
     let found = python_environment::find(project, &surroundings(&[], None)).unwrap();
-    assert_eq!(found.origin, "`.venv`");
+    assert_eq!(found.origin, "the project's `.venv`");
     assert_eq!(started(project, found), project.join(".venv/bin/python").to_str().unwrap());
 
     let active = project.join("active");

@@ -136,14 +136,25 @@ fn nobody_else_can_enter_the_folder_of_the_sockets() {
 fn a_python_without_ipykernel_says_so_and_one_that_fails_says_where_to_look() {
     let folder = tempfile::tempdir().unwrap();
     run_script("import sys, venv; venv.create(sys.argv[1], symlinks=True)", &[&folder.path().join(".venv")]);
-    let found =
-        run::python_environment::find(folder.path(), &run::python_environment::Surroundings::default());
-    let told = found.unwrap_err().to_string();
-    assert!(told.contains("has no ipykernel: install it with `"), "{told}");
+    let surroundings = run::python_environment::Surroundings::default();
+    let found = run::python_environment::find(folder.path(), &surroundings).unwrap();
+    let mut bare = launch(folder.path());
+    bare.argv = found.argv.clone();
+    let told = found.explained(&Kernel::start(&bare, &Controls::new().unwrap()).unwrap_err());
+    let python_of_project = folder.path().join(".venv/bin/python").display().to_string();
+    assert_eq!(
+        told,
+        format!(
+            "`{python_of_project}` (the project's `.venv`) has no ipykernel: install it with `{python_of_project} -m pip install ipykernel`"
+        )
+    );
 
     let mut failing = launch(folder.path());
     failing.argv = vec![python().into(), "-c".into(), "print('no kernel here')".into()];
     let told = Kernel::start(&failing, &Controls::new().unwrap()).unwrap_err().to_string();
-    assert!(told.contains("the kernel ended before it could be used (exit code 0)"), "{told}");
+    assert!(
+        told.contains("the kernel ended before it could be used (exit code 0: no kernel here)"),
+        "{told}"
+    );
     assert!(std::fs::read_to_string(folder.path().join("kernel.log")).unwrap().contains("no kernel here"));
 }

@@ -93,7 +93,7 @@ impl Project {
         notebook["cells"].as_array().unwrap().clone()
     }
 
-    fn saved(&self) -> Vec<Manifest> {
+    pub(crate) fn saved(&self) -> Vec<Manifest> {
         let listing = checkpoint::list(self.root(), Some("houses"), Some("run-001")).unwrap();
         let saved = listing.checkpoints.iter().filter(|listed| listed.status == Status::Saved);
         saved
