@@ -24,6 +24,7 @@ pub use channels::ChannelError;
 use channels::{Channels, Place, receive};
 use last_words::LastWords;
 pub use outputs::Spool;
+pub(crate) use outputs::{DISPLAYS_FILE, read_again};
 use process::Process;
 
 use crate::json::{at, text};

@@ -141,6 +141,7 @@ impl Kernel {
             // An error must not make the kernel refuse what is asked right after it.
             let request =
                 ExecuteRequest { code: code.to_owned(), stop_on_error: false, ..ExecuteRequest::default() };
+            last_words.begin();
             let id = channels.request(request).await?;
             let mut steps = tokio::time::interval(STEP);
             steps.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -190,6 +191,9 @@ impl Kernel {
             while let Ok(Ok(message)) = tokio::time::timeout(DRAIN, receive(&mut channels.iopub)).await {
                 last_words.count(&message);
                 running.published(&id, message);
+            }
+            for (kind, content) in last_words.missing_displays() {
+                running.outputs.take(&kind, content);
             }
             for (stream, text) in last_words.missing() {
                 running.outputs.text(stream, &text);

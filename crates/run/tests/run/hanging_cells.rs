@@ -178,3 +178,65 @@ fn an_abort_from_another_thread_interrupts_and_a_second_one_kills() {
     assert_eq!(executed.unwrap().ending, CellEnding::Killed(Cause::Aborted));
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }
+
+/// Pictures, a table, the result of an expression, text between them, and then `end`, with no time to send the last ones.
+fn showing(end: &str) -> String {
+    format!(
+        "import ctypes, os, signal\nfrom IPython.display import display\nimport pandas as pd\nimport PIL.Image\n\
+         print('begun')\n\
+         display(PIL.Image.frombytes('RGB', (1000, 700), os.urandom(1000 * 700 * 3)))\nprint('between')\n\
+         display(pd.DataFrame({{'a': [1, 2]}}))\n40 + 2\n\
+         picture = PIL.Image.frombytes('RGB', (1000, 700), os.urandom(1000 * 700 * 3))\n\
+         def finish(end):\n    display(picture)\n    display({{'last': 'one'}})\n    end()\n{end}"
+    )
+}
+
+/// What there is of it, in short.
+fn shown(executed: &Executed) -> Vec<String> {
+    let of = |output: &serde_json::Value| {
+        let what = match output["text"].as_str() {
+            Some(text) => text,
+            // Megabytes of noise cannot be compressed.
+            None if output["data"]["image/png"].as_str().is_some_and(|data| data.len() > 2_000_000) => {
+                "image/png"
+            }
+            None if output["data"]["text/html"].is_string() => "text/html",
+            None => "text/plain",
+        };
+        format!("{} {what}", output["output_type"].as_str().unwrap())
+    };
+    executed.outputs.iter().map(of).collect()
+}
+
+/// Whatever ends the kernel, and however little time it had to send it, all that the cell put out is there.
+#[test]
+fn pictures_and_tables_of_a_killed_cell_are_kept() {
+    let ends = [
+        "def spin():\n    while True:\n        try:\n            number = 0\n            while True: number += 1\n        except: pass\nfinish(spin)",
+        "finish(ctypes.PyDLL('./spin.so').spin_deaf)",
+        "finish(lambda: os.kill(os.getpid(), signal.SIGKILL))",
+        "finish(lambda: ctypes.string_at(0))",
+    ];
+    for end in ends {
+        let mut session = Session::new();
+        compile(&session);
+        let limits = Limits { max_duration: Some(Duration::from_secs(3)), ..impatient() };
+        session.execute("get_ipython().ast_node_interactivity = 'all'");
+        let executed = session.execute_within(&showing(end), &limits);
+        let died = matches!(executed.ending, CellEnding::Died(_) | CellEnding::Killed(_));
+        assert!(died, "{end}: {:?}", executed.ending);
+        let (picture, table) = ("image/png", "text/html");
+        let expected = [
+            ("stream", "begun\n"),
+            ("display_data", picture),
+            ("stream", "between\n"),
+            ("display_data", table),
+            ("execute_result", "text/plain"),
+            ("display_data", picture),
+            ("display_data", "text/plain"),
+        ];
+        assert_eq!(shown(&executed), expected.map(|(kind, what)| format!("{kind} {what}")), "{end}");
+        let kept = std::fs::read_to_string(session.project.join("displays.jsonl")).unwrap();
+        assert_eq!(kept.lines().count(), 5, "{end}");
+    }
+}

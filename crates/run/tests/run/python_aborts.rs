@@ -118,6 +118,26 @@ fn an_abort_during_rehydration_is_seen_at_once_and_the_run_goes_on_later() {
     assert_eq!(output.unwrap(), "42\n");
 }
 
+/// The cell is done by then; its stage is not.
+#[test]
+fn an_abort_while_variables_are_saved_is_seen_at_once() {
+    let mut project = Project::new();
+    let root = project.root().to_owned();
+    std::fs::write(
+        root.join("slow.py"),
+        "import pathlib, time\nclass Slow:\n    def __getstate__(self):\n        pathlib.Path('saving').touch()\n        time.sleep(1000)\n",
+    )
+    .unwrap();
+    let text = format!("{TITLE}{}", stage("S01_load_data", "import slow\nvalue = slow.Slow()", ""));
+    let (plan, settings) = (project.plan(&text), project.settings());
+    let mut events = Vec::new();
+    let ended = aborted_at(root.join("saving"), Arc::clone(&settings.interrupt), || {
+        engine::run(&root, plan, "run-001", &settings, &mut |event| events.push(event.clone())).unwrap()
+    });
+    project.events = events;
+    check(&project, "S01_load_data", ended);
+}
+
 /// Two stages at once: whoever has the kernel first does `first`, and the other `second`.
 fn two_at_once(first: &str, second: &str) -> String {
     let code = format!(

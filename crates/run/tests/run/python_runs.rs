@@ -206,7 +206,7 @@ fn a_stage_that_cannot_be_interrupted_is_ended_with_the_kernel_and_the_run_goes_
     let first = stage("S01_load_data", "value = 41", "");
     let hanging = stage(
         "S02_use_data",
-        "print('before it hung', value)\nwhile True:\n    try:\n        number = 0\n        while True: number += 1\n    except: pass",
+        "import pandas as pd\nprint('before it hung', value)\ndisplay(pd.DataFrame({'a': [1]}))\nwhile True:\n    try:\n        number = 0\n        while True: number += 1\n    except: pass",
         "dependencies = [\"S01_load_data\"]\nmaxDurationSec = 1\ngrace = { interruptSec = 1, terminateSec = 1 }",
     );
     assert_eq!(
@@ -217,10 +217,21 @@ fn a_stage_that_cannot_be_interrupted_is_ended_with_the_kernel_and_the_run_goes_
     );
     let log = project.layout().attempt_output("S02_use_data", 1).unwrap();
     assert!(std::fs::read_to_string(log).unwrap().starts_with("before it hung 41\n"));
-    assert!(text(project.notebook().last().unwrap()).starts_with("before it hung 41\n"));
+    let last = project.notebook().pop().unwrap();
+    assert!(text(&last).starts_with("before it hung 41\n"));
+    assert!(last["outputs"][1]["data"]["text/html"].to_string().contains("<table"), "{last}");
     let listing = checkpoint::list(project.root(), Some("houses"), Some("run-001")).unwrap();
     assert_eq!(listing.checkpoints[0].status, Status::Interrupted);
     assert_eq!(listing.checkpoints[0].stage_id, "S02_use_data");
+    let id = &listing.checkpoints[0].checkpoint_id;
+    let checked = checkpoint::validate(&project.layout(), id, checkpoint::Depth::Full).unwrap();
+    assert!(checked.is_usable(), "{:?}", checked.issues);
+    let artifacts = checked.manifest.unwrap().manifest.artifacts;
+    for kept in ["output.log", "displays.jsonl"] {
+        let path = format!(".attempts/S02_use_data/1/{kept}");
+        let artifact = artifacts.iter().find(|artifact| artifact.relative_path.ends_with(&path)).unwrap();
+        assert!(artifact.size_bytes > 0, "{kept}");
+    }
 
     let working = stage("S02_use_data", "print(value + 1)", "dependencies = [\"S01_load_data\"]");
     assert_eq!(

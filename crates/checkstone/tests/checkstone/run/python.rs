@@ -33,16 +33,17 @@ fn cells(project: &Project) -> Vec<(String, String)> {
     cells
         .map(|cell| {
             let outputs = cell["outputs"].as_array().unwrap().iter();
-            (joined(&cell["source"]), outputs.map(|output| joined(&output["text"])).collect())
+            let said = |output: &Value| joined(&output["text"]) + &joined(&output["data"]["text/markdown"]);
+            (joined(&cell["source"]), outputs.map(said).collect())
         })
         .collect()
 }
 
 #[test]
-fn what_a_cell_had_printed_when_checkstone_was_killed_is_in_the_log_and_in_the_notebook() {
+fn what_a_cell_had_put_out_when_checkstone_was_killed_is_on_disk_and_in_the_notebook() {
     let hanging = stage(
         "S02_use_data",
-        "import time\nprint('half', value, flush=True)\nif value == 1:\n    value = 2\n    time.sleep(1000)",
+        "import time\nfrom IPython.display import Markdown\nprint('half', value)\ndisplay(Markdown('**shown**'))\nprint('more', flush=True)\nif value == 1:\n    value = 2\n    time.sleep(1000)",
     )
     .replace("goal", "dependencies = [\"S01_load_data\"]\ngoal");
     let first = stage("S01_load_data", "value = 1");
@@ -58,13 +59,13 @@ fn what_a_cell_had_printed_when_checkstone_was_killed_is_in_the_log_and_in_the_n
         .unwrap();
     let log = "reports/study/r1/.attempts/S02_use_data/1/output.log";
     let began = Instant::now();
-    while !std::fs::read_to_string(project.path(log)).is_ok_and(|text| text == "half 1\n") {
+    while !std::fs::read_to_string(project.path(log)).is_ok_and(|text| text == "half 1\nmore\n") {
         assert!(began.elapsed() < LIMIT, "the cell never printed");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     supervisor.kill().unwrap();
     supervisor.wait().unwrap();
-    assert_eq!(project.read(log), "half 1\n");
+    assert_eq!(project.read(log), "half 1\nmore\n");
 
     let working = hanging.replace("time.sleep(1000)", "print('whole', value)");
     project.workplace.write("plan.toml", &format!("{head}{first}{working}"));
@@ -73,10 +74,11 @@ fn what_a_cell_had_printed_when_checkstone_was_killed_is_in_the_log_and_in_the_n
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     let cells = cells(&project);
     let lost = cells.iter().find(|(source, _)| source.contains("sleep(1000)")).unwrap();
-    assert!(lost.1.starts_with("half 1\n[checkstone was ended while this cell ran;"), "{lost:?}");
+    let said = "half 1\n**shown**more\n[checkstone was ended while this cell ran;";
+    assert!(lost.1.starts_with(said), "{lost:?}");
     assert!(lost.1.contains(log), "{lost:?}");
     let whole = cells.iter().find(|(source, _)| source.contains("'whole'")).unwrap();
-    assert_eq!(whole.1, "half 1\nwhole 2\n");
+    assert_eq!(whole.1, "half 1\n**shown**more\nwhole 2\n");
     assert!(!project.read("notebooks/study.ipynb").contains("\"running\""));
 }
 
