@@ -40,10 +40,11 @@ pub enum FindError {
     KernelspecJson { path: PathBuf, source: serde_json::Error },
     #[error("the kernelspec `{}` is for {language}: name one for Python", path.display())]
     Language { path: PathBuf, language: String },
-    #[error("{what} `{}` has no `bin/python` that can be run: make it anew, or name another in the plan (`interpreter`)", folder.display())]
+    #[error("{what} `{}` has no `bin/python` that can be run: make it anew, or name another Python in the plan (`interpreter`)", folder.display())]
     NoPython { what: &'static str, folder: PathBuf },
     #[error(
-        "the project has a `uv.lock`, and its environment `{}` is not there yet: make it with `uv sync`",
+        "the project has a `uv.lock`, and its environment `{}` is not there yet: make it with `uv sync`, or name another \
+         Python in the plan (`interpreter`)",
         folder.display()
     )]
     NoUvEnvironment { folder: PathBuf },
