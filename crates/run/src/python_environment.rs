@@ -159,7 +159,10 @@ pub fn find(root: &Path, surroundings: &Surroundings) -> Result<Found, FindError
         return Ok(found);
     }
     let python = surroundings.path.iter().map(|folder| folder.join("python3")).find(|path| is_program(path));
-    Ok(interpreter(&python.ok_or(FindError::Nothing)?, "found in `PATH`"))
+    let found = interpreter(&python.ok_or(FindError::Nothing)?, "found in `PATH`");
+    // Systems do not like packages to be installed into their own Python.
+    let install = "python3 -m venv .venv && .venv/bin/python -m pip install ipykernel".to_owned();
+    Ok(Found { install, ..found })
 }
 
 fn python_in(what: &'static str, folder: &Path) -> Result<PathBuf, FindError> {

@@ -75,7 +75,25 @@ pub(crate) struct StageEnded {
 }
 
 /// The run's notebook, once there is one. Never held for longer than it takes to write it.
-type SharedNotebook = Arc<Mutex<Option<Notebook>>>;
+type SharedNotebook = Arc<Mutex<Shown>>;
+
+#[derive(Default)]
+struct Shown {
+    notebook: Option<Notebook>,
+    /// Why it could not be written the last time.
+    trouble: Option<String>,
+}
+
+impl Shown {
+    /// Shows a cell in it. One that cannot be written costs nobody a stage, and is told once.
+    fn put(&mut self, cell: NewCell) -> Result<(), String> {
+        let Some(notebook) = &mut self.notebook else { return Ok(()) };
+        notebook.put(cell);
+        let trouble = notebook.save().err().map(|error| told(&error));
+        let before = std::mem::replace(&mut self.trouble, trouble.clone());
+        trouble.filter(|trouble| before.as_ref() != Some(trouble)).map_or(Ok(()), Err)
+    }
+}
 
 pub(crate) struct PythonSession {
     /// Held for as long as a stage runs: they come one after the other.
@@ -150,12 +168,10 @@ impl PythonSession {
         checkpoint: &str,
         created_at: &str,
     ) -> Result<(), String> {
-        let mut notebook = self.notebook.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(notebook) = notebook.as_mut() else { return Ok(()) };
+        let mut shown = self.notebook.lock().unwrap_or_else(PoisonError::into_inner);
         let manifest = layout.manifest(checkpoint).map_err(|error| told(&error))?;
         let id = checkpoint_cell_id(layout.run(), stage, attempt);
-        notebook.put(NewCell::checkpoint(id, checkpoint, stage, created_at, &layout.relative(&manifest)));
-        notebook.save().map_err(|error| told(&error))
+        shown.put(NewCell::checkpoint(id, checkpoint, stage, created_at, &layout.relative(&manifest)))
     }
 }
 
@@ -202,7 +218,7 @@ impl Inside {
         if executed.ending == CellEnding::Finished && job.plan.python.saves_variables {
             self.save_variables(job, &attempt.join("artifacts"), warn)?;
         }
-        let (how, status, raised) = described(&executed.ending);
+        let (how, status, raised) = described(&executed.ending, executed.elapsed);
         if self.kernel.as_mut().is_some_and(|kernel| !kernel.is_alive()) {
             self.kernel = None;
         }
@@ -282,10 +298,10 @@ impl Inside {
         };
         self.environment =
             Some(python_environment::describe(&mut kernel, &seeds).map_err(|error| told(&error))?);
-        let is_first = self.shared_notebook().is_none();
+        let is_first = self.shown().notebook.is_none();
         if is_first {
             let notebook = Notebook::open(&layout.notebook(), "python3", kernel.language_version());
-            *self.shared_notebook() = Some(notebook);
+            self.shown().notebook = Some(notebook);
             self.complete_lost_cells(layout, warn);
         }
         self.displays.clear();
@@ -294,23 +310,18 @@ impl Inside {
         self.rehydrate(job, stage, warn)
     }
 
-    fn shared_notebook(&self) -> MutexGuard<'_, Option<Notebook>> {
+    fn shown(&self) -> MutexGuard<'_, Shown> {
         self.notebook.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Shows a cell in the notebook. One that cannot be written costs nobody a stage.
-    fn put(&mut self, cell: NewCell, warn: &dyn Fn(String)) {
-        let mut notebook = self.shared_notebook();
-        let Some(notebook) = notebook.as_mut() else { return };
-        notebook.put(cell);
-        if let Err(error) = notebook.save() {
-            warn(told(&error));
-        }
+    fn put(&self, cell: NewCell, warn: &dyn Fn(String)) {
+        let put = self.shown().put(cell);
+        put.unwrap_or_else(warn);
     }
 
     fn note(&mut self, cell: NewCell, executed: &Executed, warn: &dyn Fn(String)) {
         self.execution_count = executed.execution_count.unwrap_or(self.execution_count);
-        if let Some(notebook) = self.shared_notebook().as_mut() {
+        if let Some(notebook) = &mut self.shown().notebook {
             for (display, data, metadata) in &executed.updates {
                 for (id, output) in self.displays.get(display).into_iter().flatten() {
                     notebook.update_output(id, *output, data, metadata);
@@ -381,8 +392,8 @@ fn spool(layout: &Layout, path: &Path) -> Spool {
     Spool::new(path, &layout.relative(path))
 }
 
-/// A cell's end in the words of the supervisor.
-fn described(ending: &CellEnding) -> (How, Option<Status>, Option<String>) {
+/// A cell's end in the words of the supervisor, and in ours where they say more.
+fn described(ending: &CellEnding, elapsed: Duration) -> (How, Option<Status>, Option<String>) {
     let of = |cause: &Cause| match cause {
         Cause::TimedOut => How::TimedOut,
         Cause::Aborted => How::Aborted,
@@ -395,13 +406,31 @@ fn described(ending: &CellEnding) -> (How, Option<Status>, Option<String>) {
             (How::Exited(1), Some(Status::Exited(1)), Some(told))
         }
         CellEnding::Interrupted(cause) => (of(cause), None, None),
+        CellEnding::Killed(Cause::TimedOut) => {
+            let told = "it did not end within its time, nor by an interrupt";
+            let told = format!("{told}; ended with its kernel after {:.1} s", elapsed.as_secs_f64());
+            (How::TimedOut, None, Some(told))
+        }
         CellEnding::Killed(cause) => (of(cause), None, None),
         CellEnding::Died(status) => match status {
             Some(Status::Exited(code)) => {
                 (How::Exited(1), *status, Some(format!("the kernel ended with exit code {code}")))
             }
-            Some(Status::Killed(signal)) => (How::Killed(*signal), *status, None),
+            Some(Status::Killed(signal)) => (How::Killed(*signal), *status, Some(killed_by(*signal))),
             None => (How::Exited(1), None, Some("the kernel is gone".to_owned())),
         },
+    }
+}
+
+/// What it usually means that a kernel ended by a signal that we did not send.
+fn killed_by(signal: i32) -> String {
+    match signal {
+        libc::SIGKILL => {
+            "the kernel was killed (SIGKILL), as the system does where memory runs out".to_owned()
+        }
+        libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE | libc::SIGABRT => {
+            format!("the kernel crashed in native code (signal {signal}); its output says where")
+        }
+        other => format!("the kernel was ended by signal {other}"),
     }
 }

@@ -87,12 +87,15 @@ impl LastWords {
             .map(|(length, path)| (path, length))
     }
 
-    /// What was printed and never arrived, as far as it is there.
+    /// What was printed and never arrived, as far as it is there; and where native code crashed, if it did.
     pub(super) fn missing(&self) -> impl Iterator<Item = (Stream, String)> + '_ {
-        self.arrived.iter().filter_map(|(stream, arrived)| {
+        let printed = self.arrived.iter().filter_map(|(stream, arrived)| {
             let ring = fs_err::read(self.folder.join(format!("{}.ring", stream.name()))).ok()?;
             Some((*stream, rest(&ring, *arrived)?))
-        })
+        });
+        let crash = fs_err::read(self.folder.join("crash")).unwrap_or_default();
+        let crash = (!crash.is_empty()).then(|| String::from_utf8_lossy(&crash).into_owned());
+        printed.chain(crash.map(|crash| (Stream::Stderr, crash)))
     }
 }
 

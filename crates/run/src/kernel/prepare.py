@@ -3,8 +3,9 @@
 # A stream sends what is printed a little later, from another thread; a crash, or native code that keeps Python's lock and
 # has to be killed, would take it along. So the end of what was printed also lies in a mapped file, which outlives the
 # process. Pictures and tables lie in files of their own until they have arrived, when checkstone removes them. And large
-# texts are sent in pieces, so that nobody has to hold one in memory.
+# texts are sent in pieces, so that nobody has to hold one in memory. Where native code crashes, Python says where.
 import asyncio
+import faulthandler
 import itertools
 import json
 import mmap
@@ -79,6 +80,9 @@ def remember_displays(session):
 
     session.send = send
 
+
+# Python keeps the file open for as long as it needs it.
+faulthandler.enable(open(os.path.join(FOLDER, "crash"), "w"))
 
 if type(sys.stdout).__module__ == "ipykernel.iostream":
     remember_displays(get_ipython().display_pub.session)

@@ -235,7 +235,12 @@ fn pictures_and_tables_of_a_killed_cell_are_kept() {
             ("display_data", picture),
             ("display_data", "text/plain"),
         ];
-        assert_eq!(shown(&executed), expected.map(|(kind, what)| format!("{kind} {what}")), "{end}");
+        let mut shown = shown(&executed);
+        if end.contains("string_at") {
+            let crash = shown.pop().unwrap();
+            assert!(crash.starts_with("stream Fatal Python error: Segmentation fault"), "{crash}");
+        }
+        assert_eq!(shown, expected.map(|(kind, what)| format!("{kind} {what}")), "{end}");
         let kept = std::fs::read_to_string(session.project.join("displays.jsonl")).unwrap();
         assert_eq!(kept.lines().count(), 5, "{end}");
     }

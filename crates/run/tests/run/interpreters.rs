@@ -10,7 +10,7 @@ use run::supervisor::Controls;
 use crate::python::{launch, python, run_script};
 
 /// A real environment of its own, which sees the packages of the tests.
-fn make_environment(folder: &Path) {
+pub(crate) fn make_environment(folder: &Path) {
     run_script("import sys, venv\nvenv.create(sys.argv[1], symlinks=True)", &[folder]);
     share_packages(folder);
 }

@@ -24,6 +24,7 @@ mod plan;
 mod processes;
 mod python;
 mod python_aborts;
+mod python_messages;
 mod python_runs;
 mod record;
 mod rehydrations;

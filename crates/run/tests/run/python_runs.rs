@@ -15,12 +15,14 @@ use crate::python::{python, run_script};
 
 pub(crate) struct Project {
     folder: tempfile::TempDir,
+    pub(crate) virtual_env: PathBuf,
     pub(crate) events: Vec<Event>,
 }
 
 impl Project {
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), events: Vec::new() }
+        let virtual_env = python().parent().unwrap().parent().unwrap().to_owned();
+        Self { folder: tempfile::tempdir().unwrap(), virtual_env, events: Vec::new() }
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -32,12 +34,11 @@ impl Project {
     }
 
     pub(crate) fn settings(&self) -> Settings {
-        let environment = python().parent().unwrap().parent().unwrap();
         Settings {
             environment: vec![
                 ("PATH".into(), "/usr/bin:/bin".into()),
                 ("HOME".into(), self.root().into()),
-                ("VIRTUAL_ENV".into(), environment.into()),
+                ("VIRTUAL_ENV".into(), self.virtual_env.clone().into()),
             ],
             ..Settings::default()
         }
@@ -56,14 +57,14 @@ impl Project {
         engine::run(&root, plan, "run-001", &settings, &mut |event| events.push(event.clone())).unwrap()
     }
 
-    fn resume(&mut self, text: &str) -> RunState {
+    pub(crate) fn resume(&mut self, text: &str) -> RunState {
         let (plan, settings, layout) = (self.plan(text), self.settings(), self.layout());
         self.events.clear();
         let events = &mut self.events;
         engine::resume(&layout, plan, &settings, &mut |event| events.push(event.clone())).unwrap()
     }
 
-    fn warnings(&self) -> Vec<&str> {
+    pub(crate) fn warnings(&self) -> Vec<&str> {
         let mut warnings = Vec::new();
         for event in &self.events {
             if let What::Warning { text, .. } = &event.what {
@@ -74,7 +75,7 @@ impl Project {
     }
 
     /// Why the stage did not complete.
-    fn reason(&self, stage: &str) -> Option<&str> {
+    pub(crate) fn reason(&self, stage: &str) -> Option<&str> {
         self.events.iter().find_map(|event| match &event.what {
             What::StageState { stage_id, reason, ending: Some(_), .. } if stage_id == stage => {
                 reason.as_deref()
@@ -83,7 +84,7 @@ impl Project {
         })
     }
 
-    fn notebook(&self) -> Vec<Value> {
+    pub(crate) fn notebook(&self) -> Vec<Value> {
         let path = self.layout().notebook();
         run_script(
             "import sys, nbformat\nnbformat.validate(nbformat.read(sys.argv[1], as_version=nbformat.NO_CONVERT))",
@@ -109,7 +110,7 @@ fn source(cell: &Value) -> String {
     cell["source"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect()
 }
 
-fn text(cell: &Value) -> String {
+pub(crate) fn text(cell: &Value) -> String {
     let outputs = cell["outputs"].as_array().unwrap().iter();
     let lines = outputs.filter_map(|output| output["text"].as_array()).flatten();
     lines.map(|line| line.as_str().unwrap()).collect()
