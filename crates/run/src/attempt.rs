@@ -17,7 +17,7 @@ use crate::manifest::{Artifact, Reason};
 use crate::marker::Marker;
 use crate::plan::{InputSource, Kind, Plan, Stage};
 use crate::publish;
-use crate::python_session::PythonSession;
+use crate::python_session::{PythonSession, SessionState, StageEnded};
 use crate::supervisor::{self, Controls, How, Isolation, Observed};
 
 /// So many markers of an attempt go into the record; all of them are in its output.
@@ -147,10 +147,10 @@ fn accepted(
     noted.map_err(|error| failed(error.to_string()))?;
     let environment = environment(job, stage, &artifacts, &fingerprint)?;
 
-    let (began, raised) = supervise(job, stage, &environment, &attempt, tell)?;
-    let elapsed = began.elapsed;
-    *ending = Some(described(&began));
-    judge(&began, "").map_err(|unaccepted| match raised {
+    let ended = supervise(job, stage, &environment, &attempt, tell)?;
+    let elapsed = ended.ending.elapsed;
+    *ending = Some(described(&ended.ending));
+    judge(&ended.ending, "").map_err(|unaccepted| match ended.raised {
         Some(reason) => Unaccepted { reason, ..unaccepted },
         None => unaccepted,
     })?;
@@ -174,7 +174,7 @@ fn accepted(
         // It may have written there as well.
         files = outputs(stage, &artifacts)?;
     }
-    accept(job, stage, fingerprint, inputs, &artifacts, &files, kept, tell)
+    accept(job, stage, fingerprint, inputs, &artifacts, &files, ended.state, kept, tell)
 }
 
 /// All files of the attempt, the declared ones among them.
@@ -193,14 +193,14 @@ fn outputs(stage: &Stage, artifacts: &std::path::Path) -> Result<Vec<String>, Un
     }
 }
 
-/// The stage's own command, with what it tells on its way; and the exception where it is Python that raised one.
+/// The stage's own command or cell, with what it tells on its way.
 fn supervise(
     job: &Job,
     stage: &Stage,
     environment: &[(OsString, OsString)],
     attempt: &std::path::Path,
     tell: &(dyn Fn(Told) + Sync),
-) -> Result<(supervisor::Ending, Option<String>), Unaccepted> {
+) -> Result<StageEnded, Unaccepted> {
     let artifacts = attempt.join("artifacts");
     let command = command(job, stage, environment, attempt);
     let limits = limits(stage, stage.max_duration, Some(artifacts.clone()));
@@ -242,7 +242,7 @@ fn supervise(
         };
         let watched = match stage.kind {
             Kind::Command => executor::command(&command, job.isolation, &limits, &job.controls, &mut observe)
-                .map(|ending| (ending, None)),
+                .map(|ending| StageEnded { ending, raised: None, state: None }),
             Kind::Python => executor::python(job, stage, environment, &limits, tell, &mut observe),
         };
         drop(wanted);
@@ -358,6 +358,7 @@ fn accept(
     inputs: Vec<AcceptedInput>,
     artifacts: &std::path::Path,
     files: &[String],
+    session: Option<SessionState>,
     kept: &mut Option<Kept>,
     tell: &(dyn Fn(Told) + Sync),
 ) -> Result<Accepted, Unaccepted> {
@@ -366,13 +367,11 @@ fn accept(
     let paths: Vec<PathBuf> = files.iter().map(|file| published.join(file)).collect();
     let mut hashes: Vec<Option<(String, u64)>> = vec![None; files.len()];
     if stage.checkpoint_after {
-        let is_python = stage.kind == Kind::Python;
-        let session = is_python.then(|| job.python.state(&job.layout, &stage.id, job.attempt)).flatten();
         let (saved, warnings) =
             keeping::after_stage(&job.layout, &stage.id, &paths, &job.earlier, job.execution_count, session)
                 .map_err(|error| failed(format!("its checkpoint cannot be saved: {error}")))?;
         warnings.into_iter().for_each(|warning| tell(Told::Warning(warning)));
-        if is_python {
+        if stage.kind == Kind::Python {
             let noted =
                 job.python.note_checkpoint(&job.layout, &stage.id, job.attempt, &saved.id, &saved.created_at);
             noted.unwrap_or_else(|error| tell(Told::Warning(error)));

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use crate::attempt::{Job, Told};
 use crate::plan::Stage;
+use crate::python_session::StageEnded;
 use crate::supervisor::{Command, Controls, Ending, Isolation, Limits, Observed, Supervised};
 
 /// A program in a process tree of its own, to its end.
@@ -18,7 +19,7 @@ pub(crate) fn command(
     supervised.watch(limits, controls, observe).map_err(|error| crate::attempt::told(&error))
 }
 
-/// A cell in the run's kernel, to its end; with the exception where it raised one.
+/// A cell in the run's kernel, to its end.
 pub(crate) fn python(
     job: &Job,
     stage: &Stage,
@@ -26,8 +27,6 @@ pub(crate) fn python(
     limits: &Limits,
     tell: &(dyn Fn(Told) + Sync),
     observe: &mut dyn FnMut(Observed),
-) -> Result<(Ending, Option<String>), String> {
-    let warn = |text| tell(Told::Warning(text));
-    let ended = job.python.run(job, stage, environment, limits, &warn, observe)?;
-    Ok((ended.ending, ended.raised))
+) -> Result<StageEnded, String> {
+    job.python.run(job, stage, environment, limits, &|text| tell(Told::Warning(text)), observe)
 }

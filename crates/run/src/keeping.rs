@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use crate::attempt::told;
 use crate::checkpoint::{self, EmergencyRequest, SaveRequest, SaveWarning, Saved};
 use crate::event::What;
+use crate::kernel::DISPLAYS_FILE;
 use crate::layout::Layout;
 use crate::manifest::{Artifact, Reason, Status};
 use crate::publish;
@@ -85,7 +86,7 @@ pub(crate) fn emergency(
     let artifacts = folder.join("artifacts");
     let mut partial: Vec<PathBuf> =
         publish::files_as_far_as_possible(&artifacts).iter().map(|file| artifacts.join(file)).collect();
-    let logs = ["output.log", "verify.log"].map(|name| folder.join(name));
+    let logs = ["output.log", DISPLAYS_FILE, "verify.log"].map(|name| folder.join(name));
     partial.extend(
         logs.into_iter().filter(|log| log.symlink_metadata().is_ok_and(|metadata| metadata.is_file())),
     );

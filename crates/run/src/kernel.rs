@@ -12,7 +12,7 @@ mod process;
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use jupyter_protocol::ExecuteRequest;
@@ -24,6 +24,7 @@ pub use channels::ChannelError;
 use channels::{Channels, Place, receive};
 use last_words::LastWords;
 pub use outputs::Spool;
+pub(crate) use outputs::{DISPLAYS_FILE, read_again};
 use process::Process;
 
 use crate::json::{at, text};
@@ -56,11 +57,14 @@ pub enum KernelError {
     Channel(#[from] ChannelError),
     #[error("cannot make the runtime for the kernel's sockets")]
     Runtime(#[source] std::io::Error),
-    #[error("the kernel ended before it could be used ({}); `{}` has what it said", ended(*status), log.display())]
-    EndedEarly { status: Option<Status>, log: PathBuf },
+    #[error(
+        "the kernel ended before it could be used ({}{}); `{}` has all that it said",
+        ended(*status), last_line(said), log.display()
+    )]
+    EndedEarly { status: Option<Status>, said: String, log: PathBuf },
     #[error("the kernel did not answer for {} s; `{}` has what it said", patience.as_secs(), log.display())]
     NoAnswer { patience: Duration, log: PathBuf },
-    #[error("the start of the kernel was aborted")]
+    #[error("aborted")]
     Aborted,
     #[error("the kernel is gone ({})", ended(*status))]
     Gone { status: Option<Status> },
@@ -78,6 +82,13 @@ fn ended(status: Option<Status>) -> String {
     }
 }
 
+/// The last thing that a program said, which is where Python names the error.
+fn last_line(said: &str) -> String {
+    let line = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let shown: String = line.chars().filter(|character| !character.is_control()).take(200).collect();
+    if shown.is_empty() { shown } else { format!(": {shown}") }
+}
+
 /// Python that is run once in every kernel.
 const PREPARE: &str = include_str!("kernel/prepare.py");
 
@@ -91,6 +102,8 @@ pub struct Kernel {
     place: Place,
     /// Set once the process is gone.
     gone: Option<Option<Status>>,
+    /// What it is asked between cells is given up when these ask for an end.
+    controls: Controls,
     language_version: Option<String>,
 }
 
@@ -124,8 +137,10 @@ impl Kernel {
         })?;
         let folder = place.folder().to_string_lossy().into_owned();
         let last_words = LastWords::new(place.folder());
-        let mut kernel = Self { channels, runtime, process, last_words, place, gone: None, language_version };
-        kernel.run_apart_unless(PREPARE, &[("FOLDER", &folder)], launch.patience, asked(controls))?;
+        let controls = controls.clone();
+        let mut kernel =
+            Self { channels, runtime, process, last_words, place, gone: None, controls, language_version };
+        kernel.run_apart(PREPARE, &[("FOLDER", &folder)], launch.patience)?;
         // What the kernel said while it started is not in its files.
         kernel.last_words = LastWords::new(kernel.place.folder());
         Ok(kernel)
@@ -151,15 +166,22 @@ impl Kernel {
         self.gone.is_none()
     }
 
+    /// What is asked between cells belongs to another stage now.
+    pub(crate) fn heed(&mut self, controls: &Controls) {
+        self.controls = controls.clone();
+    }
+
     /// Runs Python in a namespace of its own, in which `given` are strings; what it leaves in `RESULT` comes back, as
-    /// JSON. The session's variables and its history stay as they are.
+    /// JSON. The session's variables and its history stay as they are. An abort is heeded at once; the kernel may be busy
+    /// then, and is of no more use.
     pub fn run_apart(
         &mut self,
         code: &str,
         given: &[(&str, &str)],
         limit: Duration,
     ) -> Result<Value, KernelError> {
-        self.run_apart_unless(code, given, limit, std::future::pending())
+        let controls = self.controls.clone();
+        self.run_apart_unless(code, given, limit, asked(&controls))
     }
 
     /// The same, until `given_up` is ready.
@@ -275,6 +297,13 @@ async fn asked(controls: &Controls) {
     }
 }
 
+/// The end of what a kernel's process said by itself.
+fn said_in(log: &Path) -> String {
+    let bytes = fs_err::read(log).unwrap_or_default();
+    let end = bytes.get(bytes.len().saturating_sub(4096)..).unwrap_or_default();
+    String::from_utf8_lossy(end).into_owned()
+}
+
 /// Waits until the kernel listens, and until both channels have brought its answer: only then no output is lost.
 async fn connect(
     place: &Place,
@@ -284,6 +313,7 @@ async fn connect(
     let began = Instant::now();
     let early = |status: Result<Option<Status>, _>| KernelError::EndedEarly {
         status: status.ok().flatten(),
+        said: said_in(&launch.log),
         log: launch.log.clone(),
     };
     let late = || KernelError::NoAnswer { patience: launch.patience, log: launch.log.clone() };

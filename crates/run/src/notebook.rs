@@ -34,9 +34,10 @@ pub enum NotebookError {
     Folder { path: PathBuf, source: std::io::Error },
     #[error("cannot read the notebook `{}`", path.display())]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("`{}` is not a notebook: move it away, or give the run another title", path.display())]
-    Parse { path: PathBuf, source: serde_json::Error },
-    #[error("`{}` is a notebook of format {version}: open it in Jupyter and save it as version 4", path.display())]
+    // Not as its source, so that what to do stands at the end.
+    #[error("`{}` is not a notebook ({error}), and nothing is written to it: move it away, or mend it", path.display())]
+    Parse { path: PathBuf, error: serde_json::Error },
+    #[error("`{}` is a notebook of format {version}, and nothing is written to it: open it in Jupyter and save it as version 4", path.display())]
     Version { path: PathBuf, version: u64 },
     #[error("the notebook `{}` changes all the time: close the program that writes it", path.display())]
     Busy { path: PathBuf },

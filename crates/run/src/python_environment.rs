@@ -3,8 +3,8 @@
 //! The search, first found wins:
 //! 1. what the user named: an interpreter's path, or the name of a Jupyter kernelspec;
 //! 2. the virtual environment that is active (`VIRTUAL_ENV`);
-//! 3. `.venv` and `venv` in the project;
-//! 4. `uv run`, where the project has a `uv.lock` and `uv` is installed;
+//! 3. the environment that uv made for the project, where there is a `uv.lock`;
+//! 4. `.venv` and `venv` in the project;
 //! 5. the conda environment that is active (`CONDA_PREFIX`);
 //! 6. the kernelspec `python3`;
 //! 7. `python3` in `PATH`.
@@ -20,6 +20,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::attempt::told;
 use crate::json::{at, text};
 use crate::kernel::{Kernel, KernelError};
 use crate::manifest;
@@ -39,12 +40,17 @@ pub enum FindError {
     KernelspecJson { path: PathBuf, source: serde_json::Error },
     #[error("the kernelspec `{}` is for {language}: name one for Python", path.display())]
     Language { path: PathBuf, language: String },
-    #[error("`{}` has no ipykernel: install it with `{hint}`", python.display())]
-    NoIpykernel { python: PathBuf, hint: String },
-    #[error("`{}` cannot be run", python.display())]
-    Run { python: PathBuf, source: std::io::Error },
+    #[error("{what} `{}` has no `bin/python` that can be run: make it anew, or name another Python in the plan (`interpreter`)", folder.display())]
+    NoPython { what: &'static str, folder: PathBuf },
     #[error(
-        "there is no Python here: make an environment with `python3 -m venv .venv`, and install ipykernel in it"
+        "the project has a `uv.lock`, and its environment `{}` is not there yet: make it with `uv sync`, or name another \
+         Python in the plan (`interpreter`)",
+        folder.display()
+    )]
+    NoUvEnvironment { folder: PathBuf },
+    #[error(
+        "there is no Python here: make an environment with `python3 -m venv .venv`, and install ipykernel with \
+         `.venv/bin/python -m pip install ipykernel`"
     )]
     Nothing,
 }
@@ -56,6 +62,8 @@ pub struct Surroundings {
     pub wanted: Option<String>,
     pub virtual_env: Option<PathBuf>,
     pub conda_prefix: Option<PathBuf>,
+    /// Where uv keeps a project's environment, if not in `.venv`.
+    pub uv_project_environment: Option<PathBuf>,
     /// The folders of `PATH`.
     pub path: Vec<PathBuf>,
     /// Folders that hold `kernels/NAME/kernel.json`, in Jupyter's order.
@@ -77,6 +85,7 @@ impl Surroundings {
             wanted: wanted.map(str::to_owned),
             virtual_env: folder("VIRTUAL_ENV"),
             conda_prefix: folder("CONDA_PREFIX"),
+            uv_project_environment: folder("UV_PROJECT_ENVIRONMENT"),
             path: folders("PATH"),
             jupyter,
         }
@@ -91,65 +100,85 @@ pub struct Found {
     pub environment: Vec<(OsString, OsString)>,
     /// For people: where it comes from.
     pub origin: String,
+    /// For people: how ipykernel is installed there.
+    install: String,
+}
+
+impl Found {
+    /// Why its kernel could not be started, for people.
+    pub fn explained(&self, error: &KernelError) -> String {
+        match error {
+            // Python's own words for `-m` with a module that it does not have.
+            KernelError::EndedEarly { said, .. } if said.contains("No module named ipykernel") => format!(
+                "`{}` ({}) has no ipykernel: install it with `{}`",
+                self.argv.first().map(|program| program.to_string_lossy()).unwrap_or_default(),
+                self.origin,
+                self.install
+            ),
+            other => told(other),
+        }
+    }
 }
 
 pub fn find(root: &Path, surroundings: &Surroundings) -> Result<Found, FindError> {
     if let Some(wanted) = &surroundings.wanted {
         let path = root.join(wanted);
         if is_program(&path) {
-            return interpreter(&path, wanted);
+            return Ok(interpreter(&path, "named in the plan"));
         }
         let spec = kernelspec(wanted, surroundings)?;
         return spec.ok_or_else(|| FindError::Wanted { wanted: wanted.clone() });
     }
-    let in_folder = |folder: &Path| Some(folder.join("bin/python")).filter(|path| is_program(path));
-    if let Some(python) = surroundings.virtual_env.as_deref().and_then(in_folder) {
-        return interpreter(&python, "the active virtual environment");
+    if let Some(folder) = &surroundings.virtual_env {
+        let what = "the active virtual environment";
+        return Ok(interpreter(&python_in(what, folder)?, what));
+    }
+    // Not by `uv run`, which would stand between us and the kernel, and fetch packages in the middle of a run.
+    let locked = root.join("uv.lock").is_file().then(|| {
+        root.join(surroundings.uv_project_environment.as_deref().unwrap_or_else(|| Path::new(".venv")))
+    });
+    if let Some(folder) = locked.as_deref().filter(|folder| folder.join("pyvenv.cfg").is_file()) {
+        let found = interpreter(&python_in("uv's environment", folder)?, "the project's environment of uv");
+        return Ok(Found { install: "uv add --dev ipykernel".to_owned(), ..found });
     }
     for name in [".venv", "venv"] {
-        if let Some(python) = in_folder(&root.join(name)) {
-            return interpreter(&python, &format!("`{name}`"));
+        let folder = root.join(name);
+        if folder.join("pyvenv.cfg").is_file() || is_program(&folder.join("bin/python")) {
+            let python = python_in("the virtual environment", &folder)?;
+            return Ok(interpreter(&python, &format!("the project's `{name}`")));
         }
     }
-    let on_path =
-        |name: &str| surroundings.path.iter().map(|folder| folder.join(name)).find(|path| is_program(path));
-    if root.join("uv.lock").is_file()
-        && let Some(uv) = on_path("uv")
-    {
-        let words = ["run", "--project"].map(OsString::from).into_iter().chain([root.as_os_str().to_owned()]);
-        let argv = std::iter::once(uv.into_os_string()).chain(words).chain(launcher("python".into()));
-        return Ok(Found { argv: argv.collect(), environment: Vec::new(), origin: "`uv run`".to_owned() });
+    if let Some(folder) = locked {
+        return Err(FindError::NoUvEnvironment { folder });
     }
-    if let Some(python) = surroundings.conda_prefix.as_deref().and_then(in_folder) {
-        return interpreter(&python, "the active conda environment");
+    if let Some(folder) = &surroundings.conda_prefix {
+        let what = "the active conda environment";
+        return Ok(interpreter(&python_in(what, folder)?, what));
     }
     if let Some(found) = kernelspec("python3", surroundings)? {
         return Ok(found);
     }
-    let python = on_path("python3").ok_or(FindError::Nothing)?;
-    interpreter(&python, "`PATH`")
+    let python = surroundings.path.iter().map(|folder| folder.join("python3")).find(|path| is_program(path));
+    let found = interpreter(&python.ok_or(FindError::Nothing)?, "found in `PATH`");
+    // Systems do not like packages to be installed into their own Python.
+    let install = "python3 -m venv .venv && .venv/bin/python -m pip install ipykernel".to_owned();
+    Ok(Found { install, ..found })
 }
 
-fn launcher(python: OsString) -> impl Iterator<Item = OsString> {
-    std::iter::once(python).chain(["-m", "ipykernel_launcher", "-f", "{connection_file}"].map(OsString::from))
+fn python_in(what: &'static str, folder: &Path) -> Result<PathBuf, FindError> {
+    let python = Some(folder.join("bin/python")).filter(|path| is_program(path));
+    python.ok_or_else(|| FindError::NoPython { what, folder: folder.to_owned() })
 }
 
-fn interpreter(python: &Path, origin: &str) -> Result<Found, FindError> {
-    // Not in the project's folder, where a file could pass itself off as a module.
-    let looked = std::process::Command::new(python)
-        .args(["-c", "import importlib.util, sys; sys.exit(importlib.util.find_spec('ipykernel') is None)"])
-        .current_dir("/")
-        .stdin(std::process::Stdio::null())
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
-        .status()
-        .map_err(|source| FindError::Run { python: python.to_owned(), source })?;
-    if !looked.success() {
-        let hint = format!("{} -m pip install ipykernel", python.display());
-        return Err(FindError::NoIpykernel { python: python.to_owned(), hint });
+/// Whether it has ipykernel is seen when its kernel is started: to ask before would cost a start of Python every time.
+fn interpreter(python: &Path, origin: &str) -> Found {
+    let words = ["-m", "ipykernel_launcher", "-f", "{connection_file}"].map(OsString::from);
+    Found {
+        argv: std::iter::once(python.into()).chain(words).collect(),
+        environment: Vec::new(),
+        origin: origin.to_owned(),
+        install: format!("{} -m pip install ipykernel", python.display()),
     }
-    let argv = launcher(python.as_os_str().to_owned()).collect();
-    Ok(Found { argv, environment: Vec::new(), origin: origin.to_owned() })
 }
 
 #[derive(Deserialize)]
@@ -180,7 +209,9 @@ fn kernelspec(name: &str, surroundings: &Surroundings) -> Result<Option<Found>, 
             return Err(FindError::Language { path, language: spec.language });
         }
         let fill = |text: String| text.replace("{resource_dir}", &folder.to_string_lossy()).into();
+        let program = spec.argv.first().map_or("python3", String::as_str);
         return Ok(Some(Found {
+            install: format!("{program} -m pip install ipykernel"),
             argv: spec.argv.into_iter().map(fill).collect(),
             environment: spec.env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
             origin: format!("the kernelspec `{name}`"),

@@ -11,7 +11,7 @@ mod rehydrate;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -29,6 +29,9 @@ use crate::supervisor::{Cause, Ending, How, Limits, Observed, OutputKept, Status
 
 /// A kernel that does not answer for so long will not.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often a stage that waits for the kernel looks whether it is free, or whether it is to end.
+const TURN: Duration = Duration::from_millis(10);
 
 /// What checkstone itself asks of the kernel between cells.
 const SHORT: Duration = Duration::from_secs(30);
@@ -63,22 +66,53 @@ pub(crate) struct SessionState {
     pub(crate) execution_count: u64,
 }
 
-/// How a cell ended, and the exception that it raised, if it did.
+/// How a cell ended, the exception that it raised, if it did, and what the session was then: the next stage may have it
+/// already when this one is accepted.
 pub(crate) struct StageEnded {
     pub(crate) ending: Ending,
     pub(crate) raised: Option<String>,
+    pub(crate) state: Option<SessionState>,
 }
 
+/// The run's notebook, once there is one. Never held for longer than it takes to write it.
+type SharedNotebook = Arc<Mutex<Shown>>;
+
 #[derive(Default)]
+struct Shown {
+    notebook: Option<Notebook>,
+    /// Why it could not be written the last time.
+    trouble: Option<String>,
+}
+
+impl Shown {
+    /// Shows a cell in it. One that cannot be written costs nobody a stage, and is told once.
+    fn put(&mut self, cell: NewCell) -> Result<(), String> {
+        let Some(notebook) = &mut self.notebook else { return Ok(()) };
+        notebook.put(cell);
+        let trouble = notebook.save().err().map(|error| told(&error));
+        let before = std::mem::replace(&mut self.trouble, trouble.clone());
+        trouble.filter(|trouble| before.as_ref() != Some(trouble)).map_or(Ok(()), Err)
+    }
+}
+
 pub(crate) struct PythonSession {
     /// Held for as long as a stage runs: they come one after the other.
     inside: Mutex<Inside>,
+    notebook: SharedNotebook,
+}
+
+impl Default for PythonSession {
+    fn default() -> Self {
+        let notebook = SharedNotebook::default();
+        let inside = Mutex::new(Inside { notebook: Arc::clone(&notebook), ..Inside::default() });
+        Self { inside, notebook }
+    }
 }
 
 #[derive(Default)]
 struct Inside {
     kernel: Option<Kernel>,
-    notebook: Option<Notebook>,
+    notebook: SharedNotebook,
     environment: Option<PythonEnvironment>,
     /// Cells whose displays can still change: cell and output, by display id.
     displays: BTreeMap<String, Vec<(String, usize)>>,
@@ -96,7 +130,7 @@ impl PythonSession {
         warn: &dyn Fn(String),
         observe: &mut dyn FnMut(Observed),
     ) -> Result<StageEnded, String> {
-        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inside = self.turn(job)?;
         let ended = inside.run(job, stage, environment, limits, warn, observe);
         if ended.is_err() {
             // What was half prepared is of no use to the next one.
@@ -105,26 +139,24 @@ impl PythonSession {
         ended
     }
 
+    /// Waits for the stage that has the kernel now, unless this one is to end meanwhile.
+    fn turn(&self, job: &Job) -> Result<MutexGuard<'_, Inside>, String> {
+        loop {
+            match self.inside.try_lock() {
+                Ok(inside) => return Ok(inside),
+                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => go_on(job)?,
+            }
+            std::thread::sleep(TURN);
+        }
+    }
+
     /// The run is over.
     pub(crate) fn close(&self) {
         let kernel = self.inside.lock().unwrap_or_else(PoisonError::into_inner).kernel.take();
         if let Some(kernel) = kernel {
             kernel.shut_down();
         }
-    }
-
-    /// What a checkpoint of this stage should say of the session; none where there is no kernel.
-    pub(crate) fn state(&self, layout: &Layout, stage: &str, attempt: u32) -> Option<SessionState> {
-        let inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(SessionState {
-            notebook: NotebookReference {
-                path: layout.relative(&layout.notebook()),
-                checkpoint_cell_id: checkpoint_cell_id(layout.run(), stage, attempt),
-                ..NotebookReference::default()
-            },
-            environment: inside.environment.clone()?,
-            execution_count: inside.execution_count,
-        })
     }
 
     /// Puts the cell of a saved checkpoint into the notebook.
@@ -136,12 +168,10 @@ impl PythonSession {
         checkpoint: &str,
         created_at: &str,
     ) -> Result<(), String> {
-        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(notebook) = &mut inside.notebook else { return Ok(()) };
+        let mut shown = self.notebook.lock().unwrap_or_else(PoisonError::into_inner);
         let manifest = layout.manifest(checkpoint).map_err(|error| told(&error))?;
         let id = checkpoint_cell_id(layout.run(), stage, attempt);
-        notebook.put(NewCell::checkpoint(id, checkpoint, stage, created_at, &layout.relative(&manifest)));
-        notebook.save().map_err(|error| told(&error))
+        shown.put(NewCell::checkpoint(id, checkpoint, stage, created_at, &layout.relative(&manifest)))
     }
 }
 
@@ -162,6 +192,7 @@ impl Inside {
             self.start(job, stage, environment, warn)?;
         }
         let kernel = self.kernel.as_mut().ok_or("there is no kernel")?;
+        kernel.heed(&job.controls);
         go_on(job)?;
         begin_stage(kernel, &job.layout.root().join(&stage.directory), environment)?;
         let attempt = job.layout.attempt(&stage.id, job.attempt).map_err(|error| told(&error))?;
@@ -185,9 +216,9 @@ impl Inside {
             warn(format!("its output is not all in `{}`: {trouble}", spool.shown));
         }
         if executed.ending == CellEnding::Finished && job.plan.python.saves_variables {
-            self.save_variables(&job.layout, &attempt.join("artifacts"), warn);
+            self.save_variables(job, &attempt.join("artifacts"), warn)?;
         }
-        let (how, status, raised) = described(&executed.ending);
+        let (how, status, raised) = described(&executed.ending, executed.elapsed);
         if self.kernel.as_mut().is_some_and(|kernel| !kernel.is_alive()) {
             self.kernel = None;
         }
@@ -207,7 +238,20 @@ impl Inside {
             suspended: executed.suspended,
             isolated,
         };
-        Ok(StageEnded { ending, raised })
+        Ok(StageEnded { ending, raised, state: self.state(&job.layout, &stage.id, job.attempt) })
+    }
+
+    /// What a checkpoint of this stage should say of the session.
+    fn state(&self, layout: &Layout, stage: &str, attempt: u32) -> Option<SessionState> {
+        Some(SessionState {
+            notebook: NotebookReference {
+                path: layout.relative(&layout.notebook()),
+                checkpoint_cell_id: checkpoint_cell_id(layout.run(), stage, attempt),
+                ..NotebookReference::default()
+            },
+            environment: self.environment.clone()?,
+            execution_count: self.execution_count,
+        })
     }
 
     fn start(
@@ -231,8 +275,8 @@ impl Inside {
             value.filter(|folder| folder.is_dir())
         };
         let launch = Launch {
-            argv: found.argv,
-            environment: environment.iter().cloned().chain(found.environment).collect(),
+            argv: found.argv.clone(),
+            environment: environment.iter().chain(&found.environment).cloned().collect(),
             directory: layout.root().to_owned(),
             scratch: scratch("XDG_RUNTIME_DIR")
                 .or_else(|| scratch("TMPDIR"))
@@ -242,7 +286,7 @@ impl Inside {
             isolation: job.isolation,
             patience: PATIENCE,
         };
-        let mut kernel = Kernel::start(&launch, &job.controls).map_err(|error| told(&error))?;
+        let mut kernel = Kernel::start(&launch, &job.controls).map_err(|error| found.explained(&error))?;
         let seeds: Vec<(&str, u64)> = match job.plan.python.seed {
             Some(seed) => {
                 kernel
@@ -254,8 +298,10 @@ impl Inside {
         };
         self.environment =
             Some(python_environment::describe(&mut kernel, &seeds).map_err(|error| told(&error))?);
-        if self.notebook.is_none() {
-            self.notebook = Some(Notebook::open(&layout.notebook(), "python3", kernel.language_version()));
+        let is_first = self.shown().notebook.is_none();
+        if is_first {
+            let notebook = Notebook::open(&layout.notebook(), "python3", kernel.language_version());
+            self.shown().notebook = Some(notebook);
             self.complete_lost_cells(layout, warn);
         }
         self.displays.clear();
@@ -264,18 +310,18 @@ impl Inside {
         self.rehydrate(job, stage, warn)
     }
 
-    /// Shows a cell in the notebook. One that cannot be written costs nobody a stage.
-    fn put(&mut self, cell: NewCell, warn: &dyn Fn(String)) {
-        let Some(notebook) = &mut self.notebook else { return };
-        notebook.put(cell);
-        if let Err(error) = notebook.save() {
-            warn(told(&error));
-        }
+    fn shown(&self) -> MutexGuard<'_, Shown> {
+        self.notebook.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, cell: NewCell, warn: &dyn Fn(String)) {
+        let put = self.shown().put(cell);
+        put.unwrap_or_else(warn);
     }
 
     fn note(&mut self, cell: NewCell, executed: &Executed, warn: &dyn Fn(String)) {
         self.execution_count = executed.execution_count.unwrap_or(self.execution_count);
-        if let Some(notebook) = &mut self.notebook {
+        if let Some(notebook) = &mut self.shown().notebook {
             for (display, data, metadata) in &executed.updates {
                 for (id, output) in self.displays.get(display).into_iter().flatten() {
                     notebook.update_output(id, *output, data, metadata);
@@ -291,8 +337,8 @@ impl Inside {
     }
 
     /// Without them the checkpoint still has the artifacts.
-    fn save_variables(&mut self, layout: &Layout, artifacts: &Path, warn: &dyn Fn(String)) {
-        let Some(kernel) = &mut self.kernel else { return };
+    fn save_variables(&mut self, job: &Job, artifacts: &Path, warn: &dyn Fn(String)) -> Result<(), String> {
+        let (Some(kernel), layout) = (&mut self.kernel, &job.layout) else { return Ok(()) };
         match SavedVariables::save(kernel, layout.root(), &layout.relative(artifacts), SAVING) {
             Ok(saved) => {
                 for unsaved in &saved.unsaved {
@@ -305,9 +351,11 @@ impl Inside {
             Err(error) => {
                 // Half of them would be taken for all.
                 let _ = fs_err::remove_dir_all(artifacts.join(VARIABLES_FOLDER));
+                go_on(job)?;
                 warn(format!("the session's variables are not saved: {}", told(&error)));
             }
         }
+        Ok(())
     }
 }
 
@@ -344,8 +392,8 @@ fn spool(layout: &Layout, path: &Path) -> Spool {
     Spool::new(path, &layout.relative(path))
 }
 
-/// A cell's end in the words of the supervisor.
-fn described(ending: &CellEnding) -> (How, Option<Status>, Option<String>) {
+/// A cell's end in the words of the supervisor, and in ours where they say more.
+fn described(ending: &CellEnding, elapsed: Duration) -> (How, Option<Status>, Option<String>) {
     let of = |cause: &Cause| match cause {
         Cause::TimedOut => How::TimedOut,
         Cause::Aborted => How::Aborted,
@@ -358,13 +406,31 @@ fn described(ending: &CellEnding) -> (How, Option<Status>, Option<String>) {
             (How::Exited(1), Some(Status::Exited(1)), Some(told))
         }
         CellEnding::Interrupted(cause) => (of(cause), None, None),
+        CellEnding::Killed(Cause::TimedOut) => {
+            let told = "it did not end within its time, nor by an interrupt";
+            let told = format!("{told}; ended with its kernel after {:.1} s", elapsed.as_secs_f64());
+            (How::TimedOut, None, Some(told))
+        }
         CellEnding::Killed(cause) => (of(cause), None, None),
         CellEnding::Died(status) => match status {
             Some(Status::Exited(code)) => {
                 (How::Exited(1), *status, Some(format!("the kernel ended with exit code {code}")))
             }
-            Some(Status::Killed(signal)) => (How::Killed(*signal), *status, None),
+            Some(Status::Killed(signal)) => (How::Killed(*signal), *status, Some(killed_by(*signal))),
             None => (How::Exited(1), None, Some("the kernel is gone".to_owned())),
         },
+    }
+}
+
+/// What it usually means that a kernel ended by a signal that we did not send.
+fn killed_by(signal: i32) -> String {
+    match signal {
+        libc::SIGKILL => {
+            "the kernel was killed (SIGKILL), as the system does where memory runs out".to_owned()
+        }
+        libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE | libc::SIGABRT => {
+            format!("the kernel crashed in native code (signal {signal}); its output says where")
+        }
+        other => format!("the kernel was ended by signal {other}"),
     }
 }

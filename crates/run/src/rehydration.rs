@@ -90,9 +90,19 @@ pub struct Variable {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Withheld {
     pub path: String,
+    /// For people: the variable, the file or the import.
+    pub what: String,
     pub why: &'static str,
 }
 
+impl Withheld {
+    /// It would be loaded if a person confirmed the checkpoint.
+    pub fn needs_trust(&self) -> bool {
+        [UNPICKLES, IMPORTS].contains(&self.why)
+    }
+}
+
+const IMPORTS: &str = "importing can run code, and this checkpoint is not confirmed";
 const UNPICKLES: &str = "loading it can run code, and this checkpoint is not confirmed";
 
 impl Cell {
@@ -120,7 +130,10 @@ pub fn cell(checkpoint: &Checkpoint<'_>, pickles: Pickles) -> Cell {
         let pillow = has_package(checkpoint, "pillow");
         match loads.artifact(&name, path, pillow) {
             true => cell.variables.push(Variable { name, path: (*path).to_owned() }),
-            false => cell.withheld.push(Withheld { path: (*path).to_owned(), why: UNPICKLES }),
+            false => {
+                let what = format!("`{path}`");
+                cell.withheld.push(Withheld { path: (*path).to_owned(), what, why: UNPICKLES });
+            }
         }
     }
     let seeds = seed_lines(checkpoint, &mut loads.imports);

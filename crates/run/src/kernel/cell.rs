@@ -141,6 +141,7 @@ impl Kernel {
             // An error must not make the kernel refuse what is asked right after it.
             let request =
                 ExecuteRequest { code: code.to_owned(), stop_on_error: false, ..ExecuteRequest::default() };
+            last_words.begin();
             let id = channels.request(request).await?;
             let mut steps = tokio::time::interval(STEP);
             steps.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -191,6 +192,9 @@ impl Kernel {
                 last_words.count(&message);
                 running.published(&id, message);
             }
+            for (kind, content) in last_words.missing_displays() {
+                running.outputs.take(&kind, content);
+            }
             for (stream, text) in last_words.missing() {
                 running.outputs.text(stream, &text);
             }
@@ -206,7 +210,9 @@ impl Kernel {
 
     /// Whether threads of the session use the processor although no cell runs.
     fn has_busy_threads(&mut self) -> bool {
-        let busy = self.run_apart(include_str!("busy_threads.py"), &[], BUSY_THREADS);
+        // That the cell is to end is known already.
+        let never = std::future::pending();
+        let busy = self.run_apart_unless(include_str!("busy_threads.py"), &[], BUSY_THREADS, never);
         // A kernel that cannot say so is busy.
         busy.map_or(true, |busy| busy.as_bool() != Some(false))
     }

@@ -160,6 +160,7 @@ impl Channels {
 /// A message of the kernel, verified.
 #[derive(Debug)]
 pub(super) struct Incoming {
+    pub(super) id: String,
     pub(super) kind: String,
     /// The request that it belongs to.
     pub(super) parent: String,
@@ -174,6 +175,7 @@ pub(super) async fn receive<S: SocketRecv>(connection: &mut Connection<S>) -> Re
         let part = |index: usize| message.jparts.get(index).map(|part| json(part)).unwrap_or_default();
         let (header, parent) = (part(0), part(1));
         return Ok(Incoming {
+            id: text(&header, "msg_id").to_owned(),
             kind: text(&header, "msg_type").to_owned(),
             parent: text(&parent, "msg_id").to_owned(),
             content: part(3),

@@ -1,14 +1,32 @@
-//! What a kernel printed and could not send any more, because it was killed: the end of it lies in files that the kernel
-//! maps into its memory (`prepare.py`). What arrived is counted, by characters; the rest is what is missing.
+//! What a kernel put out and could not send any more, because it was killed (`prepare.py`). The end of what it printed lies in
+//! files that it maps into its memory; what arrived is counted, by characters, and the rest is what is missing. Pictures
+//! and tables are files of their own until they have arrived.
 
 use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
 
 use super::channels::Incoming;
 use super::outputs::Stream;
 use crate::json::text;
 
+/// How the names of files with displays end.
+const DISPLAY: &str = "display";
+
 /// Bytes written and characters written, before the ring itself.
 const HEAD: usize = 16;
+
+/// More than the notebook would take is not looked at.
+const LARGEST: u64 = 64 << 20;
+
+#[derive(Deserialize)]
+struct Display {
+    number: u64,
+    #[serde(rename = "type")]
+    kind: String,
+    content: Value,
+}
 
 #[derive(Debug)]
 pub(super) struct LastWords {
@@ -21,10 +39,23 @@ impl LastWords {
         Self { folder: folder.to_owned(), arrived: [(Stream::Stdout, 0), (Stream::Stderr, 0)] }
     }
 
+    /// What is about to run has put out nothing yet. An interrupt can come between a file and its message.
+    pub(super) fn begin(&self) {
+        for (path, _) in self.displays() {
+            let _ = fs_err::remove_file(path);
+        }
+    }
+
     /// Counts what a message brought.
     pub(super) fn count(&mut self, message: &Incoming) {
-        if message.kind != "stream" {
-            return;
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        match message.kind.as_str() {
+            "stream" => {}
+            "display_data" | "execute_result" | "update_display_data" if message.id.bytes().all(is_name) => {
+                let _ = fs_err::remove_file(self.folder.join(format!("{}.{DISPLAY}", message.id)));
+                return;
+            }
+            _ => return,
         }
         for (stream, arrived) in &mut self.arrived {
             if stream.name() == text(&message.content, "name") {
@@ -33,12 +64,38 @@ impl LastWords {
         }
     }
 
-    /// What never arrived, as far as it is there.
+    /// Displays that never arrived, in their order, with their kinds. The kernel sends its text before each of them.
+    pub(super) fn missing_displays(&self) -> impl Iterator<Item = (String, Value)> {
+        let mut missing: Vec<Display> = self
+            .displays()
+            .filter(|(_, length)| *length <= LARGEST)
+            .filter_map(|(path, _)| serde_json::from_slice(&fs_err::read(path).ok()?).ok())
+            .collect();
+        missing.sort_by_key(|display| display.number);
+        missing.into_iter().map(|display| (display.kind, display.content))
+    }
+
+    fn displays(&self) -> impl Iterator<Item = (PathBuf, u64)> {
+        let entries = fs_err::read_dir(&self.folder).into_iter().flatten().flatten();
+        let is_display = |path: &PathBuf| path.extension().is_some_and(|extension| extension == DISPLAY);
+        entries
+            .map(|entry| entry.path())
+            .filter(is_display)
+            .filter_map(|path| {
+                Some((path.symlink_metadata().ok().filter(|found| found.is_file())?.len(), path))
+            })
+            .map(|(length, path)| (path, length))
+    }
+
+    /// What was printed and never arrived, as far as it is there; and where native code crashed, if it did.
     pub(super) fn missing(&self) -> impl Iterator<Item = (Stream, String)> + '_ {
-        self.arrived.iter().filter_map(|(stream, arrived)| {
+        let printed = self.arrived.iter().filter_map(|(stream, arrived)| {
             let ring = fs_err::read(self.folder.join(format!("{}.ring", stream.name()))).ok()?;
             Some((*stream, rest(&ring, *arrived)?))
-        })
+        });
+        let crash = fs_err::read(self.folder.join("crash")).unwrap_or_default();
+        let crash = (!crash.is_empty()).then(|| String::from_utf8_lossy(&crash).into_owned());
+        printed.chain(crash.map(|crash| (Stream::Stderr, crash)))
     }
 }
 

@@ -1,7 +1,8 @@
-//! What one cell puts out: kept for the notebook within bounds, and as text on disk. Memory does not grow with it.
+//! What one cell puts out: kept for the notebook within bounds, and on disk as it comes: the text, and beside it pictures,
+//! tables and the like, so that both outlive whoever reads them. Memory does not grow with it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::Write;
+use std::io::{BufRead as _, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -13,6 +14,12 @@ const KEPT: usize = 512 << 10;
 
 /// Pictures, tables and the like of one cell, together.
 const DISPLAYS: usize = 32 << 20;
+
+/// The name of the file with pictures and tables, beside that with the text.
+pub(crate) const DISPLAYS_FILE: &str = "displays.jsonl";
+
+/// So many bytes of it; a display may be updated any number of times.
+const DISPLAYS_KEPT: u64 = 64 << 20;
 
 /// Where an output's text goes, and how much of it.
 #[derive(Clone, Debug)]
@@ -26,8 +33,11 @@ pub struct Spool {
 #[derive(Debug)]
 pub(super) struct Outputs {
     spool: Spool,
-    file: std::fs::File,
+    /// None where what is on disk already is only read again.
+    file: Option<std::fs::File>,
     written: u64,
+    displays_file: Option<std::fs::File>,
+    displays_written: u64,
     /// Bytes of text, all of them.
     total: u64,
     outputs: Vec<Value>,
@@ -61,6 +71,9 @@ impl Stream {
     }
 }
 
+/// What is kept beside the text. Errors are in the text as well.
+const DISPLAYED: [&str; 4] = ["display_data", "execute_result", "update_display_data", "clear_output"];
+
 /// All that is kept of a finished cell.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
@@ -76,10 +89,16 @@ impl Outputs {
     pub(super) fn new(spool: &Spool) -> std::io::Result<Self> {
         let file = std::fs::OpenOptions::new().create(true).append(true).open(&spool.path)?;
         let written = file.metadata()?.len();
-        Ok(Self {
+        Ok(Self { file: Some(file), written, ..Self::nothing(spool) })
+    }
+
+    fn nothing(spool: &Spool) -> Self {
+        Self {
             spool: spool.clone(),
-            file,
-            written,
+            file: None,
+            written: 0,
+            displays_file: None,
+            displays_written: 0,
             total: 0,
             outputs: Vec::new(),
             head: 0,
@@ -93,7 +112,7 @@ impl Outputs {
             updates: Vec::new(),
             clear_before_next: false,
             trouble: None,
-        })
+        }
     }
 
     pub(super) fn total(&self) -> u64 {
@@ -102,6 +121,9 @@ impl Outputs {
 
     /// One message of the output channel.
     pub(super) fn take(&mut self, kind: &str, content: Value) {
+        if DISPLAYED.contains(&kind) {
+            self.keep_display(kind, &content);
+        }
         match kind {
             "clear_output" => {
                 if at(&content, "wait").as_bool() == Some(true) {
@@ -171,14 +193,38 @@ impl Outputs {
     fn spool(&mut self, text: &str) {
         let room = usize::try_from(self.spool.limit.saturating_sub(self.written)).unwrap_or(usize::MAX);
         let (kept, rest) = text.split_at(text.floor_char_boundary(room.min(text.len())));
-        if !kept.is_empty() && self.trouble.is_none() {
-            match self.file.write_all(kept.as_bytes()) {
+        if let Some(file) = &mut self.file
+            && !kept.is_empty()
+            && self.trouble.is_none()
+        {
+            match file.write_all(kept.as_bytes()) {
                 Ok(()) => self.written += kept.len() as u64,
                 Err(error) => self.trouble = Some(error),
             }
         }
         if !rest.is_empty() && self.written < self.spool.limit {
             self.written = self.spool.limit;
+        }
+    }
+
+    /// One line each, with the length that the text had then.
+    fn keep_display(&mut self, kind: &str, content: &Value) {
+        if self.file.is_none() || self.trouble.is_some() {
+            return;
+        }
+        let line = format!("{}\n", json!({"at": self.written, "type": kind, "content": content}));
+        self.displays_written += line.len() as u64;
+        if self.displays_written > DISPLAYS_KEPT {
+            return;
+        }
+        let path = self.spool.path.with_file_name(DISPLAYS_FILE);
+        let file = match self.displays_file.take() {
+            Some(file) => Ok(file),
+            None => std::fs::OpenOptions::new().create(true).append(true).open(path),
+        };
+        match file.and_then(|mut file| file.write_all(line.as_bytes()).map(|()| file)) {
+            Ok(file) => self.displays_file = Some(file),
+            Err(error) => self.trouble = Some(error),
         }
     }
 
@@ -267,6 +313,61 @@ impl Outputs {
             left_out: self.all_left_out,
             trouble: self.trouble,
         }
+    }
+}
+
+/// The outputs of a cell whose supervisor was killed, from what is on disk of them. Which stream a text came from is not known.
+pub(crate) fn read_again(spool: &Spool) -> std::io::Result<Vec<Value>> {
+    let open = |path: &Path| match fs_err::File::open(path) {
+        Ok(file) => Ok(Some(BufReader::new(file))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    };
+    let mut outputs = Outputs::nothing(spool);
+    let mut text = open(&spool.path)?.map(|file| Text { file, read: 0, cut: Vec::new() });
+    if let Some(displays) = open(&spool.path.with_file_name(DISPLAYS_FILE))? {
+        for line in displays.take(DISPLAYS_KEPT).split(b'\n') {
+            // The last one may not be whole.
+            let Ok(display) = serde_json::from_slice::<Value>(&line?) else { continue };
+            if let (Some(text), Some(at)) = (&mut text, at(&display, "at").as_u64()) {
+                text.until(at, &mut outputs)?;
+            }
+            let content = at(&display, "content").clone();
+            outputs.take(json::text(&display, "type"), content);
+        }
+    }
+    if let Some(text) = &mut text {
+        text.until(u64::MAX, &mut outputs)?;
+    }
+    Ok(outputs.finish().outputs)
+}
+
+/// A text on disk, read in pieces.
+struct Text {
+    file: BufReader<fs_err::File>,
+    read: u64,
+    /// A character that is not whole yet.
+    cut: Vec<u8>,
+}
+
+impl Text {
+    fn until(&mut self, end: u64, outputs: &mut Outputs) -> std::io::Result<()> {
+        while self.read < end {
+            let mut piece = std::mem::take(&mut self.cut);
+            let length = (end - self.read).min(64 << 10);
+            let read = self.file.by_ref().take(length).read_to_end(&mut piece)?;
+            if read == 0 {
+                break;
+            }
+            self.read += read as u64;
+            let whole = match std::str::from_utf8(&piece) {
+                Err(error) if error.error_len().is_none() => error.valid_up_to(),
+                _ => piece.len(),
+            };
+            self.cut = piece.split_off(whole);
+            outputs.text(Stream::Stdout, &String::from_utf8_lossy(&piece));
+        }
+        Ok(())
     }
 }
 

@@ -2,8 +2,12 @@
 #
 # A stream sends what is printed a little later, from another thread; a crash, or native code that keeps Python's lock and
 # has to be killed, would take it along. So the end of what was printed also lies in a mapped file, which outlives the
-# process. And large texts are sent in pieces, so that nobody has to hold one in memory.
+# process. Pictures and tables lie in files of their own until they have arrived, when checkstone removes them. And large
+# texts are sent in pieces, so that nobody has to hold one in memory. Where native code crashes, Python says where.
 import asyncio
+import faulthandler
+import itertools
+import json
 import mmap
 import os
 import struct
@@ -13,6 +17,7 @@ import threading
 PIECE = 1 << 20
 RING = 1 << 18
 HEAD = struct.Struct("<QQ")
+DISPLAYS = ("display_data", "execute_result", "update_display_data")
 
 
 class Ring:
@@ -57,6 +62,29 @@ def remember(kind):
         vars(stream).pop("write", None)
 
 
+def remember_displays(session):
+    original = session.send
+    numbers = itertools.count()
+
+    def send(stream, message, *arguments, **given):
+        kind = message.get("msg_type") if isinstance(message, dict) else None
+        # A forked process sends nothing of its own.
+        if kind in DISPLAYS and os.getpid() == session.pid:
+            content = {"number": next(numbers), "type": kind, "content": message.get("content")}
+            try:
+                with open(os.path.join(FOLDER, message["header"]["msg_id"] + ".display"), "w") as file:
+                    json.dump(content, file, default=str)
+            except (OSError, LookupError, TypeError, ValueError):
+                pass
+        return original(stream, message, *arguments, **given)
+
+    session.send = send
+
+
+# Python keeps the file open for as long as it needs it.
+faulthandler.enable(open(os.path.join(FOLDER, "crash"), "w"))
+
 if type(sys.stdout).__module__ == "ipykernel.iostream":
+    remember_displays(get_ipython().display_pub.session)
     # IPython replaces the streams' own method while a cell runs, this one too, and puts it back afterwards.
     asyncio.get_event_loop().call_soon(remember, type(sys.stdout))

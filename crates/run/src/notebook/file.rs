@@ -32,7 +32,7 @@ impl File {
     }
 
     pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<Self, NotebookError> {
-        let failed = |source| NotebookError::Parse { path: path.to_owned(), source };
+        let failed = |error| NotebookError::Parse { path: path.to_owned(), error };
         let entries: Entries = serde_json::from_slice(bytes).map_err(failed)?;
         let mut file = Self { values: Vec::new(), cells_at: 0, cells: Vec::new() };
         for (key, value) in entries.0 {

@@ -33,10 +33,15 @@ impl Inside {
             tell_where_it_goes_on(layout, warn);
             return Ok(());
         };
-        for drift in
-            self.environment.iter().flat_map(|now| python_environment::drift(&manifest.python_env, now))
-        {
-            warn(format!("since the checkpoint `{}`, {drift}", manifest.checkpoint_id));
+        let drift: Vec<String> = self
+            .environment
+            .iter()
+            .flat_map(|now| python_environment::drift(&manifest.python_env, now))
+            .map(|drift| drift.to_string())
+            .collect();
+        if !drift.is_empty() {
+            let id = &manifest.checkpoint_id;
+            warn(format!("the environment has changed since the checkpoint `{id}`: {}", drift.join("; ")));
         }
         let variables = match SavedVariables::index_of(&manifest) {
             Some(index) => Some(SavedVariables::read(layout.root(), index).map_err(|error| told(&error))?),
@@ -44,10 +49,19 @@ impl Inside {
         };
         let pickles = if job.is_trusted { Pickles::Load } else { Pickles::for_trust(manifest.trust()) };
         let cell = rehydration::cell(&Checkpoint::of(&manifest, variables.as_ref()), pickles);
-        for withheld in &cell.withheld {
+        let (unconfirmed, others): (Vec<_>, Vec<_>) =
+            cell.withheld.iter().partition(|withheld| withheld.needs_trust());
+        for withheld in others {
+            warn(format!("{} is not loaded: {}", withheld.what, withheld.why));
+        }
+        if !unconfirmed.is_empty() {
+            let what: Vec<&str> = unconfirmed.iter().map(|withheld| withheld.what.as_str()).collect();
             warn(format!(
-                "`{}` is not loaded: {}; `checkstone resume --trust` confirms it",
-                withheld.path, withheld.why
+                "not loaded, since the checkpoint `{}` is not this machine's own and loading can run code: {}; \
+                 where you trust it, `checkstone resume {} --trust` loads all of it",
+                manifest.checkpoint_id,
+                what.join(", "),
+                layout.run()
             ));
         }
         for unsaved in variables.iter().flat_map(|variables| &variables.unsaved) {

@@ -109,7 +109,7 @@ for number, (name, value) in enumerate(sorted(shell.user_ns.items(), key=lambda 
             raise HereDefined(name)
         saved.append({"name": name, **save(name, value, number)})
     except HereDefined as here:
-        why = f"{here} is defined in the session: run the cell that defines it again"
+        why = f"{here} is defined in the session and not in a module; a stage that needs it has to define it"
         unsaved.append({"name": name, "type": kind, "why": why})
     except Exception as error:
         why = f"{type(error).__name__}: {error}"[:500]

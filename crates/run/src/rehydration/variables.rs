@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{Cell, Loads, NUMPY, Pickles, UNPICKLES, Variable, Withheld, names};
+use super::{Cell, IMPORTS, Loads, NUMPY, Pickles, UNPICKLES, Variable, Withheld, names};
 use crate::kernel::{Kernel, KernelError};
 use crate::manifest::Manifest;
 use crate::python_literal::python_literal;
@@ -19,8 +19,6 @@ pub const VARIABLES_FOLDER: &str = "checkstone-variables";
 
 /// Run in the kernel with `FOLDER` set: saves what can be saved there, and writes the index last.
 const SAVE_VARIABLES: &str = include_str!("save_variables.py");
-
-const IMPORTS: &str = "importing can run code, and this checkpoint is not confirmed";
 
 #[derive(Debug, thiserror::Error)]
 pub enum VariablesError {
@@ -155,7 +153,7 @@ pub(super) fn load(saved: &SavedVariables, artifacts: &[&str], loads: &mut Loads
             None
         };
         if let Some(why) = why {
-            cell.withheld.push(Withheld { path, why });
+            cell.withheld.push(Withheld { path, what: format!("the variable `{name}`"), why });
             continue;
         }
         let literal = python_literal(&path);
@@ -208,7 +206,8 @@ pub(super) fn load(saved: &SavedVariables, artifacts: &[&str], loads: &mut Loads
         if loads.pickles == Pickles::Withhold {
             // An artifact can be a module, below the folder that the kernel starts in.
             let path = format!("{}: import {}", saved.index, module.module);
-            cell.withheld.push(Withheld { path, why: IMPORTS });
+            let what = format!("`import {}`", module.module);
+            cell.withheld.push(Withheld { path, what, why: IMPORTS });
         } else if is_path && names::is_identifier(&module.name) {
             loads.lines.push(format!("import {} as {}", module.module, module.name));
         }

@@ -12,6 +12,7 @@
 mod cell_time;
 mod checkpoint;
 mod engine;
+mod hanging_cells;
 mod hostile;
 mod interpreters;
 mod kernels;
@@ -23,6 +24,7 @@ mod plan;
 mod processes;
 mod python;
 mod python_aborts;
+mod python_messages;
 mod python_runs;
 mod record;
 mod rehydrations;

@@ -117,3 +117,102 @@ fn an_abort_during_rehydration_is_seen_at_once_and_the_run_goes_on_later() {
     let output = std::fs::read_to_string(layout.attempt_output("S02_use_data", 3).unwrap());
     assert_eq!(output.unwrap(), "42\n");
 }
+
+/// The cell is done by then; its stage is not.
+#[test]
+fn an_abort_while_variables_are_saved_is_seen_at_once() {
+    let mut project = Project::new();
+    let root = project.root().to_owned();
+    std::fs::write(
+        root.join("slow.py"),
+        "import pathlib, time\nclass Slow:\n    def __getstate__(self):\n        pathlib.Path('saving').touch()\n        time.sleep(1000)\n",
+    )
+    .unwrap();
+    let text = format!("{TITLE}{}", stage("S01_load_data", "import slow\nvalue = slow.Slow()", ""));
+    let (plan, settings) = (project.plan(&text), project.settings());
+    let mut events = Vec::new();
+    let ended = aborted_at(root.join("saving"), Arc::clone(&settings.interrupt), || {
+        engine::run(&root, plan, "run-001", &settings, &mut |event| events.push(event.clone())).unwrap()
+    });
+    project.events = events;
+    check(&project, "S01_load_data", ended);
+}
+
+/// Two stages at once: whoever has the kernel first does `first`, and the other `second`.
+fn two_at_once(first: &str, second: &str) -> String {
+    let code = format!(
+        "import os, pathlib, time\nmine = os.environ['CHECKSTONE_STAGE_ID']\n\
+         def wait():\n    while not pathlib.Path('go').exists(): time.sleep(0.01)\n\
+         if list(pathlib.Path('.').glob('has-*')):\n    {second}\nelse:\n    pathlib.Path('has-' + mine).touch()\n    {first}"
+    );
+    let stages = ["S01_load_data", "S02_use_data"].map(|id| stage(id, &code, "maxDurationSec = 100"));
+    format!("title = \"houses\"\n{}", stages.concat())
+}
+
+/// With several jobs, a stage that waits for the kernel is aborted at once, and the one that has it goes on.
+#[test]
+fn an_abort_of_a_stage_that_waits_for_its_turn_is_seen_at_once() {
+    let project = Project::new();
+    let root = project.root().to_owned();
+    let (plan, layout) = (project.plan(&two_at_once("wait()", "pass")), project.layout());
+    let settings = engine::Settings { jobs: 2, ..project.settings() };
+    let (tell, told) = std::sync::mpsc::channel();
+    let state = std::thread::scope(|scope| {
+        let running = scope.spawn(|| {
+            engine::run(&root, plan, "run-001", &settings, &mut |event| tell.send(event.clone()).unwrap())
+                .unwrap()
+        });
+        let mut live = 0;
+        let is_to = |event: &run::event::Event, stage: &str, wanted: StageState| matches!(&event.what, What::StageState { stage_id, to, .. } if stage_id == stage && *to == wanted);
+        while live < 2 {
+            let event = told.recv_timeout(LIMIT).unwrap();
+            live += usize::from(
+                ["S01_load_data", "S02_use_data"].iter().any(|id| is_to(&event, id, StageState::Running)),
+            );
+        }
+        let has = |stage: &str| root.join(format!("has-{stage}")).exists();
+        let began = Instant::now();
+        while !has("S01_load_data") && !has("S02_use_data") {
+            assert!(began.elapsed() < LIMIT, "no cell ran");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let (has_it, waits) = if has("S01_load_data") {
+            ("S01_load_data", "S02_use_data")
+        } else {
+            ("S02_use_data", "S01_load_data")
+        };
+        let began = Instant::now();
+        run::control::request_abort(&layout, Some(waits)).unwrap();
+        while !is_to(&told.recv_timeout(LIMIT).unwrap(), waits, StageState::Resumable) {}
+        let took = began.elapsed();
+        assert!(took < Duration::from_secs(5), "{took:?}");
+        // The other one has noticed nothing.
+        std::fs::write(root.join("go"), "").unwrap();
+        while !is_to(&told.recv_timeout(LIMIT).unwrap(), has_it, StageState::Completed) {}
+        running.join().unwrap()
+    });
+    assert_eq!(state, RunState::Aborted);
+    let listing = checkpoint::list(&root, Some("houses"), Some("run-001")).unwrap();
+    assert_eq!(listing.checkpoints.len(), 2, "{listing:?}");
+    assert_eq!(alive(&root), 0);
+}
+
+/// The checkpoint of a finished stage does not wait for the next one's cell.
+#[test]
+fn a_stage_is_completed_while_the_next_one_has_the_kernel() {
+    let mut project = Project::new();
+    let root = project.root().to_owned();
+    let plan = project.plan(&two_at_once("pass", "wait()"));
+    let settings = engine::Settings { jobs: 2, ..project.settings() };
+    let mut events = Vec::new();
+    let state = engine::run(&root, plan, "run-001", &settings, &mut |event| {
+        if matches!(event.what, What::StageState { to: StageState::Completed, .. }) {
+            std::fs::write(root.join("go"), "").unwrap();
+        }
+        events.push(event.clone());
+    });
+    project.events = events;
+    assert_eq!(state.unwrap(), RunState::Completed, "{:?}", project.events);
+    let counts: Vec<u64> = project.saved().iter().map(|manifest| manifest.execution_count).collect();
+    assert_eq!(counts, [2, 1], "each of its own time");
+}

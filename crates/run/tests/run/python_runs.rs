@@ -15,12 +15,14 @@ use crate::python::{python, run_script};
 
 pub(crate) struct Project {
     folder: tempfile::TempDir,
+    pub(crate) virtual_env: PathBuf,
     pub(crate) events: Vec<Event>,
 }
 
 impl Project {
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), events: Vec::new() }
+        let virtual_env = python().parent().unwrap().parent().unwrap().to_owned();
+        Self { folder: tempfile::tempdir().unwrap(), virtual_env, events: Vec::new() }
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -32,12 +34,11 @@ impl Project {
     }
 
     pub(crate) fn settings(&self) -> Settings {
-        let environment = python().parent().unwrap().parent().unwrap();
         Settings {
             environment: vec![
                 ("PATH".into(), "/usr/bin:/bin".into()),
                 ("HOME".into(), self.root().into()),
-                ("VIRTUAL_ENV".into(), environment.into()),
+                ("VIRTUAL_ENV".into(), self.virtual_env.clone().into()),
             ],
             ..Settings::default()
         }
@@ -56,14 +57,14 @@ impl Project {
         engine::run(&root, plan, "run-001", &settings, &mut |event| events.push(event.clone())).unwrap()
     }
 
-    fn resume(&mut self, text: &str) -> RunState {
+    pub(crate) fn resume(&mut self, text: &str) -> RunState {
         let (plan, settings, layout) = (self.plan(text), self.settings(), self.layout());
         self.events.clear();
         let events = &mut self.events;
         engine::resume(&layout, plan, &settings, &mut |event| events.push(event.clone())).unwrap()
     }
 
-    fn warnings(&self) -> Vec<&str> {
+    pub(crate) fn warnings(&self) -> Vec<&str> {
         let mut warnings = Vec::new();
         for event in &self.events {
             if let What::Warning { text, .. } = &event.what {
@@ -74,7 +75,7 @@ impl Project {
     }
 
     /// Why the stage did not complete.
-    fn reason(&self, stage: &str) -> Option<&str> {
+    pub(crate) fn reason(&self, stage: &str) -> Option<&str> {
         self.events.iter().find_map(|event| match &event.what {
             What::StageState { stage_id, reason, ending: Some(_), .. } if stage_id == stage => {
                 reason.as_deref()
@@ -83,7 +84,7 @@ impl Project {
         })
     }
 
-    fn notebook(&self) -> Vec<Value> {
+    pub(crate) fn notebook(&self) -> Vec<Value> {
         let path = self.layout().notebook();
         run_script(
             "import sys, nbformat\nnbformat.validate(nbformat.read(sys.argv[1], as_version=nbformat.NO_CONVERT))",
@@ -93,7 +94,7 @@ impl Project {
         notebook["cells"].as_array().unwrap().clone()
     }
 
-    fn saved(&self) -> Vec<Manifest> {
+    pub(crate) fn saved(&self) -> Vec<Manifest> {
         let listing = checkpoint::list(self.root(), Some("houses"), Some("run-001")).unwrap();
         let saved = listing.checkpoints.iter().filter(|listed| listed.status == Status::Saved);
         saved
@@ -109,7 +110,7 @@ fn source(cell: &Value) -> String {
     cell["source"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect()
 }
 
-fn text(cell: &Value) -> String {
+pub(crate) fn text(cell: &Value) -> String {
     let outputs = cell["outputs"].as_array().unwrap().iter();
     let lines = outputs.filter_map(|output| output["text"].as_array()).flatten();
     lines.map(|line| line.as_str().unwrap()).collect()
@@ -206,7 +207,7 @@ fn a_stage_that_cannot_be_interrupted_is_ended_with_the_kernel_and_the_run_goes_
     let first = stage("S01_load_data", "value = 41", "");
     let hanging = stage(
         "S02_use_data",
-        "import time\nprint('before it hung', value)\nwhile True:\n    try: time.sleep(0.01)\n    except: pass",
+        "import pandas as pd\nprint('before it hung', value)\ndisplay(pd.DataFrame({'a': [1]}))\nwhile True:\n    try:\n        number = 0\n        while True: number += 1\n    except: pass",
         "dependencies = [\"S01_load_data\"]\nmaxDurationSec = 1\ngrace = { interruptSec = 1, terminateSec = 1 }",
     );
     assert_eq!(
@@ -217,10 +218,21 @@ fn a_stage_that_cannot_be_interrupted_is_ended_with_the_kernel_and_the_run_goes_
     );
     let log = project.layout().attempt_output("S02_use_data", 1).unwrap();
     assert!(std::fs::read_to_string(log).unwrap().starts_with("before it hung 41\n"));
-    assert!(text(project.notebook().last().unwrap()).starts_with("before it hung 41\n"));
+    let last = project.notebook().pop().unwrap();
+    assert!(text(&last).starts_with("before it hung 41\n"));
+    assert!(last["outputs"][1]["data"]["text/html"].to_string().contains("<table"), "{last}");
     let listing = checkpoint::list(project.root(), Some("houses"), Some("run-001")).unwrap();
     assert_eq!(listing.checkpoints[0].status, Status::Interrupted);
     assert_eq!(listing.checkpoints[0].stage_id, "S02_use_data");
+    let id = &listing.checkpoints[0].checkpoint_id;
+    let checked = checkpoint::validate(&project.layout(), id, checkpoint::Depth::Full).unwrap();
+    assert!(checked.is_usable(), "{:?}", checked.issues);
+    let artifacts = checked.manifest.unwrap().manifest.artifacts;
+    for kept in ["output.log", "displays.jsonl"] {
+        let path = format!(".attempts/S02_use_data/1/{kept}");
+        let artifact = artifacts.iter().find(|artifact| artifact.relative_path.ends_with(&path)).unwrap();
+        assert!(artifact.size_bytes > 0, "{kept}");
+    }
 
     let working = stage("S02_use_data", "print(value + 1)", "dependencies = [\"S01_load_data\"]");
     assert_eq!(

@@ -1,4 +1,5 @@
-//! Python stages as people run them: what is left when checkstone itself is killed in the middle of a cell.
+//! Python stages as people run them: aborted while the kernel starts, and what is left when checkstone itself is killed in
+//! the middle of a cell.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -32,16 +33,17 @@ fn cells(project: &Project) -> Vec<(String, String)> {
     cells
         .map(|cell| {
             let outputs = cell["outputs"].as_array().unwrap().iter();
-            (joined(&cell["source"]), outputs.map(|output| joined(&output["text"])).collect())
+            let said = |output: &Value| joined(&output["text"]) + &joined(&output["data"]["text/markdown"]);
+            (joined(&cell["source"]), outputs.map(said).collect())
         })
         .collect()
 }
 
 #[test]
-fn what_a_cell_had_printed_when_checkstone_was_killed_is_in_the_log_and_in_the_notebook() {
+fn what_a_cell_had_put_out_when_checkstone_was_killed_is_on_disk_and_in_the_notebook() {
     let hanging = stage(
         "S02_use_data",
-        "import time\nprint('half', value, flush=True)\nif value == 1:\n    value = 2\n    time.sleep(1000)",
+        "import time\nfrom IPython.display import Markdown\nprint('half', value)\ndisplay(Markdown('**shown**'))\nprint('more', flush=True)\nif value == 1:\n    value = 2\n    time.sleep(1000)",
     )
     .replace("goal", "dependencies = [\"S01_load_data\"]\ngoal");
     let first = stage("S01_load_data", "value = 1");
@@ -57,13 +59,13 @@ fn what_a_cell_had_printed_when_checkstone_was_killed_is_in_the_log_and_in_the_n
         .unwrap();
     let log = "reports/study/r1/.attempts/S02_use_data/1/output.log";
     let began = Instant::now();
-    while !std::fs::read_to_string(project.path(log)).is_ok_and(|text| text == "half 1\n") {
+    while !std::fs::read_to_string(project.path(log)).is_ok_and(|text| text == "half 1\nmore\n") {
         assert!(began.elapsed() < LIMIT, "the cell never printed");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     supervisor.kill().unwrap();
     supervisor.wait().unwrap();
-    assert_eq!(project.read(log), "half 1\n");
+    assert_eq!(project.read(log), "half 1\nmore\n");
 
     let working = hanging.replace("time.sleep(1000)", "print('whole', value)");
     project.workplace.write("plan.toml", &format!("{head}{first}{working}"));
@@ -72,9 +74,69 @@ fn what_a_cell_had_printed_when_checkstone_was_killed_is_in_the_log_and_in_the_n
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     let cells = cells(&project);
     let lost = cells.iter().find(|(source, _)| source.contains("sleep(1000)")).unwrap();
-    assert!(lost.1.starts_with("half 1\n[checkstone was ended while this cell ran;"), "{lost:?}");
+    let said = "half 1\n**shown**more\n[checkstone was ended while this cell ran;";
+    assert!(lost.1.starts_with(said), "{lost:?}");
     assert!(lost.1.contains(log), "{lost:?}");
     let whole = cells.iter().find(|(source, _)| source.contains("'whole'")).unwrap();
-    assert_eq!(whole.1, "half 1\nwhole 2\n");
+    assert_eq!(whole.1, "half 1\n**shown**more\nwhole 2\n");
     assert!(!project.read("notebooks/study.ipynb").contains("\"running\""));
+}
+
+/// Processes that were started for this project's stages.
+fn alive(project: &Project) -> usize {
+    let needle = format!("CHECKSTONE_ARTIFACT_DIR={}", project.path("").display());
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let environments = processes.filter_map(|process| std::fs::read(process.path().join("environ")).ok());
+    environments.filter(|environment| String::from_utf8_lossy(environment).contains(&needle)).count()
+}
+
+/// R2, R3: by `abort`, of the run and of its one stage; the start of Python itself takes for ever.
+#[test]
+fn an_abort_while_the_kernel_starts_leaves_an_emergency_checkpoint_and_no_process() {
+    for (arguments, told) in [
+        (&["abort", "r1"][..], "run r1 ABORTED\n"),
+        (&["abort", "r1", "S01_load_data"], "S01_load_data RESUMABLE\n"),
+    ] {
+        let first = stage("S01_load_data", "value = 1");
+        let plan = format!("title = \"study\"\n{first}environment = {{ PYTHONPATH = \"slow\" }}\n");
+        let project = Project::new(&plan);
+        let slow = "import pathlib, subprocess, time\npathlib.Path('starting').touch()\nsubprocess.Popen(['sleep', '1000'], start_new_session=True)\ntime.sleep(1000)\n";
+        project.workplace.write("slow/sitecustomize.py", slow);
+        let scratch = tempfile::tempdir().unwrap();
+        let running = project
+            .checkstone(&["run", "plan.toml", "--id", "r1"])
+            .env("VIRTUAL_ENV", environment())
+            .env("XDG_RUNTIME_DIR", scratch.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        project.wait_for("starting");
+        assert!(alive(&project) > 0);
+        let began = Instant::now();
+        let aborted = Done::of(project.output(arguments));
+        assert_eq!((aborted.code, aborted.stdout.as_str()), (Some(0), told), "{aborted:?}");
+        let done = Done::of(running.wait_with_output().unwrap());
+        assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+        assert_eq!(done.code, Some(130), "{done:?}");
+        assert_eq!(project.run_state(), "ABORTED");
+        assert_eq!(project.state("S01_load_data"), "RESUMABLE");
+        assert_eq!(alive(&project), 0);
+        assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0, "the sockets' folder is gone");
+        let newest = project.checkpoints()[0].clone();
+        assert_eq!(newest["status"], "interrupted");
+        let id = newest["checkpointId"].as_str().unwrap();
+        let manifest = project.read(&format!("reports/study/checkpoints/r1/{id}/checkpoint.json"));
+        assert!(manifest.contains("\"reason\": \"abort\""), "{manifest}");
+        let valid = project.output(&["checkpoint", "validate", id, "--title", "study", "--run", "r1"]);
+        assert!(valid.status.success(), "{valid:?}");
+
+        // The next start is a quick one, and the stage is run.
+        project.workplace.write("slow/sitecustomize.py", "");
+        let resumed = Done::of(
+            project.checkstone(&["resume", "r1"]).env("VIRTUAL_ENV", environment()).output().unwrap(),
+        );
+        assert_eq!(resumed.code, Some(0), "{resumed:?}");
+        assert_eq!(project.state("S01_load_data"), "COMPLETED");
+    }
 }
