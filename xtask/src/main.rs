@@ -24,6 +24,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+use packages::Packages;
 use steps::Steps;
 
 /// Everything a contributor runs
@@ -56,7 +57,8 @@ enum Command {
     Schemas,
     /// Make the pictures in `docs/pictures`, on the screens of the real clients
     Pictures,
-    /// Build what is handed out: the program as one static file, and the packages of the clients, in `target/dist`
+    /// Build what is handed out: the program as one static file (and once more with musl, where that can be had), and
+    /// the packages of the clients, in `target/dist`
     Release,
 }
 
@@ -210,9 +212,15 @@ fn release() -> Result<(), String> {
     let program = release::build()?;
     println!("{}", program.display());
     let place = root().join("target/dist/packages");
-    let packages = packages::make(&program, &place)?;
-    let alone = packages::make_alone(&program, &place)?;
-    for archive in packages::pack(&[&alone, &packages.claude, &packages.codex, &packages.gemini])? {
+    let Packages { claude, gemini, codex } = packages::make(&program, &place)?;
+    let mut folders = vec![packages::make_alone(&program, &place, "")?, claude, codex, gemini];
+    match release::musl() {
+        Ok(target) => {
+            folders.push(packages::make_alone(&release::build_with_musl(&target)?, &place, "-musl")?);
+        }
+        Err(why) => println!("not built with musl: {why}"),
+    }
+    for archive in packages::pack(&folders)? {
         println!("{}", archive.display());
     }
     Ok(())

@@ -29,8 +29,7 @@ const PROGRAMS: &[(&str, &str)] = &[
 pub(crate) fn check() -> Result<Done, String> {
     let mut missing = Vec::new();
     for (program, package) in PROGRAMS {
-        let ready = is_there(program) || (is_root() && install(package) && is_there(program));
-        if !ready {
+        if !get(program, package) {
             missing.push(format!("`{program}` (package {package})"));
         }
     }
@@ -42,6 +41,11 @@ pub(crate) fn check() -> Result<Done, String> {
         (false, true) => Err(format!("missing: {}", missing.join(", "))),
         (false, false) => Ok(Done::Skipped(format!("tests that need {} are left out", missing.join(", ")))),
     }
+}
+
+/// Whether it is there, or could be installed.
+pub(crate) fn get(program: &str, package: &str) -> bool {
+    is_there(program) || (is_root() && install(package) && is_there(program))
 }
 
 pub(crate) fn is_there(program: &str) -> bool {

@@ -36,9 +36,10 @@ pub(crate) fn make(program: &Path, place: &Path) -> Result<Packages, String> {
     Ok(Packages { claude: made(Agent::Claude)?, gemini: made(Agent::Gemini)?, codex: made(Agent::Codex)? })
 }
 
-/// Makes the folder of the program alone, with its manual pages and the completions of the shells.
-pub(crate) fn make_alone(program: &Path, place: &Path) -> Result<PathBuf, String> {
-    let folder = place.join(format!("checkstone-{VERSION}"));
+/// Makes the folder of the program alone, with its manual pages and the completions of the shells. `kind` tells two of
+/// the same version apart.
+pub(crate) fn make_alone(program: &Path, place: &Path, kind: &str) -> Result<PathBuf, String> {
+    let folder = place.join(format!("checkstone-{VERSION}{kind}"));
     let failed = |error: std::io::Error| error.to_string();
     remove(&folder).map_err(failed)?;
     write(&folder.join("bin/checkstone"), &fs_err::read(program).map_err(failed)?, 0o755).map_err(failed)?;
@@ -64,7 +65,7 @@ fn remove(folder: &Path) -> std::io::Result<()> {
 }
 
 /// Packs them into `target/dist`, with the file of their checksums; where each is.
-pub(crate) fn pack(folders: &[&Path]) -> Result<Vec<PathBuf>, String> {
+pub(crate) fn pack(folders: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     let dist = root().join("target/dist");
     let mut archives = Vec::new();
     let mut sums = String::new();

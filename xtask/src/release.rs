@@ -1,16 +1,37 @@
 //! The program as it is handed out: linked statically and at a fixed place, since the hook is a fresh process at
-//! every call and the dynamic linker would take a quarter of its start.
+//! every call and the dynamic linker would take a quarter of its start. With musl as well where that can be had: glibc, linked
+//! statically, still looks for files of its own version on the machine when names of hosts are asked for.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
+use crate::needs;
 use crate::process::{self, cargo_command};
 use crate::root;
 
-const TARGET: &str = env!("XTASK_HOST");
+const HOST: &str = env!("XTASK_HOST");
 
 /// Builds it and says where it is.
 pub(crate) fn build() -> Result<PathBuf, String> {
-    let folder = root().join("target/dist");
+    build_for(HOST, &root().join("target/dist"))
+}
+
+/// The same with musl, for a target from [`musl`].
+pub(crate) fn build_with_musl(target: &str) -> Result<PathBuf, String> {
+    build_for(target, &root().join("target/dist/musl"))
+}
+
+/// The target with musl, where this machine has it or can get it; else why not.
+pub(crate) fn musl() -> Result<String, String> {
+    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    if !needs::get("musl-gcc", "musl-tools") {
+        return Err("`musl-gcc` is missing (package musl-tools)".to_owned());
+    }
+    process::output(Command::new("rustup").args(["target", "add", &target]))?;
+    Ok(target)
+}
+
+fn build_for(target: &str, folder: &Path) -> Result<PathBuf, String> {
     let mut build = cargo_command();
     // An explicit target keeps the flags away from procedural macros, which cannot be static.
     build.env_remove("RUSTFLAGS").env("CARGO_ENCODED_RUSTFLAGS", flags().join("\u{1f}"));
@@ -21,11 +42,11 @@ pub(crate) fn build() -> Result<PathBuf, String> {
         "--package",
         "checkstone",
         "--target",
-        TARGET,
+        target,
         "--target-dir",
     ]);
-    process::run(build.arg(&folder))?;
-    installed(&folder.join(TARGET).join("release/checkstone"), &folder)
+    process::run(build.arg(folder))?;
+    installed(&folder.join(target).join("release/checkstone"), folder)
 }
 
 /// A copy, as every installed program is one. What the linker wrote lies in the page cache in small pieces, which takes

@@ -25,7 +25,7 @@ fn files() -> Result<Vec<(PathBuf, String)>, String> {
 
 /// File name and content of every schema.
 fn all() -> Result<Vec<(&'static str, String)>, String> {
-    Ok(vec![
+    let mut all = vec![
         rendered("check.schema.json", &schemars::schema_for!(gate::Verdict))?,
         rendered("checkpoint-emergency.schema.json", &schemars::schema_for!(EmergencyOutput))?,
         rendered("checkpoint-list.schema.json", &schemars::schema_for!(ListOutput))?,
@@ -54,7 +54,11 @@ fn all() -> Result<Vec<(&'static str, String)>, String> {
         rendered("workflow-gate.schema.json", &schemars::schema_for!(workflow::output::GateOutput))?,
         rendered("workflow-list.schema.json", &schemars::schema_for!(workflow::output::ListOutput))?,
         rendered("workflow-resume-point.schema.json", &schemars::schema_for!(workflow::ResumePoint))?,
-    ])
+    ];
+    for (name, schema) in checkstone::json_schemas() {
+        all.push(rendered(name, &schema)?);
+    }
+    Ok(all)
 }
 
 fn rendered(name: &'static str, schema: &schemars::Schema) -> Result<(&'static str, String), String> {

@@ -62,11 +62,6 @@ pub struct Updated {
 }
 
 impl Updated {
-    /// Whether there was no such file.
-    pub fn was_made(&self) -> bool {
-        self.former.is_none()
-    }
-
     pub fn is_changed(&self) -> bool {
         self.former.as_deref() != Some(&self.now)
     }

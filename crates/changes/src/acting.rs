@@ -7,7 +7,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -88,13 +87,7 @@ impl Acting {
     pub(crate) fn end<A: AsRef<OsStr>>(&self, arguments: &[A], input: &[u8]) -> Result<Ended, Error> {
         let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
         let mut running = self.spawn(arguments, stdin)?;
-        if let Some(mut pipe) = running.child.stdin.take() {
-            let input = input.to_vec();
-            // Beside the reading: neither side may wait for the other.
-            std::thread::spawn(move || {
-                let _ = pipe.write_all(&input);
-            });
-        }
+        running.feed(input);
         running.end()
     }
 

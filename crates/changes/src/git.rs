@@ -118,14 +118,7 @@ impl Git {
     pub(crate) fn start(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Running, Error> {
         let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
         let mut running = self.spawn(arguments, stdin)?;
-        if let Some(mut pipe) = running.child.stdin.take() {
-            let input = input.to_vec();
-            // Beside the reading: neither side may wait for the other. Git may end early, over a bad id for
-            // example; its own complaint then says more than the broken pipe.
-            std::thread::spawn(move || {
-                let _ = pipe.write_all(&input);
-            });
-        }
+        running.feed(input);
         Ok(running)
     }
 
@@ -213,6 +206,16 @@ pub(crate) struct Ended {
 }
 
 impl Running {
+    /// Writes to the child's stdin beside the reading: neither side may wait for the other. Git may end early, over a bad
+    /// id for example; its own complaint then says more than the broken pipe.
+    pub(crate) fn feed(&mut self, input: &[u8]) {
+        let Some(mut pipe) = self.child.stdin.take() else { return };
+        let input = input.to_vec();
+        std::thread::spawn(move || {
+            let _ = pipe.write_all(&input);
+        });
+    }
+
     /// The command should be in a process group of its own: the time limit ends the group.
     pub(crate) fn spawn(
         mut command: Command,

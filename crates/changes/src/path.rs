@@ -87,6 +87,23 @@ impl Serialize for BytePath {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for BytePath {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Path".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A path; an object with the bytes in hexadecimal where they are no UTF-8.",
+            "oneOf": [
+                {"type": "string"},
+                {"type": "object", "properties": {"hex": {"type": "string"}}, "required": ["hex"]},
+            ],
+        })
+    }
+}
+
 impl<'de> Deserialize<'de> for BytePath {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct BytePathVisitor;

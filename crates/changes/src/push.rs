@@ -28,10 +28,9 @@ use crate::error::Error;
 use crate::git::Settings;
 use crate::path::BytePath;
 use crate::repository::Repository;
-use said::Answer;
+use said::{Answer, without_credentials};
 
 pub use outgoing::{OutgoingCommit, Plan, Planned, plan};
-pub use said::without_credentials;
 
 /// So often our commits are put on top of what came meanwhile.
 const ROUNDS: usize = 4;

@@ -68,6 +68,7 @@ pub enum SnapshotError {
 
 /// An agent session, by its client and the client's own id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionName {
     pub agent: String,
     pub id: String,
@@ -89,7 +90,7 @@ pub enum Reason {
 
 impl Reason {
     /// Nobody asked for it, and nothing else depends on it.
-    pub fn is_automatic(&self) -> bool {
+    pub(crate) fn is_automatic(&self) -> bool {
         matches!(self, Self::TurnStart { .. } | Self::Autosave)
     }
 }

@@ -117,6 +117,11 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
         .find(is_program)
 }
 
+/// How git is started: found once here, it need not be tried for in every folder of the path each time.
+pub(crate) fn git() -> OsString {
+    program("git").map_or_else(|| changes::Settings::default().git, PathBuf::into_os_string)
+}
+
 /// The user's home, where it is set.
 pub(crate) fn home() -> Option<PathBuf> {
     read(HOME).map(PathBuf::from)

@@ -1,12 +1,13 @@
 //! What `init` and `uninstall` do to one file: planned, shown as a diff, asked for once, done, told.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde::Serialize;
 use similar::TextDiff;
-use transcript::visible;
+use transcript::{Agent, visible};
 
 use crate::error::CommandError;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
@@ -15,7 +16,9 @@ use crate::settings_file::confirmed;
 /// A file that is one long line is not shown whole.
 const LONGEST_LINE: usize = 2_000;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum State {
     /// It is done, or would be.
     Changed,
@@ -23,6 +26,29 @@ pub(crate) enum State {
     Unchanged,
     /// It could not be done, and the file is as it was.
     Refused,
+}
+
+/// A file in the JSON of `init` and `uninstall`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "FileChange"))]
+pub(crate) struct FileChangeOutput<'a> {
+    file: Cow<'a, str>,
+    state: State,
+    message: &'a str,
+    notes: &'a [String],
+    /// A unified diff; empty where nothing changes.
+    diff: &'a str,
+}
+
+/// What becomes of a client's settings.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Client"))]
+pub(crate) struct ClientOutput<'a> {
+    pub(crate) agent: Agent,
+    #[serde(flatten)]
+    pub(crate) change: FileChangeOutput<'a>,
 }
 
 #[derive(Debug)]
@@ -74,21 +100,14 @@ impl FileChange {
         self.notes = error.hints().to_vec();
     }
 
-    /// As JSON, with one more name that only its command knows.
-    pub(crate) fn json(&self, name: &str, value: Value) -> Value {
-        let state = match self.state {
-            State::Changed => "changed",
-            State::Unchanged => "unchanged",
-            State::Refused => "refused",
-        };
-        json!({
-            name: value,
-            "file": self.path.to_string_lossy(),
-            "state": state,
-            "message": self.message,
-            "notes": self.notes,
-            "diff": self.diff,
-        })
+    pub(crate) fn output(&self) -> FileChangeOutput<'_> {
+        FileChangeOutput {
+            file: self.path.to_string_lossy(),
+            state: self.state,
+            message: &self.message,
+            notes: &self.notes,
+            diff: &self.diff,
+        }
     }
 
     fn shown_diff(&self) -> String {

@@ -158,9 +158,7 @@ impl Context {
 }
 
 pub(crate) fn git_settings() -> Settings {
-    // Found once here, git need not be tried for in every folder of the path.
-    let git = environment::program("git").map_or_else(|| Settings::default().git, PathBuf::into_os_string);
-    Settings { git, time_limit: GIT_LIMIT }
+    Settings { git: environment::git(), time_limit: GIT_LIMIT }
 }
 
 /// A panic lets the agent go on; the log says where it was.

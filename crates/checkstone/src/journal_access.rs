@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use journal::{Journal, JournalError, OpenFor};
+use rustix::fs::{Access, access};
 
 use crate::environment;
 use crate::error::CommandError;
@@ -29,6 +30,17 @@ pub(crate) fn open_or_create(state: &Path) -> Result<Journal, CommandError> {
     Journal::open(state, OpenFor::Command).map_err(|error| explained(&error))
 }
 
+/// What to do where the state directory cannot be written.
+pub(crate) const MAKE_WRITABLE: &str =
+    "make the state directory writable for you, or name another one with `CHECKSTONE_STATE_DIR`";
+
+/// Whether the state directory can be written, or made where it is not there yet; nothing is.
+pub(crate) fn is_writable(state: &Path) -> bool {
+    let nearest = state.ancestors().find(|folder| folder.exists());
+    nearest
+        .is_some_and(|folder| folder.is_dir() && access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok())
+}
+
 pub(crate) fn explained(error: &JournalError) -> CommandError {
     let told = CommandError::of(error);
     match error {
@@ -40,9 +52,7 @@ pub(crate) fn explained(error: &JournalError) -> CommandError {
         )),
         JournalError::NewerSchema { .. } => told.hint("update checkstone to the version that wrote it"),
         JournalError::Busy { .. } => told.hint("try again in a moment"),
-        JournalError::ReadOnly { .. } | JournalError::Create { .. } => told.hint(
-            "make the state directory writable for you, or name another one with `CHECKSTONE_STATE_DIR`",
-        ),
+        JournalError::ReadOnly { .. } | JournalError::Create { .. } => told.hint(MAKE_WRITABLE),
         JournalError::DiskFull { .. } => told.hint("make room on the disk"),
         JournalError::Query { .. } | JournalError::SetAside { .. } => told,
     }

@@ -34,6 +34,8 @@ mod repository_argument;
 mod run_display;
 mod run_project;
 mod saving;
+#[cfg(feature = "schema")]
+mod schemas;
 mod settings_file;
 mod stopwatch;
 mod tmux_argument;
@@ -49,6 +51,9 @@ use clap::Parser;
 
 use arguments::{Arguments, Command};
 use printer::Printer;
+
+#[cfg(feature = "schema")]
+pub use schemas::json_schemas;
 
 /// Runs the program with the arguments of a command line, the program's own name first.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {

@@ -9,6 +9,8 @@ use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::environment;
+use crate::error::CommandError;
+use crate::layout::counted;
 
 pub(crate) const FILE_NAME: &str = "checkstone.toml";
 
@@ -173,6 +175,12 @@ fn without_integrations(text: &str) -> String {
         !within && !names_it(line, &['.', '='])
     };
     text.split_inclusive('\n').map(|line| if left(line) { line } else { "\n" }).collect()
+}
+
+/// A policy that is broken, for commands that need a sound one.
+pub(crate) fn mistakes(problems: &Problems) -> CommandError {
+    let count = counted(problems.0.len(), "mistake");
+    CommandError::new(format!("the policy has {count}:\n{problems}"))
 }
 
 fn no_policy(name: &str, message: &'static str) -> Problem {

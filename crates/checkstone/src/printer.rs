@@ -4,6 +4,7 @@
 use std::io::Write as _;
 
 use anstyle::{AnsiColor, Style};
+use serde::Serialize;
 
 use crate::environment;
 use crate::error::CommandError;
@@ -32,6 +33,13 @@ impl Printer {
     /// Data, exactly as it is.
     pub(crate) fn data(&self, text: &str) {
         write_decision(text);
+    }
+
+    /// What a command answers with `--json`, on one line.
+    pub(crate) fn json(&self, output: &impl Serialize) -> Result<(), CommandError> {
+        let json = serde_json::to_string(output).map_err(CommandError::new)?;
+        self.data(&format!("{json}\n"));
+        Ok(())
     }
 
     /// Text for people, styled; the styles are left out where they would not show.

@@ -409,6 +409,5 @@ pub(crate) fn look(settings: &Autosave, state: &Path) -> Look {
 
 /// For everything that is not on the clock of a hook.
 pub(crate) fn git_settings() -> Settings {
-    let git = environment::program("git").map_or_else(|| Settings::default().git, PathBuf::into_os_string);
-    Settings { git, time_limit: GIT_LIMIT }
+    Settings { git: environment::git(), time_limit: GIT_LIMIT }
 }

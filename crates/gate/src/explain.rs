@@ -13,6 +13,7 @@ use crate::work::Work;
 
 /// One thing that a rule looked at.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
     pub rule: Rule,
     /// What it is about: an action, a command, a file, a work item.
@@ -26,6 +27,7 @@ pub struct Explanation {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum RuleState {
     /// It spoke.

@@ -109,6 +109,7 @@ pub struct PlanFile {
 
 /// How a command ended that the policy runs at the stop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckResult {
     pub run: String,
     pub outcome: CheckOutcome,
@@ -117,6 +118,7 @@ pub struct CheckResult {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckOutcome {
     Passed,

@@ -5,6 +5,7 @@
 mod autosave;
 mod duration;
 mod file;
+mod lines;
 pub(crate) mod nearest;
 mod paths;
 mod presets;
@@ -20,6 +21,7 @@ use crate::shell::Pattern;
 use file::{At, Layer};
 
 pub use autosave::{Autosave, AutosaveMode, Include};
+pub use lines::Lines;
 pub(crate) use paths::is_source;
 pub use paths::{Class, Globs};
 pub use presets::PRESETS;
@@ -291,7 +293,7 @@ impl Policy {
         }
         let Loading { mut problems, loaded, merged, .. } = loading;
         let policy = merged.finish(loaded, &mut problems);
-        if problems.is_empty() { Ok(policy) } else { Err(Problems::sorted(problems)) }
+        if problems.is_empty() { Ok(policy) } else { Err(Problems::sorted(problems, Problem::place)) }
     }
 
     /// Makes ready for [`Self::classify`], for a caller who has time now and none later.

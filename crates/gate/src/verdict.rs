@@ -107,3 +107,16 @@ pub enum Rule {
     WideBlastRadius,
     PlanDrift,
 }
+
+impl Rule {
+    /// As it is written in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MissingAction => "missing-action",
+            Self::UnresolvedError => "unresolved-error",
+            Self::EditWithoutRead => "edit-without-read",
+            Self::WideBlastRadius => "wide-blast-radius",
+            Self::PlanDrift => "plan-drift",
+        }
+    }
+}

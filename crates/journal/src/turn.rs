@@ -49,7 +49,6 @@ macro_rules! columns {
 }
 
 const BY_KEY: &str = concat!("SELECT ", columns!(), " FROM turns WHERE session = ?1 AND key = ?2");
-const BY_ID: &str = concat!("SELECT ", columns!(), " FROM turns WHERE id = ?1");
 const FIRST: &str = concat!("SELECT ", columns!(), " FROM turns WHERE session = ?1 ORDER BY id LIMIT 1");
 const LATEST: &str =
     concat!("SELECT ", columns!(), " FROM turns WHERE session = ?1 ORDER BY id DESC LIMIT 1");
@@ -82,10 +81,6 @@ impl Reading<'_> {
     /// The turn with the client's own id.
     pub fn turn(&self, session: SessionId, key: &str) -> Result<Option<Turn>, JournalError> {
         self.row("read a turn", BY_KEY, params![session.0, key], Turn::from_row)
-    }
-
-    pub fn turn_by_id(&self, id: TurnId) -> Result<Option<Turn>, JournalError> {
-        self.row("read a turn", BY_ID, [id.0], Turn::from_row)
     }
 
     /// The turn that was opened first, of those that are kept.

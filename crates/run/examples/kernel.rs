@@ -3,8 +3,6 @@
 //! - `kernel round-trip PYTHON ROUNDS`: the nanoseconds of each round trip of an empty cell, one a line
 //! - `kernel capture PYTHON MEGABYTES`: a cell that prints so much, in lines, and one that prints it at once; then our own
 //!   peak memory in kilobytes
-//! - `kernel checkpoint PYTHON PROJECT`: a checkpoint of what lies in the project's stage folder
-//! - `kernel resume PYTHON PROJECT`: that checkpoint, validated and rehydrated in a fresh kernel
 
 #![allow(
     clippy::disallowed_methods,
@@ -15,19 +13,11 @@
 )]
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use run::checkpoint::{self, Depth, SaveRequest};
 use run::kernel::{CellEnding, Executed, Kernel, Launch, Spool};
-use run::layout::Layout;
-use run::python_environment;
-use run::rehydration::{self, Checkpoint, Pickles};
 use run::supervisor::{Controls, Isolation, Limits};
-
-const TITLE: &str = "bench";
-const RUN: &str = "run-001";
-const STAGE: &str = "S01_load_data";
 
 /// Round trips before those that are measured.
 const WARM_UP: usize = 20;
@@ -38,8 +28,6 @@ fn main() {
     match words.as_slice() {
         ["round-trip", python, rounds] => round_trip(python, rounds.parse().unwrap()),
         ["capture", python, megabytes] => capture(python, megabytes.parse().unwrap()),
-        ["checkpoint", python, project] => save(python, Path::new(project)),
-        ["resume", python, project] => resume(python, Path::new(project)),
         _ => panic!("see the top of the file"),
     }
 }
@@ -73,33 +61,6 @@ fn capture(python: &str, megabytes: u64) {
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     println!("{}", peak.trim().trim_end_matches(" kB"));
     kernel.shut_down();
-}
-
-fn save(python: &str, project: &Path) {
-    let mut kernel = start(python, project);
-    let layout = Layout::new(project, TITLE, RUN).unwrap();
-    let folder = std::fs::read_dir(layout.published(STAGE).unwrap()).unwrap();
-    let artifacts: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
-    let request = SaveRequest {
-        artifacts,
-        python_env: python_environment::describe(&mut kernel, &[]).unwrap(),
-        rehydrate: Some(rehydration::in_manifest),
-        ..SaveRequest::new(STAGE, jiff::Timestamp::now())
-    };
-    checkpoint::save(&layout, &request).unwrap();
-    kernel.shut_down();
-}
-
-fn resume(python: &str, project: &Path) {
-    // The kernel starts while the checkpoint is looked at.
-    let (mut kernel, found) = std::thread::scope(|scope| {
-        let kernel = scope.spawn(|| start(python, project));
-        let found = checkpoint::last_valid(project, TITLE, Some(RUN), Depth::Quick).unwrap();
-        (kernel.join().unwrap(), found.checkpoint.unwrap())
-    });
-    let cell = rehydration::cell(&Checkpoint::of(&found.sealed.manifest, None), Pickles::Load);
-    execute(&mut kernel, project, &cell.text());
-    kernel.kill();
 }
 
 fn start(python: &str, project: &Path) -> Kernel {

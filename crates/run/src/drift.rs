@@ -58,7 +58,7 @@ impl Surroundings {
     }
 
     /// What is no longer as it was, one sentence each (R13).
-    pub fn drift_since(&self, before: &Self) -> Vec<String> {
+    pub(crate) fn drift_since(&self, before: &Self) -> Vec<String> {
         let mut told = Vec::new();
         if self.platform != before.platform {
             told.push(format!("the platform was {} and is {} now", before.platform, self.platform));

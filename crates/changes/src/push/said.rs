@@ -114,7 +114,7 @@ fn reason(complaint: &str, status: &str) -> String {
 }
 
 /// The text, with `…` in place of user names and passwords in URLs, and of what follows a `?` in them.
-pub fn without_credentials(text: &str) -> String {
+pub(super) fn without_credentials(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("://") {

@@ -42,6 +42,7 @@ pub struct NewSnapshot<'a> {
 
 /// Something that is not in a snapshot, or not as it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
     /// `None` where only git's own words are known.
     pub path: Option<BytePath>,

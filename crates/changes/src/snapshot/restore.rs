@@ -32,6 +32,7 @@ pub struct Restored {
 
 /// A path that differs from the snapshot and was left alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Skipped {
     pub path: BytePath,
     pub reason: String,

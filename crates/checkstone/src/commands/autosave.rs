@@ -9,7 +9,7 @@ use gate::policy::Autosave;
 use gate::{Changes, Inputs};
 use jiff::Timestamp;
 use journal::{Journal, PushState, Session, Turn};
-use serde_json::{Value, json};
+use serde::Serialize;
 use transcript::{Agent, Options, Reading, visible};
 
 use super::background;
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
     let agent = agent(arguments, session.as_ref(), &repository.root);
     let (save, turn) = prepare(&folder, repository, settings, agent, session.as_ref(), &mut journal, state)?;
     if arguments.dry_run {
-        return Ok(show(arguments, &save, printer));
+        return show(arguments, &save, printer);
     }
     let (report, recorded) =
         save.save(&mut journal, session.as_ref().map(|one| one.id), turn.map(|one| one.id));
@@ -116,7 +116,7 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
         }
     };
     if arguments.json {
-        printer.data(&format!("{}\n", as_json(&save, &report, pushed.as_ref(), false)));
+        printer.json(&output(&save, &report, pushed.as_ref()))?;
     } else {
         printer.text(&text(&report, pushed.as_ref()));
     }
@@ -200,29 +200,28 @@ fn reading(agent: Agent, path: Option<&Path>) -> Reading {
     }
 }
 
-fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> ExitCode {
+fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result<ExitCode, CommandError> {
     let (git, lock) = (saving::git_settings(), save.lock_file());
     let look = saving::look(&save.settings, &save.state);
     let job = save.job(&git, &look, &lock);
     let (notes, section, message) = (job.notes_name(), job.section(), job.message());
     let paths = job.paths(&save.changed);
     if arguments.json {
-        let json = json!({
-            "dry_run": true,
-            "outcome": "shown",
-            "notes": notes,
-            "section": section,
-            "message": message,
-            "paths": paths.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "commit": null,
-            "branch": save.facts.branch,
-            "snapshot": null,
-            "push": {"state": "none", "detail": ""},
-            "milliseconds": 0,
-            "detail": "nothing was done: this was only shown",
-        });
-        printer.data(&format!("{json}\n"));
-        return ExitCode::SUCCESS;
+        printer.json(&AutosaveOutput {
+            dry_run: true,
+            outcome: "shown",
+            notes: Some(notes),
+            section: Some(&section),
+            message: Some(&message),
+            paths: paths.iter().map(ToString::to_string).collect(),
+            commit: None,
+            branch: save.facts.branch.as_deref(),
+            snapshot: None,
+            push: PushOutput { state: "none", detail: String::new() },
+            milliseconds: 0,
+            detail: "nothing was done: this was only shown".to_owned(),
+        })?;
+        return Ok(ExitCode::SUCCESS);
     }
     let paths: Vec<String> = paths.iter().map(|path| visible(&path.to_string())).collect();
     printer.text(&format!(
@@ -233,15 +232,48 @@ fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> ExitCo
         paths.join(", "),
         crate::printer::shown(&message),
     ));
-    ExitCode::SUCCESS
+    Ok(ExitCode::SUCCESS)
 }
 
-fn as_json(
-    save: &Save,
-    report: &SaveReport,
-    pushed: Option<&Result<String, String>>,
+/// What `checkstone autosave --json` prints.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Autosave"))]
+pub(crate) struct AutosaveOutput<'a> {
     dry_run: bool,
-) -> Value {
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["shown", "saved", "nothing", "failed"])))]
+    outcome: &'static str,
+    /// The notes file, from the root of the repository.
+    notes: Option<&'a str>,
+    /// The section as it would be written; only with `--dry-run`.
+    section: Option<&'a str>,
+    /// The commit's message; only with `--dry-run`.
+    message: Option<&'a str>,
+    /// What was committed, or would be.
+    paths: Vec<String>,
+    commit: Option<&'a str>,
+    branch: Option<&'a str>,
+    snapshot: Option<&'a str>,
+    push: PushOutput,
+    milliseconds: u64,
+    /// What happened, for a person.
+    detail: String,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Push"))]
+struct PushOutput {
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["none", "started", "pushed", "failed"])))]
+    state: &'static str,
+    detail: String,
+}
+
+fn output<'a>(
+    save: &'a Save,
+    report: &'a SaveReport,
+    pushed: Option<&Result<String, String>>,
+) -> AutosaveOutput<'a> {
     let (push, push_detail) = match (pushed, &report.push) {
         (Some(Ok(detail)), _) => ("pushed", detail.clone()),
         (Some(Err(detail)), _) => ("failed", detail.clone()),
@@ -250,20 +282,21 @@ fn as_json(
         (None, Push::Started) => ("started", String::new()),
     };
     let saved = report.saved();
-    json!({
-        "dry_run": dry_run,
-        "outcome": report.outcome().as_str(),
-        "notes": saved.map(|saved| &saved.notes),
-        "section": null,
-        "message": null,
-        "paths": saved.map(|saved| saved.commit.paths.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap_or_default(),
-        "commit": saved.map(|saved| &saved.commit.id),
-        "branch": saved.map(|saved| &saved.commit.branch).or(save.facts.branch.as_ref()),
-        "snapshot": report.snapshot(),
-        "push": {"state": push, "detail": push_detail},
-        "milliseconds": u64::try_from(report.took.as_millis()).unwrap_or(u64::MAX),
-        "detail": report.detail(),
-    })
+    AutosaveOutput {
+        dry_run: false,
+        outcome: report.outcome().as_str(),
+        notes: saved.map(|saved| saved.notes.as_str()),
+        section: None,
+        message: None,
+        paths: saved
+            .map_or_else(Vec::new, |saved| saved.commit.paths.iter().map(ToString::to_string).collect()),
+        commit: saved.map(|saved| saved.commit.id.as_str()),
+        branch: saved.map(|saved| saved.commit.branch.as_str()).or(save.facts.branch.as_deref()),
+        snapshot: report.snapshot(),
+        push: PushOutput { state: push, detail: push_detail },
+        milliseconds: u64::try_from(report.took.as_millis()).unwrap_or(u64::MAX),
+        detail: report.detail(),
+    }
 }
 
 fn text(report: &SaveReport, pushed: Option<&Result<String, String>>) -> String {

@@ -5,7 +5,7 @@ use std::path::Path;
 use autosave::{AutonomousExecution, RouterDecision};
 use gate::policy::{Autosave, AutosaveMode};
 use journal::{AutosaveCounts, AutosaveOutcome, Journal, JournalError, PushState};
-use serde_json::{Value, json};
+use serde::Serialize;
 use transcript::visible;
 
 use crate::autosaving;
@@ -45,7 +45,7 @@ impl AutosaveStatus {
     }
 
     /// As other programs know it.
-    pub(crate) fn execution(&self) -> Value {
+    pub(crate) fn execution(&self) -> AutonomousExecution {
         let mut execution = AutonomousExecution::idle(self.settings.mode);
         if let Some(last) = &self.last {
             execution.reason = Some(last.reason.clone());
@@ -66,10 +66,10 @@ impl AutosaveStatus {
                 detail: last.detail.clone(),
             });
         }
-        serde_json::to_value(execution).unwrap_or_default()
+        execution
     }
 
-    pub(crate) fn json(&self) -> Value {
+    pub(crate) fn output(&self) -> AutosaveOutput<'_> {
         let AutosaveCounts {
             all,
             saved,
@@ -79,27 +79,36 @@ impl AutosaveStatus {
             mean_milliseconds,
             longest_milliseconds,
         } = self.counts;
-        json!({
-            "mode": word(self.settings.mode),
-            "threshold": self.settings.threshold,
-            "ignored": self.is_ignored,
-            "last": self.last.as_ref().map(|last| json!({
-                "at": last.at.to_string(),
-                "reason": last.reason,
-                "percent": last.percent,
-                "outcome": last.outcome.as_str(),
-                "detail": last.detail,
-                "commit": last.commit,
-                "branch": last.branch,
-                "snapshot": last.snapshot,
-                "milliseconds": last.milliseconds,
-                "push": {"state": last.push.as_str(), "detail": last.push_detail,
-                         "milliseconds": last.push_milliseconds},
-            })),
-            "counts": {"all": all, "saved": saved, "failed": failed, "pushed": pushed,
-                       "pushes_failed": pushes_failed, "mean_milliseconds": mean_milliseconds,
-                       "longest_milliseconds": longest_milliseconds},
-        })
+        AutosaveOutput {
+            mode: self.settings.mode,
+            threshold: self.settings.threshold,
+            ignored: self.is_ignored,
+            last: self.last.as_ref().map(|last| LastSave {
+                at: last.at.to_string(),
+                reason: &last.reason,
+                percent: last.percent,
+                outcome: last.outcome.as_str(),
+                detail: &last.detail,
+                commit: last.commit.as_deref(),
+                branch: last.branch.as_deref(),
+                snapshot: last.snapshot.as_deref(),
+                milliseconds: last.milliseconds,
+                push: LastPush {
+                    state: last.push.as_str(),
+                    detail: &last.push_detail,
+                    milliseconds: last.push_milliseconds,
+                },
+            }),
+            counts: Counts {
+                all,
+                saved,
+                failed,
+                pushed,
+                pushes_failed,
+                mean_milliseconds,
+                longest_milliseconds,
+            },
+        }
     }
 
     /// Only where there is something to tell.
@@ -145,10 +154,54 @@ impl AutosaveStatus {
     }
 }
 
-fn word(mode: AutosaveMode) -> &'static str {
-    match mode {
-        AutosaveMode::Off => "off",
-        AutosaveMode::Normal => "normal",
-        AutosaveMode::Autonomous => "autonomous",
-    }
+/// What is saved when the context fills up, and what was.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Autosave"))]
+pub(crate) struct AutosaveOutput<'a> {
+    mode: AutosaveMode,
+    /// Percent.
+    threshold: u8,
+    /// The repository's own file asks for something else and is not trusted.
+    ignored: bool,
+    last: Option<LastSave<'a>>,
+    counts: Counts,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct LastSave<'a> {
+    at: String,
+    reason: &'a str,
+    percent: Option<u64>,
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["saved", "nothing", "advised", "failed"])))]
+    outcome: &'static str,
+    detail: &'a str,
+    commit: Option<&'a str>,
+    branch: Option<&'a str>,
+    snapshot: Option<&'a str>,
+    milliseconds: u64,
+    push: LastPush<'a>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct LastPush<'a> {
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["none", "started", "pushed", "failed"])))]
+    state: &'static str,
+    detail: &'a str,
+    milliseconds: Option<u64>,
+}
+
+/// Of this repository; what was only advised does not count.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct Counts {
+    all: u64,
+    saved: u64,
+    failed: u64,
+    pushed: u64,
+    pushes_failed: u64,
+    mean_milliseconds: Option<u64>,
+    longest_milliseconds: Option<u64>,
 }

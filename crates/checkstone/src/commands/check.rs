@@ -17,7 +17,7 @@ use crate::error::CommandError;
 use crate::evidence;
 use crate::journal_access;
 use crate::layout::counted;
-use crate::policy_files::{FILE_NAME, PolicyTexts, detected_presets};
+use crate::policy_files::{FILE_NAME, PolicyTexts, detected_presets, mistakes};
 use crate::printer::{Printer, STRONG};
 use crate::repository_argument::{RepositoryArgument, find};
 use crate::trust;
@@ -60,11 +60,9 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
     let Some(texts) = PolicyTexts::of_repository(root) else {
         return without_policy(arguments, root, printer);
     };
-    let policy = texts.load().map_err(|problems| {
-        let count = counted(problems.0.len(), "mistake");
-        CommandError::new(format!("the policy has {count}:\n{problems}"))
-            .hint("agents are not held while the policy is broken")
-    })?;
+    let policy = texts
+        .load()
+        .map_err(|problems| mistakes(&problems).hint("agents are not held while the policy is broken"))?;
     let pending = changes::start(&cwd, &Settings::default());
     let transcript = arguments.transcript.clone().or_else(|| transcript_of_calling_session(root));
     let reading = reading(arguments, transcript.as_deref())?;
@@ -143,8 +141,7 @@ fn checked(
 
 fn print(arguments: &CheckArguments, verdict: &Verdict, printer: &Printer) -> Result<(), CommandError> {
     if arguments.json {
-        let json = serde_json::to_string(verdict).map_err(CommandError::new)?;
-        printer.data(&format!("{json}\n"));
+        printer.json(verdict)?;
     } else {
         printer.text(&verdict_text(verdict, printer.width()));
     }

@@ -17,7 +17,6 @@ use run::checkpoint::{Listing, SaveError};
 use run::layout::Layout;
 use run::manifest::Reason;
 use run::{FolderError, PathError, StoreError};
-use serde::Serialize;
 use transcript::visible;
 
 use crate::error::CommandError;
@@ -117,12 +116,6 @@ impl CommonArguments {
 
     fn layout(&self, title: &str, run: &str) -> Result<Layout, CommandError> {
         Layout::new(&self.root()?, title, run).map_err(|error| CommandError::of(&error))
-    }
-
-    fn print_json(&self, output: &impl Serialize, printer: &Printer) -> Result<(), CommandError> {
-        let json = serde_json::to_string(output).map_err(CommandError::new)?;
-        printer.data(&format!("{json}\n"));
-        Ok(())
     }
 }
 

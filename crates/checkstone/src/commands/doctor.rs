@@ -1,5 +1,6 @@
 //! `checkstone doctor`: is the hook registered in each client, and does it really answer?
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -7,7 +8,7 @@ use std::process::ExitCode;
 
 use agents::registration::status_line::{self, StatusLineOwner};
 use changes::Repository;
-use serde_json::json;
+use serde::Serialize;
 use transcript::{Agent, visible};
 
 use crate::arguments::AgentName;
@@ -82,17 +83,29 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<Exit
     findings.extend(surroundings::repository(root.as_deref()));
     let sound = findings.iter().all(|finding| finding.state != State::Problem);
     if arguments.json {
-        let json = json!({
-            "version": env!("CARGO_PKG_VERSION"),
-            "repository": root.as_ref().map(|root| root.to_string_lossy()),
-            "sound": sound,
-            "findings": findings,
-        });
-        printer.data(&format!("{json}\n"));
+        printer.json(&DoctorOutput {
+            version: env!("CARGO_PKG_VERSION"),
+            repository: root.as_ref().map(|root| root.to_string_lossy()),
+            sound,
+            findings: &findings,
+        })?;
     } else {
         printer.text(&text(&findings));
     }
     Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What `checkstone doctor --json` prints.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Doctor"))]
+pub(crate) struct DoctorOutput<'a> {
+    version: &'static str,
+    /// The root of the repository; null outside of one.
+    repository: Option<Cow<'a, str>>,
+    /// Whether nothing has to be done.
+    sound: bool,
+    findings: &'a [Finding],
 }
 
 /// What was found out about one client.

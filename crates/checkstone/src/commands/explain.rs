@@ -1,10 +1,11 @@
 //! `checkstone explain`: how a recorded verdict came about, and that it can be had again from what was recorded.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use anstyle::Style;
-use gate::{CheckOutcome, CheckResult, Explanation, INPUTS_VERSION, Rule, RuleState, Verdict};
+use gate::{CheckOutcome, CheckResult, Explanation, INPUTS_VERSION, RuleState, Verdict};
 use journal::{Inputs, Journal, Of, RecordedVerdict, VerdictId};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -30,6 +31,7 @@ use crate::verdict_text::verdict_text;
   checkstone explain 12 --json | jq '.rules[] | select(.state == \"fired\")'")]
 pub(crate) struct ExplainArguments {
     /// The id of a verdict, as `--list` shows it
+    #[arg(value_parser = id)]
     verdict: Option<i64>,
     /// List the recent verdicts of this repository
     #[arg(long, conflicts_with = "verdict")]
@@ -39,6 +41,10 @@ pub(crate) struct ExplainArguments {
     /// Print JSON (schemas/explain.schema.json, with --list schemas/explain-list.schema.json)
     #[arg(long)]
     json: bool,
+}
+
+fn id(text: &str) -> Result<i64, String> {
+    text.parse().map_err(|_| "an id is a number, as `checkstone explain --list` shows it".to_owned())
 }
 
 /// How many verdicts a list has.
@@ -72,8 +78,7 @@ pub(crate) fn run(arguments: &ExplainArguments, printer: &Printer) -> Result<Exi
     let inputs = journal.read(|reader| reader.inputs(recorded.id)).map_err(|error| explained(&error))?;
     let explained = explain(recorded, inputs.as_ref());
     if arguments.json {
-        let json = serde_json::to_string(&explained.json()).map_err(CommandError::new)?;
-        printer.data(&format!("{json}\n"));
+        printer.json(&explained.output())?;
     } else {
         printer.text(&explained.text(printer.width()));
     }
@@ -92,13 +97,22 @@ fn unknown(arguments: &ExplainArguments) -> Result<CommandError, CommandError> {
     })
 }
 
+/// What `checkstone explain --list --json` prints, the newest first.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct ExplainList<'a> {
+    verdicts: &'a [ListedVerdict],
+}
+
 /// A verdict in a list.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct ListedVerdict {
     pub(crate) id: i64,
     pub(crate) at: String,
     pub(crate) agent: String,
     pub(crate) session: String,
+    #[cfg_attr(feature = "schema", schemars(with = "gate::Decision"))]
     pub(crate) verdict: &'static str,
     /// Null where the inputs were too large to keep, or of another version.
     pub(crate) reason: Option<String>,
@@ -148,9 +162,7 @@ fn list(
     printer: &Printer,
 ) -> Result<ExitCode, CommandError> {
     if arguments.json {
-        let json =
-            serde_json::to_string(&serde_json::json!({"verdicts": listed})).map_err(CommandError::new)?;
-        printer.data(&format!("{json}\n"));
+        printer.json(&ExplainList { verdicts: listed })?;
     } else if listed.is_empty() {
         printer.text("No verdict is recorded for this repository.\n");
     } else {
@@ -243,25 +255,25 @@ fn compared(bytes: &[u8], again: &Verdict) -> Replay {
 }
 
 impl Explained {
-    fn json(&self) -> serde_json::Value {
+    fn output(&self) -> ExplainOutput<'_> {
         let (same, problem) = match &self.replay {
             Replay::Same => (Some(true), None),
-            Replay::Different(how) => (Some(false), Some(how)),
-            Replay::Impossible(why) => (None, Some(why)),
+            Replay::Different(how) => (Some(false), Some(how.as_str())),
+            Replay::Impossible(why) => (None, Some(why.as_str())),
         };
-        serde_json::json!({
-            "id": self.recorded.id.0,
-            "at": self.recorded.at.to_string(),
-            "agent": self.recorded.agent,
-            "session": self.recorded.client_id,
-            "repository": self.recorded.repository.as_ref().map(|path| path.to_string_lossy()),
-            "answered": self.recorded.verdict.as_str(),
-            "timings": self.recorded.timings,
-            "verdict": self.verdict,
-            "rules": self.rules,
-            "checks": self.checks,
-            "replay": {"same": same, "problem": problem},
-        })
+        ExplainOutput {
+            id: self.recorded.id.0,
+            at: self.recorded.at.to_string(),
+            agent: &self.recorded.agent,
+            session: &self.recorded.client_id,
+            repository: self.recorded.repository.as_ref().map(|path| path.to_string_lossy()),
+            answered: self.recorded.verdict.as_str(),
+            timings: &self.recorded.timings,
+            verdict: self.verdict.as_ref(),
+            rules: &self.rules,
+            checks: &self.checks,
+            replay: ReplayOutput { same, problem },
+        }
     }
 
     fn text(&self, width: Option<usize>) -> String {
@@ -323,6 +335,37 @@ impl Explained {
     }
 }
 
+/// What `checkstone explain --json` prints.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Explain"))]
+pub(crate) struct ExplainOutput<'a> {
+    id: i64,
+    at: String,
+    agent: &'a str,
+    session: &'a str,
+    repository: Option<Cow<'a, str>>,
+    /// What the agent was answered: a hold becomes a pass where the turn had been held already.
+    #[cfg_attr(feature = "schema", schemars(with = "gate::Decision"))]
+    answered: &'static str,
+    timings: &'a str,
+    /// As in check.schema.json; null where its inputs were too large to keep.
+    verdict: Option<&'a Verdict>,
+    rules: &'a [Explanation],
+    /// What the policy's own checks said.
+    checks: &'a [CheckResult],
+    replay: ReplayOutput<'a>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Replay"))]
+struct ReplayOutput<'a> {
+    /// Whether judging the recorded inputs again gives the same verdict, bit for bit; null where that cannot be tried.
+    same: Option<bool>,
+    problem: Option<&'a str>,
+}
+
 fn rule_line(explanation: &Explanation, width: Option<usize>) -> String {
     let (style, state): (Style, &str) = match explanation.state {
         RuleState::Fired => (BAD, "fired"),
@@ -330,13 +373,7 @@ fn rule_line(explanation: &Explanation, width: Option<usize>) -> String {
         RuleState::Waived => (DOUBTFUL, "waived"),
         RuleState::Off => (FAINT, "off"),
     };
-    let rule = match explanation.rule {
-        Rule::MissingAction => "missing-action",
-        Rule::UnresolvedError => "unresolved-error",
-        Rule::EditWithoutRead => "edit-without-read",
-        Rule::WideBlastRadius => "wide-blast-radius",
-        Rule::PlanDrift => "plan-drift",
-    };
+    let rule = explanation.rule.name();
     let mut says = format!("{rule}, {}", visible(&explanation.subject));
     let at = |line: Option<u64>| line.map(|line| format!(" (line {line})")).unwrap_or_default();
     says.push_str(&at(explanation.line));

@@ -373,8 +373,7 @@ fn check_document(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
     };
     let report = check(document, kind, &arguments.limit.limits(), oversized);
     if arguments.json {
-        let json = serde_json::to_string(&report).map_err(CommandError::new)?;
-        printer.data(&format!("{json}\n"));
+        printer.json(&report)?;
     } else if let (Oversized::Truncate, Some(document)) = (oversized, &report.document) {
         for warning in &report.warnings {
             printer.warning(&CommandError::new(&warning.message));

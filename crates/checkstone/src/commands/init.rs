@@ -7,13 +7,13 @@ use agents::registration::status_line::{self, StatusLineOwner};
 use agents::registration::{CodexConfig, settings};
 use agents::{Program, Registration, events};
 use changes::Repository;
-use serde_json::{Value, json};
+use serde::Serialize;
 use transcript::Agent;
 
 use crate::arguments::AgentName;
 use crate::clients::{self, ClientFiles, Scope};
 use crate::error::CommandError;
-use crate::file_change::{Answer, FileChange, Manner, State, told};
+use crate::file_change::{Answer, ClientOutput, FileChange, FileChangeOutput, Manner, State, told};
 use crate::installed::{self, Before};
 use crate::journal_access;
 use crate::new_policy::NewPolicy;
@@ -113,7 +113,7 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
     let policy = policy.map(|(change, policy)| (change, policy.presets));
     let report = Report { clients, policy, program, dry_run: arguments.dry_run };
     if arguments.json {
-        printer.data(&format!("{}\n", report.json()));
+        printer.json(&report.output())?;
     } else {
         printer.text(&report.text());
     }
@@ -429,6 +429,30 @@ fn write_policy(change: &mut FileChange, policy: &NewPolicy) {
     }
 }
 
+/// What `checkstone init --json` prints.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Init"))]
+pub(crate) struct InitOutput<'a> {
+    dry_run: bool,
+    /// The path that clients call.
+    program: &'a str,
+    program_note: Option<&'a str>,
+    clients: Vec<ClientOutput<'a>>,
+    /// Null where there is no repository.
+    policy: Option<PolicyOutput<'a>>,
+}
+
+/// What becomes of `checkstone.toml`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Policy"))]
+struct PolicyOutput<'a> {
+    presets: &'a [String],
+    #[serde(flatten)]
+    change: FileChangeOutput<'a>,
+}
+
 struct Report {
     clients: Vec<Client>,
     policy: Option<(FileChange, Vec<String>)>,
@@ -442,20 +466,20 @@ impl Report {
         self.clients.iter().map(|client| &client.change).chain(policy)
     }
 
-    fn json(&self) -> Value {
-        let clients: Vec<Value> = self
-            .clients
-            .iter()
-            .map(|client| client.change.json("agent", client.agent.name().into()))
-            .collect();
-        let policy = self.policy.as_ref().map(|(change, presets)| change.json("presets", json!(presets)));
-        json!({
-            "dry_run": self.dry_run,
-            "program": self.program.path,
-            "program_note": self.program.note,
-            "clients": clients,
-            "policy": policy,
-        })
+    fn output(&self) -> InitOutput<'_> {
+        let clients = self.clients.iter();
+        InitOutput {
+            dry_run: self.dry_run,
+            program: &self.program.path,
+            program_note: self.program.note.as_deref(),
+            clients: clients
+                .map(|client| ClientOutput { agent: client.agent, change: client.change.output() })
+                .collect(),
+            policy: self
+                .policy
+                .as_ref()
+                .map(|(change, presets)| PolicyOutput { presets, change: change.output() }),
+        }
     }
 
     fn text(&self) -> String {

@@ -1,5 +1,6 @@
 //! `checkstone inject`: the message of a hold, typed into the tmux pane of an agent that has no hook.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,7 +8,7 @@ use std::process::ExitCode;
 use agents::{Decision, Event, Pane, PaneAddress, Payload, Receiver, Tmux, transcripts};
 use jiff::Timestamp;
 use journal::{Journal, Session, switch};
-use serde_json::json;
+use serde::Serialize;
 use transcript::{Agent, Options, visible};
 
 use crate::arguments::AgentName;
@@ -91,7 +92,7 @@ pub(crate) fn run(arguments: &InjectArguments, printer: &Printer) -> Result<Exit
     } else {
         judge_and_type(arguments, &tmux, &pane, receiver, &place, &mut outcome)?;
     }
-    outcome.print(arguments, printer);
+    outcome.print(arguments, printer)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -166,7 +167,10 @@ struct Place {
     found: Found,
 }
 
-#[derive(Clone, Copy)]
+/// How the transcript was found.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
 enum Found {
     Given,
     Recorded,
@@ -175,15 +179,6 @@ enum Found {
 }
 
 impl Found {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Given => "given",
-            Self::Recorded => "recorded",
-            Self::Shown => "shown",
-            Self::Newest => "newest",
-        }
-    }
-
     fn sentence(self) -> &'static str {
         match self {
             Self::Given => "as given",
@@ -293,6 +288,30 @@ struct Outcome<'a> {
     confirmed: bool,
 }
 
+/// What `checkstone inject --json` prints.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Inject"))]
+pub(crate) struct InjectOutput<'a> {
+    verdict: gate::Decision,
+    /// Why, in one sentence.
+    reason: &'a str,
+    /// What the agent is told at a hold, or the person at a notice.
+    message: Option<&'a str>,
+    /// The message was typed into the pane.
+    delivered: bool,
+    /// The client's transcript shows it as a prompt.
+    confirmed: bool,
+    dry_run: bool,
+    pane: &'a str,
+    agent: Agent,
+    /// The client's own id of the session.
+    session: &'a str,
+    transcript: Cow<'a, str>,
+    found: Found,
+    repository: Cow<'a, str>,
+}
+
 impl<'a> Outcome<'a> {
     fn of(place: &'a Place, pane: &'a Pane) -> Self {
         let verdict = gate::Decision::Pass;
@@ -307,25 +326,25 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    fn print(&self, arguments: &InjectArguments, printer: &Printer) {
+    fn print(&self, arguments: &InjectArguments, printer: &Printer) -> Result<(), CommandError> {
         if arguments.json {
-            let json = json!({
-                "verdict": verdict_text::decision(self.verdict).1,
-                "reason": self.reason,
-                "message": self.message,
-                "delivered": self.delivered,
-                "confirmed": self.confirmed,
-                "dry_run": arguments.dry_run,
-                "pane": self.pane.id,
-                "agent": self.place.agent.name(),
-                "session": self.place.session,
-                "transcript": self.place.transcript.to_string_lossy(),
-                "found": self.place.found.name(),
-                "repository": self.place.folder.to_string_lossy(),
+            return printer.json(&InjectOutput {
+                verdict: self.verdict,
+                reason: &self.reason,
+                message: self.message.as_deref(),
+                delivered: self.delivered,
+                confirmed: self.confirmed,
+                dry_run: arguments.dry_run,
+                pane: &self.pane.id,
+                agent: self.place.agent,
+                session: &self.place.session,
+                transcript: self.place.transcript.to_string_lossy(),
+                found: self.place.found,
+                repository: self.place.folder.to_string_lossy(),
             });
-            return printer.data(&format!("{json}\n"));
         }
         printer.text(&self.text(arguments, printer.width()));
+        Ok(())
     }
 
     fn text(&self, arguments: &InjectArguments, width: Option<usize>) -> String {

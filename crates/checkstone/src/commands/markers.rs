@@ -33,8 +33,7 @@ pub(crate) fn run(arguments: &MarkersArguments, printer: &Printer) -> Result<Exi
             unknown: counts.unknown().map(|(kind, number)| (kind.to_owned(), number)).collect(),
             counts: counts.0,
         };
-        let text = serde_json::to_string(&output).map_err(|error| CommandError::of(&error))?;
-        printer.data(&format!("{text}\n"));
+        printer.json(&output)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = String::new();

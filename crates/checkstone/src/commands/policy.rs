@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use gate::policy::{Fresh, Policy, Problems, RuleLevel, Scope, Telling, Trust};
+use serde::Serialize;
 use serde_json::{Value, json};
 use transcript::visible;
 
@@ -14,7 +15,7 @@ use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
 use crate::layout::{counted, wrap, wrap_behind};
-use crate::policy_files::{FILE_NAME, PolicyTexts};
+use crate::policy_files::{FILE_NAME, PolicyTexts, mistakes};
 use crate::printer::{DOUBTFUL, FAINT, GOOD, Printer, STRONG, shown};
 use crate::repository_argument::RepositoryArgument;
 use crate::trust::{self, Standing};
@@ -67,9 +68,10 @@ fn check(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandErro
     let problems = texts.as_ref().and_then(|texts| texts.load().err());
     let code = if problems.is_some() { ExitCode::from(2) } else { ExitCode::SUCCESS };
     if place.json {
-        let found =
-            json!({"policy": texts.is_some(), "problems": problems.as_ref().map_or_else(Vec::new, listed)});
-        printer.data(&format!("{found}\n"));
+        printer.json(&PolicyCheck {
+            policy: texts.is_some(),
+            problems: problems.as_ref().map_or_else(Vec::new, listed),
+        })?;
     } else if let Some(problems) = problems {
         printer.data(&format!("{}\n", shown(&problems.to_string())));
         let count = counted(problems.0.len(), "mistake");
@@ -84,14 +86,33 @@ fn check(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandErro
     Ok(code)
 }
 
-fn listed(problems: &Problems) -> Vec<Value> {
-    let one = |problem: &gate::policy::Problem| {
+/// What `checkstone policy check --json` prints.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct PolicyCheck<'a> {
+    /// Whether the repository has a policy.
+    policy: bool,
+    problems: Vec<PolicyProblem<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Problem"))]
+struct PolicyProblem<'a> {
+    file: &'a str,
+    line: usize,
+    column: usize,
+    message: String,
+}
+
+fn listed(problems: &Problems) -> Vec<PolicyProblem<'_>> {
+    let listed = problems.0.iter().map(|problem| {
         let whole = problem.to_string();
         let place = format!("{}:{}:{}: ", problem.file, problem.line, problem.column);
-        let message = whole.strip_prefix(&place).unwrap_or(&whole);
-        json!({"file": problem.file, "line": problem.line, "column": problem.column, "message": message})
-    };
-    problems.0.iter().map(one).collect()
+        let message = whole.strip_prefix(&place).unwrap_or(&whole).to_owned();
+        PolicyProblem { file: &problem.file, line: problem.line, column: problem.column, message }
+    });
+    listed.collect()
 }
 
 fn show(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandError> {
@@ -106,11 +127,9 @@ fn show(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandError
         }
         return Ok(ExitCode::SUCCESS);
     };
-    let policy = texts.load().map_err(|problems| {
-        let count = counted(problems.0.len(), "mistake");
-        CommandError::new(format!("the policy has {count}:\n{problems}"))
-            .hint("agents are not held while the policy is broken")
-    })?;
+    let policy = texts
+        .load()
+        .map_err(|problems| mistakes(&problems).hint("agents are not held while the policy is broken"))?;
     let standing = trust::standing(&journal_access::state_directory()?, &texts, &policy)?;
     if place.json {
         printer.data(&format!("{}\n", as_json(&root, &texts, &policy, &standing)?));
@@ -154,7 +173,7 @@ fn as_json(
         *kept = json!(format!("{:?}", settings.keep_for));
     }
     if let Some(checks) = merged.get_mut("checks") {
-        *checks = standing.allowed.iter().map(check_json).collect();
+        *checks = json!(standing.allowed.iter().map(CheckOutput::of).collect::<Vec<_>>());
     }
     if let Some(autosave) = merged.get_mut("autosave") {
         let allowed = autosaving::allowed(policy, texts, || standing.trust);
@@ -168,13 +187,25 @@ fn as_json(
         "repository": root.to_string_lossy(),
         "files": files(root, texts),
         "trust": standing.word(),
-        "ignored": standing.ignored.iter().map(check_json).collect::<Vec<_>>(),
+        "ignored": standing.ignored.iter().map(CheckOutput::of).collect::<Vec<_>>(),
         "policy": merged,
     }))
 }
 
-pub(crate) fn check_json(check: &gate::policy::Check) -> Value {
-    json!({"when": check.when, "run": check.run, "timeout": format!("{:?}", check.timeout)})
+/// A command that runs at the stop.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Check"))]
+pub(crate) struct CheckOutput<'a> {
+    when: &'a [String],
+    run: &'a str,
+    timeout: String,
+}
+
+impl<'a> CheckOutput<'a> {
+    pub(crate) fn of(check: &'a gate::policy::Check) -> Self {
+        Self { when: &check.when, run: &check.run, timeout: format!("{:?}", check.timeout) }
+    }
 }
 
 fn text(texts: &PolicyTexts, policy: &Policy, standing: &Standing, width: Option<usize>) -> String {

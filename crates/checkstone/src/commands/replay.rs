@@ -10,8 +10,8 @@ use transcript::Agent;
 
 use crate::arguments::AgentName;
 use crate::error::CommandError;
-use crate::layout::{counted, home_relative};
-use crate::policy_files::PolicyTexts;
+use crate::layout::home_relative;
+use crate::policy_files::{PolicyTexts, mistakes};
 use crate::printer::{Printer, STRONG};
 use crate::replay::sessions::Policies;
 use crate::replay::{Request, page, replay, table};
@@ -57,12 +57,12 @@ const INTERRUPTED: u8 = 130;
 /// The page shows what an agent was asked and did.
 const PAGE_MODE: u32 = 0o600;
 
+const WHERE: &str = "Claude Code keeps transcripts in `~/.claude/projects`, Codex CLI in `~/.codex/sessions`, \
+                     Gemini CLI in `~/.gemini/tmp`";
+
 pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     if let Some(missing) = arguments.paths.iter().find(|path| !path.exists()) {
-        return Err(CommandError::new(format!("there is no `{}`", missing.display())).hint(
-            "Claude Code keeps transcripts in `~/.claude/projects`, Codex CLI in `~/.codex/sessions`, Gemini CLI in \
-             `~/.gemini/tmp`",
-        ));
+        return Err(CommandError::new(format!("there is no `{}`", missing.display())).hint(WHERE));
     }
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -89,9 +89,12 @@ pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<Exit
             .map_err(|error| CommandError::of(&error))?;
     }
     if arguments.json {
-        let json = serde_json::to_string(&report).map_err(CommandError::new)?;
-        printer.data(&format!("{json}\n"));
+        printer.json(&report)?;
     } else {
+        // A report of nothing looks like a policy that lets everything pass.
+        if report.totals.sessions == 0 {
+            printer.warning(&CommandError::new("no such turn is recorded under these paths").hint(WHERE));
+        }
         printer.text(&table::table(&report, printer.width()));
         if let Some(file) = &arguments.html {
             printer.text(&format!("\nThe page: {STRONG}{}{STRONG:#}\n", home_relative(file)));
@@ -105,10 +108,7 @@ fn policies(file: Option<&Path>) -> Result<Policies, CommandError> {
     let shown = file.display();
     let texts = PolicyTexts::of_file(file)
         .map_err(|reason| CommandError::new(format!("`{shown}` is no policy: {reason}")))?;
-    let policy = texts.load().map_err(|problems| {
-        let count = counted(problems.0.len(), "mistake");
-        CommandError::new(format!("the policy has {count}:\n{problems}"))
-    })?;
+    let policy = texts.load().map_err(|problems| mistakes(&problems))?;
     policy.prepare();
     Ok(Policies::Given { policy: Arc::new(policy), file: file.to_owned() })
 }

@@ -50,8 +50,7 @@ pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<Exit
         html: layout.relative(&written.html),
     };
     if arguments.json {
-        let json = serde_json::to_string(&output).map_err(CommandError::new)?;
-        printer.data(&format!("{json}\n"));
+        printer.json(&output)?;
     } else {
         printer.text(&format!(
             "{STRONG}{}{STRONG:#}\n{STRONG}{}{STRONG:#}\n",

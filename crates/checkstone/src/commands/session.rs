@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use agents::PaneAddress;
 use jiff::Timestamp;
-use journal::{Journal, JournalError, SeenSession, Session, Writing, switch};
-use serde_json::json;
+use journal::switch::{self, SwitchError};
+use journal::{Journal, JournalError, SeenSession, Session, Writing};
+use serde::Serialize;
 use transcript::{Agent, visible};
 
 use crate::agent_session::AgentSession;
@@ -80,29 +81,35 @@ pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<Exi
         })?;
     }
     let name = session.agent.name();
+    let switched = |error: SwitchError| match error {
+        SwitchError::TooLong { .. } => CommandError::of(&error),
+        _ => CommandError::of(&error).hint(journal_access::MAKE_WRITABLE),
+    };
     if arguments.off {
-        switch::turn_off(&state, name, &session.id).map_err(|error| CommandError::of(&error))?;
+        switch::turn_off(&state, name, &session.id).map_err(switched)?;
     }
     if arguments.on {
-        switch::turn_on(&state, name, &session.id).map_err(|error| CommandError::of(&error))?;
+        switch::turn_on(&state, name, &session.id).map_err(switched)?;
     }
     let recorded = session.recorded(journal.as_mut())?;
     let slug = recorded.as_ref().and_then(|recorded| recorded.slug.clone());
     let pane = recorded.as_ref().and_then(|recorded| PaneAddress::parse(recorded.pane.as_deref()?));
     let on = !switch::is_off(&state, name, &session.id);
     if arguments.json {
-        let json = json!({
-            "agent": name,
-            "id": session.id,
-            "slug": slug,
-            "on": on,
-            "pane": pane.as_ref().map(|address| json!({
-                "id": address.pane, "socket": address.socket.to_string_lossy(),
-            })),
-            "repository": recorded.as_ref().and_then(|one| Some(one.repository.as_ref()?.to_string_lossy())),
-            "seen_at": recorded.as_ref().map(|one| one.seen_at.to_string()),
-        });
-        printer.data(&format!("{json}\n"));
+        printer.json(&SessionOutput {
+            agent: session.agent,
+            id: &session.id,
+            slug,
+            on,
+            pane: pane.map(|PaneAddress { pane, socket }| PaneOutput {
+                id: pane,
+                socket: socket.to_string_lossy().into_owned(),
+            }),
+            repository: recorded
+                .as_ref()
+                .and_then(|one| Some(one.repository.as_ref()?.to_string_lossy().into_owned())),
+            seen_at: recorded.as_ref().map(|one| one.seen_at.to_string()),
+        })?;
         return Ok(ExitCode::SUCCESS);
     }
     let (style, word) = if on { (GOOD, "on") } else { (BAD, "off") };
@@ -117,6 +124,32 @@ pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<Exi
         printer.text(&format!("  tmux pane: {} of the server {socket}\n", address.pane));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What `checkstone session --json` prints.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Session"))]
+pub(crate) struct SessionOutput<'a> {
+    agent: Agent,
+    id: &'a str,
+    /// The work item.
+    slug: Option<String>,
+    /// Whether the hooks are on for this session.
+    on: bool,
+    /// The tmux pane that the session runs in.
+    pane: Option<PaneOutput>,
+    repository: Option<String>,
+    seen_at: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Pane"))]
+struct PaneOutput {
+    id: String,
+    /// Of the tmux server.
+    socket: String,
 }
 
 fn find(

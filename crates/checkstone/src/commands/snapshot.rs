@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use changes::snapshot::{
     Caller, Difference, LeftOut, NewSnapshot, Reason, Reasons, Restored, Retention, SessionName, Side,
-    Snapshot, SnapshotError, Snapshots, Which,
+    Skipped, Snapshot, SnapshotError, Snapshots, Which,
 };
 use changes::{BytePath, Repository, Settings};
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde::Serialize;
 use transcript::visible;
 
 use crate::agent_session::AgentSession;
@@ -187,12 +187,12 @@ fn create(arguments: &CreateArguments, printer: &Printer) -> Result<ExitCode, Co
         NewSnapshot { reason: Reason::Asked, message: &arguments.message, now_ns: now_ns(), session, turn };
     let snapshot = place.snapshots.create(&new).map_err(|error| explained(&error))?;
     if arguments.json {
-        printer.data(&format!("{}\n", snapshot_json(&snapshot)));
+        printer.json(&SnapshotOutput::of(&snapshot))?;
     } else {
         let files = counted(usize::try_from(snapshot.facts.files).unwrap_or(usize::MAX), "file");
         let id = &snapshot.id;
         printer.text(&format!(
-            "{GOOD}✓{GOOD:#} snapshot {STRONG}{id}{STRONG:#}: {files} not as HEAD has them, {}\n",
+            "{GOOD}✓{GOOD:#} snapshot {STRONG}{id}{STRONG:#}: {files} not as in HEAD, {}\n",
             size(snapshot.facts.bytes)
         ));
     }
@@ -204,7 +204,7 @@ fn list(arguments: &ListArguments, printer: &Printer) -> Result<ExitCode, Comman
     let place = Place::find(&arguments.repository)?;
     let found = place.snapshots.list(which(arguments.all)).map_err(|error| explained(&error))?;
     if arguments.json {
-        printer.data(&format!("{}\n", list_json(&found)));
+        printer.json(&SnapshotList::of(&found))?;
     } else if found.is_empty() {
         printer.text("There is no snapshot here; `checkstone snapshot create` takes one.\n");
     } else {
@@ -236,12 +236,11 @@ fn diff(arguments: &DiffArguments, printer: &Printer) -> Result<ExitCode, Comman
     let found =
         place.snapshots.diff(Side::Snapshot(&old), newer, &paths).map_err(|error| explained(&error))?;
     if arguments.json {
-        let json = json!({
-            "old": old.id,
-            "new": new.as_ref().map(|snapshot| &snapshot.id),
-            "files": found.iter().map(difference_json).collect::<Vec<_>>(),
-        });
-        printer.data(&format!("{json}\n"));
+        printer.json(&SnapshotDiff {
+            old: &old.id,
+            new: new.as_ref().map(|snapshot| snapshot.id.as_str()),
+            files: found.iter().map(|file| ChangedFile { path: &file.path, change: file.change() }).collect(),
+        })?;
     } else if found.is_empty() {
         printer.text("Nothing differs.\n");
     } else {
@@ -283,7 +282,13 @@ fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, 
         .restore(&snapshot, &paths, calling(&place.repository.root), now_ns())
         .map_err(|error| explained(&error))?;
     if arguments.json {
-        printer.data(&format!("{}\n", restored_json(&restored)));
+        printer.json(&SnapshotRestore {
+            snapshot: &restored.snapshot.id,
+            before: &restored.before.id,
+            written: &restored.written,
+            removed: &restored.removed,
+            skipped: &restored.skipped,
+        })?;
     } else {
         printer.text(&restored_text(&restored));
     }
@@ -305,7 +310,7 @@ fn prune(arguments: &PruneArguments, printer: &Printer) -> Result<ExitCode, Comm
     };
     let gone = gone.map_err(|error| explained(&error))?;
     if arguments.json {
-        printer.data(&format!("{}\n", list_json(&gone)));
+        printer.json(&SnapshotList::of(&gone))?;
         return Ok(ExitCode::SUCCESS);
     }
     let would = if arguments.dry_run { "would be forgotten" } else { "forgotten; `git gc` frees their room" };
@@ -506,46 +511,104 @@ fn time(taken_ns: i64) -> Timestamp {
     Timestamp::from_nanosecond(i128::from(taken_ns)).unwrap_or_default()
 }
 
-pub(crate) fn snapshot_json(snapshot: &Snapshot) -> Value {
-    let facts = &snapshot.facts;
-    let (reason, restored) = match &facts.reason {
-        Reason::Asked => ("asked", None),
-        Reason::TurnStart { .. } => ("turn-start", None),
-        Reason::Autosave => ("autosave", None),
-        Reason::BeforeRestore { restored, .. } => ("before-restore", Some(restored)),
-    };
-    json!({
-        "id": snapshot.id,
-        "commit": snapshot.commit,
-        "worktree": snapshot.worktree,
-        "taken_at": time(facts.taken_ns).to_string(),
-        "message": snapshot.message,
-        "head": snapshot.head,
-        "reason": reason,
-        "restored": restored,
-        "session": facts.session,
-        "turn": facts.turn,
-        "files": facts.files,
-        "bytes": facts.bytes,
-        "left_out": facts.left_out,
-        "late": facts.late,
-    })
+/// What `checkstone snapshot create --json` prints.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Snapshot"))]
+pub(crate) struct SnapshotOutput<'a> {
+    id: &'a str,
+    commit: &'a str,
+    /// `main`, or the name of a linked working tree.
+    worktree: &'a str,
+    taken_at: String,
+    message: &'a str,
+    /// The commit that HEAD was at; null before the first one.
+    head: Option<&'a str>,
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["asked", "turn-start", "autosave", "before-restore"])))]
+    reason: &'static str,
+    /// Which snapshot was restored after this one, with `before-restore`.
+    restored: Option<&'a str>,
+    session: Option<&'a SessionName>,
+    turn: Option<&'a str>,
+    /// How many files are not as HEAD has them.
+    files: u64,
+    /// The bytes of those that were read.
+    bytes: u64,
+    /// What could not be saved, or not for certain.
+    left_out: &'a [LeftOut],
+    /// With `turn-start`: what had been written after the turn began and before it was read.
+    late: &'a [BytePath],
 }
 
-fn list_json(found: &[Snapshot]) -> Value {
-    json!({"snapshots": found.iter().map(snapshot_json).collect::<Vec<_>>()})
+impl<'a> SnapshotOutput<'a> {
+    pub(crate) fn of(snapshot: &'a Snapshot) -> Self {
+        let facts = &snapshot.facts;
+        let (reason, restored) = match &facts.reason {
+            Reason::Asked => ("asked", None),
+            Reason::TurnStart { .. } => ("turn-start", None),
+            Reason::Autosave => ("autosave", None),
+            Reason::BeforeRestore { restored, .. } => ("before-restore", Some(restored.as_str())),
+        };
+        Self {
+            id: &snapshot.id,
+            commit: &snapshot.commit,
+            worktree: &snapshot.worktree,
+            taken_at: time(facts.taken_ns).to_string(),
+            message: &snapshot.message,
+            head: snapshot.head.as_deref(),
+            reason,
+            restored,
+            session: facts.session.as_ref(),
+            turn: facts.turn.as_deref(),
+            files: facts.files,
+            bytes: facts.bytes,
+            left_out: &facts.left_out,
+            late: &facts.late,
+        }
+    }
 }
 
-fn difference_json(difference: &Difference) -> Value {
-    json!({"path": difference.path, "change": difference.change()})
+/// What `checkstone snapshot list --json` prints, and `prune` of those that it forgot.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct SnapshotList<'a> {
+    snapshots: Vec<SnapshotOutput<'a>>,
 }
 
-fn restored_json(restored: &Restored) -> Value {
-    json!({
-        "snapshot": restored.snapshot.id,
-        "before": restored.before.id,
-        "written": restored.written,
-        "removed": restored.removed,
-        "skipped": restored.skipped,
-    })
+impl<'a> SnapshotList<'a> {
+    fn of(found: &'a [Snapshot]) -> Self {
+        Self { snapshots: found.iter().map(SnapshotOutput::of).collect() }
+    }
+}
+
+/// What `checkstone snapshot diff --json` prints.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct SnapshotDiff<'a> {
+    old: &'a str,
+    /// Null where it is the working tree.
+    new: Option<&'a str>,
+    files: Vec<ChangedFile<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct ChangedFile<'a> {
+    path: &'a BytePath,
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["added", "deleted", "modified", "mode"])))]
+    change: &'static str,
+}
+
+/// What `checkstone snapshot restore --json` prints.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct SnapshotRestore<'a> {
+    /// What was brought back.
+    snapshot: &'a str,
+    /// What was there before: what `--undo` goes back to.
+    before: &'a str,
+    written: &'a [BytePath],
+    removed: &'a [BytePath],
+    /// What differs from the snapshot and was left alone.
+    skipped: &'a [Skipped],
 }

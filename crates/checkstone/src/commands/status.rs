@@ -1,9 +1,11 @@
 //! `checkstone status`: what is on here, what was decided last, and where it is kept.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use autosave::AutonomousExecution;
 use changes::Repository;
 use changes::snapshot::{Snapshot, Snapshots, Which};
 use gate::policy::Policy;
@@ -12,14 +14,14 @@ use run::checkpoint::{self, Listed};
 use run::record::Record;
 use run::state::RunState;
 use run::{control, runs};
-use serde_json::{Value, json};
-use transcript::visible;
+use serde::Serialize;
+use transcript::{Agent, visible};
 use workflow::{StateDirectory, Summary};
 
-use super::autosave_status::AutosaveStatus;
+use super::autosave_status::{AutosaveOutput, AutosaveStatus};
 use super::explain::{ListedVerdict, listed_line, recent};
-use super::policy::{check_json, files};
-use super::snapshot::{about, snapshot_json};
+use super::policy::{CheckOutput, files};
+use super::snapshot::{SnapshotOutput, about};
 use crate::agent_session::AgentSession;
 use crate::environment;
 use crate::error::CommandError;
@@ -62,7 +64,7 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         .ok()
         .and_then(|listing| listing.checkpoints.into_iter().next());
     if arguments.json {
-        printer.data(&format!("{}\n", status.json()));
+        printer.json(&status.output())?;
     } else {
         printer.text(&status.text(printer.width()));
     }
@@ -149,64 +151,64 @@ impl Status {
         })
     }
 
-    fn json(&self) -> Value {
-        let nowhere = PathBuf::new();
-        let (word, texts, presets, problems) = match &self.policy {
+    fn output(&self) -> StatusOutput<'_> {
+        let (state, texts, presets, problems) = match &self.policy {
             PolicyState::None => ("none", None, &[][..], &[][..]),
             PolicyState::Broken { texts, problems } => ("broken", Some(texts), &[][..], problems.as_slice()),
             PolicyState::Sound { texts, policy, .. } => {
                 ("sound", Some(texts), policy.presets.as_slice(), &[][..])
             }
         };
-        let root = self.root.as_ref().unwrap_or(&nowhere);
-        let (trust, ignored) = match &self.policy {
-            PolicyState::Sound { standing, .. } => {
-                (standing.word(), standing.ignored.iter().map(check_json).collect())
-            }
-            _ => ("untrusted", Vec::new()),
-        };
-        json!({
-            "version": env!("CARGO_PKG_VERSION"),
-            "state_directory": self.state.to_string_lossy(),
-            "repository": self.root.as_ref().map(|root| root.to_string_lossy()),
-            "policy": {
-                "state": word,
-                "files": texts.map(|texts| files(root, texts)).unwrap_or_default(),
-                "presets": presets,
-                "problems": problems,
+        let root = self.root.as_deref().unwrap_or(Path::new(""));
+        let trust = match &self.policy {
+            PolicyState::Sound { standing, .. } => TrustOutput {
+                state: standing.word(),
+                ignored: standing.ignored.iter().map(CheckOutput::of).collect(),
             },
-            "trust": {"state": trust, "ignored": ignored},
-            "switch": {"on": self.off.is_none(), "reason": self.off},
-            "session": self.session.as_ref().map(|state| json!({
-                "agent": state.session.agent.name(),
-                "id": state.session.id,
-                "slug": state.slug,
-                "on": state.on,
-            })),
-            "journal_problem": self.journal_problem,
-            "verdicts": self.verdicts,
-            "autonomous_execution": self.autosave.execution(),
-            "autosave": self.autosave.json(),
-            "snapshot": self.snapshot.as_ref().map(snapshot_json),
-            "lastCheckpoint": self.last_checkpoint.as_ref().map(|checkpoint| json!({
-                "checkpointId": checkpoint.checkpoint_id,
-                "stageId": checkpoint.stage_id,
-                "createdAt": checkpoint.created_at,
-                "status": checkpoint.status.name(),
-            })),
-            "resumable": self.resumable.iter().map(|workflow| json!({
-                "kind": "workflow",
-                "command": workflow.command,
-                "feature": workflow.feature,
-                "phase": workflow.phase,
-                "status": workflow.phase_status,
-            })).chain(self.runs.iter().map(|run| json!({
-                "kind": "run",
-                "reportTitle": run.title,
-                "runId": run.run,
-                "status": state_of(run),
-            }))).collect::<Vec<_>>(),
-        })
+            _ => TrustOutput { state: "untrusted", ignored: Vec::new() },
+        };
+        let workflows = self.resumable.iter().map(|workflow| Resumable::Workflow {
+            command: &workflow.command,
+            feature: workflow.feature.as_deref(),
+            phase: workflow.phase.as_deref(),
+            status: workflow.phase_status.as_deref(),
+        });
+        let runs = self.runs.iter().map(|run| Resumable::Run {
+            report_title: &run.title,
+            run_id: &run.run,
+            status: state_of(run),
+        });
+        StatusOutput {
+            version: env!("CARGO_PKG_VERSION"),
+            state_directory: self.state.to_string_lossy(),
+            repository: self.root.as_ref().map(|root| root.to_string_lossy()),
+            policy: PolicyOutput {
+                state,
+                files: texts.map(|texts| files(root, texts)).unwrap_or_default(),
+                presets,
+                problems,
+            },
+            trust,
+            switch: SwitchOutput { on: self.off.is_none(), reason: self.off.as_deref() },
+            session: self.session.as_ref().map(|state| CallingSession {
+                agent: state.session.agent,
+                id: &state.session.id,
+                slug: state.slug.as_deref(),
+                on: state.on,
+            }),
+            journal_problem: self.journal_problem.as_deref(),
+            verdicts: &self.verdicts,
+            autonomous_execution: self.autosave.execution(),
+            autosave: self.autosave.output(),
+            snapshot: self.snapshot.as_ref().map(SnapshotOutput::of),
+            last_checkpoint: self.last_checkpoint.as_ref().map(|checkpoint| LastCheckpoint {
+                checkpoint_id: &checkpoint.checkpoint_id,
+                stage_id: &checkpoint.stage_id,
+                created_at: &checkpoint.created_at,
+                status: checkpoint.status.name(),
+            }),
+            resumable: workflows.chain(runs).collect(),
+        }
     }
 
     fn text(&self, width: Option<usize>) -> String {
@@ -238,7 +240,14 @@ impl Status {
         if let Some(snapshot) = &self.snapshot {
             line("snapshot", format!("{} {}", snapshot.id, about(snapshot)).trim_end());
         }
-        line("state", &self.state.to_string_lossy());
+        // In the sandbox of an agent this is so, and its hooks are not in there.
+        let unwritable = match journal_access::is_writable(&self.state) {
+            true => String::new(),
+            false => {
+                format!(", {DOUBTFUL}which cannot be written from here{DOUBTFUL:#} (`checkstone doctor`)")
+            }
+        };
+        line("state", &format!("{}{unwritable}", self.state.to_string_lossy()));
         if let Some(problem) = &self.journal_problem {
             line("journal", &format!("{BAD}{}{BAD:#}", visible(problem)));
         }
@@ -305,6 +314,103 @@ impl Status {
         let ignored = ignored.join(" and ");
         Some(format!("{DOUBTFUL}{why}{DOUBTFUL:#}: {ignored} ignored, see `checkstone trust`"))
     }
+}
+
+/// What `checkstone status --json` prints.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Status"))]
+pub(crate) struct StatusOutput<'a> {
+    version: &'static str,
+    state_directory: Cow<'a, str>,
+    repository: Option<Cow<'a, str>>,
+    policy: PolicyOutput<'a>,
+    trust: TrustOutput<'a>,
+    switch: SwitchOutput<'a>,
+    /// The agent session that asks.
+    session: Option<CallingSession<'a>>,
+    journal_problem: Option<&'a str>,
+    verdicts: &'a [ListedVerdict],
+    autonomous_execution: AutonomousExecution,
+    autosave: AutosaveOutput<'a>,
+    /// The newest snapshot of this working tree.
+    snapshot: Option<SnapshotOutput<'a>>,
+    /// The newest checkpoint of all runs of this project.
+    #[serde(rename = "lastCheckpoint")]
+    last_checkpoint: Option<LastCheckpoint<'a>>,
+    /// What was begun and not finished.
+    resumable: Vec<Resumable<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Policy"))]
+struct PolicyOutput<'a> {
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["none", "sound", "broken"])))]
+    state: &'static str,
+    /// The files that it comes from, in the order in which they apply.
+    files: Vec<String>,
+    presets: &'a [String],
+    problems: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Trust"))]
+struct TrustOutput<'a> {
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["trusted", "changed", "untrusted"])))]
+    state: &'static str,
+    /// What is ignored for lack of trust.
+    ignored: Vec<CheckOutput<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Switch"))]
+struct SwitchOutput<'a> {
+    on: bool,
+    /// Why the gate is off.
+    reason: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct CallingSession<'a> {
+    agent: Agent,
+    id: &'a str,
+    slug: Option<&'a str>,
+    on: bool,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+struct LastCheckpoint<'a> {
+    checkpoint_id: &'a str,
+    stage_id: &'a str,
+    created_at: &'a str,
+    status: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Resumable<'a> {
+    Workflow {
+        command: &'a str,
+        feature: Option<&'a str>,
+        /// The phase to go on with.
+        phase: Option<&'a str>,
+        status: Option<&'a str>,
+    },
+    #[serde(rename_all = "camelCase")]
+    Run {
+        report_title: &'a str,
+        run_id: &'a str,
+        /// The state of the run.
+        #[cfg_attr(feature = "schema", schemars(extend("enum" = ["INTERRUPTED", "ABORTED", "FAILED"])))]
+        status: &'static str,
+    },
 }
 
 /// Where git cannot be asked, there is none to tell of.

@@ -53,8 +53,7 @@ pub(crate) fn run(arguments: &TimelineArguments, printer: &Printer) -> Result<Ex
     };
     let reading = transcript::read(&arguments.transcript, &options);
     if arguments.json {
-        let json = serde_json::to_string(&reading).map_err(CommandError::new)?;
-        printer.data(&format!("{json}\n"));
+        printer.json(&reading)?;
         return Ok(ExitCode::SUCCESS);
     }
     if reading.coverage.extent == Extent::Unavailable {

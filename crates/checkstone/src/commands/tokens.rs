@@ -54,8 +54,7 @@ pub(crate) fn run(arguments: &TokensArguments, printer: &Printer) -> Result<Exit
         error: checked.error,
     };
     if arguments.json {
-        let json = serde_json::to_string(&output).map_err(CommandError::new)?;
-        printer.data(&format!("{json}\n"));
+        printer.json(&output)?;
     } else {
         printer.text(&shown(&output));
     }

@@ -8,21 +8,21 @@ use std::process::ExitCode;
 use gate::policy::{Autosave, AutosaveMode, Include};
 use jiff::Timestamp;
 use journal::TrustEntry;
-use serde_json::json;
+use serde::Serialize;
 use transcript::visible;
 
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access::{self, explained};
 use crate::layout::counted;
-use crate::policy_files::{FILE_NAME, PolicyTexts};
+use crate::policy_files::{FILE_NAME, PolicyTexts, mistakes};
 use crate::printer::{DOUBTFUL, GOOD, Printer, STRONG};
 use crate::repository_argument::find;
 use crate::trust::{self, Standing};
 
-/// Trust a repository's `checkstone.toml`, as it is now, to run its checks
+/// Trust a repository's `checkstone.toml`, as it is now: its checks, snapshots and autosave
 ///
-/// Shows what the file would be allowed to run, and asks. Trust is for the path and the content: any change of the
+/// Shows what the file would be allowed to do, and asks. Trust is for the path and the content: any change of the
 /// file withdraws it. Everything else in a policy needs no trust.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -64,11 +64,9 @@ pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitC
         return Err(CommandError::new(format!("`{}` has no `{FILE_NAME}` to trust", root.display()))
             .hint("only what a repository's own file wants to run needs trust"));
     };
-    let policy = texts.load().map_err(|problems| {
-        let count = counted(problems.0.len(), "mistake");
-        CommandError::new(format!("the policy has {count}:\n{problems}"))
-            .hint("a file that is not understood cannot be trusted")
-    })?;
+    let policy = texts
+        .load()
+        .map_err(|problems| mistakes(&problems).hint("a file that is not understood cannot be trusted"))?;
     let state = journal_access::state_directory()?;
     let standing = trust::standing(&state, texts, &policy)?;
     let file = root.join(FILE_NAME);
@@ -207,32 +205,68 @@ fn list(arguments: &TrustArguments, printer: &Printer) -> Result<ExitCode, Comma
         None => Vec::new(),
     };
     if arguments.json {
-        let files: Vec<_> = entries
-            .iter()
-            .map(|entry| {
-                json!({"path": entry.path.to_string_lossy(), "sha256": entry.content_hash,
-                       "trusted_at": entry.trusted_at.to_string(), "state": now(entry)})
-            })
-            .collect();
-        printer.data(&format!("{}\n", json!({"files": files})));
+        printer.json(&TrustList { files: entries.iter().map(TrustedFile::of).collect() })?;
     } else if entries.is_empty() {
         printer.text("No file is trusted.\n");
     } else {
         for entry in &entries {
-            let state = now(entry);
-            let style = if state == "trusted" { GOOD } else { DOUBTFUL };
+            let (style, state) = match Now::of(entry) {
+                Now::Trusted => (GOOD, "trusted"),
+                Now::Changed => (DOUBTFUL, "changed"),
+                Now::Missing => (DOUBTFUL, "missing"),
+            };
             printer.text(&format!("{style}{state:<8}{style:#} {}\n", entry.path.display()));
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// What `checkstone trust --list --json` prints.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct TrustList {
+    files: Vec<TrustedFile>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct TrustedFile {
+    path: String,
+    /// Of the content that was trusted.
+    sha256: String,
+    trusted_at: String,
+    state: Now,
+}
+
+impl TrustedFile {
+    fn of(entry: &TrustEntry) -> Self {
+        Self {
+            path: entry.path.to_string_lossy().into_owned(),
+            sha256: entry.content_hash.clone(),
+            trusted_at: entry.trusted_at.to_string(),
+            state: Now::of(entry),
+        }
+    }
+}
+
 /// How a trusted file stands now.
-fn now(entry: &TrustEntry) -> &'static str {
-    match fs_err::read_to_string(&entry.path) {
-        Ok(text) if trust::hash(&text) == entry.content_hash => "trusted",
-        Ok(_) => "changed",
-        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => "changed",
-        Err(_) => "missing",
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "TrustState"))]
+#[serde(rename_all = "lowercase")]
+enum Now {
+    Trusted,
+    Changed,
+    Missing,
+}
+
+impl Now {
+    fn of(entry: &TrustEntry) -> Self {
+        match fs_err::read_to_string(&entry.path) {
+            Ok(text) if trust::hash(&text) == entry.content_hash => Self::Trusted,
+            Ok(_) => Self::Changed,
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidData => Self::Changed,
+            Err(_) => Self::Missing,
+        }
     }
 }

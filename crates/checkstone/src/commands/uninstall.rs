@@ -1,18 +1,19 @@
 //! `checkstone uninstall`: takes our entries out of the clients' settings.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use agents::registration::{CodexConfig, settings};
 use changes::Repository;
-use serde_json::{Value, json};
+use serde::Serialize;
 use transcript::Agent;
 
 use crate::arguments::AgentName;
 use crate::clients::{ClientFiles, Scope};
 use crate::environment;
 use crate::error::CommandError;
-use crate::file_change::{Answer, FileChange, Manner, State, told};
+use crate::file_change::{Answer, ClientOutput, FileChange, Manner, State, told};
 use crate::installed::{self, Before, Record};
 use crate::journal_access;
 use crate::policy_files::FILE_NAME;
@@ -79,7 +80,17 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
     }
     let policy = root.map(|root| root.join(FILE_NAME)).filter(|file| file.is_file());
     if arguments.json {
-        printer.data(&format!("{}\n", report_json(&files, &state, policy.as_deref(), arguments.dry_run)));
+        printer.json(&UninstallOutput {
+            dry_run: arguments.dry_run,
+            files: files
+                .iter()
+                .map(|file| ClientOutput { agent: file.agent, change: file.change.output() })
+                .collect(),
+            kept: Kept {
+                policy: policy.as_deref().map(Path::to_string_lossy),
+                state_directory: state.to_string_lossy(),
+            },
+        })?;
     } else {
         printer.text(&report_text(&files, &state, policy.as_deref(), arguments.dry_run));
     }
@@ -248,17 +259,22 @@ fn written_by_hand(root: Option<&Path>, named: &[Agent]) -> Vec<Registered> {
     configs.collect()
 }
 
-fn report_json(files: &[Registered], state: &Path, policy: Option<&Path>, dry_run: bool) -> Value {
-    let files: Vec<Value> =
-        files.iter().map(|file| file.change.json("agent", file.agent.name().into())).collect();
-    json!({
-        "dry_run": dry_run,
-        "files": files,
-        "kept": {
-            "policy": policy.map(Path::to_string_lossy),
-            "state_directory": state.to_string_lossy(),
-        },
-    })
+/// What `checkstone uninstall --json` prints.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Uninstall"))]
+pub(crate) struct UninstallOutput<'a> {
+    dry_run: bool,
+    files: Vec<ClientOutput<'a>>,
+    kept: Kept<'a>,
+}
+
+/// What stays.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct Kept<'a> {
+    policy: Option<Cow<'a, str>>,
+    state_directory: Cow<'a, str>,
 }
 
 fn report_text(files: &[Registered], state: &Path, policy: Option<&Path>, dry_run: bool) -> String {

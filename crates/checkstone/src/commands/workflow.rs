@@ -18,7 +18,6 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use journal::lock::LockError;
-use serde::Serialize;
 use serde_json::{Map, Value};
 use transcript::visible;
 use workflow::output::WorkflowOutput;
@@ -109,12 +108,6 @@ struct CommonArguments {
 impl CommonArguments {
     fn state(&self) -> Result<StateDirectory, CommandError> {
         Ok(StateDirectory::of(&self.repository.folder()?, &changes::Settings::default()))
-    }
-
-    fn print_json(&self, output: &impl Serialize, printer: &Printer) -> Result<(), CommandError> {
-        let json = serde_json::to_string(output).map_err(CommandError::new)?;
-        printer.data(&format!("{json}\n"));
-        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@ use transcript::Agent;
 
 /// What a finding is about. The clients come first, then what all of them share.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum About {
     Claude,
@@ -40,6 +41,7 @@ impl From<Agent> for About {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum State {
     Good,
@@ -49,9 +51,11 @@ pub(crate) enum State {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Finding {
     pub(crate) about: About,
     /// One word for what was looked at.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["installed", "registered", "trusted", "switch", "fires", "status", "transcript", "git", "state", "journal", "policy"])))]
     pub(crate) check: &'static str,
     pub(crate) state: State,
     pub(crate) text: String,

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use changes::{GitVersion, Settings};
 use journal::{Soundness, switch};
-use rustix::fs::{Access, access};
 
 use super::finding::{About, Finding};
 use crate::agent_session::AgentSession;
@@ -85,7 +84,7 @@ fn state_directory(state: &Path) -> Finding {
     }
     // Not made by looking: the first hook makes it.
     match state.ancestors().find(|folder| folder.exists()) {
-        Some(folder) if folder.is_dir() && access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok() => {
+        Some(_) if journal_access::is_writable(state) => {
             Finding::good(About::Machine, "state", format!("`{shown}` will be made by the first hook"))
         }
         Some(folder) => unwritable(&shown, &format!("it cannot be made in `{}`", home_relative(folder))),

@@ -8,7 +8,7 @@ use gate::{ActionState, Decision};
 use sha2::{Digest as _, Sha256};
 use transcript::visible;
 
-use super::table::{place, rule_name, when};
+use super::table::{place, when};
 use crate::layout::home_relative;
 use crate::verdict_text::explained;
 
@@ -165,7 +165,7 @@ fn rules(page: &mut String, report: &Report) {
     let most = report.rules.iter().map(|count| count.hold + count.notify).max().unwrap_or(1).max(1);
     page.push_str("<table class=\"bars\">\n<tr><th>rule</th><th></th><th>held</th><th>told</th></tr>\n");
     for count in &report.rules {
-        let name = rule_name(count.rule);
+        let name = count.rule.name();
         let percent = |part: u64| part as f64 * 100.0 / most as f64;
         let _ = writeln!(
             page,
@@ -219,9 +219,7 @@ fn holds(page: &mut String, report: &Report) {
          <select name=\"action\" aria-label=\"Action\"><option value=\"\">every action</option>{}</select>\n\
          <select name=\"agent\" aria-label=\"Agent\"><option value=\"\">every agent</option>{}</select>\n\
          <output></output>\n</form>",
-        options(
-            report.rules.iter().filter(|count| count.hold > 0).map(|count| rule_name(count.rule).to_owned())
-        ),
+        options(report.rules.iter().filter(|count| count.hold > 0).map(|count| count.rule.name().to_owned())),
         options(report.actions.iter().filter(|count| count.required > 0).map(|count| count.action.clone())),
         options(report.agents.iter().map(|count| count.agent.name().to_owned())),
     );
@@ -247,7 +245,7 @@ fn options(values: impl Iterator<Item = String>) -> String {
 
 fn one_hold(page: &mut String, hold: &Hold) {
     let verdict = &hold.verdict;
-    let mut rules: Vec<&str> = verdict.observations.iter().map(|seen| rule_name(seen.rule)).collect();
+    let mut rules: Vec<&str> = verdict.observations.iter().map(|seen| seen.rule.name()).collect();
     let required: Vec<String> = verdict
         .actions
         .iter()
@@ -255,7 +253,7 @@ fn one_hold(page: &mut String, hold: &Hold) {
         .map(|action| escaped(&action.id))
         .collect();
     if !required.is_empty() {
-        rules.push("missing-action");
+        rules.push(gate::Rule::MissingAction.name());
     }
     rules.sort_unstable();
     rules.dedup();
@@ -307,7 +305,7 @@ fn evidence(page: &mut String, hold: &Hold) {
     }
     for seen in &hold.verdict.observations {
         let line = seen.line.map(|line| format!(" (line {line})")).unwrap_or_default();
-        let _ = writeln!(page, "<dt>{}</dt><dd>{}{line}</dd>", rule_name(seen.rule), escaped(&seen.text));
+        let _ = writeln!(page, "<dt>{}</dt><dd>{}{line}</dd>", seen.rule.name(), escaped(&seen.text));
     }
     page.push_str("</dl>\n");
 }

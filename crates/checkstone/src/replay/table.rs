@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use gate::Rule;
 use gate::replay::{Hold, Report};
 use transcript::visible;
 use unicode_width::UnicodeWidthStr as _;
@@ -69,7 +68,7 @@ fn rules(text: &mut String, report: &Report) {
         let _ = writeln!(
             text,
             "  {:<18} {:>6} {:>6}  {BAD}{held}{BAD:#}{DOUBTFUL}{told}{DOUBTFUL:#}",
-            rule_name(count.rule),
+            count.rule.name(),
             count.hold,
             count.notify
         );
@@ -145,17 +144,6 @@ pub(super) fn when(hold: &Hold) -> String {
 pub(super) fn place(hold: &Hold) -> String {
     let path = home_relative(hold.transcript.as_ref());
     hold.line.map_or(path.clone(), |line| format!("{path}:{line}"))
-}
-
-/// As it is written in JSON.
-pub(super) fn rule_name(rule: Rule) -> &'static str {
-    match rule {
-        Rule::MissingAction => "missing-action",
-        Rule::UnresolvedError => "unresolved-error",
-        Rule::EditWithoutRead => "edit-without-read",
-        Rule::WideBlastRadius => "wide-blast-radius",
-        Rule::PlanDrift => "plan-drift",
-    }
 }
 
 fn as_count(number: u64) -> usize {

@@ -9,6 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::autosave::AutosaveLayer;
+use super::lines::Lines;
 use super::paths::Globs;
 use super::problem::{Problem, ProblemKind};
 use super::{
@@ -318,8 +319,7 @@ impl ActionLayer {
 pub(crate) fn read(name: &str, text: &str, problems: &mut Vec<Problem>) -> Layer {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (document, errors) = DeTable::parse_recoverable(text);
-    let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-    let mut reader = Reader { name: name.into(), text, line_starts, problems };
+    let mut reader = Reader { name: name.into(), text, lines: Lines::of(text), problems };
     for error in &errors {
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
         reader.problem(error.span().unwrap_or(0..0), ProblemKind::Syntax { message });
@@ -331,7 +331,7 @@ pub(crate) fn read(name: &str, text: &str, problems: &mut Vec<Problem>) -> Layer
 struct Reader<'a> {
     name: Rc<str>,
     text: &'a str,
-    line_starts: Vec<usize>,
+    lines: Lines<'a>,
     problems: &'a mut Vec<Problem>,
 }
 
@@ -339,15 +339,8 @@ type Key<'i> = Spanned<std::borrow::Cow<'i, str>>;
 type Value<'i> = Spanned<DeValue<'i>>;
 
 impl Reader<'_> {
-    fn place(&self, offset: usize) -> (usize, usize) {
-        let line = self.line_starts.partition_point(|start| *start <= offset);
-        let line_start = self.line_starts.get(line.saturating_sub(1)).copied().unwrap_or(0);
-        let before = self.text.get(line_start..self.text.floor_char_boundary(offset)).unwrap_or_default();
-        (line, before.chars().count() + 1)
-    }
-
     fn problem(&mut self, span: Range<usize>, kind: ProblemKind) {
-        let (line, column) = self.place(span.start);
+        let (line, column) = self.lines.place(span.start);
         let found = self.text.get(span.clone()).filter(|found| !found.is_empty());
         let found = found.or_else(|| self.text.get(span.start..)).unwrap_or_default();
         let found: String =
@@ -356,7 +349,7 @@ impl Reader<'_> {
     }
 
     fn at(&self, span: Range<usize>, value: String) -> At<String> {
-        let (line, column) = self.place(span.start);
+        let (line, column) = self.lines.place(span.start);
         At { value, file: Rc::clone(&self.name), line, column }
     }
 

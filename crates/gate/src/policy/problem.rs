@@ -16,6 +16,12 @@ pub struct Problem {
     pub kind: ProblemKind,
 }
 
+impl Problem {
+    pub(crate) fn place(&self) -> (String, usize, usize) {
+        (self.file.clone(), self.line, self.column)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProblemKind {
     Syntax { message: String },
@@ -59,22 +65,20 @@ fn explain(kind: &ProblemKind, found: &str) -> String {
     }
 }
 
-/// All mistakes, one to a line, in the order of their places.
+/// All mistakes, one to a line, in the order of their places; those of other files than policies too.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problems(pub Vec<Problem>);
+pub struct Problems<P = Problem>(pub Vec<P>);
 
-impl Problems {
-    pub(crate) fn sorted(mut problems: Vec<Problem>) -> Self {
-        problems.sort_by(|one, other| {
-            (&one.file, one.line, one.column).cmp(&(&other.file, other.line, other.column))
-        });
+impl<P> Problems<P> {
+    pub fn sorted<Place: Ord>(mut problems: Vec<P>, place: impl FnMut(&P) -> Place) -> Self {
+        problems.sort_by_cached_key(place);
         Self(problems)
     }
 }
 
-impl std::error::Error for Problems {}
+impl<P: fmt::Debug + fmt::Display> std::error::Error for Problems<P> {}
 
-impl fmt::Display for Problems {
+impl<P: fmt::Display> fmt::Display for Problems<P> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, problem) in self.0.iter().enumerate() {
             if index > 0 {

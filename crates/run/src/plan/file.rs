@@ -4,11 +4,12 @@
 use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
 
+use gate::policy::Lines;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::problem::Problem;
-use super::{Grace, Kind, Program, Python, Stall};
+use super::{Grace, Kind, LONGEST_DURATION, Program, Python, Stall};
 use crate::supervisor::StallInterrupt;
 
 const TOP: &[&str] = &["title", "python", "stage"];
@@ -83,21 +84,18 @@ pub(super) struct StageDraft {
 /// Where in the text something stands.
 pub(super) struct Places<'a> {
     name: String,
-    text: &'a str,
-    line_starts: Vec<usize>,
+    lines: Lines<'a>,
     suggested: usize,
 }
 
 impl<'a> Places<'a> {
     pub(super) fn problem(&self, span: &Range<usize>, message: String) -> Problem {
-        let line = self.line_starts.partition_point(|start| *start <= span.start);
-        let line_start = self.line_starts.get(line.saturating_sub(1)).copied().unwrap_or(0);
-        let before = self.text.get(line_start..self.text.floor_char_boundary(span.start)).unwrap_or_default();
-        Problem { file: self.name.clone(), line, column: before.chars().count() + 1, message }
+        let (line, column) = self.lines.place(span.start);
+        Problem { file: self.name.clone(), line, column, message }
     }
 
     pub(super) fn line(&self, span: &Range<usize>) -> usize {
-        self.line_starts.partition_point(|start| *start <= span.start)
+        self.lines.line(span.start)
     }
 
     /// `; did you mean …?`, or nothing.
@@ -116,8 +114,7 @@ impl<'a> Places<'a> {
 pub(super) fn read<'a>(name: &str, text: &'a str, problems: &mut Vec<Problem>) -> Draft<'a> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (document, errors) = DeTable::parse_recoverable(text);
-    let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-    let places = Places { name: name.to_owned(), text, line_starts, suggested: 0 };
+    let places = Places { name: name.to_owned(), lines: Lines::of(text), suggested: 0 };
     for error in &errors {
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
         problems.push(places.problem(&error.span().unwrap_or(0..0), message));
@@ -219,7 +216,7 @@ impl Reader<'_, '_> {
                 "inputs" => stage.inputs = self.pairs(key, value),
                 "outputs" => stage.outputs = self.pairs(key, value),
                 "maxDurationSec" => {
-                    stage.max_duration = self.integer(key, value, 1..=600).map(|seconds| At {
+                    stage.max_duration = self.integer(key, value, 1..=LONGEST_DURATION).map(|seconds| At {
                         value: Duration::from_secs(u64::from(seconds)),
                         span: value.span(),
                     });
@@ -248,17 +245,20 @@ impl Reader<'_, '_> {
             return stall;
         };
         for (key, value) in table {
-            let seconds =
-                |reader: &mut Self, before: Option<Duration>| match reader.integer(key, value, 0..=600) {
-                    Some(0) => None,
-                    Some(seconds) => Some(Duration::from_secs(u64::from(seconds))),
-                    None => before,
-                };
+            let seconds = |reader: &mut Self, before: Option<Duration>| match reader.integer(
+                key,
+                value,
+                0..=LONGEST_DURATION,
+            ) {
+                Some(0) => None,
+                Some(seconds) => Some(Duration::from_secs(u64::from(seconds))),
+                None => before,
+            };
             match key.get_ref().as_ref() {
                 "outputSec" => stall.output = seconds(self, stall.output),
                 "markerSec" => stall.marker = seconds(self, stall.marker),
                 "idleSec" => {
-                    if let Some(seconds) = self.integer(key, value, 1..=600) {
+                    if let Some(seconds) = self.integer(key, value, 1..=LONGEST_DURATION) {
                         stall.idle = Duration::from_secs(u64::from(seconds));
                     }
                 }

@@ -19,26 +19,4 @@ impl fmt::Display for Problem {
 }
 
 /// All of them, one to a line, in the order of their places.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problems(pub Vec<Problem>);
-
-impl Problems {
-    pub(super) fn sorted(mut problems: Vec<Problem>) -> Self {
-        problems.sort_by_key(|problem| (problem.line, problem.column));
-        Self(problems)
-    }
-}
-
-impl std::error::Error for Problems {}
-
-impl fmt::Display for Problems {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.0.iter().enumerate() {
-            if index > 0 {
-                writeln!(formatter)?;
-            }
-            write!(formatter, "{problem}")?;
-        }
-        Ok(())
-    }
-}
+pub type Problems = gate::policy::Problems<Problem>;

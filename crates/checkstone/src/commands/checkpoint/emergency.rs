@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &EmergencyArguments, printer: &Printer) -> Result<E
         artifacts_validated: false,
     };
     if arguments.common.json {
-        arguments.common.print_json(&output, printer)?;
+        printer.json(&output)?;
     } else {
         let checkpoint = &output.checkpoint;
         printer.text(&format!(

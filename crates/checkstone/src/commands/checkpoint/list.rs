@@ -28,7 +28,7 @@ pub(super) struct ListArguments {
 pub(super) fn run(arguments: &ListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let output = ListOutput::from(arguments.which.list(&arguments.common)?);
     if arguments.common.json {
-        arguments.common.print_json(&output, printer)?;
+        printer.json(&output)?;
     } else {
         printer.text(&text(&output, printer.width()));
     }

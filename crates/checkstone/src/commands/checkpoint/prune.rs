@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &PruneArguments, printer: &Printer) -> Result<ExitC
     })?;
     let output = PruneOutput::from(pruned);
     if arguments.common.json {
-        arguments.common.print_json(&output, printer)?;
+        printer.json(&output)?;
     } else {
         printer.text(&format!(
             "{GOOD}✓{GOOD:#} {} taken away, {} kept; {} freed in the store\n",

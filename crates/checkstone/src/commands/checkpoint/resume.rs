@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
         .map_err(|error| folder_error(&error))?;
     let output = ResumeOutput::from(&found);
     if arguments.common.json {
-        arguments.common.print_json(&output, printer)?;
+        printer.json(&output)?;
     } else {
         printer.text(&text(&output, &found));
     }

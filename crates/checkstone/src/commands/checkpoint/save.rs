@@ -105,7 +105,7 @@ pub(super) fn run(arguments: &SaveArguments, printer: &Printer) -> Result<ExitCo
         warnings,
     };
     if arguments.common.json {
-        arguments.common.print_json(&output, printer)?;
+        printer.json(&output)?;
     } else {
         printer.text(&text(&output));
     }

@@ -40,7 +40,7 @@ pub(super) fn run(arguments: &ValidateArguments, printer: &Printer) -> Result<Ex
     })?;
     let output = ValidateOutput::new(layout.run(), &arguments.id, &validated);
     if arguments.common.json {
-        arguments.common.print_json(&output, printer)?;
+        printer.json(&output)?;
     } else {
         printer.text(&text(&output, &validated));
     }

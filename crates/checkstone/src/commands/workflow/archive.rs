@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &ArchiveArguments, printer: &Printer) -> Result<Exi
     };
     let output = ArchiveOutput { archived: archived.map_err(|error| explained(&error))? };
     if arguments.common.json {
-        arguments.common.print_json(&output, printer)?;
+        printer.json(&output)?;
         return Ok(ExitCode::SUCCESS);
     }
     if output.archived.is_empty() {

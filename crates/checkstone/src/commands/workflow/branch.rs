@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &BranchArguments, printer: &Printer) -> Result<Exit
     let branch =
         branch_name(&integrations.repository.linear.branch_prefix, &issue, arguments.title.as_deref());
     if arguments.common.json {
-        arguments.common.print_json(&IssueBranch { issue: issue.to_string(), branch }, printer)?;
+        printer.json(&IssueBranch { issue: issue.to_string(), branch })?;
     } else {
         printer.data(&format!("{branch}\n"));
     }

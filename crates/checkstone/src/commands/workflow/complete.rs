@@ -28,7 +28,7 @@ pub(super) fn run(arguments: &CompleteArguments, printer: &Printer) -> Result<Ex
     warn(&saved.warnings, printer);
     if arguments.common.json {
         let output = output(&name, Some(&saved.path), &saved.workflow, &saved.warnings);
-        arguments.common.print_json(&output, printer)?;
+        printer.json(&output)?;
     } else {
         let dropped = saved.before.as_ref().map_or(0, |before| before.file().state.pending_phases.len());
         let dropped = match dropped {

@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &DiffArguments, printer: &Printer) -> Result<ExitCo
     let output =
         DiffOutput { saves: saves.len(), from: named(from, before), to: named(to, after), differences };
     if arguments.common.json {
-        arguments.common.print_json(&output, printer)?;
+        printer.json(&output)?;
     } else {
         printer.text(&shown(&output));
     }

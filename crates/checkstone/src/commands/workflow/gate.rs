@@ -67,7 +67,7 @@ pub(super) fn run(arguments: &GateArguments, printer: &Printer) -> Result<ExitCo
     let allowed = gate.ship_allowed;
     if arguments.common.json {
         let warnings = warnings.iter().map(ToString::to_string).collect();
-        arguments.common.print_json(&GateOutput { name, gate, warnings }, printer)?;
+        printer.json(&GateOutput { name, gate, warnings })?;
     } else if allowed {
         printer.text(&format!("{} {GOOD}may be shipped{GOOD:#}\n", visible(&name.to_string())));
     } else {

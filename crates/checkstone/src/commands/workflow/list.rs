@@ -45,7 +45,7 @@ pub(super) fn run(arguments: &ListArguments, printer: &Printer) -> Result<ExitCo
         output.archived = state.archived(limit).map_err(|error| explained(&error))?;
     }
     if arguments.common.json {
-        arguments.common.print_json(&output, printer)?;
+        printer.json(&output)?;
     } else {
         printer.text(&shown(&output, printer.width()));
     }

@@ -112,7 +112,7 @@ pub(super) fn run(arguments: &PhaseArguments, printer: &Printer) -> Result<ExitC
     warn_of_length(&saved.workflow, &arguments.phase, printer);
     if arguments.common.json {
         let output = output(&name, Some(&saved.path), &saved.workflow, &saved.warnings);
-        arguments.common.print_json(&output, printer)?;
+        printer.json(&output)?;
     } else {
         let file = saved.workflow.file();
         let status = file.phase(&arguments.phase).map_or(Status::Pending, |phase| phase.status);

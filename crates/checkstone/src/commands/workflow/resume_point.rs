@@ -27,7 +27,7 @@ pub(super) fn run(arguments: &ResumePointArguments, printer: &Printer) -> Result
     let (point, warnings) = state.resume_point(&name).map_err(|error| explained(&error))?;
     warn(&warnings, printer);
     if arguments.common.json {
-        arguments.common.print_json(&point, printer)?;
+        printer.json(&point)?;
         return Ok(ExitCode::SUCCESS);
     }
     if point.phase.is_none() && point.summaries.is_empty() {

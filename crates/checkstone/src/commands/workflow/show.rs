@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &ShowArguments, printer: &Printer) -> Result<ExitCo
     };
     if arguments.common.json {
         let output = output(&name, path.as_deref(), &workflow, &warnings);
-        arguments.common.print_json(&output, printer)?;
+        printer.json(&output)?;
     } else {
         printer.text(&picture::of(&name, &workflow, Timestamp::now(), printer.width()));
     }

@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &StartArguments, printer: &Printer) -> Result<ExitC
             archived,
             ..output(&name, Some(&started.path), &started.workflow, &started.warnings)
         };
-        arguments.common.print_json(&output, printer)?;
+        printer.json(&output)?;
         return Ok(ExitCode::SUCCESS);
     }
     let point = ResumePoint::of(started.workflow.file());

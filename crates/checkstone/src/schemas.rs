@@ -1,0 +1,43 @@
+//! The JSON schemas of what commands print, made from the types that they print. What the library crates print is made
+//! from theirs in the same way; `cargo xtask schemas` writes both.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+
+use crate::commands::autosave::AutosaveOutput;
+use crate::commands::doctor::DoctorOutput;
+use crate::commands::explain::{ExplainList, ExplainOutput};
+use crate::commands::init::InitOutput;
+use crate::commands::inject::InjectOutput;
+use crate::commands::policy::PolicyCheck;
+use crate::commands::session::SessionOutput;
+use crate::commands::snapshot::{SnapshotDiff, SnapshotList, SnapshotOutput, SnapshotRestore};
+use crate::commands::status::StatusOutput;
+use crate::commands::trust::TrustList;
+use crate::commands::uninstall::UninstallOutput;
+
+/// The name of each file in `schemas/`, and its content.
+pub fn json_schemas() -> Vec<(&'static str, Schema)> {
+    vec![
+        ("autosave.schema.json", printed::<AutosaveOutput<'_>>()),
+        ("doctor.schema.json", printed::<DoctorOutput<'_>>()),
+        ("explain.schema.json", printed::<ExplainOutput<'_>>()),
+        ("explain-list.schema.json", printed::<ExplainList<'_>>()),
+        ("init.schema.json", printed::<InitOutput<'_>>()),
+        ("inject.schema.json", printed::<InjectOutput<'_>>()),
+        ("policy-check.schema.json", printed::<PolicyCheck<'_>>()),
+        ("session.schema.json", printed::<SessionOutput<'_>>()),
+        ("snapshot-create.schema.json", printed::<SnapshotOutput<'_>>()),
+        ("snapshot-diff.schema.json", printed::<SnapshotDiff<'_>>()),
+        ("snapshot-list.schema.json", printed::<SnapshotList<'_>>()),
+        ("snapshot-restore.schema.json", printed::<SnapshotRestore<'_>>()),
+        ("status.schema.json", printed::<StatusOutput<'_>>()),
+        ("trust-list.schema.json", printed::<TrustList>()),
+        ("uninstall.schema.json", printed::<UninstallOutput<'_>>()),
+    ]
+}
+
+/// As it is written: what may be null is there all the same.
+fn printed<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
+}
