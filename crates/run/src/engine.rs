@@ -318,19 +318,19 @@ impl<'a> Engine<'a> {
     fn start_what_is_ready(&mut self) -> Result<(), EngineError> {
         while !self.is_aborting && self.running < self.settings.jobs.max(1) {
             let Some(index) = self.ready.pop_first() else { return Ok(()) };
+            let may_run = self.may_run(index);
             if self.state(index) == StageState::Completed {
-                if self.is_as_it_was(index)? {
+                if self.is_as_it_was(index)? || (!may_run && self.stays_as_it_was(index)?) {
                     self.settle(index, Standing::Completed);
                     continue;
                 }
-                self.stage_to(index, StageState::Pending, Some("something of it has changed".to_owned()))?;
+                if may_run {
+                    let why = Some("something of it has changed".to_owned());
+                    self.stage_to(index, StageState::Pending, why)?;
+                }
             }
-            if !self.may_run(index) {
-                let text =
-                    "it is not retryable, and was begun before; `--again` runs it all the same".to_owned();
-                self.warn(Some(index), text)?;
-                self.has_failed = true;
-                self.settle(index, Standing::GivenUp);
+            if !may_run {
+                self.give_up(index)?;
                 continue;
             }
             self.start(index)?;
@@ -341,8 +341,22 @@ impl<'a> Engine<'a> {
     /// What must not be repeated is not, unless somebody says so.
     fn may_run(&self, index: usize) -> bool {
         let Some(stage) = self.stage(index) else { return false };
-        let began = matches!(self.state(index), StageState::Resumable | StageState::Failed);
+        // Whatever state it is in: a stage that was blocked after its first attempt has been begun all the same.
+        let began = self.attempt_number(index) > 0;
         stage.is_retryable || !began || self.settings.again.contains(&stage.id)
+    }
+
+    /// A stage that must not be repeated, and that has nothing to go on with. One that completed stays so in the record:
+    /// what it made may come back.
+    fn give_up(&mut self, index: usize) -> Result<(), EngineError> {
+        let text = "it is not retryable, and was begun before; `--again` runs it all the same".to_owned();
+        self.warn(Some(index), text.clone())?;
+        if self.state(index) == StageState::Pending {
+            self.stage_to(index, StageState::Blocked, Some(text))?;
+        }
+        self.has_failed = true;
+        self.settle(index, Standing::GivenUp);
+        Ok(())
     }
 
     fn settle(&mut self, index: usize, standing: Standing) {

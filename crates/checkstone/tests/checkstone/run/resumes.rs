@@ -186,6 +186,64 @@ fn what_must_not_be_repeated_is_not() {
     assert_eq!(project.read("ran"), "x\nx\n");
 }
 
+/// Nor where it was done, and something of it has changed since, or what it made is gone.
+#[test]
+fn what_was_done_and_must_not_be_repeated_stays_done() {
+    let project = Project::new(&plan(&[
+        stage(
+            "S01_send_mail",
+            "command = 'echo x >> ran; cp $CHECKSTONE_INPUT_TEXT $CHECKSTONE_ARTIFACT_DIR/sent'\ninputs = { text = \"text\" }\noutputs = { sent = \"sent\" }\nretryable = false",
+        ),
+        stage(
+            "S02_file_mail",
+            "command = 'test -e go && cp $CHECKSTONE_INPUT_SENT $CHECKSTONE_ARTIFACT_DIR/filed'\ninputs = { sent = \"S01_send_mail/sent\" }",
+        ),
+    ]));
+    project.workplace.write("text", "one\n");
+    assert_eq!(project.run().code, Some(1));
+    project.workplace.write("text", "two\n");
+    project.workplace.write("go", "");
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert!(resumed.stderr.contains("so that what it made then stays"), "{resumed:?}");
+    assert_eq!(project.read("ran"), "x\n");
+    assert_eq!(project.read("reports/study/r1/S02_file_mail/filed"), "one\n");
+    // Without its outputs the run cannot go on, and says what would help.
+    std::fs::remove_dir_all(project.path("reports/study/r1/S01_send_mail")).unwrap();
+    std::fs::rename(project.path("reports/study/checkpoints/.store"), project.path("aside")).unwrap();
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(1), "{resumed:?}");
+    assert!(resumed.stderr.contains("`--again` runs it all the same"), "{resumed:?}");
+    assert_eq!((project.read("ran").as_str(), project.run_state().as_str()), ("x\n", "FAILED"));
+    assert_eq!(project.output(&["resume", "r1", "--again", "S01_send_mail"]).status.code(), Some(0));
+    assert_eq!(project.read("ran"), "x\nx\n");
+}
+
+/// Nor where it was blocked after it had been begun: behind another stage, or because nothing of it could be kept.
+#[test]
+fn being_blocked_does_not_make_it_new() {
+    let project = Project::new(&plan(&[
+        stage("S01_go_first", "command = 'test ! -e stop'\ninputs = { seed = \"seed\" }"),
+        stage(
+            "S02_send_mail",
+            "command = 'echo x >> ran; exec sleep 100'\nmaxDurationSec = 1\nretryable = false\ndependencies = [\"S01_go_first\"]",
+        ),
+    ]));
+    project.workplace.write("seed", "1");
+    assert_eq!(project.run().code, Some(1));
+    assert_eq!(project.state("S02_send_mail"), "RESUMABLE");
+    project.workplace.write("seed", "2");
+    project.workplace.write("stop", "");
+    assert_eq!(project.resume().code, Some(1));
+    assert_eq!(project.state("S02_send_mail"), "BLOCKED");
+    std::fs::remove_file(project.path("stop")).unwrap();
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(1), "{resumed:?}");
+    assert!(resumed.stderr.contains("it is not retryable"), "{resumed:?}");
+    assert_eq!(project.read("ran"), "x\n");
+    assert_eq!(project.state("S02_send_mail"), "BLOCKED");
+}
+
 /// What a stage saved at its own word is there for its next attempt, as long as that does the same work.
 #[test]
 fn a_stage_goes_on_from_its_own_checkpoint() {
