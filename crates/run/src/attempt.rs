@@ -137,7 +137,8 @@ fn accepted(
 ) -> Result<Accepted, Unaccepted> {
     let attempt = job.layout.attempt(&stage.id, job.attempt).map_err(|error| failed(told(&error)))?;
     let artifacts = attempt.join("artifacts");
-    publish::make_folder(job.layout.root(), &artifacts).map_err(|error| failed(told(&error)))?;
+    publish::make_new_folder(job.layout.root(), &attempt).map_err(|error| failed(told(&error)))?;
+    publish::make_new_folder(job.layout.root(), &artifacts).map_err(|error| failed(told(&error)))?;
     let inputs = inputs(job, stage)?;
     let hashes: Vec<(String, String)> =
         inputs.iter().map(|input| (input.name.clone(), input.sha256.clone())).collect();

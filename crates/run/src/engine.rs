@@ -380,7 +380,7 @@ impl<'a> Engine<'a> {
         if self.state(index) == StageState::Failed {
             self.stage_to(index, StageState::Resumable, None)?;
         }
-        let attempt = self.attempt_number(index) + 1;
+        let attempt = self.next_attempt(index)?;
         let controls = Controls::new().map_err(EngineError::Controls)?;
         let job = Job {
             plan: Arc::clone(&self.plan),
@@ -415,6 +415,17 @@ impl<'a> Engine<'a> {
             stage.controls = Some(controls);
         }
         Ok(())
+    }
+
+    /// One that has no folder yet: where the record was lost or is an older one, there are attempts that it does not know,
+    /// and what they left must not be taken for this one's.
+    fn next_attempt(&self, index: usize) -> Result<u32, EngineError> {
+        let id = self.id(index);
+        let mut attempt = self.attempt_number(index) + 1;
+        while self.layout.attempt(&id, attempt)?.symlink_metadata().is_ok() {
+            attempt += 1;
+        }
+        Ok(attempt)
     }
 
     /// What the run has published so far, as far as a checkpoint should hold it.

@@ -20,6 +20,8 @@ pub enum PublishError {
     NoText { path: PathBuf },
     #[error("`{}` is a symbolic link; nothing is published through it", path.display())]
     Place { path: PathBuf },
+    #[error("`{}` is in the way of publishing; a stage writes into its artifact folder and nowhere else", path.display())]
+    InTheWay { path: PathBuf },
     #[error("cannot make the folder `{}`", path.display())]
     Create { path: PathBuf, source: io::Error },
     #[error("cannot publish to `{}`", path.display())]
@@ -105,6 +107,14 @@ pub(crate) fn make_folder(root: &Path, folder: &Path) -> Result<(), PublishError
     Ok(())
 }
 
+/// As `make_folder`; but the last one must not be there yet.
+pub(crate) fn make_new_folder(root: &Path, folder: &Path) -> Result<(), PublishError> {
+    if let Some(parent) = folder.parent() {
+        make_folder(root, parent)?;
+    }
+    fs_err::create_dir(folder).map_err(|source| PublishError::Create { path: folder.to_owned(), source })
+}
+
 /// Puts the folder of an attempt's artifacts in the place of the published ones. Those that were there before lie in
 /// the attempt's folder afterwards, as `replaced`.
 pub(crate) fn publish(root: &Path, artifacts: &Path, published: &Path) -> Result<(), PublishError> {
@@ -118,6 +128,10 @@ pub(crate) fn publish(root: &Path, artifacts: &Path, published: &Path) -> Result
         }
         Ok(_) => {
             let replaced = artifacts.with_file_name("replaced");
+            // A stage may have put something there; after the exchange it would be too late to find out.
+            if replaced.symlink_metadata().is_ok() {
+                return Err(PublishError::InTheWay { path: replaced });
+            }
             match renameat_with(CWD, artifacts, CWD, published, RenameFlags::EXCHANGE) {
                 Ok(()) => rustix::fs::rename(artifacts, &replaced).map_err(failed)?,
                 // A file system that cannot exchange: for an instant there is none.

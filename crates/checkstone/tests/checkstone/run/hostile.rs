@@ -212,3 +212,37 @@ fn r15_a_read_only_project_is_a_clear_error_and_the_checkpoint_before_stays() {
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     assert!(resumed.stderr.contains("S01_load_data  as it was, not run again"), "{resumed:?}");
 }
+
+/// Where the record is lost and the same run begins again, what the attempts before it left is nobody's output.
+#[test]
+fn what_an_unknown_attempt_left_is_not_taken_for_an_output() {
+    let project = Project::new(&plan(&[stage(
+        "S01_write_once",
+        "command = 'test -e done || echo old > $CHECKSTONE_ARTIFACT_DIR/out.txt; test -e fail && exit 1; touch done'\noutputs = { out = \"out.txt\" }",
+    )]));
+    project.workplace.write("fail", "");
+    assert_eq!(project.run().code, Some(1));
+    std::fs::remove_file(project.path("fail")).unwrap();
+    project.workplace.write("done", "");
+    std::fs::remove_dir_all(project.path("reports/study/checkpoints")).unwrap();
+    let done = project.run();
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(done.stdout.contains("it did not write its output `out.txt`"), "{done:?}");
+    assert_eq!(project.published(), []);
+}
+
+/// What stands where the artifacts of the attempt before would go is told before anything is moved.
+#[test]
+fn nothing_is_published_where_something_is_in_the_way() {
+    let project = Project::new(&plan(&[stage(
+        "S01_leave_folder",
+        "command = 'cp n $CHECKSTONE_ARTIFACT_DIR/n; mkdir $CHECKSTONE_ARTIFACT_DIR/../replaced; touch $CHECKSTONE_ARTIFACT_DIR/../replaced/x'\ninputs = { n = \"n\" }",
+    )]));
+    project.workplace.write("n", "1");
+    assert_eq!(project.run().code, Some(0));
+    project.workplace.write("n", "2");
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(1), "{resumed:?}");
+    assert!(resumed.stdout.contains("is in the way of publishing"), "{resumed:?}");
+    assert_eq!(project.read("reports/study/r1/S01_leave_folder/n"), "1");
+}
