@@ -350,7 +350,8 @@ fn judge(ending: &supervisor::Ending, of: &str) -> Result<(), Unaccepted> {
     }
 }
 
-/// Published, checkpointed, and described such that a later run knows whether it is still so.
+/// Published, checkpointed, and described such that a later run knows whether it is still so. Where that fails, what was
+/// published before is there again.
 #[expect(clippy::too_many_arguments, reason = "the one place where everything of an attempt comes together")]
 fn accept(
     job: &Job,
@@ -365,6 +366,26 @@ fn accept(
 ) -> Result<Accepted, Unaccepted> {
     let published = job.layout.published(&stage.id).map_err(|error| failed(told(&error)))?;
     publish::publish(job.layout.root(), artifacts, &published).map_err(|error| failed(told(&error)))?;
+    match checkpointed(job, stage, &published, files, session, kept, tell) {
+        Ok(artifacts) => Ok(Accepted { fingerprint, inputs, artifacts }),
+        Err(unaccepted) => {
+            if let Err(error) = publish::take_back(artifacts, &published) {
+                tell(Told::Warning(told(&error)));
+            }
+            Err(unaccepted)
+        }
+    }
+}
+
+fn checkpointed(
+    job: &Job,
+    stage: &Stage,
+    published: &std::path::Path,
+    files: &[String],
+    session: Option<SessionState>,
+    kept: &mut Option<Kept>,
+    tell: &(dyn Fn(Told) + Sync),
+) -> Result<Vec<AcceptedArtifact>, Unaccepted> {
     let paths: Vec<PathBuf> = files.iter().map(|file| published.join(file)).collect();
     let mut hashes: Vec<Option<(String, u64)>> = vec![None; files.len()];
     if stage.checkpoint_after {
@@ -394,7 +415,7 @@ fn accept(
         let identity = publish::identity(path).unwrap_or_default();
         described.push(AcceptedArtifact { path: file.clone(), sha256, size_bytes, identity });
     }
-    Ok(Accepted { fingerprint, inputs, artifacts: described })
+    Ok(described)
 }
 
 /// Every input with its content as it is now.

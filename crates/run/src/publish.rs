@@ -18,6 +18,8 @@ pub enum PublishError {
     Special { path: PathBuf },
     #[error("the name of the artifact `{}` is not valid text", path.display())]
     NoText { path: PathBuf },
+    #[error("the artifact `{}` has a name that leads elsewhere on other systems; give it another one", path.display())]
+    LeadsElsewhere { path: PathBuf },
     #[error("`{}` is a symbolic link; nothing is published through it", path.display())]
     Place { path: PathBuf },
     #[error("`{}` is in the way of publishing; a stage writes into its artifact folder and nowhere else", path.display())]
@@ -26,6 +28,8 @@ pub enum PublishError {
     Create { path: PathBuf, source: io::Error },
     #[error("cannot publish to `{}`", path.display())]
     Publish { path: PathBuf, source: io::Error },
+    #[error("cannot take back what was published to `{}`", path.display())]
+    TakeBack { path: PathBuf, source: io::Error },
 }
 
 /// The files below `folder`, as paths below it with `/`, in order. Links and the like are refused.
@@ -71,6 +75,13 @@ fn walk(
             }
             return Err(PublishError::NoText { path });
         };
+        // No manifest can hold it: other systems read the backslash as a separator.
+        if name.split('\\').any(|part| part == "..") {
+            if strictness == Strictness::LeaveOut {
+                continue;
+            }
+            return Err(PublishError::LeadsElsewhere { path });
+        }
         let inner = format!("{prefix}{name}");
         if kind.is_dir() {
             walk(&path, &format!("{inner}/"), strictness, found)?;
@@ -133,7 +144,12 @@ pub(crate) fn publish(root: &Path, artifacts: &Path, published: &Path) -> Result
                 return Err(PublishError::InTheWay { path: replaced });
             }
             match renameat_with(CWD, artifacts, CWD, published, RenameFlags::EXCHANGE) {
-                Ok(()) => rustix::fs::rename(artifacts, &replaced).map_err(failed)?,
+                Ok(()) => {
+                    if let Err(error) = rustix::fs::rename(artifacts, &replaced) {
+                        let _ = renameat_with(CWD, artifacts, CWD, published, RenameFlags::EXCHANGE);
+                        return Err(failed(error));
+                    }
+                }
                 // A file system that cannot exchange: for an instant there is none.
                 Err(Errno::INVAL | Errno::NOSYS) => {
                     rustix::fs::rename(published, &replaced).map_err(failed)?;
@@ -144,8 +160,28 @@ pub(crate) fn publish(root: &Path, artifacts: &Path, published: &Path) -> Result
         }
         Err(_) => rustix::fs::rename(artifacts, published).map_err(failed)?,
     }
-    sync(published.parent())?;
-    sync(artifacts.parent())
+    let synced = sync(published.parent()).and_then(|()| sync(artifacts.parent()));
+    if synced.is_err() {
+        let _ = take_back(artifacts, published);
+    }
+    synced
+}
+
+/// Undoes `publish`, for an attempt that was not accepted after all: what it replaced is published again.
+pub(crate) fn take_back(artifacts: &Path, published: &Path) -> Result<(), PublishError> {
+    let failed = |error: Errno| PublishError::TakeBack { path: published.to_owned(), source: error.into() };
+    let replaced = artifacts.with_file_name("replaced");
+    if replaced.symlink_metadata().is_err() {
+        return rustix::fs::rename(published, artifacts).map_err(failed);
+    }
+    match renameat_with(CWD, &replaced, CWD, published, RenameFlags::EXCHANGE) {
+        Ok(()) => rustix::fs::rename(&replaced, artifacts).map_err(failed),
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            rustix::fs::rename(published, artifacts).map_err(failed)?;
+            rustix::fs::rename(&replaced, published).map_err(failed)
+        }
+        Err(error) => Err(failed(error)),
+    }
 }
 
 fn sync(folder: Option<&Path>) -> Result<(), PublishError> {

@@ -246,3 +246,37 @@ fn nothing_is_published_where_something_is_in_the_way() {
     assert!(resumed.stdout.contains("is in the way of publishing"), "{resumed:?}");
     assert_eq!(project.read("reports/study/r1/S01_leave_folder/n"), "1");
 }
+
+/// An attempt whose checkpoint cannot be saved has failed, and what was accepted before it stays published.
+#[test]
+fn what_cannot_be_checkpointed_is_not_published() {
+    let project = Project::new(&plan(&[stage(
+        "S01_break_store",
+        "command = 'cp n $CHECKSTONE_ARTIFACT_DIR/n; test -e break || exit 0; cd reports/study/checkpoints; rm -r .store; touch .store'\ninputs = { n = \"n\" }",
+    )]));
+    project.workplace.write("n", "1");
+    project.workplace.write("break", "");
+    assert_eq!(project.run().code, Some(1));
+    assert_eq!(project.published(), [], "it has no earlier attempt to fall back on");
+    std::fs::remove_file(project.path("break")).unwrap();
+    std::fs::remove_file(project.path("reports/study/checkpoints/.store")).unwrap();
+    assert_eq!(project.resume().code, Some(0));
+    project.workplace.write("n", "2");
+    project.workplace.write("break", "");
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(1), "{resumed:?}");
+    assert!(resumed.stdout.contains("its checkpoint cannot be saved"), "{resumed:?}");
+    assert_eq!(project.read("reports/study/r1/S01_break_store/n"), "1");
+    assert_eq!(project.read("reports/study/r1/.attempts/S01_break_store/3/artifacts/n"), "2");
+}
+
+/// A name that no manifest can hold is told before anything is published.
+#[test]
+fn names_that_lead_elsewhere_are_refused_among_the_artifacts() {
+    let project =
+        Project::new(&plan(&[stage("S01_name_badly", "command = 'touch \"$CHECKSTONE_ARTIFACT_DIR/..\\\\bad\"'")]));
+    let done = project.run();
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(done.stdout.contains("has a name that leads elsewhere on other systems"), "{done:?}");
+    assert_eq!(project.published(), []);
+}
