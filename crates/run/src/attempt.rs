@@ -146,7 +146,7 @@ fn accepted(
     // For a later attempt, which goes on from this one's checkpoints only where it does the same.
     let noted = fs_err::write(attempt.join(FINGERPRINT), &fingerprint);
     noted.map_err(|error| failed(error.to_string()))?;
-    let environment = environment(job, stage, &artifacts, &fingerprint)?;
+    let environment = environment(job, stage, &artifacts, &fingerprint, tell)?;
 
     let ended = supervise(job, stage, &environment, &attempt, tell)?;
     let elapsed = ended.ending.elapsed;
@@ -449,6 +449,7 @@ fn environment(
     stage: &Stage,
     artifacts: &std::path::Path,
     fingerprint: &str,
+    tell: &(dyn Fn(Told) + Sync),
 ) -> Result<Vec<(OsString, OsString)>, Unaccepted> {
     const OURS: [&str; 4] =
         ["CHECKSTONE_RUN_ID", "CHECKSTONE_STAGE_ID", "CHECKSTONE_ARTIFACT_DIR", "CHECKSTONE_RESUME_DIR"];
@@ -472,9 +473,16 @@ fn environment(
         job.to_resume.iter().filter(|artifact| is_of_same(job, artifact, fingerprint)).cloned().collect();
     if !to_resume.is_empty() {
         let prefix = format!("{}/", job.layout.relative(&folder));
-        keeping::bring_back(&job.layout, &to_resume, &prefix)
-            .map_err(|error| failed(format!("its last checkpoint cannot be brought back: {error}")))?;
-        all.push(("CHECKSTONE_RESUME_DIR".into(), folder.into()));
+        match keeping::bring_back(&job.layout, &to_resume, &prefix) {
+            Ok(()) => all.push(("CHECKSTONE_RESUME_DIR".into(), folder.into())),
+            Err(error) => {
+                let text = format!("it begins anew, for what it had saved cannot be brought back: {error}");
+                tell(Told::Warning(text));
+            }
+        }
+    } else if !job.to_resume.is_empty() {
+        let text = "it begins anew, for its command or its inputs are not those that it had saved something for";
+        tell(Told::Warning(text.to_owned()));
     }
     Ok(all)
 }

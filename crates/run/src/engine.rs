@@ -382,6 +382,7 @@ impl<'a> Engine<'a> {
         }
         let attempt = self.next_attempt(index)?;
         let controls = Controls::new().map_err(EngineError::Controls)?;
+        let to_resume = self.to_resume(index)?;
         let job = Job {
             plan: Arc::clone(&self.plan),
             stage: index,
@@ -394,7 +395,7 @@ impl<'a> Engine<'a> {
             python: Arc::clone(&self.python),
             is_trusted: self.settings.is_trusted,
             earlier: self.earlier_artifacts(index),
-            to_resume: self.to_resume(index),
+            to_resume,
             execution_count: self.checkpoints + 1,
         };
         // On the disk first: after this a lost supervisor's successor looks for what it left running.
@@ -456,26 +457,27 @@ impl<'a> Engine<'a> {
         wanted.filter_map(paths).flatten().collect()
     }
 
-    /// The files of the stage's last own checkpoint, where there is one that can be used.
-    fn to_resume(&self, index: usize) -> Vec<Artifact> {
-        let Some(stage) = self.stage(index) else { return Vec::new() };
-        let record = self.recorder.record().stages.get(&stage.id);
-        let Some(id) = record.and_then(|stage| stage.mid_stage_checkpoint.as_deref()) else {
-            return Vec::new();
+    /// The files of the stage's last own checkpoint. Where it cannot be used, that is told: work is lost.
+    fn to_resume(&mut self, index: usize) -> Result<Vec<Artifact>, EngineError> {
+        let stage_id = self.id(index);
+        let record = self.recorder.record().stages.get(&stage_id);
+        let Some(id) = record.and_then(|stage| stage.mid_stage_checkpoint.clone()) else {
+            return Ok(Vec::new());
         };
-        let Ok(checked) = checkpoint::validate(&self.layout, id, checkpoint::Depth::Quick) else {
-            return Vec::new();
+        let own = format!("/.attempts/{stage_id}/");
+        let is_own = |artifact: &Artifact| artifact.relative_path.contains(&own);
+        let lost = match checkpoint::validate(&self.layout, &id, checkpoint::Depth::Quick) {
+            Ok(checked) => match checked.manifest {
+                Some(sealed) if !checked.lost.iter().any(is_own) => {
+                    return Ok(sealed.manifest.artifacts.into_iter().filter(is_own).collect());
+                }
+                _ => checked.issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+            },
+            Err(error) => attempt::told(&error),
         };
-        let own = format!("/.attempts/{}/", stage.id);
-        match checked.manifest {
-            Some(sealed) => sealed
-                .manifest
-                .artifacts
-                .into_iter()
-                .filter(|artifact| artifact.relative_path.contains(&own))
-                .collect(),
-            None => Vec::new(),
-        }
+        let text = format!("it begins anew, for what it had saved in `{id}` cannot be brought back: {lost}");
+        self.warn(Some(index), text)?;
+        Ok(Vec::new())
     }
 
     fn receive(&mut self, message: Message) -> Result<(), EngineError> {

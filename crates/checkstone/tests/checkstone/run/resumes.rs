@@ -282,6 +282,32 @@ fn a_stage_goes_on_from_its_own_checkpoint() {
     assert_eq!(project.published().len(), 3);
 }
 
+/// What a stage saved on its way outlives the checkpoints of other stages, and where it is gone, that is told.
+#[test]
+fn checkpoints_of_others_do_not_push_out_what_a_stage_saved() {
+    let mut stages = vec![stage(
+        "S01_work_long",
+        "command = '''\n\
+         test -n \"$CHECKSTONE_RESUME_DIR\" && cat $CHECKSTONE_RESUME_DIR/half >> resumed\n\
+         echo half > $CHECKSTONE_ARTIFACT_DIR/half; echo \"[CHECKPOINT:saved:id=half]\"\n\
+         until grep -q midStage.:true reports/study/checkpoints/r1/events.jsonl; do sleep 0.01; done\n\
+         test -e go'''",
+    )];
+    stages.extend((2..10).map(|number| stage(&format!("S0{number}_do_other"), "command = 'true'")));
+    let project = Project::new(&plan(&stages));
+    assert_eq!(project.run().code, Some(1));
+    assert_eq!(project.resume().code, Some(1));
+    assert_eq!(project.read("resumed"), "half\n");
+    let saved = project.events().into_iter().rfind(|event| event["midStage"] == true).unwrap();
+    let id = saved["checkpointId"].as_str().unwrap();
+    std::fs::remove_dir_all(project.path(&format!("reports/study/checkpoints/r1/{id}"))).unwrap();
+    project.workplace.write("go", "");
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert!(resumed.stderr.contains("it begins anew, for what it had saved in"), "{resumed:?}");
+    assert_eq!(project.read("resumed"), "half\n");
+}
+
 /// A repository that was copied resumes, elsewhere and for somebody else; but only by name: its record says what to run.
 #[test]
 fn a_copied_repository_resumes_by_name() {
