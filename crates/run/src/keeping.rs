@@ -72,13 +72,22 @@ pub(crate) fn mid_stage(
     checkpoint::save(layout, &request).map(|saved| kept(saved, true)).map_err(|error| told(&error))
 }
 
-/// First that it happened, which waits for nobody; then what there is of the attempt, which may fail.
+/// First that it happened, which waits for nobody; then what there is of the attempt, which may fail. Old ones go then, as
+/// after any other: a stage may fail many times.
 pub(crate) fn emergency(
     layout: &Layout,
     stage: &str,
     attempt: u32,
     reason: Reason,
 ) -> Result<WithWarnings, String> {
+    let (kept, mut warnings) = with_partial(layout, stage, attempt, reason)?;
+    if let Err(error) = checkpoint::prune_after_save(layout, checkpoint::DEFAULT_KEEP, None) {
+        warnings.push(not_pruned(&told(&error)));
+    }
+    Ok((kept, warnings))
+}
+
+fn with_partial(layout: &Layout, stage: &str, attempt: u32, reason: Reason) -> Result<WithWarnings, String> {
     let request = EmergencyRequest::new(stage, reason, Timestamp::now());
     let saved = checkpoint::emergency(layout, &request).map_err(|error| told(&error))?;
     let (made, mut warnings) = kept(saved, false);
@@ -134,7 +143,7 @@ fn kept(saved: Saved, is_mid_stage: bool) -> WithWarnings {
             SaveWarning::Large { total, limit } => {
                 format!("the artifacts of one checkpoint have {total} bytes together, more than {limit}")
             }
-            SaveWarning::NotPruned { why } => format!("old checkpoints stay: {why}"),
+            SaveWarning::NotPruned { why } => not_pruned(why),
         })
         .collect();
     let manifest = saved.sealed.manifest;
@@ -147,6 +156,10 @@ fn kept(saved: Saved, is_mid_stage: bool) -> WithWarnings {
         is_mid_stage,
     };
     (kept, warnings)
+}
+
+fn not_pruned(why: &str) -> String {
+    format!("old checkpoints stay: {why}")
 }
 
 impl Kept {

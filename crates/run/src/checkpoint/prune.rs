@@ -50,7 +50,7 @@ pub fn prune(layout: &Layout, keep: usize) -> Result<Pruned, PruneError> {
 }
 
 /// As `prune`, right after a checkpoint was saved; `valid` is one that is known to be.
-pub(super) fn prune_after_save(
+pub(crate) fn prune_after_save(
     layout: &Layout,
     keep: usize,
     valid: Option<&str>,
