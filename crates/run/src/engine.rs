@@ -74,7 +74,7 @@ pub enum EngineError {
     Plan(Problems),
     #[error(transparent)]
     Name(#[from] NameError),
-    #[error("`{name}` cannot be the name of a run: the checkpoints lie there")]
+    #[error("`{name}` cannot be the name of a run: checkstone puts something else there")]
     Reserved { name: String },
     #[error("there is a run `{run}` of `{title}` already")]
     Exists { title: String, run: String },
@@ -554,6 +554,8 @@ impl<'a> Engine<'a> {
         if kept.is_none() {
             let why = format!("{reason}; and there is no checkpoint of it");
             self.stage_to(index, StageState::Blocked, Some(why))?;
+            // Its state no longer says so.
+            self.has_failed |= unaccepted.cause == Cause::Failed;
             self.settle(index, Standing::GivenUp);
             return Ok(());
         }

@@ -280,3 +280,34 @@ fn names_that_lead_elsewhere_are_refused_among_the_artifacts() {
     assert!(done.stdout.contains("has a name that leads elsewhere on other systems"), "{done:?}");
     assert_eq!(project.published(), []);
 }
+
+/// R10: a stage that failed, and of which nothing could be kept, makes the run a failed one; and what must not be repeated
+/// is not, though it was blocked.
+#[test]
+fn a_failure_without_a_checkpoint_is_a_failure() {
+    let project = Project::new(&plan(&[stage(
+        "S01_move_away",
+        "command = 'echo x >> ran; cd reports/study; mv checkpoints aside; ln -s aside checkpoints; exit 1'\nretryable = false",
+    )]));
+    let done = project.run();
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(done.stderr.contains("no emergency checkpoint"), "{done:?}");
+    assert_eq!((project.state("S01_move_away").as_str(), project.run_state().as_str()), ("BLOCKED", "FAILED"));
+    std::fs::remove_file(project.path("reports/study/checkpoints")).unwrap();
+    std::fs::rename(project.path("reports/study/aside"), project.path("reports/study/checkpoints")).unwrap();
+    let resumed = project.resume();
+    assert!(resumed.stderr.contains("it is not retryable"), "{resumed:?}");
+    assert_eq!(project.read("ran"), "x\n");
+    assert_eq!((project.state("S01_move_away").as_str(), project.run_state().as_str()), ("BLOCKED", "FAILED"));
+}
+
+/// The report of a title and its checkpoints have their places, which no run takes.
+#[test]
+fn no_run_is_called_like_what_lies_beside_it() {
+    let project = Project::new(&plan(&[stage("S01_do_nothing", "command = 'true'")]));
+    for name in ["README.md", "checkpoints"] {
+        let done = Done::of(project.output(&["run", "plan.toml", "--id", name]));
+        assert_eq!(done.code, Some(2), "{done:?}");
+        assert!(done.stderr.contains("cannot be the name of a run"), "{done:?}");
+    }
+}
