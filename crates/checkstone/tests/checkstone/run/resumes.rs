@@ -345,6 +345,15 @@ fn a_removed_directory_is_a_clear_error() {
     let done = project.run();
     assert_eq!(done.code, Some(1), "{done:?}");
     assert!(done.stdout.contains("cannot read the artifacts"), "{done:?}");
+    // And so does the record of the run: it ends there, for nothing of it could be kept.
+    let project = Project::new(&plan(&[
+        stage("S01_remove_reports", "command = 'rm -r reports'"),
+        stage("S02_go_on", "command = 'touch on'\ndependencies = [\"S01_remove_reports\"]"),
+    ]));
+    let done = project.run();
+    assert_eq!(done.code, Some(2), "{done:?}");
+    assert!(done.stderr.contains("was removed while the run was going on"), "{done:?}");
+    assert!(!project.path("on").exists());
 }
 
 /// R15: a disk that is full. It needs a file system of its own, so root or user namespaces; where neither is allowed, the
