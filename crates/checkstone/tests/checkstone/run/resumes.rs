@@ -308,6 +308,24 @@ fn checkpoints_of_others_do_not_push_out_what_a_stage_saved() {
     assert_eq!(project.read("resumed"), "half\n");
 }
 
+/// A file that grows while a stage asks for a checkpoint is left out of it, and the rest is saved.
+#[test]
+fn a_growing_file_does_not_void_a_checkpoint() {
+    let project = Project::new(&plan(&[stage(
+        "S01_write_log",
+        "command = '''\n\
+         cd $CHECKSTONE_ARTIFACT_DIR; head -c 5000000 /dev/zero > log; (while :; do echo x >> log; done) &\n\
+         echo half > half; echo \"[CHECKPOINT:saved:id=half]\"\n\
+         until grep -q -e midStage.:true -e 'no checkpoint' ../../../../../checkpoints/r1/events.jsonl; do sleep 0.01; done'''",
+    )]));
+    let done = project.run();
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let log = "reports/study/r1/.attempts/S01_write_log/1/artifacts/log";
+    assert!(done.stderr.contains(&format!("a checkpoint is without `{log}`")), "{done:?}");
+    let saved = project.events().into_iter().find(|event| event["midStage"] == true).unwrap();
+    assert_eq!(saved["artifacts"], 1);
+}
+
 /// A repository that was copied resumes, elsewhere and for somebody else; but only by name: its record says what to run.
 #[test]
 fn a_copied_repository_resumes_by_name() {
