@@ -86,8 +86,9 @@ impl<'a> Display<'a> {
 
     fn say(&self, line: &str) {
         match &self.form {
-            Form::Terminal(bars) if !self.bars.is_empty() => {
-                bars.suspend(|| self.printer.progress_styled(line))
+            // `suspend` would panic once the terminal is gone; a line that nobody can read is nobody's loss.
+            Form::Terminal(bars) if !self.bars.is_empty() && !bars.is_hidden() => {
+                let _ = bars.println(self.printer.as_it_shows(line));
             }
             _ => self.printer.progress_styled(line),
         }

@@ -1,10 +1,12 @@
 //! The watchdog, Ctrl-C and `abort`: what runs is ended, and what there was of it is kept.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
 use super::{Done, Project, plan, signal, stage};
+use crate::trust::terminal;
 
 /// Ignores what can be ignored, and says that it is there.
 const STUBBORN: &str = "command = 'trap \"\" INT TERM; echo so far; echo part > $CHECKSTONE_ARTIFACT_DIR/part.txt; touch started; while :; do sleep 0.05; done'";
@@ -75,6 +77,25 @@ fn control_c_aborts_and_a_second_one_skips_the_grace() {
     let id = newest["checkpointId"].as_str().unwrap();
     let manifest = project.read(&format!("reports/study/checkpoints/r1/{id}/checkpoint.json"));
     assert!(manifest.contains("\"reason\": \"abort\""), "{manifest}");
+}
+
+/// A terminal that is closed is a hang-up, and not being able to draw on it any more ends nothing before its time.
+#[test]
+fn closing_the_terminal_aborts_with_an_emergency_checkpoint() {
+    let project = Project::new(&plan(&[stage("S01_sleep_long", "command = 'touch one; exec sleep 100'")]));
+    let (person, terminal) = terminal();
+    let mut command = Command::new("setsid");
+    command.args(["--ctty", env!("CARGO_BIN_EXE_checkstone"), "run", "plan.toml", "--id", "r1"]);
+    let mut command = project.workplace.prepared(command);
+    command.stdin(terminal.try_clone().unwrap()).stdout(terminal.try_clone().unwrap()).stderr(terminal);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    project.wait_for("one");
+    drop(person);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(project.run_state(), "ABORTED");
+    assert_eq!(project.state("S01_sleep_long"), "RESUMABLE");
+    assert_eq!(project.checkpoints()[0]["status"], "interrupted");
 }
 
 #[test]
