@@ -1,6 +1,6 @@
 //! The watchdog, Ctrl-C and `abort`: what runs is ended, and what there was of it is kept.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -96,6 +96,24 @@ fn closing_the_terminal_aborts_with_an_emergency_checkpoint() {
     assert_eq!(project.run_state(), "ABORTED");
     assert_eq!(project.state("S01_sleep_long"), "RESUMABLE");
     assert_eq!(project.checkpoints()[0]["status"], "interrupted");
+}
+
+#[test]
+fn what_was_started_with_nohup_outlives_the_hang_up() {
+    let waits = "command = 'touch begun; until test -e go; do sleep 0.02; done'";
+    // In an aborted run the second one would not be started.
+    let project =
+        Project::new(&plan(&[stage("S01_wait_long", waits), stage("S02_do_nothing", "command = 'true'")]));
+    let mut command = Command::new("nohup");
+    command.args([env!("CARGO_BIN_EXE_checkstone"), "run", "plan.toml", "--id", "r1"]);
+    let mut command = project.workplace.prepared(command);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    project.wait_for("begun");
+    signal(&child, Signal::HUP);
+    project.workplace.write("go", "");
+    let done = Done::of(child.wait_with_output().unwrap());
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert_eq!(project.run_state(), "COMPLETED");
 }
 
 #[test]
