@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use run::control;
 use run::engine::{PlanText, Settings};
 use run::event::{Event, What};
+use run::fingerprint;
 use run::layout::Layout;
 use run::plan::Plan;
 use run::record::Record;
@@ -67,6 +68,13 @@ pub(crate) fn record(layout: &Layout) -> Result<Record, CommandError> {
     Record::read(&layout.events()).map_err(|error| {
         CommandError::of(&error).hint("what the run published and its checkpoints are not touched by this")
     })
+}
+
+/// What a plan file says. It is a file that has an end, and not a pipe that nobody writes to.
+pub(crate) fn plan_text(path: &Path) -> Result<String, CommandError> {
+    fingerprint::open_regular(path)
+        .and_then(std::io::read_to_string)
+        .map_err(|error| CommandError::new(format!("cannot read the plan `{}`: {error}", path.display())))
 }
 
 /// Reads a plan from a text; all that is wrong with it is one error.

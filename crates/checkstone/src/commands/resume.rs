@@ -89,7 +89,7 @@ fn plan(layout: &Layout, record: &Record, recorded: bool) -> Result<engine::Plan
     let Some(file) = file else {
         return run_project::plan("the recorded plan", record.plan.clone(), None, layout.root());
     };
-    let text = fs_err::read_to_string(layout.root().join(&file)).map_err(|error| CommandError::of(&error))?;
+    let text = run_project::plan_text(&layout.root().join(&file))?;
     let is_changed = text != record.plan;
     run_project::plan(&file, text, Some(file.clone()), layout.root()).map_err(|error| {
         if is_changed {

@@ -181,6 +181,21 @@ fn plans_that_lead_out_are_not_run() {
     assert!(!project.path("ran").exists() && !project.path("reports").exists());
 }
 
+/// A named pipe or a device in place of an input or of the plan: nobody waits for it, and what it is is told.
+#[test]
+fn what_has_no_end_is_not_read() {
+    let project = Project::new(&plan(&[stage("S01_read_pipe", "command = 'true'\ninputs = { a = \"a\" }")]));
+    assert!(Command::new("mkfifo").arg(project.path("a")).status().unwrap().success());
+    let done = project.run();
+    assert_ne!(done.code, Some(0), "{done:?}");
+    assert!(format!("{}{}", done.stdout, done.stderr).contains("is not a regular file"), "{done:?}");
+    for plan in ["a", "/dev/zero"] {
+        let done = Done::of(project.output(&["run", plan, "--check"]));
+        assert_eq!(done.code, Some(2), "{done:?}");
+        assert!(done.stderr.contains("is not a regular file"), "{done:?}");
+    }
+}
+
 /// R15: a project that cannot be written to. As root it takes a mount that is read-only, so that the test needs mounts of its own.
 #[test]
 fn r15_a_read_only_project_is_a_clear_error_and_the_checkpoint_before_stays() {
