@@ -117,6 +117,12 @@ fn failed(reason: impl Into<String>) -> Unaccepted {
     Unaccepted { cause: Cause::Failed, reason: reason.into() }
 }
 
+/// Where somebody asked for the end, that is why.
+fn aborted(job: &Job) -> Option<Unaccepted> {
+    let unaccepted = || Unaccepted { cause: Cause::Aborted, reason: "aborted".to_owned() };
+    job.controls.is_asked().then(unaccepted)
+}
+
 /// An error with its causes, in one line.
 pub(crate) fn told(error: &dyn std::error::Error) -> String {
     let mut message = error.to_string();
@@ -138,7 +144,7 @@ fn accepted(
     let attempt = job.layout.attempt(&stage.id, job.attempt).map_err(|error| failed(told(&error)))?;
     let artifacts = attempt.join("artifacts");
     publish::make_folder(job.layout.root(), &artifacts).map_err(|error| failed(told(&error)))?;
-    let inputs = inputs(job, stage)?;
+    let inputs = inputs(job, stage).map_err(|unaccepted| aborted(job).unwrap_or(unaccepted))?;
     let hashes: Vec<(String, String)> =
         inputs.iter().map(|input| (input.name.clone(), input.sha256.clone())).collect();
     let fingerprint = fingerprint::of_stage(stage, &job.plan.python, job.layout.root(), &hashes);
@@ -146,6 +152,8 @@ fn accepted(
     let noted = fs_err::write(attempt.join(FINGERPRINT), &fingerprint);
     noted.map_err(|error| failed(error.to_string()))?;
     let environment = environment(job, stage, &artifacts, &fingerprint)?;
+    // Asked for while the inputs were read: nothing is started then.
+    aborted(job).map_or(Ok(()), Err)?;
 
     let ended = supervise(job, stage, &environment, &attempt, tell)?;
     let elapsed = ended.ending.elapsed;
@@ -252,11 +260,8 @@ fn supervise(
                 throttle.left_out
             )));
         }
-        watched.map_err(|reason| match job.controls.is_asked() {
-            // It was to end before its code ran: while the kernel started, or was rehydrated.
-            true => Unaccepted { cause: Cause::Aborted, reason: "aborted".to_owned() },
-            false => failed(reason),
-        })
+        // It was to end before its code ran: while the kernel started, or was rehydrated.
+        watched.map_err(|reason| aborted(job).unwrap_or_else(|| failed(reason)))
     })
 }
 
@@ -404,7 +409,7 @@ fn inputs(job: &Job, stage: &Stage) -> Result<Vec<AcceptedInput>, Unaccepted> {
         .map(|input| {
             let path = input_path(&job.plan, &job.layout, &input.source).map_err(failed)?;
             let identity = publish::identity(&path).unwrap_or_default();
-            let (sha256, _) = fingerprint::of_file(&path)
+            let (sha256, _) = fingerprint::of_file_while(&path, &|| !job.controls.is_asked())
                 .map_err(|error| failed(format!("the input `{}` cannot be read: {error}", path.display())))?;
             Ok(AcceptedInput { name: input.name.clone(), sha256, identity })
         })

@@ -98,7 +98,12 @@ fn named_files(program: &Program, root: &Path, directory: &Path) -> Vec<(String,
 
 /// The hash and the size of a regular file.
 pub fn of_file(path: &Path) -> io::Result<(String, u64)> {
-    let hashed = hash::of_file(open_regular(path)?.file())?;
+    of_file_while(path, &|| true)
+}
+
+/// As [`of_file`], for as long as it may go on; large ones take their time.
+pub fn of_file_while(path: &Path, may_go_on: &dyn Fn() -> bool) -> io::Result<(String, u64)> {
+    let hashed = hash::of_file_while(open_regular(path)?.file(), may_go_on)?;
     Ok((hashed.sha256, hashed.bytes))
 }
 

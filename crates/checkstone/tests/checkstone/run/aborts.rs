@@ -79,6 +79,22 @@ fn control_c_aborts_and_a_second_one_skips_the_grace() {
     assert!(manifest.contains("\"reason\": \"abort\""), "{manifest}");
 }
 
+/// The inputs of a stage are read before it is started, which takes a while where they are large.
+#[test]
+fn an_abort_while_inputs_are_read_starts_nothing() {
+    let large = "command = 'touch ran'\ninputs = { large = \"large\" }";
+    let project = Project::new(&plan(&[stage("S01_read_much", large)]));
+    // Nothing but a hole, and yet too much to be hashed within the time of a test.
+    std::fs::File::create(project.path("large")).unwrap().set_len(1 << 40).unwrap();
+    let child = project.start(&[]);
+    project.wait_for("reports/study/r1/.attempts/S01_read_much/1/artifacts");
+    signal(&child, Signal::INT);
+    let done = Done::of(child.wait_with_output().unwrap());
+    assert_eq!(done.code, Some(130), "{done:?}");
+    assert_eq!((project.run_state().as_str(), project.state("S01_read_much").as_str()), ("ABORTED", "RESUMABLE"));
+    assert!(!project.path("ran").exists());
+}
+
 /// A terminal that is closed is a hang-up, and not being able to draw on it any more ends nothing before its time.
 #[test]
 fn closing_the_terminal_aborts_with_an_emergency_checkpoint() {
