@@ -157,6 +157,10 @@ fn accepted(
 
     let ended = supervise(job, stage, &environment, &attempt, tell)?;
     let elapsed = ended.ending.elapsed;
+    // A Python stage has told it itself.
+    if stage.kind == Kind::Command {
+        tell_trouble(job, &ended.ending, tell);
+    }
     *ending = Some(described(&ended.ending));
     judge(&ended.ending, "").map_err(|unaccepted| match ended.raised {
         Some(reason) => Unaccepted { reason, ..unaccepted },
@@ -178,11 +182,20 @@ fn accepted(
             &mut |_| {},
         )
         .map_err(|error| failed(format!("`verify` cannot be run: {error}")))?;
+        tell_trouble(job, &verified, tell);
         judge(&verified, "`verify`: ")?;
         // It may have written there as well.
         files = outputs(stage, &artifacts)?;
     }
     accept(job, stage, fingerprint, inputs, &artifacts, &files, ended.state, kept, tell)
+}
+
+/// Output that could not be kept is not lost without a word.
+fn tell_trouble(job: &Job, ending: &supervisor::Ending, tell: &(dyn Fn(Told) + Sync)) {
+    if let Some(trouble) = &ending.output.trouble {
+        let shown = job.layout.relative(&ending.output.path);
+        tell(Told::Warning(format!("its output is not all in `{shown}`: {trouble}")));
+    }
 }
 
 /// All files of the attempt, the declared ones among them.
