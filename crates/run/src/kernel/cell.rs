@@ -274,12 +274,13 @@ impl Running<'_> {
     /// A running cell: its limit, and its signs of life.
     fn look_after(&mut self, root: i32) {
         let stalls = &self.limits.stalls;
+        if self.clock.stopped_in_all() >= self.limits.longest_stop {
+            self.end(Cause::Stalled, None);
+            return;
+        }
         if let Some(lasting) = self.clock.stopped_for() {
             if let Some(stall) = self.vitals.stopped(lasting, stalls) {
                 (self.observe)(Observed::Stall(stall));
-            }
-            if lasting >= self.limits.longest_stop {
-                self.end(Cause::Stalled, None);
             }
             return;
         }

@@ -13,8 +13,8 @@ pub struct Limits {
     pub max_duration: Option<Duration>,
     pub grace: Grace,
     pub stalls: Stalls,
-    /// A stage that somebody stopped (SIGSTOP) does not use up its time, but for no longer than this at a stretch: then
-    /// it is taken for hung.
+    /// A stage that somebody stopped (SIGSTOP) does not use up its time, but for no longer than this in all: then it is
+    /// taken for hung. One of its own processes could stop it again and again, and work on.
     pub longest_stop: Duration,
     /// What the stage leaves running when it ends by itself has this long to finish, such as a `tee` behind it.
     pub leftovers: Duration,

@@ -225,12 +225,13 @@ impl<'a> Watch<'a> {
     /// A running stage: its limit, and its signs of life.
     fn look_after(&mut self) {
         let stalls = &self.limits.stalls;
+        if self.clock.stopped_in_all() >= self.limits.longest_stop {
+            self.begin_ending(Cause::Stalled, self.limits.grace);
+            return;
+        }
         if let Some(lasting) = self.clock.stopped_for() {
             if let Some(stall) = self.vitals.stopped(lasting, stalls) {
                 (self.observe)(Observed::Stall(stall));
-            }
-            if lasting >= self.limits.longest_stop {
-                self.begin_ending(Cause::Stalled, self.limits.grace);
             }
             return;
         }
