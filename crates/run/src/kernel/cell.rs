@@ -14,7 +14,7 @@ use super::{Kernel, KernelError};
 use crate::json::{at, text};
 use crate::marker::Reader;
 use crate::supervisor::{
-    Cause, Clock, Controls, Grace, Limits, Observed, Reading, Signal, StallInterrupt, StallLooks, Status,
+    Cause, Clock, Controls, Grace, Limits, Observed, Reading, Signal, Status,
     Vitals,
 };
 
@@ -280,7 +280,11 @@ impl Running<'_> {
         }
         if let Some(lasting) = self.clock.stopped_for() {
             if let Some(stall) = self.vitals.stopped(lasting, stalls) {
+                let ends = stalls.interrupt.is_for(&stall);
                 (self.observe)(Observed::Stall(stall));
+                if ends {
+                    self.end(Cause::Stalled, None);
+                }
             }
             return;
         }
@@ -291,11 +295,7 @@ impl Running<'_> {
         }
         let mut ends = false;
         for stall in self.vitals.look(active, stalls, root) {
-            ends |= match stalls.interrupt {
-                StallInterrupt::Never => false,
-                StallInterrupt::Hung => stall.looks == StallLooks::Hung,
-                StallInterrupt::Any => true,
-            };
+            ends |= stalls.interrupt.is_for(&stall);
             (self.observe)(Observed::Stall(stall));
         }
         if ends {

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::ending::{Stall, StallLooks};
+
 /// After its soft limit a stage is gone at the latest this much later.
 pub const HARD_LIMIT_AFTER: Duration = Duration::from_secs(30);
 
@@ -93,4 +95,14 @@ pub enum StallInterrupt {
     Hung,
     /// At the first signal, also where it may only be slow.
     Any,
+}
+
+impl StallInterrupt {
+    pub(crate) fn is_for(self, stall: &Stall) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Hung => stall.looks == StallLooks::Hung,
+            Self::Any => true,
+        }
+    }
 }
