@@ -106,7 +106,7 @@ impl<'a> Display<'a> {
                 {
                     bar.set_style(style);
                 }
-                bar.set_prefix(stage_id.clone());
+                bar.set_prefix(visible(stage_id));
                 let bar = Bar { bar, budget, percent: None, last: String::new() };
                 bar.show();
                 bar.bar.enable_steady_tick(Duration::from_millis(250));
@@ -140,7 +140,7 @@ impl<'a> Display<'a> {
                 format!("run {STRONG}{}{STRONG:#} of {}", visible(run_id), visible(report_title))
             }
             What::PlanChanged { .. } => "the plan has changed since; it goes on with the new one".to_owned(),
-            What::RunState { to: RunState::InProgress, reason: Some(reason), .. } => reason.clone(),
+            What::RunState { to: RunState::InProgress, reason: Some(reason), .. } => visible(reason),
             What::StageState { stage_id, attempt, to, reason, ending, accepted, .. } => {
                 let why = reason.as_ref().map(|reason| format!(": {}", visible(reason))).unwrap_or_default();
                 let took = ending.as_ref().map(|ending| seconds(ending.elapsed_milliseconds));
@@ -186,10 +186,10 @@ impl<'a> Display<'a> {
                 format!("{}  {}", stage(stage_id), visible(marker))
             }
             What::Stall { stage_id, signal, .. } => {
-                format!("{}  {DOUBTFUL}stalled{DOUBTFUL:#}: {signal}", stage(stage_id))
+                format!("{}  {DOUBTFUL}stalled{DOUBTFUL:#}: {}", stage(stage_id), visible(signal))
             }
             What::Signal { stage_id, signal, .. } => {
-                format!("{}  {DOUBTFUL}{signal}{DOUBTFUL:#}", stage(stage_id))
+                format!("{}  {DOUBTFUL}{}{DOUBTFUL:#}", stage(stage_id), visible(signal))
             }
             What::Suspended { stage_id, milliseconds, .. } => {
                 format!(
@@ -199,10 +199,12 @@ impl<'a> Display<'a> {
                 )
             }
             What::Checkpoint { stage_id, checkpoint_id, status, artifacts, .. } => {
-                let status = if status == "saved" { String::new() } else { format!(" ({status})") };
+                let status =
+                    if status == "saved" { String::new() } else { format!(" ({})", visible(status)) };
                 format!(
-                    "{}  {FAINT}checkpoint {checkpoint_id}{status}, {}{FAINT:#}",
+                    "{}  {FAINT}checkpoint {}{status}, {}{FAINT:#}",
                     stage(stage_id),
+                    visible(checkpoint_id),
                     counted(*artifacts, "artifact")
                 )
             }
@@ -297,7 +299,7 @@ pub(crate) fn summary(record: &Record, plan: &Plan, layout: &Layout, width: Opti
     let done =
         plan.stages.iter().filter(|stage| record.stage(&stage.id).state == StageState::Completed).count();
     let run = visible(layout.run());
-    let published = layout.relative(&layout.run_directory());
+    let published = visible(&layout.relative(&layout.run_directory()));
     let (style, next) = match record.state {
         RunState::Completed => (GOOD, format!("the artifacts are in `{published}`")),
         _ => (DOUBTFUL, format!("`checkstone resume {run}` goes on with it")),

@@ -181,6 +181,38 @@ fn plans_that_lead_out_are_not_run() {
     assert!(!project.path("ran").exists() && !project.path("reports").exists());
 }
 
+/// A record that came with a repository: what it says cannot move the cursor of whoever watches.
+#[test]
+fn a_record_from_elsewhere_is_shown_and_not_obeyed() {
+    let project = Project::new(&plan(&[stage("S01_do_nothing", "command = 'true'")]));
+    assert_eq!(project.run().code, Some(0));
+    let escape = "\u{1b}[2J";
+    let mut events = project.events();
+    for event in &mut events {
+        match (event["event"].as_str().unwrap(), event["to"].as_str()) {
+            ("run-state", Some("IN_PROGRESS")) => event["reason"] = json!(escape),
+            ("checkpoint", _) => {
+                event["checkpointId"] = json!(escape);
+                event["status"] = json!(escape);
+            }
+            _ => {}
+        }
+    }
+    let (last, at) = (events.len() as u64, events[0]["at"].clone());
+    for (number, kind) in ["stall", "signal"].into_iter().enumerate() {
+        let sequence = last + 1 + number as u64;
+        events.push(json!({
+            "sequence": sequence, "at": at, "event": kind, "stageId": "S01_do_nothing", "attempt": 1, "signal": escape,
+        }));
+    }
+    let text: String = events.iter().map(|event| format!("{event}\n")).collect();
+    project.workplace.write("reports/study/checkpoints/r1/events.jsonl", &text);
+    let watched = Done::of(project.output(&["watch", "r1"]));
+    assert_eq!(watched.code, Some(0), "{watched:?}");
+    // What is not a terminal gets no escape sequence at all; these are the signs that stand for one.
+    assert_eq!(watched.stderr.matches("␛[2J").count(), 5, "{watched:?}");
+}
+
 /// A named pipe or a device in place of an input or of the plan: nobody waits for it, and what it is is told.
 #[test]
 fn what_has_no_end_is_not_read() {
