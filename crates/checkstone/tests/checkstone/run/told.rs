@@ -87,6 +87,12 @@ fn status_and_session_start_tell_what_is_resumable() {
         context.contains("The run `r1` of `study` is FAILED and can be resumed: `checkstone resume r1`"),
         "{context}"
     );
+    // A run goes by the name of its folder.
+    let checkpoints = project.path("reports/study/checkpoints");
+    std::fs::rename(checkpoints.join("r1"), checkpoints.join("other")).unwrap();
+    let status = project.workplace.json(&["status", "--json"], "status.schema.json");
+    assert_eq!(status["resumable"][0]["runId"], "other");
+    std::fs::rename(checkpoints.join("other"), checkpoints.join("r1")).unwrap();
     project.workplace.write("go", "");
     assert_eq!(project.resume().code, Some(0));
     let status = project.workplace.json(&["status", "--json"], "status.schema.json");
