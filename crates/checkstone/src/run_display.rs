@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
-use run::event::{Event, What};
+use run::event::{Event, VERIFY, What};
 use run::layout::Layout;
 use run::marker::Marker;
 use run::plan::{DEFAULT_DURATION, Plan};
@@ -158,13 +158,13 @@ impl<'a> Display<'a> {
                         format!("{GOOD}completed{GOOD:#}{in_time}, {}", counted(artifacts, "artifact"))
                     }
                     StageState::Failed => {
-                        format!("{BAD}failed{BAD:#}{why}{}", self.output_hint(stage_id, *attempt))
+                        format!("{BAD}failed{BAD:#}{why}{}", self.output_hint(stage_id, *attempt, reason))
                     }
                     StageState::Interrupting => format!("{DOUBTFUL}being interrupted{DOUBTFUL:#}{why}"),
                     StageState::Interrupted => {
                         format!(
                             "{DOUBTFUL}interrupted{DOUBTFUL:#}{why}{}",
-                            self.output_hint(stage_id, *attempt)
+                            self.output_hint(stage_id, *attempt, reason)
                         )
                     }
                     StageState::Blocked => format!("{BAD}blocked{BAD:#}{why}"),
@@ -231,9 +231,13 @@ impl<'a> Display<'a> {
         })
     }
 
-    fn output_hint(&self, stage: &str, attempt: u32) -> String {
+    fn output_hint(&self, stage: &str, attempt: u32, reason: &Option<String>) -> String {
         let Some(layout) = &self.layout else { return String::new() };
-        let Ok(path) = layout.attempt_output(stage, attempt) else { return String::new() };
+        let path = match reason.as_ref().is_some_and(|reason| reason.starts_with(VERIFY)) {
+            true => layout.attempt_verification(stage, attempt),
+            false => layout.attempt_output(stage, attempt),
+        };
+        let Ok(path) = path else { return String::new() };
         if path.is_file() { format!(" (see `{}`)", visible(&layout.relative(&path))) } else { String::new() }
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, Ending, HowEnded};
+use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, Ending, HowEnded, VERIFY};
 use crate::executor;
 use crate::fingerprint;
 use crate::keeping::{self, Kept};
@@ -183,7 +183,7 @@ fn accepted(
         )
         .map_err(|error| failed(format!("`verify` cannot be run: {error}")))?;
         tell_trouble(job, &verified, tell);
-        judge(&verified, "`verify`: ")?;
+        judge(&verified, VERIFY)?;
         // It may have written there as well.
         files = outputs(stage, &artifacts)?;
     }
