@@ -334,6 +334,9 @@ pub(crate) fn explained(error: &run::engine::EngineError, run: &str) -> CommandE
         EngineError::Busy => {
             told.hint(format!("`checkstone watch {run}` shows it, `checkstone abort {run}` ends it"))
         }
+        EngineError::OtherTitle { .. } => {
+            told.hint("`--recorded-plan` takes the plan as it was when the run was begun")
+        }
         EngineError::Survivors { .. } => told.hint("end them as their owner, and resume again"),
         EngineError::Record(_) => told.hint("everything up to the last event that was recorded counts"),
         _ => told,

@@ -68,6 +68,23 @@ fn what_has_changed_is_run_again_and_no_more_than_that() {
 }
 
 /// A script that a command names is part of the command.
+/// The plan file is for another run by now, or gone: what is done about it is said.
+#[test]
+fn a_plan_file_that_cannot_be_used_is_told() {
+    let project = three();
+    project.workplace.write("go", "");
+    let other = project.read("plan.toml").replace("\"study\"", "\"other\"");
+    project.workplace.write("plan.toml", &other);
+    let refused = project.resume();
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("hint: `--recorded-plan` takes the plan as it was"), "{refused:?}");
+    std::fs::remove_file(project.path("plan.toml")).unwrap();
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    let told = "there is no plan file `plan.toml` in the project any more; the plan is taken as it was recorded\n";
+    assert!(resumed.stderr.contains(told), "{resumed:?}");
+}
+
 #[test]
 fn a_changed_script_is_a_changed_command() {
     let project = Project::new(&plan(&[stage("S01_run_script", "command = ['sh', 'work.sh']")]));
