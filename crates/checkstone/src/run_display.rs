@@ -11,13 +11,14 @@ use run::event::{Event, VERIFY, What};
 use run::layout::Layout;
 use run::marker::Marker;
 use run::plan::{DEFAULT_DURATION, Plan};
-use run::record::Record;
+use run::record::{Record, RecordError};
 use run::state::{RunState, StageState};
 use transcript::visible;
 
 use crate::error::CommandError;
 use crate::layout::{counted, fit};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
+use crate::run_project;
 
 /// So many stages that need not run again are told one by one.
 const MOST_REUSED: usize = 20;
@@ -338,7 +339,10 @@ pub(crate) fn explained(error: &run::engine::EngineError, run: &str) -> CommandE
             told.hint("`--recorded-plan` takes the plan as it was when the run was begun")
         }
         EngineError::Survivors { .. } => told.hint("end them as their owner, and resume again"),
-        EngineError::Record(_) => told.hint("everything up to the last event that was recorded counts"),
-        _ => told,
+        EngineError::Record(error @ (RecordError::Write { .. } | RecordError::Broken { .. })) => told
+            .hint_at_room(error, &format!("`checkstone resume {run}` goes on with it"))
+            .hint("everything up to the last event that was recorded counts"),
+        EngineError::Record(error) => run_project::record_error(error),
+        _ => told.hint_at_room(error, "try again"),
     }
 }

@@ -12,7 +12,7 @@ use run::event::{Event, What};
 use run::fingerprint;
 use run::layout::Layout;
 use run::plan::Plan;
-use run::record::Record;
+use run::record::{Record, RecordError};
 use run::runs::{self, FoundRun};
 
 use crate::environment;
@@ -65,9 +65,18 @@ pub(crate) fn is_resumable(found: &FoundRun) -> bool {
 }
 
 pub(crate) fn record(layout: &Layout) -> Result<Record, CommandError> {
-    Record::read(&layout.events()).map_err(|error| {
-        CommandError::of(&error).hint("what the run published and its checkpoints are not touched by this")
-    })
+    Record::read(&layout.events()).map_err(|error| record_error(&error))
+}
+
+/// A record that cannot be read or begun, with the way that is left.
+pub(crate) fn record_error(error: &RecordError) -> CommandError {
+    let told = CommandError::of(error);
+    match error {
+        RecordError::Damaged { .. } => told
+            .hint("put a copy of it back (from git or a backup), or begin a new run: `checkstone run PLAN`")
+            .hint("what the run published and its checkpoints are not touched by this"),
+        _ => told.hint_at_room(error, "try again"),
+    }
 }
 
 /// What a plan file says. It is a file that has an end, and not a pipe that nobody writes to.

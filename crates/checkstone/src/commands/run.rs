@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use run::engine;
 use run::layout::{Layout, Segment};
 use run::plan;
-use run::record::Record;
 
 use crate::error::CommandError;
 use crate::layout::counted;
@@ -86,7 +85,7 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
     display.finish();
     let state = ended.map_err(|error| run_display::explained(&error, &id))?;
     if !arguments.json {
-        let record = Record::read(&layout.events()).map_err(|error| CommandError::of(&error))?;
+        let record = run_project::record(&layout)?;
         printer.text(&run_display::summary(&record, &stages, &layout, printer.width()));
     }
     Ok(run_display::exit_code(state))

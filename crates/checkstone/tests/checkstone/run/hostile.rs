@@ -241,6 +241,7 @@ fn r15_a_read_only_project_is_a_clear_error_and_the_checkpoint_before_stays() {
     let script = "mount --bind . . && cd \"$PWD\" && mount -o remount,bind,ro . || exit 77
         \"$0\" run plan.toml --id r2; echo code=$?
         \"$0\" resume r1; echo code=$?
+        \"$0\" report r1; echo code=$?
         \"$0\" status > /dev/null; echo code=$?";
     let mut command = project.workplace.prepared(Command::new("unshare"));
     let user = if rustix::process::geteuid().is_root() { "--mount" } else { "-rm" };
@@ -250,9 +251,11 @@ fn r15_a_read_only_project_is_a_clear_error_and_the_checkpoint_before_stays() {
         println!("skipped: nothing can be mounted here: {}", done.stderr);
         return;
     }
-    assert_eq!(done.stdout, "code=2\ncode=2\ncode=0\n", "{done:?}");
-    assert_eq!(done.stderr.matches("Read-only file system").count(), 2, "{done:?}");
-    assert_eq!(done.stderr.matches("error: ").count(), 2, "{done:?}");
+    assert_eq!(done.stdout, "code=2\ncode=2\ncode=2\ncode=0\n", "{done:?}");
+    assert_eq!(done.stderr.matches("Read-only file system").count(), 3, "{done:?}");
+    assert_eq!(done.stderr.matches("error: ").count(), 3, "{done:?}");
+    let hint = "hint: make its folder writable for you; then try again\n";
+    assert_eq!(done.stderr.matches(hint).count(), 3, "{done:?}");
     assert_eq!((project.checkpoints(), project.read("reports/study/checkpoints/r1/events.jsonl")), before);
     // Writable again, it goes on.
     let resumed = project.resume();

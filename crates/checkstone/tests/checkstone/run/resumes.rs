@@ -262,6 +262,22 @@ fn a_copied_repository_resumes_by_name() {
     assert_eq!(attempts(&copy), [1, 1, 2]);
 }
 
+/// A record that is damaged in its middle, and not just torn at its end: the way that is left is said, by all who read it.
+#[test]
+fn a_damaged_record_says_what_can_be_done() {
+    let project = three();
+    let path = "reports/study/checkpoints/r1/events.jsonl";
+    let mut lines: Vec<String> = project.read(path).lines().map(str::to_owned).collect();
+    lines[3].truncate(20);
+    project.workplace.write(path, &format!("{}\n", lines.join("\n")));
+    for command in ["resume", "watch", "report", "abort"] {
+        let done = Done::of(project.output(&[command, "r1"]));
+        assert_eq!(done.code, Some(2), "{command}: {done:?}");
+        assert!(done.stderr.contains("is damaged in line 4"), "{command}: {done:?}");
+        assert!(done.stderr.contains("or begin a new run: `checkstone run PLAN`\n"), "{command}: {done:?}");
+    }
+}
+
 /// R15: what cannot be written is told, and what was there stays.
 #[test]
 fn a_removed_directory_is_a_clear_error() {
