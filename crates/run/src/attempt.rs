@@ -159,7 +159,7 @@ fn accepted(
     let elapsed = ended.ending.elapsed;
     // A Python stage has told it itself.
     if stage.kind == Kind::Command {
-        tell_trouble(job, &ended.ending, tell);
+        tell_beside(job, &ended.ending, "", tell);
     }
     *ending = Some(described(&ended.ending));
     judge(&ended.ending, "").map_err(|unaccepted| match ended.raised {
@@ -182,7 +182,7 @@ fn accepted(
             &mut |_| {},
         )
         .map_err(|error| failed(format!("`verify` cannot be run: {error}")))?;
-        tell_trouble(job, &verified, tell);
+        tell_beside(job, &verified, VERIFY, tell);
         judge(&verified, VERIFY)?;
         // It may have written there as well.
         files = outputs(stage, &artifacts)?;
@@ -190,11 +190,16 @@ fn accepted(
     accept(job, stage, fingerprint, inputs, &artifacts, &files, ended.state, kept, tell)
 }
 
-/// Output that could not be kept is not lost without a word.
-fn tell_trouble(job: &Job, ending: &supervisor::Ending, tell: &(dyn Fn(Told) + Sync)) {
+/// Output that could not be kept, and processes that were not waited for, are not lost without a word.
+fn tell_beside(job: &Job, ending: &supervisor::Ending, of: &str, tell: &(dyn Fn(Told) + Sync)) {
     if let Some(trouble) = &ending.output.trouble {
         let shown = job.layout.relative(&ending.output.path);
-        tell(Told::Warning(format!("its output is not all in `{shown}`: {trouble}")));
+        tell(Told::Warning(format!("{of}its output is not all in `{shown}`: {trouble}")));
+    }
+    match ending.leftovers {
+        0 => {}
+        1 => tell(Told::Warning(format!("{of}a process that it left running was ended"))),
+        number => tell(Told::Warning(format!("{of}{number} processes that it left running were ended"))),
     }
 }
 
