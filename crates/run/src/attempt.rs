@@ -212,10 +212,13 @@ fn outputs(stage: &Stage, artifacts: &std::path::Path) -> Result<Vec<String>, Un
         .filter(|output| !files.contains(&output.path))
         .map(|output| output.path.as_str())
         .collect();
-    if missing.is_empty() {
-        Ok(files)
-    } else {
-        Err(failed(format!("it did not write its output `{}`", missing.join("`, `"))))
+    let folder = missing.iter().find(|path| artifacts.join(path).is_dir());
+    match (folder, missing.is_empty()) {
+        (Some(path), _) => {
+            Err(failed(format!("its output `{path}` is a folder; declare a file in it instead, or none")))
+        }
+        (None, false) => Err(failed(format!("it did not write its output `{}`", missing.join("`, `")))),
+        (None, true) => Ok(files),
     }
 }
 

@@ -287,6 +287,10 @@ fn what_is_not_there_or_not_verified_is_not_accepted() {
             "command = 'ln -s /etc/passwd $CHECKSTONE_ARTIFACT_DIR/a.txt'\noutputs = { a = \"a.txt\" }",
         ),
         stage(
+            "S05_make_folder",
+            "command = 'mkdir $CHECKSTONE_ARTIFACT_DIR/a; touch $CHECKSTONE_ARTIFACT_DIR/a/b'\noutputs = { a = \"a\" }",
+        ),
+        stage(
             "S04_pass_verification",
             "command = 'echo good > $CHECKSTONE_ARTIFACT_DIR/a.txt'\nverify = 'grep -q good $CHECKSTONE_ARTIFACT_DIR/a.txt'",
         ),
@@ -302,6 +306,7 @@ fn what_is_not_there_or_not_verified_is_not_accepted() {
     assert!(done.stderr.contains(&format!("`verify`: exit status 1 (see `{log}`)")), "{done:?}");
     assert_eq!(project.read(log), "nothing good\n");
     assert!(done.stdout.contains("S03_link_out           FAILED"), "{done:?}");
+    assert!(done.stderr.contains("S05_make_folder  failed: its output `a` is a folder;"), "{done:?}");
     assert_eq!(project.published(), [("S04_pass_verification/a.txt".to_owned(), b"good\n".to_vec())]);
     assert_eq!(project.output(&["report", "r1"]).status.code(), Some(0));
     let page = project.read("reports/study/r1/report.html");
