@@ -185,8 +185,9 @@ impl Judged {
 
     fn prepare(&self, settings: &Autosave, occasion: Occasion) -> Option<Save> {
         let repository = self.case.repository.clone()?;
-        let mut facts = Facts::new(occasion, &self.inputs, self.asked().as_deref());
-        saving::read_plans(&mut facts, &repository.root);
+        let look = saving::look(settings, &self.context.state);
+        let mut facts = Facts::new(occasion, &self.inputs, self.asked().as_deref(), &look);
+        saving::read_plans(&mut facts, &repository.root, &look);
         let changed = match &self.inputs.changes {
             Changes::Known(set) => set.files.iter().map(|file| file.path.clone()).collect(),
             Changes::Transcript(_) | Changes::Unknown(_) => Vec::new(),
