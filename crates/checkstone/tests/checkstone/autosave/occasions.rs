@@ -247,6 +247,21 @@ fn compaction_and_the_end_of_a_session_save_without_a_word() {
     }
 }
 
+/// A session that goes on after its end may end again within seconds; the same end that is told twice is one.
+#[test]
+fn two_ends_of_a_session_right_after_each_other_are_both_saved() {
+    let world = World::new(AUTONOMOUS);
+    for number in 1..3 {
+        world.turn_number(number, 20);
+        for _ in 0..2 {
+            world.hook("claude", "SessionEnd", json!({"prompt_id": format!("prompt-{number}")}));
+        }
+        let wanted = usize::try_from(number).unwrap();
+        world.until("it is saved", || (world.saves().len() == wanted).then_some(()));
+    }
+    assert_eq!(world.commits(), 3, "{}", world.log());
+}
+
 /// What a person did in the same tree is theirs; and what is saved already is not saved again.
 #[test]
 fn a_session_that_did_nothing_new_is_not_saved_at_its_end() {
