@@ -91,7 +91,10 @@ fn an_abort_while_inputs_are_read_starts_nothing() {
     signal(&child, Signal::INT);
     let done = Done::of(child.wait_with_output().unwrap());
     assert_eq!(done.code, Some(130), "{done:?}");
-    assert_eq!((project.run_state().as_str(), project.state("S01_read_much").as_str()), ("ABORTED", "RESUMABLE"));
+    assert_eq!(
+        (project.run_state().as_str(), project.state("S01_read_much").as_str()),
+        ("ABORTED", "RESUMABLE")
+    );
     assert!(!project.path("ran").exists());
 }
 
@@ -101,7 +104,7 @@ fn closing_the_terminal_aborts_with_an_emergency_checkpoint() {
     let project = Project::new(&plan(&[stage("S01_sleep_long", "command = 'touch one; exec sleep 100'")]));
     let (person, terminal) = terminal();
     let mut command = Command::new("setsid");
-    command.args(["--ctty", env!("CARGO_BIN_EXE_checkstone"), "run", "plan.toml", "--id", "r1"]);
+    command.args(["--wait", "--ctty", env!("CARGO_BIN_EXE_checkstone"), "run", "plan.toml", "--id", "r1"]);
     let mut command = project.workplace.prepared(command);
     command.stdin(terminal.try_clone().unwrap()).stdout(terminal.try_clone().unwrap()).stderr(terminal);
     let mut child = command.spawn().unwrap();
