@@ -481,7 +481,8 @@ fn environment(
             }
         }
     } else if !job.to_resume.is_empty() {
-        let text = "it begins anew, for its command or its inputs are not those that it had saved something for";
+        let text =
+            "it begins anew, for its command or its inputs are not those that it had saved something for";
         tell(Told::Warning(text.to_owned()));
     }
     Ok(all)

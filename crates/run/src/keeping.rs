@@ -81,7 +81,8 @@ pub(crate) fn mid_stage(
             Err(error) => error,
         };
         // The stage is at work: a log that grows, or a file that was renamed meanwhile, is no reason to lose the rest.
-        let (SaveError::Changing { path } | SaveError::Artifact(PathError::NotFound { path })) = &error else {
+        let (SaveError::Changing { path } | SaveError::Artifact(PathError::NotFound { path })) = &error
+        else {
             return Err(told(&error));
         };
         let before = request.artifacts.len();

@@ -118,7 +118,10 @@ impl Checker<'_, '_> {
             if !is_stage_id(&id.value) {
                 self.problem(
                     &id.span,
-                    format!("`{}` is no stage id; write it like `S01_load_data`: number, verb, noun", id.value),
+                    format!(
+                        "`{}` is no stage id; write it like `S01_load_data`: number, verb, noun",
+                        id.value
+                    ),
                 );
             } else if let Err(error) = Segment::visible("stage", &id.value) {
                 self.problem(&id.span, error.to_string());

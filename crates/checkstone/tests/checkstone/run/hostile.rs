@@ -243,7 +243,7 @@ fn nothing_is_published_where_something_is_in_the_way() {
     project.workplace.write("n", "2");
     let resumed = project.resume();
     assert_eq!(resumed.code, Some(1), "{resumed:?}");
-    assert!(resumed.stdout.contains("is in the way of publishing"), "{resumed:?}");
+    assert!(resumed.stderr.contains("is in the way of publishing"), "{resumed:?}");
     assert_eq!(project.read("reports/study/r1/S01_leave_folder/n"), "1");
 }
 
@@ -273,11 +273,13 @@ fn what_cannot_be_checkpointed_is_not_published() {
 /// A name that no manifest can hold is told before anything is published.
 #[test]
 fn names_that_lead_elsewhere_are_refused_among_the_artifacts() {
-    let project =
-        Project::new(&plan(&[stage("S01_name_badly", "command = 'touch \"$CHECKSTONE_ARTIFACT_DIR/..\\\\bad\"'")]));
+    let project = Project::new(&plan(&[stage(
+        "S01_name_badly",
+        "command = 'touch \"$CHECKSTONE_ARTIFACT_DIR/..\\\\bad\"'",
+    )]));
     let done = project.run();
     assert_eq!(done.code, Some(1), "{done:?}");
-    assert!(done.stdout.contains("has a name that leads elsewhere on other systems"), "{done:?}");
+    assert!(done.stderr.contains("has a name that leads elsewhere on other systems"), "{done:?}");
     assert_eq!(project.published(), []);
 }
 
@@ -292,13 +294,19 @@ fn a_failure_without_a_checkpoint_is_a_failure() {
     let done = project.run();
     assert_eq!(done.code, Some(1), "{done:?}");
     assert!(done.stderr.contains("no emergency checkpoint"), "{done:?}");
-    assert_eq!((project.state("S01_move_away").as_str(), project.run_state().as_str()), ("BLOCKED", "FAILED"));
+    assert_eq!(
+        (project.state("S01_move_away").as_str(), project.run_state().as_str()),
+        ("BLOCKED", "FAILED")
+    );
     std::fs::remove_file(project.path("reports/study/checkpoints")).unwrap();
     std::fs::rename(project.path("reports/study/aside"), project.path("reports/study/checkpoints")).unwrap();
     let resumed = project.resume();
     assert!(resumed.stderr.contains("it is not retryable"), "{resumed:?}");
     assert_eq!(project.read("ran"), "x\n");
-    assert_eq!((project.state("S01_move_away").as_str(), project.run_state().as_str()), ("BLOCKED", "FAILED"));
+    assert_eq!(
+        (project.state("S01_move_away").as_str(), project.run_state().as_str()),
+        ("BLOCKED", "FAILED")
+    );
 }
 
 /// The report of a title and its checkpoints have their places, which no run takes.
