@@ -184,6 +184,10 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, NotesError> {
 pub fn with_section(file: &[u8], body: &str) -> Option<Vec<u8>> {
     let line_end = line_end(file);
     let at = section(file);
+    // All that follows an open block counts as a part of it, a person's headings too.
+    if at.as_ref().is_some_and(|at| at.end == file.len()) && is_open(file) {
+        return None;
+    }
     let place = at.clone().unwrap_or(file.len()..file.len());
     let before = file.get(..place.start)?;
     let after = file.get(place.end..)?;
@@ -210,8 +214,16 @@ pub fn with_section(file: &[u8], body: &str) -> Option<Vec<u8>> {
         let text = text.replace('\n', line_end);
         let end = start.len() + text.len();
         let whole = [start.as_slice(), text.as_bytes(), after].concat();
-        (section(&whole) == Some(start.len()..end)).then_some(whole)
+        let is_closed = !after.is_empty() || !is_open(&whole);
+        (section(&whole) == Some(start.len()..end) && is_closed).then_some(whole)
     })
+}
+
+/// Whether a heading at the end of the file would be none: it ends in a code block or comment that is never closed.
+fn is_open(file: &[u8]) -> bool {
+    let longer = [file, b"\n\n# End\n"].concat();
+    let last = headings(&same_length_text(&longer)).pop();
+    last.is_none_or(|heading| heading.text != "End" || heading.start != file.len() + 2)
 }
 
 /// The file's own, by its first line.

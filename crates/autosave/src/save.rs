@@ -12,6 +12,7 @@ use journal::lock::{Lock, LockError};
 use transcript::Agent;
 
 use crate::facts::{Facts, Occasion};
+use crate::in_head;
 use crate::look::Look;
 use crate::notes::{self, NotesError};
 
@@ -80,6 +81,14 @@ pub enum SaveError {
     Notes(#[from] NotesError),
     #[error("`{path}` is ignored by git, so that there is nothing to commit: name another file with `notes`")]
     NotesIgnored { path: String },
+    /// Made anew it would replace what git has: a person's words by our section alone.
+    #[error(
+        "`{path}` is in git but not on the disk, deleted or not checked out here: restore it, or name another file with \
+         `notes`"
+    )]
+    NotesAway { path: String },
+    #[error("cannot see what git has of the notes: {0}")]
+    Look(#[from] SnapshotError),
     /// Another save has just said the very same.
     #[error("the notes are committed already")]
     NothingNew,
@@ -122,9 +131,9 @@ impl Job<'_> {
             Err(error) => return failed(SaveError::Lock(error), None),
         };
         self.clear_leftovers();
-        let ended = match self.is_clean() {
-            Ok(true) => Ended::Nothing,
-            Ok(false) => self.save_all(changed),
+        let ended = match self.dirty() {
+            Ok(dirty) if dirty.is_empty() => Ended::Nothing,
+            Ok(dirty) => self.save_all(changed, &dirty),
             Err(error) => failed(SaveError::Git(error), None),
         };
         drop(lock);
@@ -153,19 +162,19 @@ impl Job<'_> {
         }
     }
 
-    /// Whether nothing at all differs from HEAD; work that is only untracked is work (A5).
-    fn is_clean(&self) -> Result<bool, changes::Error> {
+    /// Everything that differs from HEAD; work that is only untracked is work (A5).
+    fn dirty(&self) -> Result<Vec<BytePath>, changes::Error> {
         let set: ChangeSet =
             changes::start_in(self.repository.clone(), self.git)?.change_set(Request::Worktree)?;
-        Ok(set.files.is_empty())
+        Ok(set.files.into_iter().map(|file| file.path).collect())
     }
 
-    fn save_all(&self, changed: &[BytePath]) -> Ended {
+    fn save_all(&self, changed: &[BytePath], dirty: &[BytePath]) -> Ended {
         let (snapshot, snapshot_problem) = match self.snapshot() {
             Ok(id) => (Some(id), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        match self.commit(changed) {
+        match self.commit(changed, dirty) {
             Ok(Committed { commit, notes }) => {
                 Ended::Saved(Saved { commit, notes, snapshot, snapshot_problem })
             }
@@ -188,8 +197,15 @@ impl Job<'_> {
         Ok(Snapshots::of(self.repository.clone(), self.git)?.create(&new)?.id)
     }
 
-    fn commit(&self, changed: &[BytePath]) -> Result<Committed, SaveError> {
+    fn commit(&self, changed: &[BytePath], dirty: &[BytePath]) -> Result<Committed, SaveError> {
         let root = &self.repository.root;
+        let name = BytePath::from(self.notes_name());
+        let before = in_head::version(self.repository, self.git, &name)?;
+        // A path that differs from HEAD and is not there is one that git has, staged at least.
+        let is_absent = root.join(self.notes_name()).symlink_metadata().is_err();
+        if is_absent && (before.is_some() || dirty.contains(&name)) {
+            return Err(SaveError::NotesAway { path: name.to_string() });
+        }
         let updated = notes::update(
             root,
             self.notes_name(),

@@ -34,6 +34,20 @@ impl CommandError {
         self
     }
 
+    /// Where a full or read-only disk is behind the error, what to do about it, and then.
+    pub(crate) fn hint_at_room(self, error: &(dyn std::error::Error + 'static), then: &str) -> Self {
+        use std::io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+        let mut causes = std::iter::successors(Some(error), |error| error.source());
+        let kind = causes.find_map(|error| Some(error.downcast_ref::<std::io::Error>()?.kind()));
+        match kind {
+            Some(StorageFull | QuotaExceeded) => self.hint(format!("free some room on its disk; then {then}")),
+            Some(ReadOnlyFilesystem | PermissionDenied) => {
+                self.hint(format!("make its folder writable for you; then {then}"))
+            }
+            _ => self,
+        }
+    }
+
     pub(crate) fn message(&self) -> &str {
         &self.message
     }

@@ -61,9 +61,13 @@ pub(crate) fn home_relative(path: &Path) -> String {
     }
 }
 
-/// `1 file`, `2 files`.
+/// `1 file`, `2 files`, `2 processes`.
 pub(crate) fn counted(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+    match number {
+        1 => format!("1 {noun}"),
+        _ if noun.ends_with('s') => format!("{number} {noun}es"),
+        _ => format!("{number} {noun}s"),
+    }
 }
 
 #[cfg(test)]
@@ -76,6 +80,12 @@ mod tests {
         assert_eq!(fit("plain", Some(5)), "plain");
         assert_eq!(fit("plainer", Some(5)), "plai…");
         assert_eq!(fit("anything", None), "anything");
+    }
+
+    #[test]
+    fn more_than_one_is_said_as_people_say_it() {
+        assert_eq!(counted(1, "process"), "1 process");
+        assert_eq!((counted(2, "process"), counted(0, "file")), ("2 processes".into(), "0 files".into()));
     }
 
     #[test]

@@ -66,6 +66,14 @@ impl Printer {
         let _ = writeln!(stderr, "{text}");
     }
 
+    /// Text for stderr by another way, without the styles that would not show there.
+    pub(crate) fn as_it_shows(&self, text: &str) -> String {
+        match anstream::AutoStream::choice(&std::io::stderr()) {
+            anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
+            _ => text.to_owned(),
+        }
+    }
+
     /// Something that a person should know, beside the answer.
     pub(crate) fn warning(&self, warning: &CommandError) {
         let mut stderr = anstream::stderr().lock();

@@ -7,17 +7,18 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
-use run::event::{Event, What};
+use run::event::{Event, VERIFY, What};
 use run::layout::Layout;
 use run::marker::Marker;
 use run::plan::{DEFAULT_DURATION, Plan};
-use run::record::Record;
+use run::record::{Record, RecordError};
 use run::state::{RunState, StageState};
 use transcript::visible;
 
 use crate::error::CommandError;
 use crate::layout::{counted, fit};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
+use crate::run_project;
 
 /// So many stages that need not run again are told one by one.
 const MOST_REUSED: usize = 20;
@@ -86,8 +87,9 @@ impl<'a> Display<'a> {
 
     fn say(&self, line: &str) {
         match &self.form {
-            Form::Terminal(bars) if !self.bars.is_empty() => {
-                bars.suspend(|| self.printer.progress_styled(line))
+            // `suspend` would panic once the terminal is gone; a line that nobody can read is nobody's loss.
+            Form::Terminal(bars) if !self.bars.is_empty() && !bars.is_hidden() => {
+                let _ = bars.println(self.printer.as_it_shows(line));
             }
             _ => self.printer.progress_styled(line),
         }
@@ -105,7 +107,7 @@ impl<'a> Display<'a> {
                 {
                     bar.set_style(style);
                 }
-                bar.set_prefix(stage_id.clone());
+                bar.set_prefix(visible(stage_id));
                 let bar = Bar { bar, budget, percent: None, last: String::new() };
                 bar.show();
                 bar.bar.enable_steady_tick(Duration::from_millis(250));
@@ -139,7 +141,7 @@ impl<'a> Display<'a> {
                 format!("run {STRONG}{}{STRONG:#} of {}", visible(run_id), visible(report_title))
             }
             What::PlanChanged { .. } => "the plan has changed since; it goes on with the new one".to_owned(),
-            What::RunState { to: RunState::InProgress, reason: Some(reason), .. } => reason.clone(),
+            What::RunState { to: RunState::InProgress, reason: Some(reason), .. } => visible(reason),
             What::StageState { stage_id, attempt, to, reason, ending, accepted, .. } => {
                 let why = reason.as_ref().map(|reason| format!(": {}", visible(reason))).unwrap_or_default();
                 let took = ending.as_ref().map(|ending| seconds(ending.elapsed_milliseconds));
@@ -157,13 +159,13 @@ impl<'a> Display<'a> {
                         format!("{GOOD}completed{GOOD:#}{in_time}, {}", counted(artifacts, "artifact"))
                     }
                     StageState::Failed => {
-                        format!("{BAD}failed{BAD:#}{why}{}", self.output_hint(stage_id, *attempt))
+                        format!("{BAD}failed{BAD:#}{why}{}", self.output_hint(stage_id, *attempt, reason))
                     }
                     StageState::Interrupting => format!("{DOUBTFUL}being interrupted{DOUBTFUL:#}{why}"),
                     StageState::Interrupted => {
                         format!(
                             "{DOUBTFUL}interrupted{DOUBTFUL:#}{why}{}",
-                            self.output_hint(stage_id, *attempt)
+                            self.output_hint(stage_id, *attempt, reason)
                         )
                     }
                     StageState::Blocked => format!("{BAD}blocked{BAD:#}{why}"),
@@ -185,10 +187,10 @@ impl<'a> Display<'a> {
                 format!("{}  {}", stage(stage_id), visible(marker))
             }
             What::Stall { stage_id, signal, .. } => {
-                format!("{}  {DOUBTFUL}stalled{DOUBTFUL:#}: {signal}", stage(stage_id))
+                format!("{}  {DOUBTFUL}stalled{DOUBTFUL:#}: {}", stage(stage_id), visible(signal))
             }
             What::Signal { stage_id, signal, .. } => {
-                format!("{}  {DOUBTFUL}{signal}{DOUBTFUL:#}", stage(stage_id))
+                format!("{}  {DOUBTFUL}{}{DOUBTFUL:#}", stage(stage_id), visible(signal))
             }
             What::Suspended { stage_id, milliseconds, .. } => {
                 format!(
@@ -198,10 +200,12 @@ impl<'a> Display<'a> {
                 )
             }
             What::Checkpoint { stage_id, checkpoint_id, status, artifacts, .. } => {
-                let status = if status == "saved" { String::new() } else { format!(" ({status})") };
+                let status =
+                    if status == "saved" { String::new() } else { format!(" ({})", visible(status)) };
                 format!(
-                    "{}  {FAINT}checkpoint {checkpoint_id}{status}, {}{FAINT:#}",
+                    "{}  {FAINT}checkpoint {}{status}, {}{FAINT:#}",
                     stage(stage_id),
+                    visible(checkpoint_id),
                     counted(*artifacts, "artifact")
                 )
             }
@@ -228,9 +232,13 @@ impl<'a> Display<'a> {
         })
     }
 
-    fn output_hint(&self, stage: &str, attempt: u32) -> String {
+    fn output_hint(&self, stage: &str, attempt: u32, reason: &Option<String>) -> String {
         let Some(layout) = &self.layout else { return String::new() };
-        let Ok(path) = layout.attempt_output(stage, attempt) else { return String::new() };
+        let path = match reason.as_ref().is_some_and(|reason| reason.starts_with(VERIFY)) {
+            true => layout.attempt_verification(stage, attempt),
+            false => layout.attempt_output(stage, attempt),
+        };
+        let Ok(path) = path else { return String::new() };
         if path.is_file() { format!(" (see `{}`)", visible(&layout.relative(&path))) } else { String::new() }
     }
 
@@ -296,7 +304,7 @@ pub(crate) fn summary(record: &Record, plan: &Plan, layout: &Layout, width: Opti
     let done =
         plan.stages.iter().filter(|stage| record.stage(&stage.id).state == StageState::Completed).count();
     let run = visible(layout.run());
-    let published = layout.relative(&layout.run_directory());
+    let published = visible(&layout.relative(&layout.run_directory()));
     let (style, next) = match record.state {
         RunState::Completed => (GOOD, format!("the artifacts are in `{published}`")),
         _ => (DOUBTFUL, format!("`checkstone resume {run}` goes on with it")),
@@ -327,8 +335,14 @@ pub(crate) fn explained(error: &run::engine::EngineError, run: &str) -> CommandE
         EngineError::Busy => {
             told.hint(format!("`checkstone watch {run}` shows it, `checkstone abort {run}` ends it"))
         }
+        EngineError::OtherTitle { .. } => {
+            told.hint("`--recorded-plan` takes the plan as it was when the run was begun")
+        }
         EngineError::Survivors { .. } => told.hint("end them as their owner, and resume again"),
-        EngineError::Record(_) => told.hint("everything up to the last event that was recorded counts"),
-        _ => told,
+        EngineError::Record(error @ (RecordError::Write { .. } | RecordError::Broken { .. })) => told
+            .hint_at_room(error, &format!("`checkstone resume {run}` goes on with it"))
+            .hint("everything up to the last event that was recorded counts"),
+        EngineError::Record(error) => run_project::record_error(error),
+        _ => told.hint_at_room(error, "try again"),
     }
 }

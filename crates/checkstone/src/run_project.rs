@@ -9,9 +9,10 @@ use jiff::Timestamp;
 use run::control;
 use run::engine::{PlanText, Settings};
 use run::event::{Event, What};
+use run::fingerprint;
 use run::layout::Layout;
 use run::plan::Plan;
-use run::record::Record;
+use run::record::{Record, RecordError};
 use run::runs::{self, FoundRun};
 
 use crate::environment;
@@ -64,9 +65,25 @@ pub(crate) fn is_resumable(found: &FoundRun) -> bool {
 }
 
 pub(crate) fn record(layout: &Layout) -> Result<Record, CommandError> {
-    Record::read(&layout.events()).map_err(|error| {
-        CommandError::of(&error).hint("what the run published and its checkpoints are not touched by this")
-    })
+    Record::read(&layout.events()).map_err(|error| record_error(&error))
+}
+
+/// A record that cannot be read or begun, with the way that is left.
+pub(crate) fn record_error(error: &RecordError) -> CommandError {
+    let told = CommandError::of(error);
+    match error {
+        RecordError::Damaged { .. } => told
+            .hint("put a copy of it back (from git or a backup), or begin a new run: `checkstone run PLAN`")
+            .hint("what the run published and its checkpoints are not touched by this"),
+        _ => told.hint_at_room(error, "try again"),
+    }
+}
+
+/// What a plan file says. It is a file that has an end, and not a pipe that nobody writes to.
+pub(crate) fn plan_text(path: &Path) -> Result<String, CommandError> {
+    fingerprint::open_regular(path)
+        .and_then(std::io::read_to_string)
+        .map_err(|error| CommandError::new(format!("cannot read the plan `{}`: {error}", path.display())))
 }
 
 /// Reads a plan from a text; all that is wrong with it is one error.
@@ -87,10 +104,14 @@ pub(crate) fn plan(
     Ok(PlanText { plan, text, file })
 }
 
-/// With Ctrl-C, SIGTERM and SIGHUP as requests to abort.
+/// With Ctrl-C, SIGTERM and SIGHUP as requests to abort. A signal that somebody chose to have ignored stays ignored, such as
+/// SIGHUP by `nohup`; Ctrl-C is nobody's choice, since a shell without job control ignores it for all in its background.
 pub(crate) fn settings(jobs: usize, again: &[String]) -> Result<Settings, CommandError> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let interrupt = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+    let ignored = ignored_signals();
+    let is_wanted = |signal: &i32| *signal == SIGINT || ignored & (1 << (signal - 1)) == 0;
+    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(is_wanted) {
         signal_hook::flag::register(signal, Arc::clone(&interrupt))
             .map_err(|error| CommandError::new(format!("Ctrl-C cannot be listened for: {error}")))?;
     }
@@ -101,6 +122,13 @@ pub(crate) fn settings(jobs: usize, again: &[String]) -> Result<Settings, Comman
         interrupt,
         ..Settings::default()
     })
+}
+
+/// One bit for each, the lowest for signal 1; none where the system does not tell.
+fn ignored_signals() -> u64 {
+    let status = fs_err::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 /// Keeps the journal's index of runs up to date. A journal that cannot be used stops no run.

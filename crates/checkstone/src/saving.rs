@@ -383,7 +383,7 @@ pub(crate) fn short(commit: &str) -> &str {
 }
 
 /// What the repository's own files say is next.
-pub(crate) fn read_plans(facts: &mut Facts, root: &Path) {
+pub(crate) fn read_plans(facts: &mut Facts, root: &Path, look: &Look) {
     let read = |name: &str| {
         let path = policy_files::inside(root, &root.join(name)).ok()?;
         policy_files::read(&path).ok()?
@@ -391,7 +391,9 @@ pub(crate) fn read_plans(facts: &mut Facts, root: &Path) {
     facts.next = read(BUILDGUIDE)
         .and_then(|text| buildguide::first_unchecked(text.as_bytes()))
         .map(|item| transcript::visible(&item.text));
-    facts.build = read(build_state::PATH).and_then(|text| BuildState::read(&text));
+    facts.build = read(build_state::PATH)
+        .filter(|text| !look.sees_secret(text))
+        .and_then(|text| BuildState::read(&text));
 }
 
 /// The files that a save writes or commits in any case.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, Ending, HowEnded};
+use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, Ending, HowEnded, VERIFY};
 use crate::executor;
 use crate::fingerprint;
 use crate::keeping::{self, Kept};
@@ -117,6 +117,12 @@ fn failed(reason: impl Into<String>) -> Unaccepted {
     Unaccepted { cause: Cause::Failed, reason: reason.into() }
 }
 
+/// Where somebody asked for the end, that is why.
+fn aborted(job: &Job) -> Option<Unaccepted> {
+    let unaccepted = || Unaccepted { cause: Cause::Aborted, reason: "aborted".to_owned() };
+    job.controls.is_asked().then(unaccepted)
+}
+
 /// An error with its causes, in one line.
 pub(crate) fn told(error: &dyn std::error::Error) -> String {
     let mut message = error.to_string();
@@ -139,7 +145,7 @@ fn accepted(
     let artifacts = attempt.join("artifacts");
     publish::make_new_folder(job.layout.root(), &attempt).map_err(|error| failed(told(&error)))?;
     publish::make_new_folder(job.layout.root(), &artifacts).map_err(|error| failed(told(&error)))?;
-    let inputs = inputs(job, stage)?;
+    let inputs = inputs(job, stage).map_err(|unaccepted| aborted(job).unwrap_or(unaccepted))?;
     let hashes: Vec<(String, String)> =
         inputs.iter().map(|input| (input.name.clone(), input.sha256.clone())).collect();
     let fingerprint = fingerprint::of_stage(stage, &job.plan.python, job.layout.root(), &hashes);
@@ -147,9 +153,15 @@ fn accepted(
     let noted = fs_err::write(attempt.join(FINGERPRINT), &fingerprint);
     noted.map_err(|error| failed(error.to_string()))?;
     let environment = environment(job, stage, &artifacts, &fingerprint, tell)?;
+    // Asked for while the inputs were read: nothing is started then.
+    aborted(job).map_or(Ok(()), Err)?;
 
     let ended = supervise(job, stage, &environment, &attempt, tell)?;
     let elapsed = ended.ending.elapsed;
+    // A Python stage has told it itself.
+    if stage.kind == Kind::Command {
+        tell_beside(job, &ended.ending, "", tell);
+    }
     *ending = Some(described(&ended.ending));
     judge(&ended.ending, "").map_err(|unaccepted| match ended.raised {
         Some(reason) => Unaccepted { reason, ..unaccepted },
@@ -171,11 +183,25 @@ fn accepted(
             &mut |_| {},
         )
         .map_err(|error| failed(format!("`verify` cannot be run: {error}")))?;
-        judge(&verified, "`verify`: ")?;
+        tell_beside(job, &verified, VERIFY, tell);
+        judge(&verified, VERIFY)?;
         // It may have written there as well.
         files = outputs(stage, &artifacts)?;
     }
     accept(job, stage, fingerprint, inputs, &artifacts, &files, ended.state, kept, tell)
+}
+
+/// Output that could not be kept, and processes that were not waited for, are not lost without a word.
+fn tell_beside(job: &Job, ending: &supervisor::Ending, of: &str, tell: &(dyn Fn(Told) + Sync)) {
+    if let Some(trouble) = &ending.output.trouble {
+        let shown = job.layout.relative(&ending.output.path);
+        tell(Told::Warning(format!("{of}its output is not all in `{shown}`: {trouble}")));
+    }
+    match ending.leftovers {
+        0 => {}
+        1 => tell(Told::Warning(format!("{of}a process that it left running was ended"))),
+        number => tell(Told::Warning(format!("{of}{number} processes that it left running were ended"))),
+    }
 }
 
 /// All files of the attempt, the declared ones among them.
@@ -187,10 +213,13 @@ fn outputs(stage: &Stage, artifacts: &std::path::Path) -> Result<Vec<String>, Un
         .filter(|output| !files.contains(&output.path))
         .map(|output| output.path.as_str())
         .collect();
-    if missing.is_empty() {
-        Ok(files)
-    } else {
-        Err(failed(format!("it did not write its output `{}`", missing.join("`, `"))))
+    let folder = missing.iter().find(|path| artifacts.join(path).is_dir());
+    match (folder, missing.is_empty()) {
+        (Some(path), _) => {
+            Err(failed(format!("its output `{path}` is a folder; declare a file in it instead, or none")))
+        }
+        (None, false) => Err(failed(format!("it did not write its output `{}`", missing.join("`, `")))),
+        (None, true) => Ok(files),
     }
 }
 
@@ -253,11 +282,8 @@ fn supervise(
                 throttle.left_out
             )));
         }
-        watched.map_err(|reason| match job.controls.is_asked() {
-            // It was to end before its code ran: while the kernel started, or was rehydrated.
-            true => Unaccepted { cause: Cause::Aborted, reason: "aborted".to_owned() },
-            false => failed(reason),
-        })
+        // It was to end before its code ran: while the kernel started, or was rehydrated.
+        watched.map_err(|reason| aborted(job).unwrap_or_else(|| failed(reason)))
     })
 }
 
@@ -426,7 +452,7 @@ fn inputs(job: &Job, stage: &Stage) -> Result<Vec<AcceptedInput>, Unaccepted> {
         .map(|input| {
             let path = input_path(&job.plan, &job.layout, &input.source).map_err(failed)?;
             let identity = publish::identity(&path).unwrap_or_default();
-            let (sha256, _) = fingerprint::of_file(&path)
+            let (sha256, _) = fingerprint::of_file_while(&path, &|| !job.controls.is_asked())
                 .map_err(|error| failed(format!("the input `{}` cannot be read: {error}", path.display())))?;
             Ok(AcceptedInput { name: input.name.clone(), sha256, identity })
         })

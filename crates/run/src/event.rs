@@ -10,6 +10,9 @@ use crate::state::{RunState, StageState};
 /// The version of the record's format.
 pub const FORMAT: u32 = 1;
 
+/// How a stage's reason begins that is about its `verify`, and not about its own command.
+pub const VERIFY: &str = "`verify`: ";
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Event {

@@ -4,6 +4,8 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use fs_err::os::unix::fs::OpenOptionsExt as _;
+use rustix::fs::OFlags;
 use serde::Serialize;
 
 use crate::hash;
@@ -96,8 +98,20 @@ fn named_files(program: &Program, root: &Path, directory: &Path) -> Vec<(String,
 
 /// The hash and the size of a regular file.
 pub fn of_file(path: &Path) -> io::Result<(String, u64)> {
-    let hashed = hash::of_file(fs_err::File::open(path)?.file())?;
+    of_file_while(path, &|| true)
+}
+
+/// As [`of_file`], for as long as it may go on; large ones take their time.
+pub fn of_file_while(path: &Path, may_go_on: &dyn Fn() -> bool) -> io::Result<(String, u64)> {
+    let hashed = hash::of_file_while(open_regular(path)?.file(), may_go_on)?;
     Ok((hashed.sha256, hashed.bytes))
+}
+
+/// A file to read that has an end: a pipe would wait for somebody who writes, and a device for ever.
+pub fn open_regular(path: &Path) -> io::Result<fs_err::File> {
+    let mut options = fs_err::OpenOptions::new();
+    let file = options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
 }
 
 #[cfg(test)]

@@ -27,6 +27,11 @@ pub fn of_file(file: &File) -> io::Result<Hashed> {
     walk(file, |_, _| Ok(()))
 }
 
+/// As [`of_file`], for as long as it may go on; an error where it may not.
+pub fn of_file_while(file: &File, may_go_on: &dyn Fn() -> bool) -> io::Result<Hashed> {
+    walk(file, |_, _| if may_go_on() { Ok(()) } else { Err(io::Error::other("it was to end")) })
+}
+
 /// Copies the whole file into an empty one. What is hashed is what is written.
 pub fn copy(from: &File, to: &File) -> io::Result<Hashed> {
     let hashed = walk(from, |offset, bytes| to.write_all_at(bytes, offset))?;
@@ -35,7 +40,8 @@ pub fn copy(from: &File, to: &File) -> io::Result<Hashed> {
     Ok(hashed)
 }
 
-/// Reads the file from its beginning to its end; `data` gets what is no hole, with its place.
+/// Reads the file from its beginning to its end; `data` gets what is no hole, with its place, and nothing at all for each
+/// part of a hole.
 fn walk(file: &File, mut data: impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<Hashed> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; BUFFER];
@@ -48,6 +54,7 @@ fn walk(file: &File, mut data: impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::
                 let length = (hole_end - offset).min(BUFFER as u64);
                 let zeros = buffer.get(..usize::try_from(length).unwrap_or(BUFFER)).unwrap_or(&buffer);
                 hasher.update(zeros);
+                data(offset, &[])?;
                 offset += length;
             }
         }

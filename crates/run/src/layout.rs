@@ -130,6 +130,11 @@ impl Layout {
         Ok(self.attempt(stage, number)?.join("output.log"))
     }
 
+    /// What the `verify` of an attempt printed, where there is one.
+    pub fn attempt_verification(&self, stage: &str, number: u32) -> Result<PathBuf, NameError> {
+        Ok(self.attempt(stage, number)?.join("verify.log"))
+    }
+
     /// The process ids of an attempt, for the sweep after a lost supervisor.
     pub(crate) fn attempt_supervisor(&self, stage: &str, number: u32) -> Result<PathBuf, NameError> {
         Ok(self.attempt(stage, number)?.join("supervisor.json"))

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use journal::atomic_file::{self, AtomicFileError};
 
+use crate::fingerprint;
 use crate::layout::Layout;
 use crate::plan::Plan;
 use crate::record::{self, RecordError};
@@ -21,7 +22,7 @@ pub use story::{Attempt, Incident, IncidentKind, Outcome, Sitting, StageStory, S
 
 /// Of what an attempt printed, so much of the end is shown.
 const LONGEST_EXCERPT: u64 = 8 * 1024;
-/// So many attempts are shown with their output, the last ones.
+/// So much output of attempts is shown, the last ones'.
 const MOST_EXCERPTS: usize = 200;
 
 #[derive(Debug, thiserror::Error)]
@@ -107,13 +108,18 @@ fn excerpts(layout: &Layout, story: &Story) -> Vec<Excerpt> {
         .stages
         .iter()
         .flat_map(|stage| stage.attempts.iter().map(move |attempt| (stage, attempt)))
+        .flat_map(|(stage, attempt)| [(stage, attempt, false), (stage, attempt, true)])
         .rev()
-        .filter_map(|(stage, attempt)| {
-            let path = layout.attempt_output(&stage.id, attempt.number).ok()?;
-            let (text, before) = end_of(&path).ok()?;
+        .filter_map(|(stage, attempt, is_verification)| {
+            let path = match is_verification {
+                false => layout.attempt_output(&stage.id, attempt.number),
+                true => layout.attempt_verification(&stage.id, attempt.number),
+            };
+            let (text, before) = end_of(&path.ok()?).ok()?;
             (!text.is_empty()).then(|| Excerpt {
                 stage: stage.id.clone(),
                 attempt: attempt.number,
+                is_verification,
                 text,
                 before,
             })
@@ -126,7 +132,7 @@ fn excerpts(layout: &Layout, story: &Story) -> Vec<Excerpt> {
 
 /// The last whole lines of a file, and how much is before them.
 fn end_of(path: &Path) -> io::Result<(String, u64)> {
-    let mut file = fs_err::File::open(path)?;
+    let mut file = fingerprint::open_regular(path)?;
     let size = file.metadata()?.len();
     let from = size.saturating_sub(LONGEST_EXCERPT);
     file.seek(SeekFrom::Start(from))?;

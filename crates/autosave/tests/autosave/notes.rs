@@ -87,6 +87,17 @@ fn an_open_end_is_refused() {
     assert!(notes::with_section(b"# A\n\n```\ncode\n```\n", "new").is_some());
 }
 
+/// A fence that was opened in the old section and never closed: what follows may be a person's.
+#[test]
+fn a7_an_old_section_with_an_open_block_is_refused() {
+    for open in ["```\nlog", "~~~", "<!-- x", "<pre>"] {
+        let file = format!("# A\n\n## Last Session\n\n{open}\n\n## Rules\n\nmine\n");
+        assert_eq!(notes::with_section(file.as_bytes(), "new"), None, "{open}");
+    }
+    let file = b"## Last Session\n\n```\nlog\n```\n\n## Rules\n";
+    assert_eq!(with(file, "new"), "## Last Session\n\nnew\n\n## Rules\n");
+}
+
 /// A8: no notes file: made.
 #[test]
 fn a8_a_missing_file_is_made_and_can_be_taken_back() {

@@ -48,7 +48,8 @@ pub(crate) fn run(arguments: &AbortArguments, printer: &Printer) -> Result<ExitC
         return Err(CommandError::new(format!("`{stage}` is not running"))
             .hint(format!("`checkstone watch {}` shows what is", layout.run())));
     }
-    control::request_abort(&layout, stage).map_err(|error| CommandError::of(&error))?;
+    control::request_abort(&layout, stage)
+        .map_err(|error| CommandError::of(&error).hint_at_room(&error, "try again"))?;
     let began = Instant::now();
     while began.elapsed() < LONGEST {
         let goes_on = control::is_taken(&layout);

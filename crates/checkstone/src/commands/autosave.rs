@@ -177,8 +177,9 @@ fn prepare(
     let asked = asked.or_else(|| turn.as_ref().map(|turn| turn.prompt.clone()));
     let inputs = Inputs::of_reading(reading, Changes::Known(set), folder.to_string_lossy().into_owned());
     let occasion = Occasion { at: Timestamp::now(), reason: Reason::Asked, percent, iteration };
-    let mut facts = Facts::new(occasion, &inputs, asked.as_deref());
-    saving::read_plans(&mut facts, &repository.root);
+    let look = saving::look(&settings, &state);
+    let mut facts = Facts::new(occasion, &inputs, asked.as_deref(), &look);
+    saving::read_plans(&mut facts, &repository.root, &look);
     let save = Save {
         repository,
         settings,

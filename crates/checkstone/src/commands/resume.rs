@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
             .hint(format!("look at its plan, and name it to run it: `checkstone resume {run_name}`")));
     }
     let record = run_project::record(&layout)?;
-    let plan = plan(&layout, &record, arguments.recorded_plan)?;
+    let plan = plan(&layout, &record, arguments, printer)?;
     let mut settings = run_project::settings(usize::from(arguments.jobs), &arguments.again)?;
     settings.is_trusted = arguments.trust;
     let mut display = Display::new(printer, arguments.json);
@@ -78,18 +78,30 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
     Ok(run_display::exit_code(state))
 }
 
-/// The plan file as it is now, where it is still there; else as it was recorded.
-fn plan(layout: &Layout, record: &Record, recorded: bool) -> Result<engine::PlanText, CommandError> {
+/// The plan file as it is now, where it is still there; else as it was recorded, which is told.
+fn plan(
+    layout: &Layout,
+    record: &Record,
+    arguments: &ResumeArguments,
+    printer: &Printer,
+) -> Result<engine::PlanText, CommandError> {
     let file = record.plan_file.clone().filter(|file| {
         let stays = std::path::Path::new(file)
             .components()
             .all(|component| matches!(component, std::path::Component::Normal(_)));
-        !recorded && stays && layout.root().join(file).is_file()
+        !arguments.recorded_plan && stays && layout.root().join(file).is_file()
     });
     let Some(file) = file else {
+        if !arguments.recorded_plan && !arguments.json {
+            let why = match &record.plan_file {
+                Some(file) => format!("there is no plan file `{file}` in the project any more"),
+                None => "the plan file lies outside the project".to_owned(),
+            };
+            printer.progress(&format!("{why}; the plan is taken as it was recorded"));
+        }
         return run_project::plan("the recorded plan", record.plan.clone(), None, layout.root());
     };
-    let text = fs_err::read_to_string(layout.root().join(&file)).map_err(|error| CommandError::of(&error))?;
+    let text = run_project::plan_text(&layout.root().join(&file))?;
     let is_changed = text != record.plan;
     run_project::plan(&file, text, Some(file.clone()), layout.root()).map_err(|error| {
         if is_changed {

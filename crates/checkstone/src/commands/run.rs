@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use run::engine;
 use run::layout::{Layout, Segment};
 use run::plan;
-use run::record::Record;
 
 use crate::error::CommandError;
 use crate::layout::counted;
@@ -59,8 +58,8 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
     let Some(path) = arguments.plan.as_deref() else {
         return Err(CommandError::new("there is no plan to run").hint("`checkstone run PLAN`"));
     };
-    let text = fs_err::read_to_string(path).map_err(|error| {
-        CommandError::of(&error).hint("`checkstone run --new pipeline` writes a plan to begin with")
+    let text = run_project::plan_text(path).map_err(|error| {
+        error.hint("`checkstone run --new pipeline` writes a plan to begin with")
     })?;
     let file = below(&root, path);
     let plan = run_project::plan(&path.to_string_lossy(), text, file, &root)?;
@@ -86,7 +85,7 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
     display.finish();
     let state = ended.map_err(|error| run_display::explained(&error, &id))?;
     if !arguments.json {
-        let record = Record::read(&layout.events()).map_err(|error| CommandError::of(&error))?;
+        let record = run_project::record(&layout)?;
         printer.text(&run_display::summary(&record, &stages, &layout, printer.width()));
     }
     Ok(run_display::exit_code(state))

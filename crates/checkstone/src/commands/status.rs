@@ -426,10 +426,14 @@ fn resumable(workflows: &StateDirectory) -> Vec<Summary> {
     summaries.filter(|summary| summary.phase.is_some()).collect()
 }
 
-/// The newest few; a record that cannot be read cannot be resumed.
+/// The newest few; a record that cannot be read cannot be resumed. They are called what their folders are called, which is
+/// what `resume` knows them by.
 fn unfinished_runs(project: &Path) -> Vec<Record> {
     let found = runs::all(project).into_iter().filter(|found| !control::is_taken(&found.layout));
-    let records = found.filter_map(|found| Record::read(&found.layout.events()).ok());
+    let records = found.filter_map(|found| {
+        let (title, run) = (found.layout.title().to_owned(), found.layout.run().to_owned());
+        Some(Record { title, run, ..Record::read(&found.layout.events()).ok()? })
+    });
     records.filter(Record::is_unfinished).take(RUNS).collect()
 }
 

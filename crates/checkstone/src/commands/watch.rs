@@ -6,7 +6,7 @@ use std::time::Duration;
 use run::control;
 use run::event::What;
 use run::plan::Plan;
-use run::record::{self, Tail};
+use run::record::Tail;
 
 use crate::error::CommandError;
 use crate::printer::Printer;
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &WatchArguments, printer: &Printer) -> Result<ExitC
     loop {
         // Asked before reading: what is written until then is read, so that the last event is never missed.
         let goes_on = control::is_taken(&layout);
-        for event in tail.new_events().map_err(|error| CommandError::of(&error))? {
+        for event in tail.new_events().map_err(|error| run_project::record_error(&error))? {
             if let What::RunPlanned { plan, .. } | What::PlanChanged { plan } = &event.what
                 && let Ok(plan) = Plan::read("plan", plan, layout.root())
             {
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &WatchArguments, printer: &Printer) -> Result<ExitC
         std::thread::sleep(LOOK);
     }
     display.finish();
-    let record = record::Record::read(&layout.events()).map_err(|error| CommandError::of(&error))?;
+    let record = run_project::record(&layout)?;
     if record.state == run::state::RunState::InProgress {
         printer.warning(
             &CommandError::new(format!("nobody runs `{}` any more: its supervisor was lost", layout.run()))

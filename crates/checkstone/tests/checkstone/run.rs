@@ -280,11 +280,15 @@ fn what_is_not_there_or_not_verified_is_not_accepted() {
         ),
         stage(
             "S02_fail_verification",
-            "command = 'echo bad > $CHECKSTONE_ARTIFACT_DIR/a.txt'\nverify = 'grep -q good $CHECKSTONE_ARTIFACT_DIR/a.txt'",
+            "command = 'echo bad > $CHECKSTONE_ARTIFACT_DIR/a.txt'\nverify = 'grep good $CHECKSTONE_ARTIFACT_DIR/a.txt || ! echo nothing good'",
         ),
         stage(
             "S03_link_out",
             "command = 'ln -s /etc/passwd $CHECKSTONE_ARTIFACT_DIR/a.txt'\noutputs = { a = \"a.txt\" }",
+        ),
+        stage(
+            "S05_make_folder",
+            "command = 'mkdir $CHECKSTONE_ARTIFACT_DIR/a; touch $CHECKSTONE_ARTIFACT_DIR/a/b'\noutputs = { a = \"a\" }",
         ),
         stage(
             "S04_pass_verification",
@@ -297,8 +301,16 @@ fn what_is_not_there_or_not_verified_is_not_accepted() {
         "{done:?}"
     );
     assert!(done.stdout.contains("S02_fail_verification  FAILED        `verify`: exit status 1"), "{done:?}");
+    // What it printed is where the cause is.
+    let log = "reports/study/r1/.attempts/S02_fail_verification/1/verify.log";
+    assert!(done.stderr.contains(&format!("`verify`: exit status 1 (see `{log}`)")), "{done:?}");
+    assert_eq!(project.read(log), "nothing good\n");
     assert!(done.stdout.contains("S03_link_out           FAILED"), "{done:?}");
+    assert!(done.stderr.contains("S05_make_folder  failed: its output `a` is a folder;"), "{done:?}");
     assert_eq!(project.published(), [("S04_pass_verification/a.txt".to_owned(), b"good\n".to_vec())]);
+    assert_eq!(project.output(&["report", "r1"]).status.code(), Some(0));
+    let page = project.read("reports/study/r1/report.html");
+    assert!(page.contains("attempt 1, <code>verify</code></summary><pre>nothing good\n"), "{page}");
 }
 
 #[test]

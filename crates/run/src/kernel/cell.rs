@@ -14,7 +14,7 @@ use super::{Kernel, KernelError};
 use crate::json::{at, text};
 use crate::marker::Reader;
 use crate::supervisor::{
-    Cause, Clock, Controls, Grace, Limits, Observed, Reading, Signal, StallInterrupt, StallLooks, Status,
+    Cause, Clock, Controls, Grace, Limits, Observed, Reading, Signal, Status,
     Vitals,
 };
 
@@ -274,12 +274,17 @@ impl Running<'_> {
     /// A running cell: its limit, and its signs of life.
     fn look_after(&mut self, root: i32) {
         let stalls = &self.limits.stalls;
+        if self.clock.stopped_in_all() >= self.limits.longest_stop {
+            self.end(Cause::Stalled, None);
+            return;
+        }
         if let Some(lasting) = self.clock.stopped_for() {
             if let Some(stall) = self.vitals.stopped(lasting, stalls) {
+                let ends = stalls.interrupt.is_for(&stall);
                 (self.observe)(Observed::Stall(stall));
-            }
-            if lasting >= self.limits.longest_stop {
-                self.end(Cause::Stalled, None);
+                if ends {
+                    self.end(Cause::Stalled, None);
+                }
             }
             return;
         }
@@ -290,11 +295,7 @@ impl Running<'_> {
         }
         let mut ends = false;
         for stall in self.vitals.look(active, stalls, root) {
-            ends |= match stalls.interrupt {
-                StallInterrupt::Never => false,
-                StallInterrupt::Hung => stall.looks == StallLooks::Hung,
-                StallInterrupt::Any => true,
-            };
+            ends |= stalls.interrupt.is_for(&stall);
             (self.observe)(Observed::Stall(stall));
         }
         if ends {

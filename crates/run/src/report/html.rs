@@ -14,6 +14,8 @@ const PAGE: &str = include_str!("page.html");
 pub struct Excerpt {
     pub stage: String,
     pub attempt: u32,
+    /// Printed by its `verify`, and not by the stage itself.
+    pub is_verification: bool,
     pub text: String,
     /// Bytes that were printed before it.
     pub before: u64,
@@ -181,9 +183,10 @@ fn output(body: &mut String, excerpts: &[Excerpt]) {
         };
         let _ = writeln!(
             body,
-            "<details><summary><code>{}</code> attempt {}{before}</summary><pre>{}</pre></details>",
+            "<details><summary><code>{}</code> attempt {}{}{before}</summary><pre>{}</pre></details>",
             words::html(&excerpt.stage),
             excerpt.attempt,
+            if excerpt.is_verification { ", <code>verify</code>" } else { "" },
             words::html(&excerpt.text)
         );
     }

@@ -78,12 +78,17 @@ impl Clock {
 
     /// Time that counts for the stage.
     pub(crate) fn active(&self) -> Duration {
-        self.awake().saturating_sub(self.stops).saturating_sub(self.stopped_for().unwrap_or_default())
+        self.awake().saturating_sub(self.stopped_in_all())
     }
 
     /// For how long the stage has been stopped, if it is.
     pub(crate) fn stopped_for(&self) -> Option<Duration> {
         self.stopped_at.map(|since| self.awake().saturating_sub(since))
+    }
+
+    /// For how long the stage has been stopped so far, all stretches together.
+    pub(crate) fn stopped_in_all(&self) -> Duration {
+        self.stops + self.stopped_for().unwrap_or_default()
     }
 
     pub(crate) fn stopped(&mut self) {
@@ -100,7 +105,7 @@ impl Clock {
 
     /// All time that did not count.
     pub(crate) fn suspended(&self) -> Duration {
-        self.gaps + self.slept + self.stops + self.stopped_for().unwrap_or_default()
+        self.gaps + self.slept + self.stopped_in_all()
     }
 }
 

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::ending::{Stall, StallLooks};
+
 /// After its soft limit a stage is gone at the latest this much later.
 pub const HARD_LIMIT_AFTER: Duration = Duration::from_secs(30);
 
@@ -13,8 +15,8 @@ pub struct Limits {
     pub max_duration: Option<Duration>,
     pub grace: Grace,
     pub stalls: Stalls,
-    /// A stage that somebody stopped (SIGSTOP) does not use up its time, but for no longer than this at a stretch: then
-    /// it is taken for hung.
+    /// A stage that somebody stopped (SIGSTOP) does not use up its time, but for no longer than this in all: then it is
+    /// taken for hung. One of its own processes could stop it again and again, and work on.
     pub longest_stop: Duration,
     /// What the stage leaves running when it ends by itself has this long to finish, such as a `tee` behind it.
     pub leftovers: Duration,
@@ -93,4 +95,14 @@ pub enum StallInterrupt {
     Hung,
     /// At the first signal, also where it may only be slow.
     Any,
+}
+
+impl StallInterrupt {
+    pub(crate) fn is_for(self, stall: &Stall) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Hung => stall.looks == StallLooks::Hung,
+            Self::Any => true,
+        }
+    }
 }

@@ -23,8 +23,14 @@ pub(super) struct Keeper {
     half: u64,
     head: File,
     tail: Option<File>,
+    /// Bytes that came.
     total: u64,
-    /// After the first error nothing more is written; the stage goes on.
+    /// Bytes that were written, with our own words on what is missing.
+    written: u64,
+    /// Bytes since the last that was written, and all of them.
+    lost: u64,
+    lost_in_all: u64,
+    /// The first error. The stage goes on, and so does the writing once there is room.
     trouble: Option<String>,
 }
 
@@ -33,7 +39,17 @@ impl Keeper {
         remove(&tail_path(path))?;
         let head =
             OpenOptions::new().create(true).truncate(true).write(true).custom_flags(NO_LINK).open(path)?;
-        Ok(Self { path: path.to_owned(), half: half_of(kept), head, tail: None, total: 0, trouble: None })
+        Ok(Self {
+            path: path.to_owned(),
+            half: half_of(kept),
+            head,
+            tail: None,
+            total: 0,
+            written: 0,
+            lost: 0,
+            lost_in_all: 0,
+            trouble: None,
+        })
     }
 
     pub(super) fn total(&self) -> u64 {
@@ -41,26 +57,43 @@ impl Keeper {
     }
 
     pub(super) fn keep(&mut self, bytes: &[u8]) {
-        let before = self.total;
         self.total += bytes.len() as u64;
-        if self.trouble.is_none()
-            && let Err(error) = self.write(before, bytes)
-        {
-            self.trouble = Some(error.to_string());
+        let mut result = self.tell_lost();
+        let before = self.written;
+        if result.is_ok() {
+            result = self.write(bytes);
+        }
+        if let Err(error) = result {
+            let lost = bytes.len() as u64 - (self.written - before);
+            self.lost += lost;
+            self.lost_in_all += lost;
+            self.trouble.get_or_insert(error.to_string());
+            // What was written by halves is lost as well, and must not stand behind what is written next.
+            let _ = self.head.set_len(self.written.min(self.half));
         }
     }
 
-    fn write(&mut self, before: u64, bytes: &[u8]) -> io::Result<()> {
+    /// Says in the output itself what is missing there.
+    fn tell_lost(&mut self) -> io::Result<()> {
+        if self.lost > 0 {
+            let line = format!("\n[checkstone: {} bytes could not be written here]\n", self.lost);
+            self.write(line.as_bytes())?;
+            self.lost = 0;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let of_head =
-            usize::try_from(self.half.saturating_sub(before)).unwrap_or(usize::MAX).min(bytes.len());
+            usize::try_from(self.half.saturating_sub(self.written)).unwrap_or(usize::MAX).min(bytes.len());
         let (of_head, rest) = bytes.split_at_checked(of_head).unwrap_or((bytes, &[]));
         if !of_head.is_empty() {
-            self.head.write_all(of_head)?;
+            self.head.file().write_all_at(of_head, self.written)?;
+            self.written += of_head.len() as u64;
         }
-        let mut end = before + of_head.len() as u64;
         for piece in rest.chunks(PIECE) {
-            self.write_tail(end, piece)?;
-            end += piece.len() as u64;
+            self.write_tail(self.written, piece)?;
+            self.written += piece.len() as u64;
         }
         Ok(())
     }
@@ -89,13 +122,20 @@ impl Keeper {
     /// Makes the one file.
     pub(super) fn finish(mut self) -> OutputKept {
         let mut left_out = 0;
+        // Where there still is no room, the caller is told.
+        let _ = self.tell_lost();
         if self.tail.take().is_some() {
             match join(&self.path, self.half * 2) {
                 Ok(missing) => left_out = missing,
                 Err(error) => self.trouble = self.trouble.or(Some(error.to_string())),
             }
         }
-        OutputKept { path: self.path, total: self.total, left_out, trouble: self.trouble }
+        let lost = self.lost_in_all;
+        let trouble = self.trouble.map(|error| match lost {
+            0 => error,
+            lost => format!("{error}; {lost} bytes are missing"),
+        });
+        OutputKept { path: self.path, total: self.total, left_out, trouble }
     }
 }
 
@@ -223,6 +263,34 @@ mod tests {
             keeper.finish();
         });
         assert_eq!(kept, expected(&written, 1 << 20));
+    }
+
+    /// R15: the disk is full for a while.
+    #[test]
+    fn what_could_not_be_written_is_told_and_the_rest_is_written() {
+        for half in [1 << 20, 4] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("output.log");
+            let mut keeper = Keeper::new(&path, 2 * half).unwrap();
+            keeper.keep(b"one\n");
+            let full = || OpenOptions::new().write(true).open("/dev/full").unwrap();
+            let (head, tail) = (std::mem::replace(&mut keeper.head, full()), keeper.tail.replace(full()));
+            keeper.keep(b"two\n");
+            keeper.keep(b"three\n");
+            (keeper.head, keeper.tail) = (head, tail);
+            keeper.keep(b"four\n");
+            let kept = keeper.finish();
+            assert_eq!(kept.total, 19);
+            let trouble = kept.trouble.unwrap();
+            assert!(trouble.contains("No space left on device"), "{trouble}");
+            assert!(trouble.ends_with("; 10 bytes are missing"), "{trouble}");
+            let log = fs_err::read_to_string(&path).unwrap();
+            let told = "\n[checkstone: 10 bytes could not be written here]\n";
+            match half {
+                4 => assert!(log.starts_with("one\n\n[checkstone: ") && log.ends_with("our\n"), "{log}"),
+                _ => assert_eq!(log, format!("one\n{told}four\n")),
+            }
+        }
     }
 
     /// R1: the supervisor is killed, in the middle of a piece of the tail.

@@ -12,8 +12,8 @@ use rustix::process::{Signal as ProcessSignal, pidfd_send_signal};
 use super::clock::{Clock, HEARTBEAT, Reading};
 use super::command::Isolated;
 use super::controls::{Cause, Controls};
-use super::ending::{Ending, How, Observed, Signal, StallLooks, Status};
-use super::limits::{Grace, Limits, StallInterrupt};
+use super::ending::{Ending, How, Observed, Signal, Stall, Status};
+use super::limits::{Grace, Limits};
 use super::shim::{Order, Word};
 use super::stall::Vitals;
 use super::{EndOfShim, Supervised, WatchError, record};
@@ -225,12 +225,13 @@ impl<'a> Watch<'a> {
     /// A running stage: its limit, and its signs of life.
     fn look_after(&mut self) {
         let stalls = &self.limits.stalls;
+        if self.clock.stopped_in_all() >= self.limits.longest_stop {
+            self.begin_ending(Cause::Stalled, self.limits.grace);
+            return;
+        }
         if let Some(lasting) = self.clock.stopped_for() {
             if let Some(stall) = self.vitals.stopped(lasting, stalls) {
-                (self.observe)(Observed::Stall(stall));
-            }
-            if lasting >= self.limits.longest_stop {
-                self.begin_ending(Cause::Stalled, self.limits.grace);
+                self.tell_stall(stall);
             }
             return;
         }
@@ -241,15 +242,15 @@ impl<'a> Watch<'a> {
         }
         let root = self.supervised.root();
         for stall in self.vitals.look(active, stalls, root) {
-            let ends = match stalls.interrupt {
-                StallInterrupt::Never => false,
-                StallInterrupt::Hung => stall.looks == StallLooks::Hung,
-                StallInterrupt::Any => true,
-            };
-            (self.observe)(Observed::Stall(stall));
-            if ends && matches!(self.phase, Phase::Running) {
-                self.begin_ending(Cause::Stalled, self.limits.grace);
-            }
+            self.tell_stall(stall);
+        }
+    }
+
+    fn tell_stall(&mut self, stall: Stall) {
+        let ends = self.limits.stalls.interrupt.is_for(&stall);
+        (self.observe)(Observed::Stall(stall));
+        if ends && matches!(self.phase, Phase::Running) {
+            self.begin_ending(Cause::Stalled, self.limits.grace);
         }
     }
 

@@ -289,6 +289,15 @@ fn a_stage_that_does_nothing_looks_hung_and_can_be_interrupted() {
 }
 
 #[test]
+fn a_stopped_stage_looks_hung_and_can_be_interrupted() {
+    each_way(|stage| {
+        let (ending, observed) = stage.run("kill -STOP $$; exit 7", &stalls(StallInterrupt::Hung));
+        assert_eq!(ending.how, How::Stalled);
+        assert_eq!(looks(&observed), [(StallSignal::Stopped, StallLooks::Hung)]);
+    });
+}
+
+#[test]
 fn a_stage_that_computes_looks_slow_and_is_let_run() {
     let limits = Limits { max_duration: Some(5 * BRIEF), ..stalls(StallInterrupt::Hung) };
     let (ending, observed) = Stage::new(Isolation::Best).run("while :; do :; done", &limits);

@@ -77,6 +77,19 @@ fn r1_a_stopped_stage_sees_the_interrupt() {
     });
 }
 
+/// One of its own processes stops the stage again and again, and works on: the stops have a limit in all.
+#[test]
+fn a_stage_that_stops_its_own_clock_is_ended_all_the_same() {
+    each_way(|stage| {
+        let limits = Limits { longest_stop: Duration::from_millis(500), ..Limits::default() };
+        let script = "(for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
+                do kill -STOP $$; sleep 0.1; kill -CONT $$; done) & wait; exit 0";
+        let (ending, _) = stage.run(script, &limits);
+        assert_eq!((ending.how, ending.survivors), (How::Stalled, 0));
+        assert!(ending.suspended < Duration::from_secs(2), "{:?}", ending.suspended);
+    });
+}
+
 /// Stages run side by side in one supervisor; ending one leaves the other alone, orphans included.
 #[test]
 fn ending_one_stage_never_touches_another() {

@@ -216,6 +216,33 @@ fn ignored_notes_are_told() {
     assert!(to_agent(&answer).contains("`CLAUDE.md` is ignored by git"), "{answer:#}");
 }
 
+/// What git has and the disk has not is not made anew: that would replace all of it by one section.
+#[test]
+fn notes_that_are_deleted_or_not_checked_out_are_not_made_anew() {
+    let notes = "# Rules of a person\n";
+    let ways: [(&str, &[&[&str]], &str); 3] = [
+        ("sparse", &[&["sparse-checkout", "set", "--no-cone", "/src/"]], " M src/lib.rs"),
+        ("staged", &[&["rm", "--quiet", "CLAUDE.md"]], "D  CLAUDE.md\n M src/lib.rs"),
+        ("deleted", &[], " D CLAUDE.md\n M src/lib.rs"),
+    ];
+    for (way, commands, status) in ways {
+        let world = World::new(AUTONOMOUS);
+        world.write("CLAUDE.md", notes);
+        world.git(&["add", "CLAUDE.md"]);
+        world.git(&["commit", "--quiet", "--message=notes"]);
+        for command in commands {
+            world.git(command);
+        }
+        let _ = std::fs::remove_file(world.workplace.repo().join("CLAUDE.md"));
+        let answer = world.work_until(41);
+        assert_eq!((world.commits(), world.has("CLAUDE.md")), (2, false), "{way}: {answer:#}");
+        assert!(to_agent(&answer).contains("`CLAUDE.md` is in git but not on the disk"), "{way}: {answer:#}");
+        assert!(to_agent(&answer).contains("the whole tree is kept in snapshot"), "{way}: {answer:#}");
+        assert_eq!(world.git(&["status", "--porcelain"]), status, "{way}");
+        assert_eq!(world.git(&["show", "HEAD:CLAUDE.md"]), notes.trim_end(), "{way}");
+    }
+}
+
 /// H6: without a journal nothing can be counted, so nothing is done.
 #[test]
 fn without_a_journal_nothing_is_saved() {

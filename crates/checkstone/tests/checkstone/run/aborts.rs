@@ -1,10 +1,12 @@
 //! The watchdog, Ctrl-C and `abort`: what runs is ended, and what there was of it is kept.
 
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
 use super::{Done, Project, plan, signal, stage};
+use crate::trust::terminal;
 
 /// Ignores what can be ignored, and says that it is there.
 const STUBBORN: &str = "command = 'trap \"\" INT TERM; echo so far; echo part > $CHECKSTONE_ARTIFACT_DIR/part.txt; touch started; while :; do sleep 0.05; done'";
@@ -75,6 +77,59 @@ fn control_c_aborts_and_a_second_one_skips_the_grace() {
     let id = newest["checkpointId"].as_str().unwrap();
     let manifest = project.read(&format!("reports/study/checkpoints/r1/{id}/checkpoint.json"));
     assert!(manifest.contains("\"reason\": \"abort\""), "{manifest}");
+}
+
+/// The inputs of a stage are read before it is started, which takes a while where they are large.
+#[test]
+fn an_abort_while_inputs_are_read_starts_nothing() {
+    let large = "command = 'touch ran'\ninputs = { large = \"large\" }";
+    let project = Project::new(&plan(&[stage("S01_read_much", large)]));
+    // Nothing but a hole, and yet too much to be hashed within the time of a test.
+    std::fs::File::create(project.path("large")).unwrap().set_len(1 << 40).unwrap();
+    let child = project.start(&[]);
+    project.wait_for("reports/study/r1/.attempts/S01_read_much/1/artifacts");
+    signal(&child, Signal::INT);
+    let done = Done::of(child.wait_with_output().unwrap());
+    assert_eq!(done.code, Some(130), "{done:?}");
+    assert_eq!((project.run_state().as_str(), project.state("S01_read_much").as_str()), ("ABORTED", "RESUMABLE"));
+    assert!(!project.path("ran").exists());
+}
+
+/// A terminal that is closed is a hang-up, and not being able to draw on it any more ends nothing before its time.
+#[test]
+fn closing_the_terminal_aborts_with_an_emergency_checkpoint() {
+    let project = Project::new(&plan(&[stage("S01_sleep_long", "command = 'touch one; exec sleep 100'")]));
+    let (person, terminal) = terminal();
+    let mut command = Command::new("setsid");
+    command.args(["--ctty", env!("CARGO_BIN_EXE_checkstone"), "run", "plan.toml", "--id", "r1"]);
+    let mut command = project.workplace.prepared(command);
+    command.stdin(terminal.try_clone().unwrap()).stdout(terminal.try_clone().unwrap()).stderr(terminal);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    project.wait_for("one");
+    drop(person);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(project.run_state(), "ABORTED");
+    assert_eq!(project.state("S01_sleep_long"), "RESUMABLE");
+    assert_eq!(project.checkpoints()[0]["status"], "interrupted");
+}
+
+#[test]
+fn what_was_started_with_nohup_outlives_the_hang_up() {
+    let waits = "command = 'touch begun; until test -e go; do sleep 0.02; done'";
+    // In an aborted run the second one would not be started.
+    let project =
+        Project::new(&plan(&[stage("S01_wait_long", waits), stage("S02_do_nothing", "command = 'true'")]));
+    let mut command = Command::new("nohup");
+    command.args([env!("CARGO_BIN_EXE_checkstone"), "run", "plan.toml", "--id", "r1"]);
+    let mut command = project.workplace.prepared(command);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    project.wait_for("begun");
+    signal(&child, Signal::HUP);
+    project.workplace.write("go", "");
+    let done = Done::of(child.wait_with_output().unwrap());
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert_eq!(project.run_state(), "COMPLETED");
 }
 
 #[test]

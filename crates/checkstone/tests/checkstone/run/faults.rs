@@ -203,6 +203,38 @@ fn disturb(deed: &Deed, sample: usize) {
     assert!(met.values().sum::<usize>() >= sample / 2, "{met:?}");
 }
 
+/// R15: output that a full disk has no room for is missed by nobody who is not told.
+#[test]
+fn r15_output_that_is_lost_is_told_and_the_stage_goes_on() {
+    let Some(strace) = strace() else { return };
+    let project = two();
+    project.workplace.write("go", "");
+    let output = project.path("reports/study/r1/.attempts/S01_make_table/1/output.log");
+    let options = ["-P", output.to_str().unwrap(), "-e", "inject=pwrite64:error=ENOSPC:when=1"];
+    let (done, log) = disturbed(strace, &project, &RUN, &options);
+    assert!(log.contains("ENOSPC"), "{log}");
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    let told = String::from_utf8(done.stderr).unwrap();
+    assert!(told.contains("its output is not all in `reports/study/r1/.attempts/S01_make_table/1/output.log`: No space left on device"), "{told}");
+    assert_eq!(fs::read_to_string(output).unwrap(), "\n[checkstone: 5 bytes could not be written here]\n");
+}
+
+/// R15: where the record itself has no room, what to do is said, and it helps.
+#[test]
+fn r15_a_run_on_a_full_disk_says_how_to_go_on() {
+    let Some(strace) = strace() else { return };
+    let project = (RUN.prepared)();
+    let record = project.path("reports/study/checkpoints/r1/events.jsonl");
+    let options = ["-P", record.to_str().unwrap(), "-e", "inject=write:error=ENOSPC:when=5"];
+    let (done, log) = disturbed(strace, &project, &RUN, &options);
+    assert!(log.contains("ENOSPC"), "{log}");
+    assert_eq!(done.status.code(), Some(2), "{done:?}");
+    let told = String::from_utf8(done.stderr).unwrap();
+    let hint = "hint: free some room on its disk; then `checkstone resume r1` goes on with it\n";
+    assert!(told.contains(hint), "{told}");
+    assert_eq!(project.resume().code, Some(0));
+}
+
 /// Success criteria 2 and 5, R15.
 #[test]
 fn a_fault_at_a_system_call_of_a_run_loses_nothing() {

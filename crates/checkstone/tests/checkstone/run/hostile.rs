@@ -181,6 +181,53 @@ fn plans_that_lead_out_are_not_run() {
     assert!(!project.path("ran").exists() && !project.path("reports").exists());
 }
 
+/// A record that came with a repository: what it says cannot move the cursor of whoever watches.
+#[test]
+fn a_record_from_elsewhere_is_shown_and_not_obeyed() {
+    let project = Project::new(&plan(&[stage("S01_do_nothing", "command = 'true'")]));
+    assert_eq!(project.run().code, Some(0));
+    let escape = "\u{1b}[2J";
+    let mut events = project.events();
+    for event in &mut events {
+        match (event["event"].as_str().unwrap(), event["to"].as_str()) {
+            ("run-state", Some("IN_PROGRESS")) => event["reason"] = json!(escape),
+            ("checkpoint", _) => {
+                event["checkpointId"] = json!(escape);
+                event["status"] = json!(escape);
+            }
+            _ => {}
+        }
+    }
+    let (last, at) = (events.len() as u64, events[0]["at"].clone());
+    for (number, kind) in ["stall", "signal"].into_iter().enumerate() {
+        let sequence = last + 1 + number as u64;
+        events.push(json!({
+            "sequence": sequence, "at": at, "event": kind, "stageId": "S01_do_nothing", "attempt": 1, "signal": escape,
+        }));
+    }
+    let text: String = events.iter().map(|event| format!("{event}\n")).collect();
+    project.workplace.write("reports/study/checkpoints/r1/events.jsonl", &text);
+    let watched = Done::of(project.output(&["watch", "r1"]));
+    assert_eq!(watched.code, Some(0), "{watched:?}");
+    // What is not a terminal gets no escape sequence at all; these are the signs that stand for one.
+    assert_eq!(watched.stderr.matches("␛[2J").count(), 5, "{watched:?}");
+}
+
+/// A named pipe or a device in place of an input or of the plan: nobody waits for it, and what it is is told.
+#[test]
+fn what_has_no_end_is_not_read() {
+    let project = Project::new(&plan(&[stage("S01_read_pipe", "command = 'true'\ninputs = { a = \"a\" }")]));
+    assert!(Command::new("mkfifo").arg(project.path("a")).status().unwrap().success());
+    let done = project.run();
+    assert_ne!(done.code, Some(0), "{done:?}");
+    assert!(format!("{}{}", done.stdout, done.stderr).contains("is not a regular file"), "{done:?}");
+    for plan in ["a", "/dev/zero"] {
+        let done = Done::of(project.output(&["run", plan, "--check"]));
+        assert_eq!(done.code, Some(2), "{done:?}");
+        assert!(done.stderr.contains("is not a regular file"), "{done:?}");
+    }
+}
+
 /// R15: a project that cannot be written to. As root it takes a mount that is read-only, so that the test needs mounts of its own.
 #[test]
 fn r15_a_read_only_project_is_a_clear_error_and_the_checkpoint_before_stays() {
@@ -194,6 +241,7 @@ fn r15_a_read_only_project_is_a_clear_error_and_the_checkpoint_before_stays() {
     let script = "mount --bind . . && cd \"$PWD\" && mount -o remount,bind,ro . || exit 77
         \"$0\" run plan.toml --id r2; echo code=$?
         \"$0\" resume r1; echo code=$?
+        \"$0\" report r1; echo code=$?
         \"$0\" status > /dev/null; echo code=$?";
     let mut command = project.workplace.prepared(Command::new("unshare"));
     let user = if rustix::process::geteuid().is_root() { "--mount" } else { "-rm" };
@@ -203,9 +251,11 @@ fn r15_a_read_only_project_is_a_clear_error_and_the_checkpoint_before_stays() {
         println!("skipped: nothing can be mounted here: {}", done.stderr);
         return;
     }
-    assert_eq!(done.stdout, "code=2\ncode=2\ncode=0\n", "{done:?}");
-    assert_eq!(done.stderr.matches("Read-only file system").count(), 2, "{done:?}");
-    assert_eq!(done.stderr.matches("error: ").count(), 2, "{done:?}");
+    assert_eq!(done.stdout, "code=2\ncode=2\ncode=2\ncode=0\n", "{done:?}");
+    assert_eq!(done.stderr.matches("Read-only file system").count(), 3, "{done:?}");
+    assert_eq!(done.stderr.matches("error: ").count(), 3, "{done:?}");
+    let hint = "hint: make its folder writable for you; then try again\n";
+    assert_eq!(done.stderr.matches(hint).count(), 3, "{done:?}");
     assert_eq!((project.checkpoints(), project.read("reports/study/checkpoints/r1/events.jsonl")), before);
     // Writable again, it goes on.
     let resumed = project.resume();

@@ -68,6 +68,23 @@ fn what_has_changed_is_run_again_and_no_more_than_that() {
 }
 
 /// A script that a command names is part of the command.
+/// The plan file is for another run by now, or gone: what is done about it is said.
+#[test]
+fn a_plan_file_that_cannot_be_used_is_told() {
+    let project = three();
+    project.workplace.write("go", "");
+    let other = project.read("plan.toml").replace("\"study\"", "\"other\"");
+    project.workplace.write("plan.toml", &other);
+    let refused = project.resume();
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("hint: `--recorded-plan` takes the plan as it was"), "{refused:?}");
+    std::fs::remove_file(project.path("plan.toml")).unwrap();
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    let told = "there is no plan file `plan.toml` in the project any more; the plan is taken as it was recorded\n";
+    assert!(resumed.stderr.contains(told), "{resumed:?}");
+}
+
 #[test]
 fn a_changed_script_is_a_changed_command() {
     let project = Project::new(&plan(&[stage("S01_run_script", "command = ['sh', 'work.sh']")]));
@@ -345,6 +362,22 @@ fn a_copied_repository_resumes_by_name() {
     let resumed = copy.resume();
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     assert_eq!(attempts(&copy), [1, 1, 2]);
+}
+
+/// A record that is damaged in its middle, and not just torn at its end: the way that is left is said, by all who read it.
+#[test]
+fn a_damaged_record_says_what_can_be_done() {
+    let project = three();
+    let path = "reports/study/checkpoints/r1/events.jsonl";
+    let mut lines: Vec<String> = project.read(path).lines().map(str::to_owned).collect();
+    lines[3].truncate(20);
+    project.workplace.write(path, &format!("{}\n", lines.join("\n")));
+    for command in ["resume", "watch", "report", "abort"] {
+        let done = Done::of(project.output(&[command, "r1"]));
+        assert_eq!(done.code, Some(2), "{command}: {done:?}");
+        assert!(done.stderr.contains("is damaged in line 4"), "{command}: {done:?}");
+        assert!(done.stderr.contains("or begin a new run: `checkstone run PLAN`\n"), "{command}: {done:?}");
+    }
 }
 
 /// R15: what cannot be written is told, and what was there stays.

@@ -41,6 +41,21 @@ fn a_run_is_followed_while_it_runs() {
     assert!(watched.stdout.contains("run r1 COMPLETED: 1 of 1 stage completed"), "{watched:?}");
 }
 
+/// What a stage leaves running does not outlive it, and whoever counted on it is told.
+#[test]
+fn what_is_left_running_and_ended_is_told() {
+    let project = Project::new(&plan(&[
+        stage("S01_leave_two", "command = 'sleep 1000 & sleep 1000 & exit 0'"),
+        stage("S02_leave_none", "command = 'true'\nverify = 'sleep 1000 & exit 0'"),
+    ]));
+    let done = project.run();
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let two = "S01_leave_two  warning: 2 processes that it left running were ended\n";
+    assert!(done.stderr.contains(two), "{done:?}");
+    let one = "S02_leave_none  warning: `verify`: a process that it left running was ended\n";
+    assert!(done.stderr.contains(one), "{done:?}");
+}
+
 /// R12 among others: the markers of a log, as a table and as JSON.
 #[test]
 fn the_markers_of_a_log_are_shown() {
@@ -87,6 +102,12 @@ fn status_and_session_start_tell_what_is_resumable() {
         context.contains("The run `r1` of `study` is FAILED and can be resumed: `checkstone resume r1`"),
         "{context}"
     );
+    // A run goes by the name of its folder.
+    let checkpoints = project.path("reports/study/checkpoints");
+    std::fs::rename(checkpoints.join("r1"), checkpoints.join("other")).unwrap();
+    let status = project.workplace.json(&["status", "--json"], "status.schema.json");
+    assert_eq!(status["resumable"][0]["runId"], "other");
+    std::fs::rename(checkpoints.join("other"), checkpoints.join("r1")).unwrap();
     project.workplace.write("go", "");
     assert_eq!(project.resume().code, Some(0));
     let status = project.workplace.json(&["status", "--json"], "status.schema.json");
