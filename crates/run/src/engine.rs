@@ -382,7 +382,7 @@ impl<'a> Engine<'a> {
         }
         let attempt = self.next_attempt(index)?;
         let controls = Controls::new().map_err(EngineError::Controls)?;
-        let to_resume = self.saved_on_its_way(index)?;
+        let to_resume = self.saved_half_way(index)?;
         let job = Job {
             plan: Arc::clone(&self.plan),
             stage: index,
@@ -458,7 +458,7 @@ impl<'a> Engine<'a> {
     }
 
     /// The files of the stage's last own checkpoint. Where it cannot be used, that is told: work is lost.
-    fn saved_on_its_way(&mut self, index: usize) -> Result<Vec<Artifact>, EngineError> {
+    fn saved_half_way(&mut self, index: usize) -> Result<Vec<Artifact>, EngineError> {
         let stage_id = self.id(index);
         let record = self.recorder.record().stages.get(&stage_id);
         let Some(id) = record.and_then(|stage| stage.mid_stage_checkpoint.clone()) else {
