@@ -58,9 +58,8 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
     let Some(path) = arguments.plan.as_deref() else {
         return Err(CommandError::new("there is no plan to run").hint("`checkstone run PLAN`"));
     };
-    let text = run_project::plan_text(path).map_err(|error| {
-        error.hint("`checkstone run --new pipeline` writes a plan to begin with")
-    })?;
+    let text = run_project::plan_text(path)
+        .map_err(|error| error.hint("`checkstone run --new pipeline` writes a plan to begin with"))?;
     let file = below(&root, path);
     let plan = run_project::plan(&path.to_string_lossy(), text, file, &root)?;
     if arguments.check {
