@@ -40,7 +40,9 @@ impl CommandError {
         let mut causes = std::iter::successors(Some(error), |error| error.source());
         let kind = causes.find_map(|error| Some(error.downcast_ref::<std::io::Error>()?.kind()));
         match kind {
-            Some(StorageFull | QuotaExceeded) => self.hint(format!("free some room on its disk; then {then}")),
+            Some(StorageFull | QuotaExceeded) => {
+                self.hint(format!("free some room on its disk; then {then}"))
+            }
             Some(ReadOnlyFilesystem | PermissionDenied) => {
                 self.hint(format!("make its folder writable for you; then {then}"))
             }
