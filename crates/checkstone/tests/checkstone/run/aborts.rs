@@ -91,7 +91,10 @@ fn an_abort_while_inputs_are_read_starts_nothing() {
     signal(&child, Signal::INT);
     let done = Done::of(child.wait_with_output().unwrap());
     assert_eq!(done.code, Some(130), "{done:?}");
-    assert_eq!((project.run_state().as_str(), project.state("S01_read_much").as_str()), ("ABORTED", "RESUMABLE"));
+    assert_eq!(
+        (project.run_state().as_str(), project.state("S01_read_much").as_str()),
+        ("ABORTED", "RESUMABLE")
+    );
     assert!(!project.path("ran").exists());
 }
 
