@@ -81,7 +81,8 @@ fn a_plan_file_that_cannot_be_used_is_told() {
     std::fs::remove_file(project.path("plan.toml")).unwrap();
     let resumed = project.resume();
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
-    let told = "there is no plan file `plan.toml` in the project any more; the plan is taken as it was recorded\n";
+    let told =
+        "there is no plan file `plan.toml` in the project any more; the plan is taken as it was recorded\n";
     assert!(resumed.stderr.contains(told), "{resumed:?}");
 }
 
