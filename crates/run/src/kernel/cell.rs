@@ -13,10 +13,7 @@ use super::process::Process;
 use super::{Kernel, KernelError};
 use crate::json::{at, text};
 use crate::marker::Reader;
-use crate::supervisor::{
-    Cause, Clock, Controls, Grace, Limits, Observed, Reading, Signal, Status,
-    Vitals,
-};
+use crate::supervisor::{Cause, Clock, Controls, Grace, Limits, Observed, Reading, Signal, Status, Vitals};
 
 /// How often the clock, the kernel's processes and the requests to end the cell are looked at.
 const STEP: Duration = Duration::from_millis(50);
