@@ -78,11 +78,13 @@ fn a_person_at_a_terminal_is_asked() {
 pub(crate) fn terminal() -> (OwnedFd, OwnedFd) {
     use rustix::fs::{Mode, OFlags};
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-    let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    // A program that had the person's end as well would never see it closed.
+    let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(person.as_fd()).unwrap();
     unlockpt(person.as_fd()).unwrap();
     let name = ptsname(person.as_fd(), Vec::new()).unwrap();
-    let terminal = rustix::fs::open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let terminal = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap();
     (person, terminal)
 }
 
