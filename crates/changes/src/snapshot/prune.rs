@@ -64,15 +64,22 @@ impl Snapshots {
         if expired.is_empty() {
             return Ok(expired);
         }
+        let left = self.forget(&expired)?;
+        expired.retain(|snapshot| !left.contains(snapshot));
+        Ok(expired)
+    }
+
+    /// Removes their refs; those that are still there.
+    pub(super) fn forget(&self, snapshots: &[Snapshot]) -> Result<Vec<Snapshot>, SnapshotError> {
         // Those in a file of their own go without a lock; git removes the others. It may also be that somebody packs all
         // refs at this very moment: then some are still there.
-        for snapshot in &expired {
+        for snapshot in snapshots {
             self.delete_file(snapshot)?;
         }
-        let mut left = self.still_there(which, &expired)?;
+        let mut left = self.still_there(snapshots)?;
         while !left.is_empty() {
             let deleted = self.delete_by_git(&left);
-            let now = self.still_there(which, &left)?;
+            let now = self.still_there(&left)?;
             if now.len() == left.len() {
                 deleted?;
                 break;
@@ -80,12 +87,11 @@ impl Snapshots {
             // Another prune was quicker with some of them, over which git refuses all.
             left = now;
         }
-        expired.retain(|snapshot| !left.contains(snapshot));
-        Ok(expired)
+        Ok(left)
     }
 
-    fn still_there(&self, which: Which, gone: &[Snapshot]) -> Result<Vec<Snapshot>, SnapshotError> {
-        Ok(self.list(which)?.into_iter().filter(|snapshot| gone.contains(snapshot)).collect())
+    fn still_there(&self, gone: &[Snapshot]) -> Result<Vec<Snapshot>, SnapshotError> {
+        Ok(self.list(Which::EveryWorktree)?.into_iter().filter(|snapshot| gone.contains(snapshot)).collect())
     }
 
     /// Nobody else ever writes this ref, so that the removal of its file is all there is to do. Git itself would lock

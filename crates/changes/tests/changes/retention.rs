@@ -87,7 +87,8 @@ fn only_those_taken_by_themselves_go_by_themselves() {
     let old = taken(&sandbox, TURN_START, 8);
     let autosave = taken(&sandbox, Reason::Autosave, 7);
     sandbox.write("a", "changed");
-    let before = sandbox.snapshots().restore(&asked, &[], Caller::default(), now_ns() - 6).unwrap().before;
+    let restored = sandbox.snapshots().restore(&asked, &[], Caller::default(), now_ns() - 6).unwrap();
+    let before = restored.before.unwrap();
     let young = taken(&sandbox, TURN_START, 5);
     let retention = Retention { keep: Some(2), max_age: None, reasons: Reasons::Automatic };
     let snapshots = sandbox.snapshots();
