@@ -100,6 +100,7 @@ fn a_path_that_nobody_knows_is_an_error() {
     let unknown = [BytePath::from("nowhere")];
     let result = sandbox.snapshots().restore(&snapshot, &unknown, Caller::default(), now_ns());
     assert!(matches!(result, Err(SnapshotError::NoSuchPath { .. })));
+    assert!(matches!(sandbox.snapshots().find(""), Err(SnapshotError::Unknown { .. })));
     let sandbox = Sandbox::new();
     assert!(matches!(sandbox.snapshots().undoable(), Err(SnapshotError::NothingToUndo)));
 }
