@@ -265,7 +265,11 @@ impl Contents {
                 };
                 let commit = inner.head_commit();
                 if tracked == EntryKind::Untracked {
-                    self.leave_out(path, "it is a repository of its own: only its commit is recorded");
+                    let recorded = match commit {
+                        Some(_) => "it is a repository of its own: only its commit is recorded",
+                        None => "it is a repository of its own without a commit: nothing of it is recorded",
+                    };
+                    self.leave_out(path, recorded);
                 }
                 match commit {
                     Some(commit) => stream.known("160000", &commit, path),
