@@ -31,13 +31,14 @@ use crate::error::Error;
 use crate::path::BytePath;
 
 /// What git calls repository-local (`git rev-parse --local-env-vars`), and what would change the formats that
-/// we read. A hook runs inside other programs' environments; none of these may lead git to another repository.
-pub(crate) const REMOVED_VARIABLES: [&str; 24] = [
+/// we read or put other words among git's complaints. A hook runs inside other programs' environments; none of these may lead git to another repository.
+pub(crate) const REMOVED_VARIABLES: [&str; 39] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_ATTR_SOURCE",
     "GIT_COMMON_DIR",
     "GIT_CONFIG",
     "GIT_CONFIG_PARAMETERS",
+    "GIT_CURL_VERBOSE",
     "GIT_DIFF_OPTS",
     "GIT_DIR",
     "GIT_EXTERNAL_DIFF",
@@ -56,6 +57,20 @@ pub(crate) const REMOVED_VARIABLES: [&str; 24] = [
     "GIT_QUARANTINE_PATH",
     "GIT_REPLACE_REF_BASE",
     "GIT_SHALLOW_FILE",
+    "GIT_TRACE",
+    "GIT_TRACE2",
+    "GIT_TRACE2_EVENT",
+    "GIT_TRACE2_PERF",
+    "GIT_TRACE_CURL",
+    "GIT_TRACE_FSMONITOR",
+    "GIT_TRACE_PACKET",
+    "GIT_TRACE_PACKFILE",
+    "GIT_TRACE_PACK_ACCESS",
+    "GIT_TRACE_PERFORMANCE",
+    "GIT_TRACE_REDACT",
+    "GIT_TRACE_REFS",
+    "GIT_TRACE_SETUP",
+    "GIT_TRACE_SHALLOW",
     "GIT_WORK_TREE",
 ];
 
@@ -308,6 +323,11 @@ impl Running {
     }
 }
 
+/// Whether a line of stderr is git's own complaint.
+pub(crate) fn is_of_git(line: &str) -> bool {
+    ["fatal:", "error:", "warning:"].iter().any(|word| line.starts_with(word))
+}
+
 /// What a failing git meant.
 pub(crate) fn failure(command: String, directory: PathBuf, complaint: &[u8], status: &str) -> Error {
     let complaint = String::from_utf8_lossy(complaint);
@@ -417,6 +437,7 @@ mod tests {
         {
             assert_eq!(value(name), Some(None), "{name}");
         }
+        assert_eq!(value("GIT_TRACE"), Some(None));
         assert_eq!(value("GIT_OPTIONAL_LOCKS"), Some(Some(OsStr::new("0"))));
         assert_eq!(value("GIT_CONFIG_COUNT"), Some(Some(OsStr::new("4"))));
         assert_eq!(value("GIT_CONFIG_KEY_2"), Some(Some(OsStr::new("filter.a=b.process"))));
