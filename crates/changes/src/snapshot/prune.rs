@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::leftovers;
 use super::{REFS, Snapshot, SnapshotError, Snapshots, Which};
 use crate::error::Error;
 use crate::git::WRITING;
@@ -124,14 +125,19 @@ impl Snapshots {
         self.run(&arguments, input.as_bytes()).map(|_| ())
     }
 
-    /// An import that was killed between its pack and its ref leaves a mark that would keep the pack for ever.
+    /// An import that was killed between its pack and its ref leaves a mark that would keep the pack for ever; one that
+    /// was killed earlier, a part of the pack.
     fn release_packs(&self) {
-        let folder = self.repository.common_dir.join("objects/pack");
-        for entry in folder.read_dir().into_iter().flatten().flatten() {
+        for entry in leftovers::folder(&self.repository).read_dir().into_iter().flatten().flatten() {
             let path = entry.path();
             let age = entry.metadata().ok().and_then(|found| found.modified().ok()?.elapsed().ok());
+            if age.is_none_or(|age| age <= LONGEST) {
+                continue;
+            }
+            if leftovers::is_unfinished(&entry.file_name()) {
+                leftovers::remove_abandoned(&path);
+            }
             let is_left = path.extension().is_some_and(|extension| extension == "keep")
-                && age.is_some_and(|age| age > LONGEST)
                 && fs_err::read(&path).is_ok_and(|mark| mark.trim_ascii() == b"fast-import");
             if is_left {
                 let _ = fs_err::remove_file(path);
