@@ -161,6 +161,11 @@ pub(super) enum Fit {
 
 /// Looks what is at a path; the error says why it cannot be committed.
 pub(super) fn look_at(root: &Path, path: &BytePath, is_tracked: bool) -> Result<Fit, String> {
+    let above = path.as_path().ancestors().skip(1).filter(|folder| *folder != Path::new(""));
+    let mut above = above.filter(|_| !is_tracked);
+    if let Some(inner) = above.find(|folder| root.join(folder).join(".git").exists()) {
+        return Err(format!("it lies in the repository `{}` inside this one", inner.display()));
+    }
     match Folder::open(root).and_then(|folder| folder.kind(path)) {
         Ok(Kind::File { .. } | Kind::Symlink) => Ok(Fit::There),
         // A folder that took a tracked file's place.
@@ -177,6 +182,16 @@ fn is_behind_link(root: &Path, path: &BytePath) -> bool {
     path.as_path().ancestors().skip(1).any(|folder| root.join(folder).is_symlink() && folder != Path::new(""))
 }
 
+fn explained(error: Error) -> Error {
+    match error {
+        Error::Failed { command, reason } if reason.contains("would be replaced by") => {
+            let advice = "convert its line endings, or set `core.safecrlf` to `warn`";
+            Error::Failed { command, reason: format!("{reason}: {advice}") }
+        }
+        other => other,
+    }
+}
+
 /// Takes the files from the working tree, filters and line endings applied; what is gone goes.
 pub(super) fn take(git: &Acting, paths: &BTreeSet<BytePath>) -> Result<(), CommitError> {
     // What a sparse checkout leaves out is not there, and not gone.
@@ -184,7 +199,7 @@ pub(super) fn take(git: &Acting, paths: &BTreeSet<BytePath>) -> Result<(), Commi
     // Git waits for the disk at each of them, and has a time limit.
     let paths: Vec<&BytePath> = paths.iter().collect();
     for some in paths.chunks(MOST_TAKEN) {
-        git.run(&arguments, &ended_by_zero(some.iter().copied()))?;
+        git.run(&arguments, &ended_by_zero(some.iter().copied())).map_err(explained)?;
     }
     Ok(())
 }

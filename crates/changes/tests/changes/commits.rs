@@ -815,3 +815,18 @@ fn a_talkative_environment_is_no_failure() {
     sandbox.write("a", "changed again\n");
     assert_eq!(sandbox.snapshot().facts.left_out, []);
 }
+
+/// Git's own words alone say nothing of what to do.
+#[test]
+fn line_endings_and_repositories_inside_are_told_with_what_to_do() {
+    let sandbox = Sandbox::with_submodule();
+    identify(&sandbox);
+    sandbox.write("module/a", "changed\n");
+    let CommitOutcome::Nothing { left_out } = attempt(&sandbox, &["module/a"]).unwrap() else { panic!() };
+    assert_eq!(left_out[0].reason, "it lies in the repository `module` inside this one");
+    sandbox.git(&["config", "core.autocrlf", "true"]);
+    sandbox.git(&["config", "core.safecrlf", "true"]);
+    sandbox.write("a", "one\ntwo\n");
+    let told = attempt(&sandbox, &["a"]).unwrap_err().to_string();
+    assert!(told.ends_with("set `core.safecrlf` to `warn`"), "{told}");
+}
