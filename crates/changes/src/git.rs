@@ -87,7 +87,11 @@ const FIXED_VARIABLES: [(&str, &str); 6] = [
 /// Put before commands that write. A reflog would keep pruned snapshots alive.
 pub(crate) const WRITING: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "core.logAllRefUpdates=false"];
 
-const FIXED_CONFIG: [(&str, &str); 2] = [("core.fsmonitor", "false"), ("diff.autoRefreshIndex", "false")];
+const FIXED_CONFIG: [&str; 2] = ["core.fsmonitor=false", "diff.autoRefreshIndex=false"];
+
+/// Variables that hold values of the config.
+const EMPTY: (&str, &str) = ("CHECKSTONE_EMPTY", "");
+const FALSE: (&str, &str) = ("CHECKSTONE_FALSE", "false");
 
 /// A repository with more untracked files than fit here is not one whose changes a person could look at.
 const LARGEST_OUTPUT: usize = 64 * 1024 * 1024;
@@ -157,7 +161,22 @@ impl Git {
     fn command(&self, arguments: &[&OsStr]) -> Command {
         let mut command = Command::new(&self.settings.git);
         // Not `current_dir`: a static program would have to fork for it, which copies its memory map.
-        command.arg("-C").arg(&self.directory).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.arg("-C").arg(&self.directory);
+        // Not by `GIT_CONFIG_COUNT`, by which people name the folders that they trust.
+        for setting in FIXED_CONFIG {
+            command.args(["-c", setting]);
+        }
+        for filter in &self.filters {
+            // A driver with an empty `process` runs nothing, `clean` included; `required` would make that fatal. A name may
+            // have a `=` in it, which `-c` would not understand.
+            for (key, value) in [("process", EMPTY), ("required", FALSE)] {
+                let mut setting = OsString::from("--config-env=filter.");
+                setting.push(filter.as_path());
+                setting.push(format!(".{key}={}", value.0));
+                command.arg(setting).env(value.0, value.1);
+            }
+        }
+        command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own, so that the time limit ends git's children too.
         command.process_group(0);
         for variable in REMOVED_VARIABLES {
@@ -169,26 +188,6 @@ impl Git {
             let lent: Vec<_> = self.lent.iter().map(|path| BytePath::from(path.as_path()).quoted()).collect();
             command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", OsStr::from_bytes(&lent.join(&b':')));
         }
-        let mut count = 0;
-        let mut configure = |key: &OsStr, value: &str| {
-            command.env(format!("GIT_CONFIG_KEY_{count}"), key);
-            command.env(format!("GIT_CONFIG_VALUE_{count}"), value);
-            count += 1;
-        };
-        for (key, value) in FIXED_CONFIG {
-            configure(OsStr::new(key), value);
-        }
-        for filter in &self.filters {
-            // A driver with an empty `process` runs nothing, `clean` included; `required` would make that fatal.
-            for (variable, value) in [("process", ""), ("required", "false")] {
-                let mut key = OsString::from("filter.");
-                key.push(filter.as_path());
-                key.push(".");
-                key.push(variable);
-                configure(&key, value);
-            }
-        }
-        command.env("GIT_CONFIG_COUNT", count.to_string());
         command
     }
 }
@@ -439,7 +438,8 @@ mod tests {
         }
         assert_eq!(value("GIT_TRACE"), Some(None));
         assert_eq!(value("GIT_OPTIONAL_LOCKS"), Some(Some(OsStr::new("0"))));
-        assert_eq!(value("GIT_CONFIG_COUNT"), Some(Some(OsStr::new("4"))));
-        assert_eq!(value("GIT_CONFIG_KEY_2"), Some(Some(OsStr::new("filter.a=b.process"))));
+        assert_eq!(value("GIT_CONFIG_COUNT"), None);
+        let filter = OsStr::new("--config-env=filter.a=b.process=CHECKSTONE_EMPTY");
+        assert!(command.get_args().any(|argument| argument == filter));
     }
 }
