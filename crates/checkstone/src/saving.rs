@@ -162,6 +162,7 @@ impl Save {
             Ok(Planned::Ready(_)) => Push::Started,
             Ok(Planned::NoRemote) => Push::None(Some("there is no remote `origin`".to_owned())),
             Ok(Planned::NoBranch | Planned::NoCommit) => Push::None(Some("HEAD is on no branch".to_owned())),
+            Err(error @ changes::Error::NotPushed { .. }) => Push::None(Some(error.to_string())),
             Err(error) => Push::NotStarted(error.to_string()),
         }
     }
