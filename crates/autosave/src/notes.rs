@@ -30,8 +30,12 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub enum NotesError {
     #[error("`{path}` is not a file", path = .path.display())]
     NotAFile { path: PathBuf },
-    #[error("`{path}` is a symbolic link that leads out of the repository or to nothing", path = .path.display())]
+    #[error("`{path}` leads out of the repository or to nothing, by a symbolic link", path = .path.display())]
     LeadsOut { path: PathBuf },
+    #[error("`{path}` is UTF-16: save it as UTF-8", path = .path.display())]
+    NotUtf8 { path: PathBuf },
+    #[error("cannot make the folder of `{path}`: {source}", path = .path.display())]
+    MakeFolder { path: PathBuf, source: io::Error },
     #[error("`{path}` is read-only", path = .path.display())]
     ReadOnly { path: PathBuf },
     #[error("`{path}` is larger than {LARGEST} bytes", path = .path.display())]
@@ -146,18 +150,27 @@ fn with_cause(error: &AtomicFileError) -> String {
     }
 }
 
-/// Follows a link (one notes file is often a link to another) as long as it stays inside.
+/// Follows links (one notes file is often a link to another, and its folder may be one) as long as they stay inside. A
+/// folder that is missing is made.
 fn real_path(root: &Path, name: &str) -> Result<PathBuf, NotesError> {
     let path = root.join(name);
     let root =
         fs_err::canonicalize(root).map_err(|source| NotesError::Read { path: root.to_owned(), source })?;
-    if !path.is_symlink() {
-        return Ok(root.join(name));
-    }
-    match fs_err::canonicalize(&path) {
+    let leads_out = || NotesError::LeadsOut { path: path.clone() };
+    let inside = |path: &Path| match fs_err::canonicalize(path) {
         Ok(real) if real.starts_with(&root) && !real.starts_with(root.join(".git")) => Ok(real),
-        _ => Err(NotesError::LeadsOut { path }),
+        _ => Err(leads_out()),
+    };
+    if path.is_symlink() {
+        return inside(&path);
     }
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Err(leads_out()) };
+    // What is there already must not lead out before anything is made in it.
+    let there = folder.ancestors().find(|folder| folder.symlink_metadata().is_ok());
+    inside(there.ok_or_else(leads_out)?)?;
+    fs_err::create_dir_all(folder)
+        .map_err(|source| NotesError::MakeFolder { path: path.clone(), source })?;
+    Ok(inside(folder)?.join(name))
 }
 
 /// `None` where there is no such file.
@@ -177,7 +190,12 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, NotesError> {
     if found.len() > LARGEST {
         return Err(NotesError::TooLarge { path: path.to_owned() });
     }
-    fs_err::read(path).map(Some).map_err(|source| NotesError::Read { path: path.to_owned(), source })
+    let bytes = fs_err::read(path).map_err(|source| NotesError::Read { path: path.to_owned(), source })?;
+    // What is appended to it would be something else in it.
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return Err(NotesError::NotUtf8 { path: path.to_owned() });
+    }
+    Ok(Some(bytes))
 }
 
 /// The file with its section replaced or added; `None` where whatever is added would be swallowed by an open block.

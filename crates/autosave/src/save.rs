@@ -79,8 +79,8 @@ pub enum SaveError {
     Lock(LockError),
     #[error("the notes cannot be written: {0}")]
     Notes(#[from] NotesError),
-    #[error("`{path}` is ignored by git, so that there is nothing to commit: name another file with `notes`")]
-    NotesIgnored { path: String },
+    #[error("`{path}` cannot be committed ({reason}): name another file with `notes`")]
+    NotesLeftOut { path: String, reason: String },
     /// Made anew it would replace what git has: a person's words by our section alone.
     #[error(
         "`{path}` is in git but not on the disk, deleted or not checked out here: restore it, or name another file with \
@@ -249,8 +249,13 @@ impl Job<'_> {
         match outcome {
             CommitOutcome::Made(commit) => Ok(commit),
             CommitOutcome::Withheld => Err(SaveError::Secret { found }),
-            CommitOutcome::Nothing { left_out } if left_out.is_empty() => Err(SaveError::NothingNew),
-            CommitOutcome::Nothing { .. } => Err(SaveError::NotesIgnored { path: notes.to_string() }),
+            CommitOutcome::Nothing { left_out } => {
+                let of_notes = left_out.into_iter().find(|one| one.path.as_ref() == Some(notes));
+                Err(of_notes.map_or(SaveError::NothingNew, |one| SaveError::NotesLeftOut {
+                    path: notes.to_string(),
+                    reason: one.reason,
+                }))
+            }
         }
     }
 

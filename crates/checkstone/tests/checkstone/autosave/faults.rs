@@ -213,7 +213,7 @@ fn ignored_notes_are_told() {
     world.write(".gitignore", "CLAUDE.md\n");
     let answer = world.work_until(41);
     assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
-    assert!(to_agent(&answer).contains("`CLAUDE.md` is ignored by git"), "{answer:#}");
+    assert!(to_agent(&answer).contains("`CLAUDE.md` cannot be committed (git ignores it)"), "{answer:#}");
 }
 
 /// What git has and the disk has not is not made anew: that would replace all of it by one section.
