@@ -212,8 +212,7 @@ fn errors(inputs: &Inputs, look: &Look) -> Vec<String> {
     let errors = observations.filter(|observation| observation.rule == Rule::UnresolvedError);
     let told = errors.take(ERRORS).map(|error| {
         // The gate has cut the command in it; where its line is not known, it may be any of them.
-        let of_error =
-            |recorded: &&RecordedCall| error.line.is_none() || recorded.call.line == error.line;
+        let of_error = |recorded: &&RecordedCall| error.line.is_none() || recorded.call.line == error.line;
         let mut commands =
             inputs.calls.iter().filter(of_error).filter_map(|recorded| recorded.call.command.as_deref());
         match commands.any(|command| look.sees_secret(command)) {

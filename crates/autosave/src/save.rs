@@ -14,7 +14,7 @@ use transcript::Agent;
 use crate::facts::{Facts, Occasion};
 use crate::in_head;
 use crate::look::Look;
-use crate::notes::{self, NotesError};
+use crate::notes::{self, NotesError, Updated};
 
 const BUILDGUIDE: &str = "buildguide.md";
 
@@ -89,6 +89,15 @@ pub enum SaveError {
     NotesAway { path: String },
     #[error("cannot see what git has of the notes: {0}")]
     Look(#[from] SnapshotError),
+    /// Neither it nor anything in it will ever be committed.
+    #[error(
+        "git shows no change in `{path}`: take `git update-index --skip-worktree` or `--assume-unchanged` back, or name \
+         another file with `notes`"
+    )]
+    NotesUnseen { path: String },
+    /// The first trouble, and that it left a second one behind.
+    #[error("{cause}; the section stays in `{path}`: {why}")]
+    NotesStay { cause: Box<SaveError>, path: String, why: String },
     /// Another save has just said the very same.
     #[error("the notes are committed already")]
     NothingNew,
@@ -100,7 +109,10 @@ pub enum SaveError {
 impl SaveError {
     /// The agent must not be asked to do what was refused for good reason.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::Secret { .. })
+        match self {
+            Self::NotesStay { cause, .. } => cause.is_refusal(),
+            _ => matches!(self, Self::Secret { .. }),
+        }
     }
 
     /// Whether it may be over by the next stop.
@@ -108,6 +120,7 @@ impl SaveError {
         use changes::Error::TimedOut;
         match self {
             Self::Busy | Self::Git(TimedOut { .. }) => true,
+            Self::NotesStay { cause, .. } => cause.may_pass(),
             Self::Commit(error) => matches!(
                 error,
                 CommitError::Busy
@@ -131,6 +144,9 @@ impl Job<'_> {
             Err(error) => return failed(SaveError::Lock(error), None),
         };
         self.clear_leftovers();
+        notes::bring_back(&self.repository.root, &changes::commit::folder(self.repository), |path| {
+            in_head::version(self.repository, self.git, path).ok()
+        });
         let ended = match self.dirty() {
             Ok(dirty) if dirty.is_empty() => Ended::Nothing,
             Ok(dirty) => self.save_all(changed, &dirty),
@@ -200,10 +216,9 @@ impl Job<'_> {
     fn commit(&self, changed: &[BytePath], dirty: &[BytePath]) -> Result<Committed, SaveError> {
         let root = &self.repository.root;
         let name = BytePath::from(self.notes_name());
-        let before = in_head::version(self.repository, self.git, &name)?;
         // A path that differs from HEAD and is not there is one that git has, staged at least.
         let is_absent = root.join(self.notes_name()).symlink_metadata().is_err();
-        if is_absent && (before.is_some() || dirty.contains(&name)) {
+        if is_absent && (dirty.contains(&name) || self.in_head(&name)?.is_some()) {
             return Err(SaveError::NotesAway { path: name.to_string() });
         }
         let updated = notes::update(
@@ -212,23 +227,31 @@ impl Job<'_> {
             &self.section(),
             &changes::commit::folder(self.repository),
         )?;
-        let committed = self.commit_paths(&updated.relative, changed);
-        match committed {
+        let before = self.in_head(&updated.relative).map_err(|error| put_back(&updated, error))?;
+        updated.write_down(before.as_deref());
+        match self.commit_paths(&updated.relative, changed) {
             Ok(commit) => {
                 updated.settle();
                 Ok(Committed { commit, notes: updated.relative.to_string() })
+            }
+            // Where HEAD has got another version meanwhile, somebody's commit took ours along.
+            Err(SaveError::NothingNew)
+                if updated.is_changed() && self.in_head(&updated.relative).is_ok_and(|now| now == before) =>
+            {
+                let path = updated.relative.to_string();
+                Err(put_back(&updated, SaveError::NotesUnseen { path }))
             }
             Err(SaveError::NothingNew) => {
                 // They are as HEAD has them now; what they were may be of a save that was killed.
                 updated.settle();
                 Err(SaveError::NothingNew)
             }
-            Err(error) => {
-                // As they were; where that fails, the reason for it is the smaller of the two troubles.
-                let _ = updated.put_back();
-                Err(error)
-            }
+            Err(error) => Err(put_back(&updated, error)),
         }
+    }
+
+    fn in_head(&self, path: &BytePath) -> Result<Option<String>, SaveError> {
+        Ok(in_head::version(self.repository, self.git, path)?)
     }
 
     fn commit_paths(&self, notes: &BytePath, changed: &[BytePath]) -> Result<Commit, SaveError> {
@@ -333,6 +356,19 @@ fn co_author_of(agent: Agent) -> &'static str {
         Agent::Gemini => "Gemini CLI <noreply@google.com>",
         Agent::Codex => "Codex <noreply@openai.com>",
     }
+}
+
+/// The notes as they were before the trouble; what is told of it where they cannot be.
+fn put_back(updated: &Updated, cause: SaveError) -> SaveError {
+    use CommitError::{HookFailed, HookTimedOut};
+    let is_hooks = matches!(cause, SaveError::Commit(HookFailed { .. } | HookTimedOut { .. }));
+    let is_back = if is_hooks { updated.put_back_after_hook() } else { updated.put_back() };
+    let why = match is_back {
+        Ok(true) => return cause,
+        Ok(false) => "it was changed meanwhile".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    SaveError::NotesStay { cause: Box::new(cause), path: updated.relative.to_string(), why }
 }
 
 fn failed(error: SaveError, snapshot: Option<String>) -> Ended {
