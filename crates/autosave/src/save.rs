@@ -5,7 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use changes::commit::{Commit, CommitError, CommitOutcome, NewCommit};
-use changes::snapshot::{NewSnapshot, Reason as SnapshotReason, SessionName, SnapshotError, Snapshots};
+use changes::snapshot::{
+    LeftOut, NewSnapshot, Reason as SnapshotReason, SessionName, SnapshotError, Snapshots,
+};
 use changes::{BytePath, ChangeSet, Repository, Request, Settings};
 use gate::policy::{Autosave, Include};
 use journal::lock::{Lock, LockError};
@@ -17,6 +19,9 @@ use crate::look::Look;
 use crate::notes::{self, NotesError, Updated};
 
 const BUILDGUIDE: &str = "buildguide.md";
+
+/// A larger file cannot be looked through for secrets, so it is not committed.
+const LARGEST: u64 = 32 * 1024 * 1024;
 
 /// Another save in the same repository is waited for.
 const OTHERS: Duration = Duration::from_secs(10);
@@ -56,15 +61,23 @@ pub struct Saved {
     pub commit: Commit,
     pub notes: String,
     /// `None` where none could be taken; then `snapshot_problem` says why.
-    pub snapshot: Option<String>,
+    pub snapshot: Option<Taken>,
     pub snapshot_problem: Option<String>,
+}
+
+/// A snapshot.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    pub id: String,
+    /// How many files could not be taken.
+    pub left_out: usize,
 }
 
 /// Why it did not come to a commit. What was taken before stays.
 #[derive(Debug)]
 pub struct Failed {
     pub error: SaveError,
-    pub snapshot: Option<String>,
+    pub snapshot: Option<Taken>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -104,6 +117,8 @@ pub enum SaveError {
     /// What looks like one, by file, line and kind; never itself.
     #[error("what would be committed looks like a secret: {}", found.join("; "))]
     Secret { found: Vec<String> },
+    #[error("{} cannot be looked through for secrets: too large", paths.join(", "))]
+    TooLarge { paths: Vec<String> },
 }
 
 impl SaveError {
@@ -187,7 +202,7 @@ impl Job<'_> {
 
     fn save_all(&self, changed: &[BytePath], dirty: &[BytePath]) -> Ended {
         let (snapshot, snapshot_problem) = match self.snapshot() {
-            Ok(id) => (Some(id), None),
+            Ok(taken) => (Some(taken), None),
             Err(error) => (None, Some(error.to_string())),
         };
         match self.commit(changed, dirty) {
@@ -199,7 +214,7 @@ impl Job<'_> {
         }
     }
 
-    fn snapshot(&self) -> Result<String, SnapshotError> {
+    fn snapshot(&self) -> Result<Taken, SnapshotError> {
         let Occasion { at, reason, percent, .. } = self.facts.occasion;
         let message = format!("autosave: {}", reason.sentence(percent));
         let now_ns = i64::try_from(at.as_nanosecond()).unwrap_or(i64::MAX);
@@ -210,7 +225,8 @@ impl Job<'_> {
             session: self.session.clone(),
             turn: self.turn.clone(),
         };
-        Ok(Snapshots::of(self.repository.clone(), self.git)?.create(&new)?.id)
+        let made = Snapshots::of(self.repository.clone(), self.git)?.create(&new)?;
+        Ok(Taken { id: made.id, left_out: made.facts.left_out.len() })
     }
 
     fn commit(&self, changed: &[BytePath], dirty: &[BytePath]) -> Result<Committed, SaveError> {
@@ -255,7 +271,7 @@ impl Job<'_> {
     }
 
     fn commit_paths(&self, notes: &BytePath, changed: &[BytePath]) -> Result<Commit, SaveError> {
-        let paths = self.with_notes(notes.clone(), changed);
+        let (paths, unfit) = self.with_notes(notes.clone(), changed);
         let message = self.message();
         let new = NewCommit {
             paths: &paths,
@@ -263,14 +279,18 @@ impl Job<'_> {
             hook_limit: self.hook_limit,
             lock_limit: INDEX_LOCK,
         };
-        let mut found = Vec::new();
+        let (mut found, mut unread) = (Vec::new(), Vec::new());
         let outcome = changes::commit::commit(self.repository, self.git, &new, &mut |added| {
             found = self.look.through(added);
-            found.extend(added.unread.iter().map(|path| format!("`{path}` is too large to look through")));
-            found.is_empty()
+            unread = added.unread.iter().map(|path| format!("`{path}`")).collect();
+            found.is_empty() && unread.is_empty()
         })?;
         match outcome {
-            CommitOutcome::Made(commit) => Ok(commit),
+            CommitOutcome::Made(mut commit) => {
+                commit.left_out.extend(unfit);
+                Ok(commit)
+            }
+            CommitOutcome::Withheld if found.is_empty() => Err(SaveError::TooLarge { paths: unread }),
             CommitOutcome::Withheld => Err(SaveError::Secret { found }),
             CommitOutcome::Nothing { left_out } => {
                 let of_notes = left_out.into_iter().find(|one| one.path.as_ref() == Some(notes));
@@ -284,20 +304,28 @@ impl Job<'_> {
 
     /// What would be committed.
     pub fn paths(&self, changed: &[BytePath]) -> Vec<BytePath> {
-        self.with_notes(BytePath::from(self.notes_name()), changed)
+        self.with_notes(BytePath::from(self.notes_name()), changed).0
     }
 
-    fn with_notes(&self, notes: BytePath, changed: &[BytePath]) -> Vec<BytePath> {
-        let mut paths = vec![notes];
-        if self.repository.root.join(BUILDGUIDE).is_file() {
-            paths.push(BytePath::from(BUILDGUIDE));
+    /// The notes and what else is wished for; and of that, what is not fit to be committed.
+    fn with_notes(&self, notes: BytePath, changed: &[BytePath]) -> (Vec<BytePath>, Vec<LeftOut>) {
+        let root = &self.repository.root;
+        let mut others = Vec::new();
+        if root.join(BUILDGUIDE).is_file() {
+            others.push(BytePath::from(BUILDGUIDE));
         }
         if self.settings.include == Include::All {
-            let others: Vec<BytePath> =
-                changed.iter().filter(|path| !paths.contains(path)).cloned().collect();
-            paths.extend(others);
+            others.extend_from_slice(changed);
         }
-        paths
+        let (mut paths, mut left_out) = (vec![notes], Vec::new());
+        for path in others {
+            match unfit(&root.join(path.as_path())) {
+                Some(reason) => left_out.push(LeftOut { path: Some(path), reason }),
+                None if !paths.contains(&path) => paths.push(path),
+                None => {}
+            }
+        }
+        (paths, left_out)
     }
 
     /// The section, without a line in which a prompt or a command says something secret.
@@ -333,6 +361,16 @@ impl Job<'_> {
         message.push('\n');
         message
     }
+}
+
+/// Why one file cannot be committed, which is no reason not to commit the others.
+fn unfit(path: &Path) -> Option<String> {
+    let found = path.symlink_metadata().ok().filter(|found| found.is_file())?;
+    if found.len() > LARGEST {
+        return Some("it is over 32 MB and cannot be looked through for secrets".to_owned());
+    }
+    let error = fs_err::File::open(path).err()?;
+    Some(format!("it cannot be read: {}", error.kind()))
 }
 
 /// A commit, and the notes file in it.
@@ -371,6 +409,6 @@ fn put_back(updated: &Updated, cause: SaveError) -> SaveError {
     SaveError::NotesStay { cause: Box::new(cause), path: updated.relative.to_string(), why }
 }
 
-fn failed(error: SaveError, snapshot: Option<String>) -> Ended {
+fn failed(error: SaveError, snapshot: Option<Taken>) -> Ended {
     Ended::Failed(Failed { error, snapshot })
 }

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use autosave::build_state::{self, BuildState};
-use autosave::{AutonomousExecution, Ended, Facts, Job, Look, Occasion, RouterDecision, Saved, buildguide};
+use autosave::{
+    AutonomousExecution, Ended, Facts, Job, Look, Occasion, RouterDecision, Saved, Taken, buildguide,
+};
 use changes::push::Planned;
-use changes::snapshot::{Reasons, Retention, SessionName, Snapshots, Which};
+use changes::snapshot::{LeftOut, Reasons, Retention, SessionName, Snapshots, Which};
 use changes::{BytePath, Repository, Settings};
 use gate::policy::{Autosave, AutosaveMode};
 use jiff::Timestamp;
@@ -22,6 +24,7 @@ use crate::autosaving;
 use crate::background;
 use crate::environment;
 use crate::hook::Context;
+use crate::layout::counted;
 use crate::policy_files::{self, FoundTexts};
 use crate::trust;
 
@@ -218,10 +221,11 @@ impl SaveReport {
 
     pub(crate) fn snapshot(&self) -> Option<&str> {
         match &self.ended {
-            Ended::Saved(saved) => saved.snapshot.as_deref(),
-            Ended::Failed(failed) => failed.snapshot.as_deref(),
+            Ended::Saved(saved) => saved.snapshot.as_ref(),
+            Ended::Failed(failed) => failed.snapshot.as_ref(),
             Ended::Nothing => None,
         }
+        .map(|taken| taken.id.as_str())
     }
 
     pub(crate) fn outcome(&self) -> AutosaveOutcome {
@@ -254,20 +258,25 @@ impl SaveReport {
                     transcript::visible(&commit.branch)
                 );
                 match (snapshot, snapshot_problem) {
-                    (Some(id), _) => text.push_str(&format!(", snapshot {id} of the whole tree")),
+                    (Some(taken), _) => {
+                        text.push_str(&format!(", snapshot {} of {}", taken.id, tree_of(taken)))
+                    }
                     (None, Some(problem)) => text.push_str(&format!(", no snapshot ({problem})")),
                     (None, None) => {}
+                }
+                if let Some(left_out) = left_out(&commit.left_out) {
+                    text.push_str(&format!(", not committed: {left_out}"));
                 }
                 text
             }
             Ended::Nothing => "there is nothing new to commit".to_owned(),
             Ended::Failed(failed) => match &failed.snapshot {
-                Some(id) => {
-                    format!(
-                        "nothing was committed: {}; the whole tree is kept in snapshot {id}",
-                        failed.error
-                    )
-                }
+                Some(taken) => format!(
+                    "nothing was committed: {}; {} is kept in snapshot {}",
+                    failed.error,
+                    tree_of(taken),
+                    taken.id
+                ),
                 None => format!("nothing was committed: {}", failed.error),
             },
         }
@@ -345,6 +354,28 @@ impl SaveReport {
         };
         append_to_client_log(&["🚀 Executing checkpoint directly in hook", &sentence, outcome]);
     }
+}
+
+/// How much of the tree is in a snapshot.
+fn tree_of(taken: &Taken) -> String {
+    match taken.left_out {
+        0 => "the whole tree".to_owned(),
+        number => format!("the tree without {}", counted(number, "file")),
+    }
+}
+
+/// The first files that were named and are not in the commit, and why.
+fn left_out(files: &[LeftOut]) -> Option<String> {
+    const SHOWN: usize = 5;
+    let told = |file: &LeftOut| {
+        let path = file.path.as_ref().map_or_else(|| "a file".to_owned(), |path| format!("`{path}`"));
+        format!("{path} ({})", file.reason)
+    };
+    let mut texts: Vec<String> = files.iter().take(SHOWN).map(told).collect();
+    if files.len() > SHOWN {
+        texts.push(format!("and {} more", files.len() - SHOWN));
+    }
+    (!texts.is_empty()).then(|| transcript::visible(&texts.join(", ")))
 }
 
 /// Lines with a time before them. That they cannot be written stops nobody.
