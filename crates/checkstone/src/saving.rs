@@ -33,6 +33,9 @@ const GIT_LIMIT: Duration = Duration::from_secs(30);
 
 const BUILDGUIDE: &str = "buildguide.md";
 
+/// In a line, it says that what looks like a secret is none.
+pub(crate) const ALLOW: &str = "checkstone:allow-secret";
+
 /// So many characters of a commit's id tell it from others.
 const SHORT: usize = 10;
 
@@ -282,6 +285,16 @@ impl SaveReport {
         }
     }
 
+    /// What else came of it, for somebody who has asked.
+    pub(crate) fn remarks(&self) -> Vec<String> {
+        let Some(commit) = self.saved().map(|saved| &saved.commit) else { return Vec::new() };
+        let superseded = commit.superseded.iter().map(|(path, id)| {
+            format!("of `{path}` another version was staged; `git cat-file -p {}` shows it", short(id))
+        });
+        let complaint = commit.complaint.iter().map(|said| format!("after the commit: {said}"));
+        superseded.chain(complaint).collect()
+    }
+
     pub(crate) fn to_person(&self) -> Option<String> {
         let sentence = self.sentence();
         match &self.ended {
@@ -306,7 +319,7 @@ impl SaveReport {
             Ended::Nothing => None,
             Ended::Failed(failed) if failed.error.is_refusal() => Some(format!(
                 "{OWN_PREFIX} Your work was not saved: {}.\n\nTake it out of what is kept in the repository, or mark \
-                 the line if it is none; do not commit it.",
+                 the line with `{ALLOW}` if it is none; do not commit it.",
                 self.sentence()
             )),
             Ended::Failed(_) => Some(autosave::signal(facts, &self.sentence())),
