@@ -27,5 +27,5 @@ pub use look::{Gitleaks, Look};
 pub use mode::Switches;
 pub use reason::Reason;
 pub use report::{AutonomousExecution, RouterDecision};
-pub use save::{Ended, Failed, Job, SaveError, Saved, notes_of};
+pub use save::{Ended, Failed, Job, SaveError, Saved, Taken, notes_of};
 pub use stop_words::wants_to_stop;

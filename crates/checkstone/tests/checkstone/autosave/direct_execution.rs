@@ -283,6 +283,30 @@ fn a12_a_secret_in_the_prompt_does_not_get_into_the_notes() {
     assert!(!notes.contains(&secret[12..]));
 }
 
+/// One file that cannot be looked through is left out and named; the rest is saved.
+#[test]
+fn include_all_leaves_out_what_is_too_large() {
+    let world = World::new(&format!("{AUTONOMOUS}include = \"all\"\n"));
+    world.prompt("Make it large");
+    let large = std::fs::File::create(world.workplace.repo().join("large.bin")).unwrap();
+    large.set_len(33 * 1024 * 1024).unwrap();
+    world.write("src/lib.rs", "pub fn one() -> u32 { 2 }\n");
+    world.turn("Make it large", 41);
+    let answer = world.stop();
+    assert!(to_agent(&answer).contains("not committed: `large.bin` (it is over 32 MB"), "{answer:#}");
+    assert_eq!(world.git(&["show", "--name-only", "--format=", "HEAD"]), "CLAUDE.md\nsrc/lib.rs");
+    assert_eq!(world.git(&["status", "--porcelain"]), "?? large.bin");
+}
+
+/// “Of the whole tree” is said where it is so.
+#[test]
+fn a_snapshot_that_has_not_everything_says_so() {
+    let world = World::new(AUTONOMOUS);
+    world.git(&["init", "--quiet", "inner"]);
+    let answer = world.work_until(41);
+    assert!(to_agent(&answer).contains(" of the tree without 1 file"), "{answer:#}");
+}
+
 /// A12: prompts, commands and errors are cut for the notes; a secret that lies across the cut is seen all the same.
 #[test]
 fn a12_a_secret_that_is_cut_does_not_get_into_the_notes() {
