@@ -10,7 +10,6 @@ pub mod buildguide;
 pub mod context;
 mod continuation;
 mod facts;
-mod in_head;
 mod look;
 mod mode;
 pub mod notes;

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use changes::commit::{Commit, CommitError, CommitOutcome, NewCommit};
+use changes::commit::{self, Commit, CommitError, CommitOutcome, NewCommit};
 use changes::snapshot::{
     LeftOut, NewSnapshot, Reason as SnapshotReason, SessionName, SnapshotError, Snapshots,
 };
@@ -14,7 +14,6 @@ use journal::lock::{Lock, LockError};
 use transcript::Agent;
 
 use crate::facts::{Facts, Occasion};
-use crate::in_head;
 use crate::look::Look;
 use crate::notes::{self, NotesError, Updated};
 
@@ -159,8 +158,8 @@ impl Job<'_> {
             Err(error) => return failed(SaveError::Lock(error), None),
         };
         self.clear_leftovers();
-        notes::bring_back(&self.repository.root, &changes::commit::folder(self.repository), |path| {
-            in_head::version(self.repository, self.git, path).ok()
+        notes::bring_back(&self.repository.root, &commit::folder(self.repository), |path| {
+            commit::version_in_head(self.repository, self.git, path).ok()
         });
         let ended = match self.dirty() {
             Ok(dirty) if dirty.is_empty() => Ended::Nothing,
@@ -237,12 +236,8 @@ impl Job<'_> {
         if is_absent && (dirty.contains(&name) || self.in_head(&name)?.is_some()) {
             return Err(SaveError::NotesAway { path: name.to_string() });
         }
-        let updated = notes::update(
-            root,
-            self.notes_name(),
-            &self.section(),
-            &changes::commit::folder(self.repository),
-        )?;
+        let updated =
+            notes::update(root, self.notes_name(), &self.section(), &commit::folder(self.repository))?;
         let before = self.in_head(&updated.relative).map_err(|error| put_back(&updated, error))?;
         updated.write_down(before.as_deref());
         match self.commit_paths(&updated.relative, changed) {
@@ -267,7 +262,7 @@ impl Job<'_> {
     }
 
     fn in_head(&self, path: &BytePath) -> Result<Option<String>, SaveError> {
-        Ok(in_head::version(self.repository, self.git, path)?)
+        Ok(commit::version_in_head(self.repository, self.git, path)?)
     }
 
     fn commit_paths(&self, notes: &BytePath, changed: &[BytePath]) -> Result<Commit, SaveError> {
@@ -280,7 +275,7 @@ impl Job<'_> {
             lock_limit: INDEX_LOCK,
         };
         let (mut found, mut unread) = (Vec::new(), Vec::new());
-        let outcome = changes::commit::commit(self.repository, self.git, &new, &mut |added| {
+        let outcome = commit::commit(self.repository, self.git, &new, &mut |added| {
             found = self.look.through(added);
             unread = added.unread.iter().map(|path| format!("`{path}`")).collect();
             found.is_empty() && unread.is_empty()

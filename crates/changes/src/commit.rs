@@ -170,6 +170,25 @@ pub fn recover(
     Workplace::open(repository, settings, lock_limit)?.recover(lock_limit)
 }
 
+/// The operation that git is in the middle of, and that a commit would become a part of.
+pub fn in_progress(
+    repository: &Repository,
+    settings: &Settings,
+) -> Result<Option<&'static str>, CommitError> {
+    Ok(in_progress::operation(repository, &Acting::new(settings, &repository.root))?)
+}
+
+/// The id of the content that HEAD has of a file, whether or not it is checked out; `None` where it has none.
+pub fn version_in_head(
+    repository: &Repository,
+    settings: &Settings,
+    path: &BytePath,
+) -> Result<Option<String>, CommitError> {
+    let git = Acting::new(settings, &repository.root);
+    let mut found = index::in_head(&git, std::slice::from_ref(path))?;
+    Ok(found.remove(path).map(|entry| entry.id))
+}
+
 fn check_inside(path: &BytePath) -> Result<(), CommitError> {
     let mut parts = path.as_bytes().split(|byte| *byte == b'/');
     let is_name = |part: &[u8]| {

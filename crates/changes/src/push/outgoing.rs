@@ -46,7 +46,8 @@ pub struct Plan {
 pub struct OutgoingCommit {
     pub id: String,
     pub parents: Vec<String>,
-    pub subject: String,
+    /// The whole message.
+    pub message: String,
 }
 
 pub fn plan(repository: &Repository, settings: &Settings) -> Result<Planned, Error> {
@@ -111,18 +112,18 @@ fn outgoing(git: &Acting, id: &str) -> Result<Vec<OutgoingCommit>, Error> {
     let remote = format!("--remotes={REMOTE}");
     let most = format!("--max-count={MOST_COMMITS}");
     let output = git.run(
-        &["log", "-z", "--no-show-signature", "--format=%H%n%P%n%s", &most, id, "--not", &remote, "--"],
+        &["log", "-z", "--no-show-signature", "--format=%H%n%P%n%B", &most, id, "--not", &remote, "--"],
         b"",
     )?;
     let mut commits = Vec::new();
     for record in String::from_utf8_lossy(&output).split('\0').filter(|record| !record.is_empty()) {
         let mut lines = record.splitn(3, '\n');
         let mut line = || lines.next().unwrap_or_default().to_owned();
-        let (id, parents, subject) = (line(), line(), line());
+        let (id, parents, message) = (line(), line(), line());
         commits.push(OutgoingCommit {
             id,
             parents: parents.split_whitespace().map(str::to_owned).collect(),
-            subject,
+            message,
         });
     }
     commits.reverse();

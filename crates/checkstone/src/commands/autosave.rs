@@ -224,7 +224,7 @@ fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result
     let job = save.job(&git, &look, &lock);
     let (notes, section, message) = (job.notes_name(), job.section(), job.message());
     let paths = job.paths(&save.changed);
-    let done = match refusal(save) {
+    let done = match refusal(save, &git) {
         Some(why) => format!("nothing was done, and nothing would be committed: {why}"),
         None => "nothing was done: this was only shown".to_owned(),
     };
@@ -262,21 +262,12 @@ fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result
 }
 
 /// Why nothing would be committed, as far as that can be seen without trying.
-fn refusal(save: &Save) -> Option<&'static str> {
-    const IN_PROGRESS: [&str; 7] = [
-        "rebase-merge",
-        "rebase-apply",
-        "MERGE_HEAD",
-        "CHERRY_PICK_HEAD",
-        "REVERT_HEAD",
-        "sequencer",
-        "BISECT_LOG",
-    ];
-    let git_dir = &save.repository.git_dir;
-    if IN_PROGRESS.iter().any(|name| git_dir.join(name).symlink_metadata().is_ok()) {
-        return Some("git is in the middle of a merge, rebase or the like; finish or abort it first");
+fn refusal(save: &Save, git: &changes::Settings) -> Option<String> {
+    match changes::commit::in_progress(&save.repository, git) {
+        Ok(Some(operation)) => Some(format!("a {operation} is in progress; finish or abort it first")),
+        Err(error) => Some(error.to_string()),
+        Ok(None) => save.facts.branch.is_none().then(|| "HEAD is on no branch; create one first".to_owned()),
     }
-    save.facts.branch.is_none().then_some("HEAD is on no branch; create one first")
 }
 
 /// Where it would be pushed to.

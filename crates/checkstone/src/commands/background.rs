@@ -168,12 +168,12 @@ pub(crate) fn pushed(autosave: &Autosave, ours: &[String], look: &Look) -> Resul
     sentence(&plan.push(&limits)).map(|pushed| format!("{pushed}{unseen}"))
 }
 
-/// Earlier commits that were never pushed go along, so they are looked through too, with the first lines of their messages.
+/// Earlier commits that were never pushed go along, so they are looked through too, with their messages.
 /// What could not be looked through is told, in words to be added to others.
 fn look_through(plan: &Plan, look: &Look) -> Result<String, String> {
     let added = plan.added().map_err(|error| error.to_string())?;
     let mut found = look.through(&added);
-    let of_message = plan.commits.iter().filter(|commit| look.sees_secret(&commit.subject));
+    let of_message = plan.commits.iter().filter(|commit| look.sees_secret(&commit.message));
     found.extend(of_message.map(|commit| format!("the message of commit {}", saving::short(&commit.id))));
     if !found.is_empty() {
         return Err(format!("what would be pushed looks like a secret: {}", found.join("; ")));
