@@ -1,6 +1,6 @@
 //! The packages that people install in their clients: a Claude Code plugin, a Gemini CLI extension, a Codex CLI plugin
 //! with its hooks file. Each is made from the templates in `packages/`, from what `agents` registers, and from the static
-//! program; archives of the same sources are the same byte for byte.
+//! program; and the program alone. Archives of the same sources are the same byte for byte.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 //! is done, and runs the tests when it is told to.
 //!
 //! The same work gives the same pictures: what changes from run to run, such as times and ids, is left out or made
-//! alike. No path of the machine that made them is in them.
+//! alike, but for the page of a run, which shows its own. No path of the machine that made them is in them.
 
 #[cfg(test)]
 mod check;

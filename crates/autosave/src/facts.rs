@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use transcript::{Kind, Outcome};
 
 use crate::build_state::BuildState;
+use crate::look::Look;
 use crate::plain::{code, line};
 use crate::reason::Reason;
 
@@ -21,6 +22,9 @@ const ERRORS: usize = 5;
 const LONGEST_PROMPT: usize = 400;
 const LONGEST_COMMAND: usize = 160;
 const LONGEST_ERROR: usize = 240;
+
+/// Stands for a text with a secret in it: notes are committed and pushed.
+const WITHHELD: &str = "(withheld: it looks like a secret)";
 
 /// When and why something is saved.
 #[derive(Clone, Copy, Debug)]
@@ -59,8 +63,9 @@ pub struct Ran {
 }
 
 impl Facts {
-    /// What the turn shows. `inputs` hold its calls and its change set.
-    pub fn new(occasion: Occasion, inputs: &Inputs, asked: Option<&str>) -> Self {
+    /// What the turn shows. `inputs` hold its calls and its change set. Each text is looked through as a whole, before it is
+    /// cut: of half a secret nobody would see that it is one.
+    pub fn new(occasion: Occasion, inputs: &Inputs, asked: Option<&str>, look: &Look) -> Self {
         let (branch, files) = match &inputs.changes {
             Changes::Known(set) => {
                 (set.branch.clone(), set.files.iter().map(|file| file.path.to_string()).collect())
@@ -71,10 +76,10 @@ impl Facts {
         Self {
             occasion,
             branch,
-            asked: asked.map(|text| line(text, LONGEST_PROMPT)).filter(|text| !text.is_empty()),
+            asked: asked.map(|text| told(text, LONGEST_PROMPT, look)).filter(|text| !text.is_empty()),
             files,
-            commands: commands(&inputs.calls),
-            errors: errors(inputs),
+            commands: commands(&inputs.calls, look),
+            errors: errors(inputs, look),
             next: None,
             build: None,
         }
@@ -113,6 +118,11 @@ impl Facts {
     }
 }
 
+/// The text in one line, or that it is withheld.
+fn told(text: &str, most: usize, look: &Look) -> String {
+    if look.sees_secret(text) { WITHHELD.to_owned() } else { line(text, most) }
+}
+
 fn listed(files: &[String], most: usize) -> String {
     let mut shown: Vec<String> =
         files.iter().take(most).map(|file| code(&line(file, LONGEST_COMMAND))).collect();
@@ -131,7 +141,7 @@ fn shown(ran: &[&Ran]) -> String {
 }
 
 /// The last commands, each once, with its last outcome; those that tested something are kept before others.
-fn commands(calls: &[RecordedCall]) -> Vec<Ran> {
+fn commands(calls: &[RecordedCall], look: &Look) -> Vec<Ran> {
     let tests = test_patterns();
     let mut found: Vec<Ran> = Vec::new();
     for recorded in calls.iter().filter(|recorded| recorded.call.kind == Kind::Shell) {
@@ -141,7 +151,7 @@ fn commands(calls: &[RecordedCall]) -> Vec<Ran> {
         let matches = |pattern: &Pattern| intents.is_some_and(|intents| pattern.find(intents).is_some());
         let is_test = tests.iter().any(matches);
         let ran = Ran {
-            command: line(command, LONGEST_COMMAND),
+            command: told(command, LONGEST_COMMAND, look),
             is_test,
             ended: ended(recorded, summary.filter(|_| is_test), &tests),
         };
@@ -196,9 +206,19 @@ fn test_patterns() -> Vec<Pattern> {
 }
 
 /// Failures that nothing settled, by the gate's own rule.
-fn errors(inputs: &Inputs) -> Vec<String> {
+fn errors(inputs: &Inputs, look: &Look) -> Vec<String> {
     let Ok(policy) = Policy::load(&[]) else { return Vec::new() };
     let observations = gate::judge(&policy, inputs).observations.into_iter();
     let errors = observations.filter(|observation| observation.rule == Rule::UnresolvedError);
-    errors.map(|error| line(&error.text, LONGEST_ERROR)).take(ERRORS).collect()
+    let told = errors.take(ERRORS).map(|error| {
+        // The gate has cut the command in it; where its line is not known, it may be any of them.
+        let of_error = |recorded: &&RecordedCall| error.line.is_none() || recorded.call.line == error.line;
+        let mut commands =
+            inputs.calls.iter().filter(of_error).filter_map(|recorded| recorded.call.command.as_deref());
+        match commands.any(|command| look.sees_secret(command)) {
+            true => WITHHELD.to_owned(),
+            false => told(&error.text, LONGEST_ERROR, look),
+        }
+    });
+    told.collect()
 }

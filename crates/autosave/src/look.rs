@@ -51,23 +51,30 @@ impl Look {
         found.iter().map(sentence).collect()
     }
 
+    /// Whether something in the text looks like a secret.
+    pub fn sees_secret(&self, text: &str) -> bool {
+        !self.lines_with_secrets(text, "").is_empty()
+    }
+
     /// A text of our own without the lines that look like a secret: a prompt or a command may say one.
     pub(crate) fn without_secrets(&self, text: &str, path: &str) -> String {
-        let lines: Vec<&str> = text.lines().collect();
-        let file = AddedFile {
-            path: BytePath::from(path),
-            commit: String::new(),
-            content: text.as_bytes().to_vec(),
-            lines: (1..=lines.len()).collect(),
-        };
-        let added = Added { files: vec![file], unread: Vec::new() };
-        let found: Vec<usize> =
-            secrets::scan(&added, &self.allow).iter().map(|finding| finding.line).collect();
-        let kept = lines.iter().enumerate().map(|(index, line)| match found.contains(&(index + 1)) {
+        let found = self.lines_with_secrets(text, path);
+        let kept = text.lines().enumerate().map(|(index, line)| match found.contains(&(index + 1)) {
             true => "- A line was left out here: it looks like a secret.",
             false => line,
         });
         kept.map(|line| format!("{line}\n")).collect()
+    }
+
+    fn lines_with_secrets(&self, text: &str, path: &str) -> Vec<usize> {
+        let file = AddedFile {
+            path: BytePath::from(path),
+            commit: String::new(),
+            content: text.as_bytes().to_vec(),
+            lines: (1..=text.lines().count()).collect(),
+        };
+        let added = Added { files: vec![file], unread: Vec::new() };
+        secrets::scan(&added, &self.allow).iter().map(|finding| finding.line).collect()
     }
 }
 

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use changes::BytePath;
 use journal::atomic_file::{self, AtomicFileError, Replaced};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 const HEADING: &str = "Last Session";
 
@@ -22,6 +24,12 @@ const LARGEST: u64 = 8 * 1024 * 1024;
 /// The former file, for as long as it may have to be put back.
 const KEPT: &str = "notes-before";
 
+/// What was written, for the next run after a kill.
+const WRITTEN: &str = "notes-written.json";
+
+/// What a failing commit hook has made of the notes: a person may have written into them at the same time.
+const AFTER_HOOK: &str = "notes-after-hook";
+
 const NEW_FILE_MODE: u32 = 0o644;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -30,8 +38,12 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub enum NotesError {
     #[error("`{path}` is not a file", path = .path.display())]
     NotAFile { path: PathBuf },
-    #[error("`{path}` is a symbolic link that leads out of the repository or to nothing", path = .path.display())]
+    #[error("`{path}` leads out of the repository or to nothing, by a symbolic link", path = .path.display())]
     LeadsOut { path: PathBuf },
+    #[error("`{path}` is UTF-16: save it as UTF-8", path = .path.display())]
+    NotUtf8 { path: PathBuf },
+    #[error("cannot make the folder of `{path}`: {source}", path = .path.display())]
+    MakeFolder { path: PathBuf, source: io::Error },
     #[error("`{path}` is read-only", path = .path.display())]
     ReadOnly { path: PathBuf },
     #[error("`{path}` is larger than {LARGEST} bytes", path = .path.display())]
@@ -59,6 +71,19 @@ pub struct Updated {
     /// The former file itself under a second name: to put it back takes no room, which a full disk does not have.
     kept: Option<PathBuf>,
     now: Vec<u8>,
+    /// Our own folder, on the same disk.
+    aside: PathBuf,
+}
+
+/// What a run was about to commit.
+#[derive(Debug, Serialize, Deserialize)]
+struct Written {
+    path: BytePath,
+    /// Of the bytes that were written.
+    hash: String,
+    /// What HEAD had.
+    in_head: Option<String>,
+    is_made: bool,
 }
 
 impl Updated {
@@ -71,6 +96,47 @@ impl Updated {
         if let Some(kept) = &self.kept {
             let _ = fs_err::remove_file(kept);
         }
+        let _ = fs_err::remove_file(self.aside.join(WRITTEN));
+    }
+
+    /// Writes down what was written, so that [`bring_back`] knows it after a kill. `in_head` is the version of the file
+    /// that HEAD has.
+    pub fn write_down(&self, in_head: Option<&str>) {
+        let is_made = self.former.is_none();
+        if !self.is_changed() || (!is_made && self.kept.is_none()) {
+            return;
+        }
+        let in_head = in_head.map(str::to_owned);
+        let written = Written { path: self.relative.clone(), hash: hash(&self.now), in_head, is_made };
+        if let Ok(text) = serde_json::to_vec(&written) {
+            let _ = fs_err::create_dir_all(&self.aside);
+            let _ = fs_err::write(self.aside.join(WRITTEN), text);
+        }
+    }
+
+    /// As [`put_back`](Self::put_back), after a commit hook has failed: what changed the file meanwhile was the hook, as
+    /// formatters do. In case it was not, those bytes are kept aside.
+    pub fn put_back_after_hook(&self) -> Result<bool, NotesError> {
+        let there = match fs_err::read(&self.path) {
+            Ok(bytes) if bytes == self.now => return self.put_back(),
+            Ok(bytes) => Some(bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(source) => return Err(NotesError::Read { path: self.path.clone(), source }),
+        };
+        if let Some(bytes) = &there {
+            let _ = fs_err::create_dir_all(&self.aside);
+            let _ = fs_err::write(self.aside.join(AFTER_HOOK), bytes);
+        }
+        self.settle();
+        let Some(former) = &self.former else {
+            let gone = there.map_or(Ok(()), |_| fs_err::remove_file(&self.path));
+            return gone
+                .map(|()| true)
+                .map_err(|source| NotesError::Read { path: self.path.clone(), source });
+        };
+        let replaced =
+            atomic_file::replace_if_unchanged(&self.path, there.as_deref(), former, NEW_FILE_MODE)?;
+        Ok(replaced == Replaced::Yes)
     }
 
     /// Gives the file its former bytes back, or removes it where it was made. What somebody wrote into it meanwhile
@@ -82,11 +148,13 @@ impl Updated {
                 return Ok(false);
             }
             fs_err::remove_file(&self.path).map_err(read)?;
+            self.settle();
             return Ok(true);
         };
         if let Some(kept) = &self.kept {
             let is_ours = fs_err::read(&self.path).is_ok_and(|bytes| bytes == self.now);
             if is_ours && fs_err::rename(kept, &self.path).is_ok() {
+                self.settle();
                 return Ok(true);
             }
             self.settle();
@@ -107,7 +175,14 @@ pub fn update(root: &Path, name: &str, body: &str, aside: &Path) -> Result<Updat
         let former = read(&path)?;
         let file = former.as_deref().unwrap_or_default();
         let now = with_section(file, body).ok_or_else(|| NotesError::OpenEnd { path: path.clone() })?;
-        let mut updated = Updated { path: path.clone(), relative: relative.clone(), former, kept: None, now };
+        let mut updated = Updated {
+            path: path.clone(),
+            relative: relative.clone(),
+            former,
+            kept: None,
+            now,
+            aside: aside.to_owned(),
+        };
         if !updated.is_changed() {
             return Ok(updated);
         }
@@ -123,6 +198,26 @@ pub fn update(root: &Path, name: &str, body: &str, aside: &Path) -> Result<Updat
         }
     }
     Err(NotesError::Changing { path })
+}
+
+/// A run that was killed before its commit has left its section in the file: where the file is still exactly that, and
+/// HEAD has what it had then, the former one comes back. `in_head` tells which version of a file HEAD has.
+pub fn bring_back(root: &Path, aside: &Path, in_head: impl FnOnce(&BytePath) -> Option<Option<String>>) {
+    let (note, kept) = (aside.join(WRITTEN), aside.join(KEPT));
+    let Ok(text) = fs_err::read(&note) else { return };
+    if let Ok(written) = serde_json::from_slice::<Written>(&text) {
+        let path = root.join(written.path.as_path());
+        let is_ours = fs_err::read(&path).is_ok_and(|bytes| hash(&bytes) == written.hash);
+        if is_ours && in_head(&written.path) == Some(written.in_head) {
+            let _ = if written.is_made { fs_err::remove_file(&path) } else { fs_err::rename(&kept, &path) };
+        }
+    }
+    let _ = fs_err::remove_file(kept);
+    let _ = fs_err::remove_file(note);
+}
+
+fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A second name for the file; `None` where the disk knows no such thing, or the file is another one by now.
@@ -146,18 +241,26 @@ fn with_cause(error: &AtomicFileError) -> String {
     }
 }
 
-/// Follows a link (one notes file is often a link to another) as long as it stays inside.
+/// Follows links (one notes file is often a link to another, and its folder may be one) as long as they stay inside. A
+/// folder that is missing is made.
 fn real_path(root: &Path, name: &str) -> Result<PathBuf, NotesError> {
     let path = root.join(name);
     let root =
         fs_err::canonicalize(root).map_err(|source| NotesError::Read { path: root.to_owned(), source })?;
-    if !path.is_symlink() {
-        return Ok(root.join(name));
-    }
-    match fs_err::canonicalize(&path) {
+    let leads_out = || NotesError::LeadsOut { path: path.clone() };
+    let inside = |path: &Path| match fs_err::canonicalize(path) {
         Ok(real) if real.starts_with(&root) && !real.starts_with(root.join(".git")) => Ok(real),
-        _ => Err(NotesError::LeadsOut { path }),
+        _ => Err(leads_out()),
+    };
+    if path.is_symlink() {
+        return inside(&path);
     }
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Err(leads_out()) };
+    // What is there already must not lead out before anything is made in it.
+    let there = folder.ancestors().find(|folder| folder.symlink_metadata().is_ok());
+    inside(there.ok_or_else(leads_out)?)?;
+    fs_err::create_dir_all(folder).map_err(|source| NotesError::MakeFolder { path: path.clone(), source })?;
+    Ok(inside(folder)?.join(name))
 }
 
 /// `None` where there is no such file.
@@ -177,13 +280,22 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, NotesError> {
     if found.len() > LARGEST {
         return Err(NotesError::TooLarge { path: path.to_owned() });
     }
-    fs_err::read(path).map(Some).map_err(|source| NotesError::Read { path: path.to_owned(), source })
+    let bytes = fs_err::read(path).map_err(|source| NotesError::Read { path: path.to_owned(), source })?;
+    // What is appended to it would be something else in it.
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return Err(NotesError::NotUtf8 { path: path.to_owned() });
+    }
+    Ok(Some(bytes))
 }
 
 /// The file with its section replaced or added; `None` where whatever is added would be swallowed by an open block.
 pub fn with_section(file: &[u8], body: &str) -> Option<Vec<u8>> {
     let line_end = line_end(file);
     let at = section(file);
+    // All that follows an open block counts as a part of it, a person's headings too.
+    if at.as_ref().is_some_and(|at| at.end == file.len()) && is_open(file) {
+        return None;
+    }
     let place = at.clone().unwrap_or(file.len()..file.len());
     let before = file.get(..place.start)?;
     let after = file.get(place.end..)?;
@@ -210,8 +322,16 @@ pub fn with_section(file: &[u8], body: &str) -> Option<Vec<u8>> {
         let text = text.replace('\n', line_end);
         let end = start.len() + text.len();
         let whole = [start.as_slice(), text.as_bytes(), after].concat();
-        (section(&whole) == Some(start.len()..end)).then_some(whole)
+        let is_closed = !after.is_empty() || !is_open(&whole);
+        (section(&whole) == Some(start.len()..end) && is_closed).then_some(whole)
     })
+}
+
+/// Whether a heading at the end of the file would be none: it ends in a code block or comment that is never closed.
+fn is_open(file: &[u8]) -> bool {
+    let longer = [file, b"\n\n# End\n"].concat();
+    let last = headings(&same_length_text(&longer)).pop();
+    last.is_none_or(|heading| heading.text != "End" || heading.start != file.len() + 2)
 }
 
 /// The file's own, by its first line.

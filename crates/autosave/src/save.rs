@@ -5,17 +5,23 @@ use std::path::Path;
 use std::time::Duration;
 
 use changes::commit::{Commit, CommitError, CommitOutcome, NewCommit};
-use changes::snapshot::{NewSnapshot, Reason as SnapshotReason, SessionName, SnapshotError, Snapshots};
+use changes::snapshot::{
+    LeftOut, NewSnapshot, Reason as SnapshotReason, SessionName, SnapshotError, Snapshots,
+};
 use changes::{BytePath, ChangeSet, Repository, Request, Settings};
 use gate::policy::{Autosave, Include};
 use journal::lock::{Lock, LockError};
 use transcript::Agent;
 
 use crate::facts::{Facts, Occasion};
+use crate::in_head;
 use crate::look::Look;
-use crate::notes::{self, NotesError};
+use crate::notes::{self, NotesError, Updated};
 
 const BUILDGUIDE: &str = "buildguide.md";
+
+/// A larger file cannot be looked through for secrets, so it is not committed.
+const LARGEST: u64 = 32 * 1024 * 1024;
 
 /// Another save in the same repository is waited for.
 const OTHERS: Duration = Duration::from_secs(10);
@@ -55,15 +61,23 @@ pub struct Saved {
     pub commit: Commit,
     pub notes: String,
     /// `None` where none could be taken; then `snapshot_problem` says why.
-    pub snapshot: Option<String>,
+    pub snapshot: Option<Taken>,
     pub snapshot_problem: Option<String>,
+}
+
+/// A snapshot.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    pub id: String,
+    /// How many files could not be taken.
+    pub left_out: usize,
 }
 
 /// Why it did not come to a commit. What was taken before stays.
 #[derive(Debug)]
 pub struct Failed {
     pub error: SaveError,
-    pub snapshot: Option<String>,
+    pub snapshot: Option<Taken>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -78,20 +92,42 @@ pub enum SaveError {
     Lock(LockError),
     #[error("the notes cannot be written: {0}")]
     Notes(#[from] NotesError),
-    #[error("`{path}` is ignored by git, so that there is nothing to commit: name another file with `notes`")]
-    NotesIgnored { path: String },
+    #[error("`{path}` cannot be committed ({reason}): name another file with `notes`")]
+    NotesLeftOut { path: String, reason: String },
+    /// Made anew it would replace what git has: a person's words by our section alone.
+    #[error(
+        "`{path}` is in git but not on the disk, deleted or not checked out here: restore it, or name another file with \
+         `notes`"
+    )]
+    NotesAway { path: String },
+    #[error("cannot see what git has of the notes: {0}")]
+    Look(#[from] SnapshotError),
+    /// Neither it nor anything in it will ever be committed.
+    #[error(
+        "git shows no change in `{path}`: take `git update-index --skip-worktree` or `--assume-unchanged` back, or name \
+         another file with `notes`"
+    )]
+    NotesUnseen { path: String },
+    /// The first trouble, and that it left a second one behind.
+    #[error("{cause}; the section stays in `{path}`: {why}")]
+    NotesStay { cause: Box<SaveError>, path: String, why: String },
     /// Another save has just said the very same.
     #[error("the notes are committed already")]
     NothingNew,
     /// What looks like one, by file, line and kind; never itself.
     #[error("what would be committed looks like a secret: {}", found.join("; "))]
     Secret { found: Vec<String> },
+    #[error("{} cannot be looked through for secrets: too large", paths.join(", "))]
+    TooLarge { paths: Vec<String> },
 }
 
 impl SaveError {
     /// The agent must not be asked to do what was refused for good reason.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::Secret { .. })
+        match self {
+            Self::NotesStay { cause, .. } => cause.is_refusal(),
+            _ => matches!(self, Self::Secret { .. }),
+        }
     }
 
     /// Whether it may be over by the next stop.
@@ -99,6 +135,7 @@ impl SaveError {
         use changes::Error::TimedOut;
         match self {
             Self::Busy | Self::Git(TimedOut { .. }) => true,
+            Self::NotesStay { cause, .. } => cause.may_pass(),
             Self::Commit(error) => matches!(
                 error,
                 CommitError::Busy
@@ -122,9 +159,12 @@ impl Job<'_> {
             Err(error) => return failed(SaveError::Lock(error), None),
         };
         self.clear_leftovers();
-        let ended = match self.is_clean() {
-            Ok(true) => Ended::Nothing,
-            Ok(false) => self.save_all(changed),
+        notes::bring_back(&self.repository.root, &changes::commit::folder(self.repository), |path| {
+            in_head::version(self.repository, self.git, path).ok()
+        });
+        let ended = match self.dirty() {
+            Ok(dirty) if dirty.is_empty() => Ended::Nothing,
+            Ok(dirty) => self.save_all(changed, &dirty),
             Err(error) => failed(SaveError::Git(error), None),
         };
         drop(lock);
@@ -153,19 +193,19 @@ impl Job<'_> {
         }
     }
 
-    /// Whether nothing at all differs from HEAD; work that is only untracked is work (A5).
-    fn is_clean(&self) -> Result<bool, changes::Error> {
+    /// Everything that differs from HEAD; work that is only untracked is work (A5).
+    fn dirty(&self) -> Result<Vec<BytePath>, changes::Error> {
         let set: ChangeSet =
             changes::start_in(self.repository.clone(), self.git)?.change_set(Request::Worktree)?;
-        Ok(set.files.is_empty())
+        Ok(set.files.into_iter().map(|file| file.path).collect())
     }
 
-    fn save_all(&self, changed: &[BytePath]) -> Ended {
+    fn save_all(&self, changed: &[BytePath], dirty: &[BytePath]) -> Ended {
         let (snapshot, snapshot_problem) = match self.snapshot() {
-            Ok(id) => (Some(id), None),
+            Ok(taken) => (Some(taken), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        match self.commit(changed) {
+        match self.commit(changed, dirty) {
             Ok(Committed { commit, notes }) => {
                 Ended::Saved(Saved { commit, notes, snapshot, snapshot_problem })
             }
@@ -174,7 +214,7 @@ impl Job<'_> {
         }
     }
 
-    fn snapshot(&self) -> Result<String, SnapshotError> {
+    fn snapshot(&self) -> Result<Taken, SnapshotError> {
         let Occasion { at, reason, percent, .. } = self.facts.occasion;
         let message = format!("autosave: {}", reason.sentence(percent));
         let now_ns = i64::try_from(at.as_nanosecond()).unwrap_or(i64::MAX);
@@ -185,38 +225,53 @@ impl Job<'_> {
             session: self.session.clone(),
             turn: self.turn.clone(),
         };
-        Ok(Snapshots::of(self.repository.clone(), self.git)?.create(&new)?.id)
+        let made = Snapshots::of(self.repository.clone(), self.git)?.create(&new)?;
+        Ok(Taken { id: made.id, left_out: made.facts.left_out.len() })
     }
 
-    fn commit(&self, changed: &[BytePath]) -> Result<Committed, SaveError> {
+    fn commit(&self, changed: &[BytePath], dirty: &[BytePath]) -> Result<Committed, SaveError> {
         let root = &self.repository.root;
+        let name = BytePath::from(self.notes_name());
+        // A path that differs from HEAD and is not there is one that git has, staged at least.
+        let is_absent = root.join(self.notes_name()).symlink_metadata().is_err();
+        if is_absent && (dirty.contains(&name) || self.in_head(&name)?.is_some()) {
+            return Err(SaveError::NotesAway { path: name.to_string() });
+        }
         let updated = notes::update(
             root,
             self.notes_name(),
             &self.section(),
             &changes::commit::folder(self.repository),
         )?;
-        let committed = self.commit_paths(&updated.relative, changed);
-        match committed {
+        let before = self.in_head(&updated.relative).map_err(|error| put_back(&updated, error))?;
+        updated.write_down(before.as_deref());
+        match self.commit_paths(&updated.relative, changed) {
             Ok(commit) => {
                 updated.settle();
                 Ok(Committed { commit, notes: updated.relative.to_string() })
+            }
+            // Where HEAD has got another version meanwhile, somebody's commit took ours along.
+            Err(SaveError::NothingNew)
+                if updated.is_changed() && self.in_head(&updated.relative).is_ok_and(|now| now == before) =>
+            {
+                let path = updated.relative.to_string();
+                Err(put_back(&updated, SaveError::NotesUnseen { path }))
             }
             Err(SaveError::NothingNew) => {
                 // They are as HEAD has them now; what they were may be of a save that was killed.
                 updated.settle();
                 Err(SaveError::NothingNew)
             }
-            Err(error) => {
-                // As they were; where that fails, the reason for it is the smaller of the two troubles.
-                let _ = updated.put_back();
-                Err(error)
-            }
+            Err(error) => Err(put_back(&updated, error)),
         }
     }
 
+    fn in_head(&self, path: &BytePath) -> Result<Option<String>, SaveError> {
+        Ok(in_head::version(self.repository, self.git, path)?)
+    }
+
     fn commit_paths(&self, notes: &BytePath, changed: &[BytePath]) -> Result<Commit, SaveError> {
-        let paths = self.with_notes(notes.clone(), changed);
+        let (paths, unfit) = self.with_notes(notes.clone(), changed);
         let message = self.message();
         let new = NewCommit {
             paths: &paths,
@@ -224,36 +279,53 @@ impl Job<'_> {
             hook_limit: self.hook_limit,
             lock_limit: INDEX_LOCK,
         };
-        let mut found = Vec::new();
+        let (mut found, mut unread) = (Vec::new(), Vec::new());
         let outcome = changes::commit::commit(self.repository, self.git, &new, &mut |added| {
             found = self.look.through(added);
-            found.extend(added.unread.iter().map(|path| format!("`{path}` is too large to look through")));
-            found.is_empty()
+            unread = added.unread.iter().map(|path| format!("`{path}`")).collect();
+            found.is_empty() && unread.is_empty()
         })?;
         match outcome {
-            CommitOutcome::Made(commit) => Ok(commit),
+            CommitOutcome::Made(mut commit) => {
+                commit.left_out.extend(unfit);
+                Ok(commit)
+            }
+            CommitOutcome::Withheld if found.is_empty() => Err(SaveError::TooLarge { paths: unread }),
             CommitOutcome::Withheld => Err(SaveError::Secret { found }),
-            CommitOutcome::Nothing { left_out } if left_out.is_empty() => Err(SaveError::NothingNew),
-            CommitOutcome::Nothing { .. } => Err(SaveError::NotesIgnored { path: notes.to_string() }),
+            CommitOutcome::Nothing { left_out } => {
+                let of_notes = left_out.into_iter().find(|one| one.path.as_ref() == Some(notes));
+                Err(of_notes.map_or(SaveError::NothingNew, |one| SaveError::NotesLeftOut {
+                    path: notes.to_string(),
+                    reason: one.reason,
+                }))
+            }
         }
     }
 
     /// What would be committed.
     pub fn paths(&self, changed: &[BytePath]) -> Vec<BytePath> {
-        self.with_notes(BytePath::from(self.notes_name()), changed)
+        self.with_notes(BytePath::from(self.notes_name()), changed).0
     }
 
-    fn with_notes(&self, notes: BytePath, changed: &[BytePath]) -> Vec<BytePath> {
-        let mut paths = vec![notes];
-        if self.repository.root.join(BUILDGUIDE).is_file() {
-            paths.push(BytePath::from(BUILDGUIDE));
+    /// The notes and what else is wished for; and of that, what is not fit to be committed.
+    fn with_notes(&self, notes: BytePath, changed: &[BytePath]) -> (Vec<BytePath>, Vec<LeftOut>) {
+        let root = &self.repository.root;
+        let mut others = Vec::new();
+        if root.join(BUILDGUIDE).is_file() {
+            others.push(BytePath::from(BUILDGUIDE));
         }
         if self.settings.include == Include::All {
-            let others: Vec<BytePath> =
-                changed.iter().filter(|path| !paths.contains(path)).cloned().collect();
-            paths.extend(others);
+            others.extend_from_slice(changed);
         }
-        paths
+        let (mut paths, mut left_out) = (vec![notes], Vec::new());
+        for path in others {
+            match unfit(&root.join(path.as_path())) {
+                Some(reason) => left_out.push(LeftOut { path: Some(path), reason }),
+                None if !paths.contains(&path) => paths.push(path),
+                None => {}
+            }
+        }
+        (paths, left_out)
     }
 
     /// The section, without a line in which a prompt or a command says something secret.
@@ -291,6 +363,16 @@ impl Job<'_> {
     }
 }
 
+/// Why one file cannot be committed, which is no reason not to commit the others.
+fn unfit(path: &Path) -> Option<String> {
+    let found = path.symlink_metadata().ok().filter(|found| found.is_file())?;
+    if found.len() > LARGEST {
+        return Some("it is over 32 MB and cannot be looked through for secrets".to_owned());
+    }
+    let error = fs_err::File::open(path).err()?;
+    Some(format!("it cannot be read: {}", error.kind()))
+}
+
 /// A commit, and the notes file in it.
 struct Committed {
     commit: Commit,
@@ -314,6 +396,19 @@ fn co_author_of(agent: Agent) -> &'static str {
     }
 }
 
-fn failed(error: SaveError, snapshot: Option<String>) -> Ended {
+/// The notes as they were before the trouble; what is told of it where they cannot be.
+fn put_back(updated: &Updated, cause: SaveError) -> SaveError {
+    use CommitError::{HookFailed, HookTimedOut};
+    let is_hooks = matches!(cause, SaveError::Commit(HookFailed { .. } | HookTimedOut { .. }));
+    let is_back = if is_hooks { updated.put_back_after_hook() } else { updated.put_back() };
+    let why = match is_back {
+        Ok(true) => return cause,
+        Ok(false) => "it was changed meanwhile".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    SaveError::NotesStay { cause: Box::new(cause), path: updated.relative.to_string(), why }
+}
+
+fn failed(error: SaveError, snapshot: Option<Taken>) -> Ended {
     Ended::Failed(Failed { error, snapshot })
 }

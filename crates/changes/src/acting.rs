@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::error::Error;
-use crate::git::{Ended, REMOVED_VARIABLES, Running, Settings, describe, failure};
+use crate::git::{Ended, REMOVED_VARIABLES, Running, Settings, describe, failure, is_of_git};
 
 /// Set for every process, hooks too.
 const VARIABLES: [(&str, &str); 8] = [
@@ -70,13 +70,20 @@ impl Acting {
         Ok(String::from_utf8_lossy(&output).trim_end_matches('\n').to_owned())
     }
 
-    /// The same where failing without a word means that there is none.
+    /// The same for commands that end with 1 where there is none. What git itself says then is a failure; others may
+    /// speak too, the dynamic linker for example.
     pub(crate) fn line_or_none<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Option<String>, Error> {
         let ended = self.end(arguments, b"")?;
         if ended.status.success() {
             return Ok(Some(String::from_utf8_lossy(&ended.output).trim_end_matches('\n').to_owned()));
         }
-        if ended.complaint.is_empty() { Ok(None) } else { Err(self.failure(arguments, &ended)) }
+        let complaint = String::from_utf8_lossy(&ended.complaint);
+        let is_failure = complaint.lines().any(is_of_git);
+        if ended.status.code() == Some(1) && !is_failure {
+            Ok(None)
+        } else {
+            Err(self.failure(arguments, &ended))
+        }
     }
 
     pub(crate) fn failure<A: AsRef<OsStr>>(&self, arguments: &[A], ended: &Ended) -> Error {

@@ -19,11 +19,17 @@ pub enum Error {
     )]
     WorkTreeElsewhere { directory: PathBuf },
     /// Git's own protection: the repository belongs to another user and is not in `safe.directory`.
-    #[error("git does not trust the owner of `{directory}` (`safe.directory`)", directory = .directory.display())]
+    #[error(
+        "git does not trust the owner of `{directory}`; if you do: `git config --global --add safe.directory '{directory}'`",
+        directory = .directory.display()
+    )]
     Refused { directory: PathBuf },
     /// Only asked of `git diff HEAD`, which has no answer before the first commit.
     #[error("`{directory}` has no commit yet", directory = .directory.display())]
     NoCommit { directory: PathBuf },
+    /// Only asked before a push: the user's own config says that it would be wrong.
+    #[error("`{key}` is `{value}`, so that nothing is pushed to `origin`")]
+    NotPushed { key: String, value: String },
     #[error("cannot start `{command}`: {source}")]
     Start { command: String, source: io::Error },
     #[error("cannot read from `{command}`: {source}")]

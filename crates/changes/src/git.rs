@@ -31,13 +31,14 @@ use crate::error::Error;
 use crate::path::BytePath;
 
 /// What git calls repository-local (`git rev-parse --local-env-vars`), and what would change the formats that
-/// we read. A hook runs inside other programs' environments; none of these may lead git to another repository.
-pub(crate) const REMOVED_VARIABLES: [&str; 24] = [
+/// we read or put other words among git's complaints. A hook runs inside other programs' environments; none of these may lead git to another repository.
+pub(crate) const REMOVED_VARIABLES: [&str; 39] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_ATTR_SOURCE",
     "GIT_COMMON_DIR",
     "GIT_CONFIG",
     "GIT_CONFIG_PARAMETERS",
+    "GIT_CURL_VERBOSE",
     "GIT_DIFF_OPTS",
     "GIT_DIR",
     "GIT_EXTERNAL_DIFF",
@@ -56,6 +57,20 @@ pub(crate) const REMOVED_VARIABLES: [&str; 24] = [
     "GIT_QUARANTINE_PATH",
     "GIT_REPLACE_REF_BASE",
     "GIT_SHALLOW_FILE",
+    "GIT_TRACE",
+    "GIT_TRACE2",
+    "GIT_TRACE2_EVENT",
+    "GIT_TRACE2_PERF",
+    "GIT_TRACE_CURL",
+    "GIT_TRACE_FSMONITOR",
+    "GIT_TRACE_PACKET",
+    "GIT_TRACE_PACKFILE",
+    "GIT_TRACE_PACK_ACCESS",
+    "GIT_TRACE_PERFORMANCE",
+    "GIT_TRACE_REDACT",
+    "GIT_TRACE_REFS",
+    "GIT_TRACE_SETUP",
+    "GIT_TRACE_SHALLOW",
     "GIT_WORK_TREE",
 ];
 
@@ -72,7 +87,11 @@ const FIXED_VARIABLES: [(&str, &str); 6] = [
 /// Put before commands that write. A reflog would keep pruned snapshots alive.
 pub(crate) const WRITING: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "core.logAllRefUpdates=false"];
 
-const FIXED_CONFIG: [(&str, &str); 2] = [("core.fsmonitor", "false"), ("diff.autoRefreshIndex", "false")];
+const FIXED_CONFIG: [&str; 2] = ["core.fsmonitor=false", "diff.autoRefreshIndex=false"];
+
+/// Variables that hold values of the config.
+const EMPTY: (&str, &str) = ("CHECKSTONE_EMPTY", "");
+const FALSE: (&str, &str) = ("CHECKSTONE_FALSE", "false");
 
 /// A repository with more untracked files than fit here is not one whose changes a person could look at.
 const LARGEST_OUTPUT: usize = 64 * 1024 * 1024;
@@ -142,7 +161,22 @@ impl Git {
     fn command(&self, arguments: &[&OsStr]) -> Command {
         let mut command = Command::new(&self.settings.git);
         // Not `current_dir`: a static program would have to fork for it, which copies its memory map.
-        command.arg("-C").arg(&self.directory).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.arg("-C").arg(&self.directory);
+        // Not by `GIT_CONFIG_COUNT`, by which people name the folders that they trust.
+        for setting in FIXED_CONFIG {
+            command.args(["-c", setting]);
+        }
+        for filter in &self.filters {
+            // A driver with an empty `process` runs nothing, `clean` included; `required` would make that fatal. A name may
+            // have a `=` in it, which `-c` would not understand.
+            for (key, value) in [("process", EMPTY), ("required", FALSE)] {
+                let mut setting = OsString::from("--config-env=filter.");
+                setting.push(filter.as_path());
+                setting.push(format!(".{key}={}", value.0));
+                command.arg(setting).env(value.0, value.1);
+            }
+        }
+        command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own, so that the time limit ends git's children too.
         command.process_group(0);
         for variable in REMOVED_VARIABLES {
@@ -154,26 +188,6 @@ impl Git {
             let lent: Vec<_> = self.lent.iter().map(|path| BytePath::from(path.as_path()).quoted()).collect();
             command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", OsStr::from_bytes(&lent.join(&b':')));
         }
-        let mut count = 0;
-        let mut configure = |key: &OsStr, value: &str| {
-            command.env(format!("GIT_CONFIG_KEY_{count}"), key);
-            command.env(format!("GIT_CONFIG_VALUE_{count}"), value);
-            count += 1;
-        };
-        for (key, value) in FIXED_CONFIG {
-            configure(OsStr::new(key), value);
-        }
-        for filter in &self.filters {
-            // A driver with an empty `process` runs nothing, `clean` included; `required` would make that fatal.
-            for (variable, value) in [("process", ""), ("required", "false")] {
-                let mut key = OsString::from("filter.");
-                key.push(filter.as_path());
-                key.push(".");
-                key.push(variable);
-                configure(&key, value);
-            }
-        }
-        command.env("GIT_CONFIG_COUNT", count.to_string());
         command
     }
 }
@@ -308,6 +322,11 @@ impl Running {
     }
 }
 
+/// Whether a line of stderr is git's own complaint.
+pub(crate) fn is_of_git(line: &str) -> bool {
+    ["fatal:", "error:", "warning:"].iter().any(|word| line.starts_with(word))
+}
+
 /// What a failing git meant.
 pub(crate) fn failure(command: String, directory: PathBuf, complaint: &[u8], status: &str) -> Error {
     let complaint = String::from_utf8_lossy(complaint);
@@ -417,8 +436,10 @@ mod tests {
         {
             assert_eq!(value(name), Some(None), "{name}");
         }
+        assert_eq!(value("GIT_TRACE"), Some(None));
         assert_eq!(value("GIT_OPTIONAL_LOCKS"), Some(Some(OsStr::new("0"))));
-        assert_eq!(value("GIT_CONFIG_COUNT"), Some(Some(OsStr::new("4"))));
-        assert_eq!(value("GIT_CONFIG_KEY_2"), Some(Some(OsStr::new("filter.a=b.process"))));
+        assert_eq!(value("GIT_CONFIG_COUNT"), None);
+        let filter = OsStr::new("--config-env=filter.a=b.process=CHECKSTONE_EMPTY");
+        assert!(command.get_args().any(|argument| argument == filter));
     }
 }

@@ -117,6 +117,8 @@ struct Pushing<'a> {
     git: Acting,
     /// Where the push goes, which may be elsewhere than where a fetch comes from.
     url: String,
+    /// Submodules are not pushed along, but looked at where the user wants that.
+    submodules: &'static str,
 }
 
 /// What a step yields, or how the whole push has ended.
@@ -127,9 +129,19 @@ impl<'a> Pushing<'a> {
         let plain = Acting::new(&plan.settings, &plan.repository.root);
         let url = plain.line(&["remote", "get-url", "--push", &plan.remote])?;
         let configured = plain.line_or_none(&["config", "--get", "core.sshCommand"])?;
-        let ssh = limits.ssh_command.or(configured.as_deref()).unwrap_or("ssh");
-        let git = plain.with("GIT_SSH_COMMAND", format!("{ssh} -oBatchMode=yes"));
-        Ok(Self { plan, limits, deadline, git, url })
+        let git = match limits.ssh_command.or(configured.as_deref()) {
+            Some(ssh) => plain.with("GIT_SSH_COMMAND", format!("{ssh} -oBatchMode=yes")),
+            // A shell reads it. What it is cannot be told by its name then.
+            None => plain
+                .with("GIT_SSH_COMMAND", "\"${GIT_SSH:-ssh}\" -oBatchMode=yes")
+                .with("GIT_SSH_VARIANT", "ssh"),
+        };
+        let submodules = plain.line_or_none(&["config", "--get", "push.recurseSubmodules"])?;
+        let submodules = match submodules.as_deref() {
+            Some("check") => "--recurse-submodules=check",
+            _ => "--recurse-submodules=no",
+        };
+        Ok(Self { plan, limits, deadline, git, url, submodules })
     }
 
     fn push(&self) -> Step<PushOutcome> {
@@ -159,7 +171,7 @@ impl<'a> Pushing<'a> {
     fn send(&self, id: &str) -> Step<Answer> {
         let target = format!("{id}:{}", self.plan.destination);
         let mut arguments = vec!["-c", "push.followTags=false", "-c", "credential.interactive=false", "push"];
-        arguments.extend(["--porcelain", "--recurse-submodules=no", &self.plan.remote, &target]);
+        arguments.extend(["--porcelain", self.submodules, &self.plan.remote, &target]);
         self.converse(&arguments).map(|(answer, _)| answer)
     }
 

@@ -13,6 +13,7 @@ mod compare;
 mod converted;
 mod create;
 mod folder;
+mod leftovers;
 mod listing;
 mod prune;
 mod restore;

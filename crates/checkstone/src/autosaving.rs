@@ -29,14 +29,14 @@ pub(crate) struct Wish {
 }
 
 impl Wish {
-    /// `None` where nothing is on, whatever the settings say.
-    pub(crate) fn of(root: &Path, found: &FoundTexts) -> Option<Self> {
+    /// `None` where nothing is on, whatever the settings say. `cwd` is where the agent works, in the repository or below.
+    pub(crate) fn of(root: &Path, cwd: &Path, found: &FoundTexts) -> Option<Self> {
         let is_looping = environment::read(environment::LOOP).is_some_and(|value| value == "1");
         let has_flag = flag().is_some_and(|path| path.symlink_metadata().is_ok());
         if !is_looping && !has_flag && !found.mention_autosave() {
             return None;
         }
-        let switches = Switches { is_looping, has_flag, ..switches(root) };
+        let switches = Switches { is_looping, has_flag, ..switches(root, cwd) };
         (!switches.is_disabled).then_some(Self { switches })
     }
 
@@ -72,13 +72,19 @@ pub(crate) fn of_repository(
 fn all_switches(root: &Path) -> Switches {
     let is_looping = environment::read(environment::LOOP).is_some_and(|value| value == "1");
     let has_flag = flag().is_some_and(|path| path.symlink_metadata().is_ok());
-    Switches { is_looping, has_flag, ..switches(root) }
+    Switches { is_looping, has_flag, ..switches(root, root) }
 }
 
-fn switches(root: &Path) -> Switches {
+fn switches(root: &Path, cwd: &Path) -> Switches {
+    // The root is named without links.
+    let cwd = fs_err::canonicalize(cwd).unwrap_or_else(|_| cwd.to_owned());
+    // A project may be a folder of the repository, or the other way round.
+    let below = cwd.ancestors().take_while(|folder| *folder != root && folder.starts_with(root));
+    let project = environment::read(environment::PROJECT).map(PathBuf::from);
+    let mut folders = below.chain([root]).chain(project.as_deref());
     let threshold = environment::read(environment::THRESHOLD);
     Switches {
-        is_disabled: root.join(DISABLED).symlink_metadata().is_ok(),
+        is_disabled: folders.any(|folder| folder.join(DISABLED).symlink_metadata().is_ok()),
         threshold: threshold.and_then(|text| Switches::threshold_of(text.to_str()?)),
         ..Switches::default()
     }

@@ -1,5 +1,6 @@
-//! Processes that a hook leaves behind: the push, and the save for which nobody waits. Each is this program again, in a
-//! process group of its own from its first instant, and with nothing of the hook's terminal, pipes or time limits.
+//! Processes that a hook leaves behind: the push, the snapshot at the start of a turn, the save for which nobody waits.
+//! Each is this program again, in a process group of its own from its first instant, and with nothing of the hook's
+//! terminal, pipes or time limits.
 
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;

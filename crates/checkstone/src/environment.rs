@@ -72,6 +72,9 @@ pub(crate) const TMPDIR: &str = "TMPDIR";
 /// `1`: a loop runs the agent, and demands that everything is saved.
 pub(crate) const LOOP: &str = "CLAUDE_LOOP_ACTIVE";
 
+/// The folder in which Claude Code was started.
+pub(crate) const PROJECT: &str = "CLAUDE_PROJECT_DIR";
+
 /// How full the context has to be, in percent, for something to be saved.
 pub(crate) const THRESHOLD: &str = "CLAUDE_CONTEXT_THRESHOLD";
 

@@ -94,7 +94,9 @@ fn record_session(context: Context) -> Decision {
     let recorded = Journal::open(&context.state, OpenFor::Hook).and_then(|mut journal| {
         journal.write(|writing| {
             let session = writing.see_session(&context.seen(None), context.now)?;
-            let fingerprint = format!("save:{is_end}");
+            // A session that goes on may end again, or be compacted again, right after.
+            let turn = writing.latest_turn(session.id)?.map(|turn| turn.id.0);
+            let fingerprint = format!("save:{is_end}:{turn:?}:{:?}", context.payload.turn);
             // A hook that is registered twice, and a client that says it twice (H9).
             wish.map_or(Ok(false), |_| {
                 writing.first_delivery(session.id, &fingerprint, context.now, SAME_DELIVERY)

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use autosave::build_state::{self, BuildState};
-use autosave::{AutonomousExecution, Ended, Facts, Job, Look, Occasion, RouterDecision, Saved, buildguide};
+use autosave::{
+    AutonomousExecution, Ended, Facts, Job, Look, Occasion, RouterDecision, Saved, Taken, buildguide,
+};
 use changes::push::Planned;
-use changes::snapshot::{Reasons, Retention, SessionName, Snapshots, Which};
+use changes::snapshot::{LeftOut, Reasons, Retention, SessionName, Snapshots, Which};
 use changes::{BytePath, Repository, Settings};
 use gate::policy::{Autosave, AutosaveMode};
 use jiff::Timestamp;
@@ -22,6 +24,7 @@ use crate::autosaving;
 use crate::background;
 use crate::environment;
 use crate::hook::Context;
+use crate::layout::counted;
 use crate::policy_files::{self, FoundTexts};
 use crate::trust;
 
@@ -29,6 +32,9 @@ use crate::trust;
 const GIT_LIMIT: Duration = Duration::from_secs(30);
 
 const BUILDGUIDE: &str = "buildguide.md";
+
+/// In a line, it says that what looks like a secret is none.
+pub(crate) const ALLOW: &str = "checkstone:allow-secret";
 
 /// So many characters of a commit's id tell it from others.
 const SHORT: usize = 10;
@@ -162,6 +168,7 @@ impl Save {
             Ok(Planned::Ready(_)) => Push::Started,
             Ok(Planned::NoRemote) => Push::None(Some("there is no remote `origin`".to_owned())),
             Ok(Planned::NoBranch | Planned::NoCommit) => Push::None(Some("HEAD is on no branch".to_owned())),
+            Err(error @ changes::Error::NotPushed { .. }) => Push::None(Some(error.to_string())),
             Err(error) => Push::NotStarted(error.to_string()),
         }
     }
@@ -218,10 +225,11 @@ impl SaveReport {
 
     pub(crate) fn snapshot(&self) -> Option<&str> {
         match &self.ended {
-            Ended::Saved(saved) => saved.snapshot.as_deref(),
-            Ended::Failed(failed) => failed.snapshot.as_deref(),
+            Ended::Saved(saved) => saved.snapshot.as_ref(),
+            Ended::Failed(failed) => failed.snapshot.as_ref(),
             Ended::Nothing => None,
         }
+        .map(|taken| taken.id.as_str())
     }
 
     pub(crate) fn outcome(&self) -> AutosaveOutcome {
@@ -254,23 +262,38 @@ impl SaveReport {
                     transcript::visible(&commit.branch)
                 );
                 match (snapshot, snapshot_problem) {
-                    (Some(id), _) => text.push_str(&format!(", snapshot {id} of the whole tree")),
+                    (Some(taken), _) => {
+                        text.push_str(&format!(", snapshot {} of {}", taken.id, tree_of(taken)))
+                    }
                     (None, Some(problem)) => text.push_str(&format!(", no snapshot ({problem})")),
                     (None, None) => {}
+                }
+                if let Some(left_out) = left_out(&commit.left_out) {
+                    text.push_str(&format!(", not committed: {left_out}"));
                 }
                 text
             }
             Ended::Nothing => "there is nothing new to commit".to_owned(),
             Ended::Failed(failed) => match &failed.snapshot {
-                Some(id) => {
-                    format!(
-                        "nothing was committed: {}; the whole tree is kept in snapshot {id}",
-                        failed.error
-                    )
-                }
+                Some(taken) => format!(
+                    "nothing was committed: {}; {} is kept in snapshot {}",
+                    failed.error,
+                    tree_of(taken),
+                    taken.id
+                ),
                 None => format!("nothing was committed: {}", failed.error),
             },
         }
+    }
+
+    /// What else came of it, for somebody who has asked.
+    pub(crate) fn remarks(&self) -> Vec<String> {
+        let Some(commit) = self.saved().map(|saved| &saved.commit) else { return Vec::new() };
+        let superseded = commit.superseded.iter().map(|(path, id)| {
+            format!("of `{path}` another version was staged; `git cat-file -p {}` shows it", short(id))
+        });
+        let complaint = commit.complaint.iter().map(|said| format!("after the commit: {said}"));
+        superseded.chain(complaint).collect()
     }
 
     pub(crate) fn to_person(&self) -> Option<String> {
@@ -297,7 +320,7 @@ impl SaveReport {
             Ended::Nothing => None,
             Ended::Failed(failed) if failed.error.is_refusal() => Some(format!(
                 "{OWN_PREFIX} Your work was not saved: {}.\n\nTake it out of what is kept in the repository, or mark \
-                 the line if it is none; do not commit it.",
+                 the line with `{ALLOW}` if it is none; do not commit it.",
                 self.sentence()
             )),
             Ended::Failed(_) => Some(autosave::signal(facts, &self.sentence())),
@@ -347,6 +370,28 @@ impl SaveReport {
     }
 }
 
+/// How much of the tree is in a snapshot.
+fn tree_of(taken: &Taken) -> String {
+    match taken.left_out {
+        0 => "the whole tree".to_owned(),
+        number => format!("the tree without {}", counted(number, "file")),
+    }
+}
+
+/// The first files that were named and are not in the commit, and why.
+fn left_out(files: &[LeftOut]) -> Option<String> {
+    const SHOWN: usize = 5;
+    let told = |file: &LeftOut| {
+        let path = file.path.as_ref().map_or_else(|| "a file".to_owned(), |path| format!("`{path}`"));
+        format!("{path} ({})", file.reason)
+    };
+    let mut texts: Vec<String> = files.iter().take(SHOWN).map(told).collect();
+    if files.len() > SHOWN {
+        texts.push(format!("and {} more", files.len() - SHOWN));
+    }
+    (!texts.is_empty()).then(|| transcript::visible(&texts.join(", ")))
+}
+
 /// Lines with a time before them. That they cannot be written stops nobody.
 pub(crate) fn append_to_client_log(lines: &[&str]) {
     use std::io::Write as _;
@@ -383,7 +428,7 @@ pub(crate) fn short(commit: &str) -> &str {
 }
 
 /// What the repository's own files say is next.
-pub(crate) fn read_plans(facts: &mut Facts, root: &Path) {
+pub(crate) fn read_plans(facts: &mut Facts, root: &Path, look: &Look) {
     let read = |name: &str| {
         let path = policy_files::inside(root, &root.join(name)).ok()?;
         policy_files::read(&path).ok()?
@@ -391,7 +436,9 @@ pub(crate) fn read_plans(facts: &mut Facts, root: &Path) {
     facts.next = read(BUILDGUIDE)
         .and_then(|text| buildguide::first_unchecked(text.as_bytes()))
         .map(|item| transcript::visible(&item.text));
-    facts.build = read(build_state::PATH).and_then(|text| BuildState::read(&text));
+    facts.build = read(build_state::PATH)
+        .filter(|text| !look.sees_secret(text))
+        .and_then(|text| BuildState::read(&text));
 }
 
 /// The files that a save writes or commits in any case.

@@ -298,7 +298,7 @@ impl Writing<'_> {
             self.set_value(session, ABOVE, this.to_string().as_bytes())?;
             return Ok(Some(this));
         }
-        if percent < rearm && tries > 0 {
+        if percent < rearm && (tries > 0 || may_again) {
             self.set_value(session, ABOVE, b"0")?;
         }
         Ok(None)
@@ -308,6 +308,17 @@ impl Writing<'_> {
     pub fn try_again(&self, session: SessionId) -> Result<(), JournalError> {
         let (tries, _) = self.tries(session)?;
         self.set_value(session, ABOVE, format!("{tries}{AGAIN}").as_bytes())
+    }
+
+    /// There was nothing to do at the crossing: the next who asks is told again, and it counts as no try.
+    pub fn take_back_try(&self, session: SessionId) -> Result<(), JournalError> {
+        let (tries, _) = self.tries(session)?;
+        self.set_value(session, ABOVE, format!("{}{AGAIN}", tries.saturating_sub(1)).as_bytes())
+    }
+
+    /// Whether the session has been above its threshold before, and whoever asks next is told again.
+    pub fn is_tried_again(&self, session: SessionId) -> Result<bool, JournalError> {
+        Ok(self.tries(session)?.1)
     }
 
     fn tries(&self, session: SessionId) -> Result<(u32, bool), JournalError> {

@@ -143,7 +143,8 @@ fn accepted(
 ) -> Result<Accepted, Unaccepted> {
     let attempt = job.layout.attempt(&stage.id, job.attempt).map_err(|error| failed(told(&error)))?;
     let artifacts = attempt.join("artifacts");
-    publish::make_folder(job.layout.root(), &artifacts).map_err(|error| failed(told(&error)))?;
+    publish::make_new_folder(job.layout.root(), &attempt).map_err(|error| failed(told(&error)))?;
+    publish::make_new_folder(job.layout.root(), &artifacts).map_err(|error| failed(told(&error)))?;
     let inputs = inputs(job, stage).map_err(|unaccepted| aborted(job).unwrap_or(unaccepted))?;
     let hashes: Vec<(String, String)> =
         inputs.iter().map(|input| (input.name.clone(), input.sha256.clone())).collect();
@@ -151,7 +152,7 @@ fn accepted(
     // For a later attempt, which goes on from this one's checkpoints only where it does the same.
     let noted = fs_err::write(attempt.join(FINGERPRINT), &fingerprint);
     noted.map_err(|error| failed(error.to_string()))?;
-    let environment = environment(job, stage, &artifacts, &fingerprint)?;
+    let environment = environment(job, stage, &artifacts, &fingerprint, tell)?;
     // Asked for while the inputs were read: nothing is started then.
     aborted(job).map_or(Ok(()), Err)?;
 
@@ -375,7 +376,8 @@ fn judge(ending: &supervisor::Ending, of: &str) -> Result<(), Unaccepted> {
     }
 }
 
-/// Published, checkpointed, and described such that a later run knows whether it is still so.
+/// Published, checkpointed, and described such that a later run knows whether it is still so. Where that fails, what was
+/// published before is there again.
 #[expect(clippy::too_many_arguments, reason = "the one place where everything of an attempt comes together")]
 fn accept(
     job: &Job,
@@ -390,6 +392,26 @@ fn accept(
 ) -> Result<Accepted, Unaccepted> {
     let published = job.layout.published(&stage.id).map_err(|error| failed(told(&error)))?;
     publish::publish(job.layout.root(), artifacts, &published).map_err(|error| failed(told(&error)))?;
+    match checkpointed(job, stage, &published, files, session, kept, tell) {
+        Ok(artifacts) => Ok(Accepted { fingerprint, inputs, artifacts }),
+        Err(unaccepted) => {
+            if let Err(error) = publish::take_back(artifacts, &published) {
+                tell(Told::Warning(told(&error)));
+            }
+            Err(unaccepted)
+        }
+    }
+}
+
+fn checkpointed(
+    job: &Job,
+    stage: &Stage,
+    published: &std::path::Path,
+    files: &[String],
+    session: Option<SessionState>,
+    kept: &mut Option<Kept>,
+    tell: &(dyn Fn(Told) + Sync),
+) -> Result<Vec<AcceptedArtifact>, Unaccepted> {
     let paths: Vec<PathBuf> = files.iter().map(|file| published.join(file)).collect();
     let mut hashes: Vec<Option<(String, u64)>> = vec![None; files.len()];
     if stage.checkpoint_after {
@@ -419,7 +441,7 @@ fn accept(
         let identity = publish::identity(path).unwrap_or_default();
         described.push(AcceptedArtifact { path: file.clone(), sha256, size_bytes, identity });
     }
-    Ok(Accepted { fingerprint, inputs, artifacts: described })
+    Ok(described)
 }
 
 /// Every input with its content as it is now.
@@ -453,6 +475,7 @@ fn environment(
     stage: &Stage,
     artifacts: &std::path::Path,
     fingerprint: &str,
+    tell: &(dyn Fn(Told) + Sync),
 ) -> Result<Vec<(OsString, OsString)>, Unaccepted> {
     const OURS: [&str; 4] =
         ["CHECKSTONE_RUN_ID", "CHECKSTONE_STAGE_ID", "CHECKSTONE_ARTIFACT_DIR", "CHECKSTONE_RESUME_DIR"];
@@ -476,9 +499,17 @@ fn environment(
         job.to_resume.iter().filter(|artifact| is_of_same(job, artifact, fingerprint)).cloned().collect();
     if !to_resume.is_empty() {
         let prefix = format!("{}/", job.layout.relative(&folder));
-        keeping::bring_back(&job.layout, &to_resume, &prefix)
-            .map_err(|error| failed(format!("its last checkpoint cannot be brought back: {error}")))?;
-        all.push(("CHECKSTONE_RESUME_DIR".into(), folder.into()));
+        match keeping::bring_back(&job.layout, &to_resume, &prefix) {
+            Ok(()) => all.push(("CHECKSTONE_RESUME_DIR".into(), folder.into())),
+            Err(error) => {
+                let text = format!("it begins anew, for what it had saved cannot be brought back: {error}");
+                tell(Told::Warning(text));
+            }
+        }
+    } else if !job.to_resume.is_empty() {
+        let text =
+            "it begins anew, for its command or its inputs are not those that it had saved something for";
+        tell(Told::Warning(text.to_owned()));
     }
     Ok(all)
 }

@@ -14,6 +14,7 @@ mod validate;
 
 pub use emergency::{EmergencyRequest, add_partial, emergency};
 pub use list::{Listed, Listing, Unreadable, list};
+pub(crate) use prune::prune_after_save;
 pub use prune::{DEFAULT_KEEP, PruneError, Pruned, prune};
 pub use restore::{RestoreError, Restored, restore};
 pub use resume::{Found, Skipped, Usable, last_valid};

@@ -40,16 +40,8 @@ impl Surroundings {
     pub fn look(plan: &Plan, search_path: Option<&OsStr>) -> Self {
         let folders: Vec<PathBuf> =
             search_path.map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
-        let mut names = BTreeSet::new();
-        for stage in &plan.stages {
-            for program in [Some(&stage.command), stage.verify.as_ref()].into_iter().flatten() {
-                if names.len() < PROGRAMS {
-                    collect_names(program, &mut names);
-                }
-            }
-        }
         let programs =
-            names.into_iter().filter_map(|name| Some((name.clone(), find(&name, &folders)?))).collect();
+            names(plan).into_iter().filter_map(|name| Some((name.clone(), find(&name, &folders)?))).collect();
         Self {
             platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             system: system_name(),
@@ -57,8 +49,9 @@ impl Surroundings {
         }
     }
 
-    /// What is no longer as it was, one sentence each (R13).
-    pub(crate) fn drift_since(&self, before: &Self) -> Vec<String> {
+    /// What is no longer as it was, one sentence each (R13). Programs that the plan no longer names are of no concern.
+    pub(crate) fn drift_since(&self, before: &Self, plan: &Plan) -> Vec<String> {
+        let names = names(plan);
         let mut told = Vec::new();
         if self.platform != before.platform {
             told.push(format!("the platform was {} and is {} now", before.platform, self.platform));
@@ -69,6 +62,7 @@ impl Surroundings {
         }
         for (name, before) in &before.programs {
             match self.programs.get(name) {
+                None if !names.contains(name) => {}
                 None => told.push(format!("the program `{name}` was `{}` and is gone", before.path)),
                 Some(now) if now.path != before.path => {
                     told.push(format!(
@@ -84,6 +78,18 @@ impl Surroundings {
         }
         told
     }
+}
+
+fn names(plan: &Plan) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for stage in &plan.stages {
+        for program in [Some(&stage.command), stage.verify.as_ref()].into_iter().flatten() {
+            if names.len() < PROGRAMS {
+                collect_names(program, &mut names);
+            }
+        }
+    }
+    names
 }
 
 /// The words that a program could be started by.
@@ -157,8 +163,11 @@ mod tests {
         let mut now =
             surroundings(&[("python3", program("/opt/bin/python3", 10)), ("sh", program("/bin/sh", 4))]);
         now.platform = "linux aarch64".to_owned();
+        let text = "title = \"t\"\n[[stage]]\nstageId = \"S01_load_data\"\ngoal = \"Load the data of the study\"\n\
+                    command = \"python3 x | awk y\"\n";
+        let plan = Plan::read("plan.toml", text, Path::new("/")).unwrap();
         assert_eq!(
-            now.drift_since(&before),
+            now.drift_since(&before, &plan),
             [
                 "the platform was linux x86_64 and is linux aarch64 now",
                 "the program `awk` was `/usr/bin/awk` and is gone",
@@ -166,6 +175,9 @@ mod tests {
                 "the program `sh` (`/bin/sh`) has been replaced",
             ]
         );
-        assert_eq!(before.drift_since(&before), Vec::<String>::new());
+        assert_eq!(before.drift_since(&before, &plan), Vec::<String>::new());
+        // A stage that was taken out of the plan took its program along.
+        let plan = Plan::read("plan.toml", &text.replace(" | awk y", ""), Path::new("/")).unwrap();
+        assert!(!now.drift_since(&before, &plan).iter().any(|told| told.contains("awk")));
     }
 }

@@ -74,7 +74,7 @@ pub enum EngineError {
     Plan(Problems),
     #[error(transparent)]
     Name(#[from] NameError),
-    #[error("`{name}` cannot be the name of a run: the checkpoints lie there")]
+    #[error("`{name}` cannot be the name of a run: checkstone puts something else there")]
     Reserved { name: String },
     #[error("there is a run `{run}` of `{title}` already")]
     Exists { title: String, run: String },
@@ -318,19 +318,19 @@ impl<'a> Engine<'a> {
     fn start_what_is_ready(&mut self) -> Result<(), EngineError> {
         while !self.is_aborting && self.running < self.settings.jobs.max(1) {
             let Some(index) = self.ready.pop_first() else { return Ok(()) };
+            let may_run = self.may_run(index);
             if self.state(index) == StageState::Completed {
-                if self.is_as_it_was(index)? {
+                if self.is_as_it_was(index)? || (!may_run && self.stays_as_it_was(index)?) {
                     self.settle(index, Standing::Completed);
                     continue;
                 }
-                self.stage_to(index, StageState::Pending, Some("something of it has changed".to_owned()))?;
+                if may_run {
+                    let why = Some("something of it has changed".to_owned());
+                    self.stage_to(index, StageState::Pending, why)?;
+                }
             }
-            if !self.may_run(index) {
-                let text =
-                    "it is not retryable, and was begun before; `--again` runs it all the same".to_owned();
-                self.warn(Some(index), text)?;
-                self.has_failed = true;
-                self.settle(index, Standing::GivenUp);
+            if !may_run {
+                self.give_up(index)?;
                 continue;
             }
             self.start(index)?;
@@ -341,8 +341,22 @@ impl<'a> Engine<'a> {
     /// What must not be repeated is not, unless somebody says so.
     fn may_run(&self, index: usize) -> bool {
         let Some(stage) = self.stage(index) else { return false };
-        let began = matches!(self.state(index), StageState::Resumable | StageState::Failed);
+        // Whatever state it is in: a stage that was blocked after its first attempt has been begun all the same.
+        let began = self.attempt_number(index) > 0;
         stage.is_retryable || !began || self.settings.again.contains(&stage.id)
+    }
+
+    /// A stage that must not be repeated, and that has nothing to go on with. One that completed stays so in the record:
+    /// what it made may come back.
+    fn give_up(&mut self, index: usize) -> Result<(), EngineError> {
+        let text = "it is not retryable, and was begun before; `--again` runs it all the same".to_owned();
+        self.warn(Some(index), text.clone())?;
+        if self.state(index) == StageState::Pending {
+            self.stage_to(index, StageState::Blocked, Some(text))?;
+        }
+        self.has_failed = true;
+        self.settle(index, Standing::GivenUp);
+        Ok(())
     }
 
     fn settle(&mut self, index: usize, standing: Standing) {
@@ -366,8 +380,9 @@ impl<'a> Engine<'a> {
         if self.state(index) == StageState::Failed {
             self.stage_to(index, StageState::Resumable, None)?;
         }
-        let attempt = self.attempt_number(index) + 1;
+        let attempt = self.next_attempt(index)?;
         let controls = Controls::new().map_err(EngineError::Controls)?;
+        let to_resume = self.saved_half_way(index)?;
         let job = Job {
             plan: Arc::clone(&self.plan),
             stage: index,
@@ -380,7 +395,7 @@ impl<'a> Engine<'a> {
             python: Arc::clone(&self.python),
             is_trusted: self.settings.is_trusted,
             earlier: self.earlier_artifacts(index),
-            to_resume: self.to_resume(index),
+            to_resume,
             execution_count: self.checkpoints + 1,
         };
         // On the disk first: after this a lost supervisor's successor looks for what it left running.
@@ -401,6 +416,17 @@ impl<'a> Engine<'a> {
             stage.controls = Some(controls);
         }
         Ok(())
+    }
+
+    /// One that has no folder yet: where the record was lost or is an older one, there are attempts that it does not know,
+    /// and what they left must not be taken for this one's.
+    fn next_attempt(&self, index: usize) -> Result<u32, EngineError> {
+        let id = self.id(index);
+        let mut attempt = self.attempt_number(index) + 1;
+        while self.layout.attempt(&id, attempt)?.symlink_metadata().is_ok() {
+            attempt += 1;
+        }
+        Ok(attempt)
     }
 
     /// What the run has published so far, as far as a checkpoint should hold it.
@@ -431,26 +457,27 @@ impl<'a> Engine<'a> {
         wanted.filter_map(paths).flatten().collect()
     }
 
-    /// The files of the stage's last own checkpoint, where there is one that can be used.
-    fn to_resume(&self, index: usize) -> Vec<Artifact> {
-        let Some(stage) = self.stage(index) else { return Vec::new() };
-        let record = self.recorder.record().stages.get(&stage.id);
-        let Some(id) = record.and_then(|stage| stage.mid_stage_checkpoint.as_deref()) else {
-            return Vec::new();
+    /// The files of the stage's last own checkpoint. Where it cannot be used, that is told: work is lost.
+    fn saved_half_way(&mut self, index: usize) -> Result<Vec<Artifact>, EngineError> {
+        let stage_id = self.id(index);
+        let record = self.recorder.record().stages.get(&stage_id);
+        let Some(id) = record.and_then(|stage| stage.mid_stage_checkpoint.clone()) else {
+            return Ok(Vec::new());
         };
-        let Ok(checked) = checkpoint::validate(&self.layout, id, checkpoint::Depth::Quick) else {
-            return Vec::new();
+        let own = format!("/.attempts/{stage_id}/");
+        let is_own = |artifact: &Artifact| artifact.relative_path.contains(&own);
+        let lost = match checkpoint::validate(&self.layout, &id, checkpoint::Depth::Quick) {
+            Ok(checked) => match checked.manifest {
+                Some(sealed) if !checked.lost.iter().any(is_own) => {
+                    return Ok(sealed.manifest.artifacts.into_iter().filter(is_own).collect());
+                }
+                _ => checked.issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+            },
+            Err(error) => attempt::told(&error),
         };
-        let own = format!("/.attempts/{}/", stage.id);
-        match checked.manifest {
-            Some(sealed) => sealed
-                .manifest
-                .artifacts
-                .into_iter()
-                .filter(|artifact| artifact.relative_path.contains(&own))
-                .collect(),
-            None => Vec::new(),
-        }
+        let text = format!("it begins anew, for what it had saved in `{id}` cannot be brought back: {lost}");
+        self.warn(Some(index), text)?;
+        Ok(Vec::new())
     }
 
     fn receive(&mut self, message: Message) -> Result<(), EngineError> {
@@ -527,6 +554,8 @@ impl<'a> Engine<'a> {
         if kept.is_none() {
             let why = format!("{reason}; and there is no checkpoint of it");
             self.stage_to(index, StageState::Blocked, Some(why))?;
+            // Its state no longer says so.
+            self.has_failed |= unaccepted.cause == Cause::Failed;
             self.settle(index, Standing::GivenUp);
             return Ok(());
         }

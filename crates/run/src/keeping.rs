@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use crate::artifact_path::PathError;
 use crate::attempt::told;
-use crate::checkpoint::{self, EmergencyRequest, SaveRequest, SaveWarning, Saved};
+use crate::checkpoint::{self, EmergencyRequest, SaveError, SaveRequest, SaveWarning, Saved};
 use crate::event::What;
 use crate::kernel::DISPLAYS_FILE;
 use crate::layout::Layout;
@@ -62,23 +63,53 @@ pub(crate) fn mid_stage(
 ) -> Result<WithWarnings, String> {
     let files = publish::files(artifacts).map_err(|error| told(&error))?;
     let partial: Vec<PathBuf> = files.iter().map(|file| artifacts.join(file)).collect();
-    let request = SaveRequest {
+    let mut request = SaveRequest {
         status: Status::Interrupted,
         reason: Some(Reason::Abort),
         artifacts: together(&partial, earlier),
         execution_count,
         ..SaveRequest::new(stage, Timestamp::now())
     };
-    checkpoint::save(layout, &request).map(|saved| kept(saved, true)).map_err(|error| told(&error))
+    let mut left_out = Vec::new();
+    loop {
+        let error = match checkpoint::save(layout, &request) {
+            Ok(saved) => {
+                let (kept, mut warnings) = kept(saved, true);
+                warnings.extend(left_out);
+                return Ok((kept, warnings));
+            }
+            Err(error) => error,
+        };
+        // The stage is at work: a log that grows, or a file that was renamed meanwhile, is no reason to lose the rest.
+        let (SaveError::Changing { path } | SaveError::Artifact(PathError::NotFound { path })) = &error
+        else {
+            return Err(told(&error));
+        };
+        let before = request.artifacts.len();
+        request.artifacts.retain(|artifact| layout.relative(artifact) != *path);
+        if request.artifacts.len() == before {
+            return Err(told(&error));
+        }
+        left_out.push(format!("a checkpoint is without `{path}`, which changed while it was being saved"));
+    }
 }
 
-/// First that it happened, which waits for nobody; then what there is of the attempt, which may fail.
+/// First that it happened, which waits for nobody; then what there is of the attempt, which may fail. Old ones go then, as
+/// after any other: a stage may fail many times.
 pub(crate) fn emergency(
     layout: &Layout,
     stage: &str,
     attempt: u32,
     reason: Reason,
 ) -> Result<WithWarnings, String> {
+    let (kept, mut warnings) = with_partial(layout, stage, attempt, reason)?;
+    if let Err(error) = checkpoint::prune_after_save(layout, checkpoint::DEFAULT_KEEP, None) {
+        warnings.push(not_pruned(&told(&error)));
+    }
+    Ok((kept, warnings))
+}
+
+fn with_partial(layout: &Layout, stage: &str, attempt: u32, reason: Reason) -> Result<WithWarnings, String> {
     let request = EmergencyRequest::new(stage, reason, Timestamp::now());
     let saved = checkpoint::emergency(layout, &request).map_err(|error| told(&error))?;
     let (made, mut warnings) = kept(saved, false);
@@ -134,7 +165,7 @@ fn kept(saved: Saved, is_mid_stage: bool) -> WithWarnings {
             SaveWarning::Large { total, limit } => {
                 format!("the artifacts of one checkpoint have {total} bytes together, more than {limit}")
             }
-            SaveWarning::NotPruned { why } => format!("old checkpoints stay: {why}"),
+            SaveWarning::NotPruned { why } => not_pruned(why),
         })
         .collect();
     let manifest = saved.sealed.manifest;
@@ -147,6 +178,10 @@ fn kept(saved: Saved, is_mid_stage: bool) -> WithWarnings {
         is_mid_stage,
     };
     (kept, warnings)
+}
+
+fn not_pruned(why: &str) -> String {
+    format!("old checkpoints stay: {why}")
 }
 
 impl Kept {

@@ -198,6 +198,8 @@ pub(crate) const REPORTS: &str = "reports";
 pub(crate) const CHECKPOINTS: &str = "checkpoints";
 pub(crate) const MANIFEST: &str = "checkpoint.json";
 pub(crate) const STORE: &str = ".store";
+/// In the path of everything that an attempt left.
+pub(crate) const ATTEMPTS: &str = "/.attempts/";
 
 fn relative_title(title: &Segment) -> PathBuf {
     Path::new(REPORTS).join(title.as_str())

@@ -160,6 +160,8 @@ impl Plan {
     /// Reads the text of a plan file, which is called `name` in messages. Input files are looked for below `root`.
     pub fn read(name: &str, text: &str, root: &Path) -> Result<Self, Problems> {
         let mut problems = Vec::new();
+        // TOML leaves the line ends in a text of several lines as they are, and no shell wants a carriage return.
+        let text = &text.replace("\r\n", "\n");
         let draft = file::read(name, text, &mut problems);
         let plan = check::check(draft, root, &mut problems);
         if problems.is_empty() {

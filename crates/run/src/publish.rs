@@ -18,12 +18,18 @@ pub enum PublishError {
     Special { path: PathBuf },
     #[error("the name of the artifact `{}` is not valid text", path.display())]
     NoText { path: PathBuf },
+    #[error("the artifact `{}` has a name that leads elsewhere on other systems; give it another one", path.display())]
+    LeadsElsewhere { path: PathBuf },
     #[error("`{}` is a symbolic link; nothing is published through it", path.display())]
     Place { path: PathBuf },
+    #[error("`{}` is in the way of publishing; a stage writes into its artifact folder and nowhere else", path.display())]
+    InTheWay { path: PathBuf },
     #[error("cannot make the folder `{}`", path.display())]
     Create { path: PathBuf, source: io::Error },
     #[error("cannot publish to `{}`", path.display())]
     Publish { path: PathBuf, source: io::Error },
+    #[error("cannot take back what was published to `{}`", path.display())]
+    TakeBack { path: PathBuf, source: io::Error },
 }
 
 /// The files below `folder`, as paths below it with `/`, in order. Links and the like are refused.
@@ -69,6 +75,13 @@ fn walk(
             }
             return Err(PublishError::NoText { path });
         };
+        // No manifest can hold it: other systems read the backslash as a separator.
+        if name.split('\\').any(|part| part == "..") {
+            if strictness == Strictness::LeaveOut {
+                continue;
+            }
+            return Err(PublishError::LeadsElsewhere { path });
+        }
         let inner = format!("{prefix}{name}");
         if kind.is_dir() {
             walk(&path, &format!("{inner}/"), strictness, found)?;
@@ -105,6 +118,14 @@ pub(crate) fn make_folder(root: &Path, folder: &Path) -> Result<(), PublishError
     Ok(())
 }
 
+/// As `make_folder`; but the last one must not be there yet.
+pub(crate) fn make_new_folder(root: &Path, folder: &Path) -> Result<(), PublishError> {
+    if let Some(parent) = folder.parent() {
+        make_folder(root, parent)?;
+    }
+    fs_err::create_dir(folder).map_err(|source| PublishError::Create { path: folder.to_owned(), source })
+}
+
 /// Puts the folder of an attempt's artifacts in the place of the published ones. Those that were there before lie in
 /// the attempt's folder afterwards, as `replaced`.
 pub(crate) fn publish(root: &Path, artifacts: &Path, published: &Path) -> Result<(), PublishError> {
@@ -118,8 +139,17 @@ pub(crate) fn publish(root: &Path, artifacts: &Path, published: &Path) -> Result
         }
         Ok(_) => {
             let replaced = artifacts.with_file_name("replaced");
+            // A stage may have put something there; after the exchange it would be too late to find out.
+            if replaced.symlink_metadata().is_ok() {
+                return Err(PublishError::InTheWay { path: replaced });
+            }
             match renameat_with(CWD, artifacts, CWD, published, RenameFlags::EXCHANGE) {
-                Ok(()) => rustix::fs::rename(artifacts, &replaced).map_err(failed)?,
+                Ok(()) => {
+                    if let Err(error) = rustix::fs::rename(artifacts, &replaced) {
+                        let _ = renameat_with(CWD, artifacts, CWD, published, RenameFlags::EXCHANGE);
+                        return Err(failed(error));
+                    }
+                }
                 // A file system that cannot exchange: for an instant there is none.
                 Err(Errno::INVAL | Errno::NOSYS) => {
                     rustix::fs::rename(published, &replaced).map_err(failed)?;
@@ -130,8 +160,28 @@ pub(crate) fn publish(root: &Path, artifacts: &Path, published: &Path) -> Result
         }
         Err(_) => rustix::fs::rename(artifacts, published).map_err(failed)?,
     }
-    sync(published.parent())?;
-    sync(artifacts.parent())
+    let synced = sync(published.parent()).and_then(|()| sync(artifacts.parent()));
+    if synced.is_err() {
+        let _ = take_back(artifacts, published);
+    }
+    synced
+}
+
+/// Undoes `publish`, for an attempt that was not accepted after all: what it replaced is published again.
+pub(crate) fn take_back(artifacts: &Path, published: &Path) -> Result<(), PublishError> {
+    let failed = |error: Errno| PublishError::TakeBack { path: published.to_owned(), source: error.into() };
+    let replaced = artifacts.with_file_name("replaced");
+    if replaced.symlink_metadata().is_err() {
+        return rustix::fs::rename(published, artifacts).map_err(failed);
+    }
+    match renameat_with(CWD, &replaced, CWD, published, RenameFlags::EXCHANGE) {
+        Ok(()) => rustix::fs::rename(&replaced, artifacts).map_err(failed),
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            rustix::fs::rename(published, artifacts).map_err(failed)?;
+            rustix::fs::rename(&replaced, published).map_err(failed)
+        }
+        Err(error) => Err(failed(error)),
+    }
 }
 
 fn sync(folder: Option<&Path>) -> Result<(), PublishError> {

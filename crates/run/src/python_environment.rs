@@ -145,7 +145,16 @@ pub fn find(root: &Path, surroundings: &Surroundings) -> Result<Found, FindError
         let folder = root.join(name);
         if folder.join("pyvenv.cfg").is_file() || is_program(&folder.join("bin/python")) {
             let python = python_in("the virtual environment", &folder)?;
-            return Ok(interpreter(&python, &format!("the project's `{name}`")));
+            let found = interpreter(&python, &format!("the project's `{name}`"));
+            // Those of uv have no pip.
+            let made_by = fs_err::read_to_string(folder.join("pyvenv.cfg")).unwrap_or_default();
+            return Ok(match made_by.lines().any(|line| line.starts_with("uv =")) {
+                true => {
+                    let install = format!("uv pip install --python {} ipykernel", python.display());
+                    Found { install, ..found }
+                }
+                false => found,
+            });
         }
     }
     if let Some(folder) = locked {

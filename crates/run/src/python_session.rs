@@ -26,6 +26,7 @@ use crate::publish;
 use crate::python_environment::{self, Surroundings};
 use crate::rehydration::{SavedVariables, VARIABLES_FOLDER};
 use crate::supervisor::{Cause, Ending, How, Limits, Observed, OutputKept, Status};
+use rehydrate::LastSaved;
 
 /// A kernel that does not answer for so long will not.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -286,7 +287,13 @@ impl Inside {
             isolation: job.isolation,
             patience: PATIENCE,
         };
-        let mut kernel = Kernel::start(&launch, &job.controls).map_err(|error| found.explained(&error))?;
+        // The checkpoint is looked at while the kernel starts.
+        let (kernel, last_saved) = std::thread::scope(|scope| {
+            let last_saved = scope.spawn(|| LastSaved::find(layout));
+            let kernel = Kernel::start(&launch, &job.controls).map_err(|error| found.explained(&error));
+            (kernel, last_saved.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        let mut kernel = kernel?;
         let seeds: Vec<(&str, u64)> = match job.plan.python.seed {
             Some(seed) => {
                 kernel
@@ -307,7 +314,7 @@ impl Inside {
         self.displays.clear();
         self.kernel = Some(kernel);
         go_on(job)?;
-        self.rehydrate(job, stage, warn)
+        self.rehydrate(job, stage, last_saved?, warn)
     }
 
     fn shown(&self) -> MutexGuard<'_, Shown> {

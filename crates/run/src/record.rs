@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -30,6 +30,11 @@ pub enum RecordError {
     Write { path: PathBuf, source: io::Error },
     #[error("the record `{}` failed before and is not written to again", path.display())]
     Broken { path: PathBuf },
+    #[error(
+        "the record `{}` was removed while the run was going on, which ends here: nothing of it can be kept any more",
+        path.display()
+    )]
+    Removed { path: PathBuf },
     #[error(transparent)]
     Transition(#[from] TransitionError),
 }
@@ -331,6 +336,11 @@ impl Recorder {
         }
         if self.is_broken {
             return Err(RecordError::Broken { path: self.path.clone() });
+        }
+        // What is written to a file without a name is lost, and nobody would notice before the end.
+        if self.file.metadata().is_ok_and(|metadata| metadata.nlink() == 0) {
+            self.is_broken = true;
+            return Err(RecordError::Removed { path: self.path.clone() });
         }
         let mut lines = Vec::new();
         let written = events

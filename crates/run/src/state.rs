@@ -66,7 +66,7 @@ impl StageState {
     ];
 
     /// The next state, where it may follow this one.
-    pub fn transition(self, to: Self) -> Result<Self, TransitionError> {
+    pub(crate) fn transition(self, to: Self) -> Result<Self, TransitionError> {
         use StageState::{
             Blocked, Completed, Failed, Interrupted, Interrupting, Pending, Resumable, Running,
         };
@@ -109,7 +109,7 @@ impl RunState {
         [Self::Planned, Self::InProgress, Self::Completed, Self::Aborted, Self::Interrupted, Self::Failed];
 
     /// The next state, where it may follow this one.
-    pub fn transition(self, to: Self) -> Result<Self, TransitionError> {
+    pub(crate) fn transition(self, to: Self) -> Result<Self, TransitionError> {
         use RunState::{Aborted, Completed, Failed, InProgress, Interrupted, Planned};
         let may_follow = match self {
             Planned => matches!(to, InProgress | Aborted),

@@ -87,6 +87,17 @@ fn an_open_end_is_refused() {
     assert!(notes::with_section(b"# A\n\n```\ncode\n```\n", "new").is_some());
 }
 
+/// A fence that was opened in the old section and never closed: what follows may be a person's.
+#[test]
+fn a7_an_old_section_with_an_open_block_is_refused() {
+    for open in ["```\nlog", "~~~", "<!-- x", "<pre>"] {
+        let file = format!("# A\n\n## Last Session\n\n{open}\n\n## Rules\n\nmine\n");
+        assert_eq!(notes::with_section(file.as_bytes(), "new"), None, "{open}");
+    }
+    let file = b"## Last Session\n\n```\nlog\n```\n\n## Rules\n";
+    assert_eq!(with(file, "new"), "## Last Session\n\nnew\n\n## Rules\n");
+}
+
 /// A8: no notes file: made.
 #[test]
 fn a8_a_missing_file_is_made_and_can_be_taken_back() {
@@ -189,6 +200,7 @@ fn what_cannot_be_written_is_told() {
     fs_err::set_permissions(root.join("readonly"), PermissionsExt::from_mode(0o444)).unwrap();
     fs_err::File::create(root.join("huge")).unwrap().set_len(9 * 1024 * 1024).unwrap();
     fs_err::write(root.join("open"), "```\n").unwrap();
+    fs_err::write(root.join("utf-16"), b"\xff\xfe#\0\n\0").unwrap();
     let error = |name: &str| notes::update(root, name, "new", &aside(root)).unwrap_err();
     for link in ["out", "dangling", "loop"] {
         assert!(matches!(error(link), NotesError::LeadsOut { .. }), "{link}");
@@ -197,8 +209,31 @@ fn what_cannot_be_written_is_told() {
     assert!(matches!(error("readonly"), NotesError::ReadOnly { .. }));
     assert!(matches!(error("huge"), NotesError::TooLarge { .. }));
     assert!(matches!(error("open"), NotesError::OpenEnd { .. }));
+    assert!(matches!(error("utf-16"), NotesError::NotUtf8 { .. }));
+    assert_eq!(fs_err::read(root.join("utf-16")).unwrap(), b"\xff\xfe#\0\n\0");
     assert_eq!(text(&outside.path().join("secret")), "x");
     assert_eq!(text(&root.join("readonly")), "mine");
+}
+
+/// The folder of the notes may be a link too; outside of the repository nothing is written, not even for a moment.
+#[test]
+fn a_folder_that_leads_out_is_refused_and_a_missing_one_is_made() {
+    let outside = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    symlink(outside.path(), root.join("out")).unwrap();
+    symlink("nowhere", root.join("dangling")).unwrap();
+    fs_err::create_dir_all(root.join("real/.git")).unwrap();
+    symlink("real", root.join("in")).unwrap();
+    fs_err::create_dir(root.join(".git")).unwrap();
+    let update = |name: &str| notes::update(root, name, "new", &aside(root));
+    for name in ["out/NOTES.md", "out/deeper/NOTES.md", "dangling/NOTES.md", ".git/NOTES.md"] {
+        assert!(matches!(update(name), Err(NotesError::LeadsOut { .. })), "{name}");
+    }
+    assert_eq!(outside.path().read_dir().unwrap().count(), 0);
+    assert_eq!(update("in/NOTES.md").unwrap().relative, BytePath::from("real/NOTES.md"));
+    assert_eq!(update("docs/new/NOTES.md").unwrap().relative, BytePath::from("docs/new/NOTES.md"));
+    assert_eq!(text(&root.join("docs/new/NOTES.md")), "## Last Session\n\nnew\n");
 }
 
 /// Pieces that Markdown reads in different ways, put together at random.

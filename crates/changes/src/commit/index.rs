@@ -17,6 +17,13 @@ use crate::error::Error;
 use crate::path::BytePath;
 use crate::snapshot::{Folder, Kind};
 
+/// More paths than this are not named to git: a command line has an end, and git compares each of its files with each
+/// name. All is listed instead.
+const MOST_NAMED: usize = 200;
+
+/// So many files are taken by one git process.
+const MOST_TAKEN: usize = 1000;
+
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The user's index brought to HEAD: what is as HEAD has it keeps its stat data, so that nothing is read again.
@@ -59,13 +66,14 @@ fn copy(from: &Path, to: &Path) -> Result<(), CommitError> {
 /// What the index has of these paths. A path in a conflict is refused.
 pub(super) fn entries(git: &Acting, paths: &[BytePath]) -> Result<BTreeMap<BytePath, Entry>, CommitError> {
     let output = git.run(&literal(&["ls-files", "--stage", "-z"], paths), b"")?;
+    let named: BTreeSet<&BytePath> = paths.iter().collect();
     let mut found = BTreeMap::new();
     for record in output.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
         // `mode id stage<TAB>path`
         let (fields, path) = split_at_tab(record, "git ls-files")?;
         let (fields, path) = (fields.split(' ').collect::<Vec<_>>(), BytePath::from(path));
         let [mode, id, stage] = fields.as_slice() else { return Err(not_understood("git ls-files", record)) };
-        if !paths.contains(&path) {
+        if !named.contains(&path) {
             continue;
         }
         if *stage != "0" {
@@ -82,13 +90,19 @@ pub(super) fn in_head(git: &Acting, paths: &[BytePath]) -> Result<BTreeMap<ByteP
     if git.line_or_none(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?.is_none() {
         return Ok(found);
     }
-    let output = git.run(&literal(&["ls-tree", "-z", "HEAD"], paths), b"")?;
+    let whole: &[&str] = if paths.len() > MOST_NAMED { &["-r", "-t"] } else { &[] };
+    let command = [&["ls-tree", "-z"], whole, &["HEAD"]].concat();
+    let output = git.run(&literal(&command, paths), b"")?;
+    let named: BTreeSet<&BytePath> = paths.iter().collect();
     for record in output.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
         // `mode type id<TAB>path`
         let (fields, path) = split_at_tab(record, "git ls-tree")?;
         let fields = fields.split(' ').collect::<Vec<_>>();
         let [mode, _, id] = fields.as_slice() else { return Err(not_understood("git ls-tree", record)) };
-        found.insert(BytePath::from(path), Entry { mode: (*mode).to_owned(), id: (*id).to_owned() });
+        let path = BytePath::from(path);
+        if named.contains(&path) {
+            found.insert(path, Entry { mode: (*mode).to_owned(), id: (*id).to_owned() });
+        }
     }
     Ok(found)
 }
@@ -103,11 +117,14 @@ fn not_understood(command: &str, record: &[u8]) -> CommitError {
     Error::NotUnderstood { command: command.to_owned(), record: record.escape_ascii().to_string() }.into()
 }
 
+/// The command about these paths, or about all where there are too many.
 fn literal(command: &[&str], paths: &[BytePath]) -> Vec<OsString> {
     let mut arguments = vec![OsString::from("--literal-pathspecs")];
     arguments.extend(command.iter().map(OsString::from));
     arguments.push(OsString::from("--"));
-    arguments.extend(paths.iter().map(|path| path.as_path().as_os_str().to_owned()));
+    if paths.len() <= MOST_NAMED {
+        arguments.extend(paths.iter().map(|path| path.as_path().as_os_str().to_owned()));
+    }
     arguments
 }
 
@@ -144,6 +161,11 @@ pub(super) enum Fit {
 
 /// Looks what is at a path; the error says why it cannot be committed.
 pub(super) fn look_at(root: &Path, path: &BytePath, is_tracked: bool) -> Result<Fit, String> {
+    let above = path.as_path().ancestors().skip(1).filter(|folder| *folder != Path::new(""));
+    let mut above = above.filter(|_| !is_tracked);
+    if let Some(inner) = above.find(|folder| root.join(folder).join(".git").exists()) {
+        return Err(format!("it lies in the repository `{}` inside this one", inner.display()));
+    }
     match Folder::open(root).and_then(|folder| folder.kind(path)) {
         Ok(Kind::File { .. } | Kind::Symlink) => Ok(Fit::There),
         // A folder that took a tracked file's place.
@@ -160,14 +182,25 @@ fn is_behind_link(root: &Path, path: &BytePath) -> bool {
     path.as_path().ancestors().skip(1).any(|folder| root.join(folder).is_symlink() && folder != Path::new(""))
 }
 
+fn explained(error: Error) -> Error {
+    match error {
+        Error::Failed { command, reason } if reason.contains("would be replaced by") => {
+            let advice = "convert its line endings, or set `core.safecrlf` to `warn`";
+            Error::Failed { command, reason: format!("{reason}: {advice}") }
+        }
+        other => other,
+    }
+}
+
 /// Takes the files from the working tree, filters and line endings applied; what is gone goes.
 pub(super) fn take(git: &Acting, paths: &BTreeSet<BytePath>) -> Result<(), CommitError> {
-    if paths.is_empty() {
-        return Ok(());
-    }
     // What a sparse checkout leaves out is not there, and not gone.
     let arguments = ["update-index", "--ignore-skip-worktree-entries", "--add", "--remove", "-z", "--stdin"];
-    git.run(&arguments, &ended_by_zero(paths))?;
+    // Git waits for the disk at each of them, and has a time limit.
+    let paths: Vec<&BytePath> = paths.iter().collect();
+    for some in paths.chunks(MOST_TAKEN) {
+        git.run(&arguments, &ended_by_zero(some.iter().copied())).map_err(explained)?;
+    }
     Ok(())
 }
 
@@ -289,7 +322,9 @@ pub(super) fn exchange(
 fn refresh(git: &Acting, entries: &[(&BytePath, Option<&Entry>)]) {
     let there = entries.iter().filter(|(_, entry)| entry.is_some());
     let paths: Vec<BytePath> = there.map(|(path, _)| (*path).clone()).collect();
-    if !paths.is_empty() {
+    if paths.len() > MOST_NAMED {
+        let _ = git.run(&["update-index", "-q", "--refresh"], b"");
+    } else if !paths.is_empty() {
         let _ = git.run(&literal(&["add", "--refresh"], &paths), b"");
     }
 }

@@ -7,9 +7,9 @@
 //! lock too, so that the next run begins after it.
 
 use std::collections::BTreeMap;
-use std::fs::{File, TryLockError};
+use std::fs::{File, Permissions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -88,6 +88,13 @@ fn unpair(pair: &Option<(String, String)>) -> Option<Entry> {
     pair.as_ref().map(|(mode, id)| Entry { mode: mode.clone(), id: id.clone() })
 }
 
+/// Whoever may write in the git folder may write in ours: the repository may belong to a group (`core.sharedRepository`).
+fn share(git_dir: &Path, folder: &Path, lock: &File) -> io::Result<()> {
+    let mode = git_dir.metadata()?.mode() & 0o7777;
+    fs_err::set_permissions(folder, Permissions::from_mode(mode))?;
+    lock.set_permissions(Permissions::from_mode(mode & 0o666))
+}
+
 /// Of this working tree, inside the git folder: what we keep there is on the disk of the repository, and no file of the
 /// user's.
 pub fn folder(repository: &Repository) -> PathBuf {
@@ -110,6 +117,8 @@ impl Workplace {
         let mut options = fs_err::OpenOptions::new();
         options.write(true).create(true).truncate(false);
         let lock = options.open(folder.join(LOCK)).map_err(unusable)?.into_file();
+        // Only the owner can, and has done so where it is somebody else.
+        let _ = share(&repository.git_dir, &folder, &lock);
         let deadline = Instant::now() + limit;
         loop {
             match lock.try_lock() {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::said::without_credentials;
 use crate::acting::Acting;
 use crate::added::{self, Added};
 use crate::error::Error;
@@ -61,6 +62,7 @@ pub fn plan(repository: &Repository, settings: &Settings) -> Result<Planned, Err
         return Ok(Planned::NoCommit);
     };
     let branch = head.strip_prefix("refs/heads/").unwrap_or(&head).to_owned();
+    check_way(&git, &branch)?;
     let destination = destination(&git, &branch)?;
     let commits = outgoing(&git, &id)?;
     Ok(Planned::Ready(Box::new(Plan {
@@ -73,6 +75,25 @@ pub fn plan(repository: &Repository, settings: &Settings) -> Result<Planned, Err
         is_complete: commits.len() < MOST_COMMITS,
         commits,
     })))
+}
+
+/// Where the user's pushes go elsewhere or nowhere, `origin` may be a project that is not theirs.
+fn check_way(git: &Acting, branch: &str) -> Result<(), Error> {
+    let configured = |key: &str| git.line_or_none(&["config", "--get", key]);
+    let not_pushed = |key: &str, value: &str| {
+        Err(Error::NotPushed { key: key.to_owned(), value: without_credentials(value) })
+    };
+    for key in [format!("branch.{branch}.pushRemote"), "remote.pushDefault".to_owned()] {
+        match configured(&key)? {
+            Some(remote) if remote == REMOTE => break,
+            Some(remote) => return not_pushed(&key, &remote),
+            None => {}
+        }
+    }
+    match configured("push.default")?.as_deref() {
+        Some("nothing") => not_pushed("push.default", "nothing"),
+        _ => Ok(()),
+    }
 }
 
 fn destination(git: &Acting, branch: &str) -> Result<String, Error> {

@@ -91,7 +91,14 @@ fn answer(output: &str, complaint: &str, status: &str) -> Answer {
         let said = format!("{output}\n{}", complaint.get(..end).unwrap_or_default());
         let said = last_lines(said.as_bytes());
         let reason = without_credentials(&format!("the hook `pre-push` refused it: {said}"));
-        return Answer::Final(PushOutcome::Rejected { reason });
+        return Answer::Final(PushOutcome::Failed { reason });
+    }
+    if complaint.contains("submodule paths contain changes that can") {
+        let paths = complaint.lines().filter_map(|line| line.strip_prefix("  ")).map(str::trim);
+        let paths = paths.take_while(|path| !path.is_empty()).map(|path| format!("`{path}`"));
+        let paths = last_lines(paths.collect::<Vec<_>>().join(", ").as_bytes());
+        let reason = format!("push the submodules first: no remote has the new commits of {paths}");
+        return Answer::Final(PushOutcome::Failed { reason });
     }
     let lower = complaint.to_lowercase();
     let reason = without_credentials(&reason(complaint, status));

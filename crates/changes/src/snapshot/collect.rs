@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 
 use crate::error::Error;
-use crate::git::{Git, Running};
+use crate::git::{Git, Running, is_of_git};
 use crate::path::BytePath;
 use crate::status::{self, EntryKind};
 
@@ -55,7 +55,7 @@ pub(super) fn finish(running: Running) -> Result<Collected, Error> {
     // What was removed from the index and is still there is listed twice: it is there.
     collected.deleted.retain(|path| !collected.on_disk.contains_key(path));
     let complaint = String::from_utf8_lossy(&complaint);
-    let lines = complaint.lines().filter(|line| !line.trim().is_empty());
+    let lines = complaint.lines().filter(|line| is_of_git(line));
     collected.complaints = lines.map(str::to_owned).collect();
     Ok(collected)
 }

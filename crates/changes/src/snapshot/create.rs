@@ -13,6 +13,7 @@ use sha1::{Digest, Sha1};
 use super::collect::{self, Collected};
 use super::converted::{self, Question};
 use super::folder::{Folder, Kind};
+use super::leftovers::{self, Unfinished};
 use super::stream::Stream;
 use super::{Facts, REFS, Reason, SessionName, Snapshot, SnapshotError, Snapshots};
 use crate::git::WRITING;
@@ -25,6 +26,9 @@ pub(super) const FACTS: &str = "Checkstone-Snapshot: ";
 
 /// What is read is complete, or git writes no ref.
 pub(super) const IMPORT: [&str; 4] = ["fast-import", "--quiet", "--done", "--depth=0"];
+
+/// A quarter less work than git's default, for packs that are a few percent larger.
+const FAST: &str = "pack.compression=1";
 
 /// A file that goes on changing is read so often.
 const ATTEMPTS: usize = 3;
@@ -142,13 +146,15 @@ impl Snapshots {
     /// Git writes the objects, waits for the disk, and then the ref. What it prints is the commit's id. One small pack
     /// is three waits for the disk; loose objects would take three times as long.
     fn import(&self, input: File) -> Result<String, SnapshotError> {
-        let durable = ["-c", "core.fsync=all", "-c", "fastimport.unpackLimit=0"];
+        let durable = ["-c", "core.fsync=all", "-c", "fastimport.unpackLimit=0", "-c", FAST];
+        let unfinished = Unfinished::look(leftovers::folder(&self.repository));
         let arguments: Vec<&OsStr> = WRITING.iter().chain(&durable).chain(&IMPORT).map(OsStr::new).collect();
         let running = self.git.start_with_file(&arguments, input)?;
         let report = OsString::from(format!("fast_import_crash_{}", running.child.id()));
         let output = running.finish().inspect_err(|_| {
             // Its report about a failure, which nobody would ever clear away.
             let _ = fs_err::remove_file(self.repository.git_dir.join(report));
+            unfinished.remove_newer();
         })?;
         Ok(String::from_utf8_lossy(&output).trim().to_owned())
     }
@@ -265,7 +271,11 @@ impl Contents {
                 };
                 let commit = inner.head_commit();
                 if tracked == EntryKind::Untracked {
-                    self.leave_out(path, "it is a repository of its own: only its commit is recorded");
+                    let recorded = match commit {
+                        Some(_) => "it is a repository of its own: only its commit is recorded",
+                        None => "it is a repository of its own without a commit: nothing of it is recorded",
+                    };
+                    self.leave_out(path, recorded);
                 }
                 match commit {
                     Some(commit) => stream.known("160000", &commit, path),

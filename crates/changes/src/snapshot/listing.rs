@@ -32,6 +32,10 @@ impl Snapshots {
     /// one it still means the same.
     pub fn find(&self, id: &str) -> Result<Snapshot, SnapshotError> {
         let unknown = || SnapshotError::Unknown { id: id.to_owned() };
+        // Every id begins with nothing.
+        if id.is_empty() {
+            return Err(unknown());
+        }
         let mut found = self.list(Which::ThisWorktree)?;
         if id == "latest" {
             let is_meant = |one: &Snapshot| !matches!(one.facts.reason, Reason::BeforeRestore { .. });

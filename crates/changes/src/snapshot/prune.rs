@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::leftovers;
 use super::{REFS, Snapshot, SnapshotError, Snapshots, Which};
 use crate::error::Error;
 use crate::git::WRITING;
@@ -64,15 +65,22 @@ impl Snapshots {
         if expired.is_empty() {
             return Ok(expired);
         }
+        let left = self.forget(&expired)?;
+        expired.retain(|snapshot| !left.contains(snapshot));
+        Ok(expired)
+    }
+
+    /// Removes their refs; those that are still there.
+    pub(super) fn forget(&self, snapshots: &[Snapshot]) -> Result<Vec<Snapshot>, SnapshotError> {
         // Those in a file of their own go without a lock; git removes the others. It may also be that somebody packs all
         // refs at this very moment: then some are still there.
-        for snapshot in &expired {
+        for snapshot in snapshots {
             self.delete_file(snapshot)?;
         }
-        let mut left = self.still_there(which, &expired)?;
+        let mut left = self.still_there(snapshots)?;
         while !left.is_empty() {
             let deleted = self.delete_by_git(&left);
-            let now = self.still_there(which, &left)?;
+            let now = self.still_there(&left)?;
             if now.len() == left.len() {
                 deleted?;
                 break;
@@ -80,12 +88,11 @@ impl Snapshots {
             // Another prune was quicker with some of them, over which git refuses all.
             left = now;
         }
-        expired.retain(|snapshot| !left.contains(snapshot));
-        Ok(expired)
+        Ok(left)
     }
 
-    fn still_there(&self, which: Which, gone: &[Snapshot]) -> Result<Vec<Snapshot>, SnapshotError> {
-        Ok(self.list(which)?.into_iter().filter(|snapshot| gone.contains(snapshot)).collect())
+    fn still_there(&self, gone: &[Snapshot]) -> Result<Vec<Snapshot>, SnapshotError> {
+        Ok(self.list(Which::EveryWorktree)?.into_iter().filter(|snapshot| gone.contains(snapshot)).collect())
     }
 
     /// Nobody else ever writes this ref, so that the removal of its file is all there is to do. Git itself would lock
@@ -118,14 +125,19 @@ impl Snapshots {
         self.run(&arguments, input.as_bytes()).map(|_| ())
     }
 
-    /// An import that was killed between its pack and its ref leaves a mark that would keep the pack for ever.
+    /// An import that was killed between its pack and its ref leaves a mark that would keep the pack for ever; one that
+    /// was killed earlier, a part of the pack.
     fn release_packs(&self) {
-        let folder = self.repository.common_dir.join("objects/pack");
-        for entry in folder.read_dir().into_iter().flatten().flatten() {
+        for entry in leftovers::folder(&self.repository).read_dir().into_iter().flatten().flatten() {
             let path = entry.path();
             let age = entry.metadata().ok().and_then(|found| found.modified().ok()?.elapsed().ok());
+            if age.is_none_or(|age| age <= LONGEST) {
+                continue;
+            }
+            if leftovers::is_unfinished(&entry.file_name()) {
+                leftovers::remove_abandoned(&path);
+            }
             let is_left = path.extension().is_some_and(|extension| extension == "keep")
-                && age.is_some_and(|age| age > LONGEST)
                 && fs_err::read(&path).is_ok_and(|mark| mark.trim_ascii() == b"fast-import");
             if is_left {
                 let _ = fs_err::remove_file(path);

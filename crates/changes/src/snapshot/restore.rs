@@ -23,8 +23,8 @@ const LINK: &str = "120000";
 pub struct Restored {
     /// What was brought back.
     pub snapshot: Snapshot,
-    /// What was there before: what an undo goes back to.
-    pub before: Snapshot,
+    /// What was there before: what an undo goes back to. `None` where nothing was changed.
+    pub before: Option<Snapshot>,
     pub written: Vec<BytePath>,
     pub removed: Vec<BytePath>,
     pub skipped: Vec<Skipped>,
@@ -54,29 +54,48 @@ impl Snapshots {
         caller: Caller,
         now_ns: i64,
     ) -> Result<Restored, SnapshotError> {
+        let root = &self.repository.root;
+        let folder =
+            Folder::open(root).map_err(|source| SnapshotError::Root { root: root.clone(), source })?;
+        for path in paths {
+            let is_there = folder.kind(path).is_ok_and(|kind| kind != Kind::Absent);
+            if !is_there && !self.has(&snapshot.commit, path)? {
+                return Err(SnapshotError::NoSuchPath { path: path.clone() });
+            }
+        }
         let message = format!("before restoring {}", snapshot.id);
         let reason = Reason::BeforeRestore { restored: snapshot.id.clone(), paths: paths.to_vec() };
         let new =
             NewSnapshot { reason, message: &message, now_ns, session: caller.session, turn: caller.turn };
         let before = self.create(&new)?;
-        for path in paths {
-            if !self.has(&snapshot.commit, path)? && !self.has(&before.commit, path)? {
-                return Err(SnapshotError::NoSuchPath { path: path.clone() });
-            }
+        let restored = self.bring_back(snapshot, &before, paths, folder);
+        let is_changed = |restored: &Restored| !restored.written.is_empty() || !restored.removed.is_empty();
+        if restored.as_ref().is_ok_and(is_changed) {
+            return restored.map(|restored| Restored { before: Some(before), ..restored });
         }
+        // There is nothing to undo, and what was to be undone before still is.
+        let _ = self.forget(&[before]);
+        restored
+    }
+
+    fn bring_back(
+        &self,
+        snapshot: &Snapshot,
+        before: &Snapshot,
+        paths: &[BytePath],
+        folder: Folder,
+    ) -> Result<Restored, SnapshotError> {
         let differences = self.differences(&before.commit, &snapshot.commit, paths)?;
-        let root = &self.repository.root;
-        let folder =
-            Folder::open(root).map_err(|source| SnapshotError::Root { root: root.clone(), source })?;
         let blobs = Blobs::start(self)?;
         let restored = Restored {
             snapshot: snapshot.clone(),
-            before,
+            before: None,
             written: vec![],
             removed: vec![],
             skipped: vec![],
         };
-        let mut work = Work { snapshots: self, folder, blobs, restored };
+        let modes = Modes { executable: !self.is_off("core.fileMode"), links: !self.is_off("core.symlinks") };
+        let mut work = Work { snapshots: self, before, modes, folder, blobs, restored };
         work.all(&differences);
         Ok(work.restored)
     }
@@ -89,6 +108,11 @@ impl Snapshots {
             Some((snapshot, paths))
         });
         found.ok_or(SnapshotError::NothingToUndo)
+    }
+
+    fn is_off(&self, key: &str) -> bool {
+        let value = self.run(&["config", "--type=bool", "--get", key], &[]);
+        value.is_ok_and(|value| value.trim_ascii() == b"false")
     }
 
     fn has(&self, commit: &str, path: &BytePath) -> Result<bool, SnapshotError> {
@@ -140,8 +164,17 @@ fn not_understood(header: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("git cat-file said `{}`", header.trim()))
 }
 
+/// Which of git's modes the file system knows. Where it has no executable bit, what the bit says means nothing; where it
+/// has no links, a file that holds the target is the link.
+struct Modes {
+    executable: bool,
+    links: bool,
+}
+
 struct Work<'a> {
     snapshots: &'a Snapshots,
+    before: &'a Snapshot,
+    modes: Modes,
     folder: Folder,
     blobs: Blobs,
     restored: Restored,
@@ -169,7 +202,7 @@ impl Work<'_> {
         }
         let left_out =
             |snapshot: &Snapshot| snapshot.facts.left_out.iter().any(|left| left.path.as_ref() == Some(path));
-        if left_out(&self.restored.snapshot) || left_out(&self.restored.before) {
+        if left_out(&self.restored.snapshot) || left_out(self.before) {
             return Err("one of the two snapshots could not save it".to_owned());
         }
         let told = |error: io::Error| error.to_string();
@@ -188,18 +221,22 @@ impl Work<'_> {
                 return Err("an ignored file is in its place, which no snapshot has".to_owned());
             }
         }
+        let is_executable = |new: &Version| match kind {
+            Kind::File { executable } if !self.modes.executable => executable,
+            _ => new.mode == "100755",
+        };
         match (old, new) {
             (_, None) => self.folder.remove(path).map_err(told),
             (Some(old), Some(new)) if old.id == new.id && old.mode != LINK && new.mode != LINK => {
-                self.folder.set_executable(path, new.mode == "100755").map_err(told)
+                self.folder.set_executable(path, is_executable(new)).map_err(told)
             }
-            (_, Some(new)) if new.mode == LINK => {
+            (_, Some(new)) if new.mode == LINK && self.modes.links => {
                 let mut target = Vec::new();
                 self.blobs.with(&new.id, |content| content.read_to_end(&mut target)).map_err(told)?;
                 self.folder.write_link(path, &target).map_err(told)
             }
             (_, Some(new)) => {
-                let (folder, executable) = (&self.folder, new.mode == "100755");
+                let (folder, executable) = (&self.folder, is_executable(new));
                 self.blobs.with(&new.id, |content| folder.write(path, content, executable)).map_err(told)
             }
         }
@@ -207,13 +244,14 @@ impl Work<'_> {
 
     /// Whether this very version is at the path now.
     fn is(&self, path: &BytePath, kind: Kind, version: &Version) -> bool {
-        let mode = match kind {
-            Kind::File { executable: true } => "100755",
-            Kind::File { executable: false } => "100644",
-            Kind::Symlink => LINK,
-            _ => return false,
+        let fits = match (kind, version.mode.as_str()) {
+            (Kind::File { executable }, "100755") => executable || !self.modes.executable,
+            (Kind::File { executable }, "100644") => !executable || !self.modes.executable,
+            (Kind::File { .. }, LINK) => !self.modes.links,
+            (Kind::Symlink, LINK) => true,
+            _ => false,
         };
         let mut disk = Disk::new(&self.snapshots.repository.root, ObjectFormat::of_id(&version.id));
-        mode == version.mode && disk.blob_id(path).as_deref() == Some(&version.id)
+        fits && disk.blob_id(path).as_deref() == Some(&version.id)
     }
 }

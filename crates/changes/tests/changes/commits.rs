@@ -764,3 +764,69 @@ fn a11_commits_at_once_come_one_after_the_other() {
     assert_eq!(status(&sandbox), ["M  b"]);
     clean(&sandbox, &sandbox.repo);
 }
+
+/// More paths than a command line holds, in a repository whose group may write.
+#[test]
+fn very_many_paths_are_committed() {
+    let sandbox = Sandbox::empty(&["--shared=group"]);
+    identify(&sandbox);
+    let folder = format!("{}/", "a folder with a long name".repeat(8)).repeat(6);
+    let paths: Vec<String> = (0..2_000).map(|number| format!("{folder}{number}")).collect();
+    for path in &paths {
+        sandbox.write(path, "x\n");
+    }
+    sandbox.write("staged", "staged\n");
+    sandbox.git(&["add", "staged"]);
+    let named: Vec<&str> = paths.iter().map(String::as_str).collect();
+    match attempt(&sandbox, &named).unwrap() {
+        CommitOutcome::Made(commit) => assert_eq!(commit.paths.len(), paths.len()),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "A  staged\n");
+    sandbox.write(&paths[7], "changed\n");
+    match attempt(&sandbox, &named).unwrap() {
+        CommitOutcome::Made(commit) => assert_eq!(commit.paths.len(), 1),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "A  staged\n");
+}
+
+/// Whoever may write in the repository may save in it.
+#[test]
+fn a_repository_of_a_group_stays_one() {
+    let sandbox = Sandbox::empty(&["--shared=group"]);
+    identify(&sandbox);
+    sandbox.write("a", "one\n");
+    made(&sandbox, &["a"]);
+    let mode = |name: &str| {
+        let path = sandbox.repo.join(".git").join(name);
+        path.metadata().unwrap().permissions().mode() & 0o777
+    };
+    assert_eq!([mode("checkstone"), mode("checkstone/commit.lock"), mode("index")], [0o775, 0o664, 0o664]);
+}
+
+/// What others write to stderr, the dynamic linker or git's own trace, is no complaint of git's.
+#[test]
+fn a_talkative_environment_is_no_failure() {
+    let mut sandbox = sandbox();
+    sandbox.use_git("git-that-talks.sh");
+    sandbox.write("a", "changed\n");
+    made(&sandbox, &["a"]);
+    sandbox.write("a", "changed again\n");
+    assert_eq!(sandbox.snapshot().facts.left_out, []);
+}
+
+/// Git's own words alone say nothing of what to do.
+#[test]
+fn line_endings_and_repositories_inside_are_told_with_what_to_do() {
+    let sandbox = Sandbox::with_submodule();
+    identify(&sandbox);
+    sandbox.write("module/a", "changed\n");
+    let CommitOutcome::Nothing { left_out } = attempt(&sandbox, &["module/a"]).unwrap() else { panic!() };
+    assert_eq!(left_out[0].reason, "it lies in the repository `module` inside this one");
+    sandbox.git(&["config", "core.autocrlf", "true"]);
+    sandbox.git(&["config", "core.safecrlf", "true"]);
+    sandbox.write("a", "one\ntwo\n");
+    let told = attempt(&sandbox, &["a"]).unwrap_err().to_string();
+    assert!(told.ends_with("set `core.safecrlf` to `warn`"), "{told}");
+}

@@ -226,8 +226,48 @@ fn the_pre_push_hook_may_refuse() {
     commits::hook(&sandbox, "pre-push", "echo 'run the tests first'; exit 1");
     let outcome = pushed(&sandbox, &limits());
     let wanted = "the hook `pre-push` refused it: run the tests first".to_owned();
-    assert_eq!(outcome, PushOutcome::Rejected { reason: wanted });
+    assert_eq!(outcome, PushOutcome::Failed { reason: wanted });
     assert_eq!(remote_head(&sandbox), before);
+}
+
+/// Where the user's own pushes go elsewhere, `origin` may be somebody else's project.
+#[test]
+fn nothing_is_pushed_where_the_user_pushes_elsewhere() {
+    let sandbox = with_remote();
+    let before = remote_head(&sandbox);
+    saved(&sandbox, "notes", "x\n");
+    for (key, value) in
+        [("branch.main.pushRemote", "fork"), ("remote.pushDefault", "fork"), ("push.default", "nothing")]
+    {
+        sandbox.git(&["config", key, value]);
+        let reason = format!("`{key}` is `{value}`, so that nothing is pushed to `origin`");
+        assert_eq!(pushed(&sandbox, &limits()), PushOutcome::Failed { reason });
+        sandbox.git(&["config", "--unset", key]);
+    }
+    assert_eq!(remote_head(&sandbox), before);
+    sandbox.git(&["config", "remote.pushDefault", "fork"]);
+    sandbox.git(&["config", "branch.main.pushRemote", "origin"]);
+    assert!(matches!(pushed(&sandbox, &limits()), PushOutcome::Pushed { .. }));
+}
+
+/// Who wants submodules to be looked at before a push gets that; they are never pushed along.
+#[test]
+fn a_submodule_that_nobody_has_stops_the_push_where_that_is_wanted() {
+    let sandbox = with_remote();
+    let library = sandbox.root().join("library");
+    let library = library.to_str().unwrap();
+    sandbox.git(&["clone", "--quiet", "--bare", ".", library]);
+    sandbox.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library, "module"]);
+    let module = sandbox.repo.join("module");
+    sandbox.git_in(&module, &["commit", "--quiet", "--allow-empty", "--message=new"]);
+    sandbox.commit_all("module");
+    sandbox.git(&["config", "push.recurseSubmodules", "check"]);
+    let reason = "push the submodules first: no remote has the new commits of `module`".to_owned();
+    assert_eq!(pushed(&sandbox, &limits()), PushOutcome::Failed { reason });
+    sandbox.git(&["config", "push.recurseSubmodules", "on-demand"]);
+    assert!(matches!(pushed(&sandbox, &limits()), PushOutcome::Pushed { .. }));
+    let there = sandbox.git_in(&module, &["rev-parse", "origin/main"]);
+    assert_ne!(there, sandbox.git_in(&module, &["rev-parse", "HEAD"]));
 }
 
 /// A remote's hook that takes its time does not hold us forever.
@@ -319,7 +359,7 @@ fn a_passing_failure_is_tried_again() {
 /// Over SSH nobody is asked for a passphrase or a host key, also where the user has an SSH command of their own.
 #[test]
 fn ssh_asks_nobody() {
-    let sandbox = with_remote();
+    let mut sandbox = with_remote();
     let script = sandbox.root().join("ssh");
     let text =
         "#!/bin/sh\\necho \"$@\" >>'%s'\\necho 'git@host: Permission denied (publickey).' >&2\\nexit 255\\n";
@@ -341,7 +381,15 @@ fn ssh_asks_nobody() {
         let outcome = pushed(&sandbox, &PushLimits { ssh_command, ..limits() });
         assert!(matches!(outcome, PushOutcome::AuthNeeded { .. }), "{outcome:?}");
     }
+    // The program that `GIT_SSH` names.
+    sandbox.git(&["config", "--unset", "core.sshCommand"]);
+    sandbox.use_git("git-with-ssh-program.sh");
+    let before = fs_err::read_to_string(&log).unwrap().lines().count();
+    let outcome = pushed(&sandbox, &limits());
+    assert!(matches!(outcome, PushOutcome::AuthNeeded { .. }), "{outcome:?}");
     let log = fs_err::read_to_string(log).unwrap();
+    assert!(log.lines().nth(before).unwrap().starts_with("-oBatchMode=yes "), "{log}");
+    let log: String = log.lines().take(before).map(|line| format!("{line}\n")).collect();
     let calls: Vec<&str> = log.lines().collect();
     assert!(calls.iter().all(|call| call.contains("-oBatchMode=yes")), "{log}");
     assert!(calls[0].starts_with("-i key") && calls[calls.len() - 1].starts_with("-p 2222"), "{log}");

@@ -74,9 +74,15 @@ fn packs_of_killed_imports_are_released() {
     let ours = mark("pack-1.keep", "fast-import", 2);
     let fresh = mark("pack-2.keep", "fast-import", 0);
     let wanted = mark("pack-3.keep", "kept by the user", 2);
+    let begun = mark("tmp_pack_aaaaaa", "PACK", 2);
+    let just_begun = mark("tmp_pack_bbbbbb", "PACK", 0);
+    let in_work = mark("tmp_pack_cccccc", "PACK", 2);
+    let writer = fs_err::File::open(&in_work).unwrap();
     let retention = Retention { keep: None, max_age: None, reasons: Reasons::All };
     sandbox.snapshots().prune(Which::ThisWorktree, retention, now_ns()).unwrap();
     assert_eq!([ours, fresh, wanted].map(|path| path.exists()), [false, true, true]);
+    assert_eq!([begun, just_begun, in_work].map(|path| path.exists()), [false, true, true]);
+    drop(writer);
 }
 
 /// Those that a person asked for, and what an undo needs, are neither counted nor removed.
@@ -87,7 +93,8 @@ fn only_those_taken_by_themselves_go_by_themselves() {
     let old = taken(&sandbox, TURN_START, 8);
     let autosave = taken(&sandbox, Reason::Autosave, 7);
     sandbox.write("a", "changed");
-    let before = sandbox.snapshots().restore(&asked, &[], Caller::default(), now_ns() - 6).unwrap().before;
+    let restored = sandbox.snapshots().restore(&asked, &[], Caller::default(), now_ns() - 6).unwrap();
+    let before = restored.before.unwrap();
     let young = taken(&sandbox, TURN_START, 5);
     let retention = Retention { keep: Some(2), max_age: None, reasons: Reasons::Automatic };
     let snapshots = sandbox.snapshots();

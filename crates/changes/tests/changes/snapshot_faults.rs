@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use changes::snapshot::{Caller, Reasons, Retention, SnapshotError, Which};
 
@@ -186,4 +187,20 @@ fn files_of_git_lfs_are_kept_as_they_lie_on_disk() {
     assert!(fs_err::read_to_string(sandbox.repo.join("kept.bin")).unwrap() == large);
     assert_eq!(fs_err::read_to_string(sandbox.repo.join("new.bin")).unwrap(), "new\n");
     assert_eq!(lfs(&["status", "--short"]), before);
+}
+
+/// What an import had written when it failed, or when its time was over, does not stay on the disk.
+#[test]
+fn an_import_that_fails_leaves_no_part_of_a_pack() {
+    for script in ["git-without-room.sh", "git-that-imports-for-ever.sh"] {
+        let mut sandbox = Sandbox::new();
+        sandbox.write("a", "changed\n");
+        sandbox.use_git(script);
+        sandbox.settings.time_limit = Duration::from_secs(3);
+        let packs = sandbox.repo.join(".git/objects/pack");
+        fs_err::write(packs.join("tmp_pack_others"), "PACK").unwrap();
+        sandbox.snapshots().create(&new_snapshot("fails")).unwrap_err();
+        let left: Vec<_> = packs.read_dir().unwrap().flatten().map(|entry| entry.file_name()).collect();
+        assert_eq!(left, ["tmp_pack_others"], "{script}");
+    }
 }

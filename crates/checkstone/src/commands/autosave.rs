@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use autosave::{Ended, Facts, Occasion, Reason};
+use changes::push::Planned;
 use changes::{Baseline, BytePath, Request};
 use gate::policy::Autosave;
 use gate::{Changes, Inputs};
@@ -16,6 +17,7 @@ use super::background;
 use crate::agent_session::AgentSession;
 use crate::arguments::AgentName;
 use crate::autosaving;
+use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
 use crate::layout::counted;
@@ -72,6 +74,9 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
                 .hint("`checkstone trust` shows what it would do"),
         );
     }
+    if !arguments.json {
+        warn_of_kinds(&settings, printer);
+    }
     settings.push &= !arguments.no_push;
     let session = session(&mut journal, &repository.root)?;
     let agent = agent(arguments, session.as_ref(), &repository.root);
@@ -127,6 +132,18 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
     })
 }
 
+/// A word in the allow list that allows nothing. What an installed gitleaks calls its kinds is not known.
+fn warn_of_kinds(settings: &Autosave, printer: &Printer) {
+    let is_unknown =
+        |word: &&String| !word.contains(':') && autosave::secrets::kinds().all(|kind| kind != *word);
+    let unknown: Vec<&str> = settings.allow_secrets.iter().filter(is_unknown).map(String::as_str).collect();
+    if !unknown.is_empty() && environment::program("gitleaks").is_none() {
+        let warning = format!("`allow_secrets` names no known kind: {}", unknown.join(", "));
+        let known: Vec<&str> = autosave::secrets::kinds().collect();
+        printer.warning(&CommandError::new(warning).hint(format!("the kinds are {}", known.join(", "))));
+    }
+}
+
 /// The session that calls, else the one that was seen last in the repository.
 fn session(journal: &mut Journal, root: &Path) -> Result<Option<Session>, CommandError> {
     if let Some(calling) = AgentSession::calling(Some(journal), Some(root))? {
@@ -177,8 +194,9 @@ fn prepare(
     let asked = asked.or_else(|| turn.as_ref().map(|turn| turn.prompt.clone()));
     let inputs = Inputs::of_reading(reading, Changes::Known(set), folder.to_string_lossy().into_owned());
     let occasion = Occasion { at: Timestamp::now(), reason: Reason::Asked, percent, iteration };
-    let mut facts = Facts::new(occasion, &inputs, asked.as_deref());
-    saving::read_plans(&mut facts, &repository.root);
+    let look = saving::look(&settings, &state);
+    let mut facts = Facts::new(occasion, &inputs, asked.as_deref(), &look);
+    saving::read_plans(&mut facts, &repository.root, &look);
     let save = Save {
         repository,
         settings,
@@ -206,6 +224,11 @@ fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result
     let job = save.job(&git, &look, &lock);
     let (notes, section, message) = (job.notes_name(), job.section(), job.message());
     let paths = job.paths(&save.changed);
+    let done = match refusal(save) {
+        Some(why) => format!("nothing was done, and nothing would be committed: {why}"),
+        None => "nothing was done: this was only shown".to_owned(),
+    };
+    let push = destination(save, &git);
     if arguments.json {
         printer.json(&AutosaveOutput {
             dry_run: true,
@@ -217,22 +240,63 @@ fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result
             commit: None,
             branch: save.facts.branch.as_deref(),
             snapshot: None,
-            push: PushOutput { state: "none", detail: String::new() },
+            push: PushOutput { state: "none", detail: push },
             milliseconds: 0,
-            detail: "nothing was done: this was only shown".to_owned(),
+            detail: done,
+            remarks: Vec::new(),
         })?;
         return Ok(ExitCode::SUCCESS);
     }
     let paths: Vec<String> = paths.iter().map(|path| visible(&path.to_string())).collect();
     printer.text(&format!(
         "{STRONG}{}{STRONG:#}, section `## Last Session`:\n\n{}\n{STRONG}Commit{STRONG:#} of {}:\n\n{FAINT}{}{FAINT:#}\n\
-         Nothing was done: this was only shown.\n",
+         \n{STRONG}Push{STRONG:#}: {}\n\n{}.\n",
         visible(notes),
         crate::printer::shown(&section) + "\n",
         paths.join(", "),
         crate::printer::shown(&message),
+        visible(&push),
+        visible(&done.replacen('n', "N", 1)),
     ));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why nothing would be committed, as far as that can be seen without trying.
+fn refusal(save: &Save) -> Option<&'static str> {
+    const IN_PROGRESS: [&str; 7] = [
+        "rebase-merge",
+        "rebase-apply",
+        "MERGE_HEAD",
+        "CHERRY_PICK_HEAD",
+        "REVERT_HEAD",
+        "sequencer",
+        "BISECT_LOG",
+    ];
+    let git_dir = &save.repository.git_dir;
+    if IN_PROGRESS.iter().any(|name| git_dir.join(name).symlink_metadata().is_ok()) {
+        return Some("git is in the middle of a merge, rebase or the like; finish or abort it first");
+    }
+    save.facts.branch.is_none().then_some("HEAD is on no branch; create one first")
+}
+
+/// Where it would be pushed to.
+fn destination(save: &Save, git: &changes::Settings) -> String {
+    if !save.settings.push {
+        return "none, it is switched off".to_owned();
+    }
+    match changes::push::plan(&save.repository, git) {
+        Ok(Planned::Ready(plan)) => {
+            let branch = plan.destination.strip_prefix("refs/heads/").unwrap_or(&plan.destination);
+            let along = match plan.commits.len() {
+                0 => String::new(),
+                number => format!(", with {} that `origin` does not have yet", counted(number, "commit")),
+            };
+            format!("to `{branch}` of `origin`{along}")
+        }
+        Ok(Planned::NoRemote) => "none, there is no remote `origin`".to_owned(),
+        Ok(Planned::NoBranch | Planned::NoCommit) => "none, HEAD is on no branch".to_owned(),
+        Err(error) => format!("none, {error}"),
+    }
 }
 
 /// What `checkstone autosave --json` prints.
@@ -258,6 +322,8 @@ pub(crate) struct AutosaveOutput<'a> {
     milliseconds: u64,
     /// What happened, for a person.
     detail: String,
+    /// What else is worth knowing: what was staged and is another version than was committed, what a hook said after it.
+    remarks: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -296,6 +362,7 @@ fn output<'a>(
         push: PushOutput { state: push, detail: push_detail },
         milliseconds: u64::try_from(report.took.as_millis()).unwrap_or(u64::MAX),
         detail: report.detail(),
+        remarks: report.remarks(),
     }
 }
 
@@ -306,6 +373,16 @@ fn text(report: &SaveReport, pushed: Option<&Result<String, String>>) -> String 
         Ended::Nothing => format!("{FAINT}·{FAINT:#} {detail}\n"),
         Ended::Failed(_) => format!("{BAD}✗{BAD:#} {detail}\n"),
     };
+    for remark in report.remarks() {
+        text.push_str(&format!("{FAINT}·{FAINT:#} {}\n", visible(&remark)));
+    }
+    if matches!(&report.ended, Ended::Failed(failed) if failed.error.is_refusal()) {
+        text.push_str(&format!(
+            "{STRONG}hint:{STRONG:#} take it out; if it is no secret, put `{}` into that line, or its kind or \
+             fingerprint into `allow_secrets` of `[autosave]`\n",
+            saving::ALLOW
+        ));
+    }
     match (pushed, &report.push) {
         (Some(Ok(detail)), _) => text.push_str(&format!("{GOOD}✓{GOOD:#} pushed: {}\n", visible(detail))),
         (Some(Err(why)), _) | (None, Push::NotStarted(why)) => {

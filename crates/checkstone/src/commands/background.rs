@@ -161,21 +161,31 @@ pub(crate) fn pushed(autosave: &Autosave, ours: &[String], look: &Look) -> Resul
     }
     // What the user has committed since is theirs to push.
     commit.clone_into(&mut plan.id);
-    look_through(&plan, look)?;
+    let unseen = look_through(&plan, look)?;
     let ssh = environment::read(environment::SSH_COMMAND).and_then(|value| value.into_string().ok());
     let limits =
         PushLimits { total: TOTAL, attempt: ATTEMPT, pauses: &PAUSES, ours, ssh_command: ssh.as_deref() };
-    sentence(&plan.push(&limits))
+    sentence(&plan.push(&limits)).map(|pushed| format!("{pushed}{unseen}"))
 }
 
-/// Earlier commits that were never pushed go along, so they are looked through too.
-fn look_through(plan: &Plan, look: &Look) -> Result<(), String> {
+/// Earlier commits that were never pushed go along, so they are looked through too, with the first lines of their messages.
+/// What could not be looked through is told, in words to be added to others.
+fn look_through(plan: &Plan, look: &Look) -> Result<String, String> {
     let added = plan.added().map_err(|error| error.to_string())?;
-    let found = look.through(&added);
-    match found.is_empty() {
-        true => Ok(()),
-        false => Err(format!("what would be pushed looks like a secret: {}", found.join("; "))),
+    let mut found = look.through(&added);
+    let of_message = plan.commits.iter().filter(|commit| look.sees_secret(&commit.subject));
+    found.extend(of_message.map(|commit| format!("the message of commit {}", saving::short(&commit.id))));
+    if !found.is_empty() {
+        return Err(format!("what would be pushed looks like a secret: {}", found.join("; ")));
     }
+    let mut unread = added.unread;
+    unread.sort();
+    unread.dedup();
+    let names: Vec<String> = unread.iter().map(|path| format!("`{path}`")).collect();
+    Ok(match names.is_empty() {
+        true => String::new(),
+        false => format!("; too large to be looked through for secrets: {}", names.join(", ")),
+    })
 }
 
 fn sentence(outcome: &PushOutcome) -> Result<String, String> {

@@ -1,4 +1,4 @@
-//! `checkstone session`: one agent session, its work item and its switch.
+//! `checkstone session`: one agent session, its work item, its switch and its tmux pane.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

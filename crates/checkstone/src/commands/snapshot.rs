@@ -284,7 +284,7 @@ fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, 
     if arguments.json {
         printer.json(&SnapshotRestore {
             snapshot: &restored.snapshot.id,
-            before: &restored.before.id,
+            before: restored.before.as_ref().map(|before| before.id.as_str()),
             written: &restored.written,
             removed: &restored.removed,
             skipped: &restored.skipped,
@@ -478,6 +478,9 @@ fn table(found: &[Snapshot], all: bool, printer: &Printer) -> String {
 
 fn restored_text(restored: &Restored) -> String {
     let mut text = String::new();
+    if restored.before.is_none() && restored.skipped.is_empty() {
+        return format!("Nothing differs from {}.\n", restored.snapshot.id);
+    }
     for skipped in &restored.skipped {
         let _ = writeln!(
             text,
@@ -493,7 +496,10 @@ fn restored_text(restored: &Restored) -> String {
         counted(restored.written.len(), "file"),
         restored.removed.len()
     );
-    let _ = writeln!(text, "{FAINT}`checkstone snapshot restore --undo` brings back what was there{FAINT:#}");
+    if restored.before.is_some() {
+        let _ =
+            writeln!(text, "{FAINT}`checkstone snapshot restore --undo` brings back what was there{FAINT:#}");
+    }
     text
 }
 
@@ -605,8 +611,8 @@ struct ChangedFile<'a> {
 pub(crate) struct SnapshotRestore<'a> {
     /// What was brought back.
     snapshot: &'a str,
-    /// What was there before: what `--undo` goes back to.
-    before: &'a str,
+    /// What was there before: what `--undo` goes back to; null where nothing was changed.
+    before: Option<&'a str>,
     written: &'a [BytePath],
     removed: &'a [BytePath],
     /// What differs from the snapshot and was left alone.

@@ -27,7 +27,7 @@ use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
 use crate::layout::counted;
-use crate::policy_files::PolicyTexts;
+use crate::policy_files::{FoundTexts, PolicyTexts};
 use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::trust::{self, Standing};
@@ -63,6 +63,12 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
     status.last_checkpoint = checkpoint::list(&project, None, None)
         .ok()
         .and_then(|listing| listing.checkpoints.into_iter().next());
+    if let (false, Some(root)) = (arguments.json, &status.root)
+        && let Err(problems) = FoundTexts::read(root).user.load()
+    {
+        let warning = format!("your configuration has mistakes and is not followed:\n{problems}");
+        printer.warning(&CommandError::new(warning));
+    }
     if arguments.json {
         printer.json(&status.output())?;
     } else {

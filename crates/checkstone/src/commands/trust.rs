@@ -1,4 +1,4 @@
-//! `checkstone trust`: allows a repository's policy file, as it is now, to run the commands that stand in it.
+//! `checkstone trust`: allows a repository's policy file, as it is now, to run its checks and to save by itself.
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};

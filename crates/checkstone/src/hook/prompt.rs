@@ -21,7 +21,7 @@ pub(crate) fn record(mut context: Context) -> Decision {
     let repository = Repository::discover(&context.cwd).ok();
     let root = repository.as_ref().map(|repository| repository.root.clone());
     let found = root.as_deref().map(FoundTexts::read).unwrap_or_default();
-    let wish = root.as_deref().and_then(|root| Wish::of(root, &found));
+    let wish = root.as_deref().and_then(|root| Wish::of(root, &context.cwd, &found));
     let with_snapshots = Some(found.texts()).filter(|texts| texts.may_want_snapshots()).cloned();
     let snapshots = repository.clone().zip(with_snapshots);
     if wish.is_none() && found.policy.as_ref().is_some_and(PolicyTexts::switch_off) {

@@ -80,6 +80,7 @@ pub(crate) struct Judged {
 pub(crate) struct Place {
     pub(crate) repository: Option<Repository>,
     root: Option<PathBuf>,
+    cwd: PathBuf,
     pub(crate) found: FoundTexts,
 }
 
@@ -91,7 +92,7 @@ impl Place {
             None => policy_folder(cwd),
         };
         let found = root.as_deref().map(FoundTexts::read).unwrap_or_default();
-        Self { repository, root, found }
+        Self { repository, root, cwd: cwd.to_owned(), found }
     }
 
     /// Whether the gate is switched off here.
@@ -101,7 +102,7 @@ impl Place {
 
     /// What the user may want saved here; mostly nothing.
     pub(crate) fn wish(&self) -> Option<Wish> {
-        Wish::of(&self.repository.as_ref()?.root, &self.found)
+        Wish::of(&self.repository.as_ref()?.root, &self.cwd, &self.found)
     }
 }
 
@@ -126,7 +127,7 @@ pub(crate) fn judge(context: Context) -> Stop {
 }
 
 fn judge_at(mut context: Context, place: Place, wish: Option<Wish>) -> Stop {
-    let Place { repository, root, found } = place;
+    let Place { repository, root, found, .. } = place;
     let (root, texts, is_gated) = match (root, found.policy) {
         (Some(root), Some(texts)) => {
             let is_off = texts.switch_off();

@@ -106,6 +106,7 @@ fn paths_are_taken_from_the_current_folder() {
          hint: name files and folders of the working tree\n"
     );
     assert!(run("nowhere").contains("neither the snapshot nor the working tree has `src/nowhere`"));
+    assert!(run("lib.rs").contains(&format!("Nothing differs from {id}.\n")));
 }
 
 #[test]

@@ -704,7 +704,7 @@ impl Reader<'_> {
             match key.get_ref().as_ref() {
                 "mode" => autosave.mode = self.choice(value, AUTOSAVE_MODES),
                 "threshold" => autosave.threshold = self.percent(value),
-                "window" => autosave.window = self.integer(value, "a whole number of tokens"),
+                "window" => autosave.window = self.tokens(value),
                 "push" => autosave.push = self.boolean(value),
                 "include" => autosave.include = self.choice(value, INCLUDES),
                 "notes" => autosave.notes = self.path_inside(value),
@@ -719,11 +719,31 @@ impl Reader<'_> {
                     autosave.allow_secrets =
                         texts.map(|texts| texts.into_iter().map(|(_, text)| text).collect());
                 }
-                "hook_timeout" => autosave.hook_timeout = self.duration(value),
+                "hook_timeout" => autosave.hook_timeout = self.time_limit(value),
                 _ => self.unknown(key, AUTOSAVE),
             }
         }
         autosave
+    }
+
+    fn tokens(&mut self, value: &Value<'_>) -> Option<u64> {
+        let expected = "a whole number of tokens from 1 up";
+        let tokens = self.integer(value, expected)?;
+        if tokens == 0 {
+            self.wrong(value, expected);
+            return None;
+        }
+        Some(tokens)
+    }
+
+    /// Nothing is done within no time.
+    fn time_limit(&mut self, value: &Value<'_>) -> Option<Duration> {
+        let limit = self.duration(value)?;
+        if limit.is_zero() {
+            self.wrong(value, "a time above zero");
+            return None;
+        }
+        Some(limit)
     }
 
     fn percent(&mut self, value: &Value<'_>) -> Option<u8> {

@@ -25,6 +25,8 @@ fn each_mistake_has_its_place_and_its_words() {
         ("webhook = 1", "checkstone.toml:1:1: unknown key `webhook`"),
         ("[gate]\nenabled = \"yes\"", "checkstone.toml:2:11: `yes` is not true or false"),
         ("[gate]\nblast_radius = -1", "checkstone.toml:2:16: `-1` is not a whole number from 0 up"),
+        ("[autosave]\nwindow = 0", "checkstone.toml:2:10: `0` is not a whole number of tokens from 1 up"),
+        ("[autosave]\nhook_timeout = \"0s\"", "checkstone.toml:2:16: `0s` is not a time above zero"),
         ("[gate]\nblast_radius = 3.5", "checkstone.toml:2:16: `3.5` is not a whole number from 0 up"),
         ("[gate]\nmin_turn = 30", "checkstone.toml:2:12: `30` is not a string"),
         (

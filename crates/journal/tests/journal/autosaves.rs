@@ -55,6 +55,21 @@ fn a_crossing_can_be_tried_again() {
     assert_eq!((at(20), at(45), at(46)), (None, Some(1), None), "emptied, and crossed anew");
 }
 
+/// Where there was nothing to save, the crossing is still there for the first stop that has something.
+#[test]
+fn a_crossing_with_nothing_to_save_is_not_used_up() {
+    let state = State::new();
+    let mut journal = state.open();
+    let session = journal.write(|write| see(write, "s")).unwrap();
+    let at = |percent| state.open().write(|write| write.crosses(session, percent, 40, 35)).unwrap();
+    let is_again = || state.open().write(|write| write.is_tried_again(session)).unwrap();
+    assert_eq!((is_again(), at(45)), (false, Some(1)));
+    journal.write(|write| write.take_back_try(session)).unwrap();
+    assert_eq!((is_again(), at(39), at(50), at(55)), (true, None, Some(1), None));
+    journal.write(|write| write.take_back_try(session)).unwrap();
+    assert_eq!((at(20), is_again(), at(45)), (None, false, Some(1)), "emptied, and crossed anew");
+}
+
 /// The value that earlier versions wrote.
 #[test]
 fn a_session_that_was_above_before_an_update_is_above() {

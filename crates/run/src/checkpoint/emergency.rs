@@ -1,6 +1,6 @@
 //! The emergency checkpoint: made when a stage is interrupted, fails or is lost. It takes no lock and waits for nobody (R3): what
-//! it interrupts may hold any of them. It is metadata only, and holds on to the artifacts of the checkpoint before it
-//! without looking at them; what the interrupted attempt left can be added afterwards.
+//! it interrupts may hold any of them. It is metadata only, and holds on to what the run had published in the checkpoint before
+//! it without looking at it; what the interrupted attempt left can be added afterwards.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::checkpoint::list::entries;
 use crate::checkpoint::save::{SaveError, Saved, Staging, paths, remember, take_in, written_time};
 use crate::checkpoint::validate::{Checker, Depth, Issue, checkpoints};
 use crate::folder::{Folder, FolderError};
-use crate::layout::{Layout, MANIFEST};
+use crate::layout::{ATTEMPTS, Layout, MANIFEST};
 use crate::manifest::{Manifest, NotebookReference, PythonEnvironment, Reason, Rehydration, Sealed, Status};
 use crate::store::{Store, WAIT, names_follow_files};
 
@@ -119,6 +119,10 @@ fn before(layout: &Layout) -> Option<Manifest> {
 fn manifest(layout: &Layout, request: &EmergencyRequest, id: String, before: Option<Manifest>) -> Manifest {
     // Artifacts of an imported checkpoint stay imported ones.
     let trust = before.as_ref().map(Manifest::trust).unwrap_or_default();
+    let mut artifacts = before.map(|manifest| manifest.artifacts).unwrap_or_default();
+    // What other attempts left is in their own checkpoints, as long as those are worth keeping: inherited from one
+    // emergency to the next it would never go.
+    artifacts.retain(|artifact| !artifact.relative_path.contains(ATTEMPTS));
     Manifest {
         checkpoint_id: id,
         research_session_id: request.session.clone(),
@@ -132,7 +136,7 @@ fn manifest(layout: &Layout, request: &EmergencyRequest, id: String, before: Opt
         execution_count: request.execution_count,
         notebook: request.notebook.clone(),
         python_env: request.python_env.clone(),
-        artifacts: before.map(|manifest| manifest.artifacts).unwrap_or_default(),
+        artifacts,
         rehydration: Rehydration::default(),
         unknown: Map::new(),
     }

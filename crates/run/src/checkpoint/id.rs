@@ -21,6 +21,11 @@ fn rest(sequence: u64, now: Timestamp) -> String {
     format!("{sequence:06}-{time}-{}", random().get(..6).unwrap_or("000000"))
 }
 
+/// Whether an id of ours is that of an emergency checkpoint.
+pub(super) fn is_emergency(id: &str) -> bool {
+    id.strip_prefix(PREFIX).is_some_and(|rest| rest.starts_with(EMERGENCY))
+}
+
 /// The number in an id of ours; other tools' ids have none.
 pub(super) fn sequence(id: &str) -> Option<u64> {
     let rest = id.strip_prefix(PREFIX)?;

@@ -1,11 +1,12 @@
 //! Takes old checkpoints away, and from the store what nothing refers to any more. The newest valid checkpoint stays,
-//! however many newer ones there are that cannot be used (R7).
+//! however many newer ones there are that cannot be used (R7), and so does what a stage that is not done saved last.
 
 use std::collections::HashSet;
 use std::io;
 use std::time::Duration;
 
-use crate::checkpoint::list::{Entry, entries, manifest_file, read_limited};
+use crate::checkpoint::id;
+use crate::checkpoint::list::{Entry, Summary, entries, manifest_file, read_limited};
 use crate::checkpoint::validate::{Checker, checkpoints};
 use crate::folder::{Folder, FolderError};
 use crate::layout::Layout;
@@ -48,9 +49,13 @@ pub fn prune(layout: &Layout, keep: usize) -> Result<Pruned, PruneError> {
     run(layout, keep, Sweep::Whole, None)
 }
 
-/// As `prune`, right after `saved` was: it is known to be valid.
-pub(super) fn prune_after_save(layout: &Layout, keep: usize, saved: &str) -> Result<Pruned, PruneError> {
-    run(layout, keep, Sweep::IfWorthIt, Some(saved))
+/// As `prune`, right after a checkpoint was saved; `valid` is one that is known to be.
+pub(crate) fn prune_after_save(
+    layout: &Layout,
+    keep: usize,
+    valid: Option<&str>,
+) -> Result<Pruned, PruneError> {
+    run(layout, keep, Sweep::IfWorthIt, valid)
 }
 
 fn run(layout: &Layout, keep: usize, sweep: Sweep, valid: Option<&str>) -> Result<Pruned, PruneError> {
@@ -101,8 +106,9 @@ fn run(layout: &Layout, keep: usize, sweep: Sweep, valid: Option<&str>) -> Resul
     Ok(pruned)
 }
 
-/// Those that stay and those that go. Beside the newest `keep`, the newest that can be used stays, and the newest of those that
-/// is an ordinary one.
+/// Those that stay and those that go. Beside the newest `keep`, the newest that can be used stays, the newest of those that
+/// is an ordinary one, and of every stage that has not been done since, the newest that it saved on its way: its next
+/// attempt goes on from there, however many checkpoints other stages have saved meanwhile.
 fn divide<'a>(
     layout: &Layout,
     found: &'a [Entry],
@@ -117,18 +123,38 @@ fn divide<'a>(
     let usable = |entry: &Entry| valid == Some(entry.id.as_str()) || checker.is_usable(&entry.run, &entry.id);
     let saved = |entry: &Entry| matches!(&entry.summary, Ok(summary) if summary.status == Status::Saved);
     let (mut have_usable, mut have_saved) = (false, false);
+    // Stages that are done, or of which there is a newer one.
+    let mut settled: HashSet<&str> = HashSet::new();
     for (number, entry) in found.iter().enumerate() {
-        let wanted = !have_usable || (!have_saved && saved(entry));
+        let half_way = match &entry.summary {
+            Ok(summary) if !settled.contains(summary.stage_id.as_str()) && is_half_way(entry) => {
+                Some(summary.stage_id.as_str())
+            }
+            _ => None,
+        };
+        let wanted = !have_usable || (!have_saved && saved(entry)) || half_way.is_some();
         let needed = wanted && usable(entry);
         if needed {
             have_usable = true;
             have_saved |= saved(entry);
+            settled.extend(half_way);
+        }
+        if let Ok(summary) = &entry.summary
+            && summary.status == Status::Saved
+        {
+            settled.insert(&summary.stage_id);
         }
         if number >= keep {
             if needed { stay.push(entry) } else { go.push(entry) }
         }
     }
     Ok((stay, go))
+}
+
+/// Saved by a stage that was running, and not because it was cut short.
+fn is_half_way(entry: &Entry) -> bool {
+    let is_interrupted = |summary: &Summary| summary.status == Status::Interrupted;
+    entry.summary.as_ref().is_ok_and(is_interrupted) && !id::is_emergency(&entry.id)
 }
 
 /// Each vanishes at once, and is then taken apart.

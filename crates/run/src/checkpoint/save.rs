@@ -143,7 +143,7 @@ pub fn save(layout: &Layout, request: &SaveRequest) -> Result<Saved, SaveError> 
     remember(&store, &taken);
     drop(committing);
     drop(lock);
-    let pruned = match prune::prune_after_save(layout, request.keep, &sealed.manifest.checkpoint_id) {
+    let pruned = match prune::prune_after_save(layout, request.keep, Some(&sealed.manifest.checkpoint_id)) {
         Ok(pruned) => Some(pruned),
         Err(error) => {
             warnings.push(SaveWarning::NotPruned { why: described(&error) });

@@ -41,7 +41,7 @@ pub fn run(
 ) -> Result<RunState, EngineError> {
     let PlanText { plan, text, file } = plan;
     let layout = Layout::new(root, &plan.title, run)?;
-    if layout.run() == "checkpoints" {
+    if ["checkpoints", "README.md"].contains(&layout.run()) {
         return Err(EngineError::Reserved { name: run.to_owned() });
     }
     publish::make_folder(root, &layout.run_checkpoints())?;
@@ -99,7 +99,7 @@ pub fn resume(
     publish::make_folder(layout.root(), &layout.run_directory())?;
     let recorder = Recorder::open(&layout.events())?;
     let surroundings = Surroundings::look(&plan, search_path(settings));
-    let drift = surroundings.drift_since(&recorder.record().surroundings);
+    let drift = surroundings.drift_since(&recorder.record().surroundings, &plan);
     let is_plan_changed = recorder.record().plan != text;
     let mut engine = Engine::new(plan, layout.clone(), settings, recorder, on_event);
     engine.take_over()?;

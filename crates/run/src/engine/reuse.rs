@@ -26,10 +26,25 @@ impl Engine<'_> {
                 Ok(true)
             }
             Err(reason) => {
-                self.warn(Some(index), format!("its outputs are gone, so that it runs again: {reason}"))?;
+                self.warn(Some(index), format!("its outputs are gone: {reason}"))?;
                 Ok(false)
             }
         }
+    }
+
+    /// A stage that must not be repeated stays completed with what it made then, whatever has changed since; without that,
+    /// it is not complete.
+    pub(super) fn stays_as_it_was(&mut self, index: usize) -> Result<bool, EngineError> {
+        let stage_id = self.id(index);
+        let stage = self.recorder.record().stages.get(&stage_id);
+        let Some(accepted) = stage.and_then(|stage| stage.accepted.clone()) else { return Ok(false) };
+        if self.outputs_restored(&stage_id, &accepted).is_err() {
+            return Ok(false);
+        }
+        let text = "something of it has changed, but it is not retryable, so that what it made then stays; `--again` \
+                    runs it all the same";
+        self.warn(Some(index), text.to_owned())?;
+        Ok(true)
     }
 
     fn fingerprint_now(&self, index: usize, accepted: &Accepted) -> Option<String> {

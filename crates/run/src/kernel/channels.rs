@@ -2,9 +2,11 @@
 //! messages in. Contents stay the JSON that the kernel sent: a notebook has to keep what we do not know.
 
 use std::io::Write as _;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use journal::lock::{Lock, LockError};
 use jupyter_protocol::connection_info::{ConnectionInfo, Transport};
 use jupyter_protocol::{
     InterruptRequest, JupyterMessage, JupyterMessageContent, KernelInfoRequest, ShutdownRequest,
@@ -28,6 +30,8 @@ pub enum ChannelError {
     Folder { path: PathBuf, source: std::io::Error },
     #[error("cannot write the kernel's connection file `{}`", path.display())]
     ConnectionFile { path: PathBuf, source: std::io::Error },
+    #[error("cannot lock the folder of the kernel's sockets")]
+    Lock(#[source] LockError),
     #[error("cannot draw a random key for the kernel")]
     Key(#[source] std::io::Error),
     #[error("the kernel cannot be reached")]
@@ -36,10 +40,18 @@ pub enum ChannelError {
     Socket(#[from] zeromq::ZmqError),
 }
 
+/// How the folders' names begin.
+const PREFIX: &str = "checkstone-kernel-";
+
+/// Within so much time after it was made, a folder is locked.
+const NEW: Duration = Duration::from_secs(60);
+
 /// Where a kernel listens. The folder goes with it.
 #[derive(Debug)]
 pub(super) struct Place {
     folder: tempfile::TempDir,
+    /// Says to others that the folder is in use.
+    _lock: Lock,
     info: ConnectionInfo,
 }
 
@@ -48,11 +60,12 @@ impl Place {
     pub(super) fn new(scratch: &Path) -> Result<Self, ChannelError> {
         let make = |path: &Path| {
             tempfile::Builder::new()
-                .prefix("checkstone-kernel-")
+                .prefix(PREFIX)
                 .permissions(std::fs::Permissions::from_mode(0o700))
                 .tempdir_in(path)
                 .map_err(|source| ChannelError::Folder { path: path.to_owned(), source })
         };
+        remove_lost(scratch);
         let mut folder = make(scratch)?;
         if folder.path().as_os_str().len() > LONGEST_SOCKET_PREFIX {
             folder = make(Path::new("/tmp"))?;
@@ -69,7 +82,8 @@ impl Place {
             signature_scheme: "hmac-sha256".to_owned(),
             kernel_name: Some("python3".to_owned()),
         };
-        let place = Self { folder, info };
+        let _lock = Lock::acquire(&folder.path().join(LOCK), Duration::ZERO).map_err(ChannelError::Lock)?;
+        let place = Self { folder, _lock, info };
         let path = place.connection_file();
         let failed = |source| ChannelError::ConnectionFile { path: path.clone(), source };
         let mut file = std::fs::OpenOptions::new()
@@ -108,6 +122,26 @@ impl Place {
             .await?,
             control: create_client_control_connection(&self.info, &session).await?,
         })
+    }
+}
+
+const LOCK: &str = "lock";
+
+/// Removes the folders of those who were killed: ours, old enough, and used by nobody.
+fn remove_lost(scratch: &Path) {
+    for entry in fs_err::read_dir(scratch).into_iter().flatten().flatten() {
+        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            continue;
+        }
+        let path = entry.path();
+        let is_ours = path.symlink_metadata().is_ok_and(|folder| {
+            folder.is_dir()
+                && folder.uid() == rustix::process::geteuid().as_raw()
+                && folder.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > NEW))
+        });
+        if is_ours && Lock::acquire(&path.join(LOCK), Duration::ZERO).is_ok() {
+            let _ = fs_err::remove_dir_all(path);
+        }
     }
 }
 

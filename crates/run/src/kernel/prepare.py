@@ -82,7 +82,7 @@ def remember_displays(session):
 
 
 # Python keeps the file open for as long as it needs it.
-faulthandler.enable(open(os.path.join(FOLDER, "crash"), "w"))
+faulthandler.enable(open(os.path.join(FOLDER, "crash"), "w"), all_threads=False)
 
 if type(sys.stdout).__module__ == "ipykernel.iostream":
     remember_displays(get_ipython().display_pub.session)

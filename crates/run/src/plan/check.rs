@@ -114,13 +114,18 @@ impl Checker<'_, '_> {
                 self.problem(&draft.span, format!("{} has no `{key}`", draft.name()));
             }
         }
-        if let Some(id) = &draft.id
-            && !is_stage_id(&id.value)
-        {
-            self.problem(
-                &id.span,
-                format!("`{}` is no stage id; write it like `S01_load_data`: number, verb, noun", id.value),
-            );
+        if let Some(id) = &draft.id {
+            if !is_stage_id(&id.value) {
+                self.problem(
+                    &id.span,
+                    format!(
+                        "`{}` is no stage id; write it like `S01_load_data`: number, verb, noun",
+                        id.value
+                    ),
+                );
+            } else if let Err(error) = Segment::visible("stage", &id.value) {
+                self.problem(&id.span, error.to_string());
+            }
         }
         if let Some(goal) = &draft.goal {
             let length = goal.value.chars().count();

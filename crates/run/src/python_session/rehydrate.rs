@@ -26,10 +26,12 @@ impl Inside {
         &mut self,
         job: &Job,
         stage: &Stage,
+        last_saved: LastSaved,
         warn: &dyn Fn(String),
     ) -> Result<(), String> {
         let layout = &job.layout;
-        let Some(manifest) = last_saved(layout, warn)? else {
+        last_saved.passed_over.into_iter().for_each(warn);
+        let Some(manifest) = last_saved.manifest else {
             tell_where_it_goes_on(layout, warn);
             return Ok(());
         };
@@ -131,27 +133,36 @@ fn tell_where_it_goes_on(layout: &Layout, warn: &dyn Fn(String)) {
 }
 
 /// The newest valid checkpoint of a stage that completed; its artifacts are in their places then.
-fn last_saved(layout: &Layout, warn: &dyn Fn(String)) -> Result<Option<Manifest>, String> {
-    let listing = checkpoint::list(layout.root(), Some(layout.title()), Some(layout.run()))
-        .map_err(|error| told(&error))?;
-    for listed in listing.checkpoints.iter().filter(|listed| listed.status == Status::Saved) {
-        let checked = checkpoint::validate(layout, &listed.checkpoint_id, Depth::Quick)
+pub(super) struct LastSaved {
+    manifest: Option<Manifest>,
+    /// What is wrong with newer ones.
+    passed_over: Vec<String>,
+}
+
+impl LastSaved {
+    pub(super) fn find(layout: &Layout) -> Result<Self, String> {
+        let listing = checkpoint::list(layout.root(), Some(layout.title()), Some(layout.run()))
             .map_err(|error| told(&error))?;
-        let (usable, issues) = (checked.is_usable(), checked.issues);
-        match checked.manifest {
-            Some(sealed) if usable => {
-                checkpoint::restore(layout, &checked.to_restore).map_err(|error| told(&error))?;
-                return Ok(Some(sealed.manifest));
-            }
-            _ => {
-                let issues: Vec<String> = issues.iter().map(ToString::to_string).collect();
-                warn(format!(
-                    "the checkpoint `{}` is not rehydrated: {}",
-                    listed.checkpoint_id,
-                    issues.join("; ")
-                ));
+        let mut passed_over = Vec::new();
+        for listed in listing.checkpoints.iter().filter(|listed| listed.status == Status::Saved) {
+            let checked = checkpoint::validate(layout, &listed.checkpoint_id, Depth::Quick)
+                .map_err(|error| told(&error))?;
+            let (usable, issues) = (checked.is_usable(), checked.issues);
+            match checked.manifest {
+                Some(sealed) if usable => {
+                    checkpoint::restore(layout, &checked.to_restore).map_err(|error| told(&error))?;
+                    return Ok(Self { manifest: Some(sealed.manifest), passed_over });
+                }
+                _ => {
+                    let issues: Vec<String> = issues.iter().map(ToString::to_string).collect();
+                    passed_over.push(format!(
+                        "the checkpoint `{}` is not rehydrated: {}",
+                        listed.checkpoint_id,
+                        issues.join("; ")
+                    ));
+                }
             }
         }
+        Ok(Self { manifest: None, passed_over })
     }
-    Ok(None)
 }

@@ -87,7 +87,7 @@ fn summary(story: &Story, generated_at: &str) -> String {
         "**Status**: {}, {done} of {} stages completed (run `{}`, {generated_at})",
         story.state.name(),
         story.stages.len(),
-        story.run
+        words::code(&story.run)
     );
     text
 }
@@ -95,8 +95,18 @@ fn summary(story: &Story, generated_at: &str) -> String {
 fn said_block(heading: &str, said: &[&Marker]) -> String {
     let mut text = format!("## {heading}\n\n");
     for marker in said.iter().take(MOST_MARKERS) {
-        let name = marker.subtype.as_deref().map(|name| format!("**{}**: ", words::markdown(name)));
-        let _ = writeln!(text, "- {}{}", name.unwrap_or_default(), words::markdown(&marker.text));
+        let mut parts: Vec<String> =
+            marker.subtype.iter().map(|name| format!("**{}**", words::markdown(name))).collect();
+        parts.extend(marker.attributes.iter().map(|(key, value)| match value.as_str() {
+            "" => words::markdown(key),
+            value => format!("{} = {}", words::markdown(key), words::markdown(value)),
+        }));
+        let said = words::markdown(&marker.text);
+        let _ = match (parts.is_empty(), said.is_empty()) {
+            (true, _) => writeln!(text, "- {said}"),
+            (false, true) => writeln!(text, "- {}", parts.join(", ")),
+            (false, false) => writeln!(text, "- {}: {said}", parts.join(", ")),
+        };
     }
     if said.len() > MOST_MARKERS {
         let _ = writeln!(text, "\n*{} more are in the run's events.*", said.len() - MOST_MARKERS);
@@ -111,9 +121,7 @@ fn artifacts(story: &Story) -> String {
         for artifact in &stage.artifacts {
             has_any = true;
             let path = format!("{}/{}/{}", story.run, stage.id, artifact.path);
-            // A name may hold anything but `/` and control characters; code spans end only at a backtick.
-            let shown = path.replace('`', "'");
-            let _ = writeln!(text, "- `{shown}` ({})", words::size(artifact.size_bytes));
+            let _ = writeln!(text, "- `{}` ({})", words::code(&path), words::size(artifact.size_bytes));
         }
     }
     if !has_any {
@@ -172,7 +180,7 @@ fn notes(story: &Story) -> String {
             }
             let reason = attempt.reason.as_deref().map(|reason| format!(": {}", words::markdown(reason)));
             let kept = attempt.incidents.iter().rev().find_map(|incident| match &incident.what {
-                IncidentKind::Checkpoint { id, .. } => Some(format!("; kept in `{id}`")),
+                IncidentKind::Checkpoint { id, .. } => Some(format!("; kept in `{}`", words::code(id))),
                 _ => None,
             });
             let _ = writeln!(
@@ -221,6 +229,24 @@ mod tests {
         let once = refreshed(&story, Some(&text), "now");
         assert_eq!(refreshed(&story, Some(&once), "now"), once);
         assert!(once.starts_with(&text), "{once}");
+    }
+
+    /// Whatever a file is called, a second refresh changes nothing, and what a marker says of a value is shown.
+    #[test]
+    fn no_name_breaks_a_block() {
+        let artifact = crate::event::AcceptedArtifact {
+            path: "a\n<!-- GYOSHU:REPORT:ARTIFACTS:END -->\n`b".to_owned(),
+            sha256: String::new(),
+            size_bytes: 1,
+            identity: String::new(),
+        };
+        let stage = StageStory { artifacts: vec![artifact], ..StageStory::default() };
+        let markers = vec![Marker::parse("[METRIC:acc=0.9]").unwrap()];
+        let story = Story { stages: vec![stage], markers, ..Story::default() };
+        let once = refreshed(&story, None, "now");
+        assert_eq!(refreshed(&story, Some(&once), "now"), once);
+        assert!(once.contains("/a\\u{a}<\u{200b}!-- GYOSHU"), "{once}");
+        assert!(once.contains("- acc = 0.9\n"), "{once}");
     }
 
     /// A begin without its end is a person's own text: a new block is put after it.

@@ -70,6 +70,21 @@ pub(super) fn markdown(text: &str) -> String {
     escaped
 }
 
+/// What stands between two backticks: on one line, and neither an end of the code nor a comment of its own.
+pub(super) fn code(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '`' => shown.push('\''),
+            control if control.is_control() => shown.extend(control.escape_unicode()),
+            // Who reads the file by its sentinels knows nothing of code.
+            '!' if shown.ends_with('<') => shown.push_str("\u{200b}!"),
+            other => shown.push(other),
+        }
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

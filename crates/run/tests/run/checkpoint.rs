@@ -472,6 +472,27 @@ fn r7_emergencies_do_not_push_out_the_last_saved_one() {
     assert!(project.ids().contains(&id(&saved)));
 }
 
+/// What a stage saved on its way stays until the stage is done, and no longer; of several only the newest.
+#[test]
+fn what_a_stage_saved_on_its_way_stays_until_it_is_done() {
+    let project = Project::new();
+    project.write("a", "one\n");
+    let half_way = |stage: &str| {
+        let mut request = project.request(stage, &["a"]);
+        (request.status, request.reason) = (Status::Interrupted, Some(Reason::Abort));
+        id(&save(&project.layout, &request).unwrap())
+    };
+    let (older, newer) = (half_way("S01_train_model"), half_way("S01_train_model"));
+    for number in 2..10 {
+        project.save(&format!("S0{number}_load_data"), &["a"]);
+    }
+    assert!(project.ids().contains(&newer) && !project.ids().contains(&older), "{:?}", project.ids());
+    assert_eq!(project.ids().len(), 6);
+    project.save("S01_train_model", &["a"]);
+    assert!(!project.ids().contains(&newer));
+    assert_eq!(project.ids().len(), 5);
+}
+
 #[test]
 fn saving_keeps_five_and_frees_what_nothing_refers_to() {
     let project = Project::new();

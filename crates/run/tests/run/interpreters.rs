@@ -174,6 +174,14 @@ fn a_uv_project_without_its_environment_or_without_ipykernel_says_what_to_do() {
     let bare = Launch { argv: found.argv.clone(), ..launch(project) };
     let told = found.explained(&Kernel::start(&bare, &Controls::new().unwrap()).unwrap_err());
     assert!(told.ends_with("has no ipykernel: install it with `uv add --dev ipykernel`"), "{told}");
+
+    // Without a lock file it is an environment as any other; only that it has no pip.
+    std::fs::remove_file(project.join("uv.lock")).unwrap();
+    let found = python_environment::find(project, &given).unwrap();
+    assert_eq!(found.argv, bare.argv);
+    let told = found.explained(&Kernel::start(&bare, &Controls::new().unwrap()).unwrap_err());
+    let hint = format!("install it with `uv pip install --python {}/bin/python ipykernel`", venv.display());
+    assert!(told.ends_with(&hint), "{told}");
 }
 
 /// Passed over it would be a run in another Python than the project's.

@@ -154,6 +154,27 @@ fn no_name_and_no_path_leaves_its_place() {
     assert_eq!(problems(&stage("")), Vec::<String>::new());
 }
 
+/// A stage's id names a folder, so that it is no longer than a name may be.
+#[test]
+fn an_id_that_is_too_long_is_told() {
+    let plan = |noun: usize| stage("").replace("S01_load_data", &format!("S01_load_{}", "d".repeat(noun)));
+    assert_eq!(problems(&plan(246)), Vec::<String>::new());
+    assert_eq!(problems(&plan(247)).len(), 1);
+}
+
+#[test]
+fn carriage_returns_of_the_file_are_no_part_of_a_command() {
+    let text = stage("").replace("\"true\"", "'''\necho a\necho b'''").replace('\n', "\r\n");
+    let root = tempfile::tempdir().unwrap();
+    let plan = Plan::read("plan.toml", &text, root.path()).unwrap();
+    assert_eq!(plan.stages[0].command, Program::Shell("echo a\necho b".to_owned()));
+    assert_eq!(
+        problems(&text.replace("Load the data of the study", "x"))[0].split(':').nth(1),
+        Some("4"),
+        "lines are what they were"
+    );
+}
+
 #[test]
 fn a_text_that_is_not_toml_is_told_once() {
     assert_eq!(problems("title = \n").len(), 1);

@@ -204,11 +204,11 @@ fn after_a_failure_the_session_is_rehydrated_and_the_next_stage_goes_on() {
 #[test]
 fn a_stage_that_cannot_be_interrupted_is_ended_with_the_kernel_and_the_run_goes_on_later() {
     let mut project = Project::new();
-    let first = stage("S01_load_data", "value = 41", "");
+    let first = stage("S01_load_data", "from IPython.display import HTML\nvalue = 41", "");
     let hanging = stage(
         "S02_use_data",
-        "import pandas as pd\nprint('before it hung', value)\ndisplay(pd.DataFrame({'a': [1]}))\nwhile True:\n    try:\n        number = 0\n        while True: number += 1\n    except: pass",
-        "dependencies = [\"S01_load_data\"]\nmaxDurationSec = 1\ngrace = { interruptSec = 1, terminateSec = 1 }",
+        "print('before it hung', value)\ndisplay(HTML('<table></table>'))\nwhile True:\n    try:\n        number = 0\n        while True: number += 1\n    except: pass",
+        "dependencies = [\"S01_load_data\"]\nmaxDurationSec = 2\ngrace = { interruptSec = 1, terminateSec = 1 }",
     );
     assert_eq!(
         project.run(&format!("{TITLE}{first}{hanging}")),

@@ -37,6 +37,8 @@ struct Due {
     occasion: Occasion,
     /// The how manieth at this crossing.
     attempt: u32,
+    /// The agent has heard of this crossing.
+    is_repeated: bool,
     session: SessionId,
     turn: TurnId,
 }
@@ -93,13 +95,14 @@ impl Judged {
             let session = writing.see_session(&context.seen(Some(&case.root)), context.now)?.id;
             let threshold = u64::from(settings.threshold);
             let rearm = context::rearms_below(settings.threshold);
+            let is_repeated = writing.is_tried_again(session)?;
             let Some(attempt) = writing.crosses(session, percent, threshold, rearm)? else {
                 return Ok(None);
             };
             let iteration = writing.iterations(session)? + 1;
             let turn = turn_of(writing, session, known, context)?;
             let occasion = Occasion { at: context.now, reason, percent: Some(percent), iteration };
-            Ok(Some(Due { occasion, attempt, session, turn }))
+            Ok(Some(Due { occasion, attempt, is_repeated, session, turn }))
         })
     }
 
@@ -138,13 +141,20 @@ impl Judged {
         let again = if is_tried_again { "; it is tried again at the next stop" } else { "" };
         answer.to_person.extend(report.to_person().map(|said| format!("{said}{again}")));
         // The signal is given once for a crossing: the agent knows.
-        let is_repeated = due.attempt > 1 && matches!(report.ended, Ended::Failed(_));
-        answer.to_agent = report.to_agent(&save.facts).filter(|_| !is_repeated);
+        let is_known = due.is_repeated && !matches!(report.ended, Ended::Saved(_));
+        answer.to_agent = report.to_agent(&save.facts).filter(|_| !is_known);
         answer.execution = report.execution().map(Box::new);
     }
 
-    /// Whether the next stop tries again what failed now.
+    /// Whether the next stop tries again what failed now. Where there was nothing to save, the crossing stays as well.
     fn try_again(&mut self, due: &Due, report: &SaveReport) -> bool {
+        if matches!(report.ended, Ended::Nothing) {
+            let kept = self.case.journal.write(|writing| writing.take_back_try(due.session));
+            if let Err(error) = kept {
+                self.context.log("autosave", &format!("the crossing is used up: {error}"));
+            }
+            return false;
+        }
         let may_pass = matches!(&report.ended, Ended::Failed(failed) if failed.error.may_pass());
         if !may_pass || due.attempt >= TRIES {
             return false;
@@ -185,8 +195,9 @@ impl Judged {
 
     fn prepare(&self, settings: &Autosave, occasion: Occasion) -> Option<Save> {
         let repository = self.case.repository.clone()?;
-        let mut facts = Facts::new(occasion, &self.inputs, self.asked().as_deref());
-        saving::read_plans(&mut facts, &repository.root);
+        let look = saving::look(settings, &self.context.state);
+        let mut facts = Facts::new(occasion, &self.inputs, self.asked().as_deref(), &look);
+        saving::read_plans(&mut facts, &repository.root, &look);
         let changed = match &self.inputs.changes {
             Changes::Known(set) => set.files.iter().map(|file| file.path.clone()).collect(),
             Changes::Transcript(_) | Changes::Unknown(_) => Vec::new(),

@@ -26,6 +26,32 @@ fn a_save_that_met_a_held_index_is_made_at_the_next_stop() {
     assert_eq!(world.commits(), 2);
 }
 
+/// A context that crosses its threshold while nothing has changed is saved at the first stop that has something; what comes
+/// next is told once.
+#[test]
+fn a_crossing_with_nothing_to_save_is_not_used_up() {
+    let world = World::new(AUTONOMOUS);
+    world.write("buildguide.md", "- [ ] the next thing\n");
+    world.git(&["add", "buildguide.md"]);
+    world.git(&["commit", "--quiet", "--message=guide"]);
+    let stop = |number: u64, percent: u64| {
+        let key = format!("prompt-{number}");
+        let event = serde_json::json!({"prompt_id": key, "prompt": "Look"});
+        world.hook("claude", "UserPromptSubmit", event);
+        world.turn("Look", percent);
+        let transcript = std::fs::read_to_string(world.workplace.transcript()).unwrap();
+        std::fs::write(world.workplace.transcript(), transcript.replace("prompt-1", &key)).unwrap();
+        let event = serde_json::json!({"prompt_id": key, "last_assistant_message": "Done."});
+        world.hook("claude", "Stop", event)
+    };
+    let first = stop(1, 45);
+    assert!(to_agent(&first).contains("Nothing had to be saved"), "{first:#}\n{}", world.log());
+    assert_eq!((stop(2, 46), world.commits()), (serde_json::Value::Null, 2), "{}", world.log());
+    let answer = world.turn_number(3, 50);
+    assert_eq!(answer["autonomous_execution"]["executed_directly"], true, "{answer:#}\n{}", world.log());
+    assert_eq!((world.turn_number(4, 55), world.commits()), (serde_json::Value::Null, 3), "{}", world.log());
+}
+
 /// A commit hook that never comes to an end: three times, and then not before the context was emptied.
 #[test]
 fn what_goes_on_failing_is_given_up_after_three_times() {

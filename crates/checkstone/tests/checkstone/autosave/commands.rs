@@ -51,6 +51,64 @@ fn a_dry_run_shows_and_does_nothing() {
     assert!(shown.contains("AGENTS.md") && shown.contains("Nothing was done"), "{shown}");
 }
 
+/// A dry run says where it would push, and that nothing would be committed where that can be seen.
+#[test]
+fn a_dry_run_tells_of_the_push_and_of_what_stands_in_the_way() {
+    let world = World::new("").with_origin();
+    world.write("mine.txt", "mine\n");
+    world.git(&["add", "mine.txt"]);
+    world.git(&["commit", "--quiet", "--message=mine"]);
+    world.work_until(20);
+    let shown = world.workplace.shown(&["autosave", "--dry-run"]);
+    let push = "Push: to `main` of `origin`, with 1 commit that `origin` does not have yet\n";
+    assert!(shown.contains(push) && shown.contains("\nNothing was done: this was only shown.\n"), "{shown}");
+    world.write(".git/MERGE_HEAD", &world.git(&["rev-parse", "HEAD"]));
+    let (_, told) = run(&world, &["autosave", "--dry-run", "--json"]);
+    assert!(
+        told["detail"].as_str().unwrap().contains("nothing would be committed: git is in the"),
+        "{told:#}"
+    );
+    std::fs::remove_file(world.workplace.repo().join(".git/MERGE_HEAD")).unwrap();
+    world.git(&["checkout", "--quiet", "--detach"]);
+    let shown = world.workplace.shown(&["autosave", "--dry-run"]);
+    assert!(
+        shown.contains("Nothing was done, and nothing would be committed: HEAD is on no branch"),
+        "{shown}"
+    );
+}
+
+/// What a person has to know, or can do about it, is said.
+#[test]
+fn by_hand_a_secret_a_staged_version_and_a_complaint_are_explained() {
+    let world = World::new("[autosave]\ninclude = \"all\"\nallow_secrets = [\"nonsense\"]\n");
+    world.write("CLAUDE.md", "# Staged\n");
+    world.git(&["add", "CLAUDE.md"]);
+    world.write("CLAUDE.md", "# Mine\n");
+    world.write(".git/hooks/post-commit", "#!/bin/sh\necho 'no more disk' >&2\nexit 1\n");
+    super::direct_execution::executable(&world, ".git/hooks/post-commit");
+    let output = world.checkstone(&["autosave", "--json"]).output().unwrap();
+    let told = world.workplace.valid(&output.stdout, "autosave.schema.json");
+    let remarks = told["remarks"].to_string();
+    assert!(remarks.contains("of `CLAUDE.md` another version was staged"), "{told:#}");
+    assert!(remarks.contains("no more disk"), "{told:#}");
+    let secret = format!("sk_live_{}", "zQ8kV3nT6wYb1LxC9mRd4HsJ7pFg2Ae0");
+    world.write("key.txt", &format!("{secret}\n"));
+    let output = world.checkstone(&["autosave"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("put `checkstone:allow-secret` into that line"), "{said}");
+    let warned = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(warned.contains("`allow_secrets` names no known kind: nonsense"), "{warned}");
+}
+
+/// A mistake in the user's own configuration is told, whatever table it is in.
+#[test]
+fn status_tells_of_mistakes_in_the_users_configuration() {
+    let world = World::new("[snapshot]\nkep = 2\n");
+    let output = world.checkstone(&["status"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("config.toml:2:1: unknown key `kep`; did you mean `keep`?"), "{said}");
+}
+
 /// `push = false` beside a mistake must not become a push.
 #[test]
 fn settings_with_a_mistake_save_nothing() {

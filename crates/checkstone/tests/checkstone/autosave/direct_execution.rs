@@ -279,8 +279,53 @@ fn a12_a_secret_in_the_prompt_does_not_get_into_the_notes() {
     world.stop();
     assert_eq!(world.commits(), 2, "{}", world.log());
     let notes = world.text("CLAUDE.md");
-    assert!(notes.contains("- A line was left out here: it looks like a secret.\n"), "{notes}");
+    assert!(notes.contains("- Asked: `(withheld: it looks like a secret)`\n"), "{notes}");
     assert!(!notes.contains(&secret[12..]));
+}
+
+/// One file that cannot be looked through is left out and named; the rest is saved.
+#[test]
+fn include_all_leaves_out_what_is_too_large() {
+    let world = World::new(&format!("{AUTONOMOUS}include = \"all\"\n"));
+    world.prompt("Make it large");
+    let large = std::fs::File::create(world.workplace.repo().join("large.bin")).unwrap();
+    large.set_len(33 * 1024 * 1024).unwrap();
+    world.write("src/lib.rs", "pub fn one() -> u32 { 2 }\n");
+    world.turn("Make it large", 41);
+    let answer = world.stop();
+    assert!(to_agent(&answer).contains("not committed: `large.bin` (it is over 32 MB"), "{answer:#}");
+    assert_eq!(world.git(&["show", "--name-only", "--format=", "HEAD"]), "CLAUDE.md\nsrc/lib.rs");
+    assert_eq!(world.git(&["status", "--porcelain"]), "?? large.bin");
+}
+
+/// “Of the whole tree” is said where it is so.
+#[test]
+fn a_snapshot_that_has_not_everything_says_so() {
+    let world = World::new(AUTONOMOUS);
+    world.git(&["init", "--quiet", "inner"]);
+    let answer = world.work_until(41);
+    assert!(to_agent(&answer).contains(" of the tree without 1 file"), "{answer:#}");
+}
+
+/// A12: prompts, commands and errors are cut for the notes; a secret that lies across the cut is seen all the same.
+#[test]
+fn a12_a_secret_that_is_cut_does_not_get_into_the_notes() {
+    let secret = format!("sk_live_{}", "zQ8kV3nT6wYb1LxC9mRd4HsJ7pFg2Ae0");
+    let across = |limit: usize| format!("{} {secret}", "echo ".repeat((limit - 22) / 5));
+    let world = World::new(AUTONOMOUS);
+    world.prompt("Use it");
+    world.write("src/lib.rs", "pub fn one() -> u32 { 2 }\n");
+    let commands = [(across(160), true), (format!("make {}", across(60)), false)];
+    let commands: Vec<(&str, bool)> = commands.iter().map(|(text, well)| (text.as_str(), *well)).collect();
+    world.turn_of("claude-opus-4-1", &across(400), Some(82_000), &commands);
+    let answer = world.stop();
+    assert_eq!(world.commits(), 2, "{answer:#}\n{}", world.log());
+    let notes = world.text("CLAUDE.md");
+    assert!(!notes.contains(&secret[..12]), "{notes}");
+    assert!(notes.contains("- Asked: `(withheld: it looks like a secret)`\n"), "{notes}");
+    assert!(notes.contains("- Open errors: `(withheld: it looks like a secret)`\n"), "{notes}");
+    assert_eq!(notes.matches("(withheld: ").count(), 3, "{notes}");
+    assert!(!answer.to_string().contains(&secret[..12]), "{answer:#}");
 }
 
 pub(crate) fn executable(world: &World, path: &str) {

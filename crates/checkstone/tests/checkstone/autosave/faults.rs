@@ -29,6 +29,71 @@ fn a10_a_failing_commit_hook_leaves_the_notes_and_signals() {
     assert_eq!(world.status()["autosave"]["counts"]["failed"], 1);
 }
 
+/// A10: a hook that changes the notes and then refuses, as formatters do: what it made of them goes.
+#[test]
+fn a10_notes_that_a_failing_hook_has_changed_are_put_back() {
+    for notes in [Some("# Notes\n\n## Last Session\n\nolder words\n"), None] {
+        let world = World::new(AUTONOMOUS);
+        if let Some(notes) = notes {
+            world.write("CLAUDE.md", notes);
+        }
+        world.write(".git/hooks/pre-commit", "#!/bin/sh\nsed -i 's/^- /* /' CLAUDE.md\nexit 1\n");
+        executable(&world, ".git/hooks/pre-commit");
+        let answer = world.work_until(41);
+        let now = world.has("CLAUDE.md").then(|| world.text("CLAUDE.md"));
+        assert_eq!((world.commits(), now.as_deref()), (1, notes), "{answer:#}");
+        assert!(to_agent(&answer).contains("`pre-commit` refused the commit"), "{answer:#}");
+        assert!(world.text(".git/checkstone/notes-after-hook").contains("* When: "));
+    }
+}
+
+/// A10: ended in the middle of a hook, a save cannot put the notes back; the next one does, before it writes its own.
+#[test]
+fn a10_notes_of_a_save_that_was_ended_are_put_back_by_the_next() {
+    for notes in [Some("# Notes\n\n## Last Session\n\nolder words\n"), None] {
+        let world = World::new("");
+        if let Some(notes) = notes {
+            world.write("CLAUDE.md", notes);
+        }
+        world.write("src/lib.rs", "pub fn one() -> u32 { 9 }\n");
+        let hook = "#!/bin/sh\n[ -e ../second ] && exit 1\ntouch ../second\necho $$ > ../pid\nmv ../pid ../hook.pid\nexec sleep 100\n";
+        world.write(".git/hooks/pre-commit", hook);
+        executable(&world, ".git/hooks/pre-commit");
+        let mut save =
+            world.checkstone(&["autosave"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let pid = world.workplace.path("hook.pid");
+        let hook = world.until("the hook runs", || std::fs::read_to_string(&pid).ok());
+        let end = |pid: &str| std::process::Command::new("kill").args(["-TERM", pid]).status().unwrap();
+        end(&save.id().to_string());
+        save.wait().unwrap();
+        end(hook.trim());
+        assert!(world.text("CLAUDE.md").contains("- When: "));
+        let output = world.checkstone(&["autosave"]).output().unwrap();
+        let now = world.has("CLAUDE.md").then(|| world.text("CLAUDE.md"));
+        assert_eq!((world.commits(), now.as_deref()), (1, notes), "{output:?}");
+    }
+}
+
+/// Git was told not to look at the notes: nothing of them would ever be committed.
+#[test]
+fn notes_that_git_does_not_look_at_are_told_and_put_back() {
+    for mark in ["--skip-worktree", "--assume-unchanged"] {
+        let world = World::new(AUTONOMOUS);
+        world.write("CLAUDE.md", "# Mine\n");
+        world.git(&["add", "CLAUDE.md"]);
+        world.git(&["commit", "--quiet", "--message=notes"]);
+        world.git(&["update-index", mark, "CLAUDE.md"]);
+        let answer = world.work_until(41);
+        assert_eq!(
+            (world.text("CLAUDE.md").as_str(), world.commits()),
+            ("# Mine\n", 2),
+            "{mark}: {answer:#}"
+        );
+        assert!(to_agent(&answer).contains("git shows no change in `CLAUDE.md`"), "{mark}: {answer:#}");
+        assert!(to_agent(&answer).contains("the whole tree is kept in snapshot"), "{mark}: {answer:#}");
+    }
+}
+
 /// A commit hook that hangs is ended with all that it started.
 #[test]
 fn a10_a_hanging_commit_hook_is_ended() {
@@ -213,7 +278,34 @@ fn ignored_notes_are_told() {
     world.write(".gitignore", "CLAUDE.md\n");
     let answer = world.work_until(41);
     assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
-    assert!(to_agent(&answer).contains("`CLAUDE.md` is ignored by git"), "{answer:#}");
+    assert!(to_agent(&answer).contains("`CLAUDE.md` cannot be committed (git ignores it)"), "{answer:#}");
+}
+
+/// What git has and the disk has not is not made anew: that would replace all of it by one section.
+#[test]
+fn notes_that_are_deleted_or_not_checked_out_are_not_made_anew() {
+    let notes = "# Rules of a person\n";
+    let ways: [(&str, &[&[&str]], &str); 3] = [
+        ("sparse", &[&["sparse-checkout", "set", "--no-cone", "/src/"]], " M src/lib.rs"),
+        ("staged", &[&["rm", "--quiet", "CLAUDE.md"]], "D  CLAUDE.md\n M src/lib.rs"),
+        ("deleted", &[], " D CLAUDE.md\n M src/lib.rs"),
+    ];
+    for (way, commands, status) in ways {
+        let world = World::new(AUTONOMOUS);
+        world.write("CLAUDE.md", notes);
+        world.git(&["add", "CLAUDE.md"]);
+        world.git(&["commit", "--quiet", "--message=notes"]);
+        for command in commands {
+            world.git(command);
+        }
+        let _ = std::fs::remove_file(world.workplace.repo().join("CLAUDE.md"));
+        let answer = world.work_until(41);
+        assert_eq!((world.commits(), world.has("CLAUDE.md")), (2, false), "{way}: {answer:#}");
+        assert!(to_agent(&answer).contains("`CLAUDE.md` is in git but not on the disk"), "{way}: {answer:#}");
+        assert!(to_agent(&answer).contains("the whole tree is kept in snapshot"), "{way}: {answer:#}");
+        assert_eq!(world.git(&["status", "--porcelain"]), status, "{way}");
+        assert_eq!(world.git(&["show", "HEAD:CLAUDE.md"]), notes.trim_end(), "{way}");
+    }
 }
 
 /// H6: without a journal nothing can be counted, so nothing is done.

@@ -247,6 +247,44 @@ fn compaction_and_the_end_of_a_session_save_without_a_word() {
     }
 }
 
+/// A project may be a folder of the repository, and the client may have been started elsewhere than the agent works.
+#[test]
+fn the_disable_file_counts_in_every_folder_of_the_project() {
+    let stopped_in_src = |world: &World| {
+        world.prompt("Fix it");
+        world.write("src/lib.rs", "pub fn one() -> u32 { 7 }\n");
+        world.turn("Fix it", 50);
+        let cwd = world.workplace.repo().join("src");
+        world.hook("claude", "Stop", json!({"cwd": cwd, "last_assistant_message": "Done."}))
+    };
+    let below = World::new(AUTONOMOUS);
+    below.write("src/.claude/auto-continue-disabled", "");
+    assert_eq!((stopped_in_src(&below), below.commits()), (Value::Null, 1));
+    let project = World::new(AUTONOMOUS);
+    let folder = project.workplace.path("home/project");
+    std::fs::create_dir_all(folder.join(".claude")).unwrap();
+    std::fs::write(folder.join(".claude/auto-continue-disabled"), "").unwrap();
+    let project = project.with_variable("CLAUDE_PROJECT_DIR", folder.to_str().unwrap());
+    assert_eq!((stopped_in_src(&project), project.commits()), (Value::Null, 1));
+    let without = World::new(AUTONOMOUS);
+    assert_eq!(stopped_in_src(&without)["decision"], "block", "{}", without.log());
+}
+
+/// A session that goes on after its end may end again within seconds; the same end that is told twice is one.
+#[test]
+fn two_ends_of_a_session_right_after_each_other_are_both_saved() {
+    let world = World::new(AUTONOMOUS);
+    for number in 1..3 {
+        world.turn_number(number, 20);
+        for _ in 0..2 {
+            world.hook("claude", "SessionEnd", json!({"prompt_id": format!("prompt-{number}")}));
+        }
+        let wanted = usize::try_from(number).unwrap();
+        world.until("it is saved", || (world.saves().len() == wanted).then_some(()));
+    }
+    assert_eq!(world.commits(), 3, "{}", world.log());
+}
+
 /// What a person did in the same tree is theirs; and what is saved already is not saved again.
 #[test]
 fn a_session_that_did_nothing_new_is_not_saved_at_its_end() {

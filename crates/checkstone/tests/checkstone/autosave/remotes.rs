@@ -105,6 +105,29 @@ fn answer_all(server: TcpListener, waiting: Option<TcpStream>, head: &str) {
     });
 }
 
+/// What is too large to be looked through is named; the first line of a commit's message is looked through.
+#[test]
+fn a12_earlier_commits_are_looked_through_as_far_as_they_can_be() {
+    let world = World::new("").with_origin();
+    let large = std::fs::File::create(world.workplace.repo().join("large.bin")).unwrap();
+    large.set_len(33 * 1024 * 1024).unwrap();
+    world.git(&["add", "large.bin"]);
+    world.git(&["commit", "--quiet", "--message=large"]);
+    world.write("src/lib.rs", "pub fn one() -> u32 { 9 }\n");
+    let output = world.checkstone(&["autosave"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("too large to be looked through for secrets: `large.bin`"), "{output:?}");
+    let secret = format!("sk_live_{}", "zQ8kV3nT6wYb1LxC9mRd4HsJ7pFg2Ae0");
+    world.git(&["commit", "--quiet", "--all", &format!("--message=use {secret}")]);
+    world.write("src/lib.rs", "pub fn one() -> u32 { 10 }\n");
+    let pushed = world.git(&["rev-parse", "origin/main"]);
+    let output = world.checkstone(&["autosave"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("looks like a secret: the message of commit "), "{output:?}");
+    assert!(!said.contains(&secret[12..]), "{said}");
+    assert_eq!((output.status.code(), world.git(&["rev-parse", "origin/main"])), (Some(1), pushed));
+}
+
 /// Somebody would have to type a password: nobody is asked, and that is what is said.
 #[test]
 fn a6_a_remote_that_asks_for_credentials_is_told() {

@@ -104,7 +104,7 @@ fn closing_the_terminal_aborts_with_an_emergency_checkpoint() {
     let project = Project::new(&plan(&[stage("S01_sleep_long", "command = 'touch one; exec sleep 100'")]));
     let (person, terminal) = terminal();
     let mut command = Command::new("setsid");
-    command.args(["--ctty", env!("CARGO_BIN_EXE_checkstone"), "run", "plan.toml", "--id", "r1"]);
+    command.args(["--wait", "--ctty", env!("CARGO_BIN_EXE_checkstone"), "run", "plan.toml", "--id", "r1"]);
     let mut command = project.workplace.prepared(command);
     // Without a kind of terminal nothing is drawn.
     command.env("TERM", "xterm");
@@ -178,4 +178,25 @@ fn a_run_whose_supervisor_was_lost_can_be_aborted() {
     assert_eq!((aborted.code, aborted.stdout.as_str()), (Some(0), "run r1 ABORTED\n"), "{aborted:?}");
     assert_eq!(project.state("S01_sleep_long"), "RESUMABLE");
     assert_eq!(project.checkpoints()[0]["status"], "interrupted");
+}
+
+/// A stage that fails many times leaves no more than its last attempts, and prune frees what the others left.
+#[test]
+fn emergencies_do_not_pile_up() {
+    let project = Project::new(&plan(&[stage(
+        "S01_fail_often",
+        "command = 'cat /proc/sys/kernel/random/uuid > $CHECKSTONE_ARTIFACT_DIR/part; exit 1'\nretries = 8",
+    )]));
+    assert_eq!(project.run().code, Some(1));
+    assert_eq!(project.attempts("S01_fail_often"), 9);
+    let checkpoints = project.checkpoints();
+    assert_eq!(checkpoints.len(), 5);
+    for checkpoint in &checkpoints {
+        assert_eq!(checkpoint["artifactCount"], 2, "its own part and output: {checkpoint}");
+    }
+    let pruned = project.workplace.json(
+        &["checkpoint", "prune", "--title=study", "--run=r1", "--keep=1", "--json"],
+        "checkpoint-prune.schema.json",
+    );
+    assert_eq!((&pruned["pruned"], &pruned["freedFiles"]), (&4.into(), &4.into()), "{pruned}");
 }

@@ -269,3 +269,110 @@ fn r15_a_read_only_project_is_a_clear_error_and_the_checkpoint_before_stays() {
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     assert!(resumed.stderr.contains("S01_load_data  as it was, not run again"), "{resumed:?}");
 }
+
+/// Where the record is lost and the same run begins again, what the attempts before it left is nobody's output.
+#[test]
+fn what_an_unknown_attempt_left_is_not_taken_for_an_output() {
+    let project = Project::new(&plan(&[stage(
+        "S01_write_once",
+        "command = 'test -e done || echo old > $CHECKSTONE_ARTIFACT_DIR/out.txt; test -e fail && exit 1; touch done'\noutputs = { out = \"out.txt\" }",
+    )]));
+    project.workplace.write("fail", "");
+    assert_eq!(project.run().code, Some(1));
+    std::fs::remove_file(project.path("fail")).unwrap();
+    project.workplace.write("done", "");
+    std::fs::remove_dir_all(project.path("reports/study/checkpoints")).unwrap();
+    let done = project.run();
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(done.stdout.contains("it did not write its output `out.txt`"), "{done:?}");
+    assert_eq!(project.published(), []);
+}
+
+/// What stands where the artifacts of the attempt before would go is told before anything is moved.
+#[test]
+fn nothing_is_published_where_something_is_in_the_way() {
+    let project = Project::new(&plan(&[stage(
+        "S01_leave_folder",
+        "command = 'cp n $CHECKSTONE_ARTIFACT_DIR/n; mkdir $CHECKSTONE_ARTIFACT_DIR/../replaced; touch $CHECKSTONE_ARTIFACT_DIR/../replaced/x'\ninputs = { n = \"n\" }",
+    )]));
+    project.workplace.write("n", "1");
+    assert_eq!(project.run().code, Some(0));
+    project.workplace.write("n", "2");
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(1), "{resumed:?}");
+    assert!(resumed.stderr.contains("is in the way of publishing"), "{resumed:?}");
+    assert_eq!(project.read("reports/study/r1/S01_leave_folder/n"), "1");
+}
+
+/// An attempt whose checkpoint cannot be saved has failed, and what was accepted before it stays published.
+#[test]
+fn what_cannot_be_checkpointed_is_not_published() {
+    let project = Project::new(&plan(&[stage(
+        "S01_break_store",
+        "command = 'cp n $CHECKSTONE_ARTIFACT_DIR/n; test -e break || exit 0; cd reports/study/checkpoints; rm -r .store; touch .store'\ninputs = { n = \"n\" }",
+    )]));
+    project.workplace.write("n", "1");
+    project.workplace.write("break", "");
+    assert_eq!(project.run().code, Some(1));
+    assert_eq!(project.published(), [], "it has no earlier attempt to fall back on");
+    std::fs::remove_file(project.path("break")).unwrap();
+    std::fs::remove_file(project.path("reports/study/checkpoints/.store")).unwrap();
+    assert_eq!(project.resume().code, Some(0));
+    project.workplace.write("n", "2");
+    project.workplace.write("break", "");
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(1), "{resumed:?}");
+    assert!(resumed.stdout.contains("its checkpoint cannot be saved"), "{resumed:?}");
+    assert_eq!(project.read("reports/study/r1/S01_break_store/n"), "1");
+    assert_eq!(project.read("reports/study/r1/.attempts/S01_break_store/3/artifacts/n"), "2");
+}
+
+/// A name that no manifest can hold is told before anything is published.
+#[test]
+fn names_that_lead_elsewhere_are_refused_among_the_artifacts() {
+    let project = Project::new(&plan(&[stage(
+        "S01_name_badly",
+        "command = 'touch \"$CHECKSTONE_ARTIFACT_DIR/..\\\\bad\"'",
+    )]));
+    let done = project.run();
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(done.stderr.contains("has a name that leads elsewhere on other systems"), "{done:?}");
+    assert_eq!(project.published(), []);
+}
+
+/// R10: a stage that failed, and of which nothing could be kept, makes the run a failed one; and what must not be repeated
+/// is not, though it was blocked.
+#[test]
+fn a_failure_without_a_checkpoint_is_a_failure() {
+    let project = Project::new(&plan(&[stage(
+        "S01_move_away",
+        "command = 'echo x >> ran; cd reports/study; mv checkpoints aside; ln -s aside checkpoints; exit 1'\nretryable = false",
+    )]));
+    let done = project.run();
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(done.stderr.contains("no emergency checkpoint"), "{done:?}");
+    assert_eq!(
+        (project.state("S01_move_away").as_str(), project.run_state().as_str()),
+        ("BLOCKED", "FAILED")
+    );
+    std::fs::remove_file(project.path("reports/study/checkpoints")).unwrap();
+    std::fs::rename(project.path("reports/study/aside"), project.path("reports/study/checkpoints")).unwrap();
+    let resumed = project.resume();
+    assert!(resumed.stderr.contains("it is not retryable"), "{resumed:?}");
+    assert_eq!(project.read("ran"), "x\n");
+    assert_eq!(
+        (project.state("S01_move_away").as_str(), project.run_state().as_str()),
+        ("BLOCKED", "FAILED")
+    );
+}
+
+/// The report of a title and its checkpoints have their places, which no run takes.
+#[test]
+fn no_run_is_called_like_what_lies_beside_it() {
+    let project = Project::new(&plan(&[stage("S01_do_nothing", "command = 'true'")]));
+    for name in ["README.md", "checkpoints"] {
+        let done = Done::of(project.output(&["run", "plan.toml", "--id", name]));
+        assert_eq!(done.code, Some(2), "{done:?}");
+        assert!(done.stderr.contains("cannot be the name of a run"), "{done:?}");
+    }
+}

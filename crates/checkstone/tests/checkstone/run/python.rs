@@ -50,9 +50,11 @@ fn what_a_cell_had_put_out_when_checkstone_was_killed_is_on_disk_and_in_the_note
     let head = "title = \"study\"\n[python]\nvariables = true\n";
     let project = Project::new(&format!("{head}{first}{hanging}"));
     let environment = environment();
+    let scratch = tempfile::tempdir().unwrap();
     let mut supervisor = project
         .checkstone(&["run", "plan.toml", "--id", "r1"])
         .env("VIRTUAL_ENV", &environment)
+        .env("XDG_RUNTIME_DIR", scratch.path())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -67,11 +69,18 @@ fn what_a_cell_had_put_out_when_checkstone_was_killed_is_on_disk_and_in_the_note
     supervisor.wait().unwrap();
     assert_eq!(project.read(log), "half 1\nmore\n");
 
+    // Nobody was there to remove the kernel's folder: whoever makes the next one does, once it is old enough.
+    let folder = std::fs::read_dir(scratch.path()).unwrap().next().unwrap().unwrap().path();
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    std::fs::File::open(folder).unwrap().set_modified(long_ago).unwrap();
+
     let working = hanging.replace("time.sleep(1000)", "print('whole', value)");
     project.workplace.write("plan.toml", &format!("{head}{first}{working}"));
-    let resumed =
-        Done::of(project.checkstone(&["resume", "r1"]).env("VIRTUAL_ENV", &environment).output().unwrap());
+    let mut resume = project.checkstone(&["resume", "r1"]);
+    resume.env("VIRTUAL_ENV", &environment).env("XDG_RUNTIME_DIR", scratch.path());
+    let resumed = Done::of(resume.output().unwrap());
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
     let cells = cells(&project);
     let lost = cells.iter().find(|(source, _)| source.contains("sleep(1000)")).unwrap();
     let said = "half 1\n**shown**more\n[checkstone was ended while this cell ran;";

@@ -204,6 +204,64 @@ fn what_must_not_be_repeated_is_not() {
     assert_eq!(project.read("ran"), "x\nx\n");
 }
 
+/// Nor where it was done, and something of it has changed since, or what it made is gone.
+#[test]
+fn what_was_done_and_must_not_be_repeated_stays_done() {
+    let project = Project::new(&plan(&[
+        stage(
+            "S01_send_mail",
+            "command = 'echo x >> ran; cp $CHECKSTONE_INPUT_TEXT $CHECKSTONE_ARTIFACT_DIR/sent'\ninputs = { text = \"text\" }\noutputs = { sent = \"sent\" }\nretryable = false",
+        ),
+        stage(
+            "S02_file_mail",
+            "command = 'test -e go && cp $CHECKSTONE_INPUT_SENT $CHECKSTONE_ARTIFACT_DIR/filed'\ninputs = { sent = \"S01_send_mail/sent\" }",
+        ),
+    ]));
+    project.workplace.write("text", "one\n");
+    assert_eq!(project.run().code, Some(1));
+    project.workplace.write("text", "two\n");
+    project.workplace.write("go", "");
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert!(resumed.stderr.contains("so that what it made then stays"), "{resumed:?}");
+    assert_eq!(project.read("ran"), "x\n");
+    assert_eq!(project.read("reports/study/r1/S02_file_mail/filed"), "one\n");
+    // Without its outputs the run cannot go on, and says what would help.
+    std::fs::remove_dir_all(project.path("reports/study/r1/S01_send_mail")).unwrap();
+    std::fs::rename(project.path("reports/study/checkpoints/.store"), project.path("aside")).unwrap();
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(1), "{resumed:?}");
+    assert!(resumed.stderr.contains("`--again` runs it all the same"), "{resumed:?}");
+    assert_eq!((project.read("ran").as_str(), project.run_state().as_str()), ("x\n", "FAILED"));
+    assert_eq!(project.output(&["resume", "r1", "--again", "S01_send_mail"]).status.code(), Some(0));
+    assert_eq!(project.read("ran"), "x\nx\n");
+}
+
+/// Nor where it was blocked after it had been begun: behind another stage, or because nothing of it could be kept.
+#[test]
+fn being_blocked_does_not_make_it_new() {
+    let project = Project::new(&plan(&[
+        stage("S01_go_first", "command = 'test ! -e stop'\ninputs = { seed = \"seed\" }"),
+        stage(
+            "S02_send_mail",
+            "command = 'echo x >> ran; exec sleep 100'\nmaxDurationSec = 1\nretryable = false\ndependencies = [\"S01_go_first\"]",
+        ),
+    ]));
+    project.workplace.write("seed", "1");
+    assert_eq!(project.run().code, Some(1));
+    assert_eq!(project.state("S02_send_mail"), "RESUMABLE");
+    project.workplace.write("seed", "2");
+    project.workplace.write("stop", "");
+    assert_eq!(project.resume().code, Some(1));
+    assert_eq!(project.state("S02_send_mail"), "BLOCKED");
+    std::fs::remove_file(project.path("stop")).unwrap();
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(1), "{resumed:?}");
+    assert!(resumed.stderr.contains("it is not retryable"), "{resumed:?}");
+    assert_eq!(project.read("ran"), "x\n");
+    assert_eq!(project.state("S02_send_mail"), "BLOCKED");
+}
+
 /// What a stage saved at its own word is there for its next attempt, as long as that does the same work.
 #[test]
 fn a_stage_goes_on_from_its_own_checkpoint() {
@@ -240,6 +298,50 @@ fn a_stage_goes_on_from_its_own_checkpoint() {
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     assert_eq!(project.read("steps"), "1\n2\n3\n", "no step was done twice");
     assert_eq!(project.published().len(), 3);
+}
+
+/// What a stage saved on its way outlives the checkpoints of other stages, and where it is gone, that is told.
+#[test]
+fn checkpoints_of_others_do_not_push_out_what_a_stage_saved() {
+    let mut stages = vec![stage(
+        "S01_work_long",
+        "command = '''\n\
+         test -n \"$CHECKSTONE_RESUME_DIR\" && cat $CHECKSTONE_RESUME_DIR/half >> resumed\n\
+         echo half > $CHECKSTONE_ARTIFACT_DIR/half; echo \"[CHECKPOINT:saved:id=half]\"\n\
+         until grep -q midStage.:true reports/study/checkpoints/r1/events.jsonl; do sleep 0.01; done\n\
+         test -e go'''",
+    )];
+    stages.extend((2..10).map(|number| stage(&format!("S0{number}_do_other"), "command = 'true'")));
+    let project = Project::new(&plan(&stages));
+    assert_eq!(project.run().code, Some(1));
+    assert_eq!(project.resume().code, Some(1));
+    assert_eq!(project.read("resumed"), "half\n");
+    let saved = project.events().into_iter().rfind(|event| event["midStage"] == true).unwrap();
+    let id = saved["checkpointId"].as_str().unwrap();
+    std::fs::remove_dir_all(project.path(&format!("reports/study/checkpoints/r1/{id}"))).unwrap();
+    project.workplace.write("go", "");
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert!(resumed.stderr.contains("it begins anew, for what it had saved in"), "{resumed:?}");
+    assert_eq!(project.read("resumed"), "half\n");
+}
+
+/// A file that grows while a stage asks for a checkpoint is left out of it, and the rest is saved.
+#[test]
+fn a_growing_file_does_not_void_a_checkpoint() {
+    let project = Project::new(&plan(&[stage(
+        "S01_write_log",
+        "command = '''\n\
+         cd $CHECKSTONE_ARTIFACT_DIR; head -c 5000000 /dev/zero > log; (while :; do echo x >> log; done) &\n\
+         echo half > half; echo \"[CHECKPOINT:saved:id=half]\"\n\
+         until grep -q -e midStage.:true -e 'no checkpoint' ../../../../../checkpoints/r1/events.jsonl; do sleep 0.01; done'''",
+    )]));
+    let done = project.run();
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let log = "reports/study/r1/.attempts/S01_write_log/1/artifacts/log";
+    assert!(done.stderr.contains(&format!("a checkpoint is without `{log}`")), "{done:?}");
+    let saved = project.events().into_iter().find(|event| event["midStage"] == true).unwrap();
+    assert_eq!(saved["artifacts"], 1);
 }
 
 /// A repository that was copied resumes, elsewhere and for somebody else; but only by name: its record says what to run.
@@ -295,6 +397,15 @@ fn a_removed_directory_is_a_clear_error() {
     let done = project.run();
     assert_eq!(done.code, Some(1), "{done:?}");
     assert!(done.stdout.contains("cannot read the artifacts"), "{done:?}");
+    // And so does the record of the run: it ends there, for nothing of it could be kept.
+    let project = Project::new(&plan(&[
+        stage("S01_remove_reports", "command = 'rm -r reports'"),
+        stage("S02_go_on", "command = 'touch on'\ndependencies = [\"S01_remove_reports\"]"),
+    ]));
+    let done = project.run();
+    assert_eq!(done.code, Some(2), "{done:?}");
+    assert!(done.stderr.contains("was removed while the run was going on"), "{done:?}");
+    assert!(!project.path("on").exists());
 }
 
 /// R15: a disk that is full. It needs a file system of its own, so root or user namespaces; where neither is allowed, the
