@@ -520,7 +520,8 @@ fn is_of_same(job: &Job, artifact: &Artifact, fingerprint: &str) -> bool {
     let parts: Vec<&str> = attempt.splitn(3, '/').collect();
     let [stage, number, _] = parts.as_slice() else { return false };
     let folder = job.layout.root().join(run).join(".attempts").join(stage).join(number);
-    fs_err::read_to_string(folder.join(FINGERPRINT)).is_ok_and(|noted| noted == fingerprint)
+    let noted = fingerprint::open_regular(&folder.join(FINGERPRINT)).and_then(std::io::read_to_string);
+    noted.is_ok_and(|noted| noted == fingerprint)
 }
 
 /// Lets so many markers a second into the record, and so many in all.

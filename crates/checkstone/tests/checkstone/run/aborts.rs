@@ -106,6 +106,8 @@ fn closing_the_terminal_aborts_with_an_emergency_checkpoint() {
     let mut command = Command::new("setsid");
     command.args(["--wait", "--ctty", env!("CARGO_BIN_EXE_checkstone"), "run", "plan.toml", "--id", "r1"]);
     let mut command = project.workplace.prepared(command);
+    // Without a kind of terminal nothing is drawn.
+    command.env("TERM", "xterm");
     command.stdin(terminal.try_clone().unwrap()).stdout(terminal.try_clone().unwrap()).stderr(terminal);
     let mut child = command.spawn().unwrap();
     drop(command);

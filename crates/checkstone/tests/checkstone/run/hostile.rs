@@ -235,6 +235,20 @@ fn what_has_no_end_is_not_read() {
     }
 }
 
+/// What an attempt noted for the next one is a pipe by then: the next one does without, and waits for nobody.
+#[test]
+fn a_pipe_in_place_of_a_note_hangs_nobody() {
+    let spoil = "command = '''test -e go && exit 0
+        echo 1 > $CHECKSTONE_ARTIFACT_DIR/part; echo '[CHECKPOINT:saved:id=a]'
+        until grep -q midStage.:true reports/study/checkpoints/r1/events.jsonl; do sleep 0.02; done
+        cd $CHECKSTONE_ARTIFACT_DIR/..; rm fingerprint && mkfifo fingerprint; exit 1'''\nmidStageCheckpoints = true";
+    let project = Project::new(&plan(&[stage("S01_leave_pipe", spoil)]));
+    assert_eq!(project.run().code, Some(1));
+    project.workplace.write("go", "");
+    let resumed = project.resume();
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+}
+
 /// R15: a project that cannot be written to. As root it takes a mount that is read-only, so that the test needs mounts of its own.
 #[test]
 fn r15_a_read_only_project_is_a_clear_error_and_the_checkpoint_before_stays() {
