@@ -221,7 +221,7 @@ fn pictures_and_tables_of_a_killed_cell_are_kept() {
     for end in ends {
         let mut session = Session::new();
         compile(&session);
-        let limits = Limits { max_duration: Some(Duration::from_secs(3)), ..impatient() };
+        let limits = Limits { max_duration: Some(Duration::from_secs(6)), ..impatient() };
         assert_eq!(session.execute(MAKE_PICTURE).ending, CellEnding::Finished);
         let executed = session.execute_within(&showing(end), &limits);
         let died = matches!(executed.ending, CellEnding::Died(_) | CellEnding::Killed(_));
