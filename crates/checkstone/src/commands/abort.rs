@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use run::control;
 use run::engine;
 use run::layout::Layout;
+use run::state::StageState;
 
 use crate::error::CommandError;
 use crate::printer::Printer;
@@ -54,7 +55,7 @@ pub(crate) fn run(arguments: &AbortArguments, printer: &Printer) -> Result<ExitC
     while began.elapsed() < LONGEST {
         let goes_on = control::is_taken(&layout);
         let is_over = match stage {
-            Some(stage) => !goes_on || !is_live(&layout, stage)?,
+            Some(stage) => !goes_on || is_over(&layout, stage)?,
             None => !goes_on,
         };
         if is_over {
@@ -74,6 +75,12 @@ pub(crate) fn run(arguments: &AbortArguments, printer: &Printer) -> Result<ExitC
 
 fn is_live(layout: &Layout, stage: &str) -> Result<bool, CommandError> {
     Ok(run_project::record(layout)?.stage(stage).state.is_live())
+}
+
+/// Whether its state is one to stay in: right after the interrupt comes what it makes of the stage.
+fn is_over(layout: &Layout, stage: &str) -> Result<bool, CommandError> {
+    let state = run_project::record(layout)?.stage(stage).state;
+    Ok(!state.is_live() && state != StageState::Interrupted)
 }
 
 /// Nobody runs it: what its supervisor left behind is ended, and the record says so.

@@ -12,7 +12,8 @@ use crate::printer::{GOOD, Printer};
 
 /// Take old checkpoints of a run away, and what nothing refers to any more
 ///
-/// The newest valid checkpoint stays, however many newer ones there are. Artifacts in their places are never touched.
+/// The newest valid checkpoint stays, however many newer ones there are, and so does the newest that a stage saved on its
+/// way and is not done since. Artifacts in their places are never touched.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone checkpoint prune --title churn --run run-001

@@ -65,7 +65,7 @@ fn a_dry_run_tells_of_the_push_and_of_what_stands_in_the_way() {
     world.write(".git/MERGE_HEAD", &world.git(&["rev-parse", "HEAD"]));
     let (_, told) = run(&world, &["autosave", "--dry-run", "--json"]);
     assert!(
-        told["detail"].as_str().unwrap().contains("nothing would be committed: git is in the"),
+        told["detail"].as_str().unwrap().contains("nothing would be committed: a merge is in progress"),
         "{told:#}"
     );
     std::fs::remove_file(world.workplace.repo().join(".git/MERGE_HEAD")).unwrap();
