@@ -246,7 +246,7 @@ fn test() -> Result<(), String> {
             "warnings",
         ])
     });
-    steps.run("tests", || process::cargo(&["test", "--workspace", "--quiet"]));
+    steps.run("tests", || process::cargo(&["test", "--workspace", "--quiet", "--no-fail-fast"]));
     // Off by default, so the line above leaves it out.
     steps.run("tokenizer", || {
         process::cargo(&["test", "--quiet", "-p", "workflow", "--features", "tokenizer", "tokens"])

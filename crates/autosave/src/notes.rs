@@ -329,6 +329,7 @@ pub fn with_section(file: &[u8], body: &str) -> Option<Vec<u8>> {
 
 /// Whether a heading at the end of the file would be none: it ends in a code block or comment that is never closed.
 fn is_open(file: &[u8]) -> bool {
+    let file = file.strip_prefix(BYTE_ORDER_MARK).unwrap_or(file);
     let longer = [file, b"\n\n# End\n"].concat();
     let last = headings(&same_length_text(&longer)).pop();
     last.is_none_or(|heading| heading.text != "End" || heading.start != file.len() + 2)

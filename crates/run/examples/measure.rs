@@ -9,7 +9,9 @@
     reason = "a benchmark fails by panicking"
 )]
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -176,9 +178,12 @@ fn rate(megabytes: usize) {
     let writer = std::env::current_exe().expect("ourselves");
     let writer = writer.to_str().expect("a path");
     let megabytes = megabytes.to_string();
-    let (before, began) = (clock_gettime(ClockId::ProcessCPUTime), Instant::now());
-    let total = only_read(plain(writer).args(["write", &megabytes, "4"]));
-    println!("only-read {} {} {total}", used_since(before), began.elapsed().as_nanos());
+    let kept = tempfile::tempfile().expect("a file");
+    for (name, kept) in [("only-read", None), ("only-read-and-write", Some(&kept))] {
+        let (before, began) = (clock_gettime(ClockId::ProcessCPUTime), Instant::now());
+        let total = only_read(plain(writer).args(["write", &megabytes, "4"]), kept);
+        println!("{name} {} {} {total}", used_since(before), began.elapsed().as_nanos());
+    }
     for (name, isolation) in ways() {
         let (before, began) = (clock_gettime(ClockId::ProcessCPUTime), Instant::now());
         let ending = watched(&bench, &[writer, "write", &megabytes, "4"], isolation, &Limits::default());
@@ -191,8 +196,10 @@ fn used_since(before: Timespec) -> i64 {
     (after.tv_sec - before.tv_sec) * 1_000_000_000 + after.tv_nsec - before.tv_nsec
 }
 
-/// What the kernel alone takes to hand over the same bytes: a reader of large pieces that throws them away.
-fn only_read(writer: &mut std::process::Command) -> u64 {
+/// What the kernel alone takes to hand over the same bytes: a reader of large pieces that throws them away, or writes them
+/// round and round over the same 8 MB of a file.
+fn only_read(writer: &mut std::process::Command, kept: Option<&File>) -> u64 {
+    const ROUND: u64 = 8 << 20;
     let mut child = writer.stdout(Stdio::piped()).spawn().expect("a writer");
     let mut pipe = child.stdout.take().expect("its output");
     let _ = rustix::pipe::fcntl_setpipe_size(&pipe, 1 << 20);
@@ -200,6 +207,9 @@ fn only_read(writer: &mut std::process::Command) -> u64 {
     let mut total = 0;
     loop {
         let length = pipe.read(&mut buffer).expect("its output");
+        if let Some(kept) = kept {
+            kept.write_all_at(&buffer[..length], total % ROUND).expect("room");
+        }
         total += length as u64;
         match length {
             0 => break,

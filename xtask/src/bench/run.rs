@@ -15,7 +15,7 @@ pub(crate) fn run(rounds: usize, trees: usize) -> Result<Vec<Row>, String> {
     println!("building…");
     let program = build()?;
     let mut results = spawn(&program, rounds)?;
-    rate(&program)?;
+    results.extend(rate(&program)?);
     results.extend(limits(&program)?);
     results.extend(plan(&program)?);
     results.extend(survivors(&program, trees)?);
@@ -90,25 +90,35 @@ fn spawn(program: &Path, rounds: usize) -> Result<Vec<Row>, String> {
     Ok(ours.map(row).collect())
 }
 
-fn rate(program: &Path) -> Result<(), String> {
+fn rate(program: &Path) -> Result<Vec<Row>, String> {
     println!("\n| while a stage writes | processor time of the supervisor | of one core |\n|---|---|---|");
+    let mut shares = Vec::new();
     for (name, lines) in measured(program, &["rate", "50"])? {
         for line in lines {
             if let [used, passed, bytes] = *line {
+                let share = 100.0 * used as f64 / passed as f64;
                 println!(
-                    "| {:.1} MB/s ({name}) | {:.1} ms in {:.2} s | {:.2} % |",
+                    "| {:.1} MB/s ({name}) | {:.1} ms in {:.2} s | {share:.2} % |",
                     bytes as f64 / 1e6 / (passed as f64 / 1e9),
                     used as f64 / 1e6,
                     passed as f64 / 1e9,
-                    100.0 * used as f64 / passed as f64
                 );
+                shares.push((name.clone(), share));
             }
         }
     }
     println!(
-        "\nLimit: 1 %. `only-read` throws the bytes away, and is what the kernel alone takes to hand them over."
+        "\nLimit: 1 %. `only-read` throws the bytes away, and is what the kernel alone takes to hand them over; \
+         `only-read-and-write` writes them to a file as well, and does nothing else."
     );
-    Ok(())
+    let (floors, ours): (Vec<_>, Vec<_>) =
+        shares.into_iter().partition(|(name, _)| name.starts_with("only-read"));
+    let beside = || floors.iter().map(|(name, share)| format!("`{name}` {share:.2} %"));
+    let row = |(name, share): &(String, f64)| {
+        let what = format!("a core, while a stage writes 50 MB/s ({name})");
+        Row::at_most(what, *share, 1.0, "%").beside(beside())
+    };
+    Ok(ours.iter().map(row).collect())
 }
 
 fn plan(program: &Path) -> Result<Vec<Row>, String> {
