@@ -42,12 +42,9 @@ pub(crate) fn run(rounds: usize, megabytes: u64) -> Result<Vec<Row>, String> {
         ("`cat > /dev/null`: reading alone", over_all("cat", None)),
     ];
     let mut best = [Duration::MAX; 4];
-    let mut peaks = [0_u64; 4];
     for _ in 0..rounds {
-        for ((way, best), peak) in ways.iter_mut().zip(&mut best).zip(&mut peaks) {
-            let measured = measure(&mut way.1)?;
-            *best = measured.time.min(*best);
-            *peak = measured.peak.max(*peak);
+        for (way, best) in ways.iter_mut().zip(&mut best) {
+            *best = measure(&mut way.1)?.time.min(*best);
         }
     }
     let told: serde_json::Value =
@@ -60,17 +57,16 @@ pub(crate) fn run(rounds: usize, megabytes: u64) -> Result<Vec<Row>, String> {
         bytes as f64 / 1e6,
         std::thread::available_parallelism().map_or(1, usize::from),
     );
-    println!("| way | time | speed | against reading alone | peak memory |");
-    println!("|---|---|---|---|---|");
+    println!("| way | time | speed | against reading alone |");
+    println!("|---|---|---|---|");
     let reading = best.last().copied().unwrap_or_default().as_secs_f64();
-    for ((way, time), peak) in ways.iter().zip(&best).zip(&peaks) {
+    for (way, time) in ways.iter().zip(&best) {
         let seconds = time.as_secs_f64();
         println!(
-            "| {} | {seconds:.2} s | {:.0} MB/s | {:.1} × | {:.1} MB |",
+            "| {} | {seconds:.2} s | {:.0} MB/s | {:.1} × |",
             way.0,
             bytes as f64 / 1e6 / seconds,
             seconds / reading,
-            *peak as f64 / MEGABYTE as f64,
         );
     }
     let [all, one, _, read] = best;
