@@ -106,9 +106,11 @@ impl Bench {
         until_failed(&mut ours(&["run", "plan.toml", "--id", "r1"]), "KeyError")?;
         let stage = project.join("reports/bench/r1/S01_make_files");
         let bytes = size(&stage)?;
-        let (mut alone, mut resumed, mut whole) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut alone, mut with_kernel, mut resumed, mut whole) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for _ in 0..21 {
             alone.push(measure(self.script(LOAD_FILES).arg(&stage))?.time);
+            with_kernel.push(measure(self.script(&format!("{IMPORT_KERNEL}{LOAD_FILES}")).arg(&stage))?.time);
             let began = SystemTime::now();
             whole.push(until_failed(&mut ours(&["resume", "r1"]), "RuntimeError")?);
             resumed.push(going_on(&project.join("began"))?.duration_since(began).unwrap_or_default());
@@ -123,6 +125,7 @@ impl Bench {
             println!("| {name} | {:.2} s | {:.2} s | {ratio:.2} × |", at(times, 10), at(times, 50));
         };
         row("`pandas.read_parquet` alone, with the start of Python", &alone);
+        row("the same in a Python that has imported `ipykernel`, as every kernel has", &with_kernel);
         row("`checkstone resume`, until the next stage has all of it and begins", &resumed);
         row("the whole command: the stage fails, is checkpointed, and the kernel is shut down", &whole);
         println!("\nLimit: 1.2 ×.");
@@ -231,6 +234,8 @@ for round in range(int(sys.argv[1]) + 20):
 client.stop_channels()
 manager.shutdown_kernel(now=True)
 "#;
+
+const IMPORT_KERNEL: &str = "import ipykernel.kernelapp";
 
 const LOAD_FILES: &str = r#"
 import pathlib, sys
