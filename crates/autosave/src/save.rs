@@ -19,9 +19,6 @@ use crate::notes::{self, NotesError, Updated};
 
 const BUILDGUIDE: &str = "buildguide.md";
 
-/// A larger file cannot be looked through for secrets, so it is not committed.
-const LARGEST: u64 = 32 * 1024 * 1024;
-
 /// Another save in the same repository is waited for.
 const OTHERS: Duration = Duration::from_secs(10);
 
@@ -99,8 +96,6 @@ pub enum SaveError {
          `notes`"
     )]
     NotesAway { path: String },
-    #[error("cannot see what git has of the notes: {0}")]
-    Look(#[from] SnapshotError),
     /// Neither it nor anything in it will ever be committed.
     #[error(
         "git shows no change in `{path}`: take `git update-index --skip-worktree` or `--assume-unchanged` back, or name \
@@ -361,7 +356,7 @@ impl Job<'_> {
 /// Why one file cannot be committed, which is no reason not to commit the others.
 fn unfit(path: &Path) -> Option<String> {
     let found = path.symlink_metadata().ok().filter(|found| found.is_file())?;
-    if found.len() > LARGEST {
+    if found.len() > changes::LARGEST_FILE {
         return Some("it is over 32 MB and cannot be looked through for secrets".to_owned());
     }
     let error = fs_err::File::open(path).err()?;

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::path::BytePath;
 
 /// A larger file is named and not read.
-const LARGEST_FILE: u64 = 32 * 1024 * 1024;
+pub const LARGEST_FILE: u64 = 32 * 1024 * 1024;
 
 /// So much is asked of one git process.
 const BATCH: u64 = 16 * 1024 * 1024;

@@ -31,7 +31,8 @@ use crate::error::Error;
 use crate::path::BytePath;
 
 /// What git calls repository-local (`git rev-parse --local-env-vars`), and what would change the formats that
-/// we read or put other words among git's complaints. A hook runs inside other programs' environments; none of these may lead git to another repository.
+/// we read or put other words among git's complaints. A hook runs inside other programs' environments; none of these may
+/// lead git to another repository.
 pub(crate) const REMOVED_VARIABLES: [&str; 39] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_ATTR_SOURCE",

@@ -31,7 +31,7 @@ mod status;
 mod submodules;
 mod version;
 
-pub use added::{Added, AddedFile};
+pub use added::{Added, AddedFile, LARGEST_FILE};
 pub use baseline::{BASELINE_VERSION, Baseline, KnownFile};
 pub use change_set::{Change, ChangeSet, ChangedFile, How, Scope};
 pub use error::Error;
