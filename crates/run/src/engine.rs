@@ -15,18 +15,17 @@ use jiff::Timestamp;
 use journal::lock::LockError;
 
 use crate::attempt::{self, Cause, Job, Outcome, Told};
-use crate::checkpoint;
 use crate::control::Requests;
 use crate::event::{Accepted, Ending, Event, What};
 use crate::keeping::Kept;
-use crate::layout::{Layout, NameError};
-use crate::manifest::Artifact;
 use crate::plan::{Plan, Problems, Stage};
 use crate::publish::PublishError;
 use crate::python_session::PythonSession;
 use crate::record::{RecordError, Recorder};
 use crate::state::{RunState, StageState};
-use crate::supervisor::{Controls, Isolation, Observed, Signal, SweepError};
+use checkpoint::layout::{Layout, NameError};
+use checkpoint::manifest::Artifact;
+use supervise::{Controls, Isolation, Observed, Signal, SweepError};
 
 pub use begin::{PlanText, abort_lost, resume, run};
 

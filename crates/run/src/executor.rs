@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use crate::attempt::{Job, Told};
 use crate::plan::Stage;
 use crate::python_session::StageEnded;
-use crate::supervisor::{Command, Controls, Ending, Isolation, Limits, Observed, Supervised};
+use supervise::{Command, Controls, Ending, Isolation, Limits, Observed, Supervised};
 
 /// A program in a process tree of its own, to its end.
 pub(crate) fn command(

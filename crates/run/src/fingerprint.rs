@@ -8,8 +8,8 @@ use fs_err::os::unix::fs::OpenOptionsExt as _;
 use rustix::fs::OFlags;
 use serde::Serialize;
 
-use crate::hash;
 use crate::plan::{Kind, Program, Python, Stage};
+use checkpoint::hash;
 
 /// A file that a command names is read up to this size; larger ones are data, and data is declared as an input.
 const LARGEST_SCRIPT: u64 = 16 << 20;

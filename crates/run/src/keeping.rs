@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::artifact_path::PathError;
 use crate::attempt::told;
-use crate::checkpoint::{self, EmergencyRequest, SaveError, SaveRequest, SaveWarning, Saved};
 use crate::event::What;
-use crate::kernel::DISPLAYS_FILE;
-use crate::layout::Layout;
-use crate::manifest::{Artifact, Reason, Status};
 use crate::publish;
 use crate::python_session::SessionState;
-use crate::rehydration;
+use checkpoint::PathError;
+use checkpoint::layout::Layout;
+use checkpoint::manifest::{Artifact, Reason, Status};
+use checkpoint::{EmergencyRequest, SaveError, SaveRequest, SaveWarning, Saved};
+use kernel::DISPLAYS_FILE;
+use kernel::rehydration;
 
 /// A checkpoint that was saved.
 #[derive(Clone, Debug)]

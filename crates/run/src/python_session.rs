@@ -17,16 +17,16 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::attempt::{Job, told};
-use crate::kernel::{CellEnding, Executed, Kernel, Launch, Spool};
-use crate::layout::Layout;
-use crate::manifest::{NotebookReference, PythonEnvironment};
-use crate::notebook::{NewCell, Notebook, checkpoint_cell_id, stage_cell_id};
 use crate::plan::{Program, Stage};
 use crate::publish;
-use crate::python_environment::{self, Surroundings};
-use crate::rehydration::{SavedVariables, VARIABLES_FOLDER};
-use crate::supervisor::{Cause, Ending, How, Limits, Observed, OutputKept, Status};
+use checkpoint::layout::Layout;
+use checkpoint::manifest::{NotebookReference, PythonEnvironment};
+use kernel::notebook::{NewCell, Notebook, checkpoint_cell_id, stage_cell_id};
+use kernel::python_environment::{self, Surroundings};
+use kernel::rehydration::{SavedVariables, VARIABLES_FOLDER};
+use kernel::{CellEnding, Executed, Kernel, Launch, Spool};
 use rehydrate::LastSaved;
+use supervise::{Cause, Ending, How, Limits, Observed, OutputKept, Status};
 
 /// A kernel that does not answer for so long will not.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -290,7 +290,8 @@ impl Inside {
         // The checkpoint is looked at while the kernel starts.
         let (kernel, last_saved) = std::thread::scope(|scope| {
             let last_saved = scope.spawn(|| LastSaved::find(layout));
-            let kernel = Kernel::start(&launch, &job.controls).map_err(|error| found.explained(&error));
+            let kernel = Kernel::start(&launch, &job.controls)
+                .map_err(|error| found.remedy(&error).unwrap_or_else(|| told(&error)));
             (kernel, last_saved.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
         let mut kernel = kernel?;

@@ -13,9 +13,9 @@ use jiff::Timestamp;
 use journal::atomic_file::{self, AtomicFileError};
 
 use crate::fingerprint;
-use crate::layout::Layout;
 use crate::plan::Plan;
 use crate::record::{self, RecordError};
+use checkpoint::layout::Layout;
 
 pub use html::Excerpt;
 pub use story::{Attempt, Incident, IncidentKind, Outcome, Sitting, StageStory, Story};

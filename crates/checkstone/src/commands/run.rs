@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use checkpoint::layout::{Layout, Segment};
 use jiff::Timestamp;
 use run::engine;
-use run::layout::{Layout, Segment};
 use run::plan;
 
 use crate::error::CommandError;

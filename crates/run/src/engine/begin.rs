@@ -9,18 +9,17 @@ use journal::lock::{Lock, LockError};
 
 use super::{Engine, EngineError, Settings};
 use crate::attempt::told;
-use crate::checkpoint::{self, Depth};
 use crate::control;
 use crate::drift::Surroundings;
 use crate::event::{Event, FORMAT, What};
 use crate::keeping;
-use crate::layout::Layout;
-use crate::manifest::Reason;
 use crate::plan::Plan;
 use crate::publish;
 use crate::record::{Record, RecordError, Recorder};
 use crate::state::{RunState, StageState};
-use crate::supervisor;
+use checkpoint::Depth;
+use checkpoint::layout::Layout;
+use checkpoint::manifest::Reason;
 
 /// A plan with the text that it was read from.
 #[derive(Clone, Debug)]
@@ -178,7 +177,7 @@ impl Engine<'_> {
         // The run's kernel, which belongs to no single stage.
         let kernel = self.layout.kernel_supervisor();
         let failed = |source| EngineError::Sweep { stage: "the kernel".to_owned(), source };
-        supervisor::sweep(&kernel).map_err(failed)?;
+        supervise::sweep(&kernel).map_err(failed)?;
         let stages = &self.recorder.record().stages;
         let mut left: Vec<(String, u32, StageState)> = stages
             .iter()
@@ -212,7 +211,7 @@ impl Engine<'_> {
 
     fn sweep(&mut self, stage_id: &str, attempt: u32) -> Result<(), EngineError> {
         let record = self.layout.attempt_supervisor(stage_id, attempt)?;
-        let swept = supervisor::sweep(&record)
+        let swept = supervise::sweep(&record)
             .map_err(|source| EngineError::Sweep { stage: stage_id.to_owned(), source })?;
         if swept.survivors > 0 {
             return Err(EngineError::Survivors { stage: stage_id.to_owned(), survivors: swept.survivors });

@@ -5,11 +5,10 @@ use serde_json::Map;
 
 use super::{Engine, EngineError};
 use crate::attempt::{input_path, told};
-use crate::checkpoint;
 use crate::event::{Accepted, What};
 use crate::fingerprint;
-use crate::manifest::Artifact;
 use crate::publish;
+use checkpoint::manifest::Artifact;
 
 impl Engine<'_> {
     /// Says so in the record where it is.

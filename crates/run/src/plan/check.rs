@@ -10,7 +10,7 @@ use super::{
     DEFAULT_DURATION, Input, InputSource, Kind, LONGEST_WITHOUT_CHECKPOINT, Output, Plan, Program, Stage,
     is_stage_id, order,
 };
-use crate::layout::Segment;
+use checkpoint::layout::Segment;
 
 pub(super) fn check(draft: Draft<'_>, root: &Path, problems: &mut Vec<Problem>) -> Plan {
     let Draft { places, title, python, stages, is_text_sound } = draft;

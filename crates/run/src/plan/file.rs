@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::problem::Problem;
 use super::{Grace, Kind, LONGEST_DURATION, Program, Python, Stall};
-use crate::supervisor::StallInterrupt;
+use supervise::StallInterrupt;
 
 const TOP: &[&str] = &["title", "python", "stage"];
 const PYTHON: &[&str] = &["interpreter", "seed", "variables"];

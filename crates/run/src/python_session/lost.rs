@@ -5,10 +5,9 @@ use serde_json::{Value, json};
 
 use super::{Inside, spool};
 use crate::attempt::told;
-use crate::hash;
-use crate::kernel;
-use crate::layout::Layout;
-use crate::notebook::{self, NewCell};
+use checkpoint::hash;
+use checkpoint::layout::Layout;
+use kernel::notebook::{self, NewCell};
 
 /// What the notebook says of our cell; `running` is its source until its outputs are there, so that a cell which a
 /// person changed is not taken for ours.

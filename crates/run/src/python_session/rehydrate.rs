@@ -4,15 +4,15 @@ use serde_json::{Value, json};
 
 use super::{Inside, SHORT, spool};
 use crate::attempt::{Job, told};
-use crate::checkpoint::{self, Depth};
-use crate::kernel::CellEnding;
-use crate::layout::Layout;
-use crate::manifest::{Manifest, Status};
-use crate::notebook::{self, NewCell, rehydration_cell_id};
 use crate::plan::Stage;
-use crate::python_environment;
-use crate::rehydration::{self, Checkpoint, Pickles, SavedVariables};
-use crate::supervisor::{Controls, Limits};
+use checkpoint::Depth;
+use checkpoint::layout::Layout;
+use checkpoint::manifest::{Manifest, Status};
+use kernel::CellEnding;
+use kernel::notebook::{self, NewCell, rehydration_cell_id};
+use kernel::python_environment;
+use kernel::rehydration::{self, Checkpoint, Pickles, SavedVariables};
+use supervise::{Controls, Limits};
 
 /// Python code that says which of the names in `NAMES` the session does not have.
 const MISSING: &str = "

@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use crate::marker::Marker;
 use crate::state::StageState;
+use supervise::marker::Marker;
 
 use super::story::{IncidentKind, Outcome, StageStory, Story};
 use super::words;

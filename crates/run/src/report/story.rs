@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::event::{AcceptedArtifact, Ending, Event, HowEnded, What};
-use crate::marker::Marker;
 use crate::state::{RunState, StageState};
+use supervise::marker::Marker;
 
 #[derive(Clone, Debug, Default)]
 pub struct Story {
