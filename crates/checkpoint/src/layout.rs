@@ -194,6 +194,8 @@ impl Layout {
     }
 }
 
+/// The file with pictures and tables of a Python stage, beside that with its text.
+pub const DISPLAYS_FILE: &str = "displays.jsonl";
 pub const REPORTS: &str = "reports";
 pub const CHECKPOINTS: &str = "checkpoints";
 pub(crate) const MANIFEST: &str = "checkpoint.json";

@@ -338,6 +338,8 @@ pub(crate) fn explained(error: &run::engine::EngineError, run: &str) -> CommandE
         EngineError::OtherTitle { .. } => {
             told.hint("`--recorded-plan` takes the plan as it was when the run was begun")
         }
+        EngineError::NoPython { .. } => told
+            .hint("install one that can: `cargo install --locked --path crates/checkstone --features full`"),
         EngineError::Survivors { .. } => told.hint("end them as their owner, and resume again"),
         EngineError::Record(error @ (RecordError::Write { .. } | RecordError::Broken { .. })) => told
             .hint_at_room(error, &format!("`checkstone resume {run}` goes on with it"))

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use jupyter_protocol::ExecuteRequest;
 use serde_json::Value;
+use supervise::marker::Reader;
+use supervise::{Cause, Clock, Controls, Grace, Limits, Observed, Reading, Signal, Status, Vitals};
 use tokio::time::MissedTickBehavior;
 
 use super::channels::{Incoming, receive};
@@ -12,8 +14,6 @@ use super::outputs::{Outputs, Spool};
 use super::process::Process;
 use super::{Kernel, KernelError};
 use crate::json::{at, text};
-use supervise::marker::Reader;
-use supervise::{Cause, Clock, Controls, Grace, Limits, Observed, Reading, Signal, Status, Vitals};
 
 /// How often the clock, the kernel's processes and the requests to end the cell are looked at.
 const STEP: Duration = Duration::from_millis(50);

@@ -29,12 +29,13 @@ pub use channels::ChannelError;
 use channels::{Channels, Place, receive};
 use last_words::LastWords;
 pub use outputs::Spool;
-pub use outputs::{DISPLAYS_FILE, read_again};
+pub use outputs::read_again;
 use process::Process;
+
+use supervise::{Cause, Controls, Grace, Isolated, Isolation, SpawnError, Status};
 
 use crate::json::{at, text};
 use crate::python_literal::python_literal;
-use supervise::{Cause, Controls, Grace, Isolated, Isolation, SpawnError, Status};
 
 /// How the kernel is started. Nothing is inherited.
 #[derive(Clone, Debug)]

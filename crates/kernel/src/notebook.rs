@@ -19,8 +19,9 @@ pub use cell::rehydration_cell_id;
 pub use cell::{NewCell, checkpoint_cell_id, stage_cell_id};
 use file::{File, same_source, source};
 
-use crate::json::{at, set, text};
 use checkpoint::hash;
+
+use crate::json::{at, set, text};
 
 /// Another process writes for milliseconds.
 const LOCK_LIMIT: Duration = Duration::from_secs(10);

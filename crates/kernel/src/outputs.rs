@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use checkpoint::layout::DISPLAYS_FILE;
+
 use crate::json::{self, at, set};
 
 /// Of all the text that a cell prints, the notebook keeps so many bytes from the beginning and as many from the end.
@@ -15,10 +17,7 @@ const KEPT: usize = 512 << 10;
 /// Pictures, tables and the like of one cell, together.
 const DISPLAYS: usize = 32 << 20;
 
-/// The name of the file with pictures and tables, beside that with the text.
-pub(crate) const DISPLAYS_FILE: &str = "displays.jsonl";
-
-/// So many bytes of it; a display may be updated any number of times.
+/// So many bytes of the file with pictures and tables; a display may be updated any number of times.
 const DISPLAYS_KEPT: u64 = 64 << 20;
 
 /// Where an output's text goes, and how much of it.

@@ -17,12 +17,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use checkpoint::manifest;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::json::{at, text};
 use crate::{Kernel, KernelError};
-use checkpoint::manifest;
 
 /// Python code that says what it runs in, in `RESULT`.
 const DESCRIBE: &str = include_str!("python_environment/describe.py");

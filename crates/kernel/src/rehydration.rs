@@ -9,9 +9,10 @@ mod variables;
 
 use std::collections::BTreeSet;
 
-use crate::python_literal::python_literal;
 use checkpoint::manifest::{self, Manifest, TrustLevel};
 use supervise::marker::Marker;
+
+use crate::python_literal::python_literal;
 pub use variables::{Module, Saved, SavedVariables, Unsaved, VARIABLES_FOLDER, VariablesError, Way};
 
 /// What is known of a checkpoint.

@@ -8,17 +8,18 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, Ending, HowEnded, VERIFY};
-use crate::executor;
-use crate::fingerprint;
-use crate::keeping::{self, Kept};
-use crate::plan::{InputSource, Kind, Plan, Stage};
-use crate::publish;
-use crate::python_session::{PythonSession, SessionState, StageEnded};
 use checkpoint::layout::Layout;
 use checkpoint::manifest::{Artifact, Reason};
 use supervise::marker::Marker;
 use supervise::{Controls, How, Isolation, Observed};
+
+use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, Ending, HowEnded, VERIFY};
+use crate::executor::{self, SessionState, StageEnded};
+use crate::fingerprint;
+use crate::keeping::{self, Kept};
+use crate::plan::{InputSource, Kind, Plan, Stage};
+use crate::publish;
+use crate::python_session::PythonSession;
 
 /// So many markers of an attempt go into the record; all of them are in its output.
 const MARKERS: u32 = 10_000;

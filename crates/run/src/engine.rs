@@ -11,8 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
+use checkpoint::layout::{Layout, NameError};
+use checkpoint::manifest::Artifact;
 use jiff::Timestamp;
 use journal::lock::LockError;
+use supervise::{Controls, Isolation, Observed, Signal, SweepError};
 
 use crate::attempt::{self, Cause, Job, Outcome, Told};
 use crate::control::Requests;
@@ -23,11 +26,8 @@ use crate::publish::PublishError;
 use crate::python_session::PythonSession;
 use crate::record::{RecordError, Recorder};
 use crate::state::{RunState, StageState};
-use checkpoint::layout::{Layout, NameError};
-use checkpoint::manifest::Artifact;
-use supervise::{Controls, Isolation, Observed, Signal, SweepError};
 
-pub use begin::{PlanText, abort_lost, resume, run};
+pub use begin::{PlanText, abort_lost, can_run, resume, run};
 
 /// How often requests to abort are looked for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -95,6 +95,8 @@ pub enum EngineError {
     OtherTitle { found: String, expected: String },
     #[error("there is no stage `{stage}` in the plan")]
     NoStage { stage: String },
+    #[error("`{stage}` is a Python stage, and this build of checkstone cannot run Python stages")]
+    NoPython { stage: String },
     #[error("cannot start a thread")]
     Thread(#[source] std::io::Error),
     #[error("cannot control a stage")]

@@ -11,6 +11,10 @@ mod keeping;
 pub mod output;
 pub mod plan;
 mod publish;
+#[cfg(feature = "python")]
+mod python_session;
+#[cfg(not(feature = "python"))]
+#[path = "no_python_session.rs"]
 mod python_session;
 pub mod record;
 pub mod report;

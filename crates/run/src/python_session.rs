@@ -14,19 +14,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
-use serde_json::Value;
-
-use crate::attempt::{Job, told};
-use crate::plan::{Program, Stage};
-use crate::publish;
 use checkpoint::layout::Layout;
 use checkpoint::manifest::{NotebookReference, PythonEnvironment};
 use kernel::notebook::{NewCell, Notebook, checkpoint_cell_id, stage_cell_id};
 use kernel::python_environment::{self, Surroundings};
-use kernel::rehydration::{SavedVariables, VARIABLES_FOLDER};
+use kernel::rehydration::{self, SavedVariables, VARIABLES_FOLDER};
 use kernel::{CellEnding, Executed, Kernel, Launch, Spool};
-use rehydrate::LastSaved;
+use serde_json::Value;
 use supervise::{Cause, Ending, How, Limits, Observed, OutputKept, Status};
+
+use crate::attempt::{Job, told};
+use crate::executor::{SessionState, StageEnded};
+use crate::plan::{Program, Stage};
+use crate::publish;
+use rehydrate::LastSaved;
 
 /// A kernel that does not answer for so long will not.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -58,22 +59,6 @@ try:
 except ImportError:
     pass
 ";
-
-/// What a checkpoint after a Python stage says of the session.
-#[derive(Clone, Debug)]
-pub(crate) struct SessionState {
-    pub(crate) notebook: NotebookReference,
-    pub(crate) environment: PythonEnvironment,
-    pub(crate) execution_count: u64,
-}
-
-/// How a cell ended, the exception that it raised, if it did, and what the session was then: the next stage may have it
-/// already when this one is accepted.
-pub(crate) struct StageEnded {
-    pub(crate) ending: Ending,
-    pub(crate) raised: Option<String>,
-    pub(crate) state: Option<SessionState>,
-}
 
 /// The run's notebook, once there is one. Never held for longer than it takes to write it.
 type SharedNotebook = Arc<Mutex<Shown>>;
@@ -252,6 +237,7 @@ impl Inside {
             },
             environment: self.environment.clone()?,
             execution_count: self.execution_count,
+            rehydrate: rehydration::in_manifest,
         })
     }
 
@@ -432,13 +418,14 @@ fn described(ending: &CellEnding, elapsed: Duration) -> (How, Option<Status>, Op
 
 /// What it usually means that a kernel ended by a signal that we did not send.
 fn killed_by(signal: i32) -> String {
-    match signal {
-        libc::SIGKILL => {
+    use rustix::process::Signal;
+    match Signal::from_named_raw(signal) {
+        Some(Signal::KILL) => {
             "the kernel was killed (SIGKILL), as the system does where memory runs out".to_owned()
         }
-        libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE | libc::SIGABRT => {
+        Some(Signal::SEGV | Signal::BUS | Signal::ILL | Signal::FPE | Signal::ABORT) => {
             format!("the kernel crashed in native code (signal {signal}); its output says where")
         }
-        other => format!("the kernel was ended by signal {other}"),
+        _ => format!("the kernel was ended by signal {signal}"),
     }
 }

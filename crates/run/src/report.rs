@@ -9,13 +9,13 @@ mod words;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use checkpoint::layout::Layout;
 use jiff::Timestamp;
 use journal::atomic_file::{self, AtomicFileError};
 
 use crate::fingerprint;
 use crate::plan::Plan;
 use crate::record::{self, RecordError};
-use checkpoint::layout::Layout;
 
 pub use html::Excerpt;
 pub use story::{Attempt, Incident, IncidentKind, Outcome, Sitting, StageStory, Story};

@@ -66,6 +66,9 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
         for warning in &plan.plan.warnings {
             printer.warning(&CommandError::new(warning));
         }
+        if let Err(error) = engine::can_run(&plan.plan) {
+            printer.warning(&run_display::explained(&error, ""));
+        }
         let stages = counted(plan.plan.stages.len(), "stage");
         printer.text(&format!("`{}` is sound: {stages}\n", path.display()));
         return Ok(ExitCode::SUCCESS);

@@ -1,10 +1,10 @@
 //! A cell as nbformat 4.5 wants it, with the ids and tags that ours are known by.
 
+use checkpoint::hash;
 use serde_json::{Map, Value, json};
+use supervise::marker::Marker;
 
 use crate::json::set;
-use checkpoint::hash;
-use supervise::marker::Marker;
 
 /// Tag of the cells that stand for checkpoints, as other tools of the field look for it.
 const CHECKPOINT_TAG: &str = "gyoshu-checkpoint";

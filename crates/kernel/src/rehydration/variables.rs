@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use checkpoint::manifest::Manifest;
 use serde::Deserialize;
 
 use super::{Cell, IMPORTS, Loads, NUMPY, Pickles, UNPICKLES, Variable, Withheld, names};
 use crate::python_literal::python_literal;
 use crate::{Kernel, KernelError};
-use checkpoint::manifest::Manifest;
 
 /// The folder beside a stage's artifacts that holds the saved variables.
 pub const VARIABLES_FOLDER: &str = "checkstone-variables";

@@ -4,6 +4,9 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use checkpoint::Depth;
+use checkpoint::layout::Layout;
+use checkpoint::manifest::Reason;
 use jiff::Timestamp;
 use journal::lock::{Lock, LockError};
 
@@ -13,13 +16,10 @@ use crate::control;
 use crate::drift::Surroundings;
 use crate::event::{Event, FORMAT, What};
 use crate::keeping;
-use crate::plan::Plan;
+use crate::plan::{Kind, Plan};
 use crate::publish;
 use crate::record::{Record, RecordError, Recorder};
 use crate::state::{RunState, StageState};
-use checkpoint::Depth;
-use checkpoint::layout::Layout;
-use checkpoint::manifest::Reason;
 
 /// A plan with the text that it was read from.
 #[derive(Clone, Debug)]
@@ -28,6 +28,15 @@ pub struct PlanText {
     pub text: String,
     /// Where it lies below the root, where it does.
     pub file: Option<String>,
+}
+
+/// Whether this build has all that the plan needs.
+pub fn can_run(plan: &Plan) -> Result<(), EngineError> {
+    let python = plan.stages.iter().find(|stage| stage.kind == Kind::Python);
+    match python {
+        Some(stage) if !cfg!(feature = "python") => Err(EngineError::NoPython { stage: stage.id.clone() }),
+        _ => Ok(()),
+    }
 }
 
 /// Begins a run, and returns when it has ended in whatever way.
@@ -39,6 +48,7 @@ pub fn run(
     on_event: &mut dyn FnMut(&Event),
 ) -> Result<RunState, EngineError> {
     let PlanText { plan, text, file } = plan;
+    can_run(&plan)?;
     let layout = Layout::new(root, &plan.title, run)?;
     if ["checkpoints", "README.md"].contains(&layout.run()) {
         return Err(EngineError::Reserved { name: run.to_owned() });
@@ -87,8 +97,9 @@ pub fn resume(
     settings: &Settings,
     on_event: &mut dyn FnMut(&Event),
 ) -> Result<RunState, EngineError> {
-    let lock = take(layout)?;
     let PlanText { plan, text, .. } = plan;
+    can_run(&plan)?;
+    let lock = take(layout)?;
     if plan.title != layout.title() {
         return Err(EngineError::OtherTitle { found: plan.title, expected: layout.title().to_owned() });
     }

@@ -1,6 +1,7 @@
 //! Whether a stage that completed before need not be run again: its command, its inputs and its outputs are what they
 //! were. Outputs that are missing or were changed are brought back from the store.
 
+use checkpoint::manifest::Artifact;
 use serde_json::Map;
 
 use super::{Engine, EngineError};
@@ -8,7 +9,6 @@ use crate::attempt::{input_path, told};
 use crate::event::{Accepted, What};
 use crate::fingerprint;
 use crate::publish;
-use checkpoint::manifest::Artifact;
 
 impl Engine<'_> {
     /// Says so in the record where it is.

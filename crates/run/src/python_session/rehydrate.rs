@@ -1,10 +1,5 @@
 //! Brings the run's last saved checkpoint back into a fresh kernel, and verifies that it is there.
 
-use serde_json::{Value, json};
-
-use super::{Inside, SHORT, spool};
-use crate::attempt::{Job, told};
-use crate::plan::Stage;
 use checkpoint::Depth;
 use checkpoint::layout::Layout;
 use checkpoint::manifest::{Manifest, Status};
@@ -12,7 +7,12 @@ use kernel::CellEnding;
 use kernel::notebook::{self, NewCell, rehydration_cell_id};
 use kernel::python_environment;
 use kernel::rehydration::{self, Checkpoint, Pickles, SavedVariables};
+use serde_json::{Value, json};
 use supervise::{Controls, Limits};
+
+use super::{Inside, SHORT, spool};
+use crate::attempt::{Job, told};
+use crate::plan::Stage;
 
 /// Python code that says which of the names in `NAMES` the session does not have.
 const MISSING: &str = "

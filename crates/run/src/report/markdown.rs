@@ -3,8 +3,9 @@
 
 use std::fmt::Write as _;
 
-use crate::state::StageState;
 use supervise::marker::Marker;
+
+use crate::state::StageState;
 
 use super::story::{IncidentKind, Outcome, StageStory, Story};
 use super::words;

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
+use supervise::marker::Marker;
 
 use crate::event::{AcceptedArtifact, Ending, Event, HowEnded, What};
 use crate::state::{RunState, StageState};
-use supervise::marker::Marker;
 
 #[derive(Clone, Debug, Default)]
 pub struct Story {

@@ -11,10 +11,16 @@
 
 mod engine;
 mod plan;
+#[cfg(feature = "python")]
 #[path = "../../../kernel/tests/kernel/python.rs"]
 mod python;
+#[cfg(feature = "python")]
 mod python_aborts;
+#[cfg(feature = "python")]
 mod python_messages;
+#[cfg(feature = "python")]
 mod python_runs;
 mod record;
 mod report;
+#[cfg(not(feature = "python"))]
+mod without_python;
