@@ -316,7 +316,7 @@ impl Outputs {
 }
 
 /// The outputs of a cell whose supervisor was killed, from what is on disk of them. Which stream a text came from is not known.
-pub(crate) fn read_again(spool: &Spool) -> std::io::Result<Vec<Value>> {
+pub fn read_again(spool: &Spool) -> std::io::Result<Vec<Value>> {
     let open = |path: &Path| match fs_err::File::open(path) {
         Ok(file) => Ok(Some(BufReader::new(file))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),

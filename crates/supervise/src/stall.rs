@@ -15,6 +15,8 @@ const WORKING: u32 = 100;
 /// More files than this are not looked at, so that looking stays cheap.
 const MOST_FILES: usize = 10_000;
 
+/// The signs of life of a tree that were seen last.
+#[derive(Debug)]
 pub struct Vitals {
     last_output: Duration,
     last_marker: Duration,

@@ -14,9 +14,8 @@ use std::process::ExitCode;
 
 use checkpoint::layout::Layout;
 use checkpoint::manifest::Reason;
-use checkpoint::{Listing, SaveError};
+use checkpoint::{FolderError, Listing, PathError, SaveError, StoreError};
 use clap::{Subcommand, ValueEnum};
-use run::{FolderError, PathError, StoreError};
 use transcript::visible;
 
 use crate::error::CommandError;

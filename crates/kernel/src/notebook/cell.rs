@@ -66,7 +66,7 @@ pub fn checkpoint_cell_id(run: &str, stage: &str, attempt: u32) -> String {
 }
 
 /// The id of the cell that rehydrated a checkpoint before that attempt.
-pub(crate) fn rehydration_cell_id(run: &str, checkpoint: &str, stage: &str, attempt: u32) -> String {
+pub fn rehydration_cell_id(run: &str, checkpoint: &str, stage: &str, attempt: u32) -> String {
     stable_id("rehydration", &[run, checkpoint, stage, &attempt.to_string()])
 }
 

@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use supervise::{Cause, Controls, Limits, Observed, StallInterrupt, StallLooks, StallSignal, Stalls};
 
-use crate::python::{Session, hurried, text_of};
+use crate::session::{Session, hurried, text_of};
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -7,7 +7,7 @@ use kernel::{CellEnding, Executed};
 use serde_json::json;
 use supervise::{Cause, Controls, Grace, Limits, Observed, Signal};
 
-use crate::python::{Session, hurried, text_of};
+use crate::session::{Session, hurried, text_of};
 
 /// Little time, and then little patience with what does not heed an interrupt, nor a second one.
 fn impatient() -> Limits {

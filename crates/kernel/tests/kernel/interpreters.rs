@@ -7,7 +7,8 @@ use kernel::python_environment::{self, Found, Surroundings, describe};
 use kernel::{Kernel, Launch};
 use supervise::Controls;
 
-use crate::python::{launch, make_environment, python, run_script, share_packages};
+use crate::python::{make_environment, python, share_packages};
+use crate::session::launch;
 
 fn surroundings(given: &[(&str, &Path)], wanted: Option<&str>) -> Surroundings {
     let given: Vec<(OsString, OsString)> =

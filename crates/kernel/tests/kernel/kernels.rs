@@ -7,7 +7,8 @@ use kernel::{CellEnding, Kernel, KernelError};
 use serde_json::json;
 use supervise::{Controls, Limits, Observed, Status};
 
-use crate::python::{Session, launch, python, run_script, text_of};
+use crate::python::{python, run_script};
+use crate::session::{Session, launch, text_of};
 
 #[test]
 fn a_cell_runs_and_its_outputs_are_those_of_a_notebook() {

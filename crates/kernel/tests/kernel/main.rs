@@ -16,3 +16,4 @@ mod kernels;
 mod notebooks;
 mod python;
 mod rehydrations;
+mod session;

@@ -14,7 +14,8 @@ use proptest::strategy::{Strategy, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use serde_json::json;
 
-use crate::python::{Session, run_script, text_of};
+use crate::python::run_script;
+use crate::session::{Session, text_of};
 
 const STAGE: &str = "S01_load_data";
 
