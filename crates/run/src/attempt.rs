@@ -39,8 +39,6 @@ pub(crate) struct Job {
     pub(crate) controls: Controls,
     /// What the run's Python stages share.
     pub(crate) python: Arc<PythonSession>,
-    /// Whether a person confirmed checkpoints that are not this machine's own.
-    pub(crate) is_trusted: bool,
     /// What earlier stages have made and this run still needs: it is in every checkpoint.
     pub(crate) earlier: Vec<PathBuf>,
     /// Files of this stage's last own checkpoint, to go on from.

@@ -7,14 +7,17 @@ use checkpoint::layout::Layout;
 use supervise::{Limits, Observed};
 
 use crate::attempt::Job;
-use crate::engine::EngineError;
+use crate::engine::{EngineError, Settings};
 use crate::executor::StageEnded;
 use crate::plan::Stage;
 
-#[derive(Default)]
 pub(crate) struct PythonSession;
 
 impl PythonSession {
+    pub(crate) fn new(_: &Settings) -> Self {
+        Self
+    }
+
     pub(crate) fn run(
         &self,
         _: &Job,

@@ -24,6 +24,7 @@ use serde_json::Value;
 use supervise::{Cause, Ending, How, Limits, Observed, OutputKept, Status};
 
 use crate::attempt::{Job, told};
+use crate::engine::Settings;
 use crate::executor::{SessionState, StageEnded};
 use crate::plan::{Program, Stage};
 use crate::publish;
@@ -87,14 +88,6 @@ pub(crate) struct PythonSession {
     notebook: SharedNotebook,
 }
 
-impl Default for PythonSession {
-    fn default() -> Self {
-        let notebook = SharedNotebook::default();
-        let inside = Mutex::new(Inside { notebook: Arc::clone(&notebook), ..Inside::default() });
-        Self { inside, notebook }
-    }
-}
-
 #[derive(Default)]
 struct Inside {
     kernel: Option<Kernel>,
@@ -103,9 +96,18 @@ struct Inside {
     /// Cells whose displays can still change: cell and output, by display id.
     displays: BTreeMap<String, Vec<(String, usize)>>,
     execution_count: u64,
+    /// Whether a person confirmed checkpoints that are not this machine's own.
+    is_trusted: bool,
 }
 
 impl PythonSession {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let notebook = SharedNotebook::default();
+        let inside =
+            Inside { notebook: Arc::clone(&notebook), is_trusted: settings.is_trusted, ..Inside::default() };
+        Self { inside: Mutex::new(inside), notebook }
+    }
+
     /// One stage, as one cell. Errors are told before the code was run; afterwards there is an ending.
     pub(crate) fn run(
         &self,

@@ -49,7 +49,7 @@ impl Inside {
             Some(index) => Some(SavedVariables::read(layout.root(), index).map_err(|error| told(&error))?),
             None => None,
         };
-        let pickles = if job.is_trusted { Pickles::Load } else { Pickles::for_trust(manifest.trust()) };
+        let pickles = if self.is_trusted { Pickles::Load } else { Pickles::for_trust(manifest.trust()) };
         let cell = rehydration::cell(&Checkpoint::of(&manifest, variables.as_ref()), pickles);
         let (unconfirmed, others): (Vec<_>, Vec<_>) =
             cell.withheld.iter().partition(|withheld| withheld.needs_trust());
