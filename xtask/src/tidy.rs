@@ -1,7 +1,7 @@
 //! House rules that no linter knows, checked over every tracked file.
 
 mod crate_graph;
-pub(crate) mod map;
+mod map;
 mod type_names;
 
 use std::process::Command;
