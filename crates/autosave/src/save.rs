@@ -9,8 +9,8 @@ use changes::snapshot::{
     LeftOut, NewSnapshot, Reason as SnapshotReason, SessionName, SnapshotError, Snapshots,
 };
 use changes::{BytePath, ChangeSet, Repository, Request, Settings};
+use files::{Lock, LockError};
 use gate::policy::{Autosave, Include};
-use journal::lock::{Lock, LockError};
 use transcript::Agent;
 
 use crate::facts::{Facts, Occasion};

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use changes::snapshot::{NewSnapshot, Reason, Reasons, Retention, SessionName, Snapshot, Snapshots, Which};
 use changes::{Baseline, BytePath, Repository, Settings};
+use files::Lock;
 use gate::policy::SnapshotSettings;
 use jiff::Timestamp;
-use journal::lock::Lock;
 use journal::{Journal, OpenFor, SessionId, Turn};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};

@@ -11,6 +11,7 @@ use gate::{Changes, Inputs};
 use jiff::Timestamp;
 use journal::{Journal, PushState, Session, Turn};
 use serde::Serialize;
+use text::counted;
 use transcript::{Agent, Options, Reading, visible};
 
 use super::background;
@@ -20,7 +21,6 @@ use crate::autosaving;
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
-use crate::layout::counted;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::{RepositoryArgument, find};
 use crate::saving::{self, Push, Save, SaveReport};
