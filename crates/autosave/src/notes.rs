@@ -10,7 +10,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use changes::BytePath;
+use change_set::BytePath;
 use files::FileError;
 use files::atomic_file::{self, Replaced};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};

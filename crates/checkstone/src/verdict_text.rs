@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 
 use anstyle::Style;
-use gate::{ActionState, ActionVerdict, Decision, Scope, Verdict};
+use change_set::Scope;
+use gate::{ActionState, ActionVerdict, Decision, Verdict};
 use text::{fit, wrap, wrap_behind};
 use transcript::{Extent, visible};
 

@@ -26,5 +26,5 @@ pub use judge::judge;
 pub use message::HEADER;
 pub use silence::{ASKED_BEFORE, waivers};
 pub use verdict::{
-    ActionState, ActionVerdict, ChangedCategory, Decision, Evidence, Observation, Rule, Scope, Verdict,
+    ActionState, ActionVerdict, ChangedCategory, Decision, Evidence, Observation, Rule, Verdict,
 };
