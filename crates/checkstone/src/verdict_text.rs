@@ -4,10 +4,11 @@
 use std::fmt::Write as _;
 
 use anstyle::Style;
-use gate::{ActionState, ActionVerdict, Decision, Scope, Verdict};
+use change_set::Scope;
+use gate::{ActionState, ActionVerdict, Decision, Verdict};
+use text::{fit, wrap, wrap_behind};
 use transcript::{Extent, visible};
 
-use crate::layout::{fit, wrap, wrap_behind};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, STRONG};
 
 /// Of a category with many files the first ones stand for all.

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
+use files::LockError;
 use jiff::Timestamp;
-use journal::lock::LockError;
 
 use crate::attempt::{self, Cause, Job, Outcome, Told};
 use crate::checkpoint;

@@ -9,7 +9,6 @@ pub mod engine;
 pub mod event;
 mod executor;
 pub mod fingerprint;
-mod folder;
 pub mod hash;
 mod json;
 mod keeping;
@@ -34,5 +33,4 @@ mod store;
 pub mod supervisor;
 
 pub use artifact_path::PathError;
-pub use folder::FolderError;
 pub use store::StoreError;

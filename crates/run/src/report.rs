@@ -9,8 +9,8 @@ mod words;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use files::{FileError, atomic_file};
 use jiff::Timestamp;
-use journal::atomic_file::{self, AtomicFileError};
 
 use crate::fingerprint;
 use crate::layout::Layout;
@@ -34,7 +34,7 @@ pub enum ReportError {
     #[error("cannot make the folder `{}`: {source}", path.display())]
     Folder { path: PathBuf, source: io::Error },
     #[error(transparent)]
-    Write(#[from] AtomicFileError),
+    Write(#[from] FileError),
     #[error("`{}` is a symbolic link: a report is not written through it", path.display())]
     Link { path: PathBuf },
 }

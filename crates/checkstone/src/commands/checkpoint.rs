@@ -13,10 +13,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Subcommand, ValueEnum};
+use files::FileError;
 use run::checkpoint::{Listing, SaveError};
 use run::layout::Layout;
 use run::manifest::Reason;
-use run::{FolderError, PathError, StoreError};
+use run::{PathError, StoreError};
 use transcript::visible;
 
 use crate::error::CommandError;
@@ -199,13 +200,13 @@ impl From<ReasonName> for Reason {
     }
 }
 
-fn folder_error(error: &FolderError) -> CommandError {
+fn folder_error(error: &FileError) -> CommandError {
     let told = CommandError::of(error);
     match error {
-        FolderError::SymbolicLink { .. } => {
+        FileError::SymbolicLink { .. } => {
             told.hint("checkpoints are not reached through links; use a real folder")
         }
-        FolderError::Failed { source, .. } => hinted(told, source),
+        FileError::Failed { source, .. } => hinted(told, source),
         _ => told,
     }
 }

@@ -6,20 +6,21 @@ use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use changes::snapshot::{
+use change_set::BytePath;
+use changes::{Repository, Settings};
+use jiff::Timestamp;
+use keeping::snapshot::{
     Caller, Difference, LeftOut, NewSnapshot, Reason, Reasons, Restored, Retention, SessionName, Side,
     Skipped, Snapshot, SnapshotError, Snapshots, Which,
 };
-use changes::{BytePath, Repository, Settings};
-use jiff::Timestamp;
 use serde::Serialize;
+use text::{counted, fit};
 use transcript::visible;
 
 use crate::agent_session::AgentSession;
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
-use crate::layout::{counted, fit};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::{RepositoryArgument, find};
 use crate::settings_file::confirmed;

@@ -7,14 +7,15 @@ use std::process::ExitCode;
 
 use autosave::AutonomousExecution;
 use changes::Repository;
-use changes::snapshot::{Snapshot, Snapshots, Which};
 use gate::policy::Policy;
 use journal::{Journal, Of, switch};
+use keeping::snapshot::{Snapshot, Snapshots, Which};
 use run::checkpoint::{self, Listed};
 use run::record::Record;
 use run::state::RunState;
 use run::{control, runs};
 use serde::Serialize;
+use text::counted;
 use transcript::{Agent, visible};
 use workflow::{StateDirectory, Summary};
 
@@ -26,7 +27,6 @@ use crate::agent_session::AgentSession;
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
-use crate::layout::counted;
 use crate::policy_files::{FoundTexts, PolicyTexts};
 use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;

@@ -4,8 +4,8 @@
 
 use std::path::PathBuf;
 
+use files::{FileError, Folder, atomic_file};
 use jiff::Timestamp;
-use journal::atomic_file;
 use serde_json::Map;
 
 use crate::checkpoint::folders::Folders;
@@ -13,7 +13,6 @@ use crate::checkpoint::id;
 use crate::checkpoint::list::entries;
 use crate::checkpoint::save::{SaveError, Saved, Staging, paths, remember, take_in, written_time};
 use crate::checkpoint::validate::{Checker, Depth, Issue, checkpoints};
-use crate::folder::{Folder, FolderError};
 use crate::layout::{ATTEMPTS, Layout, MANIFEST};
 use crate::manifest::{Manifest, NotebookReference, PythonEnvironment, Reason, Rehydration, Sealed, Status};
 use crate::store::{Store, WAIT, names_follow_files};
@@ -67,7 +66,7 @@ pub fn emergency(layout: &Layout, request: &EmergencyRequest) -> Result<Saved, S
 /// into the store as any others, so this may wait; the checkpoint stays as it was until the end.
 pub fn add_partial(layout: &Layout, id: &str, artifacts: &[PathBuf]) -> Result<Saved, SaveError> {
     let root = Folder::open(layout.root())?;
-    let path = layout.manifest(id).map_err(FolderError::Name)?;
+    let path = layout.manifest(id).map_err(FileError::from)?;
     let checker = Checker::open(layout.root(), layout.title())?;
     let mut manifest = match checker.sealed(layout.run(), id) {
         Ok(sealed) => sealed.manifest,

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use files::FileError;
+
 use crate::checkpoint::list::entries;
 use crate::checkpoint::validate::{Checker, Depth, Issue, Validated};
-use crate::folder::FolderError;
 use crate::manifest::{Artifact, Sealed};
 
 /// What a search found.
@@ -37,7 +38,7 @@ pub struct Skipped {
 
 /// The newest checkpoint of a run, or of all runs of a title, that is valid or can be made so from the store. With
 /// [`Depth::Full`] the one that is answered has been read.
-pub fn last_valid(root: &Path, title: &str, run: Option<&str>, depth: Depth) -> Result<Found, FolderError> {
+pub fn last_valid(root: &Path, title: &str, run: Option<&str>, depth: Depth) -> Result<Found, FileError> {
     let checker = Checker::open(root, title)?;
     let mut found = Found { checkpoint: None, searched: 0, skipped: Vec::new() };
     for entry in entries(root, Some(title), run)? {

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use files::{FileError, Folder, random_id};
 use jiff::{Timestamp, Unit};
 use serde_json::Map;
 
@@ -19,7 +20,6 @@ use crate::checkpoint::folders::Folders;
 use crate::checkpoint::id;
 use crate::checkpoint::prune::{self, DEFAULT_KEEP, Pruned};
 use crate::checkpoint::validate::{Depth, described};
-use crate::folder::{Folder, FolderError};
 use crate::hash;
 use crate::layout::{Layout, MANIFEST};
 use crate::manifest::{
@@ -27,7 +27,7 @@ use crate::manifest::{
     Status, TrustLevel,
 };
 use crate::parallel;
-use crate::store::{Identity, Kept, Known, Store, StoreError, WAIT, random};
+use crate::store::{Identity, Kept, Known, Store, StoreError, WAIT};
 
 /// What is to be saved. `new` has the values of a run without Python.
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ pub enum SaveError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
-    Folder(#[from] FolderError),
+    Folder(#[from] FileError),
     #[error("the manifest cannot be made")]
     Manifest(#[from] ManifestError),
     #[error("cannot write `{}`", path.display())]
@@ -202,12 +202,11 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    pub(super) fn new(store: &Store) -> Result<Self, FolderError> {
+    pub(super) fn new(store: &Store) -> Result<Self, FileError> {
         let temporary = store.temporary()?;
-        let name = format!("checkpoint-{}", random());
+        let name = format!("checkpoint-{}", random_id());
         let folder = temporary.new_folder(&name)?;
-        let looking =
-            |source| FolderError::Failed { doing: "look at", path: folder.path().to_owned(), source };
+        let looking = |source| FileError::Failed { doing: "look at", path: folder.path().to_owned(), source };
         let tick = Identity::of(folder.as_file()).map_err(looking)?;
         Ok(Self { temporary, name, folder, tick, moved: false })
     }

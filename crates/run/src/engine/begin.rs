@@ -4,8 +4,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use files::{Lock, LockError};
 use jiff::Timestamp;
-use journal::lock::{Lock, LockError};
 
 use super::{Engine, EngineError, Settings};
 use crate::attempt::told;

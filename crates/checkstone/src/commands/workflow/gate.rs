@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use gate::Rule;
 use jiff::Timestamp;
 use journal::Of;
+use text::wrap;
 use transcript::visible;
 use workflow::output::GateOutput;
 use workflow::{Name, PreviewState, ShipFacts, StateDirectory, Uncommitted, WorkflowFile, ship_gate};
@@ -14,7 +15,6 @@ use super::{CommonArguments, NameArguments, explained, warn};
 use crate::error::CommandError;
 use crate::integrations::Integrations;
 use crate::journal_access;
-use crate::layout::wrap;
 use crate::printer::{BAD, GOOD, Printer};
 use crate::record::Record;
 
@@ -86,7 +86,7 @@ fn uncommitted(state: &StateDirectory) -> Uncommitted {
         .and_then(|pending| pending.change_set(changes::Request::Worktree));
     match changes {
         Ok(changes) => {
-            let path = |file: &changes::ChangedFile| file.path.as_path().to_string_lossy().into_owned();
+            let path = |file: &change_set::ChangedFile| file.path.as_path().to_string_lossy().into_owned();
             Uncommitted::Files(changes.files.iter().map(path).collect())
         }
         Err(error) => Uncommitted::Unknown(error.to_string()),
