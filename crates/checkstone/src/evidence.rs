@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use change_set::ChangeSet;
 use changes::{Baseline, Pending, Request, Touched};
-use gate::policy::{Policy, Scope};
+use gate::policy::{JudgedScope, Policy};
 use gate::{Changes, Inputs, PlanFile, RecordedCall};
 use programs::shell::{Intents, SimpleCommand, Word};
 use transcript::{Extent, Kind, Outcome};
@@ -48,9 +48,9 @@ pub(crate) fn change_set(
 ) -> Result<ChangeSet, changes::Error> {
     let touched = touched.map(|paths| Touched { paths, cwd });
     let request = match policy.gate.scope {
-        Scope::Turn => Request::Turn { baseline, touched },
-        Scope::Worktree => Request::Worktree,
-        Scope::Diff => Request::DiffHead,
+        JudgedScope::Turn => Request::Turn { baseline, touched },
+        JudgedScope::Worktree => Request::Worktree,
+        JudgedScope::Diff => Request::DiffHead,
     };
     pending.and_then(|pending| pending.change_set(request))
 }

@@ -8,9 +8,8 @@ mod paths;
 mod presets;
 mod user_file;
 
-use programs::shell::Pattern;
 use serde::Serialize;
-use settings::{At, Kind as _, List, Names, Nested, Quoting, Reader, TableOfKeys as _, TableReference};
+use settings::{At, Kind as _, List, Names, Quoting, Reader, TableOfKeys as _, TableReference};
 
 use keys::{PolicyFile, PolicyLayer};
 
@@ -143,7 +142,7 @@ impl Policy {
             let message = format!("the glob `{}` matches no file; write `{instead}`", glob.value);
             Some(glob.place.problem(message))
         };
-        self.globs.iter().filter_map(instead).collect()
+        Problems::sorted(self.globs.iter().filter_map(instead).collect()).0
     }
 
     pub fn action(&self, id: &str) -> Option<&Action> {
@@ -202,7 +201,8 @@ impl Loading<'_, '_> {
         let gate = layer.gate.unwrap_or_default();
         let actions = layer.actions.unwrap_or_default();
         let categories = layer.categories.unwrap_or_default();
-        let ids: Vec<&str> = actions.iter().flat_map(|action| &action.id).map(|id| id.value.as_str()).collect();
+        let ids: Vec<&str> =
+            actions.iter().flat_map(|action| &action.id).map(|id| id.value.as_str()).collect();
         let required = categories.iter().flat_map(|category| category.require.iter().flatten());
         let after = actions.iter().flat_map(|action| &action.after);
         let named = required.chain(after).chain(gate.always.iter().flatten());
@@ -216,9 +216,11 @@ impl Loading<'_, '_> {
             None => ids.iter().filter(|id| **id == "tests").map(|id| (*id).to_owned()).collect(),
         };
         let missing = actions.iter().map(|action| (&action.id, Action::missing(action)));
-        let missing = missing.chain(categories.iter().map(|category| (&category.name, Category::missing(category))));
+        let missing =
+            missing.chain(categories.iter().map(|category| (&category.name, Category::missing(category))));
         for (name, keys) in missing {
-            let lacks = |name: &At<String>, key| name.place.problem(format!("`{}` has no `{key}`", name.value));
+            let lacks =
+                |name: &At<String>, key| name.place.problem(format!("`{}` has no `{key}`", name.value));
             problems.extend(keys.iter().flat_map(|key| name.as_ref().map(|name| lacks(name, key))));
         }
         let mut actions: Vec<Action> = actions.into_iter().map(Action::finish).collect();

@@ -359,7 +359,7 @@ impl Kind for Pairs {
 #[derive(Debug)]
 pub struct Nested<T>(PhantomData<T>);
 
-impl<T: TableOfKeys<Layer: Clone + Debug>> Kind for Nested<T> {
+impl<T: TableOfKeys> Kind for Nested<T> {
     type Written = T::Layer;
     type Value = T;
 
@@ -384,7 +384,7 @@ impl<T: TableOfKeys<Layer: Clone + Debug>> Kind for Nested<T> {
 #[derive(Debug)]
 pub struct List<T>(PhantomData<T>);
 
-impl<T: TableOfKeys<Layer: Clone + Debug>> Kind for List<T> {
+impl<T: TableOfKeys> Kind for List<T> {
     type Written = Vec<At<T::Layer>>;
     type Value = Vec<T>;
 

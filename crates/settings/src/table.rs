@@ -1,14 +1,16 @@
 //! A table of keys: one row says how a key is called, what it may be set to, what counts if it is left out, and what it
 //! means. Reading, merging, the nearest name, the JSON schema and the reference all come from the rows.
 
+use std::fmt::Debug;
+
 use crate::document::Table;
 use crate::kind::Kind;
 use crate::reader::{Entry, Reader};
 
 /// A table whose keys are known. [`table!`](crate::table!) makes one.
-pub trait TableOfKeys: Sized {
+pub trait TableOfKeys: Debug + Sized {
     /// What one file sets.
-    type Layer: Default;
+    type Layer: Clone + Debug + Default;
 
     /// Every key, and whether it has to be there.
     const KEYS: &'static [(&'static str, bool)];
@@ -68,7 +70,10 @@ pub enum Shape {
     /// `[[key]]`, each whole in itself.
     Tables(TableReference),
     /// `[[key]]`, merged by what the key `name` is set to.
-    MergedTables { table: TableReference, name: &'static str },
+    MergedTables {
+        table: TableReference,
+        name: &'static str,
+    },
     /// `[key.ID]`, merged by id; `None`: what stands in them is known elsewhere.
     NamedTables(Option<TableReference>),
 }

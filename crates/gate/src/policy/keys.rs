@@ -12,7 +12,8 @@ use super::kinds::{Actions, Categories, PathInside, Patterns, Presets, UsersOwn}
 use super::paths::Globs;
 
 table! {
-    #[expect(dead_code, reason = "the layer is finished part by part")]
+    /// The whole file.
+    #[derive(Debug)]
     pub(crate) struct PolicyFile, layer PolicyLayer {
         /// Presets that this file builds on, in order; what stands here overrides them by name.
         presets: Presets = Vec::new();

@@ -206,9 +206,8 @@ fn merge_named<T: TableOfKeys>(
     name: impl Fn(&T::Layer) -> Option<&At<String>>,
 ) {
     for layer in newer {
-        let is_same = |known: &T::Layer| {
-            name(known).map(|name| &name.value) == name(&layer).map(|name| &name.value)
-        };
+        let is_same =
+            |known: &T::Layer| name(known).map(|name| &name.value) == name(&layer).map(|name| &name.value);
         match older.iter_mut().find(|known| is_same(known)) {
             Some(known) => T::merge(known, layer),
             None => older.push(layer),
