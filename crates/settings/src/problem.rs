@@ -57,7 +57,7 @@ impl fmt::Display for Problems {
 }
 
 /// Where something is written.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub file: Arc<str>,
     pub line: usize,
@@ -77,7 +77,7 @@ impl Place {
 }
 
 /// A value and where it is written, for what only shows when everything is read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct At<T> {
     pub value: T,
     pub place: Place,

@@ -2,7 +2,6 @@
 //! tokens. A verdict is recorded with the policy's part alone.
 
 use settings::{Document, Problems};
-use toml::de::DeValue;
 
 /// The part of the file that is a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,9 +21,9 @@ impl UserFile {
         }
         let document = Document::parse(name, text)?;
         let mut detects_presets = false;
-        let policy = document.text_of(|key, value| match (key, value) {
-            ("integrations", _) => false,
-            ("presets", DeValue::String(word)) if word == "auto" => {
+        let policy = document.text_of(|key, value| match key {
+            "integrations" => false,
+            "presets" if value.as_str() == Some("auto") => {
                 detects_presets = true;
                 false
             }
