@@ -11,6 +11,7 @@ use gate::{Changes, Inputs};
 use jiff::Timestamp;
 use journal::{Journal, PushState, Session, Turn};
 use serde::Serialize;
+use stop::SESSIONS_LOOKED_AT;
 use transcript::{Agent, Options, Reading, visible};
 
 use super::background;
@@ -53,9 +54,6 @@ pub(crate) struct AutosaveArguments {
     #[arg(long)]
     json: bool,
 }
-
-/// How many sessions back the last one here is looked for.
-const SESSIONS_LOOKED_AT: usize = 1000;
 
 pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let folder = arguments.repository.folder()?;

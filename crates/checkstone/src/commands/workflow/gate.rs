@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use gate::Rule;
 use jiff::Timestamp;
 use journal::Of;
+use stop::Record;
 use transcript::visible;
 use workflow::output::GateOutput;
 use workflow::{Name, PreviewState, ShipFacts, StateDirectory, Uncommitted, WorkflowFile, ship_gate};
@@ -16,7 +17,6 @@ use crate::integrations::Integrations;
 use crate::journal_access;
 use crate::layout::wrap;
 use crate::printer::{BAD, GOOD, Printer};
-use crate::record::Record;
 
 /// Ask whether this may be shipped: exits 1 with everything that is against it
 ///

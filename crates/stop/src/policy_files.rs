@@ -8,49 +8,45 @@ use gate::policy::{Policy, Problem, ProblemKind, Problems, Source};
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
-use crate::environment;
-use crate::error::CommandError;
-use crate::layout::counted;
-
-pub(crate) const FILE_NAME: &str = "checkstone.toml";
+pub const FILE_NAME: &str = "checkstone.toml";
 
 /// A larger file is no policy.
 const LARGEST: u64 = 1024 * 1024;
 
 /// A policy file as it was read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct PolicyText {
+pub struct PolicyText {
     /// How it is called in messages.
-    pub(crate) name: String,
-    pub(crate) text: String,
+    pub name: String,
+    pub text: String,
 }
 
 /// The texts that make the policy of a repository, in the order in which they apply.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct PolicyTexts {
-    pub(crate) texts: Vec<PolicyText>,
+pub struct PolicyTexts {
+    pub texts: Vec<PolicyText>,
     /// The repository's own file, where there is one.
-    pub(crate) own_file: Option<PathBuf>,
+    pub own_file: Option<PathBuf>,
     /// A file is there that cannot be a policy.
     unreadable: Option<Problem>,
 }
 
 /// What the files say: the policy, where there is one, and the user's own configuration in any case.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct FoundTexts {
-    pub(crate) policy: Option<PolicyTexts>,
-    pub(crate) user: PolicyTexts,
+pub struct FoundTexts {
+    pub policy: Option<PolicyTexts>,
+    pub user: PolicyTexts,
 }
 
 impl PolicyTexts {
     /// `None` where the repository has no policy.
-    pub(crate) fn of_repository(root: &Path) -> Option<Self> {
-        FoundTexts::read(root).policy
+    pub fn of_repository(root: &Path, user_file: Option<&Path>) -> Option<Self> {
+        FoundTexts::read(root, user_file).policy
     }
 }
 
 impl FoundTexts {
-    pub(crate) fn read(root: &Path) -> Self {
+    pub fn read(root: &Path, user_file: Option<&Path>) -> Self {
         let mut unreadable = None;
         let mut text_of = |name: &str, text: Result<Option<String>, &'static str>| {
             text.unwrap_or_else(|message| {
@@ -58,7 +54,7 @@ impl FoundTexts {
                 Some(String::new())
             })
         };
-        let (user, detect) = match text_of("config.toml", users_text()) {
+        let (user, detect) = match text_of("config.toml", users_text(user_file)) {
             Some(text) => split_off_detection(&without_integrations(&text)),
             None => (String::new(), false),
         };
@@ -85,12 +81,12 @@ impl FoundTexts {
     }
 
     /// All there is, a policy or not.
-    pub(crate) fn texts(&self) -> &PolicyTexts {
+    pub fn texts(&self) -> &PolicyTexts {
         self.policy.as_ref().unwrap_or(&self.user)
     }
 
     /// Whether any of the texts could be about autosave. Most are not, and need not be understood for it.
-    pub(crate) fn mention_autosave(&self) -> bool {
+    pub fn mention_autosave(&self) -> bool {
         let mut texts = self.texts().texts.iter();
         texts.any(|text| text.text.contains("autosave"))
     }
@@ -98,9 +94,10 @@ impl FoundTexts {
 
 impl PolicyTexts {
     /// The policy that a repository with this file would have.
-    pub(crate) fn of_file(path: &Path) -> Result<Self, &'static str> {
+    pub fn of_file(path: &Path, user_file: Option<&Path>) -> Result<Self, &'static str> {
         let own = read(path)?.ok_or("there is no such file")?;
-        let (user, _) = split_off_detection(&without_integrations(&users_text()?.unwrap_or_default()));
+        let (user, _) =
+            split_off_detection(&without_integrations(&users_text(user_file)?.unwrap_or_default()));
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let mut texts = vec![PolicyText { name, text: own }];
         if !user.trim().is_empty() {
@@ -109,7 +106,7 @@ impl PolicyTexts {
         Ok(Self { texts, own_file: Some(path.to_owned()), unreadable: None })
     }
 
-    pub(crate) fn load(&self) -> Result<Policy, Problems> {
+    pub fn load(&self) -> Result<Policy, Problems> {
         if let Some(problem) = &self.unreadable {
             return Err(Problems(vec![problem.clone()]));
         }
@@ -119,27 +116,27 @@ impl PolicyTexts {
     }
 
     /// Whether the text could switch the gate off; only then must it be understood before git is started.
-    pub(crate) fn may_switch_off(&self) -> bool {
+    pub fn may_switch_off(&self) -> bool {
         self.texts.iter().any(|text| text.text.contains("enabled"))
     }
 
     /// Whether the text could ask for a snapshot at the start of a turn; only then must it be understood at the prompt.
-    pub(crate) fn may_want_snapshots(&self) -> bool {
+    pub fn may_want_snapshots(&self) -> bool {
         self.texts.iter().any(|text| text.text.contains("at_turn_start"))
     }
 
     /// Whether the gate is switched off here.
-    pub(crate) fn switch_off(&self) -> bool {
+    pub fn is_switched_off(&self) -> bool {
         self.may_switch_off() && self.load().is_ok_and(|policy| !policy.gate.enabled)
     }
 }
 
-fn users_text() -> Result<Option<String>, &'static str> {
-    environment::configuration_file().map_or(Ok(None), |path| read(&path))
+fn users_text(user_file: Option<&Path>) -> Result<Option<String>, &'static str> {
+    user_file.map_or(Ok(None), read)
 }
 
 /// The presets whose files lie at the root of a repository.
-pub(crate) fn detected_presets(root: &Path) -> Vec<&'static str> {
+pub fn detected_presets(root: &Path) -> Vec<&'static str> {
     let signs: [(&str, &[&str]); 5] = [
         ("rust", &["Cargo.toml"]),
         ("python", &["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "tox.ini"]),
@@ -177,19 +174,13 @@ fn without_integrations(text: &str) -> String {
     text.split_inclusive('\n').map(|line| if left(line) { line } else { "\n" }).collect()
 }
 
-/// A policy that is broken, for commands that need a sound one.
-pub(crate) fn mistakes(problems: &Problems) -> CommandError {
-    let count = counted(problems.0.len(), "mistake");
-    CommandError::new(format!("the policy has {count}:\n{problems}"))
-}
-
 fn no_policy(name: &str, message: &'static str) -> Problem {
     let kind = ProblemKind::BadPath { message };
     Problem { file: name.to_owned(), line: 1, column: 1, found: name.to_owned(), kind }
 }
 
 /// A file of the repository, unless a link leads out of it.
-pub(crate) fn inside(root: &Path, file: &Path) -> Result<PathBuf, &'static str> {
+pub fn inside(root: &Path, file: &Path) -> Result<PathBuf, &'static str> {
     if !file.is_symlink() {
         return Ok(file.to_owned());
     }
@@ -201,7 +192,7 @@ pub(crate) fn inside(root: &Path, file: &Path) -> Result<PathBuf, &'static str> 
 }
 
 /// `None` where there is no such file. Nothing here waits: a named pipe is refused.
-pub(crate) fn read(path: &Path) -> Result<Option<String>, &'static str> {
+pub fn read(path: &Path) -> Result<Option<String>, &'static str> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(file) => std::fs::File::from(file),
