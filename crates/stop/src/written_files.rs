@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use changes::{Baseline, ChangeSet, Pending, Request, Touched};
+use change_set::ChangeSet;
+use changes::{Baseline, Pending, Request, Touched};
 use gate::policy::{Policy, Scope};
-use gate::shell::{Intents, SimpleCommand, Word};
 use gate::{Changes, Inputs, RecordedCall};
+use programs::shell::{Intents, SimpleCommand, Word};
 use transcript::{Extent, Kind, Outcome};
 
 /// The files that the timeline shows as written; `None` where nobody knows.
@@ -52,9 +53,9 @@ pub(crate) fn change_set(
 pub(crate) fn leave_out_others(inputs: &mut Inputs, touched: Option<&[PathBuf]>, cwd: &Path) {
     let shown = inputs.coverage.extent == Extent::Complete && inputs.calls.iter().all(shows_its_writing);
     if let (true, Some(paths), Changes::Known(set)) = (shown, touched, &mut inputs.changes)
-        && set.scope == changes::Scope::TurnBaseline
+        && set.scope == change_set::Scope::TurnBaseline
     {
-        set.keep_touched(Touched { paths, cwd });
+        Touched { paths, cwd }.keep_in(set);
     }
 }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use gate::policy::{Fresh, Policy, Problems, RuleLevel, Scope, Telling, Trust};
 use serde::Serialize;
 use serde_json::{Value, json};
-use stop::policy_files::{FILE_NAME, PolicyTexts};
+use stop::policy_files::{FILE_NAME, PolicyTexts, USER_FILE_NAME};
 use stop::trust::Standing;
 use transcript::visible;
 
@@ -145,7 +145,7 @@ fn show(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandError
 pub(crate) fn files(root: &Path, texts: &PolicyTexts) -> Vec<String> {
     let one = |name: &str| match name {
         FILE_NAME => Some(root.join(FILE_NAME)),
-        "config.toml" => environment::configuration_file(),
+        USER_FILE_NAME => environment::configuration_file(),
         _ => None,
     };
     texts
