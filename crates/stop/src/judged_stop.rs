@@ -4,6 +4,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use agents::Decision;
+use change_set::Scope;
 use gate::{ActionState, History, INPUTS_VERSION, Verdict, Waived};
 use journal::{Journal, JournalError, NewTurn, NewVerdict, SessionId, TurnId, Writing};
 use transcript::OWN_PREFIX;
@@ -134,7 +135,7 @@ impl JudgedStop {
                 turn,
                 at: event.now,
                 verdict: recorded,
-                scope: scope(verdict),
+                scope: verdict.scope.map_or("", Scope::name),
                 message: verdict.message.as_deref().unwrap_or_default(),
                 timings: &event.stopwatch.report(),
                 inputs: journal::Inputs { version: INPUTS_VERSION, bytes: record },
@@ -198,14 +199,4 @@ fn fingerprint(event: &ClientEvent, known: &KnownTurn) -> String {
         (None, None) => String::new(),
     };
     format!("stop:{turn}:{}:{:x}", event.payload.stop_hook_active, said.finish())
-}
-
-fn scope(verdict: &Verdict) -> &'static str {
-    match verdict.scope {
-        Some(gate::Scope::TurnBaseline) => "turn-baseline",
-        Some(gate::Scope::Touched) => "touched",
-        Some(gate::Scope::Worktree) => "worktree",
-        Some(gate::Scope::Transcript) => "transcript",
-        None => "",
-    }
 }

@@ -5,14 +5,15 @@
 use std::path::Path;
 use std::time::Duration;
 
-use changes::snapshot::{
-    NewSnapshot, Reason, Reasons, Retention, SessionName, Snapshot, SnapshotError, Snapshots, Which,
-};
-use changes::{Baseline, BytePath, Repository, Settings};
+use change_set::BytePath;
+use changes::{Baseline, Repository, Settings};
 use gate::policy::SnapshotSettings;
 use jiff::Timestamp;
 use journal::lock::Lock;
 use journal::{Journal, JournalError, OpenFor, SessionId, Turn};
+use keeping::snapshot::{
+    NewSnapshot, Reason, Reasons, Retention, SessionName, Snapshot, SnapshotError, Snapshots, Which,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::client_event::{ClientEvent, append_to_log, nanoseconds};

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 
 use autosave::AutonomousExecution;
 use changes::Repository;
-use changes::snapshot::{Snapshot, Snapshots, Which};
 use gate::policy::Policy;
 use journal::{Journal, Of, switch};
+use keeping::snapshot::{Snapshot, Snapshots, Which};
 use run::checkpoint::{self, Listed};
 use run::record::Record;
 use run::state::RunState;
