@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use agents::Decision;
+use checkpoint::layout::Layout;
 use journal::{Journal, NotedRun, OpenFor};
 use run::control;
-use run::layout::Layout;
 use run::state::RunState;
 use sha2::{Digest, Sha256};
 use stop::{ClientEvent, SAME_DELIVERY, Workplace};
