@@ -7,10 +7,10 @@ use std::process::ExitCode;
 
 use autosave::AutonomousExecution;
 use changes::Repository;
+use checkpoint::Listed;
 use gate::policy::Policy;
 use journal::{Journal, Of, switch};
 use keeping::snapshot::{Snapshot, Snapshots, Which};
-use run::checkpoint::{self, Listed};
 use run::record::Record;
 use run::state::RunState;
 use run::{control, runs};
