@@ -7,7 +7,7 @@ use stop::policy_files::{FoundTexts, PolicyTexts};
 
 use crate::environment;
 use crate::error::CommandError;
-use crate::layout::counted;
+use text::counted;
 
 /// What the files say, a policy or not.
 pub(crate) fn files(root: &Path) -> FoundTexts {

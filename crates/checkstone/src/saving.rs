@@ -19,12 +19,12 @@ use keeping::push::Planned;
 use keeping::snapshot::{LeftOut, Reasons, Retention, SessionName, Snapshots, Which};
 use serde_json::Value;
 use stop::{ClientEvent, lock_file, policy_files, trust};
+use text::counted;
 use transcript::{Agent, OWN_PREFIX};
 
 use crate::autosaving;
 use crate::background;
 use crate::environment;
-use crate::layout::counted;
 use crate::repository_policy;
 
 /// No git process of ours takes longer, snapshots of large trees included.

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use journal::{Journal, JournalError};
 use stop::policy_files::{FILE_NAME, PolicyTexts, detected_presets};
 use stop::{AskedBy, ClientEvent, StopCase, StopError, Stopwatch};
+use text::counted;
 use transcript::{Agent, Coverage, Extent, Options, Reading};
 
 use crate::agent_session::AgentSession;
@@ -18,7 +19,6 @@ use crate::arguments::AgentName;
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
-use crate::layout::counted;
 use crate::printer::{Printer, STRONG};
 use crate::repository_argument::{RepositoryArgument, find};
 use crate::repository_policy::{self, mistakes};

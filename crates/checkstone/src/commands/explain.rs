@@ -9,11 +9,11 @@ use gate::{CheckOutcome, CheckResult, Explanation, RuleState, Verdict};
 use journal::{Journal, Of, RecordedVerdict, VerdictId};
 use serde::Serialize;
 use stop::{ExplainedVerdict, Replay, explain, recorded_reason};
+use text::{fit, wrap};
 use transcript::visible;
 
 use crate::error::CommandError;
 use crate::journal_access::{self, explained};
-use crate::layout::{fit, wrap};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::verdict_text::verdict_text;

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use journal::{Journal, Session, switch};
 use serde::Serialize;
 use stop::{ClientEvent, Delivery, Purpose, SESSIONS_LOOKED_AT, Stop, Stopwatch, Workplace};
+use text::wrap;
 use transcript::{Agent, Options, visible};
 
 use crate::arguments::AgentName;
@@ -18,7 +19,6 @@ use crate::environment;
 use crate::error::CommandError;
 use crate::hook;
 use crate::journal_access::{self, explained};
-use crate::layout::wrap;
 use crate::printer::{FAINT, Printer, STRONG};
 use crate::tmux_argument;
 use crate::typed_message;

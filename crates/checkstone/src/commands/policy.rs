@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use stop::policy_files::{FILE_NAME, PolicyTexts, USER_FILE_NAME};
 use stop::trust::Standing;
+use text::{counted, wrap, wrap_behind};
 use transcript::visible;
 
 use super::check::{no_policy, policy_hint};
@@ -16,7 +17,6 @@ use crate::autosaving;
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
-use crate::layout::{counted, wrap, wrap_behind};
 use crate::printer::{DOUBTFUL, FAINT, GOOD, Printer, STRONG, shown};
 use crate::repository_argument::RepositoryArgument;
 use crate::repository_policy::{self, mistakes};

@@ -17,6 +17,7 @@ use run::{control, runs};
 use serde::Serialize;
 use stop::policy_files::PolicyTexts;
 use stop::trust::Standing;
+use text::counted;
 use transcript::{Agent, visible};
 use workflow::{StateDirectory, Summary};
 
@@ -28,7 +29,6 @@ use crate::agent_session::AgentSession;
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
-use crate::layout::counted;
 use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::repository_policy;

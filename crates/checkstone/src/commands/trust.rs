@@ -11,12 +11,12 @@ use journal::TrustEntry;
 use serde::Serialize;
 use stop::policy_files::FILE_NAME;
 use stop::trust::{self, Standing};
+use text::counted;
 use transcript::visible;
 
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access::{self, explained};
-use crate::layout::counted;
 use crate::printer::{DOUBTFUL, GOOD, Printer, STRONG};
 use crate::repository_argument::find;
 use crate::repository_policy::{self, mistakes};

@@ -7,6 +7,7 @@ use gate::Rule;
 use jiff::Timestamp;
 use journal::Of;
 use stop::Record;
+use text::wrap;
 use transcript::visible;
 use workflow::output::GateOutput;
 use workflow::{Name, PreviewState, ShipFacts, StateDirectory, Uncommitted, WorkflowFile, ship_gate};
@@ -15,7 +16,6 @@ use super::{CommonArguments, NameArguments, explained, warn};
 use crate::error::CommandError;
 use crate::integrations::Integrations;
 use crate::journal_access;
-use crate::layout::wrap;
 use crate::printer::{BAD, GOOD, Printer};
 
 /// Ask whether this may be shipped: exits 1 with everything that is against it
