@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use autosave::build_state::{self, BuildState};
 use autosave::{
-    AutonomousExecution, Ended, Facts, Job, Look, Occasion, RouterDecision, Saved, Taken, buildguide,
+    AutonomousExecution, Facts, Job, Look, Occasion, RouterDecision, SaveOutcome, Saved, Taken, buildguide,
 };
 use change_set::BytePath;
 use changes::{Repository, Settings};
@@ -18,16 +18,14 @@ use journal::{
 use keeping::push::Planned;
 use keeping::snapshot::{LeftOut, Reasons, Retention, SessionName, Snapshots, Which};
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
+use stop::{ClientEvent, lock_file, policy_files, trust};
 use text::counted;
 use transcript::{Agent, OWN_PREFIX};
 
 use crate::autosaving;
 use crate::background;
 use crate::environment;
-use crate::hook::Context;
-use crate::policy_files::{self, FoundTexts};
-use crate::trust;
+use crate::repository_policy;
 
 /// No git process of ours takes longer, snapshots of large trees included.
 const GIT_LIMIT: Duration = Duration::from_secs(30);
@@ -57,7 +55,7 @@ pub(crate) struct Save {
 pub(crate) struct SaveReport {
     pub(crate) mode: AutosaveMode,
     pub(crate) occasion: Occasion,
-    pub(crate) ended: Ended,
+    pub(crate) ended: SaveOutcome,
     pub(crate) push: Push,
     pub(crate) took: Duration,
 }
@@ -126,7 +124,7 @@ impl Save {
         let look = look(&self.settings, &self.state);
         let ended = self.job(&git, &look, &lock).save(&self.changed);
         let push = match &ended {
-            Ended::Saved(_) => self.planned_push(&git),
+            SaveOutcome::Saved(_) => self.planned_push(&git),
             _ => Push::None(None),
         };
         let report = SaveReport {
@@ -147,7 +145,7 @@ impl Save {
     /// Saves make snapshots, so they clear old ones away: as the user's own configuration says, and never those that
     /// somebody asked for, nor the one that was made just now and is told of.
     fn forget_old_snapshots(&self, git: &Settings) {
-        let texts = FoundTexts::read(&self.repository.root);
+        let texts = repository_policy::files(&self.repository.root);
         let Some(kept) = trust::snapshot_settings(journal::Trust::Unknown, texts.texts()) else { return };
         let retention = Retention {
             keep: Some(kept.keep.max(1)),
@@ -174,12 +172,8 @@ impl Save {
         }
     }
 
-    /// Beside the journal, so that nothing of the user's is written for it.
     pub(crate) fn lock_file(&self) -> PathBuf {
-        use std::os::unix::ffi::OsStrExt as _;
-        let digest = Sha256::digest(self.repository.git_dir.as_os_str().as_bytes());
-        let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        self.state.join(format!("autosave-{name}.lock"))
+        lock_file(&self.state, "autosave", &self.repository)
     }
 }
 
@@ -219,25 +213,25 @@ impl SaveReport {
 
     pub(crate) fn saved(&self) -> Option<&Saved> {
         match &self.ended {
-            Ended::Saved(saved) => Some(saved),
-            Ended::Nothing | Ended::Failed(_) => None,
+            SaveOutcome::Saved(saved) => Some(saved),
+            SaveOutcome::Nothing | SaveOutcome::Failed(_) => None,
         }
     }
 
     pub(crate) fn snapshot(&self) -> Option<&str> {
         match &self.ended {
-            Ended::Saved(saved) => saved.snapshot.as_ref(),
-            Ended::Failed(failed) => failed.snapshot.as_ref(),
-            Ended::Nothing => None,
+            SaveOutcome::Saved(saved) => saved.snapshot.as_ref(),
+            SaveOutcome::Failed(failed) => failed.snapshot.as_ref(),
+            SaveOutcome::Nothing => None,
         }
         .map(|taken| taken.id.as_str())
     }
 
     pub(crate) fn outcome(&self) -> AutosaveOutcome {
         match &self.ended {
-            Ended::Saved(_) => AutosaveOutcome::Saved,
-            Ended::Nothing => AutosaveOutcome::Nothing,
-            Ended::Failed(_) => AutosaveOutcome::Failed,
+            SaveOutcome::Saved(_) => AutosaveOutcome::Saved,
+            SaveOutcome::Nothing => AutosaveOutcome::Nothing,
+            SaveOutcome::Failed(_) => AutosaveOutcome::Failed,
         }
     }
 
@@ -255,7 +249,7 @@ impl SaveReport {
     /// What was done.
     pub(crate) fn detail(&self) -> String {
         match &self.ended {
-            Ended::Saved(saved) => {
+            SaveOutcome::Saved(saved) => {
                 let Saved { commit, notes, snapshot, snapshot_problem } = saved;
                 let mut text = format!(
                     "committed {} on `{}` with the notes in `{notes}`",
@@ -274,8 +268,8 @@ impl SaveReport {
                 }
                 text
             }
-            Ended::Nothing => "there is nothing new to commit".to_owned(),
-            Ended::Failed(failed) => match &failed.snapshot {
+            SaveOutcome::Nothing => "there is nothing new to commit".to_owned(),
+            SaveOutcome::Failed(failed) => match &failed.snapshot {
                 Some(taken) => format!(
                     "nothing was committed: {}; {} is kept in snapshot {}",
                     failed.error,
@@ -300,9 +294,9 @@ impl SaveReport {
     pub(crate) fn to_person(&self) -> Option<String> {
         let sentence = self.sentence();
         match &self.ended {
-            Ended::Saved(_) => Some(format!("✅ {OWN_PREFIX} Auto-checkpoint executed: {sentence}")),
-            Ended::Nothing => None,
-            Ended::Failed(_) => Some(format!("⚠️ {OWN_PREFIX} Auto-checkpoint failed: {sentence}")),
+            SaveOutcome::Saved(_) => Some(format!("✅ {OWN_PREFIX} Auto-checkpoint executed: {sentence}")),
+            SaveOutcome::Nothing => None,
+            SaveOutcome::Failed(_) => Some(format!("⚠️ {OWN_PREFIX} Auto-checkpoint failed: {sentence}")),
         }
     }
 
@@ -310,21 +304,21 @@ impl SaveReport {
     pub(crate) fn to_agent(&self, facts: &Facts) -> Option<String> {
         let why = self.occasion.reason.sentence(self.occasion.percent);
         match &self.ended {
-            Ended::Saved(_) => {
+            SaveOutcome::Saved(_) => {
                 let saved = format!("Your work was saved, since {why}: {}.", self.sentence());
                 Some(autosave::continuation(facts, &saved))
             }
-            Ended::Nothing if facts.next.is_some() || facts.build.is_some() => {
+            SaveOutcome::Nothing if facts.next.is_some() || facts.build.is_some() => {
                 let saved = format!("Nothing had to be saved, though {why}: {}.", self.sentence());
                 Some(autosave::continuation(facts, &saved))
             }
-            Ended::Nothing => None,
-            Ended::Failed(failed) if failed.error.is_refusal() => Some(format!(
+            SaveOutcome::Nothing => None,
+            SaveOutcome::Failed(failed) if failed.error.is_refusal() => Some(format!(
                 "{OWN_PREFIX} Your work was not saved: {}.\n\nTake it out of what is kept in the repository, or mark \
                  the line with `{ALLOW}` if it is none; do not commit it.",
                 self.sentence()
             )),
-            Ended::Failed(_) => Some(autosave::signal(facts, &self.sentence())),
+            SaveOutcome::Failed(_) => Some(autosave::signal(facts, &self.sentence())),
         }
     }
 
@@ -333,10 +327,10 @@ impl SaveReport {
         let commit = self.saved().map(|saved| &saved.commit);
         let decision = RouterDecision {
             route: match &self.ended {
-                Ended::Saved(_) => "direct",
-                Ended::Nothing => "none",
-                Ended::Failed(failed) if failed.error.is_refusal() => "none",
-                Ended::Failed(_) => "signal",
+                SaveOutcome::Saved(_) => "direct",
+                SaveOutcome::Nothing => "none",
+                SaveOutcome::Failed(failed) if failed.error.is_refusal() => "none",
+                SaveOutcome::Failed(_) => "signal",
             },
             percent: self.occasion.percent,
             iteration: self.occasion.iteration,
@@ -357,15 +351,14 @@ impl SaveReport {
     }
 
     /// In our log, and in that of the script that this replaces where its flag is there.
-    pub(crate) fn log(&self, context: &Context) {
+    pub(crate) fn log(&self, event: &ClientEvent) {
         let sentence = self.sentence();
         let milliseconds = self.took.as_millis();
-        context
-            .log("autosave", &format!("{}: {sentence} ({milliseconds} ms)", self.occasion.reason.as_str()));
+        event.log("autosave", &format!("{}: {sentence} ({milliseconds} ms)", self.occasion.reason.as_str()));
         let outcome = match &self.ended {
-            Ended::Saved(_) => "✅ Direct checkpoint execution completed",
-            Ended::Nothing => "No changes to commit",
-            Ended::Failed(_) => "❌ Direct checkpoint execution failed",
+            SaveOutcome::Saved(_) => "✅ Direct checkpoint execution completed",
+            SaveOutcome::Nothing => "No changes to commit",
+            SaveOutcome::Failed(_) => "❌ Direct checkpoint execution failed",
         };
         append_to_client_log(&["🚀 Executing checkpoint directly in hook", &sentence, outcome]);
     }
@@ -457,5 +450,5 @@ pub(crate) fn look(settings: &Autosave, state: &Path) -> Look {
 
 /// For everything that is not on the clock of a hook.
 pub(crate) fn git_settings() -> Settings {
-    Settings { git: environment::git(), time_limit: GIT_LIMIT }
+    environment::git_settings(GIT_LIMIT)
 }

@@ -1,5 +1,7 @@
 //! The report of a run, made from its events: Markdown whose blocks are refreshed in place, and a page with a chart.
 
+use files::{FileError, atomic_file};
+
 mod gantt;
 mod html;
 mod markdown;
@@ -9,11 +11,10 @@ mod words;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use files::{FileError, atomic_file};
+use checkpoint::layout::Layout;
 use jiff::Timestamp;
 
 use crate::fingerprint;
-use crate::layout::Layout;
 use crate::plan::Plan;
 use crate::record::{self, RecordError};
 

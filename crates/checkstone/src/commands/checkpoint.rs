@@ -1,6 +1,8 @@
 //! `checkstone checkpoint`: what the stages of a run came to, kept so that the run can go on from there. One file per
 //! subcommand.
 
+use files::FileError;
+
 mod emergency;
 mod list;
 mod prune;
@@ -12,12 +14,10 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use checkpoint::layout::Layout;
+use checkpoint::manifest::Reason;
+use checkpoint::{Listing, PathError, SaveError, StoreError};
 use clap::{Subcommand, ValueEnum};
-use files::FileError;
-use run::checkpoint::{Listing, SaveError};
-use run::layout::Layout;
-use run::manifest::Reason;
-use run::{PathError, StoreError};
 use transcript::visible;
 
 use crate::error::CommandError;
@@ -122,7 +122,7 @@ impl CommonArguments {
 
 impl WhichArguments {
     fn list(&self, common: &CommonArguments) -> Result<Listing, CommandError> {
-        run::checkpoint::list(&common.root()?, self.title.as_deref(), self.run.as_deref())
+        checkpoint::list(&common.root()?, self.title.as_deref(), self.run.as_deref())
             .map_err(|error| folder_error(&error))
     }
 

@@ -8,6 +8,8 @@ use gate::policy::{Fresh, JudgedScope, Policy, Problem, RuleLevel, Telling, Trus
 use serde::Serialize;
 use serde_json::{Value, json};
 use settings::Choices as _;
+use stop::policy_files::{FILE_NAME, PolicyTexts, USER_FILE_NAME};
+use stop::trust::Standing;
 use text::{counted, wrap, wrap_behind};
 use transcript::visible;
 
@@ -16,10 +18,9 @@ use crate::autosaving;
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
-use crate::policy_files::{FILE_NAME, PolicyTexts, USER_FILE_NAME, mistakes};
 use crate::printer::{DOUBTFUL, FAINT, GOOD, Printer, STRONG, shown};
 use crate::repository_argument::RepositoryArgument;
-use crate::trust::{self, Standing};
+use crate::repository_policy::{self, mistakes};
 
 /// Check or show the policy of a repository
 #[derive(Debug, clap::Args)]
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: &PolicyArguments, printer: &Printer) -> Result<Exit
 
 fn check(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandError> {
     let root = place.repository.find()?.root;
-    let texts = PolicyTexts::of_repository(&root);
+    let texts = repository_policy::of(&root);
     let (problems, warnings) = match texts.as_ref().map(PolicyTexts::load) {
         Some(Ok(policy)) => (Vec::new(), policy.warnings(|path| root.join(path).is_dir())),
         Some(Err(problems)) => (problems.0, Vec::new()),
@@ -136,7 +137,7 @@ impl<'a> PolicyProblem<'a> {
 
 fn show(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandError> {
     let root = place.repository.find()?.root;
-    let Some(texts) = PolicyTexts::of_repository(&root) else {
+    let Some(texts) = repository_policy::of(&root) else {
         if place.json {
             let nothing = json!({"repository": root.to_string_lossy(), "files": [], "trust": "untrusted",
                                  "ignored": [], "policy": null});
@@ -149,7 +150,8 @@ fn show(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandError
     let policy = texts
         .load()
         .map_err(|problems| mistakes(&problems).hint("agents are not held while the policy is broken"))?;
-    let standing = trust::standing(&journal_access::state_directory()?, &texts, &policy)?;
+    let mut journal = journal_access::open_existing(&journal_access::state_directory()?)?;
+    let standing = journal_access::standing(journal.as_mut(), &texts, &policy)?;
     if place.json {
         printer.data(&format!("{}\n", as_json(&root, &texts, &policy, &standing)?));
     } else {

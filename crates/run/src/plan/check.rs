@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
+use checkpoint::layout::Segment;
 use settings::{At, Place, Problem, Reader, TableOfKeys as _};
 
 use super::keys::{Grace, Kind, PlanLayer, Python, StageLayer, Stall};
@@ -11,7 +12,6 @@ use super::{
     DEFAULT_DURATION, Input, InputSource, LONGEST_WITHOUT_CHECKPOINT, Output, Plan, Program, Stage,
     is_stage_id, order,
 };
-use crate::layout::Segment;
 
 pub(super) fn check(layer: PlanLayer, root: &Path, reader: &mut Reader<'_>) -> Plan {
     let mut checker = Checker {

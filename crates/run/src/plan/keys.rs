@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use crate::supervisor::StallInterrupt;
 use settings::{
     Boolean, Choice, Choices, Entry, List, Names, Nested, Pairs, Placed, Reader, Seconds, Shape, Text, Whole,
     choices, table,
 };
+use supervise::StallInterrupt;
 
 use super::{LONGEST_DURATION, Program};
 
