@@ -74,11 +74,10 @@ fn check(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandErro
     };
     let code = if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) };
     if place.json {
-        let listed = |problems: &[Problem]| problems.iter().map(PolicyProblem::of).collect();
         printer.json(&PolicyCheck {
             policy: texts.is_some(),
-            problems: listed(&problems),
-            warnings: listed(&warnings),
+            problems: problems.iter().map(PolicyProblem::of).collect(),
+            warnings: warnings.iter().map(PolicyProblem::of).collect(),
         })?;
         return Ok(code);
     }
