@@ -194,7 +194,7 @@ fn secrets_are_not_shown() {
         (
             "integrations.webhook = [{secret = \"very_secret\", format = \"slakc\"}]\n",
             "config.toml:1:25: `webhook` has no `url`\n\
-             config.toml:1:60: `format` is none of slack, generic; did you mean `slack`?",
+             config.toml:1:59: `format` is none of slack, generic; did you mean `slack`?",
         ),
     ] {
         let error = UserSettings::read(text, &FromEnvironment::default()).unwrap_err().to_string();
