@@ -55,6 +55,8 @@ enum Command {
     },
     /// Write the JSON schemas into `schemas/`
     Schemas,
+    /// Write the map of every module into `ARCHITECTURE.md`, from the first sentence of each file
+    Map,
     /// Make the pictures in `docs/pictures`, on the screens of the real clients
     Pictures,
     /// Build what is handed out: the program as one static file (and once more with musl, where that can be had), and
@@ -172,6 +174,7 @@ fn main() -> ExitCode {
         Command::Clients { previous } => real_clients(previous),
         Command::Bench { which } => bench(which),
         Command::Schemas => schemas::write(),
+        Command::Map => tidy::map::write(),
         Command::Pictures => pictures::make(),
         Command::Release => release(),
     };
@@ -246,7 +249,12 @@ fn test() -> Result<(), String> {
             "warnings",
         ])
     });
-    steps.run("tests", || process::cargo(&["test", "--workspace", "--quiet", "--no-fail-fast"]));
+    steps.run("tests", || {
+        process::cargo(&["test", "--workspace", "--features", "checkstone/full", "--quiet", "--no-fail-fast"])
+    });
+    steps.run("a build without Python stages", || {
+        process::cargo(&["test", "--quiet", "-p", "run", "--test", "run", "without_python"])
+    });
     // Off by default, so the line above leaves it out.
     steps.run("tokenizer", || {
         process::cargo(&["test", "--quiet", "-p", "workflow", "--features", "tokenizer", "tokens"])
