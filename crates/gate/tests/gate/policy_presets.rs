@@ -1,5 +1,6 @@
 //! The presets, and how files override them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use gate::policy::{Fresh, NoGit, PRESETS, Policy, RuleLevel, Scope, SecondStop, Source, Telling, Trust};
@@ -162,7 +163,9 @@ fn presets_and_the_table_of_programs_agree_on_tests() {
     let policy = load("presets = [\"rust\", \"python\", \"node\", \"go\", \"make\"]");
     let tests = policy.actions.iter().filter(|action| action.id.ends_with("-tests"));
     let patterns = tests.flat_map(|action| &action.evidence).map(Pattern::as_str);
-    let is_test = |text: &str| Intents::read(text).commands().iter().all(|command| command.does(Deed::Tests));
+    let is_test = |text: &str| {
+        Intents::read(&text.replace('*', "x")).commands().iter().all(|command| command.does(Deed::Tests))
+    };
     let others: BTreeSet<&str> = patterns.filter(|pattern| !is_test(pattern)).collect();
     // Everything that is affected: which targets it runs, its options say.
     assert_eq!(others, BTreeSet::from(["nx affected"]));

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::{Program, compiled, files, git, launchers, node, python, rust, shell, tasks};
+use super::{Grammar, Program, compiled, files, git, launchers, node, python, rust, shell, tasks};
 use crate::runner_summary::Runner;
 use crate::shell::{Intents, SimpleCommand};
 
@@ -42,6 +42,9 @@ fn meaning(command: &str) -> String {
             text.push_str(&format!(" idle({idle})"));
         }
         if let Some(row) = command.row() {
+            if row.grammar != Grammar::Operands {
+                text.push_str(&format!(" {:?}", row.grammar));
+            }
             text.extend(row.facts.iter().map(|fact| format!(" {fact:?}")));
             if !row.already.is_empty() {
                 text.push_str(&format!(" already({})", row.already));
