@@ -41,8 +41,6 @@ pub enum TmuxError {
         #[source]
         source: io::Error,
     },
-    #[error("`{command}` could not be followed")]
-    Follow { command: String, source: ChildError },
     #[error("`{command}` took longer than {} s", TIME_LIMIT.as_secs())]
     TimedOut { command: String },
     #[error("no tmux server is running ({reason})")]
@@ -256,7 +254,7 @@ impl Tmux {
         })?;
         let ended = child.finish().map_err(|error| match error {
             ChildError::TimedOut { .. } => TmuxError::TimedOut { command: name.clone() },
-            source => TmuxError::Follow { command: name.clone(), source },
+            error => TmuxError::Run { command: name.clone(), source: io::Error::other(error) },
         })?;
         if ended.status.success() {
             return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());

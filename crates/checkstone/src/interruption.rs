@@ -3,7 +3,7 @@
 use std::io;
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use files::{BoundedChild, Bounds, ChildError, Ended};
@@ -23,6 +23,10 @@ impl Interruption {
             signal_hook::flag::register(signal, Arc::clone(&interruption.0))?;
         }
         Ok(interruption)
+    }
+
+    pub(crate) fn came(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 
     /// For programs that end with all their children at the limit, and as soon as the person presses Ctrl-C.
