@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use change_set::BytePath;
-use changes::{Baseline, Repository, Settings};
+use changes::{Baseline, Repository};
 use gate::policy::SnapshotSettings;
 use jiff::Timestamp;
 use journal::lock::Lock;
@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::background;
+use crate::environment;
 use crate::hook::{self, Context};
 use crate::policy_files::PolicyTexts;
 use crate::trust;
@@ -74,7 +75,7 @@ pub(crate) fn start(
         turn_id: turn.id.0,
         turn: turn.key.clone(),
         began_ns: nanoseconds(context.now),
-        head: repository.head(&hook::git_settings()).map_err(|error| error.to_string())?,
+        head: repository.head(&hook::git()).map_err(|error| error.to_string())?,
         reflog_size: repository.reflog_size(),
         keep: settings.keep,
         keep_for: settings.keep_for,
@@ -104,8 +105,8 @@ fn taken(order: &Order, state: &Path) -> Result<(Snapshot, usize), String> {
     // One at a time in each working tree: a second would be of the same state, or a hook that is registered twice.
     let _lock = Lock::acquire(&lock_file(state, &repository), Duration::ZERO)
         .map_err(|_| "another one is still being taken here".to_owned())?;
-    let settings = Settings { time_limit: TIME_LIMIT, ..Settings::default() };
-    let snapshots = Snapshots::of(repository, &settings).map_err(|error| error.to_string())?;
+    let git = environment::git().within(TIME_LIMIT);
+    let snapshots = Snapshots::of(repository, &git).map_err(|error| error.to_string())?;
     let now_ns = nanoseconds(Timestamp::now());
     let new = NewSnapshot {
         reason: Reason::TurnStart { began_ns: order.began_ns },
@@ -164,7 +165,7 @@ fn baseline_of_snapshot(turn: &Turn, repository: &Repository, journal: &mut Jour
     if recorded.turn_id != turn.id.0 {
         return None;
     }
-    let snapshots = Snapshots::of(repository.clone(), &hook::git_settings()).ok()?;
+    let snapshots = Snapshots::of(repository.clone(), &hook::git()).ok()?;
     let snapshot = snapshots.find(&recorded.snapshot).ok()?;
     snapshots.baseline(&snapshot, recorded.reflog_size).ok().flatten()
 }

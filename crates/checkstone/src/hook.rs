@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use agents::{Decision, Event, Payload};
-use changes::Settings;
+use changes::GitProgram;
 use jiff::Timestamp;
 use journal::{Journal, OpenFor, SeenSession};
 use transcript::Agent;
@@ -158,8 +158,9 @@ impl Context {
     }
 }
 
-pub(crate) fn git_settings() -> Settings {
-    Settings { git: environment::git(), time_limit: GIT_LIMIT }
+/// Git on the clock of a hook.
+pub(crate) fn git() -> GitProgram {
+    environment::git().within(GIT_LIMIT)
 }
 
 /// A panic lets the agent go on; the log says where it was.

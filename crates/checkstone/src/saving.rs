@@ -9,7 +9,7 @@ use autosave::{
     AutonomousExecution, Ended, Facts, Job, Look, Occasion, RouterDecision, Saved, Taken, buildguide,
 };
 use change_set::BytePath;
-use changes::{Repository, Settings};
+use changes::{GitProgram, Repository};
 use gate::policy::{Autosave, AutosaveMode};
 use jiff::Timestamp;
 use journal::{
@@ -121,7 +121,7 @@ impl Save {
         turn: Option<TurnId>,
     ) -> (SaveReport, Result<Option<AutosaveId>, JournalError>) {
         let started = Instant::now();
-        let git = git_settings();
+        let git = git();
         let lock = self.lock_file();
         let look = look(&self.settings, &self.state);
         let ended = self.job(&git, &look, &lock).save(&self.changed);
@@ -456,6 +456,6 @@ pub(crate) fn look(settings: &Autosave, state: &Path) -> Look {
 }
 
 /// For everything that is not on the clock of a hook.
-pub(crate) fn git_settings() -> Settings {
-    Settings { git: environment::git(), time_limit: GIT_LIMIT }
+pub(crate) fn git() -> GitProgram {
+    environment::git().within(GIT_LIMIT)
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use changes::{Baseline, Settings};
+use changes::Baseline;
 use gate::policy::{NoGit, Policy};
 use gate::{Changes, CheckResult, Decision, Inputs, Verdict, Waiting, Waived};
 use jiff::Timestamp;
@@ -13,6 +13,7 @@ use transcript::{Agent, Coverage, Extent, Options, Reading};
 use crate::agent_session::AgentSession;
 use crate::arguments::AgentName;
 use crate::checks;
+use crate::environment;
 use crate::error::CommandError;
 use crate::evidence;
 use crate::journal_access;
@@ -63,7 +64,7 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
     let policy = texts
         .load()
         .map_err(|problems| mistakes(&problems).hint("agents are not held while the policy is broken"))?;
-    let pending = changes::start(&cwd, &Settings::default());
+    let pending = changes::start(&cwd, &environment::git());
     let transcript = arguments.transcript.clone().or_else(|| transcript_of_calling_session(root));
     let reading = reading(arguments, transcript.as_deref())?;
     let known = match known(transcript.as_deref(), &reading) {

@@ -8,7 +8,7 @@ use changes::Repository;
 use journal::{Journal, JournalError, NewTurn, OpenFor, SessionId, Turn};
 use transcript::Agent;
 
-use super::{Context, SAME_DELIVERY, git_settings};
+use super::{Context, SAME_DELIVERY, git};
 use crate::at_turn_start;
 use crate::autosaving::Wish;
 use crate::policy_files::{FoundTexts, PolicyTexts};
@@ -30,8 +30,7 @@ pub(crate) fn record(mut context: Context) -> Decision {
     context.stopwatch.lap("policy");
     // Without a policy nothing will be judged, and nothing saved, and the baseline is not needed.
     let is_needed = found.policy.is_some() || wish.is_some();
-    let pending =
-        repository.filter(|_| is_needed).map(|repository| changes::start_in(repository, &git_settings()));
+    let pending = repository.filter(|_| is_needed).map(|repository| changes::start_in(repository, &git()));
     let journal = Journal::open(&context.state, OpenFor::Hook);
     context.stopwatch.lap("journal");
     let baseline = match pending {

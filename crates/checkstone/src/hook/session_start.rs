@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use agents::Decision;
-use changes::{Repository, Settings};
+use changes::Repository;
 use checkpoint::layout::Layout;
 use journal::{Journal, NotedRun, OpenFor};
 use run::control;
@@ -15,6 +15,7 @@ use transcript::{Agent, visible};
 use workflow::StateDirectory;
 
 use super::{Context, GIT_LIMIT, SAME_DELIVERY};
+use crate::environment;
 use crate::policy_files::PolicyTexts;
 
 /// Longer than any session is gone on with.
@@ -28,11 +29,7 @@ pub(crate) fn tell(context: &Context, source: &str) -> Decision {
         return Decision::Pass;
     }
     // Git is asked only where its files do not tell what HEAD is.
-    let settings = Settings { time_limit: GIT_LIMIT, ..Settings::default() };
-    let state = match repository {
-        Some(repository) => StateDirectory::in_repository(repository, &settings),
-        None => StateDirectory::without_repository(&context.cwd),
-    };
+    let state = StateDirectory::at(&context.cwd, repository, &environment::git().within(GIT_LIMIT));
     let workflow = state.session_start();
     // Gemini CLI 0.61.0 drops a prompt with a hook's words in it from a session that it goes on with.
     let is_forgotten =

@@ -18,7 +18,7 @@ use transcript::{OWN_PREFIX, Outcome, Reading, Usage};
 
 use self::known::Known;
 use self::recording::Written;
-use super::{Context, git_settings};
+use super::{Context, git};
 use crate::at_turn_start;
 use crate::autosaving::Wish;
 use crate::checks;
@@ -140,8 +140,8 @@ fn judge_at(mut context: Context, place: Place, wish: Option<Wish>) -> Stop {
         _ => return silent("there is no policy here"),
     };
     let pending = match &repository {
-        Some(repository) => changes::start_in(repository.clone(), &git_settings()),
-        None => changes::start(&context.cwd, &git_settings()),
+        Some(repository) => changes::start_in(repository.clone(), &git()),
+        None => changes::start(&context.cwd, &git()),
     };
     context.stopwatch.lap("git start");
     let policy = match texts.load() {
@@ -171,7 +171,7 @@ fn judge_at(mut context: Context, place: Place, wish: Option<Wish>) -> Stop {
     let judged = match case.judge(&mut context, pending, reading) {
         // What is not written yet can only be the last tenth of a second; it counts where it could change the answer.
         Ok(draft) if may_wait && draft.is_open() => {
-            let pending = changes::start(&context.cwd, &git_settings());
+            let pending = changes::start(&context.cwd, &git());
             let reading = last_words::wait(&context);
             case.judge(&mut context, pending, reading)
         }

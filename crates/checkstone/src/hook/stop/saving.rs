@@ -16,7 +16,7 @@ use transcript::OWN_PREFIX;
 use super::recording::turn_of;
 use super::{Delivery, Judged, baseline, pass};
 use crate::environment;
-use crate::hook::git_settings;
+use crate::hook::git;
 use crate::saving::{self, Save, SaveReport};
 use crate::trust;
 use crate::window;
@@ -293,7 +293,7 @@ impl Judged {
         let read =
             self.case.journal.read(|reader| Ok((reader.first_turn(session)?, reader.last_saved(session)?)));
         let Ok((Some(first), last)) = read else { return false };
-        let settings = git_settings();
+        let settings = git();
         let Some(baseline) = baseline(&first) else { return false };
         let request = Request::Turn { baseline: Some(&baseline), touched: None };
         let changed = changes::start_in(repository.clone(), &settings)
