@@ -72,7 +72,7 @@ pub(crate) enum Push {
 }
 
 impl Save {
-    pub(crate) fn job<'a>(&'a self, git: &'a Settings, look: &'a Look, lock: &'a Path) -> Job<'a> {
+    pub(crate) fn job<'a>(&'a self, git: &'a GitProgram, look: &'a Look, lock: &'a Path) -> Job<'a> {
         Job {
             repository: &self.repository,
             git,
@@ -146,7 +146,7 @@ impl Save {
 
     /// Saves make snapshots, so they clear old ones away: as the user's own configuration says, and never those that
     /// somebody asked for, nor the one that was made just now and is told of.
-    fn forget_old_snapshots(&self, git: &Settings) {
+    fn forget_old_snapshots(&self, git: &GitProgram) {
         let texts = FoundTexts::read(&self.repository.root);
         let Some(kept) = trust::snapshot_settings(journal::Trust::Unknown, texts.texts()) else { return };
         let retention = Retention {
@@ -161,7 +161,7 @@ impl Save {
         drop(pruned);
     }
 
-    fn planned_push(&self, git: &Settings) -> Push {
+    fn planned_push(&self, git: &GitProgram) -> Push {
         if !self.settings.push {
             return Push::None(Some("`push = false`".to_owned()));
         }

@@ -14,8 +14,7 @@ use sha2::{Digest, Sha256};
 use transcript::{Agent, visible};
 use workflow::StateDirectory;
 
-use super::{Context, GIT_LIMIT, SAME_DELIVERY};
-use crate::environment;
+use super::{Context, SAME_DELIVERY, git};
 use crate::policy_files::PolicyTexts;
 
 /// Longer than any session is gone on with.
@@ -29,7 +28,7 @@ pub(crate) fn tell(context: &Context, source: &str) -> Decision {
         return Decision::Pass;
     }
     // Git is asked only where its files do not tell what HEAD is.
-    let state = StateDirectory::at(&context.cwd, repository, &environment::git().within(GIT_LIMIT));
+    let state = StateDirectory::at(&context.cwd, repository, &git());
     let workflow = state.session_start();
     // Gemini CLI 0.61.0 drops a prompt with a hook's words in it from a session that it goes on with.
     let is_forgotten =
