@@ -3,11 +3,12 @@
 //! else names one.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+
+use files::find_program;
 
 use crate::error::Error;
 
@@ -120,17 +121,6 @@ impl GitProgram {
         }
         Ok(command)
     }
-}
-
-/// The first program of this name in the folders of `path`, the value of a `PATH`. Relative and empty entries do not
-/// count: they mean the folder in which one happens to be, and so a program of the repository's choice.
-pub fn find_program(name: &OsStr, path: &OsStr) -> Option<PathBuf> {
-    let is_program = |path: &PathBuf| {
-        let metadata = path.metadata();
-        metadata.is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-    };
-    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
-    folders.map(|folder| folder.join(name)).find(is_program)
 }
 
 #[cfg(test)]

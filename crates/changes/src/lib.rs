@@ -24,7 +24,7 @@ mod version;
 
 pub use baseline::{BASELINE_VERSION, Baseline, KnownFile};
 pub use error::Error;
-pub use git_program::{GitProgram, find_program};
+pub use git_program::GitProgram;
 pub use pending::{Pending, Request, Touched, start, start_in};
 pub use repository::Repository;
 pub use version::GitVersion;

@@ -110,7 +110,7 @@ pub(crate) fn is_switched_off() -> bool {
 /// The first program of this name in the folders of `PATH`. Relative folders do not count: they would be the
 /// repository's.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
-    changes::find_program(OsStr::new(name), &read(PATH)?)
+    files::find_program(OsStr::new(name), &read(PATH)?)
 }
 
 /// The git that every command and hook uses.
