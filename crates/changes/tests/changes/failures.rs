@@ -2,16 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use changes::{Error, Request};
+use changes::{Error, GitProgram, Request};
 
 use crate::sandbox::{Sandbox, lines, now_ns};
 
 #[test]
 fn no_git_program() {
     let mut sandbox = Sandbox::new();
-    sandbox.program.git = "no-such-git".into();
+    sandbox.program = GitProgram::in_path(sandbox.repo.as_os_str());
     let error = sandbox.ask(Request::Worktree).unwrap_err();
-    assert!(matches!(&error, Error::NoGit { program } if program == "no-such-git"), "{error}");
+    assert!(matches!(&error, Error::NoGit { program } if program == "git"), "{error}");
 }
 
 /// C5: `safe.directory`
