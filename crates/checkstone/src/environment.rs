@@ -3,8 +3,10 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use changes::GitProgram;
+use stop::StopSettings;
 
 /// The width of the terminal, where the terminal itself does not tell.
 pub(crate) const COLUMNS: &str = "COLUMNS";
@@ -116,6 +118,16 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
 /// The git that every command and hook uses.
 pub(crate) fn git() -> GitProgram {
     GitProgram::in_path(&read(PATH).unwrap_or_default())
+}
+
+/// What a stop is told of the machine and the user.
+pub(crate) fn stop_settings(state: PathBuf, git_limit: Duration) -> StopSettings {
+    StopSettings {
+        state,
+        user_file: configuration_file(),
+        git: git().within(git_limit),
+        slug: read(SLUG).and_then(|slug| slug.into_string().ok()),
+    }
 }
 
 /// The user's home, where it is set.
