@@ -306,7 +306,7 @@ impl SavingStop {
         let own = saving::own_files(self.judged.event.payload.agent, autosave);
         let own = own.map(|name| BytePath::from(name.as_str()));
         let scratch = environment::temporary_directory();
-        let differs = Snapshots::of(repository, &settings).and_then(|snapshots| {
+        let differs = Snapshots::of(repository, &git).and_then(|snapshots| {
             let last = snapshots.find(&last)?;
             let found =
                 snapshots.diff(Side::Snapshot(&last), Side::WorkingTree { scratch: &scratch }, &[])?;
