@@ -48,14 +48,14 @@ const NEW: Duration = Duration::from_secs(60);
 
 /// Where a kernel listens. The folder goes with it.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ConnectionFolder {
     folder: tempfile::TempDir,
     /// Says to others that the folder is in use.
     _lock: Lock,
     info: ConnectionInfo,
 }
 
-impl Place {
+impl ConnectionFolder {
     /// In a new folder below `scratch` that only we can enter; below `/tmp` where the path would be too long for a socket.
     pub(super) fn new(scratch: &Path) -> Result<Self, ChannelError> {
         let make = |path: &Path| {

@@ -13,13 +13,13 @@ use journal::lock::{Lock, LockError};
 use super::{Engine, EngineError, Settings};
 use crate::attempt::told;
 use crate::control;
-use crate::drift::Surroundings;
 use crate::event::{Event, FORMAT, What};
-use crate::keeping;
 use crate::plan::{Kind, Plan};
 use crate::publish;
 use crate::record::{Record, RecordError, Recorder};
+use crate::stage_checkpoint;
 use crate::state::{RunState, StageState};
+use crate::surroundings::Surroundings;
 
 /// A plan with the text that it was read from.
 #[derive(Clone, Debug)]
@@ -201,16 +201,16 @@ impl Engine<'_> {
                 self.sweep(&stage_id, attempt)?;
                 self.lost_to(&stage_id, attempt, state, StageState::Interrupted)?;
             }
-            let to = match keeping::emergency(&self.layout, &stage_id, attempt, reason) {
-                Ok((kept, warnings)) => {
+            let to = match stage_checkpoint::emergency(&self.layout, &stage_id, attempt, reason) {
+                Ok((checkpoint, warnings)) => {
                     for text in warnings {
                         self.append(What::Warning { stage_id: Some(stage_id.clone()), text })?;
                     }
-                    self.append(kept.event(stage_id.clone(), attempt))?;
+                    self.append(checkpoint.event(stage_id.clone(), attempt))?;
                     StageState::Resumable
                 }
-                Err(text) => {
-                    let text = format!("no emergency checkpoint: {text}");
+                Err(error) => {
+                    let text = format!("no emergency checkpoint: {}", told(&error));
                     self.append(What::Warning { stage_id: Some(stage_id.clone()), text })?;
                     StageState::Blocked
                 }

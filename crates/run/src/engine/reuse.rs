@@ -9,6 +9,7 @@ use crate::attempt::{input_path, told};
 use crate::event::{Accepted, What};
 use crate::fingerprint;
 use crate::publish;
+use crate::stage_checkpoint::StageCheckpointError;
 
 impl Engine<'_> {
     /// Says so in the record where it is.
@@ -24,8 +25,8 @@ impl Engine<'_> {
                 self.append(What::StageReused { stage_id, restored })?;
                 Ok(true)
             }
-            Err(reason) => {
-                self.warn(Some(index), format!("its outputs are gone: {reason}"))?;
+            Err(error) => {
+                self.warn(Some(index), format!("its outputs are gone: {}", told(&error)))?;
                 Ok(false)
             }
         }
@@ -63,8 +64,12 @@ impl Engine<'_> {
     }
 
     /// The paths that had to be brought back.
-    fn outputs_restored(&self, stage: &str, accepted: &Accepted) -> Result<Vec<String>, String> {
-        let folder = self.layout.published(stage).map_err(|error| error.to_string())?;
+    fn outputs_restored(
+        &self,
+        stage: &str,
+        accepted: &Accepted,
+    ) -> Result<Vec<String>, StageCheckpointError> {
+        let folder = self.layout.published(stage)?;
         let mut missing = Vec::new();
         for artifact in &accepted.artifacts {
             let path = folder.join(&artifact.path);
@@ -82,7 +87,6 @@ impl Engine<'_> {
                 });
             }
         }
-        let restored = checkpoint::restore(&self.layout, &missing).map_err(|error| told(&error))?;
-        Ok(restored.written)
+        Ok(checkpoint::restore(&self.layout, &missing)?.written)
     }
 }

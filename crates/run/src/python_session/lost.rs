@@ -6,7 +6,7 @@ use checkpoint::layout::Layout;
 use kernel::notebook::{self, NewCell};
 use serde_json::{Value, json};
 
-use super::{Inside, spool};
+use super::{SharedSession, spool};
 use crate::attempt::told;
 
 /// What the notebook says of our cell; `running` is its source until its outputs are there, so that a cell which a
@@ -19,7 +19,7 @@ pub(super) fn about(layout: &Layout, stage: &str, attempt: u32, running: Option<
     about
 }
 
-impl Inside {
+impl SharedSession {
     /// Completes the run's cells that were left running.
     pub(super) fn complete_lost_cells(&mut self, layout: &Layout, warn: &dyn Fn(String)) {
         // A notebook that cannot be read is told when a cell is put into it.
