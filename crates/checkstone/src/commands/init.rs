@@ -8,6 +8,7 @@ use agents::registration::{CodexConfig, settings};
 use agents::{Program, Registration, events};
 use changes::Repository;
 use serde::Serialize;
+use stop::policy_files::FILE_NAME;
 use transcript::Agent;
 
 use crate::arguments::AgentName;
@@ -18,7 +19,6 @@ use crate::installed::{self, Before};
 use crate::journal_access;
 use crate::new_policy::NewPolicy;
 use crate::own_program::OwnProgram;
-use crate::policy_files::FILE_NAME;
 use crate::printer::{FAINT, Printer};
 use crate::settings_file::SettingsFile;
 
@@ -419,9 +419,9 @@ fn write_policy(change: &mut FileChange, policy: &NewPolicy) {
         return;
     }
     let text = policy.text();
-    match journal::atomic_file::replace_if_unchanged(&policy.file, None, text.as_bytes(), 0o644) {
-        Ok(journal::atomic_file::Replaced::Yes) => {}
-        Ok(journal::atomic_file::Replaced::Changed) => {
+    match files::atomic_file::replace_if_unchanged(&policy.file, None, text.as_bytes(), 0o644) {
+        Ok(files::atomic_file::Replaced::Yes) => {}
+        Ok(files::atomic_file::Replaced::Changed) => {
             change.state = State::Unchanged;
             change.message = format!("`{}` is there and stays as it is", policy.file.display());
         }
