@@ -270,7 +270,7 @@ impl Kernel {
             return Err(KernelError::Asked(format!("{}: {}", text(&reply, "ename"), text(&reply, "evalue"))));
         }
         let shown = text(at(at(at(&reply, "user_expressions"), "result"), "data"), "text/plain");
-        let json = from_hexadecimal(shown.trim_matches(['\'', '"']));
+        let json = text::from_hexadecimal(shown.trim_matches(['\'', '"']));
         json.and_then(|json| serde_json::from_slice(&json).ok())
             .ok_or_else(|| KernelError::Asked("its answer cannot be read".to_owned()))
     }
@@ -369,10 +369,4 @@ async fn connect(
         }
     }
     Err(late())
-}
-
-fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let pairs = text.as_bytes().chunks(2);
-    pairs.map(|pair| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?)).collect()
 }

@@ -12,6 +12,7 @@ use checkpoint::layout::{Layout, NameError};
 use checkpoint::manifest::{Artifact, Reason};
 use supervise::marker::Marker;
 use supervise::{Controls, How, Isolation, Observed};
+use text::error_chain;
 
 use crate::PythonSession;
 use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, Ending, HowEnded, VERIFY};
@@ -110,7 +111,7 @@ pub(crate) fn run(job: &Job, tell: Tell<'_>) -> AttemptOutcome {
                 checkpoint = Some(emergency);
             }
             Err(error) => {
-                tell(AttemptProgress::Warning(format!("no emergency checkpoint: {}", told(&error))))
+                tell(AttemptProgress::Warning(format!("no emergency checkpoint: {}", error_chain(&error))))
             }
         }
     }
@@ -123,7 +124,7 @@ fn failed(reason: impl Into<String>) -> Unaccepted {
 
 impl<E: std::error::Error> From<E> for Unaccepted {
     fn from(error: E) -> Self {
-        failed(told(&error))
+        failed(error_chain(&error))
     }
 }
 
@@ -131,17 +132,6 @@ impl<E: std::error::Error> From<E> for Unaccepted {
 fn aborted(job: &Job) -> Option<Unaccepted> {
     let unaccepted = || Unaccepted { cause: Cause::Aborted, reason: "aborted".to_owned() };
     job.controls.is_asked().then(unaccepted)
-}
-
-/// An error with its causes, in one line.
-pub(crate) fn told(error: &dyn std::error::Error) -> String {
-    let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        message.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    message
 }
 
 fn accepted(
@@ -191,7 +181,7 @@ fn accepted(
             &job.controls,
             &mut |_| {},
         )
-        .map_err(|error| failed(format!("`verify` cannot be run: {}", told(&error))))?;
+        .map_err(|error| failed(format!("`verify` cannot be run: {}", error_chain(&error))))?;
         tell_beside(job, &verified, VERIFY, tell);
         judge(&verified, VERIFY).inspect_err(|_| {
             ending.iter_mut().for_each(|ending| ending.verify_failed = true);
@@ -265,7 +255,9 @@ fn supervise(
                         warnings.into_iter().for_each(|warning| tell(AttemptProgress::Warning(warning)));
                         tell(AttemptProgress::Checkpoint(checkpoint));
                     }
-                    Err(error) => tell(AttemptProgress::Warning(format!("no checkpoint: {}", told(&error)))),
+                    Err(error) => {
+                        tell(AttemptProgress::Warning(format!("no checkpoint: {}", error_chain(&error))))
+                    }
                 }
             }
         });
@@ -410,7 +402,7 @@ fn accept(
         Ok(artifacts) => Ok(Accepted { fingerprint, inputs, artifacts }),
         Err(unaccepted) => {
             if let Err(error) = publish::take_back(artifacts, &published) {
-                tell(AttemptProgress::Warning(told(&error)));
+                tell(AttemptProgress::Warning(error_chain(&error)));
             }
             Err(unaccepted)
         }
@@ -437,7 +429,7 @@ fn checkpointed(
             job.execution_count,
             session,
         )
-        .map_err(|error| failed(format!("its checkpoint cannot be saved: {}", told(&error))))?;
+        .map_err(|error| failed(format!("its checkpoint cannot be saved: {}", error_chain(&error))))?;
         warnings.into_iter().for_each(|warning| tell(AttemptProgress::Warning(warning)));
         if stage.kind == Kind::Python {
             let trouble =
@@ -523,8 +515,10 @@ fn environment(
         match stage_checkpoint::bring_back(&job.layout, &to_resume, &prefix) {
             Ok(()) => all.push(("CHECKSTONE_RESUME_DIR".into(), folder.into())),
             Err(error) => {
-                let text =
-                    format!("it begins anew, for what it had saved cannot be brought back: {}", told(&error));
+                let text = format!(
+                    "it begins anew, for what it had saved cannot be brought back: {}",
+                    error_chain(&error)
+                );
                 tell(AttemptProgress::Warning(text));
             }
         }

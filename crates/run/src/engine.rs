@@ -17,6 +17,7 @@ use checkpoint::layout::{Layout, NameError};
 use checkpoint::manifest::Artifact;
 use jiff::Timestamp;
 use supervise::{Controls, Isolation, Observed, Signal, SweepError};
+use text::error_chain;
 
 use crate::PythonSession;
 use crate::attempt::{self, AttemptOutcome, AttemptProgress, Cause, Job};
@@ -474,7 +475,7 @@ impl<'a> Engine<'a> {
                 }
                 _ => checked.issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
             },
-            Err(error) => attempt::told(&error),
+            Err(error) => error_chain(&error),
         };
         let text = format!("it begins anew, for what it had saved in `{id}` cannot be brought back: {lost}");
         self.warn(Some(index), text)?;

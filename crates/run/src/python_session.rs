@@ -16,15 +16,17 @@ use std::time::Duration;
 
 use checkpoint::layout::{Layout, NameError};
 use checkpoint::manifest::{NotebookReference, PythonEnvironment};
-use checkpoint::{FolderError, RestoreError, ValidateError};
+use checkpoint::{RestoreError, ValidateError};
+use files::FileError;
 use kernel::notebook::{NewCell, Notebook, checkpoint_cell_id, stage_cell_id};
 use kernel::python_environment::{self, FindError, Surroundings};
 use kernel::rehydration::{self, SavedVariables, VARIABLES_FOLDER, VariablesError};
 use kernel::{CellEnding, ExecutedCell, Kernel, KernelError, Launch, Spool};
 use serde_json::Value;
 use supervise::{Cause, Ending, How, Limits, Observed, OutputKept, Status};
+use text::error_chain;
 
-use crate::attempt::{Job, told};
+use crate::attempt::Job;
 use crate::engine::Settings;
 use crate::executor::{SessionState, StageEnded};
 use crate::plan::{Program, Stage};
@@ -84,7 +86,7 @@ pub(crate) enum SessionError {
     #[error(transparent)]
     Folder(#[from] PublishError),
     #[error(transparent)]
-    Checkpoints(#[from] FolderError),
+    Checkpoints(#[from] FileError),
     #[error(transparent)]
     Validate(#[from] ValidateError),
     #[error(transparent)]
@@ -110,7 +112,7 @@ impl ShownNotebook {
     fn put(&mut self, cell: NewCell) -> Option<String> {
         let notebook = self.notebook.as_mut()?;
         notebook.put(cell);
-        let trouble = notebook.save().err().map(|error| told(&error));
+        let trouble = notebook.save().err().map(|error| error_chain(&error));
         let before = std::mem::replace(&mut self.trouble, trouble.clone());
         trouble.filter(|trouble| before.as_ref() != Some(trouble))
     }
@@ -390,7 +392,7 @@ impl SharedSession {
                 // Half of them would be taken for all.
                 let _ = fs_err::remove_dir_all(artifacts.join(VARIABLES_FOLDER));
                 go_on(job)?;
-                warn(format!("the session's variables are not saved: {}", told(&error)));
+                warn(format!("the session's variables are not saved: {}", error_chain(&error)));
             }
         }
         Ok(())

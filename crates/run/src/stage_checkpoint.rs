@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use checkpoint::PathError;
 use checkpoint::layout::{DISPLAYS_FILE, Layout, NameError};
 use checkpoint::manifest::{Artifact, Reason, Status};
-use checkpoint::{EmergencyRequest, RestoreError, SaveError, SaveRequest, SaveWarning, Saved};
+use checkpoint::{EmergencyRequest, RestoreError, SaveError, SaveRequest, SaveWarning, SavedCheckpoint};
 use jiff::Timestamp;
+use text::error_chain;
 
-use crate::attempt::told;
 use crate::event::What;
 use crate::executor::SessionState;
 use crate::publish::{self, PublishError};
@@ -114,7 +114,7 @@ pub(crate) fn emergency(
 ) -> Result<WithWarnings, StageCheckpointError> {
     let (checkpoint, mut warnings) = with_partial(layout, stage, attempt, reason)?;
     if let Err(error) = checkpoint::prune_after_save(layout, checkpoint::DEFAULT_KEEP, None) {
-        warnings.push(not_pruned(&told(&error)));
+        warnings.push(not_pruned(&error_chain(&error)));
     }
     Ok((checkpoint, warnings))
 }
@@ -145,7 +145,10 @@ fn with_partial(
             Ok((with_partial, warnings))
         }
         Err(error) => {
-            warnings.push(format!("the emergency checkpoint holds no partial artifacts: {}", told(&error)));
+            warnings.push(format!(
+                "the emergency checkpoint holds no partial artifacts: {}",
+                error_chain(&error)
+            ));
             Ok((made, warnings))
         }
     }
@@ -176,7 +179,7 @@ fn together(own: &[PathBuf], earlier: &[PathBuf]) -> Vec<PathBuf> {
     own.iter().chain(earlier.iter().filter(is_there)).cloned().collect()
 }
 
-fn with_warnings(saved: Saved, is_mid_stage: bool) -> WithWarnings {
+fn with_warnings(saved: SavedCheckpoint, is_mid_stage: bool) -> WithWarnings {
     let warnings = saved
         .warnings
         .iter()

@@ -9,9 +9,9 @@ use checkpoint::layout::Layout;
 use checkpoint::manifest::Reason;
 use files::{Lock, LockError};
 use jiff::Timestamp;
+use text::error_chain;
 
 use super::{Engine, EngineError, Settings};
-use crate::attempt::told;
 use crate::control;
 use crate::event::{Event, FORMAT, What};
 use crate::plan::{Kind, Plan};
@@ -210,7 +210,7 @@ impl Engine<'_> {
                     StageState::Resumable
                 }
                 Err(error) => {
-                    let text = format!("no emergency checkpoint: {}", told(&error));
+                    let text = format!("no emergency checkpoint: {}", error_chain(&error));
                     self.append(What::Warning { stage_id: Some(stage_id.clone()), text })?;
                     StageState::Blocked
                 }
@@ -255,7 +255,8 @@ impl Engine<'_> {
         let found = match checkpoint::last_valid(root, title, Some(run), Depth::Quick) {
             Ok(found) => found,
             Err(error) => {
-                return self.warn(None, format!("the checkpoints cannot be looked at: {}", told(&error)));
+                return self
+                    .warn(None, format!("the checkpoints cannot be looked at: {}", error_chain(&error)));
             }
         };
         for skipped in &found.skipped {

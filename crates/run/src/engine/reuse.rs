@@ -3,9 +3,10 @@
 
 use checkpoint::manifest::Artifact;
 use serde_json::Map;
+use text::error_chain;
 
 use super::{Engine, EngineError};
-use crate::attempt::{input_path, told};
+use crate::attempt::input_path;
 use crate::event::{Accepted, What};
 use crate::fingerprint;
 use crate::publish;
@@ -26,7 +27,7 @@ impl Engine<'_> {
                 Ok(true)
             }
             Err(error) => {
-                self.warn(Some(index), format!("its outputs are gone: {}", told(&error)))?;
+                self.warn(Some(index), format!("its outputs are gone: {}", error_chain(&error)))?;
                 Ok(false)
             }
         }
@@ -87,6 +88,6 @@ impl Engine<'_> {
                 });
             }
         }
-        Ok(checkpoint::restore(&self.layout, &missing)?.written)
+        Ok(checkpoint::restore(&self.layout, &missing)?)
     }
 }

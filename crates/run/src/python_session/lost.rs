@@ -5,9 +5,9 @@ use checkpoint::hash;
 use checkpoint::layout::Layout;
 use kernel::notebook::{self, NewCell};
 use serde_json::{Value, json};
+use text::error_chain;
 
 use super::{SharedSession, spool};
-use crate::attempt::told;
 
 /// What the notebook says of our cell; `running` is its source until its outputs are there, so that a cell which a
 /// person changed is not taken for ours.
@@ -30,7 +30,7 @@ impl SharedSession {
             let mut outputs = match kernel::read_again(&spool) {
                 Ok(outputs) => outputs,
                 Err(error) => {
-                    warn(told(&error));
+                    warn(error_chain(&error));
                     continue;
                 }
             };

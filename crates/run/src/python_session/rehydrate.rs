@@ -9,9 +9,10 @@ use kernel::python_environment;
 use kernel::rehydration::{self, Checkpoint, Pickles, SavedVariables};
 use serde_json::{Value, json};
 use supervise::{Controls, Limits};
+use text::error_chain;
 
 use super::{SHORT, SessionError, SharedSession, described, spool};
-use crate::attempt::{Job, in_words, told};
+use crate::attempt::{Job, in_words};
 use crate::plan::Stage;
 
 /// Python code that says which of the names in `NAMES` the session does not have.
@@ -89,7 +90,7 @@ impl SharedSession {
         let controls: &Controls = &job.controls;
         let executed = kernel
             .execute(&cell.text(), &spool, &limits, controls, &mut |_| {})
-            .map_err(|error| failed(told(&error)))?;
+            .map_err(|error| failed(error_chain(&error)))?;
         let shown = NewCell {
             id: rehydration_cell_id(layout.run(), &manifest.checkpoint_id, &stage.id, job.attempt),
             source: cell.text(),
@@ -109,7 +110,7 @@ impl SharedSession {
         let kernel = self.kernel.as_mut().ok_or(SessionError::NoKernel)?;
         let missing = kernel
             .run_apart(MISSING, &[("NAMES", &json!(names).to_string())], SHORT)
-            .map_err(|error| failed(told(&error)))?;
+            .map_err(|error| failed(error_chain(&error)))?;
         let missing: Vec<&str> = missing.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         if missing.is_empty() {
             Ok(())
