@@ -25,3 +25,4 @@ mod silence;
 mod teleclaude;
 mod turns;
 mod unresolved_errors;
+mod user_file;

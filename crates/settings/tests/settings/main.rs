@@ -1,0 +1,4 @@
+//! Documents, and tables of keys.
+
+mod documents;
+mod tables;
