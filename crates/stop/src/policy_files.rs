@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use files::{FileError, Links, regular_file};
-use gate::policy::{Policy, Problem, ProblemKind, Problems, Source, UserFile};
+use gate::policy::{Policy, Problem, Problems, Source, UserFile};
 use serde::{Deserialize, Serialize};
 
 pub const FILE_NAME: &str = "checkstone.toml";
@@ -156,8 +156,8 @@ pub fn detected_presets(root: &Path) -> Vec<&'static str> {
 }
 
 fn no_policy(name: &str, message: &'static str) -> Problem {
-    let kind = ProblemKind::BadPath { message };
-    Problem { file: name.to_owned(), line: 1, column: 1, found: name.to_owned(), kind }
+    let message = format!("bad path `{name}`: {message}");
+    Problem { file: name.to_owned(), line: 1, column: 1, message, nearest: None }
 }
 
 /// A file of the repository, unless a link leads out of it.
