@@ -152,7 +152,7 @@ fn list(
     } else if listed.is_empty() {
         printer.text("No verdict is recorded for this repository.\n");
     } else {
-        printer.text(&listed_lines(&listed, printer.width()));
+        printer.text(&listed_lines(listed, printer.width()));
     }
     Ok(ExitCode::SUCCESS)
 }
