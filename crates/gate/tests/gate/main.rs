@@ -18,7 +18,6 @@ mod policy_errors;
 mod policy_paths;
 mod policy_presets;
 mod replay;
-mod replayed_turns;
 mod required_actions;
 mod silence;
 mod teleclaude;
