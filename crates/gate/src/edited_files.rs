@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use programs::layout;
+use programs::Deed;
 use programs::shell::Intents;
 use transcript::{Kind, Outcome};
 
@@ -19,7 +19,7 @@ pub fn edited_files(inputs: &Inputs) -> Vec<String> {
             files.extend(call.paths.iter().map(|path| spelling.one(path)));
         }
         let commands = intents.as_ref().map(Intents::commands).unwrap_or_default();
-        for command in commands.iter().filter(|command| !layout::only_formats(command)) {
+        for command in commands.iter().filter(|command| command.deed() != Deed::Formats) {
             files.extend(command.edits.paths.iter().map(|path| spelling.one(path)));
         }
     }
