@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use change_set::{BytePath, ChangeSet};
-use changes::{Repository, Request, Settings};
+use changes::{GitProgram, Repository, Request};
+use files::{Lock, LockError};
 use gate::policy::{Autosave, Include};
-use journal::lock::{Lock, LockError};
 use keeping::commit::{self, Commit, CommitError, CommitOutcome, NewCommit};
 use keeping::snapshot::{
     LeftOut, NewSnapshot, Reason as SnapshotReason, SessionName, SnapshotError, Snapshots,
@@ -30,7 +30,7 @@ const INDEX_LOCK: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub struct Job<'a> {
     pub repository: &'a Repository,
-    pub git: &'a Settings,
+    pub git: &'a GitProgram,
     pub settings: &'a Autosave,
     pub agent: Agent,
     pub facts: &'a Facts,

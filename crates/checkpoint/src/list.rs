@@ -4,14 +4,14 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::Path;
 
+use files::{FileError, Folder};
 use jiff::Timestamp;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::folder::{Folder, FolderError};
 use crate::id;
 use crate::layout::{CHECKPOINTS, MANIFEST, REPORTS, Segment};
 use crate::manifest::{LARGEST, Status};
@@ -21,7 +21,7 @@ use crate::parallel;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct Listed {
+pub struct ListedCheckpoint {
     pub checkpoint_id: String,
     pub report_title: String,
     pub run_id: String,
@@ -35,7 +35,7 @@ pub struct Listed {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct Unreadable {
+pub struct UnreadableCheckpoint {
     pub checkpoint_id: String,
     pub report_title: String,
     pub run_id: String,
@@ -45,17 +45,17 @@ pub struct Unreadable {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listing {
     /// The newest first.
-    pub checkpoints: Vec<Listed>,
-    pub unreadable: Vec<Unreadable>,
+    pub checkpoints: Vec<ListedCheckpoint>,
+    pub unreadable: Vec<UnreadableCheckpoint>,
 }
 
 /// The checkpoints below a project root: of one run, of one title, or of all.
-pub fn list(root: &Path, title: Option<&str>, run: Option<&str>) -> Result<Listing, FolderError> {
+pub fn list(root: &Path, title: Option<&str>, run: Option<&str>) -> Result<Listing, FileError> {
     let mut listing = Listing::default();
     for entry in entries(root, title, run)? {
         let Entry { title, run, id, summary, .. } = entry;
         match summary {
-            Ok(summary) => listing.checkpoints.push(Listed {
+            Ok(summary) => listing.checkpoints.push(ListedCheckpoint {
                 checkpoint_id: id,
                 report_title: title,
                 run_id: run,
@@ -65,11 +65,11 @@ pub fn list(root: &Path, title: Option<&str>, run: Option<&str>) -> Result<Listi
                 artifact_count: summary.artifact_count,
             }),
             Err(problem) => {
-                listing.unreadable.push(Unreadable {
+                listing.unreadable.push(UnreadableCheckpoint {
                     checkpoint_id: id,
                     report_title: title,
                     run_id: run,
-                    problem,
+                    problem: problem.to_string(),
                 });
             }
         }
@@ -78,12 +78,13 @@ pub fn list(root: &Path, title: Option<&str>, run: Option<&str>) -> Result<Listi
 }
 
 /// A checkpoint's folder, and what its manifest says in short.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Entry {
     pub(super) title: String,
     pub(super) run: String,
     pub(super) id: String,
-    pub(super) summary: Result<Summary, String>,
+    /// Or why it cannot be read, for people.
+    pub(super) summary: Result<Summary, UnreadableManifest>,
     /// When it was made; of an unreadable one, when its file was written.
     time: Timestamp,
     sequence: Option<u64>,
@@ -98,11 +99,7 @@ pub(super) struct Summary {
 }
 
 /// All of them, the newest first.
-pub(super) fn entries(
-    root: &Path,
-    title: Option<&str>,
-    run: Option<&str>,
-) -> Result<Vec<Entry>, FolderError> {
+pub(super) fn entries(root: &Path, title: Option<&str>, run: Option<&str>) -> Result<Vec<Entry>, FileError> {
     let mut found = Vec::new();
     let reports = match Folder::open(root)?.folder(REPORTS) {
         Ok(reports) => reports,
@@ -130,10 +127,10 @@ pub(super) fn entries(
 }
 
 /// What is missing holds no checkpoints.
-fn present(folder: Result<Folder, FolderError>) -> Result<Option<Folder>, FolderError> {
+fn present(folder: Result<Folder, FileError>) -> Result<Option<Folder>, FileError> {
     match folder {
         Ok(folder) => Ok(Some(folder)),
-        Err(FolderError::NotFound { .. } | FolderError::NotAFolder { .. }) => Ok(None),
+        Err(FileError::NotFound { .. } | FileError::NotAFolder { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -141,7 +138,7 @@ fn present(folder: Result<Folder, FolderError>) -> Result<Option<Folder>, Folder
 /// Fewer than this are read faster by one thread than a second one is started.
 const WORTH_A_THREAD: usize = 200;
 
-fn of_run(title: &str, run: &str, folder: &Folder) -> Result<Vec<Entry>, FolderError> {
+fn of_run(title: &str, run: &str, folder: &Folder) -> Result<Vec<Entry>, FileError> {
     let ids = folder.visible_folders()?;
     let found = parallel::map(&ids, WORTH_A_THREAD, |id| entry(title, run, folder, id));
     let mut found: Vec<Entry> = found.into_iter().flatten().collect();
@@ -153,10 +150,9 @@ fn of_run(title: &str, run: &str, folder: &Folder) -> Result<Vec<Entry>, FolderE
 fn entry(title: &str, run: &str, folder: &Folder, id: &str) -> Option<Entry> {
     let (summary, time) = match manifest_file(folder, id) {
         Err(error) if error.is_not_found() => return None,
-        Err(error) => (Err(error.to_string()), Timestamp::UNIX_EPOCH),
+        Err(error) => (Err(error.into()), Timestamp::UNIX_EPOCH),
         Ok(file) => {
-            let read = read_limited(&file);
-            let read = read.and_then(|text| summary(&text).map_err(|error| error.to_string()));
+            let read = read_limited(&file).and_then(|text| Ok(summary(&text)?));
             match read {
                 Ok((summary, time)) => (Ok(summary), time),
                 Err(problem) => (Err(problem), written(&file)),
@@ -167,25 +163,38 @@ fn entry(title: &str, run: &str, folder: &Folder, id: &str) -> Option<Entry> {
     Some(Entry { title: title.to_owned(), run: run.to_owned(), id: id.to_owned(), summary, time, sequence })
 }
 
-pub(super) fn manifest_file(run: &Folder, id: &str) -> Result<File, FolderError> {
+pub(super) fn manifest_file(run: &Folder, id: &str) -> Result<File, FileError> {
     match run.file_in(id, MANIFEST) {
         Some(file) => Ok(file),
         None => run.folder(id)?.file(MANIFEST),
     }
 }
 
-pub(super) fn read_limited(mut file: &File) -> Result<Vec<u8>, String> {
-    let size = file.metadata().map_err(|error| error.to_string())?.len();
+/// Why a manifest says nothing.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum UnreadableManifest {
+    #[error(transparent)]
+    Open(#[from] FileError),
+    #[error(transparent)]
+    Read(#[from] io::Error),
+    #[error("it is larger than {} MiB", LARGEST >> 20)]
+    TooLarge,
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+}
+
+pub(super) fn read_limited(mut file: &File) -> Result<Vec<u8>, UnreadableManifest> {
+    let size = file.metadata()?.len();
     if size > LARGEST {
-        return Err(format!("it is larger than {} MiB", LARGEST >> 20));
+        return Err(UnreadableManifest::TooLarge);
     }
     let room = usize::try_from(size).unwrap_or_default() + 1;
     let mut text = vec![0; room];
-    let length = file.read(&mut text).map_err(|error| error.to_string())?;
+    let length = file.read(&mut text)?;
     text.truncate(length);
     // Almost always there was room for one byte more, and all was read at once.
     if length == room {
-        file.by_ref().take(LARGEST + 1).read_to_end(&mut text).map_err(|error| error.to_string())?;
+        file.by_ref().take(LARGEST + 1).read_to_end(&mut text)?;
     }
     Ok(text)
 }

@@ -5,12 +5,13 @@ use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 
+use files::{FileError, Folder, random_id};
+
 use crate::artifact_path::{ArtifactPath, PathError};
-use crate::folder::{Folder, FolderError};
 use crate::hash;
 use crate::layout::Layout;
 use crate::manifest::Artifact;
-use crate::store::{Store, StoreError, WAIT, random};
+use crate::store::{Store, StoreError, WAIT};
 use crate::validate::checkpoints;
 
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +19,7 @@ pub enum RestoreError {
     #[error(transparent)]
     Path(#[from] PathError),
     #[error(transparent)]
-    Folder(#[from] FolderError),
+    Folder(#[from] FileError),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("the store has no content for `{path}`: the checkpoint cannot be restored")]
@@ -29,16 +30,10 @@ pub enum RestoreError {
     Write { path: String, source: io::Error },
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Restored {
-    /// The paths that were brought back.
-    pub written: Vec<String>,
-}
-
-/// Brings back `artifacts`, as [`Usable::to_restore`](crate::Usable::to_restore) names them. What lies in their
-/// places is replaced.
-pub fn restore(layout: &Layout, artifacts: &[Artifact]) -> Result<Restored, RestoreError> {
-    let mut restored = Restored::default();
+/// Brings back `artifacts`, as [`UsableCheckpoint::to_restore`](crate::UsableCheckpoint::to_restore) names them. What lies in their
+/// places is replaced. Answers with the paths that were brought back.
+pub fn restore(layout: &Layout, artifacts: &[Artifact]) -> Result<Vec<String>, RestoreError> {
+    let mut restored = Vec::new();
     if artifacts.is_empty() {
         return Ok(restored);
     }
@@ -54,7 +49,7 @@ pub fn restore(layout: &Layout, artifacts: &[Artifact]) -> Result<Restored, Rest
         let path = artifact.relative_path.clone();
         let Some(store) = &store else { return Err(RestoreError::NotInStore { path }) };
         one(&root, store, artifact)?;
-        restored.written.push(path);
+        restored.push(path);
     }
     Ok(restored)
 }
@@ -98,7 +93,7 @@ fn place(
 ) -> Result<(), RestoreError> {
     let shown = || artifact.relative_path.clone();
     let writing = |source| RestoreError::Write { path: shown(), source };
-    let temporary = format!(".restored-{}", random());
+    let temporary = format!(".restored-{}", random_id());
     let file = staging.new_file(&temporary, 0o600)?;
     let copied = match rustix::fs::ioctl_ficlone(&file, object) {
         Ok(()) => hash::of_file(&file),

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use gate::{ActionState, Changes, INPUTS_VERSION, Rule};
 use journal::{Journal, Of, RecordedVerdict, VerdictId};
+use stop::Record;
 use transcript::{Kind, Outcome};
 use workflow::handoff::{ChangedFile, CommandOutcome, CommandRun, Facts};
 
 use crate::agent_session::AgentSession;
 use crate::error::CommandError;
 use crate::journal_access::explained;
-use crate::record::Record;
 
 /// The facts of the named verdict; else of the last one of the session that calls, else of the repository. `None` where
 /// nothing was recorded. `head` is the commit now.
@@ -58,7 +58,7 @@ fn latest(journal: &mut Journal, repository: Option<&Path>) -> Result<Option<Rec
 fn facts(recorded: &RecordedVerdict, record: Option<Record>, head: Option<&str>) -> Facts {
     let mut facts = Facts {
         verdict: recorded.id.0,
-        decision: recorded.verdict.as_str().to_owned(),
+        decision: recorded.decision.name().to_owned(),
         at: recorded.at.to_string(),
         agent: recorded.agent.clone(),
         session: recorded.client_id.clone(),

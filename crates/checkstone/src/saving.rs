@@ -9,7 +9,7 @@ use autosave::{
     AutonomousExecution, Facts, Job, Look, Occasion, RouterDecision, SaveOutcome, Saved, Taken, buildguide,
 };
 use change_set::BytePath;
-use changes::{Repository, Settings};
+use changes::{GitProgram, Repository};
 use gate::policy::{Autosave, AutosaveMode};
 use jiff::Timestamp;
 use journal::{
@@ -18,16 +18,14 @@ use journal::{
 use keeping::push::Planned;
 use keeping::snapshot::{LeftOut, Reasons, Retention, SessionName, Snapshots, Which};
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
+use stop::{ClientEvent, lock_file, policy_files, trust};
+use text::counted;
 use transcript::{Agent, OWN_PREFIX};
 
 use crate::autosaving;
 use crate::background;
 use crate::environment;
-use crate::hook::Context;
-use crate::layout::counted;
-use crate::policy_files::{self, FoundTexts};
-use crate::trust;
+use crate::repository_policy;
 
 /// No git process of ours takes longer, snapshots of large trees included.
 const GIT_LIMIT: Duration = Duration::from_secs(30);
@@ -72,7 +70,7 @@ pub(crate) enum Push {
 }
 
 impl Save {
-    pub(crate) fn job<'a>(&'a self, git: &'a Settings, look: &'a Look, lock: &'a Path) -> Job<'a> {
+    pub(crate) fn job<'a>(&'a self, git: &'a GitProgram, look: &'a Look, lock: &'a Path) -> Job<'a> {
         Job {
             repository: &self.repository,
             git,
@@ -121,7 +119,7 @@ impl Save {
         turn: Option<TurnId>,
     ) -> (SaveReport, Result<Option<AutosaveId>, JournalError>) {
         let started = Instant::now();
-        let git = git_settings();
+        let git = git();
         let lock = self.lock_file();
         let look = look(&self.settings, &self.state);
         let ended = self.job(&git, &look, &lock).save(&self.changed);
@@ -146,8 +144,8 @@ impl Save {
 
     /// Saves make snapshots, so they clear old ones away: as the user's own configuration says, and never those that
     /// somebody asked for, nor the one that was made just now and is told of.
-    fn forget_old_snapshots(&self, git: &Settings) {
-        let texts = FoundTexts::read(&self.repository.root);
+    fn forget_old_snapshots(&self, git: &GitProgram) {
+        let texts = repository_policy::files(&self.repository.root);
         let Some(kept) = trust::snapshot_settings(journal::Trust::Unknown, texts.texts()) else { return };
         let retention = Retention {
             keep: Some(kept.keep.max(1)),
@@ -161,7 +159,7 @@ impl Save {
         drop(pruned);
     }
 
-    fn planned_push(&self, git: &Settings) -> Push {
+    fn planned_push(&self, git: &GitProgram) -> Push {
         if !self.settings.push {
             return Push::None(Some("`push = false`".to_owned()));
         }
@@ -174,12 +172,8 @@ impl Save {
         }
     }
 
-    /// Beside the journal, so that nothing of the user's is written for it.
     pub(crate) fn lock_file(&self) -> PathBuf {
-        use std::os::unix::ffi::OsStrExt as _;
-        let digest = Sha256::digest(self.repository.git_dir.as_os_str().as_bytes());
-        let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        self.state.join(format!("autosave-{name}.lock"))
+        lock_file(&self.state, "autosave", &self.repository)
     }
 }
 
@@ -357,11 +351,10 @@ impl SaveReport {
     }
 
     /// In our log, and in that of the script that this replaces where its flag is there.
-    pub(crate) fn log(&self, context: &Context) {
+    pub(crate) fn log(&self, event: &ClientEvent) {
         let sentence = self.sentence();
         let milliseconds = self.took.as_millis();
-        context
-            .log("autosave", &format!("{}: {sentence} ({milliseconds} ms)", self.occasion.reason.as_str()));
+        event.log("autosave", &format!("{}: {sentence} ({milliseconds} ms)", self.occasion.reason.as_str()));
         let outcome = match &self.ended {
             SaveOutcome::Saved(_) => "✅ Direct checkpoint execution completed",
             SaveOutcome::Nothing => "No changes to commit",
@@ -399,11 +392,7 @@ pub(crate) fn append_to_client_log(lines: &[&str]) {
     let Some(path) = autosaving::client_log() else { return };
     let now = Timestamp::now().strftime("%Y-%m-%d %H:%M:%S").to_string();
     let text: String = lines.iter().map(|line| format!("[{now}] {}\n", transcript::visible(line))).collect();
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let mut options = fs_err::OpenOptions::new();
-    options.append(true).create(true);
-    std::os::unix::fs::OpenOptionsExt::custom_flags(options.options_mut(), flags.bits().cast_signed());
-    let _ = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    let _ = files::regular_file::append(&path, 0o666).map(|mut file| file.write_all(text.as_bytes()));
 }
 
 /// What a person is told in normal mode.
@@ -456,6 +445,6 @@ pub(crate) fn look(settings: &Autosave, state: &Path) -> Look {
 }
 
 /// For everything that is not on the clock of a hook.
-pub(crate) fn git_settings() -> Settings {
-    Settings { git: environment::git(), time_limit: GIT_LIMIT }
+pub(crate) fn git() -> GitProgram {
+    environment::git().within(GIT_LIMIT)
 }

@@ -1,22 +1,22 @@
-//! The gate: what changed × what the agent did → pass, notify or hold. Pure: no files, no processes, no
-//! clock, so that every verdict can be replayed from its recorded inputs.
+//! The gate. [`judge`] takes a [`policy::Policy`] and [`Inputs`] and returns a [`Verdict`]; one file per rule in `rules`, each of
+//! which says in its type what would satisfy it and what was seen.
 //!
-//! [`judge`] takes a [`policy::Policy`] and [`Inputs`] and returns a [`Verdict`]. One file per rule in
-//! [`rules`]; each says in its type what would satisfy it and what was seen.
+#![doc = include_str!("../README.md")]
 
 mod changed;
+mod edited_files;
 mod explain;
 mod inputs;
 mod judge;
 mod message;
 pub mod policy;
-pub mod replay;
 mod rules;
 mod second_stop;
 mod silence;
 mod verdict;
 mod work;
 
+pub use edited_files::edited_files;
 pub use explain::{Explanation, RuleState, explain};
 pub use inputs::{
     Changes, CheckOutcome, CheckResult, History, INPUTS_VERSION, Inputs, PlanFile, RecordedCall, Stop,
@@ -24,7 +24,6 @@ pub use inputs::{
 };
 pub use judge::judge;
 pub use message::HEADER;
-pub use policy::nearest::nearest;
 pub use silence::{ASKED_BEFORE, waivers};
 pub use verdict::{
     ActionState, ActionVerdict, ChangedCategory, Decision, Evidence, Observation, Rule, Verdict,

@@ -1,5 +1,7 @@
 //! The report of a run, made from its events: Markdown whose blocks are refreshed in place, and a page with a chart.
 
+use files::{FileError, atomic_file};
+
 mod gantt;
 mod html;
 mod markdown;
@@ -11,7 +13,6 @@ use std::path::{Path, PathBuf};
 
 use checkpoint::layout::Layout;
 use jiff::Timestamp;
-use journal::atomic_file::{self, AtomicFileError};
 
 use crate::fingerprint;
 use crate::plan::Plan;
@@ -34,7 +35,7 @@ pub enum ReportError {
     #[error("cannot make the folder `{}`: {source}", path.display())]
     Folder { path: PathBuf, source: io::Error },
     #[error(transparent)]
-    Write(#[from] AtomicFileError),
+    Write(#[from] FileError),
     #[error("`{}` is a symbolic link: a report is not written through it", path.display())]
     Link { path: PathBuf },
 }
@@ -49,7 +50,7 @@ pub struct Report {
 
 /// Where a report was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct ReportFiles {
     pub markdown: PathBuf,
     pub html: PathBuf,
 }
@@ -77,7 +78,7 @@ impl Report {
     }
 
     /// Writes `reports/{title}/README.md` and `reports/{title}/{run}/report.html`, each whole or not at all.
-    pub fn write(&self, layout: &Layout) -> Result<Written, ReportError> {
+    pub fn write(&self, layout: &Layout) -> Result<ReportFiles, ReportError> {
         let html = layout.run_directory().join("report.html");
         let markdown = layout.run_directory().with_file_name("README.md");
         let existing = match fs_err::symlink_metadata(&markdown) {
@@ -90,7 +91,7 @@ impl Report {
         };
         write(&markdown, &self.markdown(existing.as_deref()))?;
         write(&html, &self.html())?;
-        Ok(Written { markdown, html })
+        Ok(ReportFiles { markdown, html })
     }
 }
 

@@ -1,6 +1,8 @@
 //! `checkstone checkpoint`: what the stages of a run came to, kept so that the run can go on from there. One file per
 //! subcommand.
 
+use files::FileError;
+
 mod emergency;
 mod list;
 mod prune;
@@ -14,7 +16,7 @@ use std::process::ExitCode;
 
 use checkpoint::layout::Layout;
 use checkpoint::manifest::Reason;
-use checkpoint::{FolderError, Listing, PathError, SaveError, StoreError};
+use checkpoint::{Listing, PathError, SaveError, StoreError};
 use clap::{Subcommand, ValueEnum};
 use transcript::visible;
 
@@ -42,10 +44,10 @@ pub(crate) struct CheckpointArguments {
 #[derive(Debug, Subcommand)]
 enum CheckpointCommand {
     Save(Box<save::SaveArguments>),
-    List(list::ListArguments),
+    List(list::CheckpointListArguments),
     Validate(validate::ValidateArguments),
-    Resume(resume::ResumeArguments),
-    Prune(prune::PruneArguments),
+    Resume(resume::CheckpointResumeArguments),
+    Prune(prune::CheckpointPruneArguments),
     Emergency(Box<emergency::EmergencyArguments>),
 }
 
@@ -62,7 +64,7 @@ pub(crate) fn run(arguments: &CheckpointArguments, printer: &Printer) -> Result<
 
 /// The run that is written to.
 #[derive(Debug, clap::Args)]
-struct RunArguments {
+struct StageArguments {
     /// The report that the run belongs to
     #[arg(long, value_name = "TITLE")]
     title: String,
@@ -99,7 +101,7 @@ struct WhichArguments {
 
 /// Where, and how it is answered.
 #[derive(Debug, clap::Args)]
-struct CommonArguments {
+struct CheckpointCommonArguments {
     #[command(flatten)]
     repository: RepositoryArgument,
     /// Print JSON (schemas/checkpoint-*.schema.json)
@@ -107,7 +109,7 @@ struct CommonArguments {
     json: bool,
 }
 
-impl CommonArguments {
+impl CheckpointCommonArguments {
     /// The folder that `reports/` lies in.
     fn root(&self) -> Result<PathBuf, CommandError> {
         Ok(project_root::of(&self.repository.folder()?))
@@ -119,13 +121,13 @@ impl CommonArguments {
 }
 
 impl WhichArguments {
-    fn list(&self, common: &CommonArguments) -> Result<Listing, CommandError> {
+    fn list(&self, common: &CheckpointCommonArguments) -> Result<Listing, CommandError> {
         checkpoint::list(&common.root()?, self.title.as_deref(), self.run.as_deref())
             .map_err(|error| folder_error(&error))
     }
 
     /// The one run that is meant: the named one, or the only one there is.
-    fn one_run(&self, common: &CommonArguments) -> Result<Layout, CommandError> {
+    fn one_run(&self, common: &CheckpointCommonArguments) -> Result<Layout, CommandError> {
         if let (Some(title), Some(run)) = (&self.title, &self.run) {
             return common.layout(title, run);
         }
@@ -149,7 +151,7 @@ impl WhichArguments {
     }
 
     /// The run that has the checkpoint of that id.
-    fn run_of(&self, id: &str, common: &CommonArguments) -> Result<Layout, CommandError> {
+    fn run_of(&self, id: &str, common: &CheckpointCommonArguments) -> Result<Layout, CommandError> {
         if let (Some(title), Some(run)) = (&self.title, &self.run) {
             return common.layout(title, run);
         }
@@ -198,13 +200,13 @@ impl From<ReasonName> for Reason {
     }
 }
 
-fn folder_error(error: &FolderError) -> CommandError {
+fn folder_error(error: &FileError) -> CommandError {
     let told = CommandError::of(error);
     match error {
-        FolderError::SymbolicLink { .. } => {
+        FileError::SymbolicLink { .. } => {
             told.hint("checkpoints are not reached through links; use a real folder")
         }
-        FolderError::Failed { source, .. } => hinted(told, source),
+        FileError::Failed { source, .. } => hinted(told, source),
         _ => told,
     }
 }

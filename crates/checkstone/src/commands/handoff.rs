@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
+use text::wrap;
 use transcript::visible;
 use workflow::handoff::{
     Context, Decision, ExpectedOutput, Facts, Kind, Limits, Mode, Oversized, Phase, Report, Request,
@@ -16,9 +17,9 @@ use workflow::handoff::{
 use workflow::tokens;
 
 use crate::commands::tokens::warning_limit;
+use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
-use crate::layout::wrap;
 use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
 use crate::recorded_facts;
 use crate::repository_argument::RepositoryArgument;
@@ -57,7 +58,7 @@ enum HandoffCommand {
   checkstone handoff check request.json
   sub-agent | checkstone handoff check - --oversized truncate > response.json
   checkstone handoff check response.json --json | jq '.summary.tokens'")]
-    Check(CheckArguments),
+    Check(HandoffCheckArguments),
 }
 
 #[derive(Debug, clap::Args)]
@@ -126,7 +127,7 @@ struct NewArguments {
 }
 
 #[derive(Debug, clap::Args)]
-struct CheckArguments {
+struct HandoffCheckArguments {
     /// The document; `-` reads stdin
     file: PathBuf,
     /// What it has to be; told by its fields where it is not given
@@ -235,8 +236,7 @@ fn facts(arguments: &NewArguments, printer: &Printer) -> Result<Option<Facts>, C
     }
     let folder = arguments.repository.folder()?;
     let repository = changes::Repository::discover(&folder).ok();
-    let head =
-        repository.as_ref().and_then(|repository| repository.head(&changes::Settings::default()).ok()?);
+    let head = repository.as_ref().and_then(|repository| repository.head(&environment::git()).ok()?);
     let root = repository.as_ref().map(|repository| repository.root.as_path());
     let facts = match journal_access::open_existing(&journal_access::state_directory()?)? {
         Some(mut journal) => recorded_facts::read(&mut journal, root, arguments.verdict, head.as_deref())?,
@@ -360,7 +360,7 @@ impl OneInput {
     }
 }
 
-fn check_document(arguments: &CheckArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+fn check_document(arguments: &HandoffCheckArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let document = read_document(&arguments.file)?;
     let kind = arguments.kind.map(|kind| match kind {
         KindName::Request => Kind::Request,

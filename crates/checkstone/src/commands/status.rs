@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use autosave::AutonomousExecution;
 use changes::Repository;
-use checkpoint::Listed;
+use checkpoint::ListedCheckpoint;
 use gate::policy::Policy;
 use journal::{Journal, Of, switch};
 use keeping::snapshot::{Snapshot, Snapshots, Which};
@@ -15,22 +15,23 @@ use run::record::Record;
 use run::state::RunState;
 use run::{control, runs};
 use serde::Serialize;
+use stop::policy_files::PolicyTexts;
+use stop::trust::Standing;
+use text::counted;
 use transcript::{Agent, visible};
 use workflow::{StateDirectory, Summary};
 
-use super::autosave_status::{AutosaveOutput, AutosaveStatus};
-use super::explain::{ListedVerdict, listed_line, recent};
+use super::autosave_status::{AutosaveStatus, AutosaveStatusOutput};
+use super::explain::{ListedVerdict, listed_lines, recent};
 use super::policy::{CheckOutput, files};
 use super::snapshot::{SnapshotOutput, about};
 use crate::agent_session::AgentSession;
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
-use crate::layout::counted;
-use crate::policy_files::{FoundTexts, PolicyTexts};
 use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
-use crate::trust::{self, Standing};
+use crate::repository_policy;
 
 /// Show what is on: the policy of this repository, trust, switches, the last verdicts
 #[derive(Debug, clap::Args)]
@@ -53,7 +54,7 @@ const RUNS: usize = 5;
 
 pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let folder = arguments.repository.folder()?;
-    let workflows = StateDirectory::of(&folder, &changes::Settings::default());
+    let workflows = StateDirectory::of(&folder, &environment::git());
     let root = workflows.repository().map(|repository| repository.root.clone());
     let project = root.clone().unwrap_or(folder);
     let mut status = Status::of(root)?;
@@ -64,7 +65,7 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         .ok()
         .and_then(|listing| listing.checkpoints.into_iter().next());
     if let (false, Some(root)) = (arguments.json, &status.root)
-        && let Err(problems) = FoundTexts::read(root).user.load()
+        && let Err(problems) = repository_policy::files(root).user.load()
     {
         let warning = format!("your configuration has mistakes and is not followed:\n{problems}");
         printer.warning(&CommandError::new(warning));
@@ -94,7 +95,7 @@ struct Status {
     autosave: AutosaveStatus,
     /// Runs that nobody has in hand and that are not complete.
     runs: Vec<Record>,
-    last_checkpoint: Option<Listed>,
+    last_checkpoint: Option<ListedCheckpoint>,
 }
 
 enum PolicyState {
@@ -277,7 +278,7 @@ impl Status {
         }
         if !self.verdicts.is_empty() {
             let _ = writeln!(text, "\n{STRONG}Last verdicts{STRONG:#} (`checkstone explain ID`)");
-            text.extend(self.verdicts.iter().map(|verdict| listed_line(verdict, width)));
+            text.push_str(&listed_lines(&self.verdicts, width));
         }
         text
     }
@@ -338,7 +339,7 @@ pub(crate) struct StatusOutput<'a> {
     journal_problem: Option<&'a str>,
     verdicts: &'a [ListedVerdict],
     autonomous_execution: AutonomousExecution,
-    autosave: AutosaveOutput<'a>,
+    autosave: AutosaveStatusOutput<'a>,
     /// The newest snapshot of this working tree.
     snapshot: Option<SnapshotOutput<'a>>,
     /// The newest checkpoint of all runs of this project.
@@ -421,7 +422,7 @@ enum Resumable<'a> {
 
 /// Where git cannot be asked, there is none to tell of.
 fn newest_snapshot(repository: &Repository) -> Option<Snapshot> {
-    let snapshots = Snapshots::of(repository.clone(), &changes::Settings::default()).ok()?;
+    let snapshots = Snapshots::of(repository.clone(), &environment::git()).ok()?;
     snapshots.list(Which::ThisWorktree).ok()?.into_iter().next()
 }
 
@@ -452,7 +453,7 @@ fn state_of(run: &Record) -> &'static str {
 }
 
 fn policy(root: Option<&Path>, journal: Option<&mut Journal>) -> Result<PolicyState, CommandError> {
-    let Some(texts) = root.and_then(PolicyTexts::of_repository) else { return Ok(PolicyState::None) };
+    let Some(texts) = root.and_then(repository_policy::of) else { return Ok(PolicyState::None) };
     let policy = match texts.load() {
         Ok(policy) => policy,
         Err(problems) => {
@@ -460,13 +461,7 @@ fn policy(root: Option<&Path>, journal: Option<&mut Journal>) -> Result<PolicySt
             return Ok(PolicyState::Broken { texts, problems });
         }
     };
-    let trust = match journal {
-        Some(journal) => journal
-            .read(|reader| trust::of_file(reader, &texts))
-            .map_err(|error| journal_access::explained(&error))?,
-        None => journal::Trust::Unknown,
-    };
-    let standing = Standing::new(trust, &texts, &policy);
+    let standing = journal_access::standing(journal, &texts, &policy)?;
     Ok(PolicyState::Sound { texts, policy: Box::new(policy), standing })
 }
 

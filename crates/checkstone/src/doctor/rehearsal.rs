@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use files::ChildError;
 use jiff::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;
+use text::fit;
 use transcript::{Agent, OWN_PREFIX, visible};
 
 use super::registered::{CommandLine, Hook, Registered};
 use super::rehearsed_turn::{FILE, RehearsedTurn, Tests};
-use crate::bounded_child::{self, Ended, Interruption};
 use crate::environment;
-use crate::layout::fit;
-use crate::policy_files;
+use crate::interruption::Interruption;
 
 /// A hook that needs longer would be felt at every stop.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -31,11 +31,11 @@ const LONGEST_REASON: usize = 160;
 pub(crate) struct Failure(pub(crate) String);
 
 /// A repository, a state directory and a configuration of their own, gone when this is dropped.
-pub(crate) struct Scratch {
+pub(crate) struct RehearsalFolder {
     folder: TempDir,
 }
 
-impl Scratch {
+impl RehearsalFolder {
     pub(crate) fn new() -> Result<Self, Failure> {
         let made = || {
             let scratch = Self { folder: tempfile::Builder::new().prefix("checkstone-doctor-").tempdir()? };
@@ -45,7 +45,7 @@ impl Scratch {
             fs_err::create_dir_all(git.join("refs"))?;
             fs_err::write(git.join("HEAD"), "ref: refs/heads/main\n")?;
             fs_err::write(git.join("config"), "[core]\n\trepositoryformatversion = 0\n\tbare = false\n")?;
-            fs_err::write(scratch.repository().join(policy_files::FILE_NAME), POLICY)?;
+            fs_err::write(scratch.repository().join(stop::policy_files::FILE_NAME), POLICY)?;
             fs_err::create_dir_all(scratch.folder.path().join("config"))?;
             Ok(scratch)
         };
@@ -76,7 +76,7 @@ pub(crate) fn rehearse(
     registered: &Registered,
     interruption: &Interruption,
 ) -> Result<Duration, Failure> {
-    let scratch = Scratch::new()?;
+    let scratch = RehearsalFolder::new()?;
     let stop = registered
         .hook(registered_stop(agent))
         .ok_or_else(|| Failure(format!("nothing is registered for `{}`", registered_stop(agent))))?;
@@ -122,7 +122,7 @@ pub(crate) fn rehearse(
 }
 
 /// What the command wrote.
-struct Said {
+struct CommandOutput {
     stdout: String,
     stderr: String,
 }
@@ -139,9 +139,9 @@ fn send(
     agent: Agent,
     hook: &Hook,
     payload: &Value,
-    scratch: &Scratch,
+    scratch: &RehearsalFolder,
     interruption: &Interruption,
-) -> Result<Said, Failure> {
+) -> Result<CommandOutput, Failure> {
     let mut command = as_the_client_runs_it(agent, &hook.line);
     command
         .envs(hook.variables.iter().map(|(name, value)| (name, value)))
@@ -152,24 +152,26 @@ fn send(
         .env_remove(environment::SLUG)
         .current_dir(scratch.repository());
     let payload = format!("{payload}\n");
-    match bounded_child::run(&mut command, payload.as_bytes(), LIMIT, interruption) {
-        Ended::Exited { code: Some(0), stdout, stderr } => Ok(Said {
-            stdout: String::from_utf8_lossy(&stdout).trim().to_owned(),
-            stderr: String::from_utf8_lossy(&stderr).trim().to_owned(),
-        }),
-        Ended::Exited { code, stderr, .. } => {
-            let how =
-                code.map_or_else(|| "was killed".to_owned(), |code| format!("ended with exit code {code}"));
-            Err(Failure(format!("`{}` {how}{}", hook.line, quoted(&String::from_utf8_lossy(&stderr)))))
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    match interruption.run(&mut command, payload.as_bytes(), LIMIT) {
+        Ok(ended) if ended.status.success() => {
+            Ok(CommandOutput { stdout: text(&ended.stdout), stderr: text(&ended.stderr) })
         }
-        Ended::NotStarted(error) if error.kind() == std::io::ErrorKind::NotFound => {
+        Ok(ended) => {
+            let how = match ended.status.code() {
+                None => "was killed".to_owned(),
+                Some(code) => format!("ended with exit code {code}"),
+            };
+            Err(Failure(format!("`{}` {how}{}", hook.line, quoted(&text(&ended.stderr)))))
+        }
+        Err(ChildError::Start(error)) if error.kind() == std::io::ErrorKind::NotFound => {
             Err(Failure(format!("there is no program `{}`", hook.line.program())))
         }
-        Ended::NotStarted(error) => Err(Failure(format!("`{}` cannot be started: {error}", hook.line))),
-        Ended::TimedOut => {
+        Err(ChildError::TimedOut { .. }) => {
             Err(Failure(format!("`{}` did not answer within {} seconds", hook.line, LIMIT.as_secs())))
         }
-        Ended::Interrupted => Err(Failure("interrupted".to_owned())),
+        Err(ChildError::Interrupted) => Err(Failure("interrupted".to_owned())),
+        Err(error) => Err(Failure(format!("`{}`: {}", hook.line, text::error_chain(&error)))),
     }
 }
 
@@ -195,7 +197,7 @@ fn as_the_client_runs_it(agent: Agent, line: &CommandLine) -> Command {
     }
 }
 
-fn expect_hold(said: &Said) -> Result<(), String> {
+fn expect_hold(said: &CommandOutput) -> Result<(), String> {
     let Ok(answer) = serde_json::from_str::<Value>(&said.stdout) else { return Err(answered(said)) };
     let text = |name: &str| answer.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     if text("decision") == "block" && text("reason").starts_with(OWN_PREFIX) {
@@ -205,15 +207,15 @@ fn expect_hold(said: &Said) -> Result<(), String> {
     }
 }
 
-fn expect_silence(said: &Said) -> Result<(), String> {
+fn expect_silence(said: &CommandOutput) -> Result<(), String> {
     if said.stdout.is_empty() { Ok(()) } else { Err(answered(said)) }
 }
 
-fn answered(said: &Said) -> String {
+fn answered(said: &CommandOutput) -> String {
     if said.stdout.is_empty() { "silence".to_owned() } else { format!("`{}`", short(&said.stdout)) }
 }
 
-fn unexpected(what: &str, answer: &str, said: &Said, scratch: &Scratch) -> Failure {
+fn unexpected(what: &str, answer: &str, said: &CommandOutput, scratch: &RehearsalFolder) -> Failure {
     let reason = match scratch.logged() {
         _ if !said.stderr.is_empty() => quoted(&said.stderr),
         Some(reason) => quoted(&reason),

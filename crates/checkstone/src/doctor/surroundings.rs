@@ -4,15 +4,15 @@
 use std::path::Path;
 use std::time::Duration;
 
-use changes::{GitVersion, Settings};
+use changes::GitVersion;
 use journal::{Soundness, switch};
 
 use super::finding::{About, Finding};
 use crate::agent_session::AgentSession;
 use crate::environment;
+use crate::home_relative::home_relative;
 use crate::journal_access;
-use crate::layout::home_relative;
-use crate::policy_files::PolicyTexts;
+use crate::repository_policy;
 
 /// A journal that cannot be looked through in this time is large, and sound so far.
 const JOURNAL_LIMIT: Duration = Duration::from_secs(2);
@@ -49,7 +49,8 @@ pub(crate) fn machine() -> Vec<Finding> {
 }
 
 fn git() -> Finding {
-    let Some(program) = environment::program("git") else {
+    let git = environment::git().within(GIT_LIMIT);
+    let Some(program) = git.path() else {
         return Finding::problem(
             About::Machine,
             "git",
@@ -58,7 +59,7 @@ fn git() -> Finding {
         .advice("install git");
     };
     let shown = program.display().to_string();
-    match GitVersion::ask(&Settings { git: program.into_os_string(), time_limit: GIT_LIMIT }) {
+    match GitVersion::ask(&git) {
         Ok(version) if version < GitVersion::OLDEST_SAFE => Finding::problem(
             About::Machine,
             "git",
@@ -126,7 +127,7 @@ pub(crate) fn repository(root: Option<&Path>) -> Vec<Finding> {
         return vec![Finding::note(about, "policy", "this folder is in no git repository")];
     };
     let mut findings = Vec::new();
-    match PolicyTexts::of_repository(root).map(|texts| (texts.load(), texts)) {
+    match repository_policy::of(root).map(|texts| (texts.load(), texts)) {
         None => findings.push(
             Finding::note(about, "policy", "there is none, so every stop passes")
                 .advice("`checkstone init` writes one"),

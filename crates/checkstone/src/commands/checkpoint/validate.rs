@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use checkpoint::output::ValidateOutput;
-use checkpoint::{Depth, ValidateError, Validated, validate};
+use checkpoint::{Depth, ValidateError, Validation, validate};
+use text::counted;
 use transcript::visible;
 
-use super::{CommonArguments, WhichArguments, folder_error};
+use super::{CheckpointCommonArguments, WhichArguments, folder_error};
 use crate::error::CommandError;
-use crate::layout::counted;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 
 /// Check a checkpoint: its manifest, and every artifact by size and hash
@@ -28,7 +28,7 @@ pub(super) struct ValidateArguments {
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
-    common: CommonArguments,
+    common: CheckpointCommonArguments,
 }
 
 pub(super) fn run(arguments: &ValidateArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
@@ -47,7 +47,7 @@ pub(super) fn run(arguments: &ValidateArguments, printer: &Printer) -> Result<Ex
     Ok(if output.valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn text(output: &ValidateOutput, validated: &Validated) -> String {
+fn text(output: &ValidateOutput, validated: &Validation) -> String {
     let id = visible(&output.checkpoint_id);
     let mut text = String::new();
     for issue in &validated.issues {

@@ -6,17 +6,18 @@ use std::process::ExitCode;
 use gate::Rule;
 use jiff::Timestamp;
 use journal::Of;
+use stop::Record;
+use text::wrap;
 use transcript::visible;
 use workflow::output::GateOutput;
 use workflow::{Name, PreviewState, ShipFacts, StateDirectory, Uncommitted, WorkflowFile, ship_gate};
 
-use super::{CommonArguments, NameArguments, explained, warn};
+use super::{NameArguments, WorkflowCommonArguments, explained, warn};
+use crate::environment;
 use crate::error::CommandError;
 use crate::integrations::Integrations;
 use crate::journal_access;
-use crate::layout::wrap;
 use crate::printer::{BAD, GOOD, Printer};
-use crate::record::Record;
 
 /// Ask whether this may be shipped: exits 1 with everything that is against it
 ///
@@ -31,7 +32,7 @@ pub(super) struct GateArguments {
     #[command(flatten)]
     name: NameArguments,
     #[command(flatten)]
-    common: CommonArguments,
+    common: WorkflowCommonArguments,
 }
 
 pub(super) fn run(arguments: &GateArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
@@ -82,7 +83,7 @@ pub(super) fn run(arguments: &GateArguments, printer: &Printer) -> Result<ExitCo
 /// Without a repository there is nothing to commit to.
 fn uncommitted(state: &StateDirectory) -> Uncommitted {
     let Some(repository) = state.repository() else { return Uncommitted::default() };
-    let changes = changes::start_in(repository.clone(), &changes::Settings::default())
+    let changes = changes::start_in(repository.clone(), &environment::git())
         .and_then(|pending| pending.change_set(changes::Request::Worktree));
     match changes {
         Ok(changes) => {

@@ -1,0 +1,129 @@
+//! What a client is told, in its own schema. Empty stdout lets the agent go on; one JSON object is a decision.
+//!
+//! Seen by running the real clients (Claude Code 2.1.325, Gemini CLI 0.61.0, Codex CLI 0.166.0):
+//! - `{"decision":"block","reason":…,"systemMessage":…}` holds in all three, and no `systemMessage` reaches a
+//!   model. Codex says `Blocked`; with any unknown key it says `Failed` and does not hold.
+//! - `{"systemMessage":…}` at the stop is shown to the person and lets the agent stop: `Stop says: …` in
+//!   Claude's TUI, `↳ Hook · …` in Codex's, `ℹ …` in Gemini's. `claude -p` and `codex exec` show it nowhere;
+//!   `gemini -p` writes it to stderr. The same holds at the start of a session and at a prompt.
+//! - In a hold the person sees both texts in Claude and Codex, which call the reason an error or a block. Gemini
+//!   shows the `systemMessage`, twice, instead of the reason.
+//! - Before a compaction Claude Code shows our stdout as it is, JSON and all, and gives it to the model as
+//!   instructions for the summary. Only Codex shows a `systemMessage` there.
+//! - At a prompt, `block` would throw the person's prompt away. At the end of a session nothing is shown.
+//! - Claude Code ignores keys that it does not know, and holds all the same; what Gemini CLI does with them is not
+//!   known, so only Claude Code gets `autonomous_execution`.
+//! - Codex cuts a reason of more than about 2,500 tokens in the middle. The gate's message is far shorter.
+
+use serde::Serialize;
+use serde_json::Value;
+use transcript::{Agent, OWN_PREFIX};
+
+use crate::payload::Event;
+
+/// What a client is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Nothing.
+    Pass,
+    /// The person is told something, which costs the agent nothing.
+    Notify { to_person: String },
+    /// The agent may not stop yet, and is told why.
+    Hold { to_agent: String, to_person: Option<String> },
+    /// The agent may not stop yet, since its work was saved and goes on. A hold, with an account of the save for programs
+    /// that read what hooks print.
+    Continue { to_agent: String, to_person: Option<String>, autonomous_execution: Box<Value> },
+    /// The agent is told something at the start of its session.
+    Context { to_agent: String },
+}
+
+impl Answer {
+    /// The one line for the client's stdout. `None` is empty stdout, which lets the agent go on: for
+    /// [`Answer::Pass`], and for whatever this client has no way to be told at this event.
+    ///
+    /// A text for the agent begins with [`OWN_PREFIX`] whether or not the caller put it there, since it must
+    /// be known again when the client hands it back as a prompt.
+    pub fn render(&self, agent: Agent, event: &Event) -> Option<String> {
+        let output = match self {
+            Self::Notify { to_person } if can_notify(agent, event) => {
+                Output { system_message: Some(to_person), ..Output::default() }
+            }
+            Self::Hold { to_agent, to_person } if can_hold(agent, event) => Output {
+                decision: Some("block"),
+                reason: Some(own(to_agent)),
+                system_message: to_person.as_deref(),
+                ..Output::default()
+            },
+            Self::Continue { to_agent, to_person, autonomous_execution } if can_hold(agent, event) => {
+                Output {
+                    decision: Some("block"),
+                    reason: Some(own(to_agent)),
+                    system_message: to_person.as_deref(),
+                    autonomous_execution: (agent == Agent::Claude).then_some(&**autonomous_execution),
+                    ..Output::default()
+                }
+            }
+            Self::Context { to_agent } if matches!(event, Event::SessionStart { .. }) => Output {
+                hook_specific_output: Some(HookSpecificOutput {
+                    hook_event_name: "SessionStart",
+                    additional_context: own(to_agent),
+                }),
+                ..Output::default()
+            },
+            Self::Pass
+            | Self::Notify { .. }
+            | Self::Hold { .. }
+            | Self::Continue { .. }
+            | Self::Context { .. } => return None,
+        };
+        // Plain text always serialises; were it not so, silence is what lets the agent go on.
+        serde_json::to_string(&output).ok()
+    }
+}
+
+fn can_notify(agent: Agent, event: &Event) -> bool {
+    match event {
+        Event::PromptSubmitted | Event::Stop | Event::SessionStart { .. } => true,
+        Event::BeforeCompaction => agent == Agent::Codex,
+        Event::SubagentStop | Event::SessionEnd | Event::Other(_) => false,
+    }
+}
+
+fn can_hold(agent: Agent, event: &Event) -> bool {
+    match event {
+        Event::Stop => true,
+        Event::SubagentStop => agent != Agent::Gemini,
+        Event::PromptSubmitted
+        | Event::SessionStart { .. }
+        | Event::BeforeCompaction
+        | Event::SessionEnd
+        | Event::Other(_) => false,
+    }
+}
+
+fn own(text: &str) -> String {
+    if text.starts_with(OWN_PREFIX) { text.to_owned() } else { format!("{OWN_PREFIX} {text}") }
+}
+
+/// The keys that all three clients know, and one that Claude Code lets pass; only those that say something are written.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Output<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_message: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hook_specific_output: Option<HookSpecificOutput>,
+    #[serde(rename = "autonomous_execution", skip_serializing_if = "Option::is_none")]
+    autonomous_execution: Option<&'a Value>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct HookSpecificOutput {
+    hook_event_name: &'static str,
+    additional_context: String,
+}

@@ -1,0 +1,324 @@
+//! A stop where something may have to be saved. The gate's steps come first and what is said of the save after them: one
+//! stop, one message, and one hold a turn, by the same count.
+
+use agents::Answer;
+use autosave::context::{self, Windows};
+use autosave::{Facts, Occasion, Reason, SaveOutcome};
+use change_set::BytePath;
+use changes::Request;
+use gate::Changes;
+use gate::policy::{Autosave, AutosaveMode};
+use journal::{AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, TurnId};
+use keeping::snapshot::{Side, Snapshots};
+use serde_json::Value;
+use stop::{ClientEvent, Delivery, JudgedStop, baseline, trust, turn_of};
+use transcript::OWN_PREFIX;
+
+use crate::autosaving::Wish;
+use crate::environment;
+use crate::saving::{self, Save, SaveReport};
+use crate::window;
+
+/// So often a save is tried at one crossing, where what stands in its way may pass.
+const TRIES: u32 = 3;
+
+/// A stop that was judged, and what the user wants saved there.
+pub(super) struct SavingStop {
+    pub(super) judged: JudgedStop,
+    pub(super) wish: Wish,
+}
+
+/// What is said beside the gate's own words.
+#[derive(Default)]
+struct SaveAnswer {
+    to_agent: Option<String>,
+    to_person: Vec<String>,
+    execution: Option<Box<Value>>,
+    turn: Option<TurnId>,
+}
+
+/// What became of something that was due.
+struct Due {
+    occasion: Occasion,
+    /// The how manieth at this crossing.
+    attempt: u32,
+    /// The agent has heard of this crossing.
+    is_repeated: bool,
+    session: SessionId,
+    turn: TurnId,
+}
+
+impl SavingStop {
+    /// As `JudgedStop::conclude`, where something may have to be saved.
+    pub(super) fn conclude(mut self) -> Answer {
+        let settings = self.settings();
+        let mut answer = SaveAnswer { to_person: self.ended_pushes(), ..SaveAnswer::default() };
+        if settings.mode != AutosaveMode::Off {
+            match self.due(&settings) {
+                Ok(Some(due)) => self.act(&settings, &due, &mut answer),
+                Ok(None) => {}
+                Err(error) => self.judged.event.log("autosave", &format!("nothing saved: {error}")),
+            }
+        }
+        self.answer(answer)
+    }
+
+    /// How the user wants it here, trust considered.
+    fn settings(&mut self) -> Autosave {
+        let JudgedStop { case, journal, .. } = &mut self.judged;
+        let trust = || trust::of_file_or_unknown(Some(journal), &case.texts);
+        self.wish.settings(&case.policy, &case.texts, trust)
+    }
+
+    /// How the pushes ended of which nobody has heard yet.
+    fn ended_pushes(&mut self) -> Vec<String> {
+        let Some(session) = &self.judged.turn.known.session else { return Vec::new() };
+        let ended = self.judged.journal.write(|writing| writing.take_untold_pushes(session.id));
+        ended.unwrap_or_default().iter().map(saving::push_sentence).collect()
+    }
+
+    /// Whether the threshold is crossed at this stop. Only then a session is recorded as being above it.
+    fn due(&mut self, settings: &Autosave) -> Result<Option<Due>, JournalError> {
+        // Somebody is waited for, who will speak first.
+        if self.judged.turn.inputs.stop.waiting.is_some() {
+            return Ok(None);
+        }
+        let Some(percent) = self.percent(settings)? else { return Ok(None) };
+        if percent >= u64::from(settings.threshold)
+            && self.asked().is_some_and(|prompt| autosave::wants_to_stop(&prompt))
+        {
+            self.judged.event.log("autosave", "nothing saved: the prompt asks to stop");
+            return Ok(None);
+        }
+        let is_looping = self.wish.switches.is_looping;
+        let reason = if is_looping { Reason::LoopModeEnforced } else { Reason::ContextThreshold };
+        let JudgedStop { event, case, journal, turn } = &mut self.judged;
+        journal.write(|writing| {
+            let session = writing.see_session(&event.seen(Some(&case.root)), event.now)?.id;
+            let threshold = u64::from(settings.threshold);
+            let rearm = context::rearms_below(settings.threshold);
+            let is_repeated = writing.is_tried_again(session)?;
+            let Some(attempt) = writing.crosses(session, percent, threshold, rearm)? else {
+                return Ok(None);
+            };
+            let iteration = writing.iterations(session)? + 1;
+            let turn = turn_of(writing, session, &turn.known, event)?;
+            let occasion = Occasion { at: event.now, reason, percent: Some(percent), iteration };
+            Ok(Some(Due { occasion, attempt, is_repeated, session, turn }))
+        })
+    }
+
+    fn percent(&mut self, settings: &Autosave) -> Result<Option<u64>, JournalError> {
+        let model = self.judged.turn.usage.as_ref().and_then(|usage| usage.model.as_deref());
+        let told = match &self.judged.turn.known.session {
+            Some(session) => {
+                self.judged.journal.read(|reader| window::of_session(reader, session.id, model))?
+            }
+            None => None,
+        };
+        let windows = Windows { told, configured: settings.window };
+        let payload = &self.judged.event.payload;
+        Ok(context::percent(payload.agent, payload.usage.as_ref(), self.judged.turn.usage.as_ref(), windows))
+    }
+
+    /// The prompt of the turn.
+    fn asked(&self) -> Option<String> {
+        let recorded = || self.judged.turn.known.turn.as_ref().map(|turn| turn.prompt.clone());
+        self.judged.turn.prompt.clone().or_else(|| self.judged.event.payload.prompt.clone()).or_else(recorded)
+    }
+
+    fn act(&mut self, settings: &Autosave, due: &Due, answer: &mut SaveAnswer) {
+        answer.turn = Some(due.turn);
+        if settings.mode == AutosaveMode::Normal {
+            let advice = saving::advice(&due.occasion);
+            self.record_advice(due, &advice);
+            self.judged.event.log("autosave", &advice);
+            answer.to_person.push(format!("{OWN_PREFIX} {advice}"));
+            return;
+        }
+        let Some(save) = self.prepare(settings, due.occasion) else { return };
+        let report = save.run(&mut self.judged.journal, Some(due.session), Some(due.turn));
+        report.log(&self.judged.event);
+        let is_tried_again = self.try_again(due, &report);
+        let again = if is_tried_again { "; it is tried again at the next stop" } else { "" };
+        answer.to_person.extend(report.to_person().map(|said| format!("{said}{again}")));
+        // The signal is given once for a crossing: the agent knows.
+        let is_known = due.is_repeated && !matches!(report.ended, SaveOutcome::Saved(_));
+        answer.to_agent = report.to_agent(&save.facts).filter(|_| !is_known);
+        answer.execution = report.execution().map(Box::new);
+    }
+
+    /// Whether the next stop tries again what failed now. Where there was nothing to save, the crossing stays as well.
+    fn try_again(&mut self, due: &Due, report: &SaveReport) -> bool {
+        if matches!(report.ended, SaveOutcome::Nothing) {
+            let kept = self.judged.journal.write(|writing| writing.take_back_try(due.session));
+            if let Err(error) = kept {
+                self.judged.event.log("autosave", &format!("the crossing is used up: {error}"));
+            }
+            return false;
+        }
+        let may_pass = matches!(&report.ended, SaveOutcome::Failed(failed) if failed.error.may_pass());
+        if !may_pass || due.attempt >= TRIES {
+            return false;
+        }
+        match self.judged.journal.write(|writing| writing.try_again(due.session)) {
+            Ok(()) => {
+                self.judged.event.log("autosave", "the save is tried again at the next stop");
+                true
+            }
+            Err(error) => {
+                self.judged.event.log("autosave", &format!("not tried again: {error}"));
+                false
+            }
+        }
+    }
+
+    fn record_advice(&mut self, due: &Due, advice: &str) {
+        let new = NewAutosave {
+            session: Some(due.session),
+            turn: Some(due.turn),
+            at: due.occasion.at,
+            repository: &self.judged.case.root,
+            reason: due.occasion.reason.as_str(),
+            percent: due.occasion.percent,
+            outcome: AutosaveOutcome::Advised,
+            detail: advice,
+            snapshot: None,
+            commit: None,
+            branch: None,
+            milliseconds: 0,
+            push: PushState::None,
+            push_detail: "",
+        };
+        if let Err(error) = self.judged.journal.write(|writing| writing.record_autosave(&new)) {
+            self.judged.event.log("autosave", &format!("not recorded: {error}"));
+        }
+    }
+
+    fn prepare(&self, settings: &Autosave, occasion: Occasion) -> Option<Save> {
+        let repository = self.judged.case.repository.clone()?;
+        let look = saving::look(settings, &self.judged.event.settings.state);
+        let mut facts = Facts::new(occasion, &self.judged.turn.inputs, self.asked().as_deref(), &look);
+        saving::read_plans(&mut facts, &repository.root, &look);
+        let changed = match &self.judged.turn.inputs.changes {
+            Changes::Known(set) => set.files.iter().map(|file| file.path.clone()).collect(),
+            Changes::Transcript(_) | Changes::Unknown(_) => Vec::new(),
+        };
+        Some(Save {
+            repository,
+            settings: settings.clone(),
+            agent: self.judged.event.payload.agent,
+            session: Some(self.judged.event.session.clone()),
+            turn_key: self.judged.turn.known.key.clone(),
+            state: self.judged.event.settings.state.clone(),
+            facts,
+            changed,
+        })
+    }
+
+    /// The gate's words first, then those of the save.
+    fn answer(self, answer: SaveAnswer) -> Answer {
+        let SaveAnswer { to_agent, to_person, execution, turn } = answer;
+        let event = self.judged.event.clone();
+        let is_held = self.judged.turn.inputs.history.holds_this_turn > 0;
+        let (decision, mut journal) = match self.judged.case.is_gated {
+            true => self.judged.record_and_decide(Delivery::Sure),
+            false => (Answer::Pass, self.judged.journal),
+        };
+        let joined = |first: Option<String>| {
+            let texts: Vec<String> = first.into_iter().chain(to_person.clone()).collect();
+            (!texts.is_empty()).then(|| texts.join("\n"))
+        };
+        let goes_on = to_agent.zip(execution);
+        let answered = match (decision, goes_on) {
+            (Answer::Hold { to_agent, to_person }, Some((more, autonomous_execution))) => {
+                let more = more.strip_prefix(OWN_PREFIX).unwrap_or(&more).trim_start().to_owned();
+                Answer::Continue {
+                    to_agent: format!("{to_agent}\n\n{more}"),
+                    to_person: joined(to_person),
+                    autonomous_execution,
+                }
+            }
+            (Answer::Hold { to_agent, to_person }, None) => {
+                Answer::Hold { to_agent, to_person: joined(to_person) }
+            }
+            (decision, goes_on) => {
+                let said = match decision {
+                    Answer::Notify { to_person } => Some(to_person),
+                    _ => None,
+                };
+                let holds = match (&goes_on, turn) {
+                    (Some(_), Some(turn)) if !is_held => try_hold(&mut journal, turn, &event),
+                    _ => false,
+                };
+                match (goes_on, joined(said)) {
+                    (Some((to_agent, autonomous_execution)), to_person) if holds => {
+                        event.log("hold", "the agent was told of the save and goes on");
+                        Answer::Continue { to_agent, to_person, autonomous_execution }
+                    }
+                    (_, Some(to_person)) => Answer::Notify { to_person },
+                    (_, None) => Answer::Pass,
+                }
+            }
+        };
+        journal.leave();
+        answered
+    }
+
+    /// Saves apart from a stop, and pushes at once: nobody waits. Only where this session has changed something since
+    /// it was saved last: what a person did in the same tree is theirs.
+    pub(super) fn save(mut self, reason: Reason) {
+        let settings = self.settings();
+        if settings.mode != AutosaveMode::Autonomous || !self.has_unsaved_work(&settings) {
+            return;
+        }
+        let percent = self.percent(&settings).ok().flatten();
+        let JudgedStop { event, case, journal, .. } = &mut self.judged;
+        let recorded = journal.write(|writing| {
+            let session = writing.see_session(&event.seen(Some(&case.root)), event.now)?.id;
+            Ok((session, writing.iterations(session)? + 1, writing.latest_turn(session)?.map(|turn| turn.id)))
+        });
+        let (session, iteration, turn) = match recorded {
+            Ok(recorded) => recorded,
+            Err(error) => return self.judged.event.log("pass", &format!("nothing saved: {error}")),
+        };
+        let occasion = Occasion { at: self.judged.event.now, reason, percent, iteration };
+        let Some(save) = self.prepare(&settings, occasion) else { return };
+        let report: SaveReport = save.run(&mut self.judged.journal, Some(session), turn);
+        report.log(&self.judged.event);
+    }
+
+    fn has_unsaved_work(&mut self, autosave: &Autosave) -> bool {
+        let Some(repository) = self.judged.case.repository.clone() else { return false };
+        let Some(session) = self.judged.turn.known.session.as_ref().map(|session| session.id) else {
+            return false;
+        };
+        let read =
+            self.judged.journal.read(|reader| Ok((reader.first_turn(session)?, reader.last_saved(session)?)));
+        let Ok((Some(first), last)) = read else { return false };
+        let git = self.judged.event.settings.git.clone();
+        let Some(baseline) = baseline(&first) else { return false };
+        let request = Request::Turn { baseline: Some(&baseline), touched: None };
+        let changed = changes::start_in(repository.clone(), &git)
+            .and_then(|pending| pending.change_set(request))
+            .is_ok_and(|set| !set.files.is_empty() && set.scope == change_set::Scope::TurnBaseline);
+        let Some(last) = last.and_then(|last| last.snapshot) else { return changed };
+        let own = saving::own_files(self.judged.event.payload.agent, autosave);
+        let own = own.map(|name| BytePath::from(name.as_str()));
+        let scratch = environment::temporary_directory();
+        let differs = Snapshots::of(repository, &git).and_then(|snapshots| {
+            let last = snapshots.find(&last)?;
+            let found =
+                snapshots.diff(Side::Snapshot(&last), Side::WorkingTree { scratch: &scratch }, &[])?;
+            Ok(found.iter().any(|difference| !own.contains(&difference.path)))
+        });
+        changed && differs.unwrap_or(true)
+    }
+}
+
+fn try_hold(journal: &mut Journal, turn: TurnId, event: &ClientEvent) -> bool {
+    journal.write(|writing| writing.try_hold(turn, 1)).unwrap_or_else(|error| {
+        event.log("autosave", &format!("fail open: the hold cannot be counted: {error}"));
+        false
+    })
+}

@@ -1,0 +1,152 @@
+//! The report for people at a terminal.
+
+use std::fmt::Write as _;
+
+use stop::replay::{Hold, Report};
+use text::{counted, fit, wrap};
+use transcript::visible;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::home_relative::home_relative;
+use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, STRONG};
+
+/// So many of the last holds are listed; `--json` and `--html` have all.
+const HOLDS_SHOWN: usize = 20;
+
+/// So many reasons say what most turns were about.
+const REASONS_SHOWN: usize = 8;
+
+const WIDEST_BAR: u64 = 30;
+
+pub(crate) fn table(report: &Report, width: Option<usize>) -> String {
+    let mut text = String::new();
+    let turns = &report.turns;
+    let _ = writeln!(
+        text,
+        "{STRONG}{} in {}{STRONG:#} ({:.1} MB)",
+        counted(as_count(turns.total), "turn"),
+        counted(as_count(report.totals.sessions), "session"),
+        report.totals.bytes as f64 / 1e6,
+    );
+    for (count, style, words) in [
+        (turns.hold, BAD, "would have been held"),
+        (turns.notify, DOUBTFUL, "told to the person"),
+        (turns.pass, GOOD, "passed without a word"),
+        (turns.not_judged, FAINT, "not judged"),
+    ] {
+        let _ = writeln!(text, "  {style}{count:>6}{style:#}  {words}");
+    }
+    rules(&mut text, report);
+    actions(&mut text, report);
+    held_then(&mut text, report, width);
+    holds(&mut text, report, width);
+    for (heading, reasons) in
+        [("Not held because", &report.reasons), ("Not judged because", &report.not_judged)]
+    {
+        if reasons.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "\n{STRONG}{heading}{STRONG:#}");
+        for reason in reasons.iter().take(REASONS_SHOWN) {
+            let _ = writeln!(text, "  {:>6}  {}", reason.turns, wrap(&visible(&reason.reason), 10, width));
+        }
+    }
+    for file in &report.unread {
+        let sentence = format!("{}: {}", home_relative(file.path.as_ref()), visible(&file.reason));
+        let _ = writeln!(text, "\n{DOUBTFUL}not read{DOUBTFUL:#} {}", wrap(&sentence, 9, width));
+    }
+    text
+}
+
+fn rules(text: &mut String, report: &Report) {
+    if report.rules.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{STRONG}Rules{STRONG:#} (turns held, turns told)");
+    let most = report.rules.iter().map(|count| count.hold + count.notify).max().unwrap_or(1);
+    for count in &report.rules {
+        let (held, told) = (bar(count.hold, most), bar(count.notify, most));
+        let _ = writeln!(
+            text,
+            "  {:<18} {:>6} {:>6}  {BAD}{held}{BAD:#}{DOUBTFUL}{told}{DOUBTFUL:#}",
+            count.rule.name(),
+            count.hold,
+            count.notify
+        );
+    }
+}
+
+fn bar(count: u64, most: u64) -> String {
+    let length = (count * WIDEST_BAR).div_ceil(most.max(1));
+    "▇".repeat(as_count(length))
+}
+
+fn actions(text: &mut String, report: &Report) {
+    if report.actions.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{STRONG}Actions{STRONG:#} (turns: missing, done, waived)");
+    for count in &report.actions {
+        let name = fit(&visible(&count.action), Some(18));
+        let pad = 18_usize.saturating_sub(name.width());
+        let _ = writeln!(
+            text,
+            "  {name}{:pad$} {BAD}{:>6}{BAD:#} {GOOD}{:>6}{GOOD:#} {:>6}",
+            "", count.required, count.satisfied, count.waived
+        );
+    }
+}
+
+fn held_then(text: &mut String, report: &Report, width: Option<usize>) {
+    let held = &report.held_then;
+    if held.turns > 0 {
+        let sentence = format!(
+            "{} held when {} took place; of these this policy would hold {}.",
+            counted(as_count(held.turns), "turn") + if held.turns == 1 { " was" } else { " were" },
+            if held.turns == 1 { "it" } else { "they" },
+            held.hold_now
+        );
+        let _ = writeln!(text, "\n{}", wrap(&sentence, 0, width));
+    }
+}
+
+fn holds(text: &mut String, report: &Report, width: Option<usize>) {
+    if report.holds.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{STRONG}Would have been held{STRONG:#}");
+    let left_out = report.holds.len().saturating_sub(HOLDS_SHOWN);
+    if left_out > 0 {
+        let _ =
+            writeln!(text, "  {FAINT}… {left_out} earlier ones; `--html FILE` or `--json` has all{FAINT:#}");
+    }
+    for hold in report.holds.iter().skip(left_out) {
+        let _ = writeln!(
+            text,
+            "  {FAINT}{:<16}{FAINT:#} {:<6} {BAD}{}{BAD:#}{}",
+            when(hold),
+            hold.agent.name(),
+            wrap(&visible(&hold.verdict.reason), 26, width),
+            if hold.held_then { " (as it was then)" } else { "" },
+        );
+        let room = width.map(|width| width.saturating_sub(28));
+        let _ = writeln!(text, "{:26}{FAINT}›{FAINT:#} {}", "", fit(&visible(&hold.prompt), room));
+        let _ = writeln!(text, "{:26}{FAINT}{}{FAINT:#}", "", place(hold));
+    }
+}
+
+/// To the minute, as recorded: clients write UTC.
+pub(super) fn when(hold: &Hold) -> String {
+    let time = hold.started_at.as_deref().and_then(|text| text.parse::<jiff::Timestamp>().ok());
+    time.map(|time| time.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
+}
+
+/// The transcript, and the line of the prompt in it.
+pub(super) fn place(hold: &Hold) -> String {
+    let path = home_relative(hold.transcript.as_ref());
+    hold.line.map_or(path.clone(), |line| format!("{path}:{line}"))
+}
+
+fn as_count(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}

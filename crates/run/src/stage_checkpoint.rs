@@ -1,0 +1,222 @@
+//! Which checkpoints a run makes, and what is in them: after a stage everything that the run still needs, at a stage's own
+//! word what it has so far, and after an interrupt or a failure what there is of the attempt and its output.
+
+use std::path::{Path, PathBuf};
+
+use checkpoint::PathError;
+use checkpoint::layout::{DISPLAYS_FILE, Layout, NameError};
+use checkpoint::manifest::{Artifact, Reason, Status};
+use checkpoint::{EmergencyRequest, RestoreError, SaveError, SaveRequest, SaveWarning, SavedCheckpoint};
+use jiff::Timestamp;
+use text::error_chain;
+
+use crate::event::What;
+use crate::executor::SessionState;
+use crate::publish::{self, PublishError};
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StageCheckpointError {
+    #[error(transparent)]
+    Name(#[from] NameError),
+    #[error(transparent)]
+    Save(#[from] SaveError),
+    #[error(transparent)]
+    Files(#[from] PublishError),
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
+}
+
+/// A checkpoint that was saved.
+#[derive(Clone, Debug)]
+pub(crate) struct StageCheckpoint {
+    pub(crate) id: String,
+    pub(crate) status: Status,
+    pub(crate) reason: Option<Reason>,
+    pub(crate) created_at: String,
+    pub(crate) artifacts: Vec<Artifact>,
+    pub(crate) is_mid_stage: bool,
+}
+
+type WithWarnings = (StageCheckpoint, Vec<String>);
+
+/// The stage is done: what it published, and what the stages before it did.
+pub(crate) fn after_stage(
+    layout: &Layout,
+    stage: &str,
+    published: &[PathBuf],
+    earlier: &[PathBuf],
+    execution_count: u64,
+    session: Option<SessionState>,
+) -> Result<WithWarnings, StageCheckpointError> {
+    let mut request = SaveRequest {
+        artifacts: together(published, earlier),
+        execution_count,
+        ..SaveRequest::new(stage, Timestamp::now())
+    };
+    if let Some(session) = session {
+        request.notebook = session.notebook;
+        request.python_env = session.environment;
+        request.execution_count = session.execution_count;
+        request.rehydrate = Some(session.rehydrate);
+    }
+    Ok(with_warnings(checkpoint::save(layout, &request)?, false))
+}
+
+/// The stage says that what it has written so far is worth keeping. It is not done, so that whoever resumes from here
+/// runs it again: `interrupted`, never `saved`, which would mean the stage after it (R4).
+pub(crate) fn mid_stage(
+    layout: &Layout,
+    stage: &str,
+    artifacts: &Path,
+    earlier: &[PathBuf],
+    execution_count: u64,
+) -> Result<WithWarnings, StageCheckpointError> {
+    let files = publish::files(artifacts)?;
+    let partial: Vec<PathBuf> = files.iter().map(|file| artifacts.join(file)).collect();
+    let mut request = SaveRequest {
+        status: Status::Interrupted,
+        reason: Some(Reason::Abort),
+        artifacts: together(&partial, earlier),
+        execution_count,
+        ..SaveRequest::new(stage, Timestamp::now())
+    };
+    let mut left_out = Vec::new();
+    loop {
+        let error = match checkpoint::save(layout, &request) {
+            Ok(saved) => {
+                let (checkpoint, mut warnings) = with_warnings(saved, true);
+                warnings.extend(left_out);
+                return Ok((checkpoint, warnings));
+            }
+            Err(error) => error,
+        };
+        // The stage is at work: a log that grows, or a file that was renamed meanwhile, is no reason to lose the rest.
+        let (SaveError::Changing { path } | SaveError::Artifact(PathError::NotFound { path })) = &error
+        else {
+            return Err(error.into());
+        };
+        let before = request.artifacts.len();
+        request.artifacts.retain(|artifact| layout.relative(artifact) != *path);
+        if request.artifacts.len() == before {
+            return Err(error.into());
+        }
+        left_out.push(format!("a checkpoint is without `{path}`, which changed while it was being saved"));
+    }
+}
+
+/// First that it happened, which waits for nobody; then what there is of the attempt, which may fail. Old ones go then, as
+/// after any other: a stage may fail many times.
+pub(crate) fn emergency(
+    layout: &Layout,
+    stage: &str,
+    attempt: u32,
+    reason: Reason,
+) -> Result<WithWarnings, StageCheckpointError> {
+    let (checkpoint, mut warnings) = with_partial(layout, stage, attempt, reason)?;
+    if let Err(error) = checkpoint::prune_after_save(layout, checkpoint::DEFAULT_KEEP, None) {
+        warnings.push(not_pruned(&error_chain(&error)));
+    }
+    Ok((checkpoint, warnings))
+}
+
+fn with_partial(
+    layout: &Layout,
+    stage: &str,
+    attempt: u32,
+    reason: Reason,
+) -> Result<WithWarnings, StageCheckpointError> {
+    let request = EmergencyRequest::new(stage, reason, Timestamp::now());
+    let (made, mut warnings) = with_warnings(checkpoint::emergency(layout, &request)?, false);
+    let Ok(folder) = layout.attempt(stage, attempt) else { return Ok((made, warnings)) };
+    let artifacts = folder.join("artifacts");
+    let mut partial: Vec<PathBuf> =
+        publish::files_as_far_as_possible(&artifacts).iter().map(|file| artifacts.join(file)).collect();
+    let logs = ["output.log", DISPLAYS_FILE, "verify.log"].map(|name| folder.join(name));
+    partial.extend(
+        logs.into_iter().filter(|log| log.symlink_metadata().is_ok_and(|metadata| metadata.is_file())),
+    );
+    if partial.is_empty() {
+        return Ok((made, warnings));
+    }
+    match checkpoint::add_partial(layout, &made.id, &partial) {
+        Ok(saved) => {
+            let (with_partial, more) = with_warnings(saved, false);
+            warnings.extend(more);
+            Ok((with_partial, warnings))
+        }
+        Err(error) => {
+            warnings.push(format!(
+                "the emergency checkpoint holds no partial artifacts: {}",
+                error_chain(&error)
+            ));
+            Ok((made, warnings))
+        }
+    }
+}
+
+/// Puts the files of a checkpoint into another folder: those below `.attempts/{stage}/{number}/artifacts/` go below
+/// `prefix`.
+pub(crate) fn bring_back(
+    layout: &Layout,
+    artifacts: &[Artifact],
+    prefix: &str,
+) -> Result<(), StageCheckpointError> {
+    let moved: Vec<Artifact> = artifacts
+        .iter()
+        .filter_map(|artifact| {
+            let (_, attempt) = artifact.relative_path.split_once("/.attempts/")?;
+            let inner = attempt.splitn(4, '/').nth(3)?;
+            Some(Artifact { relative_path: format!("{prefix}{inner}"), ..artifact.clone() })
+        })
+        .collect();
+    checkpoint::restore(layout, &moved)?;
+    Ok(())
+}
+
+/// What was there before and is there no more cannot be in a checkpoint; it is made anew where it is needed.
+fn together(own: &[PathBuf], earlier: &[PathBuf]) -> Vec<PathBuf> {
+    let is_there = |path: &&PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    own.iter().chain(earlier.iter().filter(is_there)).cloned().collect()
+}
+
+fn with_warnings(saved: SavedCheckpoint, is_mid_stage: bool) -> WithWarnings {
+    let warnings = saved
+        .warnings
+        .iter()
+        .map(|warning| match warning {
+            SaveWarning::Large { total, limit } => {
+                format!("the artifacts of one checkpoint have {total} bytes together, more than {limit}")
+            }
+            SaveWarning::NotPruned { why } => not_pruned(why),
+        })
+        .collect();
+    let manifest = saved.sealed.manifest;
+    let checkpoint = StageCheckpoint {
+        id: manifest.checkpoint_id,
+        status: manifest.status,
+        reason: manifest.reason,
+        created_at: manifest.created_at,
+        artifacts: manifest.artifacts,
+        is_mid_stage,
+    };
+    (checkpoint, warnings)
+}
+
+fn not_pruned(why: &str) -> String {
+    format!("old checkpoints stay: {why}")
+}
+
+impl StageCheckpoint {
+    pub(crate) fn event(&self, stage_id: String, attempt: u32) -> What {
+        What::Checkpoint {
+            stage_id,
+            attempt,
+            checkpoint_id: self.id.clone(),
+            status: self.status.name().to_owned(),
+            reason: self.reason.map(|reason| reason.name().to_owned()),
+            created_at: self.created_at.clone(),
+            artifacts: self.artifacts.len(),
+            mid_stage: self.is_mid_stage,
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Runs the policy's own checks at the stop: off unless the user trusted the file that names them. Each in a process
+//! group of its own, with a time limit; of its output only the end is kept.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use files::{BoundedChild, Bounds, Leftovers};
+use gate::policy::{Check, Policy, Trust};
+use gate::{Changes, CheckOutcome, CheckResult};
+
+use crate::policy_files::PolicyTexts;
+use crate::trust;
+
+/// Of a check's output so much is shown.
+const OUTPUT: u64 = 800;
+
+/// Runs the checks for what changed: all of the policy's where the repository's file is trusted, else those of the
+/// user's own configuration.
+pub(crate) fn run_allowed(
+    texts: &PolicyTexts,
+    policy: &Policy,
+    trust: impl FnOnce() -> journal::Trust,
+    changes: &Changes,
+    root: &Path,
+) -> Vec<CheckResult> {
+    let (Changes::Known(set), true) = (changes, policy.checks.count() > 0) else { return Vec::new() };
+    let changed: Vec<String> = set.files.iter().map(|file| file.path.to_string()).collect();
+    let run_all = |policy: &Policy| {
+        policy.checks_for(Trust::Given, &changed).into_iter().map(|check| run(check, root)).collect()
+    };
+    match trust() {
+        journal::Trust::Trusted => run_all(policy),
+        _ => trust::policy_of_user(texts).as_ref().map(run_all).unwrap_or_default(),
+    }
+}
+
+fn run(check: &Check, root: &Path) -> CheckResult {
+    let result = |outcome, output| CheckResult { run: check.run.clone(), outcome, output };
+    let Ok(mut output) = tempfile::tempfile() else { return result(CheckOutcome::NotStarted, String::new()) };
+    let Some(child) = start(check, root, &output) else {
+        return result(CheckOutcome::NotStarted, String::new());
+    };
+    let outcome = match child.finish() {
+        Ok(ended) if ended.status.success() => CheckOutcome::Passed,
+        Ok(_) => CheckOutcome::Failed,
+        Err(_) => CheckOutcome::TimedOut,
+    };
+    result(outcome, end_of(&mut output))
+}
+
+fn start(check: &Check, root: &Path, output: &File) -> Option<BoundedChild> {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", &check.run]).current_dir(root).stdin(Stdio::null());
+    command.stdout(output.try_clone().ok()?).stderr(output.try_clone().ok()?);
+    let bounds = Bounds { leftovers: Leftovers::Leave, ..Bounds::within(check.timeout) };
+    BoundedChild::start(&mut command, bounds).ok()
+}
+
+fn end_of(output: &mut File) -> String {
+    let length = output.metadata().map(|metadata| metadata.len()).unwrap_or_default();
+    let mut bytes = Vec::new();
+    let _ = output.seek(SeekFrom::Start(length.saturating_sub(OUTPUT)));
+    let _ = output.take(OUTPUT).read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).trim().to_owned()
+}

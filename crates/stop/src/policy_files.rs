@@ -1,0 +1,186 @@
+//! Which policy holds for a repository: the user's own configuration, then the repository's `checkstone.toml`.
+//! Without the latter there is none, unless the user asked for presets by detection.
+
+use std::path::{Path, PathBuf};
+
+use files::{FileError, Links, regular_file};
+use gate::policy::{Policy, Problem, Problems, Source, UserFile};
+use serde::{Deserialize, Serialize};
+
+pub const FILE_NAME: &str = "checkstone.toml";
+
+/// How the user's own configuration is called in messages.
+pub const USER_FILE_NAME: &str = "config.toml";
+
+/// A larger file is no policy.
+const LARGEST: u64 = 1024 * 1024;
+
+/// A policy file as it was read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PolicyText {
+    /// How it is called in messages.
+    pub name: String,
+    pub text: String,
+}
+
+/// The texts that make the policy of a repository, in the order in which they apply.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PolicyTexts {
+    pub texts: Vec<PolicyText>,
+    /// The repository's own file, where there is one.
+    pub own_file: Option<PathBuf>,
+    /// A file is there that cannot be a policy, or the user's own is broken.
+    unreadable: Option<Problems>,
+}
+
+/// What the files say: the policy, where there is one, and the user's own configuration in any case.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FoundTexts {
+    pub policy: Option<PolicyTexts>,
+    pub user: PolicyTexts,
+}
+
+impl PolicyTexts {
+    /// `None` where the repository has no policy.
+    pub fn of_repository(root: &Path, user_file: Option<&Path>) -> Option<Self> {
+        FoundTexts::read(root, user_file).policy
+    }
+}
+
+impl FoundTexts {
+    pub fn read(root: &Path, user_file: Option<&Path>) -> Self {
+        let mut unreadable = None;
+        let mut text_of = |name: &str, text: Result<Option<String>, &'static str>| {
+            text.unwrap_or_else(|message| {
+                unreadable = Some(Problems(vec![no_policy(name, message)]));
+                Some(String::new())
+            })
+        };
+        let user = text_of(USER_FILE_NAME, users_text(user_file)).unwrap_or_default();
+        let own_file = root.join(FILE_NAME);
+        let own = text_of(FILE_NAME, inside(root, &own_file).and_then(|path| read(&path)));
+        let user = UserFile::read(USER_FILE_NAME, &user).unwrap_or_else(|problems| {
+            unreadable = Some(problems);
+            UserFile::default()
+        });
+        let detect = user.detects_presets;
+        let texts = users_texts(user);
+        let user = PolicyTexts { texts: texts.clone(), own_file: None, unreadable: unreadable.clone() };
+        let (text, own_file) = match own {
+            Some(text) => (PolicyText { name: FILE_NAME.to_owned(), text }, Some(own_file)),
+            None if detect => match detected_presets(root).as_slice() {
+                [] => return Self { policy: None, user },
+                presets => {
+                    let text = format!("presets = {presets:?}\n");
+                    (PolicyText { name: "detected presets".to_owned(), text }, None)
+                }
+            },
+            // Nobody knows whether presets were asked for.
+            None if unreadable.is_some() => return Self { policy: Some(user.clone()), user },
+            None => return Self { policy: None, user },
+        };
+        let texts = texts.into_iter().chain([text]).collect();
+        Self { policy: Some(PolicyTexts { texts, own_file, unreadable }), user }
+    }
+
+    /// All there is, a policy or not.
+    pub fn texts(&self) -> &PolicyTexts {
+        self.policy.as_ref().unwrap_or(&self.user)
+    }
+
+    /// Whether any of the texts could be about autosave. Most are not, and need not be understood for it.
+    pub fn mention_autosave(&self) -> bool {
+        let mut texts = self.texts().texts.iter();
+        texts.any(|text| text.text.contains("autosave"))
+    }
+}
+
+impl PolicyTexts {
+    /// The policy that a repository with this file would have.
+    pub fn of_file(path: &Path, user_file: Option<&Path>) -> Result<Self, &'static str> {
+        let own = read(path)?.ok_or("there is no such file")?;
+        let user = UserFile::read(USER_FILE_NAME, &users_text(user_file)?.unwrap_or_default());
+        let unreadable = user.as_ref().err().cloned();
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let mut texts = users_texts(user.unwrap_or_default());
+        texts.push(PolicyText { name, text: own });
+        Ok(Self { texts, own_file: Some(path.to_owned()), unreadable })
+    }
+
+    pub fn load(&self) -> Result<Policy, Problems> {
+        if let Some(problems) = &self.unreadable {
+            return Err(problems.clone());
+        }
+        let sources: Vec<Source<'_>> =
+            self.texts.iter().map(|text| Source { name: &text.name, text: &text.text }).collect();
+        Policy::load(&sources)
+    }
+
+    /// Whether the text could switch the gate off; only then must it be understood before git is started.
+    pub fn may_switch_off(&self) -> bool {
+        self.texts.iter().any(|text| text.text.contains("enabled"))
+    }
+
+    /// Whether the text could ask for a snapshot at the start of a turn; only then must it be understood at the prompt.
+    pub fn may_want_snapshots(&self) -> bool {
+        self.texts.iter().any(|text| text.text.contains("at_turn_start"))
+    }
+
+    /// Whether the gate is switched off here.
+    pub fn is_switched_off(&self) -> bool {
+        self.may_switch_off() && self.load().is_ok_and(|policy| !policy.gate.enabled)
+    }
+}
+
+fn users_text(user_file: Option<&Path>) -> Result<Option<String>, &'static str> {
+    user_file.map_or(Ok(None), read)
+}
+
+/// The user's part of a policy, where there is one.
+fn users_texts(user: UserFile) -> Vec<PolicyText> {
+    let text = Some(user.policy).filter(|text| !text.trim().is_empty());
+    text.map(|text| PolicyText { name: USER_FILE_NAME.to_owned(), text }).into_iter().collect()
+}
+
+/// The presets whose files lie at the root of a repository.
+pub fn detected_presets(root: &Path) -> Vec<&'static str> {
+    let signs: [(&str, &[&str]); 5] = [
+        ("rust", &["Cargo.toml"]),
+        ("python", &["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "tox.ini"]),
+        ("node", &["package.json"]),
+        ("go", &["go.mod"]),
+        ("make", &["Makefile", "makefile", "GNUmakefile", "justfile", "Justfile"]),
+    ];
+    let has = |names: &[&str]| names.iter().any(|name| root.join(name).is_file());
+    signs.into_iter().filter(|(_, names)| has(names)).map(|(preset, _)| preset).collect()
+}
+
+fn no_policy(name: &str, message: &'static str) -> Problem {
+    let message = format!("bad path `{name}`: {message}");
+    Problem { file: name.to_owned(), line: 1, column: 1, message, nearest: None }
+}
+
+/// A file of the repository, unless a link leads out of it.
+pub fn inside(root: &Path, file: &Path) -> Result<PathBuf, &'static str> {
+    if !file.is_symlink() {
+        return Ok(file.to_owned());
+    }
+    let target = fs_err::canonicalize(file).map_err(|_| "the link leads nowhere")?;
+    match fs_err::canonicalize(root) {
+        Ok(root) if target.starts_with(&root) => Ok(target),
+        _ => Err("the link leads out of the repository"),
+    }
+}
+
+/// `None` where there is no such file. Nothing here waits: a named pipe is refused.
+pub fn read(path: &Path) -> Result<Option<String>, &'static str> {
+    let bytes = match regular_file::read(path, Links::Follow, LARGEST) {
+        Ok(bytes) => bytes,
+        Err(FileError::NotFound { .. } | FileError::NotAFolder { .. }) => return Ok(None),
+        Err(FileError::NotAFile { .. }) => return Err("it is not a regular file"),
+        Err(FileError::TooLarge { .. }) => return Err("it is larger than 1 MiB"),
+        Err(FileError::Failed { doing: "read", .. }) => return Err("it cannot be read"),
+        Err(_) => return Err("it cannot be opened"),
+    };
+    String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8")
+}

@@ -1,0 +1,119 @@
+//! A policy over recorded turns: each turn of a session judged as at its first stop, with what the turns before it left
+//! behind. What changed is what the timeline edited; there is no repository, no clock and no disk to ask.
+
+use gate::policy::Policy;
+use gate::{Changes, History, Inputs, Verdict, Waiting};
+use jiff::Timestamp;
+use transcript::{Extent, Reading, WalkedTurn};
+
+use crate::judged_stop::{Delivery, open_actions};
+
+/// One session, turn after turn.
+#[derive(Debug)]
+pub struct ReplayedSession {
+    /// The folder of the repository.
+    root: String,
+    /// What the turns so far left behind.
+    history: History,
+}
+
+/// A turn that was replayed: what it was, and what the policy says of it.
+#[derive(Clone, Debug)]
+pub struct ReplayedTurn {
+    /// The client's own id of the turn.
+    pub id: Option<String>,
+    pub prompt: String,
+    pub started_at: Option<String>,
+    /// The line of the prompt.
+    pub line: Option<u64>,
+    /// We held it when it took place.
+    pub was_held: bool,
+    pub judged: Result<Verdict, NotJudged>,
+}
+
+/// Why nothing can be said of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotJudged {
+    #[error("the turn is too long to be read whole")]
+    TooLong,
+    #[error("fewer than half of its records were understood")]
+    NotUnderstood,
+    #[error("its repository has no policy")]
+    NoPolicy,
+    #[error("the policy of its repository has mistakes")]
+    BrokenPolicy,
+    #[error("the transcript does not say in which folder the agent worked")]
+    NoFolder,
+}
+
+impl ReplayedTurn {
+    pub fn began(&self) -> Option<Timestamp> {
+        self.started_at.as_deref()?.parse().ok()
+    }
+}
+
+impl ReplayedSession {
+    pub fn new(root: String) -> Self {
+        Self { root, history: History::default() }
+    }
+
+    /// Judges the next turn of the session.
+    pub fn judge(&mut self, policy: &Policy, turn: WalkedTurn) -> ReplayedTurn {
+        if let Some(reason) = unjudgeable(&turn.reading) {
+            self.history.held_before.clear();
+            return ReplayedTurn::not_judged(&turn, reason);
+        }
+        let mut replayed = ReplayedTurn::not_judged(&turn, NotJudged::NotUnderstood);
+        let WalkedTurn { reading, said_after_hold, .. } = turn;
+        let waiting = Waiting::of_reading(&reading);
+        let elapsed_ms = elapsed(&reading);
+        let mut inputs = Inputs::of_reading(reading, Changes::Transcript(Vec::new()), self.root.clone());
+        inputs.changes = Changes::Transcript(gate::edited_files(&inputs));
+        inputs.stop.waiting = waiting;
+        inputs.stop.elapsed_ms = elapsed_ms;
+        inputs.history = std::mem::take(&mut self.history);
+        let verdict = gate::judge(policy, &inputs);
+        let open = open_actions(&verdict, &inputs.history, Delivery::Sure);
+        let held_before = open.into_iter().map(str::to_owned).collect();
+        // What an agent cannot do, it says in answer to the hold.
+        inputs.said.extend(said_after_hold);
+        let waived = gate::waivers(policy, &inputs);
+        self.history = History { holds_this_turn: 0, held_before, waived };
+        replayed.judged = Ok(verdict);
+        replayed
+    }
+}
+
+impl ReplayedTurn {
+    /// A turn of which nothing can be said, and why.
+    pub fn not_judged(turn: &WalkedTurn, reason: NotJudged) -> Self {
+        let opened = turn.reading.turn.as_ref();
+        Self {
+            id: opened.and_then(|opened| opened.id.clone()),
+            prompt: opened.map(|opened| opened.prompt.clone()).unwrap_or_default(),
+            started_at: opened.and_then(|opened| opened.started_at.clone()),
+            line: opened.and_then(|opened| opened.line),
+            was_held: turn.was_held,
+            judged: Err(reason),
+        }
+    }
+}
+
+/// What is missing of a turn is not judged by what is there: the evidence may be in the missing part.
+fn unjudgeable(reading: &Reading) -> Option<NotJudged> {
+    match reading.coverage.extent {
+        Extent::Complete => None,
+        Extent::Truncated => Some(NotJudged::TooLong),
+        Extent::Unavailable => Some(NotJudged::NotUnderstood),
+    }
+}
+
+/// How long the turn took, as far as its calls and messages tell.
+fn elapsed(reading: &Reading) -> Option<u64> {
+    let time = |text: Option<&String>| text.and_then(|text| text.parse::<Timestamp>().ok());
+    let began = time(reading.turn.as_ref()?.started_at.as_ref())?;
+    let calls = reading.calls.iter().filter_map(|call| time(call.ended_at.as_ref().or(call.at.as_ref())));
+    let said = reading.messages.iter().filter_map(|message| time(message.at.as_ref()));
+    let ended = calls.chain(said).max()?;
+    u64::try_from(ended.duration_since(began).as_millis()).ok()
+}
