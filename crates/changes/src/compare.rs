@@ -14,11 +14,12 @@ use crate::baseline::{Baseline, KnownFile};
 use crate::dirty::{Dirt, changed_file, differ_in_executable_bit, join_renames};
 use crate::error::Error;
 use crate::git::Git;
-use crate::history::{self, Made, TreeChange};
+use crate::history::{self, TurnCommits};
 use crate::reflog::{self, Movements};
 use crate::repository::Repository;
 use crate::state::{ABSENT, Disk, FileState, Identity, nanoseconds};
 use crate::status::{Entry, EntryKind, Status};
+use crate::tree_change::TreeChange;
 
 /// File times and the baseline's time come from clocks that tick differently.
 const CLOCK_SLACK_NS: i64 = 1_000_000_000;
@@ -76,7 +77,7 @@ impl TurnHistory {
         }
         let Movements::Mixed { made, left } = movements else { return Ok(history) };
         let since_seconds = baseline.taken_ns.div_euclid(1_000_000_000);
-        let made = Made { named: &made, since_seconds };
+        let made = TurnCommits { named: &made, since_seconds };
         if let (false, Some(new)) = (history.between.is_empty(), new) {
             let excluded: Vec<&str> = old.into_iter().collect();
             history.committed = Some(history::touched_by_commits(git, &[new.to_owned()], &excluded, &made)?);

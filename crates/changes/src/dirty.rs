@@ -2,7 +2,6 @@
 //! the files of `git diff --name-only HEAD`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use change_set::{BytePath, Change, ChangedFile, How};
@@ -249,6 +248,6 @@ fn by_git(git: &Git) -> Result<BTreeSet<BytePath>, Error> {
         "HEAD",
         "--",
     ];
-    let output = git.run(&arguments.map(OsStr::new), &[])?;
+    let output = git.run(&arguments, &[])?;
     Ok(output.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(BytePath::from).collect())
 }

@@ -7,17 +7,18 @@
 //! size and modification time only.
 
 use std::collections::HashMap;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use change_set::{BytePath, hex};
-use rustix::fs::{Mode, OFlags};
+use change_set::BytePath;
+use files::{Links, regular_file};
 use serde::{Deserialize, Serialize};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
+use text::hexadecimal;
 
 use crate::repository::Repository;
 
@@ -293,7 +294,7 @@ fn identity(format: ObjectFormat, full: &Path, metadata: &Metadata) -> io::Resul
     if metadata.len() <= LARGEST_HASHED {
         return hash_file(format, full, metadata.len()).map(Identity::Blob);
     }
-    let mut file = open(full)?;
+    let mut file = regular_file::open(full, Links::Refuse)?;
     let mut hash = Sha1::new();
     hash.update(metadata.len().to_le_bytes());
     hash.update(modified_ns(metadata).to_le_bytes());
@@ -302,18 +303,12 @@ fn identity(format: ObjectFormat, full: &Path, metadata: &Metadata) -> io::Resul
     file.seek(SeekFrom::Start(metadata.len().saturating_sub(SAMPLE)))?;
     file.take(SAMPLE).read_to_end(&mut ends)?;
     hash.update(&ends);
-    Ok(Identity::Ends(hex(&hash.finalize())))
-}
-
-/// Never follows a link and never waits on a pipe that took the file's place.
-fn open(full: &Path) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    Ok(File::from(rustix::fs::open(full, flags, Mode::empty())?))
+    Ok(Identity::Ends(hexadecimal(&hash.finalize())))
 }
 
 /// The blob id of a file of `size` bytes; an error where it has another size meanwhile.
 fn hash_file(format: ObjectFormat, full: &Path, size: u64) -> io::Result<String> {
-    let mut file = open(full)?;
+    let mut file = regular_file::open(full, Links::Refuse)?;
     match format {
         ObjectFormat::Sha1 => hash_reader(Sha1::new(), &mut file, size),
         ObjectFormat::Sha256 => hash_reader(Sha256::new(), &mut file, size),
@@ -337,7 +332,7 @@ fn hash_reader<D: Digest>(mut hash: D, source: &mut dyn Read, size: u64) -> io::
     if total != size {
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file changed while it was read"));
     }
-    Ok(hex(&hash.finalize()))
+    Ok(hexadecimal(&hash.finalize()))
 }
 
 fn blob_id(format: ObjectFormat, mut bytes: &[u8]) -> String {

@@ -1,7 +1,5 @@
 //! Reads `git status --porcelain=v2 -z --branch`.
 
-use std::ffi::OsStr;
-
 use change_set::BytePath;
 
 use crate::error::Error;
@@ -21,7 +19,7 @@ pub const STATUS_ARGUMENTS: [&str; 8] = [
 ];
 
 pub(crate) fn start(git: &Git) -> Result<Running, Error> {
-    git.start(&STATUS_ARGUMENTS.map(OsStr::new), &[])
+    git.start(&STATUS_ARGUMENTS, &[])
 }
 
 #[derive(Debug, Default, PartialEq)]

@@ -7,8 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use change_set::{BytePath, hex};
+use change_set::BytePath;
 use sha1::{Digest, Sha1};
+use text::hexadecimal;
 
 use crate::baseline::object_format;
 use crate::git::{Git, Running};
@@ -95,7 +96,7 @@ pub(crate) fn finish(submodules: Vec<Inner>, status: &mut Status) {
         }
     }
     for (path, (mut dirt, hash)) in found {
-        dirt.digest = Some(hex(&hash.finalize()));
+        dirt.digest = Some(hexadecimal(&hash.finalize()));
         match status.entries.iter_mut().find(|entry| entry.path == path) {
             Some(entry) => {
                 dirt.new_commits = entry.submodule.as_ref().is_some_and(|known| known.new_commits);

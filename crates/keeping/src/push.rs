@@ -241,8 +241,8 @@ impl<'a> Pushing<'a> {
             };
             let failure = match ended {
                 Ok(ended) => match said::understand(&ended) {
-                    Answer::Done => return Ok((Answer::Done, ended.output)),
-                    Answer::Behind => return Ok((Answer::Behind, ended.output)),
+                    Answer::Done => return Ok((Answer::Done, ended.stdout)),
+                    Answer::Behind => return Ok((Answer::Behind, ended.stdout)),
                     Answer::Passing { reason } => PushOutcome::Failed { reason },
                     Answer::Final(outcome) => return Err(outcome),
                 },

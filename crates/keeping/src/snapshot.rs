@@ -12,7 +12,6 @@ mod collect;
 mod compare;
 mod converted;
 mod create;
-mod folder;
 mod leftovers;
 mod listing;
 mod prune;
@@ -20,18 +19,17 @@ mod restore;
 mod scratch;
 mod stream;
 
-use std::ffi::OsStr;
 use std::io;
 use std::path::PathBuf;
 
-use change_set::{BytePath, hex};
+use change_set::BytePath;
 use changes::git::Git;
 use changes::{Error, GitProgram, Repository};
 use serde::{Deserialize, Serialize};
+use text::hexadecimal;
 
-pub use compare::{Difference, Side};
+pub use compare::Side;
 pub use create::{LeftOut, NewSnapshot};
-pub(crate) use folder::{Folder, Kind};
 pub use listing::Which;
 pub use prune::{Reasons, Retention};
 pub use restore::{Caller, Restored, Skipped};
@@ -153,16 +151,11 @@ impl Snapshots {
         if name.iter().all(is_plain) {
             format!("linked-{}", String::from_utf8_lossy(name))
         } else {
-            format!("linked-x{}", hex(name))
+            format!("linked-x{}", hexadecimal(name))
         }
     }
 
     fn ref_name(&self, id: &str) -> String {
         format!("{REFS}/{}/{id}", self.worktree())
-    }
-
-    fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, Error> {
-        let arguments: Vec<&OsStr> = arguments.iter().map(OsStr::new).collect();
-        self.git.run(&arguments, input)
     }
 }

@@ -9,9 +9,10 @@ use std::time::Duration;
 use change_set::BytePath;
 use changes::Repository;
 use jiff::Timestamp;
+use keeping::Difference;
 use keeping::snapshot::{
-    Caller, Difference, LeftOut, NewSnapshot, Reason, Reasons, Restored, Retention, SessionName, Side,
-    Skipped, Snapshot, SnapshotError, Snapshots, Which,
+    Caller, LeftOut, NewSnapshot, Reason, Reasons, Restored, Retention, SessionName, Side, Skipped, Snapshot,
+    SnapshotError, Snapshots, Which,
 };
 use serde::Serialize;
 use text::{counted, fit};

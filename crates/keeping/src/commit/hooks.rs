@@ -5,7 +5,6 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -40,7 +39,7 @@ pub(super) fn run(
     // Git before 2.36.
     let Some(program) = by_path(git, name)? else { return Ok(()) };
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(&git.directory).process_group(0);
+    command.args(arguments).current_dir(&git.directory);
     for (variable, value) in git.command::<&OsStr>(&[])?.get_envs() {
         match value {
             Some(value) => command.env(variable, value),

@@ -57,7 +57,7 @@ fn pick(git: &Acting, onto: &str, commit: &str, parent: &str) -> Step<String> {
     let base = format!("--merge-base={parent}");
     let arguments = ["merge-tree", "--write-tree", "--no-messages", "--name-only", "-z", &base, onto, commit];
     let ended = git.end(&arguments, b"").map_err(|error| failed(&error))?;
-    let mut records = ended.output.split(|byte| *byte == 0).filter(|record| !record.is_empty());
+    let mut records = ended.stdout.split(|byte| *byte == 0).filter(|record| !record.is_empty());
     let tree = records.next().map(|tree| String::from_utf8_lossy(tree).into_owned());
     let tree = match (ended.status.code(), tree) {
         (Some(0), Some(tree)) => tree,

@@ -1,7 +1,7 @@
 //! What git and the remote said, as an answer that a program can act on. Credentials in URLs are taken out of every
 //! text that leaves here.
 
-use changes::git::Ended;
+use files::Ended;
 
 use super::PushOutcome;
 use crate::commit::last_lines;
@@ -62,8 +62,8 @@ pub(super) fn understand(ended: &Ended) -> Answer {
     if ended.status.success() {
         return Answer::Done;
     }
-    let output = String::from_utf8_lossy(&ended.output);
-    let complaint = String::from_utf8_lossy(&ended.complaint);
+    let output = String::from_utf8_lossy(&ended.stdout);
+    let complaint = String::from_utf8_lossy(&ended.stderr);
     answer(&output, &complaint, &ended.status.to_string())
 }
 

@@ -13,8 +13,8 @@ use changes::state::{
 };
 use changes::{BASELINE_VERSION, Baseline, KnownFile};
 
-use super::compare::Version;
 use super::{Reason, Snapshot, SnapshotError, Snapshots};
+use crate::difference::Version;
 
 impl Snapshots {
     /// `None` where the snapshot is of no turn's start.

@@ -2,7 +2,6 @@
 //! have to be read.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 
 use change_set::BytePath;
 use changes::Error;
@@ -22,7 +21,7 @@ const ARGUMENTS: [&str; 8] = [
 ];
 
 pub(super) fn start(git: &Git) -> Result<Running, Error> {
-    git.start(&ARGUMENTS.map(OsStr::new), &[])
+    git.start(&ARGUMENTS, &[])
 }
 
 #[derive(Debug, Default)]

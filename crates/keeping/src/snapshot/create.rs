@@ -1,25 +1,25 @@
 //! Takes a snapshot.
 
-use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use change_set::{BytePath, hex};
+use change_set::BytePath;
 use changes::Repository;
 use changes::git::WRITING;
 use changes::status::EntryKind;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
+use text::hexadecimal;
 
 use super::collect::{self, Collected};
 use super::converted::{self, Question};
-use super::folder::{Folder, Kind};
 use super::leftovers::{self, Unfinished};
 use super::stream::Stream;
 use super::{Facts, REFS, Reason, SessionName, Snapshot, SnapshotError, Snapshots};
+use crate::working_tree::{PathKind, WorkingTree};
 
 /// What stands before the facts in a commit's message.
 pub(super) const FACTS: &str = "Checkstone-Snapshot: ";
@@ -84,7 +84,7 @@ impl Snapshots {
         let question = Question::start(&self.git)?;
         let root = &self.repository.root;
         let folder =
-            Folder::open(root).map_err(|source| SnapshotError::Root { root: root.clone(), source })?;
+            WorkingTree::open(root).map_err(|source| SnapshotError::Root { root: root.clone(), source })?;
         let spool = |source| SnapshotError::Spool { folder: folder_of_input.to_owned(), source };
         let mut stream = Stream::new(folder_of_input).map_err(spool)?;
         // Before the end of the status, which takes longer.
@@ -148,9 +148,9 @@ impl Snapshots {
     fn import(&self, input: File) -> Result<String, SnapshotError> {
         let durable = ["-c", "core.fsync=all", "-c", "fastimport.unpackLimit=0", "-c", FAST];
         let unfinished = Unfinished::look(leftovers::folder(&self.repository));
-        let arguments: Vec<&OsStr> = WRITING.iter().chain(&durable).chain(&IMPORT).map(OsStr::new).collect();
-        let running = self.git.start_with_file(&arguments, input)?;
-        let report = OsString::from(format!("fast_import_crash_{}", running.id()));
+        let arguments: Vec<&str> = WRITING.iter().chain(&durable).chain(&IMPORT).copied().collect();
+        let mut running = self.git.start_with_file(&arguments, input)?;
+        let report = format!("fast_import_crash_{}", running.child().id());
         let output = running.finish().inspect_err(|_| {
             // Its report about a failure, which nobody would ever clear away.
             let _ = fs_err::remove_file(self.repository.git_dir.join(report));
@@ -165,7 +165,7 @@ fn new_id(now_ns: i64) -> String {
     let mut hash = Sha1::new();
     hash.update(now_ns.to_le_bytes());
     hash.update(std::process::id().to_le_bytes());
-    let digits = hex(&hash.finalize());
+    let digits = hexadecimal(&hash.finalize());
     let time = Timestamp::from_nanosecond(i128::from(now_ns)).unwrap_or_default();
     format!("{}-{}", time.strftime("%Y%m%d-%H%M%S"), digits.get(..6).unwrap_or_default())
 }
@@ -205,7 +205,7 @@ fn ended(mut stream: Stream, mut changes: File) -> io::Result<File> {
 
 /// Reads what has to be read.
 struct Contents {
-    folder: Folder,
+    folder: WorkingTree,
     root: PathBuf,
     bytes: u64,
     left_out: Vec<LeftOut>,
@@ -225,7 +225,7 @@ impl Contents {
         let mut found = Vec::new();
         for (path, kind) in &collected.on_disk {
             match self.folder.kind(path) {
-                Ok(Kind::Absent) => stream.deleted(path)?,
+                Ok(PathKind::Absent) => stream.deleted(path)?,
                 Ok(there) => found.push((path, *kind, there)),
                 Err(error) => self.leave_out(path, &error.to_string()),
             }
@@ -237,7 +237,7 @@ impl Contents {
             self.one(stream, path, tracked, kind)?;
         }
         for path in converted {
-            let kind = self.folder.kind(path).unwrap_or(Kind::Absent);
+            let kind = self.folder.kind(path).unwrap_or(PathKind::Absent);
             self.one(stream, path, EntryKind::Tracked, kind)?;
         }
         Ok(())
@@ -248,14 +248,14 @@ impl Contents {
         stream: &mut Stream,
         path: &BytePath,
         tracked: EntryKind,
-        kind: Kind,
+        kind: PathKind,
     ) -> io::Result<()> {
         match kind {
-            Kind::File { executable } => {
+            PathKind::File { executable } => {
                 let mode = if executable { "100755" } else { "100644" };
                 self.file(stream, path, mode)
             }
-            Kind::Symlink => match self.folder.link_target(path) {
+            PathKind::Symlink => match self.folder.link_target(path) {
                 Ok(target) => {
                     self.bytes += stream.content("120000", path, &mut target.as_slice())?;
                     Ok(())
@@ -265,7 +265,7 @@ impl Contents {
                     Ok(())
                 }
             },
-            Kind::Folder => {
+            PathKind::Folder => {
                 let Some(inner) = Repository::at(&self.root.join(path.as_path())) else {
                     return stream.deleted(path);
                 };
@@ -282,11 +282,11 @@ impl Contents {
                     None => Ok(()),
                 }
             }
-            Kind::Other => {
+            PathKind::Other => {
                 self.leave_out(path, "it is neither a file nor a link nor a folder");
                 Ok(())
             }
-            Kind::Absent => Ok(()),
+            PathKind::Absent => Ok(()),
         }
     }
 

@@ -20,7 +20,7 @@ impl Snapshots {
             Which::ThisWorktree => format!("{REFS}/{}/", self.worktree()),
             Which::EveryWorktree => format!("{REFS}/"),
         };
-        let output = self.run(&["for-each-ref", FORMAT, &prefix], &[])?;
+        let output = self.git.run(&["for-each-ref", FORMAT, &prefix], &[])?;
         let output = String::from_utf8_lossy(&output);
         let fields: Vec<&str> = output.split('\0').collect();
         let mut snapshots: Vec<Snapshot> = fields.chunks_exact(4).filter_map(read).collect();

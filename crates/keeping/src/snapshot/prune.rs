@@ -123,7 +123,7 @@ impl Snapshots {
         let input: String = snapshots.iter().map(delete).collect();
         let arguments: Vec<&str> =
             WRITING.iter().copied().chain(["update-ref", "--no-deref", "--stdin", "-z"]).collect();
-        self.run(&arguments, input.as_bytes()).map(|_| ())
+        self.git.run(&arguments, input.as_bytes()).map(|_| ())
     }
 
     /// An import that was killed between its pack and its ref leaves a mark that would keep the pack for ever; one that

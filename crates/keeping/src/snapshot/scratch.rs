@@ -1,7 +1,6 @@
 //! A repository for the time of one comparison. It sees the objects of the user's, and gets those that the working tree
 //! has beyond them; nothing is written in the user's.
 
-use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +33,7 @@ impl Scratch {
         let looked = snapshots.look(&new, "refs/compared", self.folder.path())?;
         // Named outright, since a person may have forbidden git to take a folder for a repository by its looks.
         let here = ["--git-dir=.", "-c", "core.fsync=none", "-c", "fastimport.unpackLimit=0"];
-        let arguments: Vec<&OsStr> = here.iter().chain(&IMPORT).map(OsStr::new).collect();
+        let arguments = [&here[..], &IMPORT].concat();
         let git = snapshots.git.moved_to(self.folder.path());
         let output = git.start_with_file(&arguments, looked.input)?.finish()?;
         Ok(String::from_utf8_lossy(&output).trim().to_owned())
