@@ -9,9 +9,7 @@ use changes::{GitProgram, Repository, Request};
 use files::{Lock, LockError};
 use gate::policy::{Autosave, Include};
 use keeping::commit::{self, Commit, CommitError, CommitOutcome, NewCommit};
-use keeping::snapshot::{
-    LeftOut, NewSnapshot, Reason as SnapshotReason, SessionName, SnapshotError, Snapshots,
-};
+use keeping::snapshot::{LeftOut, NewSnapshot, SessionName, SnapshotError, SnapshotReason, Snapshots};
 use transcript::Agent;
 
 use crate::facts::{Facts, Occasion};
@@ -212,11 +210,10 @@ impl Job<'_> {
     fn snapshot(&self) -> Result<Taken, SnapshotError> {
         let Occasion { at, reason, percent, .. } = self.facts.occasion;
         let message = format!("autosave: {}", reason.sentence(percent));
-        let now_ns = i64::try_from(at.as_nanosecond()).unwrap_or(i64::MAX);
         let new = NewSnapshot {
             reason: SnapshotReason::Autosave,
             message: &message,
-            now_ns,
+            now: at,
             session: self.session.clone(),
             turn: self.turn.clone(),
         };

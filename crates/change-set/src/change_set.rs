@@ -49,6 +49,11 @@ impl Scope {
             Self::Transcript => "transcript",
         }
     }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        let all = [Self::TurnBaseline, Self::Touched, Self::Worktree, Self::Transcript];
+        all.into_iter().find(|scope| scope.name() == name)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -93,7 +93,7 @@ impl Git {
     }
 
     /// Starts git and returns at once.
-    pub fn start<A: AsRef<OsStr>>(&self, arguments: &[A], input: &[u8]) -> Result<Running, Error> {
+    pub fn start<A: AsRef<OsStr>>(&self, arguments: &[A], input: &[u8]) -> Result<RunningGit, Error> {
         let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
         let mut running = self.spawn(arguments, stdin)?;
         running.child.feed(input);
@@ -101,20 +101,24 @@ impl Git {
     }
 
     /// Starts git with a file as its stdin: what it reads is complete, whatever becomes of us.
-    pub fn start_with_file<A: AsRef<OsStr>>(&self, arguments: &[A], input: File) -> Result<Running, Error> {
+    pub fn start_with_file<A: AsRef<OsStr>>(
+        &self,
+        arguments: &[A],
+        input: File,
+    ) -> Result<RunningGit, Error> {
         self.spawn(arguments, Stdio::from(input))
     }
 
     /// Starts git with a pipe to its stdin, for a caller that asks and reads in turns.
-    pub fn converse<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Running, Error> {
+    pub fn converse<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<RunningGit, Error> {
         self.spawn(arguments, Stdio::piped())
     }
 
-    fn spawn<A: AsRef<OsStr>>(&self, arguments: &[A], stdin: Stdio) -> Result<Running, Error> {
+    fn spawn<A: AsRef<OsStr>>(&self, arguments: &[A], stdin: Stdio) -> Result<RunningGit, Error> {
         let text = describe(arguments);
         let mut command = self.command(arguments)?;
         command.stdin(stdin);
-        Running::spawn(command, text, &self.directory, self.program.time_limit())
+        RunningGit::spawn(command, text, &self.directory, self.program.time_limit())
     }
 
     fn command<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Command, Error> {
@@ -158,13 +162,13 @@ pub fn describe<A: AsRef<OsStr>>(arguments: &[A]) -> String {
 
 /// A git process that was started. Dropping it ends the process.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningGit {
     child: BoundedChild,
     command: String,
     directory: PathBuf,
 }
 
-impl Running {
+impl RunningGit {
     /// Starts a command that runs in `directory`; `text` is what errors call it.
     pub fn spawn(
         mut command: Command,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use change_set::Scope;
 use jiff::Timestamp;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use rusqlite::{Row, params};
@@ -58,8 +59,8 @@ pub struct NewVerdict<'a> {
     pub turn: TurnId,
     pub at: Timestamp,
     pub verdict: Verdict,
-    /// Which source the change set came from.
-    pub scope: &'a str,
+    /// Where the change set came from; `None` if it is not known.
+    pub scope: Option<Scope>,
     pub message: &'a str,
     /// The time spent in each part, in the caller's own form.
     pub timings: &'a str,
@@ -76,7 +77,7 @@ pub struct RecordedVerdict {
     pub repository: Option<PathBuf>,
     pub at: Timestamp,
     pub verdict: Verdict,
-    pub scope: String,
+    pub scope: Option<Scope>,
     pub message: String,
     pub timings: String,
 }
@@ -108,7 +109,7 @@ impl RecordedVerdict {
             repository: row.get::<_, Option<StoredPath>>(5)?.map(|path| path.0),
             at: row.get::<_, Milliseconds>(6)?.0,
             verdict: row.get(7)?,
-            scope: row.get(8)?,
+            scope: Scope::from_name(&row.get::<_, String>(8)?),
             message: row.get(9)?,
             timings: row.get(10)?,
         })
@@ -160,7 +161,7 @@ impl Writing<'_> {
             new.turn.0,
             Milliseconds(new.at),
             new.verdict.as_str(),
-            new.scope,
+            new.scope.map_or("", Scope::name),
             text::head(new.message, LONGEST_MESSAGE),
             text::head(new.timings, LONGEST_MESSAGE),
             new.inputs.version,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use changes::git::{Running, describe, failure, is_of_git};
+use changes::git::{RunningGit, describe, failure, is_of_git};
 use changes::{Error, GitProgram};
 use files::Ended;
 
@@ -34,14 +34,14 @@ const VARIABLES: [(&str, &str); 8] = [
 const ASKING: [&str; 4] = ["GPG_TTY", "DISPLAY", "WAYLAND_DISPLAY", "LANGUAGE"];
 
 #[derive(Clone, Debug)]
-pub(crate) struct Acting {
+pub(crate) struct ActingGit {
     program: GitProgram,
     pub(crate) directory: PathBuf,
     /// Beside those that every process gets: an index of its own, for example.
     variables: Vec<(OsString, OsString)>,
 }
 
-impl Acting {
+impl ActingGit {
     pub(crate) fn new(program: &GitProgram, directory: &Path) -> Self {
         Self { program: program.clone(), directory: directory.to_owned(), variables: Vec::new() }
     }
@@ -104,10 +104,10 @@ impl Acting {
         self.spawn(arguments, Stdio::from(held))?.end()
     }
 
-    fn spawn<A: AsRef<OsStr>>(&self, arguments: &[A], stdin: Stdio) -> Result<Running, Error> {
+    fn spawn<A: AsRef<OsStr>>(&self, arguments: &[A], stdin: Stdio) -> Result<RunningGit, Error> {
         let mut command = self.command(arguments)?;
         command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Running::spawn(command, describe(arguments), &self.directory, self.program.time_limit())
+        RunningGit::spawn(command, describe(arguments), &self.directory, self.program.time_limit())
     }
 
     /// Git with these arguments, which finds nobody to ask.

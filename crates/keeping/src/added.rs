@@ -7,7 +7,7 @@ use change_set::BytePath;
 use changes::Error;
 use changes::state::ObjectFormat;
 
-use crate::acting::Acting;
+use crate::acting::ActingGit;
 use crate::difference::{Difference, Version};
 
 /// A larger file is named and not read.
@@ -51,14 +51,14 @@ pub struct Added {
 }
 
 /// What differs between two trees. Renames are not looked for.
-pub(crate) fn differing(git: &Acting, old: &str, new: &str) -> Result<Vec<Difference>, Error> {
+pub(crate) fn differing(git: &ActingGit, old: &str, new: &str) -> Result<Vec<Difference>, Error> {
     let output =
         git.run(&["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", old, new, "--"], b"")?;
     Difference::parse(&output)
 }
 
 /// What `commit` adds to `parent`; without one, everything it has.
-pub(crate) fn by_commit(git: &Acting, parent: Option<&str>, commit: &str) -> Result<Added, Error> {
+pub(crate) fn by_commit(git: &ActingGit, parent: Option<&str>, commit: &str) -> Result<Added, Error> {
     let before = parent.unwrap_or_else(|| ObjectFormat::of_id(commit).empty_tree());
     let differing = differing(git, before, commit)?;
     let is_file = |entry: &&Version| entry.mode != SUBMODULE;
@@ -108,7 +108,7 @@ pub(crate) fn new_lines(old: &[u8], new: &[u8]) -> Vec<usize> {
 }
 
 /// The contents of those blobs that are not too large.
-fn read<'a>(git: &Acting, ids: &[&'a str]) -> Result<BTreeMap<&'a str, Vec<u8>>, Error> {
+fn read<'a>(git: &ActingGit, ids: &[&'a str]) -> Result<BTreeMap<&'a str, Vec<u8>>, Error> {
     let mut contents = BTreeMap::new();
     if ids.is_empty() {
         return Ok(contents);
@@ -136,7 +136,7 @@ fn read<'a>(git: &Acting, ids: &[&'a str]) -> Result<BTreeMap<&'a str, Vec<u8>>,
 }
 
 fn read_batch<'a>(
-    git: &Acting,
+    git: &ActingGit,
     ids: &[&'a str],
     contents: &mut BTreeMap<&'a str, Vec<u8>>,
 ) -> Result<(), Error> {

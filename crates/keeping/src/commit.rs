@@ -40,11 +40,11 @@ use change_set::BytePath;
 use changes::{Error, GitProgram, Repository};
 use serde::Serialize;
 
-use crate::acting::Acting;
+use crate::acting::ActingGit;
 use crate::added::{self, Added};
 use crate::difference::{Difference, Version};
 use crate::snapshot::LeftOut;
-use index::Fit;
+use index::PathFitness;
 use workplace::Workplace;
 
 pub use workplace::folder;
@@ -148,7 +148,7 @@ pub fn commit(
     let workplace = Workplace::open(repository, program, new.lock_limit)?;
     workplace.recover(new.lock_limit)?;
     for _ in 0..ATTEMPTS {
-        let attempt = Attempt::begin(&workplace, new)?;
+        let attempt = CommitAttempt::begin(&workplace, new)?;
         match attempt.make(approve) {
             Err(CommitError::HeadMoved) => {}
             ended => return ended,
@@ -175,7 +175,7 @@ pub fn in_progress(
     repository: &Repository,
     program: &GitProgram,
 ) -> Result<Option<&'static str>, CommitError> {
-    Ok(in_progress::operation(repository, &Acting::new(program, &repository.root))?)
+    Ok(in_progress::operation(repository, &ActingGit::new(program, &repository.root))?)
 }
 
 /// The id of the content that HEAD has of a file, whether or not it is checked out; `None` where it has none.
@@ -184,7 +184,7 @@ pub fn version_in_head(
     program: &GitProgram,
     path: &BytePath,
 ) -> Result<Option<String>, CommitError> {
-    let git = Acting::new(program, &repository.root);
+    let git = ActingGit::new(program, &repository.root);
     let mut found = index::in_head(&git, std::slice::from_ref(path))?;
     Ok(found.remove(path).map(|entry| entry.id))
 }
@@ -198,12 +198,12 @@ fn check_inside(path: &BytePath) -> Result<(), CommitError> {
 }
 
 /// One try to make the commit, on the HEAD that there is at its beginning.
-struct Attempt<'a> {
+struct CommitAttempt<'a> {
     workplace: &'a Workplace,
     new: &'a NewCommit<'a>,
     /// Git as it is, and with the private index.
-    git: Acting,
-    private: Acting,
+    git: ActingGit,
+    private: ActingGit,
     branch: String,
     parent: Option<String>,
     /// The commit or tree to compare with.
@@ -211,7 +211,7 @@ struct Attempt<'a> {
     left_out: Vec<LeftOut>,
 }
 
-impl<'a> Attempt<'a> {
+impl<'a> CommitAttempt<'a> {
     fn begin(workplace: &'a Workplace, new: &'a NewCommit<'a>) -> Result<Self, CommitError> {
         let git = workplace.git.clone();
         if let Some(operation) = in_progress::operation(&workplace.repository, &git)? {
@@ -282,9 +282,9 @@ impl<'a> Attempt<'a> {
         let mut gone = BTreeSet::new();
         for path in self.new.paths {
             match index::look_at(&self.workplace.repository.root, path, tracked.contains_key(path)) {
-                Fit::There => taken.insert(path.clone()),
-                Fit::Gone => gone.insert(path.clone()),
-                Fit::Unfit { reason } => {
+                PathFitness::There => taken.insert(path.clone()),
+                PathFitness::Gone => gone.insert(path.clone()),
+                PathFitness::Unfit { reason } => {
                     self.leave_out(path, reason);
                     continue;
                 }
@@ -423,7 +423,7 @@ impl<'a> Attempt<'a> {
 }
 
 /// Whether the user wants every commit signed. `git commit` knows that itself; `git commit-tree` has to be told.
-pub(crate) fn signs(git: &Acting) -> Result<bool, Error> {
+pub(crate) fn signs(git: &ActingGit) -> Result<bool, Error> {
     let answer = git.line_or_none(&["config", "--type=bool", "--get", "commit.gpgSign"])?;
     Ok(answer.as_deref() == Some("true"))
 }

@@ -30,9 +30,9 @@ use text::hexadecimal;
 
 pub use compare::Side;
 pub use create::{LeftOut, NewSnapshot};
-pub use listing::Which;
-pub use prune::{Reasons, Retention};
-pub use restore::{Caller, Restored, Skipped};
+pub use listing::WhichWorktrees;
+pub use prune::{PrunableReasons, Retention};
+pub use restore::{RestoreCaller, RestoreReport, Skipped};
 
 const REFS: &str = "refs/checkstone/snapshots";
 
@@ -73,7 +73,7 @@ pub struct SessionName {
 /// Why a snapshot was taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Reason {
+pub enum SnapshotReason {
     /// Somebody asked for it.
     Asked,
     /// A turn of an agent began at this time, in nanoseconds since 1970.
@@ -84,7 +84,7 @@ pub enum Reason {
     BeforeRestore { restored: String, paths: Vec<BytePath> },
 }
 
-impl Reason {
+impl SnapshotReason {
     /// Nobody asked for it, and nothing else depends on it.
     pub(crate) fn is_automatic(&self) -> bool {
         matches!(self, Self::TurnStart { .. } | Self::Autosave)
@@ -102,15 +102,15 @@ pub struct Snapshot {
     /// The commit that HEAD was at; `None` before the first one.
     pub head: Option<String>,
     #[serde(flatten)]
-    pub facts: Facts,
+    pub facts: SnapshotFacts,
 }
 
 /// What is kept about a snapshot in its commit message, beside the person's own words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Facts {
+pub struct SnapshotFacts {
     /// Nanoseconds since 1970.
     pub taken_ns: i64,
-    pub reason: Reason,
+    pub reason: SnapshotReason,
     #[serde(default)]
     pub session: Option<SessionName>,
     #[serde(default)]

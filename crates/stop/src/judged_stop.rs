@@ -4,7 +4,6 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use agents::Decision;
-use change_set::Scope;
 use gate::{ActionState, History, INPUTS_VERSION, Verdict, Waived};
 use journal::{Journal, JournalError, NewTurn, NewVerdict, SessionId, TurnId, Writing};
 use transcript::OWN_PREFIX;
@@ -135,7 +134,7 @@ impl JudgedStop {
                 turn,
                 at: event.now,
                 verdict: recorded,
-                scope: verdict.scope.map_or("", Scope::name),
+                scope: verdict.scope,
                 message: verdict.message.as_deref().unwrap_or_default(),
                 timings: &event.stopwatch.report(),
                 inputs: journal::Inputs { version: INPUTS_VERSION, bytes: record },

@@ -129,7 +129,7 @@ fn a_verdict_comes_back_with_its_exact_inputs() {
                 turn: turn.id,
                 at: minute(3),
                 verdict: Verdict::Hold,
-                scope: "touched",
+                scope: Some(change_set::Scope::Touched),
                 message: "[checkstone] Context-aware checkpoint\n1. Run `make`",
                 timings: r#"{"git":3}"#,
                 inputs: Inputs { version: 7, bytes: &bytes },
@@ -138,7 +138,7 @@ fn a_verdict_comes_back_with_its_exact_inputs() {
         .unwrap();
     let verdict = state.open().read(|read| read.verdict(id)).unwrap().unwrap();
     assert_eq!((verdict.verdict, verdict.at), (Verdict::Hold, minute(3)));
-    assert_eq!((verdict.scope.as_str(), verdict.timings.as_str()), ("touched", r#"{"git":3}"#));
+    assert_eq!((verdict.scope, verdict.timings.as_str()), (Some(change_set::Scope::Touched), r#"{"git":3}"#));
     assert!(verdict.message.ends_with("1. Run `make`"));
     assert_eq!((verdict.agent.as_str(), verdict.client_id.as_str()), ("claude", "s"));
     assert_eq!(state.open().read(|read| read.inputs(id)).unwrap(), Some(Inputs { version: 7, bytes }));

@@ -70,7 +70,7 @@ pub(crate) fn record(
         turn,
         at: minute(1),
         verdict,
-        scope: "turn-baseline",
+        scope: Some(change_set::Scope::TurnBaseline),
         message: "steps",
         timings: "{}",
         inputs: Inputs { version: 1, bytes: inputs },

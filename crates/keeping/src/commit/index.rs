@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::CommitError;
 use super::workplace::{self, Workplace};
-use crate::acting::Acting;
+use crate::acting::ActingGit;
 use crate::difference::{Difference, Version};
 use crate::working_tree::{PathKind, WorkingTree};
 
@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// The user's index brought to HEAD: what is as HEAD has it keeps its stat data, so that nothing is read again.
 pub(super) fn seed_private(
     workplace: &Workplace,
-    private: &Acting,
+    private: &ActingGit,
     parent: Option<&str>,
 ) -> Result<(), CommitError> {
     workplace.remove(workplace::PRIVATE_INDEX);
@@ -64,7 +64,10 @@ fn copy(from: &Path, to: &Path) -> Result<(), CommitError> {
 }
 
 /// What the index has of these paths. A path in a conflict is refused.
-pub(super) fn entries(git: &Acting, paths: &[BytePath]) -> Result<BTreeMap<BytePath, Version>, CommitError> {
+pub(super) fn entries(
+    git: &ActingGit,
+    paths: &[BytePath],
+) -> Result<BTreeMap<BytePath, Version>, CommitError> {
     let output = git.run(&literal(&["ls-files", "--stage", "-z"], paths), b"")?;
     let named: BTreeSet<&BytePath> = paths.iter().collect();
     let mut found = BTreeMap::new();
@@ -85,7 +88,10 @@ pub(super) fn entries(git: &Acting, paths: &[BytePath]) -> Result<BTreeMap<ByteP
 }
 
 /// What HEAD has of these paths.
-pub(super) fn in_head(git: &Acting, paths: &[BytePath]) -> Result<BTreeMap<BytePath, Version>, CommitError> {
+pub(super) fn in_head(
+    git: &ActingGit,
+    paths: &[BytePath],
+) -> Result<BTreeMap<BytePath, Version>, CommitError> {
     let mut found = BTreeMap::new();
     if git.line_or_none(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?.is_none() {
         return Ok(found);
@@ -138,7 +144,10 @@ fn ended_by_zero<'a>(paths: impl IntoIterator<Item = &'a BytePath>) -> Vec<u8> {
 }
 
 /// Those that git ignores; what is tracked is not ignored.
-pub(super) fn ignored(git: &Acting, paths: &BTreeSet<BytePath>) -> Result<BTreeSet<BytePath>, CommitError> {
+pub(super) fn ignored(
+    git: &ActingGit,
+    paths: &BTreeSet<BytePath>,
+) -> Result<BTreeSet<BytePath>, CommitError> {
     if paths.is_empty() {
         return Ok(BTreeSet::new());
     }
@@ -154,7 +163,7 @@ pub(super) fn ignored(git: &Acting, paths: &BTreeSet<BytePath>) -> Result<BTreeS
 
 /// What is to be done with a named path.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Fit {
+pub(super) enum PathFitness {
     There,
     Gone,
     /// It cannot be committed.
@@ -164,19 +173,19 @@ pub(super) enum Fit {
 }
 
 /// Looks what is at a path.
-pub(super) fn look_at(root: &Path, path: &BytePath, is_tracked: bool) -> Fit {
-    let unfit = |reason: &str| Fit::Unfit { reason: reason.to_owned() };
+pub(super) fn look_at(root: &Path, path: &BytePath, is_tracked: bool) -> PathFitness {
+    let unfit = |reason: &str| PathFitness::Unfit { reason: reason.to_owned() };
     let above = path.as_path().ancestors().skip(1).filter(|folder| *folder != Path::new(""));
     let mut above = above.filter(|_| !is_tracked);
     if let Some(inner) = above.find(|folder| root.join(folder).join(".git").exists()) {
         return unfit(&format!("it lies in the repository `{}` inside this one", inner.display()));
     }
     match WorkingTree::open(root).and_then(|folder| folder.kind(path)) {
-        Ok(PathKind::File { .. } | PathKind::Symlink) => Fit::There,
+        Ok(PathKind::File { .. } | PathKind::Symlink) => PathFitness::There,
         // A folder that took a tracked file's place.
-        Ok(PathKind::Folder) if is_tracked => Fit::Gone,
+        Ok(PathKind::Folder) if is_tracked => PathFitness::Gone,
         Ok(PathKind::Absent) if is_behind_link(root, path) => unfit("it lies behind a symbolic link"),
-        Ok(PathKind::Absent) => Fit::Gone,
+        Ok(PathKind::Absent) => PathFitness::Gone,
         Ok(PathKind::Folder) => unfit("it is a folder"),
         Ok(PathKind::Other) => unfit("it is neither a file nor a link"),
         Err(error) => unfit(&error.to_string()),
@@ -198,7 +207,7 @@ fn explained(error: Error) -> Error {
 }
 
 /// Takes the files from the working tree, filters and line endings applied; what is gone goes.
-pub(super) fn take(git: &Acting, paths: &BTreeSet<BytePath>) -> Result<(), CommitError> {
+pub(super) fn take(git: &ActingGit, paths: &BTreeSet<BytePath>) -> Result<(), CommitError> {
     // What a sparse checkout leaves out is not there, and not gone.
     let arguments = ["update-index", "--ignore-skip-worktree-entries", "--add", "--remove", "-z", "--stdin"];
     // Git waits for the disk at each of them, and has a time limit.
@@ -210,7 +219,7 @@ pub(super) fn take(git: &Acting, paths: &BTreeSet<BytePath>) -> Result<(), Commi
 }
 
 /// How the index differs from a commit or tree.
-pub(super) fn against(git: &Acting, base: &str) -> Result<Vec<Difference>, CommitError> {
+pub(super) fn against(git: &ActingGit, base: &str) -> Result<Vec<Difference>, CommitError> {
     let arguments = [
         "diff-index",
         "--cached",
@@ -228,7 +237,7 @@ pub(super) fn against(git: &Acting, base: &str) -> Result<Vec<Difference>, Commi
 /// Sets single entries; `None` removes one.
 pub(super) fn set(
     repository: &Repository,
-    git: &Acting,
+    git: &ActingGit,
     entries: &[(&BytePath, Option<&Version>)],
 ) -> Result<(), CommitError> {
     if entries.is_empty() {
@@ -266,9 +275,9 @@ pub(super) fn wait_for_lock(workplace: &Workplace, limit: Duration) -> Result<()
 }
 
 /// Which file it is, and when it was written.
-type Stamp = Option<(u64, u64, u64, i64, i64)>;
+type FileStamp = Option<(u64, u64, u64, i64, i64)>;
 
-fn stamp(path: &Path) -> Stamp {
+fn stamp(path: &Path) -> FileStamp {
     let found = path.symlink_metadata().ok()?;
     Some((found.dev(), found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
 }
@@ -323,7 +332,7 @@ pub(super) fn exchange(
 }
 
 /// Lets git see that the files are as the entries say, so that it need not read them again. Only a matter of speed.
-fn refresh(git: &Acting, entries: &[(&BytePath, Option<&Version>)]) {
+fn refresh(git: &ActingGit, entries: &[(&BytePath, Option<&Version>)]) {
     let there = entries.iter().filter(|(_, entry)| entry.is_some());
     let paths: Vec<BytePath> = there.map(|(path, _)| (*path).clone()).collect();
     if paths.len() > MOST_NAMED {

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use super::{CommitError, index};
-use crate::acting::Acting;
+use crate::acting::ActingGit;
 use crate::difference::{Difference, Version};
 use crate::working_tree::io_error;
 
@@ -40,7 +40,7 @@ pub(super) const MESSAGE: &str = "COMMIT_EDITMSG";
 #[derive(Debug)]
 pub(super) struct Workplace {
     pub(super) repository: Repository,
-    pub(super) git: Acting,
+    pub(super) git: ActingGit,
     folder: Folder,
     run: TempDir,
     lock: Lock,
@@ -126,7 +126,7 @@ impl Workplace {
         // Only the owner can, and has done so where it is somebody else.
         let _ = share(&repository.git_dir, &folder, lock.file());
         let run = tempfile::Builder::new().prefix(RUN).tempdir_in(&path).map_err(unusable)?;
-        let git = Acting::new(program, &repository.root);
+        let git = ActingGit::new(program, &repository.root);
         Ok(Self { repository: repository.clone(), git, folder, run, lock })
     }
 

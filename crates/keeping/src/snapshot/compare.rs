@@ -20,7 +20,7 @@ pub enum Side<'a> {
 }
 
 /// A commit, and what has to live as long as it is looked at.
-struct Compared {
+struct ComparedSide {
     commit: String,
     scratch: Option<Scratch>,
 }
@@ -44,13 +44,13 @@ impl Snapshots {
         Ok(self.diff_tree(&how, &old, &new, paths)?)
     }
 
-    fn compared(&self, side: Side<'_>) -> Result<Compared, SnapshotError> {
+    fn compared(&self, side: Side<'_>) -> Result<ComparedSide, SnapshotError> {
         match side {
-            Side::Snapshot(snapshot) => Ok(Compared { commit: snapshot.commit.clone(), scratch: None }),
+            Side::Snapshot(snapshot) => Ok(ComparedSide { commit: snapshot.commit.clone(), scratch: None }),
             Side::WorkingTree { scratch } => {
                 let scratch = Scratch::new(scratch, &self.repository)?;
                 let commit = scratch.take(self)?;
-                Ok(Compared { commit, scratch: Some(scratch) })
+                Ok(ComparedSide { commit, scratch: Some(scratch) })
             }
         }
     }
@@ -62,14 +62,14 @@ impl Snapshots {
         new: &str,
         paths: &[BytePath],
     ) -> Result<Vec<Difference>, Error> {
-        let side = |commit: &str| Compared { commit: commit.to_owned(), scratch: None };
+        let side = |commit: &str| ComparedSide { commit: commit.to_owned(), scratch: None };
         self.differences_of(&side(old), &side(new), paths)
     }
 
     fn differences_of(
         &self,
-        old: &Compared,
-        new: &Compared,
+        old: &ComparedSide,
+        new: &ComparedSide,
         paths: &[BytePath],
     ) -> Result<Vec<Difference>, Error> {
         let output = self.diff_tree(&["-z", "--raw", "--no-abbrev"], old, new, paths)?;
@@ -80,8 +80,8 @@ impl Snapshots {
     fn diff_tree(
         &self,
         how: &[&str],
-        old: &Compared,
-        new: &Compared,
+        old: &ComparedSide,
+        new: &ComparedSide,
         paths: &[BytePath],
     ) -> Result<Vec<u8>, Error> {
         let command = ["--literal-pathspecs", "diff-tree", "-r", "--no-renames", "--no-commit-id"];

@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use change_set::BytePath;
-use changes::git::{Git, Running};
+use changes::git::{Git, RunningGit};
 use changes::state::{Disk, ObjectFormat};
 use changes::{Error, Repository};
 
@@ -21,9 +21,9 @@ const ATTRIBUTES: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", "workin
 
 /// Asked of git while it looks at the tree.
 #[derive(Debug)]
-pub(super) struct Question {
-    config: Running,
-    attributes_of_user: Running,
+pub(super) struct ConversionQuestion {
+    config: RunningGit,
+    attributes_of_user: RunningGit,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(super) enum Conversion {
     LineEndings,
 }
 
-impl Question {
+impl ConversionQuestion {
     pub(super) fn start(git: &Git) -> Result<Self, Error> {
         Ok(Self {
             config: git.start(&["config", "-z", "--list"], &[])?,

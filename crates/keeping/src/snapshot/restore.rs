@@ -7,12 +7,13 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use change_set::BytePath;
-use changes::git::Running;
+use changes::git::RunningGit;
 use changes::state::{Disk, ObjectFormat};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::create::NewSnapshot;
-use super::{Reason, SessionName, Snapshot, SnapshotError, Snapshots, Which};
+use super::{SessionName, Snapshot, SnapshotError, SnapshotReason, Snapshots, WhichWorktrees};
 use crate::difference::{Difference, Version};
 use crate::working_tree::{PathKind, WorkingTree};
 
@@ -21,7 +22,7 @@ const LINK: &str = "120000";
 
 /// What a restore has done.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Restored {
+pub struct RestoreReport {
     /// What was brought back.
     pub snapshot: Snapshot,
     /// What was there before: what an undo goes back to. `None` where nothing was changed.
@@ -41,7 +42,7 @@ pub struct Skipped {
 
 /// The agent session that restores, and its turn, where that is known.
 #[derive(Clone, Debug, Default)]
-pub struct Caller {
+pub struct RestoreCaller {
     pub session: Option<SessionName>,
     pub turn: Option<String>,
 }
@@ -52,9 +53,9 @@ impl Snapshots {
         &self,
         snapshot: &Snapshot,
         paths: &[BytePath],
-        caller: Caller,
-        now_ns: i64,
-    ) -> Result<Restored, SnapshotError> {
+        caller: RestoreCaller,
+        now: Timestamp,
+    ) -> Result<RestoreReport, SnapshotError> {
         let root = &self.repository.root;
         let folder =
             WorkingTree::open(root).map_err(|source| SnapshotError::Root { root: root.clone(), source })?;
@@ -65,14 +66,14 @@ impl Snapshots {
             }
         }
         let message = format!("before restoring {}", snapshot.id);
-        let reason = Reason::BeforeRestore { restored: snapshot.id.clone(), paths: paths.to_vec() };
-        let new =
-            NewSnapshot { reason, message: &message, now_ns, session: caller.session, turn: caller.turn };
+        let reason = SnapshotReason::BeforeRestore { restored: snapshot.id.clone(), paths: paths.to_vec() };
+        let new = NewSnapshot { reason, message: &message, now, session: caller.session, turn: caller.turn };
         let before = self.create(&new)?;
         let restored = self.bring_back(snapshot, &before, paths, folder);
-        let is_changed = |restored: &Restored| !restored.written.is_empty() || !restored.removed.is_empty();
+        let is_changed =
+            |restored: &RestoreReport| !restored.written.is_empty() || !restored.removed.is_empty();
         if restored.as_ref().is_ok_and(is_changed) {
-            return restored.map(|restored| Restored { before: Some(before), ..restored });
+            return restored.map(|restored| RestoreReport { before: Some(before), ..restored });
         }
         // There is nothing to undo, and what was to be undone before still is.
         let _ = self.forget(&[before]);
@@ -85,26 +86,29 @@ impl Snapshots {
         before: &Snapshot,
         paths: &[BytePath],
         folder: WorkingTree,
-    ) -> Result<Restored, SnapshotError> {
+    ) -> Result<RestoreReport, SnapshotError> {
         let differences = self.differences(&before.commit, &snapshot.commit, paths)?;
         let blobs = Blobs::start(self)?;
-        let restored = Restored {
+        let restored = RestoreReport {
             snapshot: snapshot.clone(),
             before: None,
             written: vec![],
             removed: vec![],
             skipped: vec![],
         };
-        let modes = Modes { executable: !self.is_off("core.fileMode"), links: !self.is_off("core.symlinks") };
-        let mut work = Work { snapshots: self, before, modes, folder, blobs, restored };
+        let modes = FileSystemModes {
+            executable: !self.is_off("core.fileMode"),
+            links: !self.is_off("core.symlinks"),
+        };
+        let mut work = Restoring { snapshots: self, before, modes, folder, blobs, restored };
         work.all(&differences);
         Ok(work.restored)
     }
 
     /// The state before the last restore in this working tree, and the paths that it was about.
     pub fn undoable(&self) -> Result<(Snapshot, Vec<BytePath>), SnapshotError> {
-        let found = self.list(Which::ThisWorktree)?.into_iter().find_map(|snapshot| {
-            let Reason::BeforeRestore { paths, .. } = &snapshot.facts.reason else { return None };
+        let found = self.list(WhichWorktrees::ThisWorktree)?.into_iter().find_map(|snapshot| {
+            let SnapshotReason::BeforeRestore { paths, .. } = &snapshot.facts.reason else { return None };
             let paths = paths.clone();
             Some((snapshot, paths))
         });
@@ -144,7 +148,7 @@ enum LeaveAlone {
 struct Blobs {
     answers: BufReader<File>,
     /// Ends git when this is dropped.
-    running: Running,
+    running: RunningGit,
 }
 
 impl Blobs {
@@ -182,21 +186,21 @@ fn not_understood(header: &str) -> io::Error {
 
 /// Which of git's modes the file system knows. Where it has no executable bit, what the bit says means nothing; where it
 /// has no links, a file that holds the target is the link.
-struct Modes {
+struct FileSystemModes {
     executable: bool,
     links: bool,
 }
 
-struct Work<'a> {
+struct Restoring<'a> {
     snapshots: &'a Snapshots,
     before: &'a Snapshot,
-    modes: Modes,
+    modes: FileSystemModes,
     folder: WorkingTree,
     blobs: Blobs,
-    restored: Restored,
+    restored: RestoreReport,
 }
 
-impl Work<'_> {
+impl Restoring<'_> {
     fn all(&mut self, differences: &[Difference]) {
         // First what goes: a file may have to take a folder's place, or the other way round.
         let (removed, written): (Vec<_>, Vec<_>) = differences.iter().partition(|one| one.new.is_none());

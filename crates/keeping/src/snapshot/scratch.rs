@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use change_set::BytePath;
 use changes::Repository;
 use changes::state::ObjectFormat;
+use jiff::Timestamp;
 
 use super::create::{IMPORT, NewSnapshot};
-use super::{Reason, SnapshotError, Snapshots};
+use super::{SnapshotError, SnapshotReason, Snapshots};
 
 #[derive(Debug)]
 pub(super) struct Scratch {
@@ -28,8 +29,13 @@ impl Scratch {
 
     /// The working tree as a commit in here.
     pub(super) fn take(&self, snapshots: &Snapshots) -> Result<String, SnapshotError> {
-        let new =
-            NewSnapshot { reason: Reason::Asked, message: "compared", now_ns: 0, session: None, turn: None };
+        let new = NewSnapshot {
+            reason: SnapshotReason::Asked,
+            message: "compared",
+            now: Timestamp::UNIX_EPOCH,
+            session: None,
+            turn: None,
+        };
         let looked = snapshots.look(&new, "refs/compared", self.folder.path())?;
         // Named outright, since a person may have forbidden git to take a folder for a repository by its looks.
         let here = ["--git-dir=.", "-c", "core.fsync=none", "-c", "fastimport.unpackLimit=0"];
