@@ -90,11 +90,7 @@ pub(crate) fn shown(call: &Call) -> String {
         (Some(command), Kind::Shell) => command.split_whitespace().collect::<Vec<_>>().join(" "),
         _ => [call.tool.as_str(), call.path.as_deref().unwrap_or_default()].join(" ").trim().to_owned(),
     };
-    let text = text.replace('`', "'");
-    match text.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text,
-    }
+    text::shortened(&text.replace('`', "'"), LONGEST)
 }
 
 impl<'a> Work<'a> {
