@@ -221,6 +221,7 @@ impl RunningGit {
             ChildError::TimedOut { limit } => Error::TimedOut { command, limit },
             ChildError::TooMuch { limit } => Error::TooMuch { command, limit },
             ChildError::Interrupted => Error::Read { command, source: io::ErrorKind::Interrupted.into() },
+            ChildError::Start(source) => Error::Start { command, source },
             ChildError::Follow(source) => Error::Read { command, source },
         })
     }

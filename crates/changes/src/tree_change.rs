@@ -50,12 +50,12 @@ impl TreeChange {
     }
 
     /// Mode and content id on the old side, if there is such a file there.
-    pub fn old(&self) -> Option<(&str, &str)> {
+    pub fn old_side(&self) -> Option<(&str, &str)> {
         (self.old_mode != ABSENT).then_some((&self.old_mode, &self.old_id))
     }
 
     /// Mode and content id on the new side.
-    pub fn new(&self) -> Option<(&str, &str)> {
+    pub fn new_side(&self) -> Option<(&str, &str)> {
         self.is_there().then_some((&self.new_mode, &self.new_id))
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use programs::Deed;
-use programs::shell::{Intents, SimpleCommand};
+use programs::shell::{Intents, SimpleCommand, one_spelling};
 use transcript::{Call, Kind, Outcome};
 
 use crate::inputs::{Inputs, RecordedCall};
@@ -60,18 +60,7 @@ impl<'a> Paths<'a> {
 
     /// The path from the root of the file system.
     pub(crate) fn absolute(&self, path: &str) -> String {
-        let mut parts: Vec<&str> = Vec::new();
-        let base = if path.starts_with('/') { "" } else { self.cwd };
-        for part in base.split('/').chain(path.split('/')) {
-            match part {
-                "" | "." => {}
-                ".." => {
-                    parts.pop();
-                }
-                part => parts.push(part),
-            }
-        }
-        format!("/{}", parts.join("/"))
+        one_spelling(&format!("/{}", self.cwd), path)
     }
 
     pub(crate) fn one(&self, path: &str) -> String {

@@ -35,7 +35,7 @@ impl Difference {
         let changes = TreeChange::parse(output)?.into_iter();
         Ok(changes
             .map(|change| {
-                let (old, new) = (change.old().map(version), change.new().map(version));
+                let (old, new) = (change.old_side().map(version), change.new_side().map(version));
                 Self { path: change.path, old, new }
             })
             .collect())
