@@ -40,6 +40,8 @@ pub enum Scope {
 }
 
 impl Scope {
+    pub const ALL: [Self; 4] = [Self::TurnBaseline, Self::Touched, Self::Worktree, Self::Transcript];
+
     /// As it is written in JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -48,11 +50,6 @@ impl Scope {
             Self::Worktree => "worktree",
             Self::Transcript => "transcript",
         }
-    }
-
-    pub fn from_name(name: &str) -> Option<Self> {
-        let all = [Self::TurnBaseline, Self::Touched, Self::Worktree, Self::Transcript];
-        all.into_iter().find(|scope| scope.name() == name)
     }
 }
 

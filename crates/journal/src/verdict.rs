@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use change_set::Scope;
+use gate::Decision;
 use jiff::Timestamp;
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use rusqlite::{Row, params};
 
-use crate::column::{Milliseconds, PathText, StoredPath};
+use crate::column::{Milliseconds, PathText, StoredDecision, StoredPath, StoredScope};
 use crate::{JournalError, Reading, SessionId, TurnId, Writing};
 
 /// Larger inputs are not kept; the verdict then cannot be replayed, and says so.
@@ -18,34 +18,6 @@ const LONGEST_MESSAGE: usize = 16 * 1024;
 
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct VerdictId(pub i64);
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Verdict {
-    Pass,
-    Notify,
-    Hold,
-}
-
-impl Verdict {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Notify => "notify",
-            Self::Hold => "hold",
-        }
-    }
-}
-
-impl FromSql for Verdict {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        match value.as_str()? {
-            "pass" => Ok(Self::Pass),
-            "notify" => Ok(Self::Notify),
-            "hold" => Ok(Self::Hold),
-            _ => Err(FromSqlError::InvalidType),
-        }
-    }
-}
 
 /// What the verdict was made from, in the caller's own form; `version` is that form's version.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,8 +30,8 @@ pub struct Inputs<Bytes> {
 pub struct NewVerdict<'a> {
     pub turn: TurnId,
     pub at: Timestamp,
-    pub verdict: Verdict,
-    /// Where the change set came from; `None` if it is not known.
+    pub decision: Decision,
+    /// Where the change set comes from.
     pub scope: Option<Scope>,
     pub message: &'a str,
     /// The time spent in each part, in the caller's own form.
@@ -76,7 +48,7 @@ pub struct RecordedVerdict {
     pub client_id: String,
     pub repository: Option<PathBuf>,
     pub at: Timestamp,
-    pub verdict: Verdict,
+    pub decision: Decision,
     pub scope: Option<Scope>,
     pub message: String,
     pub timings: String,
@@ -108,8 +80,8 @@ impl RecordedVerdict {
             client_id: row.get(4)?,
             repository: row.get::<_, Option<StoredPath>>(5)?.map(|path| path.0),
             at: row.get::<_, Milliseconds>(6)?.0,
-            verdict: row.get(7)?,
-            scope: Scope::from_name(&row.get::<_, String>(8)?),
+            decision: row.get::<_, StoredDecision>(7)?.0,
+            scope: row.get::<_, StoredScope>(8)?.0,
             message: row.get(9)?,
             timings: row.get(10)?,
         })
@@ -160,7 +132,7 @@ impl Writing<'_> {
         let parameters = params![
             new.turn.0,
             Milliseconds(new.at),
-            new.verdict.as_str(),
+            new.decision.name(),
             new.scope.map_or("", Scope::name),
             text::head(new.message, LONGEST_MESSAGE),
             text::head(new.timings, LONGEST_MESSAGE),
