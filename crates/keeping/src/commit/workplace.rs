@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use change_set::BytePath;
 use changes::{GitProgram, Repository};
-use files::{Folder, Links, Lock, LockError, Sharing, atomic_file, regular_file};
+use files::{Folder, Links, Lock, LockError, Sharing, TemporaryFile, atomic_file, regular_file};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
@@ -183,7 +183,7 @@ impl Workplace {
             if is_run {
                 self.unlock_index(&path.join(NEXT_INDEX));
             }
-            if is_run || name.starts_with(&format!(".{NOTE}.")) {
+            if is_run || TemporaryFile::is_left_of(&name, NOTE) {
                 let _ = self.folder.remove_all(&name);
             }
         }

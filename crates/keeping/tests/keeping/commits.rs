@@ -870,7 +870,7 @@ fn a_note_that_was_begun_is_cleared_away() {
     let sandbox = sandbox();
     let ours = sandbox.repo.join(".git/checkstone");
     fs_err::create_dir(&ours).unwrap();
-    fs_err::write(ours.join(".commit.json.0123456789abcdef.tmp"), "{\"comm").unwrap();
+    fs_err::write(ours.join(".commit.json.0123456789ab.tmp"), "{\"comm").unwrap();
     sandbox.write("a", "changed\n");
     made(&sandbox, &["a"]);
 }
