@@ -180,7 +180,7 @@ fn without_integrations(text: &str) -> String {
 /// A policy that is broken, for commands that need a sound one.
 pub(crate) fn mistakes(problems: &Problems) -> CommandError {
     let count = counted(problems.0.len(), "mistake");
-    CommandError::new(format!("the policy has {count}:\n{problems}"))
+    CommandError::usage(format!("the policy has {count}:\n{problems}"))
 }
 
 fn no_policy(name: &str, message: &'static str) -> Problem {

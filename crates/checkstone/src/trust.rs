@@ -76,9 +76,7 @@ pub(crate) fn of_file(
 /// As `of_file`, for commands.
 pub(crate) fn standing(state: &Path, texts: &PolicyTexts, policy: &Policy) -> Result<Standing, CommandError> {
     let trust = match journal_access::open_existing(state)? {
-        Some(mut journal) => journal
-            .read(|reader| of_file(reader, texts))
-            .map_err(|error| journal_access::explained(&error))?,
+        Some(mut journal) => journal.read(|reader| of_file(reader, texts))?,
         None => journal::Trust::Unknown,
     };
     Ok(Standing::new(trust, texts, policy))

@@ -13,7 +13,7 @@ use transcript::{Agent, Coverage, Extent, Options, Reading};
 use crate::agent_session::AgentSession;
 use crate::arguments::AgentName;
 use crate::checks;
-use crate::error::CommandError;
+use crate::error::{CommandError, Warning};
 use crate::evidence;
 use crate::journal_access;
 use crate::layout::counted;
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
     let known = match known(transcript.as_deref(), &reading) {
         Ok(known) => known,
         Err(error) => {
-            printer.warning(&error);
+            printer.warning(error);
             Known::default()
         }
     };
@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
         Err(error)
             if policy.gate.no_git == NoGit::Silent || matches!(error, changes::Error::Refused { .. }) =>
         {
-            return Err(CommandError::new(format!("git could not be asked: {error}")));
+            return Err(CommandError::failed(format!("cannot ask git: {error}")));
         }
         _ => inputs.changes = evidence::known(changed),
     }
@@ -123,16 +123,14 @@ fn checked(
             if !standing.ignored.is_empty() && !arguments.json {
                 let ignored = counted(standing.ignored.len(), "check");
                 printer.warning(
-                    &CommandError::new(format!(
-                        "{ignored} of `{FILE_NAME}` not run: the file is not trusted"
-                    ))
-                    .hint("`checkstone trust` shows what it would run"),
+                    Warning::new(format!("{ignored} of `{FILE_NAME}` not run: the file is not trusted"))
+                        .hint("`checkstone trust` shows what it would run"),
                 );
             }
             standing.trust
         }
         Err(error) => {
-            printer.warning(&error);
+            printer.warning(error);
             journal::Trust::Unknown
         }
     };
@@ -208,11 +206,8 @@ fn reading(arguments: &CheckArguments, path: Option<&Path>) -> Result<Reading, C
         return Ok(reading);
     };
     if !path.is_file() {
-        return Err(CommandError::new(format!(
-            "`{}` is no transcript: there is no such file",
-            path.display()
-        ))
-        .hint("leave out `--transcript` to judge by the files alone"));
+        return Err(CommandError::not_found(format!("there is no transcript `{}`", path.display()))
+            .hint("leave out `--transcript` to judge by the files alone"));
     }
     let options = Options { agent: arguments.agent.map(Agent::from), ..Options::default() };
     Ok(transcript::read(path, &options))
@@ -236,7 +231,7 @@ fn known(transcript: Option<&Path>, reading: &Reading) -> Result<Known, CommandE
     let Some(mut journal) = journal_access::open_existing(&journal_access::state_directory()?)? else {
         return Ok(Known::default());
     };
-    of_session(&mut journal, &transcript, reading).map_err(|error| journal_access::explained(&error))
+    of_session(&mut journal, &transcript, reading).map_err(CommandError::from)
 }
 
 fn of_session(journal: &mut Journal, transcript: &Path, reading: &Reading) -> Result<Known, JournalError> {

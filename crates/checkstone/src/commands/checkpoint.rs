@@ -19,7 +19,7 @@ use run::manifest::Reason;
 use run::{FolderError, PathError, StoreError};
 use transcript::visible;
 
-use crate::error::CommandError;
+use crate::error::{CommandError, ErrorKind};
 use crate::printer::Printer;
 use crate::project_root;
 use crate::repository_argument::RepositoryArgument;
@@ -115,14 +115,14 @@ impl CommonArguments {
     }
 
     fn layout(&self, title: &str, run: &str) -> Result<Layout, CommandError> {
-        Layout::new(&self.root()?, title, run).map_err(|error| CommandError::of(&error))
+        Ok(Layout::new(&self.root()?, title, run)?)
     }
 }
 
 impl WhichArguments {
     fn list(&self, common: &CommonArguments) -> Result<Listing, CommandError> {
         run::checkpoint::list(&common.root()?, self.title.as_deref(), self.run.as_deref())
-            .map_err(|error| folder_error(&error))
+            .map_err(CommandError::from)
     }
 
     /// The one run that is meant: the named one, or the only one there is.
@@ -143,7 +143,7 @@ impl WhichArguments {
             several => {
                 let names: Vec<String> =
                     several.iter().take(5).map(|(title, run)| visible(&format!("{title} {run}"))).collect();
-                Err(CommandError::new(format!("there are {} runs: {}", several.len(), names.join(", ")))
+                Err(CommandError::usage(format!("there are {} runs: {}", several.len(), names.join(", ")))
                     .hint("name one with `--title TITLE --run RUN`"))
             }
         }
@@ -164,10 +164,12 @@ impl WhichArguments {
         let mut found = named.chain(unreadable).filter(|(found, _, _)| *found == id);
         match (found.next(), found.next()) {
             (Some((_, title, run)), None) => common.layout(title, run),
-            (None, _) => Err(CommandError::new(format!("there is no checkpoint `{}` here", visible(id)))
-                .hint("`checkstone checkpoint list` shows the ids")),
+            (None, _) => {
+                Err(CommandError::not_found(format!("there is no checkpoint `{}` here", visible(id)))
+                    .hint("`checkstone checkpoint list` shows the ids"))
+            }
             (Some(_), Some(_)) => {
-                Err(CommandError::new(format!("several runs have a checkpoint `{}`", visible(id)))
+                Err(CommandError::usage(format!("several runs have a checkpoint `{}`", visible(id)))
                     .hint("name one run with `--title TITLE --run RUN`"))
             }
         }
@@ -175,8 +177,8 @@ impl WhichArguments {
 }
 
 fn none_here() -> CommandError {
-    CommandError::new("there are no checkpoints here")
-        .hint("go to the project's folder, or name it with `--repo`")
+    CommandError::not_found("there are no checkpoints here")
+        .hint("change to the project's folder, or name it with `--repo`")
 }
 
 /// Why a checkpoint is not an ordinary one, in both spellings that exist.
@@ -199,44 +201,73 @@ impl From<ReasonName> for Reason {
     }
 }
 
-fn folder_error(error: &FolderError) -> CommandError {
-    let told = CommandError::of(error);
-    match error {
-        FolderError::SymbolicLink { .. } => {
-            told.hint("checkpoints are not reached through links; use a real folder")
+impl From<FolderError> for CommandError {
+    fn from(error: FolderError) -> Self {
+        let kind = match &error {
+            FolderError::NotFound { .. } => ErrorKind::NotFound,
+            FolderError::SymbolicLink { .. } => ErrorKind::Refused,
+            FolderError::Failed { .. } => ErrorKind::Failed,
+            _ => ErrorKind::Usage,
+        };
+        let told = Self::of(kind, &error);
+        match error {
+            FolderError::SymbolicLink { .. } => {
+                told.hint("checkpoints are not reached through links; use a real folder")
+            }
+            FolderError::Failed { source, .. } => hinted(told, &source),
+            _ => told,
         }
-        FolderError::Failed { source, .. } => hinted(told, source),
-        _ => told,
     }
 }
 
-fn save_error(error: &SaveError) -> CommandError {
-    let told = CommandError::of(error);
-    match error {
-        SaveError::Artifact(PathError::Outside { .. } | PathError::Traversal { .. }) => {
-            told.hint("artifacts are files inside the project's folder")
+impl From<StoreError> for CommandError {
+    fn from(error: StoreError) -> Self {
+        let kind = match &error {
+            StoreError::Busy { .. } => ErrorKind::Refused,
+            _ => ErrorKind::Failed,
+        };
+        let told = Self::of(kind, &error);
+        match error {
+            StoreError::Folder(error) => error.into(),
+            StoreError::Copy { source, .. } | StoreError::Flush { source, .. } => hinted(told, &source),
+            _ => told,
         }
-        SaveError::Artifact(PathError::SymbolicLink { .. } | PathError::ParentSymbolicLink { .. }) => {
-            told.hint("put the file itself there; what a link leads to can change without a trace")
+    }
+}
+
+impl From<SaveError> for CommandError {
+    fn from(error: SaveError) -> Self {
+        let kind = match &error {
+            SaveError::Artifact(PathError::NotFound { .. }) => ErrorKind::NotFound,
+            SaveError::Artifact(PathError::Unreadable { .. }) => ErrorKind::Failed,
+            SaveError::Artifact(PathError::SymbolicLink { .. } | PathError::ParentSymbolicLink { .. })
+            | SaveError::Changing { .. }
+            | SaveError::TooLarge { .. } => ErrorKind::Refused,
+            SaveError::Artifact(_) | SaveError::Twice { .. } => ErrorKind::Usage,
+            _ => ErrorKind::Failed,
+        };
+        let told = Self::of(kind, &error);
+        match error {
+            SaveError::Artifact(PathError::Outside { .. } | PathError::Traversal { .. }) => {
+                told.hint("artifacts are files inside the project's folder")
+            }
+            SaveError::Artifact(PathError::SymbolicLink { .. } | PathError::ParentSymbolicLink { .. }) => {
+                told.hint("put the file itself there: the target of a link can change unnoticed")
+            }
+            SaveError::TooLarge { .. } => told.hint("leave files out, or raise the limit with `--max-size`"),
+            SaveError::Folder(error) => error.into(),
+            SaveError::Store(error) => error.into(),
+            SaveError::Write { source, .. } => hinted(told, &source),
+            _ => told,
         }
-        SaveError::TooLarge { .. } => told.hint("leave files out, or raise the limit with `--max-size`"),
-        SaveError::Folder(error) => folder_error(error),
-        SaveError::Write { source, .. }
-        | SaveError::Store(StoreError::Copy { source, .. } | StoreError::Flush { source, .. }) => {
-            hinted(told, source)
-        }
-        SaveError::Store(StoreError::Folder(error)) => folder_error(error),
-        _ => told,
     }
 }
 
 fn hinted(told: CommandError, source: &io::Error) -> CommandError {
     let hint = match source.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room on the disk",
-        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
-            "make the folder writable for you"
-        }
-        _ => "look after the disk",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some disk space",
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => "make the folder writable",
+        _ => "check the disk",
     };
-    told.hint(format!("{hint}, then save again; earlier checkpoints are as they were"))
+    told.hint(format!("{hint}, then save again; earlier checkpoints are unchanged"))
 }

@@ -12,7 +12,7 @@ use transcript::visible;
 use super::check::{no_policy, policy_hint};
 use crate::autosaving;
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::{CommandError, ErrorKind};
 use crate::journal_access;
 use crate::layout::{counted, wrap, wrap_behind};
 use crate::policy_files::{FILE_NAME, PolicyTexts, mistakes};
@@ -66,7 +66,7 @@ fn check(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandErro
     let root = place.repository.find()?.root;
     let texts = PolicyTexts::of_repository(&root);
     let problems = texts.as_ref().and_then(|texts| texts.load().err());
-    let code = if problems.is_some() { ExitCode::from(2) } else { ExitCode::SUCCESS };
+    let code = if problems.is_some() { ErrorKind::Usage.exit_code() } else { ExitCode::SUCCESS };
     if place.json {
         printer.json(&PolicyCheck {
             policy: texts.is_some(),
@@ -75,7 +75,7 @@ fn check(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandErro
     } else if let Some(problems) = problems {
         printer.data(&format!("{}\n", shown(&problems.to_string())));
         let count = counted(problems.0.len(), "mistake");
-        return Err(CommandError::new(format!("the policy of `{}` has {count}", root.display()))
+        return Err(CommandError::usage(format!("the policy of `{}` has {count}", root.display()))
             .hint("agents are not held while the policy is broken"));
     } else if let Some(texts) = texts {
         let from: Vec<&str> = texts.texts.iter().map(|text| text.name.as_str()).collect();
@@ -162,7 +162,7 @@ fn as_json(
     policy: &Policy,
     standing: &Standing,
 ) -> Result<Value, CommandError> {
-    let mut merged = serde_json::to_value(policy).map_err(CommandError::new)?;
+    let mut merged = serde_json::to_value(policy)?;
     // Durations as they are written in the file.
     if let Some(shortest) = merged.pointer_mut("/gate/min_turn") {
         *shortest = json!(format!("{:?}", policy.gate.min_turn));
@@ -178,7 +178,7 @@ fn as_json(
     if let Some(autosave) = merged.get_mut("autosave") {
         let allowed = autosaving::allowed(policy, texts, || standing.trust);
         let timeout = format!("{:?}", allowed.hook_timeout);
-        *autosave = serde_json::to_value(allowed).map_err(CommandError::new)?;
+        *autosave = serde_json::to_value(allowed)?;
         if let Some(written) = autosave.get_mut("hook_timeout") {
             *written = json!(timeout);
         }

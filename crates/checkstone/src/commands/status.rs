@@ -24,7 +24,7 @@ use super::policy::{CheckOutput, files};
 use super::snapshot::{SnapshotOutput, about};
 use crate::agent_session::AgentSession;
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::{CommandError, Warning};
 use crate::journal_access;
 use crate::layout::counted;
 use crate::policy_files::{FoundTexts, PolicyTexts};
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         && let Err(problems) = FoundTexts::read(root).user.load()
     {
         let warning = format!("your configuration has mistakes and is not followed:\n{problems}");
-        printer.warning(&CommandError::new(warning));
+        printer.warning(Warning::new(warning));
     }
     if arguments.json {
         printer.json(&status.output())?;
@@ -461,9 +461,7 @@ fn policy(root: Option<&Path>, journal: Option<&mut Journal>) -> Result<PolicySt
         }
     };
     let trust = match journal {
-        Some(journal) => journal
-            .read(|reader| trust::of_file(reader, &texts))
-            .map_err(|error| journal_access::explained(&error))?,
+        Some(journal) => journal.read(|reader| trust::of_file(reader, &texts))?,
         None => journal::Trust::Unknown,
     };
     let standing = Standing::new(trust, &texts, &policy);

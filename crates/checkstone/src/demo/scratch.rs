@@ -63,7 +63,7 @@ impl Scratch {
         ] {
             scratch.write(file, text)?;
         }
-        fs_err::create_dir_all(scratch.folder.join("home")).map_err(CommandError::new)?;
+        fs_err::create_dir_all(scratch.folder.join("home"))?;
         scratch.git(&["init", "--quiet"])?;
         scratch.git(&["add", "."])?;
         scratch.git(&["commit", "--quiet", "-m", "Prices"])?;
@@ -85,13 +85,13 @@ impl Scratch {
     pub(super) fn write(&self, file: &str, text: &str) -> Result<(), CommandError> {
         let path = self.folder.join(file);
         if let Some(parent) = path.parent() {
-            fs_err::create_dir_all(parent).map_err(CommandError::new)?;
+            fs_err::create_dir_all(parent)?;
         }
-        fs_err::write(path, text).map_err(CommandError::new)
+        fs_err::write(path, text).map_err(CommandError::from)
     }
 
     pub(super) fn read(&self, file: &str) -> Result<String, CommandError> {
-        fs_err::read_to_string(self.folder.join(file)).map_err(CommandError::new)
+        fs_err::read_to_string(self.folder.join(file)).map_err(CommandError::from)
     }
 
     /// This very program, as a person or a client would run it.
@@ -100,7 +100,7 @@ impl Scratch {
     }
 
     pub(super) fn own_command(&self, arguments: &[&str]) -> Result<Command, CommandError> {
-        let program = std::env::current_exe().map_err(CommandError::new)?;
+        let program = std::env::current_exe()?;
         let mut command = self.command(program.as_os_str());
         command.args(arguments);
         Ok(command)
@@ -149,13 +149,13 @@ impl Scratch {
             }
             Ended::NotStarted(error) => {
                 let program = command.get_program().to_string_lossy().into_owned();
-                Err(CommandError::new(format!(
+                Err(CommandError::environment(format!(
                     "the demo needs `{program}`, which cannot be started: {error}"
                 )))
             }
             Ended::TimedOut => Err(differs("a command did not end", &format!("{command:?}"))),
-            Ended::Interrupted => Err(CommandError::new("interrupted")
-                .hint(format!("what was made so far is in `{}`", self.folder.display()))),
+            Ended::Interrupted => Err(CommandError::interrupted("interrupted")
+                .hint(format!("what was created so far is in `{}`", self.folder.display()))),
         }
     }
 }

@@ -8,7 +8,7 @@ use run::manifest::Status;
 use transcript::visible;
 
 use super::{CommonArguments, WhichArguments};
-use crate::error::CommandError;
+use crate::error::{CommandError, Warning};
 use crate::layout::{counted, fit};
 use crate::printer::{DOUBTFUL, GOOD, Printer, STRONG};
 
@@ -34,8 +34,7 @@ pub(super) fn run(arguments: &ListArguments, printer: &Printer) -> Result<ExitCo
     }
     for unreadable in &output.unreadable {
         let (run, id) = (visible(&unreadable.run_id), visible(&unreadable.checkpoint_id));
-        printer
-            .warning(&CommandError::new(format!("`{id}` of {run} cannot be read: {}", unreadable.problem)));
+        printer.warning(Warning::new(format!("`{id}` of {run} cannot be read: {}", unreadable.problem)));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use run::checkpoint::output::PruneOutput;
 use run::checkpoint::{DEFAULT_KEEP, PruneError, prune};
 
-use super::{CommonArguments, WhichArguments, folder_error};
+use super::{CommonArguments, WhichArguments};
 use crate::error::CommandError;
 use crate::layout::counted;
 use crate::printer::{GOOD, Printer};
@@ -30,9 +30,9 @@ pub(super) struct PruneArguments {
 
 pub(super) fn run(arguments: &PruneArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let layout = arguments.which.one_run(&arguments.common)?;
-    let pruned = prune(&layout, arguments.keep).map_err(|error| match &error {
-        PruneError::Folder(error) => folder_error(error),
-        PruneError::Store(_) => CommandError::of(&error),
+    let pruned = prune(&layout, arguments.keep).map_err(|error| match error {
+        PruneError::Folder(error) => CommandError::from(error),
+        PruneError::Store(error) => error.into(),
     })?;
     let output = PruneOutput::from(pruned);
     if arguments.common.json {

@@ -9,9 +9,9 @@ use run::checkpoint::output::{CheckpointOutput, SaveOutput};
 use run::checkpoint::{DEFAULT_KEEP, Depth, SaveRequest, SaveWarning, SizeLimits, save};
 use run::manifest::{NotebookReference, Status, TrustLevel};
 
-use super::{CommonArguments, ReasonName, RunArguments, save_error};
+use super::{CommonArguments, ReasonName, RunArguments};
 use crate::arguments::byte_size;
-use crate::error::CommandError;
+use crate::error::{CommandError, Warning};
 use crate::layout::counted;
 use crate::printer::{FAINT, GOOD, Printer, STRONG};
 
@@ -90,10 +90,10 @@ pub(super) fn run(arguments: &SaveArguments, printer: &Printer) -> Result<ExitCo
     request.depth = if arguments.full { Depth::Full } else { Depth::Quick };
     request.limits = SizeLimits { warn: arguments.warn_size, refuse: arguments.max_size };
     request.keep = arguments.keep;
-    let saved = save(&layout, &request).map_err(|error| save_error(&error))?;
+    let saved = save(&layout, &request)?;
     let warnings: Vec<String> = saved.warnings.iter().map(warning).collect();
     for warning in &warnings {
-        printer.warning(&CommandError::new(warning));
+        printer.warning(Warning::new(warning));
     }
     let output = SaveOutput {
         success: true,

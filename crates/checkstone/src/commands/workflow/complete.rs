@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use jiff::Timestamp;
 use transcript::visible;
 
-use super::{CommonArguments, NameArguments, ended, explained, output, warn};
+use super::{CommonArguments, NameArguments, ended, output, warn};
 use crate::error::CommandError;
 use crate::layout::counted;
 use crate::printer::{GOOD, Printer};
@@ -24,7 +24,7 @@ pub(super) struct CompleteArguments {
 pub(super) fn run(arguments: &CompleteArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let name = arguments.name.name()?;
     let state = arguments.common.state()?;
-    let saved = state.complete(&name, Timestamp::now()).map_err(|error| explained(&error))?;
+    let saved = state.complete(&name, Timestamp::now())?;
     warn(&saved.warnings, printer);
     if arguments.common.json {
         let output = output(&name, Some(&saved.path), &saved.workflow, &saved.warnings);

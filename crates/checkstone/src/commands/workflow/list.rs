@@ -7,8 +7,8 @@ use unicode_width::UnicodeWidthStr as _;
 use workflow::output::{ListOutput, Problem};
 use workflow::{ArchivedWorkflow, Summary};
 
-use super::{CommonArguments, explained};
-use crate::error::CommandError;
+use super::CommonArguments;
+use crate::error::{CommandError, Warning};
 use crate::layout::fit;
 use crate::printer::{DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 
@@ -32,7 +32,7 @@ pub(super) struct ListArguments {
 pub(super) fn run(arguments: &ListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let state = arguments.common.state()?;
     let mut output = ListOutput { workflows: Vec::new(), problems: Vec::new(), archived: Vec::new() };
-    for listed in state.list().map_err(|error| explained(&error))? {
+    for listed in state.list()? {
         match listed.workflow {
             Ok(workflow) => output.workflows.push(Summary::of(&listed.stem, &workflow)),
             Err(problem) => {
@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &ListArguments, printer: &Printer) -> Result<ExitCo
     }
     if arguments.archived {
         let limit = arguments.limit.unwrap_or(usize::MAX);
-        output.archived = state.archived(limit).map_err(|error| explained(&error))?;
+        output.archived = state.archived(limit)?;
     }
     if arguments.common.json {
         printer.json(&output)?;
@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &ListArguments, printer: &Printer) -> Result<ExitCo
         printer.text(&shown(&output, printer.width()));
     }
     for problem in &output.problems {
-        printer.warning(&CommandError::new(format!("`{}`: {}", problem.file, problem.problem)));
+        printer.warning(Warning::new(format!("`{}`: {}", problem.file, problem.problem)));
     }
     Ok(ExitCode::SUCCESS)
 }
