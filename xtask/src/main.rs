@@ -249,7 +249,12 @@ fn test() -> Result<(), String> {
             "warnings",
         ])
     });
-    steps.run("tests", || process::cargo(&["test", "--workspace", "--quiet", "--no-fail-fast"]));
+    steps.run("tests", || {
+        process::cargo(&["test", "--workspace", "--features", "checkstone/full", "--quiet", "--no-fail-fast"])
+    });
+    steps.run("a build without Python stages", || {
+        process::cargo(&["test", "--quiet", "-p", "run", "--test", "run", "without_python"])
+    });
     // Off by default, so the line above leaves it out.
     steps.run("tokenizer", || {
         process::cargo(&["test", "--quiet", "-p", "workflow", "--features", "tokenizer", "tokens"])

@@ -10,7 +10,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use changes::BytePath;
+use change_set::BytePath;
 use journal::atomic_file::{self, AtomicFileError, Replaced};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use serde::{Deserialize, Serialize};

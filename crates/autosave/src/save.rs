@@ -4,13 +4,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use changes::commit::{self, Commit, CommitError, CommitOutcome, NewCommit};
-use changes::snapshot::{
-    LeftOut, NewSnapshot, Reason as SnapshotReason, SessionName, SnapshotError, Snapshots,
-};
-use changes::{BytePath, ChangeSet, Repository, Request, Settings};
+use change_set::{BytePath, ChangeSet};
+use changes::{Repository, Request, Settings};
 use gate::policy::{Autosave, Include};
 use journal::lock::{Lock, LockError};
+use keeping::commit::{self, Commit, CommitError, CommitOutcome, NewCommit};
+use keeping::snapshot::{
+    LeftOut, NewSnapshot, Reason as SnapshotReason, SessionName, SnapshotError, Snapshots,
+};
 use transcript::Agent;
 
 use crate::facts::{Facts, Occasion};
@@ -356,7 +357,7 @@ impl Job<'_> {
 /// Why one file cannot be committed, which is no reason not to commit the others.
 fn unfit(path: &Path) -> Option<String> {
     let found = path.symlink_metadata().ok().filter(|found| found.is_file())?;
-    if found.len() > changes::LARGEST_FILE {
+    if found.len() > keeping::LARGEST_FILE {
         return Some("it is over 32 MB and cannot be looked through for secrets".to_owned());
     }
     let error = fs_err::File::open(path).err()?;

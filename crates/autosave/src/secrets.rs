@@ -16,14 +16,16 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use aho_corasick::AhoCorasick;
-use changes::{Added, AddedFile, BytePath};
+use change_set::BytePath;
+use keeping::{Added, AddedFile};
 use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use shapes::{SHAPES, Shape, Where};
+
 pub use allow::{Allow, AllowError};
 pub use gitleaks::{GitleaksError, by_gitleaks};
-use shapes::{SHAPES, Shape, Where};
 
 /// On so many bytes before and behind a keyword its pattern is tried.
 const BEFORE: usize = 256;

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
+use checkpoint::layout::Layout;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use run::event::{Event, VERIFY, What};
-use run::layout::Layout;
-use run::marker::Marker;
 use run::plan::{DEFAULT_DURATION, Plan};
 use run::record::Record;
 use run::state::{RunState, StageState};
+use supervise::marker::Marker;
 use transcript::visible;
 
 use crate::error::ErrorKind;

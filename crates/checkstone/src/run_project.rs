@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use changes::Repository;
+use checkpoint::layout::{Layout, NameError};
 use jiff::Timestamp;
 use run::control;
 use run::engine::{EngineError, PlanText, Settings};
 use run::event::{Event, What};
 use run::fingerprint;
-use run::layout::{Layout, NameError};
 use run::plan::Plan;
 use run::record::{Record, RecordError};
 use run::runs::{self, FoundRun};
@@ -103,6 +103,7 @@ pub(crate) fn engine_error(error: EngineError, run: &str) -> CommandError {
         | EngineError::OtherTitle { .. } => ErrorKind::Usage,
         EngineError::NoStage { .. } => ErrorKind::NotFound,
         EngineError::Exists { .. } | EngineError::Busy => ErrorKind::Refused,
+        EngineError::NoPython { .. } => ErrorKind::Environment,
         _ => ErrorKind::Failed,
     };
     let told = CommandError::of(kind, &error);
@@ -114,6 +115,8 @@ pub(crate) fn engine_error(error: EngineError, run: &str) -> CommandError {
         EngineError::OtherTitle { .. } => {
             told.hint("`--recorded-plan` uses the plan that the run was started with")
         }
+        EngineError::NoPython { .. } => told
+            .hint("install one that can: `cargo install --locked --path crates/checkstone --features full`"),
         EngineError::Survivors { .. } => told.hint("stop them as their owner, then resume again"),
         EngineError::Record(error @ (RecordError::Write { .. } | RecordError::Broken { .. })) => told
             .hint_at_room(&error, &format!("`checkstone resume {run}` continues it"))

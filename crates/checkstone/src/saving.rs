@@ -8,14 +8,15 @@ use autosave::build_state::{self, BuildState};
 use autosave::{
     AutonomousExecution, Ended, Facts, Job, Look, Occasion, RouterDecision, Saved, Taken, buildguide,
 };
-use changes::push::Planned;
-use changes::snapshot::{LeftOut, Reasons, Retention, SessionName, Snapshots, Which};
-use changes::{BytePath, Repository, Settings};
+use change_set::BytePath;
+use changes::{Repository, Settings};
 use gate::policy::{Autosave, AutosaveMode};
 use jiff::Timestamp;
 use journal::{
     AutosaveId, AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, TurnId,
 };
+use keeping::push::Planned;
+use keeping::snapshot::{LeftOut, Reasons, Retention, SessionName, Snapshots, Which};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use transcript::{Agent, OWN_PREFIX};
@@ -164,7 +165,7 @@ impl Save {
         if !self.settings.push {
             return Push::None(Some("`push = false`".to_owned()));
         }
-        match changes::push::plan(&self.repository, git) {
+        match keeping::push::plan(&self.repository, git) {
             Ok(Planned::Ready(_)) => Push::Started,
             Ok(Planned::NoRemote) => Push::None(Some("there is no remote `origin`".to_owned())),
             Ok(Planned::NoBranch | Planned::NoCommit) => Push::None(Some("HEAD is on no branch".to_owned())),

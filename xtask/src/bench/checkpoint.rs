@@ -166,7 +166,7 @@ impl Bench {
         let first = fs_err::read_dir(&run).map_err(told)?.flatten().next().ok_or("nothing was saved")?;
         let id = first.file_name().to_string_lossy().into_owned();
         let text = fs_err::read(first.path().join("checkpoint.json")).map_err(told)?;
-        let sealed = run::manifest::Manifest::parse(&text).map_err(|error| error.to_string())?;
+        let sealed = checkpoint::manifest::Manifest::parse(&text).map_err(|error| error.to_string())?;
         for number in 2..=count {
             let mut manifest = sealed.manifest.clone();
             manifest.checkpoint_id = id.replacen("000001", &format!("{number:06}"), 1);

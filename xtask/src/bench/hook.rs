@@ -139,7 +139,9 @@ impl Bench {
                     self.session, transcript, repository
                 )
             };
-            git.push(measure(bare_git().args(changes::STATUS_ARGUMENTS).current_dir(repository))?.time);
+            git.push(
+                measure(bare_git().args(changes::status::STATUS_ARGUMENTS).current_dir(repository))?.time,
+            );
             let measured = measure(&mut self.hook(&payload("UserPromptSubmit")))?;
             prompt.push(measured.time);
             peak = peak.max(measured.peak);

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use autosave::{Ended, Facts, Occasion, Reason};
-use changes::push::Planned;
-use changes::{Baseline, BytePath, Request};
+use change_set::BytePath;
+use changes::{Baseline, Request};
 use gate::policy::Autosave;
 use gate::{Changes, Inputs};
 use jiff::Timestamp;
 use journal::{Journal, PushState, Session, Turn};
+use keeping::push::Planned;
 use serde::Serialize;
 use transcript::{Agent, Options, Reading, visible};
 
@@ -258,7 +259,7 @@ fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result
 
 /// Why nothing would be committed, as far as that can be seen without trying.
 fn refusal(save: &Save, git: &changes::Settings) -> Option<String> {
-    match changes::commit::in_progress(&save.repository, git) {
+    match keeping::commit::in_progress(&save.repository, git) {
         Ok(Some(operation)) => Some(format!("a {operation} is in progress; finish or abort it first")),
         Err(error) => Some(error.to_string()),
         Ok(None) => save.facts.branch.is_none().then(|| "HEAD is on no branch; create one first".to_owned()),
@@ -270,7 +271,7 @@ fn destination(save: &Save, git: &changes::Settings) -> String {
     if !save.settings.push {
         return "none, it is switched off".to_owned();
     }
-    match changes::push::plan(&save.repository, git) {
+    match keeping::push::plan(&save.repository, git) {
         Ok(Planned::Ready(plan)) => {
             let branch = plan.destination.strip_prefix("refs/heads/").unwrap_or(&plan.destination);
             let along = match plan.commits.len() {

@@ -426,7 +426,7 @@ fn h8_the_log_window_is_the_turn() {
 /// Both silence rules are off here.
 #[test]
 fn it_asks_again_and_takes_no_waiver() {
-    let mut turn = with_scope(inputs(vec![], &["config.yml"]), changes::Scope::Worktree);
+    let mut turn = with_scope(inputs(vec![], &["config.yml"]), change_set::Scope::Worktree);
     turn.history.held_before = vec!["restart".to_owned()];
     turn.said = vec!["checkstone: cannot restart: no daemon here".to_owned()];
     let verdict = judge(&tele(), &turn);
@@ -449,7 +449,7 @@ fn a_single_step_reads_well() {
 #[test]
 fn r1_the_scope_is_the_plain_difference_to_head() {
     assert_eq!(tele().gate.scope, gate::policy::Scope::Diff);
-    let staged = changes::ChangedFile { how: vec![changes::How::Staged], ..changed("teleclaude/a.py") };
+    let staged = change_set::ChangedFile { how: vec![change_set::How::Staged], ..changed("teleclaude/a.py") };
     let one = judge(&tele(), &with_files(vec![], vec![staged]));
     let other = verdict(vec![], &["teleclaude/a.py"]);
     assert_eq!(one.message, other.message);

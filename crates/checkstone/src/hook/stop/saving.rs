@@ -4,11 +4,12 @@
 use agents::Decision;
 use autosave::context::{self, Windows};
 use autosave::{Ended, Facts, Occasion, Reason};
-use changes::snapshot::{Side, Snapshots};
-use changes::{BytePath, Request};
+use change_set::BytePath;
+use changes::Request;
 use gate::Changes;
 use gate::policy::{Autosave, AutosaveMode};
 use journal::{AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, TurnId};
+use keeping::snapshot::{Side, Snapshots};
 use serde_json::Value;
 use transcript::OWN_PREFIX;
 
@@ -297,7 +298,7 @@ impl Judged {
         let request = Request::Turn { baseline: Some(&baseline), touched: None };
         let changed = changes::start_in(repository.clone(), &settings)
             .and_then(|pending| pending.change_set(request))
-            .is_ok_and(|set| !set.files.is_empty() && set.scope == changes::Scope::TurnBaseline);
+            .is_ok_and(|set| !set.files.is_empty() && set.scope == change_set::Scope::TurnBaseline);
         let Some(last) = last.and_then(|last| last.snapshot) else { return changed };
         let own = saving::own_files(self.context.payload.agent, autosave);
         let own = own.map(|name| BytePath::from(name.as_str()));

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use run::checkpoint::{Depth, last_valid, list, restore, validate};
+use checkpoint::{Depth, last_valid, list, restore, validate};
 use serde_json::Value;
 
 use super::project::{Mounted, Project, strace, succeeds, traced};

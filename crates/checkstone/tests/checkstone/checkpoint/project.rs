@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use run::checkpoint::{Depth, SaveRequest, last_valid, list, save, validate};
-use run::layout::Layout;
+use checkpoint::layout::Layout;
+use checkpoint::{Depth, SaveRequest, last_valid, list, save, validate};
 use serde_json::Value;
 
 use crate::program;

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::process::Output;
 
-use run::checkpoint::{Depth, list, validate};
-use run::layout::Layout;
+use checkpoint::layout::Layout;
+use checkpoint::{Depth, list, validate};
 
 use super::kills::alive;
 use super::{Project, plan, stage};
