@@ -9,7 +9,7 @@ pub(crate) fn journal(kills: u32, rounds: u32) -> Result<Done, String> {
     println!("{kills} kills in each test that kills, {rounds} turns stopped by fifty processes at once");
     let mut test = cargo_command();
     test.env("CHECKSTONE_SOAK_KILLS", kills.to_string()).env("CHECKSTONE_SOAK_ROUNDS", rounds.to_string());
-    process::run(test.args(["test", "--quiet", "--package", "journal", "--test", "journal"]))
+    process::run(test.args(["test", "--quiet", "--package", "files", "--package", "journal", "--tests"]))
 }
 
 /// Random turns in real repositories, compared with what is on the disk.

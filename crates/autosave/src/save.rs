@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use change_set::{BytePath, ChangeSet};
 use changes::{Repository, Request, Settings};
+use files::{Lock, LockError};
 use gate::policy::{Autosave, Include};
-use journal::lock::{Lock, LockError};
 use keeping::commit::{self, Commit, CommitError, CommitOutcome, NewCommit};
 use keeping::snapshot::{
     LeftOut, NewSnapshot, Reason as SnapshotReason, SessionName, SnapshotError, Snapshots,
@@ -45,7 +45,7 @@ pub struct Job<'a> {
 
 /// How a save ended.
 #[derive(Debug)]
-pub enum Ended {
+pub enum SaveOutcome {
     Saved(Saved),
     /// The working tree is as HEAD has it, or the same is saved already.
     Nothing,
@@ -147,7 +147,7 @@ impl SaveError {
 
 impl Job<'_> {
     /// Saves. Whatever fails is in the answer; the notes are then as they were.
-    pub fn save(&self, changed: &[BytePath]) -> Ended {
+    pub fn save(&self, changed: &[BytePath]) -> SaveOutcome {
         let lock = match Lock::acquire(self.lock, OTHERS) {
             Ok(lock) => lock,
             Err(LockError::Busy { .. }) => return failed(SaveError::Busy, None),
@@ -158,7 +158,7 @@ impl Job<'_> {
             commit::version_in_head(self.repository, self.git, path).ok()
         });
         let ended = match self.dirty() {
-            Ok(dirty) if dirty.is_empty() => Ended::Nothing,
+            Ok(dirty) if dirty.is_empty() => SaveOutcome::Nothing,
             Ok(dirty) => self.save_all(changed, &dirty),
             Err(error) => failed(SaveError::Git(error), None),
         };
@@ -195,16 +195,16 @@ impl Job<'_> {
         Ok(set.files.into_iter().map(|file| file.path).collect())
     }
 
-    fn save_all(&self, changed: &[BytePath], dirty: &[BytePath]) -> Ended {
+    fn save_all(&self, changed: &[BytePath], dirty: &[BytePath]) -> SaveOutcome {
         let (snapshot, snapshot_problem) = match self.snapshot() {
             Ok(taken) => (Some(taken), None),
             Err(error) => (None, Some(error.to_string())),
         };
         match self.commit(changed, dirty) {
             Ok(Committed { commit, notes }) => {
-                Ended::Saved(Saved { commit, notes, snapshot, snapshot_problem })
+                SaveOutcome::Saved(Saved { commit, notes, snapshot, snapshot_problem })
             }
-            Err(SaveError::NothingNew) => Ended::Nothing,
+            Err(SaveError::NothingNew) => SaveOutcome::Nothing,
             Err(error) => failed(error, snapshot),
         }
     }
@@ -400,6 +400,6 @@ fn put_back(updated: &Updated, cause: SaveError) -> SaveError {
     SaveError::NotesStay { cause: Box::new(cause), path: updated.relative.to_string(), why }
 }
 
-fn failed(error: SaveError, snapshot: Option<Taken>) -> Ended {
-    Ended::Failed(Failed { error, snapshot })
+fn failed(error: SaveError, snapshot: Option<Taken>) -> SaveOutcome {
+    SaveOutcome::Failed(Failed { error, snapshot })
 }

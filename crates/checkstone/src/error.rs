@@ -6,6 +6,9 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
+use files::FileError;
+use text::error_chain;
+
 /// What kind of trouble ended a command; its number is the exit code.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
@@ -99,7 +102,7 @@ impl CommandError {
 
     /// An error of a library, with its causes.
     pub(crate) fn of(kind: ErrorKind, error: &dyn Error) -> Self {
-        Self::of_kind(kind, with_causes(error))
+        Self::of_kind(kind, error_chain(error))
     }
 
     /// With what could not be done, before the reason.
@@ -151,6 +154,18 @@ impl From<io::Error> for CommandError {
     }
 }
 
+impl From<FileError> for CommandError {
+    fn from(error: FileError) -> Self {
+        let kind = match &error {
+            FileError::NotFound { .. } => ErrorKind::NotFound,
+            FileError::SymbolicLink { .. } => ErrorKind::Refused,
+            FileError::Failed { .. } => ErrorKind::Failed,
+            _ => ErrorKind::Usage,
+        };
+        Self::of(kind, &error)
+    }
+}
+
 impl From<serde_json::Error> for CommandError {
     fn from(error: serde_json::Error) -> Self {
         Self::of(ErrorKind::Failed, &error)
@@ -171,7 +186,7 @@ impl Warning {
 
     /// An error of a library, with its causes.
     pub(crate) fn of(error: &dyn Error) -> Self {
-        Self::new(with_causes(error))
+        Self::new(error_chain(error))
     }
 
     pub(crate) fn hint(mut self, hint: impl Display) -> Self {
@@ -185,20 +200,6 @@ impl From<CommandError> for Warning {
     fn from(error: CommandError) -> Self {
         Self { message: error.message, hints: error.hints }
     }
-}
-
-fn with_causes(error: &dyn Error) -> String {
-    let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        // Some messages include their cause.
-        let text = error.to_string();
-        if !message.ends_with(&text) {
-            message.push_str(&format!(": {text}"));
-        }
-        cause = error.source();
-    }
-    message
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-use journal::atomic_file::AtomicFileError;
 use journal::switch::SwitchError;
 use journal::{Journal, JournalError, OpenFor};
 use rustix::fs::{Access, access};
@@ -75,15 +74,5 @@ impl From<SwitchError> for CommandError {
             SwitchError::TooLong { .. } => Self::of(ErrorKind::Usage, &error),
             _ => Self::of(ErrorKind::Environment, &error).hint(MAKE_WRITABLE),
         }
-    }
-}
-
-impl From<AtomicFileError> for CommandError {
-    fn from(error: AtomicFileError) -> Self {
-        let kind = match &error {
-            AtomicFileError::SymbolicLink { .. } | AtomicFileError::NotAFile { .. } => ErrorKind::Refused,
-            _ => ErrorKind::Failed,
-        };
-        Self::of(kind, &error)
     }
 }

@@ -13,10 +13,10 @@ use run::plan::{DEFAULT_DURATION, Plan};
 use run::record::Record;
 use run::state::{RunState, StageState};
 use supervise::marker::Marker;
+use text::{counted, fit};
 use transcript::visible;
 
 use crate::error::ErrorKind;
-use crate::layout::{counted, fit};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 
 /// So many stages that need not run again are told one by one.

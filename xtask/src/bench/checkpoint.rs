@@ -15,14 +15,14 @@ use crate::root;
 
 pub(crate) fn run() -> Result<Vec<Row>, String> {
     println!("building…");
-    let bench = Bench { program: release::build()? };
+    let bench = CheckpointBench { program: release::build()? };
     bench.flushes()?;
     let rows = vec![bench.hashing()?, bench.lists()?, bench.last_valid()?];
     bench.large()?;
     Ok(rows)
 }
 
-struct Bench {
+struct CheckpointBench {
     program: PathBuf,
 }
 
@@ -39,7 +39,7 @@ fn told(error: std::io::Error) -> String {
     error.to_string()
 }
 
-impl Bench {
+impl CheckpointBench {
     fn command(&self, project: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.arg("checkpoint").args(arguments).current_dir(project).stdin(Stdio::null());

@@ -23,7 +23,7 @@ pub(crate) fn run(rounds: usize, gigabytes: f64) -> Result<Vec<Row>, String> {
     let build =
         ["build", "--profile", "dist", "--quiet", "-p", "kernel", "--example", "kernel", "--target-dir"];
     process::run(cargo_command().args(build).arg(root().join("target/bench/build")))?;
-    let bench = Bench {
+    let bench = KernelBench {
         program: root().join("target/bench/build/dist/examples/kernel"),
         python: python::install()?,
         folder,
@@ -33,13 +33,13 @@ pub(crate) fn run(rounds: usize, gigabytes: f64) -> Result<Vec<Row>, String> {
     Ok(vec![cell, bench.resume(gigabytes)?])
 }
 
-struct Bench {
+struct KernelBench {
     program: PathBuf,
     python: PathBuf,
     folder: PathBuf,
 }
 
-impl Bench {
+impl KernelBench {
     fn ours(&self, what: &str) -> Command {
         let mut command = Command::new(&self.program);
         command.arg(what).arg(&self.python);

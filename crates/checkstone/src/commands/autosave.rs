@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use autosave::{Ended, Facts, Occasion, Reason};
+use autosave::{Facts, Occasion, Reason, SaveOutcome};
 use change_set::BytePath;
 use changes::{Baseline, Request};
 use gate::policy::Autosave;
@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use journal::{Journal, PushState, Session, Turn};
 use keeping::push::Planned;
 use serde::Serialize;
+use text::counted;
 use transcript::{Agent, Options, Reading, visible};
 
 use super::background;
@@ -21,7 +22,6 @@ use crate::autosaving;
 use crate::environment;
 use crate::error::{CommandError, ErrorKind, Warning};
 use crate::journal_access;
-use crate::layout::counted;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::{RepositoryArgument, find};
 use crate::saving::{self, Push, Save, SaveReport};
@@ -125,7 +125,7 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
         printer.text(&text(&report, pushed.as_ref()));
     }
     Ok(match (&report.ended, &pushed, &report.push) {
-        (Ended::Failed(_), ..) => ErrorKind::Failed.exit_code(),
+        (SaveOutcome::Failed(_), ..) => ErrorKind::Failed.exit_code(),
         (_, Some(Err(_)), _) | (_, None, Push::NotStarted(_)) => ExitCode::from(1),
         _ => ExitCode::SUCCESS,
     })
@@ -356,14 +356,14 @@ fn output<'a>(
 fn text(report: &SaveReport, pushed: Option<&Result<String, String>>) -> String {
     let detail = visible(&report.detail());
     let mut text = match &report.ended {
-        Ended::Saved(_) => format!("{GOOD}✓{GOOD:#} {detail}\n"),
-        Ended::Nothing => format!("{FAINT}·{FAINT:#} {detail}\n"),
-        Ended::Failed(_) => format!("{BAD}✗{BAD:#} {detail}\n"),
+        SaveOutcome::Saved(_) => format!("{GOOD}✓{GOOD:#} {detail}\n"),
+        SaveOutcome::Nothing => format!("{FAINT}·{FAINT:#} {detail}\n"),
+        SaveOutcome::Failed(_) => format!("{BAD}✗{BAD:#} {detail}\n"),
     };
     for remark in report.remarks() {
         text.push_str(&format!("{FAINT}·{FAINT:#} {}\n", visible(&remark)));
     }
-    if matches!(&report.ended, Ended::Failed(failed) if failed.error.is_refusal()) {
+    if matches!(&report.ended, SaveOutcome::Failed(failed) if failed.error.is_refusal()) {
         text.push_str(&format!(
             "{STRONG}hint:{STRONG:#} take it out; if it is no secret, put `{}` into that line, or its kind or \
              fingerprint into `allow_secrets` of `[autosave]`\n",

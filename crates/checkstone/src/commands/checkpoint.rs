@@ -1,6 +1,8 @@
 //! `checkstone checkpoint`: what the stages of a run came to, kept so that the run can go on from there. One file per
 //! subcommand.
 
+use files::FileError;
+
 mod emergency;
 mod list;
 mod prune;
@@ -14,7 +16,7 @@ use std::process::ExitCode;
 
 use checkpoint::layout::Layout;
 use checkpoint::manifest::Reason;
-use checkpoint::{FolderError, Listing, PathError, SaveError, StoreError};
+use checkpoint::{Listing, PathError, SaveError, StoreError};
 use clap::{Subcommand, ValueEnum};
 use transcript::visible;
 
@@ -120,7 +122,7 @@ impl CommonArguments {
 
 impl WhichArguments {
     fn list(&self, common: &CommonArguments) -> Result<Listing, CommandError> {
-        Ok(checkpoint::list(&common.root()?, self.title.as_deref(), self.run.as_deref())?)
+        checkpoint::list(&common.root()?, self.title.as_deref(), self.run.as_deref()).map_err(folder_error)
     }
 
     /// The one run that is meant: the named one, or the only one there is.
@@ -199,22 +201,16 @@ impl From<ReasonName> for Reason {
     }
 }
 
-impl From<FolderError> for CommandError {
-    fn from(error: FolderError) -> Self {
-        let kind = match &error {
-            FolderError::NotFound { .. } => ErrorKind::NotFound,
-            FolderError::SymbolicLink { .. } => ErrorKind::Refused,
-            FolderError::Failed { .. } => ErrorKind::Failed,
-            _ => ErrorKind::Usage,
-        };
-        let told = Self::of(kind, &error);
-        match error {
-            FolderError::SymbolicLink { .. } => {
-                told.hint("checkpoints are not reached through links; use a real folder")
-            }
-            FolderError::Failed { source, .. } => hinted(told, &source),
-            _ => told,
+fn folder_error(error: FileError) -> CommandError {
+    match error {
+        FileError::SymbolicLink { .. } => {
+            CommandError::from(error).hint("checkpoints are not reached through links; use a real folder")
         }
+        FileError::Failed { ref source, .. } => {
+            let hint = room_hint(source);
+            CommandError::from(error).hint(hint)
+        }
+        _ => error.into(),
     }
 }
 
@@ -226,8 +222,10 @@ impl From<StoreError> for CommandError {
         };
         let told = Self::of(kind, &error);
         match error {
-            StoreError::Folder(error) => error.into(),
-            StoreError::Copy { source, .. } | StoreError::Flush { source, .. } => hinted(told, &source),
+            StoreError::Folder(error) => folder_error(error),
+            StoreError::Copy { source, .. } | StoreError::Flush { source, .. } => {
+                told.hint(room_hint(&source))
+            }
             _ => told,
         }
     }
@@ -253,19 +251,19 @@ impl From<SaveError> for CommandError {
                 told.hint("put the file itself there: the target of a link can change unnoticed")
             }
             SaveError::TooLarge { .. } => told.hint("leave files out, or raise the limit with `--max-size`"),
-            SaveError::Folder(error) => error.into(),
+            SaveError::Folder(error) => folder_error(error),
             SaveError::Store(error) => error.into(),
-            SaveError::Write { source, .. } => hinted(told, &source),
+            SaveError::Write { source, .. } => told.hint(room_hint(&source)),
             _ => told,
         }
     }
 }
 
-fn hinted(told: CommandError, source: &io::Error) -> CommandError {
+fn room_hint(source: &io::Error) -> String {
     let hint = match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some disk space",
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => "make the folder writable",
         _ => "check the disk",
     };
-    told.hint(format!("{hint}, then save again; earlier checkpoints are unchanged"))
+    format!("{hint}, then save again; earlier checkpoints are unchanged")
 }

@@ -11,8 +11,8 @@ use super::finding::{About, Finding};
 use crate::agent_session::AgentSession;
 use crate::environment;
 use crate::error::CommandError;
+use crate::home_relative::home_relative;
 use crate::journal_access;
-use crate::layout::home_relative;
 use crate::policy_files::PolicyTexts;
 
 /// A journal that cannot be looked through in this time is large, and sound so far.

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use checkpoint::output::PruneOutput;
 use checkpoint::{DEFAULT_KEEP, PruneError, prune};
+use text::counted;
 
-use super::{CommonArguments, WhichArguments};
+use super::{CommonArguments, WhichArguments, folder_error};
 use crate::error::CommandError;
-use crate::layout::counted;
 use crate::printer::{GOOD, Printer};
 
 /// Take old checkpoints of a run away, and what nothing refers to any more
@@ -31,7 +31,7 @@ pub(super) struct PruneArguments {
 pub(super) fn run(arguments: &PruneArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let layout = arguments.which.one_run(&arguments.common)?;
     let pruned = prune(&layout, arguments.keep).map_err(|error| match error {
-        PruneError::Folder(error) => CommandError::from(error),
+        PruneError::Folder(error) => folder_error(error),
         PruneError::Store(error) => error.into(),
     })?;
     let output = PruneOutput::from(pruned);

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use checkpoint::output::ResumeOutput;
 use checkpoint::{Depth, Found, last_valid};
+use text::counted;
 use transcript::visible;
 
-use super::{CommonArguments, WhichArguments, none_here};
+use super::{CommonArguments, WhichArguments, folder_error, none_here};
 use crate::error::CommandError;
-use crate::layout::counted;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 
 /// Tell which checkpoint a run would go on from
@@ -38,7 +38,8 @@ pub(super) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
         None => newest_title(arguments)?,
     };
     let depth = if arguments.quick { Depth::Quick } else { Depth::Full };
-    let found = last_valid(&arguments.common.root()?, &title, arguments.which.run.as_deref(), depth)?;
+    let found = last_valid(&arguments.common.root()?, &title, arguments.which.run.as_deref(), depth)
+        .map_err(folder_error)?;
     let output = ResumeOutput::from(&found);
     if arguments.common.json {
         printer.json(&output)?;

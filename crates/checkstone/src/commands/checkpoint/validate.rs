@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use checkpoint::output::ValidateOutput;
 use checkpoint::{Depth, ValidateError, Validated, validate};
+use text::counted;
 use transcript::visible;
 
-use super::{CommonArguments, WhichArguments};
+use super::{CommonArguments, WhichArguments, folder_error};
 use crate::error::CommandError;
-use crate::layout::counted;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 
 /// Check a checkpoint: its manifest, and every artifact by size and hash
@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &ValidateArguments, printer: &Printer) -> Result<Ex
     let layout = arguments.which.run_of(&arguments.id, &arguments.common)?;
     let depth = if arguments.quick { Depth::Quick } else { Depth::Full };
     let validated = validate(&layout, &arguments.id, depth).map_err(|error| match error {
-        ValidateError::Folder(error) => CommandError::from(error),
+        ValidateError::Folder(error) => folder_error(error),
         ValidateError::Name(error) => error.into(),
     })?;
     let output = ValidateOutput::new(layout.run(), &arguments.id, &validated);
