@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use journal::{Journal, Session};
+use stop::SESSIONS_LOOKED_AT;
 use transcript::Agent;
 
 use crate::environment;
@@ -15,9 +16,6 @@ pub(crate) struct AgentSession {
     pub(crate) agent: Agent,
     pub(crate) id: String,
 }
-
-/// How many sessions back one is looked for.
-const LOOKED_AT: usize = 1000;
 
 impl AgentSession {
     /// The session that calls. Gemini CLI tells its tools who calls, but not which session it is: there it is the one
@@ -52,7 +50,7 @@ impl AgentSession {
                 && (session.repository.as_deref() == Some(repository)
                     || (session.repository.is_none() && session.directory.as_deref().is_some_and(here)))
         };
-        let sessions = journal.read(|reader| reader.recent_sessions(LOOKED_AT))?;
+        let sessions = journal.read(|reader| reader.recent_sessions(SESSIONS_LOOKED_AT))?;
         Ok(sessions.into_iter().find(is_it).map(|session| Self { agent, id: session.client_id }))
     }
 

@@ -31,7 +31,7 @@ impl ErrorKind {
 /// Every exit code of the program with its name and meaning, as the help and `docs/exit-codes.md` list them.
 const EXIT_CODES: [(u8, &str, &str); 8] = [
     (0, "done", "done, or the answer is yes"),
-    (1, "no", "the answer is no: a hold, a blocked ship gate, too many tokens, something left out"),
+    (1, "no", "the answer is no: a hold, a blocked gate, too many tokens, something left out"),
     (ErrorKind::Usage as u8, "usage", "wrong arguments, or a mistake in your policy, plan or hand-off"),
     (
         ErrorKind::NotFound as u8,
@@ -41,7 +41,7 @@ const EXIT_CODES: [(u8, &str, &str); 8] = [
     (
         ErrorKind::Refused as u8,
         "refused",
-        "not trusted, not for an agent, would overwrite, needs `--yes`, or in use by another process",
+        "not trusted, not for an agent, would overwrite, needs `--yes`, or in use",
     ),
     (ErrorKind::Failed as u8, "failed", "git, the disk, a service or a process failed"),
     (
@@ -148,6 +148,9 @@ impl From<io::Error> for CommandError {
         let kind = match error.kind() {
             io::ErrorKind::NotFound => ErrorKind::NotFound,
             io::ErrorKind::AlreadyExists => ErrorKind::Refused,
+            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::IsADirectory => {
+                ErrorKind::Usage
+            }
             _ => ErrorKind::Failed,
         };
         Self::of(kind, &error)

@@ -24,7 +24,7 @@ pub(crate) struct ManArguments {
 pub(crate) fn run(arguments: &ManArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let folder = &arguments.folder;
     clap_mangen::generate_to(Arguments::command(), folder).map_err(|error| {
-        CommandError::failed(format!("cannot write the manual pages to `{}`: {error}", folder.display()))
+        CommandError::from(error).context(format!("cannot write the manual pages to `{}`", folder.display()))
     })?;
     printer.progress(&format!("written: `{}`", folder.join("checkstone.1").display()));
     Ok(ExitCode::SUCCESS)

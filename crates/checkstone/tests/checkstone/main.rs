@@ -9,12 +9,14 @@
     reason = "a test fails by panicking"
 )]
 
+mod agreement;
 mod at_turn_start;
 mod autosave;
 mod check;
 mod checkpoint;
 mod demo;
 mod doctor;
+mod exit_codes;
 mod explain;
 mod handoff;
 mod hook;
