@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use programs::layout;
+use programs::Deed;
 use programs::shell::{Intents, SimpleCommand};
 use transcript::{Call, Kind, Outcome};
 
@@ -136,7 +136,9 @@ impl<'a> Work<'a> {
     fn take_commands(&mut self, number: usize, intents: Option<&Intents>) {
         for (place, command) in intents.map(Intents::commands).unwrap_or_default().iter().enumerate() {
             let at = Moment { call: number, command: place };
-            let edited = if layout::only_formats(command) { &[][..] } else { &command.edits.paths };
+            // What a formatter rewrites is the code that was tested, so that tests before it stay fresh; holding for
+            // `cargo test && cargo fmt` would teach people to switch the gate off.
+            let edited = if command.deed() == Deed::Formats { &[][..] } else { &command.edits.paths };
             for path in edited {
                 self.edits.push(Touch { path: self.paths.one(path), at });
             }
@@ -177,8 +179,8 @@ impl<'a> Work<'a> {
     pub(crate) fn was_laid_out(&self, written: Timestamp, after: Moment) -> bool {
         let is_layout = |ran: &Ran<'_>| {
             let all = ran.recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
-            (layout::only_formats(ran.command) || layout::commits(ran.command))
-                && all.iter().all(layout::stands_by)
+            matches!(ran.command.deed(), Deed::Formats | Deed::Commits)
+                && all.iter().all(SimpleCommand::stands_by)
         };
         self.commands().filter(|ran| ran.at > after).filter(is_layout).any(|ran| {
             let time =

@@ -6,7 +6,7 @@ use change_set::ChangeSet;
 use changes::{Baseline, Pending, Request, Touched};
 use gate::policy::{Policy, Scope};
 use gate::{Changes, Inputs, RecordedCall};
-use programs::shell::{Intents, SimpleCommand, Word};
+use programs::shell::{Intents, SimpleCommand};
 use transcript::{Extent, Kind, Outcome};
 
 /// The files that the timeline shows as written; `None` where nobody knows.
@@ -65,23 +65,9 @@ fn shows_its_writing(recorded: &RecordedCall) -> bool {
         Kind::Read => true,
         Kind::Edit | Kind::Write => !recorded.call.paths.is_empty(),
         Kind::Shell => match &recorded.intents {
-            Some(Intents::Understood(commands)) => commands.iter().all(only_looks),
+            Some(Intents::Understood(commands)) => commands.iter().all(SimpleCommand::surely_writes_nothing),
             _ => false,
         },
         Kind::Other => false,
-    }
-}
-
-fn only_looks(command: &SimpleCommand) -> bool {
-    if !command.edits.is_nothing() {
-        return false;
-    }
-    let subcommand = command.arguments.first().and_then(Word::known);
-    match command.program.as_str() {
-        "cat" | "cd" | "cmp" | "cut" | "diff" | "echo" | "file" | "grep" | "head" | "ls" | "nl"
-        | "printf" | "pwd" | "rg" | "stat" | "tail" | "test" | "tree" | "true" | "wc" | "which" => true,
-        "sed" => subcommand == Some("-n"),
-        "git" => matches!(subcommand, Some("blame" | "diff" | "log" | "ls-files" | "show" | "status")),
-        _ => false,
     }
 }

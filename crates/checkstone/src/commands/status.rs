@@ -54,7 +54,7 @@ const RUNS: usize = 5;
 
 pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let folder = arguments.repository.folder()?;
-    let workflows = StateDirectory::of(&folder, &changes::Settings::default());
+    let workflows = StateDirectory::of(&folder, &environment::git());
     let root = workflows.repository().map(|repository| repository.root.clone());
     let project = root.clone().unwrap_or(folder);
     let mut status = Status::of(root)?;
@@ -422,7 +422,7 @@ enum Resumable<'a> {
 
 /// Where git cannot be asked, there is none to tell of.
 fn newest_snapshot(repository: &Repository) -> Option<Snapshot> {
-    let snapshots = Snapshots::of(repository.clone(), &changes::Settings::default()).ok()?;
+    let snapshots = Snapshots::of(repository.clone(), &environment::git()).ok()?;
     snapshots.list(Which::ThisWorktree).ok()?.into_iter().next()
 }
 

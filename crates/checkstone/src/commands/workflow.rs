@@ -27,6 +27,7 @@ use workflow::{
 };
 
 use crate::commands::tokens::warning_limit;
+use crate::environment;
 use crate::error::{self, CommandError, ErrorKind};
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
@@ -120,7 +121,7 @@ struct CommonArguments {
 
 impl CommonArguments {
     fn state(&self) -> Result<StateDirectory, CommandError> {
-        Ok(StateDirectory::of(&self.repository.folder()?, &changes::Settings::default()))
+        Ok(StateDirectory::of(&self.repository.folder()?, &environment::git()))
     }
 }
 

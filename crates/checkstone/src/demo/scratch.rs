@@ -108,7 +108,9 @@ impl Scratch {
 
     /// What git says; it has to end well.
     pub(super) fn git(&self, arguments: &[&str]) -> Result<String, CommandError> {
-        let said = self.run(self.command(OsStr::new("git")).args(arguments), "")?;
+        let git = environment::program("git")
+            .ok_or_else(|| CommandError::environment("the demo needs `git`, and there is none on `PATH`"))?;
+        let said = self.run(self.command(git.as_os_str()).args(arguments), "")?;
         match said.code {
             Some(0) => Ok(said.stdout.trim_end().to_owned()),
             _ => Err(differs(&format!("`git {}` failed", arguments.join(" ")), said.stderr.trim())),

@@ -1,9 +1,11 @@
 //! The presets, and how files override them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use gate::policy::{Fresh, NoGit, PRESETS, Policy, RuleLevel, Scope, SecondStop, Source, Telling, Trust};
-use programs::shell::Intents;
+use programs::Deed;
+use programs::shell::{Intents, Pattern};
 
 fn load(text: &str) -> Policy {
     Policy::load(&[Source { name: "checkstone.toml", text }]).unwrap_or_else(|problems| panic!("{problems}"))
@@ -153,6 +155,20 @@ fn later_files_override_by_name() {
 fn proves(policy: &Policy, action: &str, command: &str) -> bool {
     let intents = Intents::read(command);
     policy.action(action).unwrap().evidence.iter().any(|pattern| pattern.find(&intents).is_some())
+}
+
+/// What the presets take for a test run is one by the table of programs too.
+#[test]
+fn presets_and_the_table_of_programs_agree_on_tests() {
+    let policy = load("presets = [\"rust\", \"python\", \"node\", \"go\", \"make\"]");
+    let tests = policy.actions.iter().filter(|action| action.id.ends_with("-tests"));
+    let patterns = tests.flat_map(|action| &action.evidence).map(Pattern::as_str);
+    let is_test = |text: &str| {
+        Intents::read(&text.replace('*', "x")).commands().iter().all(|command| command.does(Deed::Tests))
+    };
+    let others: BTreeSet<&str> = patterns.filter(|pattern| !is_test(pattern)).collect();
+    // Everything that is affected: which targets it runs, its options say.
+    assert_eq!(others, BTreeSet::from(["nx affected"]));
 }
 
 #[test]
