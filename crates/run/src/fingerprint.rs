@@ -111,7 +111,11 @@ pub fn of_file_while(path: &Path, may_go_on: &dyn Fn() -> bool) -> io::Result<(S
 pub fn open_regular(path: &Path) -> io::Result<fs_err::File> {
     let mut options = fs_err::OpenOptions::new();
     let file = options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
+    }
 }
 
 #[cfg(test)]

@@ -78,12 +78,15 @@ fn mistakes_are_told_with_what_to_do() {
     let project = Project::new();
     project.write("a.csv", "one\n");
     let save = ["save", "--title=churn", "--run=run-001", "--stage=S01_load_data"];
-    let shown = |arguments: &[&str]| program::shown(&project.run(arguments));
+    let here = format!("{}/", project.path("").display());
+    let shown = |arguments: &[&str]| {
+        program::shown(&project.run(arguments)).replace(here.trim_end_matches('/'), "[root]")
+    };
     for (arguments, expected) in [
         (vec!["missing"], "exit code: 3\n--- stdout\n--- stderr\nerror: Artifact not found: missing\n"),
         (
             vec!["../outside"],
-            "exit code: 2\n--- stdout\n--- stderr\nerror: Path traversal detected: ../outside\n\
+            "exit code: 2\n--- stdout\n--- stderr\nerror: Path traversal detected: [root]/../outside\n\
              hint: artifacts are files inside the project's folder\n",
         ),
         (

@@ -15,13 +15,13 @@ fn error(code: u8, stderr: &str) -> String {
 #[test]
 fn every_kind_of_error_has_its_code() {
     let workplace = Workplace::new(None);
-    workplace.write("plan.toml", "title = 1\n");
+    workplace.write("plan.toml", "title = \"study\"\n");
     workplace.write("reports/study/checkpoints/r1/events.jsonl", "");
     for (arguments, code, stderr) in [
         (
             &["run", "plan.toml"][..],
             2,
-            "error: the plan cannot be run:\n  plan.toml:1:9: `title` is a text, not an integer\n",
+            "error: the plan cannot be run:\n  plan.toml:1:1: the plan has no `[[stage]]`\n",
         ),
         (
             &["explain", "7"],
