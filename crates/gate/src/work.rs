@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use programs::Deed;
-use programs::shell::{Intents, SimpleCommand};
+use programs::shell::{Intents, SimpleCommand, one_spelling};
 use transcript::{Call, Kind, Outcome};
 
 use crate::inputs::{Inputs, RecordedCall};
@@ -60,18 +60,7 @@ impl<'a> Paths<'a> {
 
     /// The path from the root of the file system.
     pub(crate) fn absolute(&self, path: &str) -> String {
-        let mut parts: Vec<&str> = Vec::new();
-        let base = if path.starts_with('/') { "" } else { self.cwd };
-        for part in base.split('/').chain(path.split('/')) {
-            match part {
-                "" | "." => {}
-                ".." => {
-                    parts.pop();
-                }
-                part => parts.push(part),
-            }
-        }
-        format!("/{}", parts.join("/"))
+        one_spelling(&format!("/{}", self.cwd), path)
     }
 
     pub(crate) fn one(&self, path: &str) -> String {
@@ -90,11 +79,7 @@ pub(crate) fn shown(call: &Call) -> String {
         (Some(command), Kind::Shell) => command.split_whitespace().collect::<Vec<_>>().join(" "),
         _ => [call.tool.as_str(), call.path.as_deref().unwrap_or_default()].join(" ").trim().to_owned(),
     };
-    let text = text.replace('`', "'");
-    match text.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text,
-    }
+    text::shortened(&text.replace('`', "'"), LONGEST)
 }
 
 impl<'a> Work<'a> {

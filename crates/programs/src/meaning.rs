@@ -1,7 +1,7 @@
 //! What a command does: the questions that the table of programs answers about one command of a command line.
 
 use crate::shell::{SimpleCommand, Word, subcommand};
-use crate::table::{self, Deed, Fact, Grammar, Program, Reads, Use};
+use crate::table::{self, Deed, Fact, Grammar, Program, Reads};
 
 /// Options that keep any program from doing its work.
 const IDLE: &str = "--help --version --dry-run";
@@ -21,34 +21,17 @@ impl SimpleCommand {
     }
 
     pub(crate) fn deed_by(&self, row: &Program) -> Deed {
-        let (words, options) = self.words_and_options();
+        let words = subcommand::significant(self, Some(row), &[]);
+        let words: Vec<&str> = words.into_iter().filter(|word| !word.starts_with('-')).collect();
+        let options: Vec<&str> = self.known_arguments().filter(|word| word.starts_with('-')).collect();
+        let task = |word: &&str| row.used(&[word], &options).unwrap_or_else(|| table::usual_deed(word));
         match row.grammar {
-            _ if words.is_empty() && options.is_empty() => row.deed,
-            Grammar::Operands | Grammar::Subcommand => {
-                self.used(row, &words, &options).map_or(row.deed, |known| known.deed)
-            }
-            Grammar::Targets => {
-                let deed = |word: &&str| {
-                    self.used(row, &[word], &options)
-                        .map_or_else(|| table::usual_deed(word), |known| known.deed)
-                };
-                words.iter().map(deed).max().unwrap_or(row.deed)
-            }
+            Grammar::Operands | Grammar::Subcommand => row.used(&words, &options).unwrap_or(row.deed),
+            Grammar::Targets => words.iter().map(task).max().unwrap_or(row.deed),
             Grammar::Scripts => {
-                let script = || words.first().map_or(row.deed, |script| table::usual_deed(script));
-                self.used(row, &words, &options).map_or_else(script, |known| known.deed)
+                row.used(&words, &options).unwrap_or_else(|| words.first().map_or(row.deed, task))
             }
         }
-    }
-
-    fn used(&self, row: &Program, words: &[&str], options: &[&str]) -> Option<&'static Use> {
-        row.uses.iter().find(|known| known.fits(row.grammar, words, options))
-    }
-
-    fn words_and_options(&self) -> (Vec<&str>, Vec<&str>) {
-        let words = subcommand::significant(self, &[]);
-        let words = words.into_iter().filter(|word| !word.starts_with('-')).collect();
-        (words, self.known_arguments().filter(|word| word.starts_with('-')).collect())
     }
 
     /// Whether the command does this, and does not only list or explain it (E7).
@@ -129,8 +112,9 @@ impl SimpleCommand {
     /// a pipe hides the exit status of a builder or an installer, as `cargo check 2>&1 | tail -5` does; test runners have
     /// summaries of their own.
     pub fn says_it_is_done(&self, printed: &str) -> bool {
-        let (words, options) = self.words_and_options();
-        let Some(known) = self.row().and_then(|row| self.used(row, &words, &options)) else { return false };
+        let Some(row) = self.row().filter(|row| row.done.deeds.contains(&self.deed_by(row))) else {
+            return false;
+        };
         let begins = |line: &str, mark: &str| match mark.strip_suffix('#') {
             Some(text) => line
                 .strip_prefix(text)
@@ -138,8 +122,8 @@ impl SimpleCommand {
             None => line.starts_with(mark),
         };
         let mut lines = printed.lines().map(str::trim);
-        lines.clone().any(|line| known.done.well.iter().any(|mark| begins(line, mark)))
-            && !lines.any(|line| line.starts_with(known.done.badly))
+        lines.clone().any(|line| row.done.well.iter().any(|mark| begins(line, mark)))
+            && !lines.any(|line| line.starts_with(row.done.badly))
     }
 }
 

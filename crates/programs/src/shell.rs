@@ -17,7 +17,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use files::Touched;
+pub use files::{Touched, one_spelling};
 pub use pattern::{Pattern, PatternError};
 pub use word::Word;
 

@@ -38,8 +38,8 @@ use crate::runner_summary::Runner;
 
 pub(crate) use tasks::usual_deed;
 
-/// What a command does. In the order of what it does to the code or says about it: of several targets of one command
-/// the last in this order counts, and each of the last three does what the ones before it would have complained of.
+/// What a command does. In order: of several targets of one command the last counts, and from [`Deed::Runs`] on each
+/// says more about the code than the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Deed {
     /// Lays code out anew and changes nothing else.
@@ -86,50 +86,15 @@ pub(crate) enum Grammar {
     Scripts,
 }
 
-/// What a program does by its words.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Use {
-    /// Any of these. A `/` stands between words that follow each other, `*` for any text; an option may stand anywhere.
-    words: &'static str,
-    pub(crate) deed: Deed,
-    pub(crate) done: Done,
-}
-
 /// The lines with which a builder or an installer itself says how it ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Done {
+    /// Where it does this; other things would have to be done after the lines.
+    pub(crate) deeds: &'static [Deed],
     /// How a line begins that says that all went well; `#` is a digit.
     pub(crate) well: &'static [&'static str],
     /// How a line begins that says that something did not.
     pub(crate) badly: &'static str,
-}
-
-const fn on(words: &'static str, deed: Deed) -> Use {
-    Use { words, deed, done: Done { well: &[], badly: "" } }
-}
-
-const fn on_done(words: &'static str, deed: Deed, done: Done) -> Use {
-    Use { words, deed, done }
-}
-
-impl Use {
-    /// Whether the words say that it is this use. `options`: everything that begins with `-`.
-    pub(crate) fn fits(&self, grammar: Grammar, words: &[&str], options: &[&str]) -> bool {
-        self.words.split(' ').any(|path| {
-            let (mut from, mut anywhere) = (0, grammar == Grammar::Operands);
-            path.split('/').all(|part| {
-                if part.starts_with('-') {
-                    return options.contains(&part);
-                }
-                let rest = words.get(from..).unwrap_or_default();
-                let within = if anywhere { rest.len() } else { 1 };
-                let found = rest.iter().take(within).position(|word| matches_glob(part, word));
-                from += found.unwrap_or(0) + 1;
-                anywhere = false;
-                found.is_some()
-            })
-        })
-    }
 }
 
 /// What a program starts.
@@ -249,8 +214,9 @@ pub(crate) enum Fact {
 pub(crate) struct Program {
     /// What it does where no use says more.
     pub(crate) deed: Deed,
-    /// What it does by its words; the first that fits counts.
-    pub(crate) uses: &'static [Use],
+    /// What it does by its words; the first that fits counts. There are several ways to say it, each of words with `/`
+    /// between that follow each other; `*` is any text, and an option may stand anywhere.
+    uses: &'static [(&'static str, Deed)],
     pub(crate) grammar: Grammar,
     /// Options whose value is the next word.
     pub(crate) valued: &'static str,
@@ -267,6 +233,7 @@ pub(crate) struct Program {
     pub(crate) reads: Reads,
     /// Whose summaries of tests it prints, beside those of what it starts.
     pub(crate) prints: &'static [Runner],
+    pub(crate) done: Done,
     /// What it prints where its work had been done before.
     pub(crate) already: &'static str,
     facts: &'static [Fact],
@@ -286,12 +253,42 @@ impl Program {
         writes: Writes::Nothing,
         reads: Reads::Nothing,
         prints: &[],
+        done: Done { deeds: &[], well: &[], badly: "" },
         already: "",
         facts: &[],
     };
 
     pub(crate) fn is(&self, fact: Fact) -> bool {
         self.facts.contains(&fact)
+    }
+
+    /// What it does by these words and options, where a use says so.
+    pub(crate) fn used(&self, words: &[&str], options: &[&str]) -> Option<Deed> {
+        let part_fits = |part: &str, from: &mut usize, anywhere: bool| {
+            let rest = words.get(*from..).unwrap_or_default();
+            let within = if anywhere { rest.len() } else { 1 };
+            let found = rest.iter().take(within).position(|word| matches_glob(part, word));
+            *from += found.unwrap_or(0) + 1;
+            found.is_some()
+        };
+        let fits = |path: &str| {
+            let mut from = 0;
+            path.split('/').enumerate().all(|(place, part)| match part.starts_with('-') {
+                true => options.contains(&part),
+                false => part_fits(part, &mut from, place == 0 && self.grammar == Grammar::Operands),
+            })
+        };
+        self.uses.iter().find(|(paths, _)| paths.split(' ').any(fits)).map(|(_, deed)| *deed)
+    }
+
+    /// Whether it can do one of these things.
+    pub(crate) fn can(&self, deeds: &[Deed]) -> bool {
+        deeds.contains(&self.deed) || self.uses.iter().any(|(_, deed)| deeds.contains(deed))
+    }
+
+    /// Whether the first word of a pattern for this program has to be the subcommand.
+    pub(crate) fn has_subcommands(&self) -> bool {
+        matches!(self.grammar, Grammar::Subcommand | Grammar::Scripts)
     }
 
     /// Whether what it does is defined by the repository.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use autosave::AutonomousExecution;
 use changes::Repository;
-use checkpoint::Listed;
+use checkpoint::ListedCheckpoint;
 use gate::policy::Policy;
 use journal::{Journal, Of, switch};
 use keeping::snapshot::{Snapshot, Snapshots, Which};
@@ -95,7 +95,7 @@ struct Status {
     autosave: AutosaveStatus,
     /// Runs that nobody has in hand and that are not complete.
     runs: Vec<Record>,
-    last_checkpoint: Option<Listed>,
+    last_checkpoint: Option<ListedCheckpoint>,
 }
 
 enum PolicyState {

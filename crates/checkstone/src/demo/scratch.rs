@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::bounded_child::{self, Ended, Interruption};
+use files::ChildError;
+
 use crate::environment;
 use crate::error::CommandError;
+use crate::interruption::Interruption;
 
 use super::differs;
 
@@ -145,19 +147,19 @@ impl Scratch {
 
     fn run(&self, command: &mut Command, input: &str) -> Result<Said, CommandError> {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        match bounded_child::run(command, input.as_bytes(), LIMIT, &self.interruption) {
-            Ended::Exited { code, stdout, stderr } => {
-                Ok(Said { code, stdout: text(stdout), stderr: text(stderr) })
+        match self.interruption.run(command, input.as_bytes(), LIMIT) {
+            Ok(ended) => {
+                Ok(Said { code: ended.status.code(), stdout: text(ended.stdout), stderr: text(ended.stderr) })
             }
-            Ended::NotStarted(error) => {
+            Err(ChildError::Start(error)) => {
                 let program = command.get_program().to_string_lossy().into_owned();
                 Err(CommandError::environment(format!(
                     "the demo needs `{program}`, which cannot be started: {error}"
                 )))
             }
-            Ended::TimedOut => Err(differs("a command did not end", &format!("{command:?}"))),
-            Ended::Interrupted => Err(CommandError::interrupted("interrupted")
+            Err(ChildError::Interrupted) => Err(CommandError::interrupted("interrupted")
                 .hint(format!("what was created so far is in `{}`", self.folder.display()))),
+            Err(_) => Err(differs("a command did not end", &format!("{command:?}"))),
         }
     }
 }

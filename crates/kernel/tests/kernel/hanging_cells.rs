@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use kernel::{CellEnding, Executed};
+use kernel::{CellEnding, ExecutedCell};
 use serde_json::json;
 use supervise::{Cause, Controls, Grace, Limits, Observed, Signal};
 
@@ -20,7 +20,7 @@ fn impatient() -> Limits {
 }
 
 /// The kernel had to be ended, in time, and what the cell had printed is there.
-fn check_killed(session: &mut Session, executed: &Executed, which: &str) {
+fn check_killed(session: &mut Session, executed: &ExecutedCell, which: &str) {
     assert_eq!(executed.ending, CellEnding::Killed(Cause::TimedOut), "{which}");
     assert!(executed.elapsed < Duration::from_secs(8), "{which}: {:?}", executed.elapsed);
     assert!(text_of(executed).starts_with("begun\n"), "{which}: {:?}", executed.outputs);
@@ -193,7 +193,7 @@ fn showing(end: &str) -> String {
 }
 
 /// What there is of it, in short.
-fn shown(executed: &Executed) -> Vec<String> {
+fn shown(executed: &ExecutedCell) -> Vec<String> {
     let of = |output: &serde_json::Value| {
         let what = match output["text"].as_str() {
             Some(text) => text,

@@ -58,11 +58,17 @@ pub(crate) fn resolve(path: &str, directory: &Directory) -> Option<String> {
         return None;
     }
     let base = match directory {
-        _ if path.starts_with('/') => "",
+        _ if path.starts_with('/') => "/",
         Directory::Start => "",
         Directory::At(base) if base.len() <= LONGEST_PATH => base,
         Directory::At(_) | Directory::Unknown => return None,
     };
+    Some(one_spelling(base, path))
+}
+
+/// The path without `.` and `..`, from `base` unless it is absolute.
+pub fn one_spelling(base: &str, path: &str) -> String {
+    let base = if path.starts_with('/') { "" } else { base };
     let absolute = path.starts_with('/') || base.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();
     for part in base.split('/').chain(path.split('/')) {
@@ -75,7 +81,7 @@ pub(crate) fn resolve(path: &str, directory: &Directory) -> Option<String> {
             _ => parts.push(part),
         }
     }
-    Some(format!("{}{}", if absolute { "/" } else { "" }, parts.join("/")))
+    format!("{}{}", if absolute { "/" } else { "" }, parts.join("/"))
 }
 
 /// A command line that is asked for the files in it.
@@ -158,10 +164,8 @@ pub(crate) fn touched(command: &SimpleCommand, body: &str) -> (Touched, Vec<Stri
 
 /// Whether it is a formatter or fixer that rewrites files in place. Of a task only the name is known.
 fn rewrites(row: &Program, command: &SimpleCommand) -> bool {
-    let rewrites = |deed| matches!(deed, Deed::Formats | Deed::Fixes);
-    (rewrites(row.deed) || row.uses.iter().any(|known| rewrites(known.deed)))
-        && !row.runs_tasks()
-        && rewrites(command.deed_by(row))
+    const REWRITES: &[Deed] = &[Deed::Formats, Deed::Fixes];
+    !row.runs_tasks() && row.can(REWRITES) && REWRITES.contains(&command.deed_by(row))
 }
 
 fn edits(line: &CommandLine<'_>, body: &str) -> Touched {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::word::Word;
 use super::wrapper::{self, Peeled};
 use super::{Intents, SimpleCommand, subcommand};
-use crate::table::{base_name, matches_glob};
+use crate::table::{self, Program, base_name, matches_glob};
 
 /// A pattern, as written and as compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ impl Pattern {
         let Peeled::Command { words, .. } = wrapper::peel(words) else { return Err(not_simple()) };
         let mut words = words.iter().map(Word::text);
         let program = base_name(words.next().ok_or_else(not_simple)?).to_owned();
-        let words = subcommand::scripts_by_name(&program, words.collect());
+        let words = subcommand::scripts_by_name(table::find(&program), words.collect());
         let words = words.into_iter().map(str::to_owned).collect();
         Ok(Self { written: text.to_owned(), program, words })
     }
@@ -56,11 +56,11 @@ impl Pattern {
         if self.program != command.program {
             return false;
         }
-        let arguments = subcommand::significant(command, &self.words);
+        let row = command.row();
+        let arguments = subcommand::significant(command, row, &self.words);
         let mut rest = arguments.iter();
         for (index, word) in self.words.iter().enumerate() {
-            let place = if index == 0 && subcommand::has_subcommands(&self.program) && !word.starts_with('-')
-            {
+            let place = if index == 0 && row.is_some_and(Program::has_subcommands) && !word.starts_with('-') {
                 rest.next().filter(|argument| same_word(word, argument))
             } else {
                 rest.find(|argument| same_word(word, argument))

@@ -2,19 +2,17 @@
 //! their values. `npm install test` does not test, and `cargo run -- test` does not either.
 
 use super::SimpleCommand;
-use crate::table::{self, Grammar};
-
-/// Whether the first word of a pattern for this program has to be the subcommand.
-pub(crate) fn has_subcommands(program: &str) -> bool {
-    table::find(program).is_some_and(|row| matches!(row.grammar, Grammar::Subcommand | Grammar::Scripts))
-}
+use crate::table::{Grammar, Program};
 
 /// The arguments that the words of a pattern are compared with: without the values of options that the pattern does
 /// not name, and without what comes after `--` unless it has that.
-pub(crate) fn significant<'a>(command: &'a SimpleCommand, pattern: &[String]) -> Vec<&'a str> {
-    let row = table::find(&command.program);
+pub(crate) fn significant<'a>(
+    command: &'a SimpleCommand,
+    row: Option<&Program>,
+    pattern: &[String],
+) -> Vec<&'a str> {
     let names = |option: &str| pattern.iter().any(|word| word == option);
-    let has_subcommands = has_subcommands(&command.program);
+    let has_subcommands = row.is_some_and(Program::has_subcommands);
     let mut words = Vec::with_capacity(command.arguments.len());
     let mut arguments = command.arguments.iter();
     while let Some(argument) = arguments.next() {
@@ -33,12 +31,12 @@ pub(crate) fn significant<'a>(command: &'a SimpleCommand, pattern: &[String]) ->
             arguments.next();
         }
     }
-    scripts_by_name(&command.program, words)
+    scripts_by_name(row, words)
 }
 
 /// `npm run test` is `npm test`, and `yarn workspace web test` is `yarn test`.
-pub(crate) fn scripts_by_name<'a>(program: &str, mut words: Vec<&'a str>) -> Vec<&'a str> {
-    if table::find(program).is_none_or(|row| row.grammar != Grammar::Scripts) {
+pub(crate) fn scripts_by_name<'a>(row: Option<&Program>, mut words: Vec<&'a str>) -> Vec<&'a str> {
+    if row.is_none_or(|row| row.grammar != Grammar::Scripts) {
         return words;
     }
     if words.first() == Some(&"workspace") && words.len() > 2 {

@@ -2,7 +2,7 @@
 
 use super::Grammar::*;
 use super::Launches::{self, Rest};
-use super::{Deed, LAUNCH, Launch, Program, after, on};
+use super::{Deed, LAUNCH, Launch, Program, after};
 
 const DOCKER: &str = "-u --user -w --workdir -e --env --env-file -v --volume -p --publish --name --network --net \
     --entrypoint --platform --mount -m --memory --cpus -h --hostname -l --label --index --detach-keys --add-host --gpus \
@@ -40,7 +40,7 @@ programs! {
     "mise" => Other { launches: Rest(&[after("exec", ""), after("x", "")]) }
     "asdf" => Other { launches: Rest(&[after("exec", "")]) }
     "direnv" => Other { launches: Rest(&[Launch { operands: 1, ..after("exec", "") }]) }
-    "nix" | "nix-shell" => Other { launches: Launches::After("-c --command"), uses: &[on("fmt", Deed::Formats)] }
+    "nix" | "nix-shell" => Other { launches: Launches::After("-c --command"), uses: &[("fmt", Deed::Formats)] }
     "docker" => Other {
         grammar: Subcommand,
         valued: "--context -H -f --file -p --project-name --profile --project-directory --env-file",
@@ -51,7 +51,7 @@ programs! {
         launches: Rest(&[inside("exec"), inside("run")]),
         valued: "-f --file -p --project-name --profile --project-directory --env-file",
     }
-    "bundle" => Other { launches: Rest(&[after("exec", "")]), uses: &[on("install update", Deed::Installs)] }
+    "bundle" => Other { launches: Rest(&[after("exec", "")]), uses: &[("install update", Deed::Installs)] }
     "coverage" => Other {
         launches: Rest(&[Launch { only_with: "-m", ..after("run", "") }]),
         valued: "--source --omit --include --rcfile --data-file --context",

@@ -4,20 +4,23 @@ use super::Deed::{self, *};
 use super::Fact::*;
 use super::Grammar::*;
 use super::Launches::{self, Rest};
-use super::{Done, Launch, Program, after, on, on_done};
+use super::{Done, Launch, Program, after};
 use crate::runner_summary::Runner::*;
 
 const UV_RUN: &str = "--with --python -p --extra --group --only-group --no-group --env-file --with-requirements \
     --with-editable --index --index-url --from -w --color --config-file --cache-dir --no-extra -C --package";
-const PIP_DONE: Done =
-    Done { well: &["Successfully installed", "Requirement already satisfied"], badly: "ERROR" };
+const INSTALLED: Done = Done {
+    deeds: &[Installs],
+    well: &["Successfully installed", "Requirement already satisfied"],
+    badly: "ERROR",
+};
 
 programs! {
     "python" => Runs {
         launches: Launches::Module, valued: "-W -X", facts: &[Interprets],
-        uses: &[on("manage.py/test setup.py/test", Tests)],
+        uses: &[("manage.py/test setup.py/test", Tests)],
     }
-    "manage.py" => Runs { uses: &[on("test", Tests)], prints: &[Unittest] }
+    "manage.py" => Runs { uses: &[("test", Tests)], prints: &[Unittest] }
 
     "pytest" => Tests {
         valued: "-k -m -c -p -o --rootdir --ignore -n", facts: &[TakesAll], prints: &[Pytest],
@@ -40,50 +43,50 @@ programs! {
     "ruff" => Lints {
         grammar: Subcommand, valued: "--config", facts: &[TakesAll],
         uses: &[
-            on("format/--check format/--diff", Lints),
-            on("format", Formats),
-            on("--fix --fix-only", Fixes),
+            ("format/--check format/--diff", Lints),
+            ("format", Formats),
+            ("--fix --fix-only", Fixes),
         ],
     }
-    "black" => Formats { uses: &[on("--check --diff", Lints)], facts: &[TakesAll] }
-    "isort" => Fixes { uses: &[on("--check --diff --check-only -c", Lints)] }
-    "yapf" => Lints { uses: &[on("-i --in-place", Formats)] }
-    "autopep8" => Lints { uses: &[on("-i --in-place", Fixes)] }
+    "black" => Formats { uses: &[("--check --diff", Lints)], facts: &[TakesAll] }
+    "isort" => Fixes { uses: &[("--check --diff --check-only -c", Lints)] }
+    "yapf" => Lints { uses: &[("-i --in-place", Formats)] }
+    "autopep8" => Lints { uses: &[("-i --in-place", Fixes)] }
 
     "pip" => Other {
-        grammar: Subcommand, valued: "--python --proxy --log --cache-dir", facts: &[AnyWords],
-        uses: &[on_done("install", Installs, PIP_DONE), on("list show freeze check", Looks)],
+        grammar: Subcommand, valued: "--python --proxy --log --cache-dir", facts: &[AnyWords], done: INSTALLED,
+        uses: &[("install", Installs), ("list show freeze check", Looks)],
     }
     "pip-sync" => Installs {}
     "uv" => Other {
         grammar: Subcommand, folder: "--directory --project",
-        uses: &[on("sync add remove lock", Installs), on("build", Builds)],
+        uses: &[("sync add remove lock", Installs), ("build", Builds)],
         launches: Rest(&[
             after("tool/run", UV_RUN), after("run", UV_RUN), Launch { is_program: true, ..after("pip", "") },
         ]),
     }
     "uvx" => Other { launches: Rest(&[after("", UV_RUN)]), folder: "--directory --project" }
-    "pipx" => Other { launches: Rest(&[after("run", "--spec --python")]), uses: &[on("install", Installs)] }
+    "pipx" => Other { launches: Rest(&[after("run", "--spec --python")]), uses: &[("install", Installs)] }
     "poetry" => Other {
         grammar: Subcommand, folder: "-C -P", launches: Rest(&[after("run", "")]),
-        uses: &[on("install add remove lock update sync", Installs), on("build", Builds)],
+        uses: &[("install add remove lock update sync", Installs), ("build", Builds)],
     }
-    "pipenv" => Other { grammar: Subcommand, launches: Rest(&[after("run", "")]), uses: &[on("install sync lock", Installs)] }
+    "pipenv" => Other { grammar: Subcommand, launches: Rest(&[after("run", "")]), uses: &[("install sync lock", Installs)] }
     "pdm" => Other {
         grammar: Subcommand, folder: "-p --project", launches: Rest(&[after("run", "")]),
-        uses: &[on("install sync add remove lock update", Installs), on("build", Builds)],
+        uses: &[("install sync add remove lock update", Installs), ("build", Builds)],
     }
-    "rye" => Other { grammar: Subcommand, launches: Rest(&[after("run", "")]), uses: &[on("sync add lock", Installs), on("test", Tests)] }
+    "rye" => Other { grammar: Subcommand, launches: Rest(&[after("run", "")]), uses: &[("sync add lock", Installs), ("test", Tests)] }
     "hatch" => Other {
         grammar: Subcommand, valued: "-e --env", folder: "-p --project", launches: Rest(&[after("run", "")]),
         prints: &[Pytest],
-        uses: &[on("test", Tests), on("env", Installs), on("build", Builds), on("fmt/--check", Lints), on("fmt", Fixes)],
+        uses: &[("test", Tests), ("env", Installs), ("build", Builds), ("fmt/--check", Lints), ("fmt", Fixes)],
     }
     "pixi" => Other {
-        grammar: Subcommand, valued: "-e --environment", launches: Rest(&[after("run", "")]), uses: &[on("install add", Installs)],
+        grammar: Subcommand, valued: "-e --environment", launches: Rest(&[after("run", "")]), uses: &[("install add", Installs)],
     }
     "conda" | "mamba" => Other {
         grammar: Subcommand, valued: "-n --name -p --prefix", folder: "--cwd", launches: Rest(&[after("run", "")]),
-        uses: &[on("install env", Installs)],
+        uses: &[("install env", Installs)],
     }
 }
