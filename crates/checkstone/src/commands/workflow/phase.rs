@@ -9,7 +9,9 @@ use serde_json::{Map, Value};
 use transcript::visible;
 use workflow::{PhaseUpdate, ResumePoint, Status};
 
-use super::{CommonArguments, NameArguments, ended, next_sentence, object, output, warn, warn_of_length};
+use super::{
+    NameArguments, WorkflowCommonArguments, ended, next_sentence, object, output, warn, warn_of_length,
+};
 use crate::commands::tokens;
 use crate::error::CommandError;
 use crate::printer::{Printer, STRONG};
@@ -31,7 +33,7 @@ pub(super) struct PhaseArguments {
     phase: String,
     /// How it stands
     #[arg(long)]
-    status: Option<StatusName>,
+    status: Option<PhaseStatusName>,
     /// What it came to, in at most 500 words; `-` reads it from stdin
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
@@ -51,12 +53,12 @@ pub(super) struct PhaseArguments {
     #[arg(long, value_name = "JSON", value_parser = object)]
     data: Option<Map<String, Value>>,
     #[command(flatten)]
-    common: CommonArguments,
+    common: WorkflowCommonArguments,
 }
 
 /// A status, by the name it is typed with.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum StatusName {
+enum PhaseStatusName {
     Pending,
     #[value(name = "in_progress", alias = "in-progress")]
     InProgress,
@@ -65,14 +67,14 @@ enum StatusName {
     Skipped,
 }
 
-impl From<StatusName> for Status {
-    fn from(name: StatusName) -> Self {
+impl From<PhaseStatusName> for Status {
+    fn from(name: PhaseStatusName) -> Self {
         match name {
-            StatusName::Pending => Self::Pending,
-            StatusName::InProgress => Self::InProgress,
-            StatusName::Complete => Self::Complete,
-            StatusName::Failed => Self::Failed,
-            StatusName::Skipped => Self::Skipped,
+            PhaseStatusName::Pending => Self::Pending,
+            PhaseStatusName::InProgress => Self::InProgress,
+            PhaseStatusName::Complete => Self::Complete,
+            PhaseStatusName::Failed => Self::Failed,
+            PhaseStatusName::Skipped => Self::Skipped,
         }
     }
 }
