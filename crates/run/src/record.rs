@@ -2,13 +2,13 @@
 //! is whole, so that a writer killed midway leaves the record as it was; the next writer cuts the torn end off.
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use files::regular_file;
 use jiff::Timestamp;
-use rustix::fs::OFlags;
 
 use crate::event::{Accepted, Ending, Event, FORMAT, What};
 use crate::state::{RunState, StageState, TransitionError};
@@ -269,17 +269,11 @@ impl Recorder {
         let failed = |source| RecordError::Create { path: path.to_owned(), source };
         let event = Event { sequence: 1, at, what: planned };
         let record = Record::begin(path, event.clone())?;
-        let file = OpenOptions::new()
-            .append(true)
-            .create_new(true)
-            .mode(0o644)
-            .custom_flags(OFlags::NOFOLLOW.bits() as i32)
-            .open(path)
-            .map_err(failed)?;
+        let file = regular_file::append_to_new(path, 0o644).map_err(|error| failed(error.into()))?;
         let mut recorder = Self { path: path.to_owned(), file, record, is_broken: false };
         recorder.write(std::slice::from_ref(&event))?;
         if let Some(folder) = path.parent() {
-            fs_err::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+            files::sync_directory(folder).map_err(|error| failed(error.into()))?;
         }
         Ok((recorder, event))
     }
@@ -289,11 +283,7 @@ impl Recorder {
         let bytes = read_bytes(path)?;
         let record = Record::of_bytes(path, &bytes)?;
         let failed = |source| RecordError::Write { path: path.to_owned(), source };
-        let file = OpenOptions::new()
-            .append(true)
-            .custom_flags(OFlags::NOFOLLOW.bits() as i32)
-            .open(path)
-            .map_err(failed)?;
+        let file = regular_file::append_to_existing(path).map_err(|error| failed(error.into()))?;
         let whole = whole_length(&bytes);
         if whole < bytes.len() {
             file.set_len(whole as u64).and_then(|()| file.sync_all()).map_err(failed)?;

@@ -3,15 +3,7 @@
 use jiff::SignedDuration;
 
 pub(super) fn duration(duration: SignedDuration) -> String {
-    let milliseconds = duration.as_millis();
-    let seconds = duration.as_secs();
-    match seconds {
-        ..1 => format!("{milliseconds} ms"),
-        1..60 => format!("{}.{} s", seconds, milliseconds % 1000 / 100),
-        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        3600..172_800 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
-        _ => format!("{} days", seconds / 86_400),
-    }
+    text::duration_in_words(duration.unsigned_abs())
 }
 
 pub(super) fn size(bytes: u64) -> String {
