@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use change_set::ChangeSet;
 use changes::{Baseline, Pending, Request, Touched};
-use gate::policy::{Policy, Scope};
+use gate::policy::{JudgedScope, Policy};
 use gate::{Changes, Inputs, RecordedCall};
 use programs::shell::{Intents, SimpleCommand};
 use transcript::{Extent, Kind, Outcome};
@@ -41,9 +41,9 @@ pub(crate) fn change_set(
 ) -> Result<ChangeSet, changes::Error> {
     let touched = touched.map(|paths| Touched { paths, cwd });
     let request = match policy.gate.scope {
-        Scope::Turn => Request::Turn { baseline, touched },
-        Scope::Worktree => Request::Worktree,
-        Scope::Diff => Request::DiffHead,
+        JudgedScope::Turn => Request::Turn { baseline, touched },
+        JudgedScope::Worktree => Request::Worktree,
+        JudgedScope::Diff => Request::DiffHead,
     };
     pending.and_then(|pending| pending.change_set(request))
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use gate::policy::{Fresh, NoGit, PRESETS, Policy, RuleLevel, Scope, SecondStop, Source, Telling, Trust};
+use gate::policy::{
+    Fresh, JudgedScope, NoGit, PRESETS, Policy, RuleLevel, SecondStop, Source, Telling, Trust,
+};
 use programs::Deed;
 use programs::shell::{Intents, Pattern};
 
@@ -28,7 +30,7 @@ fn a_policy_without_a_word_asks_for_nothing() {
     let policy = load("");
     assert!(policy.gate.enabled && policy.actions.is_empty() && policy.categories.is_empty());
     assert_eq!(policy.gate.min_turn, Duration::ZERO);
-    assert_eq!(policy.gate.scope, Scope::Turn);
+    assert_eq!(policy.gate.scope, JudgedScope::Turn);
     assert_eq!(policy.gate.all_clear, Telling::Notify);
     assert_eq!(policy.gate.docs_only, Telling::Silent);
     assert_eq!(policy.gate.no_git, NoGit::Silent);
@@ -231,7 +233,7 @@ fn evidence_that_people_really_run() {
 fn teleclaude_is_the_specification() {
     let policy = load("presets = [\"teleclaude\"]");
     assert_eq!(policy.gate.min_turn, Duration::from_secs(30));
-    assert_eq!(policy.gate.scope, Scope::Diff);
+    assert_eq!(policy.gate.scope, JudgedScope::Diff);
     assert_eq!(policy.gate.no_git, NoGit::Generic);
     assert_eq!(policy.gate.second_stop, SecondStop::Pass);
     assert_eq!(policy.gate.always, ["logs"]);
