@@ -50,7 +50,6 @@ pub struct Record {
     pub surroundings: Surroundings,
     pub state: RunState,
     pub stages: HashMap<String, StageRecord>,
-    pub last_checkpoint: Option<CheckpointNote>,
     pub began_at: Timestamp,
     pub changed_at: Timestamp,
     pub last_sequence: u64,
@@ -67,14 +66,6 @@ pub struct StageRecord {
     pub accepted: Option<Accepted>,
     /// The last checkpoint that was saved at its own word, while it was running.
     pub mid_stage_checkpoint: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckpointNote {
-    pub id: String,
-    pub stage: String,
-    pub status: String,
-    pub created_at: String,
 }
 
 impl Record {
@@ -117,7 +108,6 @@ impl Record {
             surroundings,
             state: RunState::default(),
             stages: HashMap::new(),
-            last_checkpoint: None,
             began_at: event.at,
             changed_at: event.at,
             last_sequence: event.sequence,
@@ -154,19 +144,12 @@ impl Record {
                     stage.accepted.clone_from(accepted);
                 }
             }
-            What::Checkpoint { stage_id, checkpoint_id, status, created_at, mid_stage, .. } => {
-                self.last_checkpoint = Some(CheckpointNote {
-                    id: checkpoint_id.clone(),
-                    stage: stage_id.clone(),
-                    status: status.clone(),
-                    created_at: created_at.clone(),
-                });
-                if *mid_stage {
-                    let stage = self.stages.entry(stage_id.clone()).or_default();
-                    stage.mid_stage_checkpoint = Some(checkpoint_id.clone());
-                }
+            What::Checkpoint { stage_id, checkpoint_id, mid_stage: true, .. } => {
+                let stage = self.stages.entry(stage_id.clone()).or_default();
+                stage.mid_stage_checkpoint = Some(checkpoint_id.clone());
             }
             What::RunPlanned { .. }
+            | What::Checkpoint { .. }
             | What::StageReused { .. }
             | What::Marker { .. }
             | What::Stall { .. }
