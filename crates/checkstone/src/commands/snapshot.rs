@@ -14,7 +14,7 @@ use keeping::snapshot::{
     Skipped, Snapshot, SnapshotError, Snapshots, Which,
 };
 use serde::Serialize;
-use text::{counted, fit};
+use text::{Cell, Column, Table, counted};
 use transcript::visible;
 
 use crate::agent_session::AgentSession;
@@ -463,18 +463,18 @@ pub(crate) fn about(snapshot: &Snapshot) -> String {
 }
 
 fn table(found: &[Snapshot], all: bool, printer: &Printer) -> String {
-    let mut text = String::new();
+    let files = Column::right(10).gap(1);
+    let mut table = Table::new([Column::left(0), Column::left(0), files, Column::right(9), Column::left(0)]);
     for snapshot in found {
         let facts = &snapshot.facts;
         let about = about(snapshot);
         let tree = if all { format!("{:<8} ", snapshot.worktree) } else { String::new() };
         let files = counted(usize::try_from(facts.files).unwrap_or(usize::MAX), "file");
         let time = time(facts.taken_ns).strftime("%Y-%m-%d %H:%M").to_string();
-        let rest = format!("  {time}  {files:>10} {:>9}  {tree}{about}", size(facts.bytes));
-        let width = printer.width().map(|width| width.saturating_sub(snapshot.id.len()));
-        let _ = writeln!(text, "{STRONG}{}{STRONG:#}{}", snapshot.id, fit(&rest, width));
+        let id = Cell::styled(snapshot.id.to_string(), STRONG);
+        table.row([id, time.into(), files.into(), size(facts.bytes).into(), format!("{tree}{about}").into()]);
     }
-    text
+    table.lines(printer.width())
 }
 
 fn restored_text(restored: &Restored) -> String {

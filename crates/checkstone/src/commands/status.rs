@@ -22,7 +22,7 @@ use transcript::{Agent, visible};
 use workflow::{StateDirectory, Summary};
 
 use super::autosave_status::{AutosaveOutput, AutosaveStatus};
-use super::explain::{ListedVerdict, listed_line, recent};
+use super::explain::{ListedVerdict, listed_lines, recent};
 use super::policy::{CheckOutput, files};
 use super::snapshot::{SnapshotOutput, about};
 use crate::agent_session::AgentSession;
@@ -278,7 +278,7 @@ impl Status {
         }
         if !self.verdicts.is_empty() {
             let _ = writeln!(text, "\n{STRONG}Last verdicts{STRONG:#} (`checkstone explain ID`)");
-            text.extend(self.verdicts.iter().map(|verdict| listed_line(verdict, width)));
+            text.push_str(&listed_lines(&self.verdicts, width));
         }
         text
     }

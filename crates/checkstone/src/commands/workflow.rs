@@ -178,13 +178,9 @@ fn output(
 
 /// The command line that is about a phase, up to what is said about it.
 pub(crate) fn typed_phase(name: &Name, phase: &str) -> String {
-    let feature = name.feature().map(|feature| format!(" --feature {}", quoted(feature))).unwrap_or_default();
-    format!("checkstone workflow phase {} {}{feature}", name.command(), quoted(phase))
-}
-
-fn quoted(word: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_+=:,./-".contains(&byte);
-    if word.bytes().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    let feature =
+        name.feature().map(|feature| format!(" --feature {}", text::shell_word(feature))).unwrap_or_default();
+    format!("checkstone workflow phase {} {}{feature}", name.command(), text::shell_word(phase))
 }
 
 /// One sentence about where it goes on.
