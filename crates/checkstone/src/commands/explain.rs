@@ -133,7 +133,7 @@ pub(crate) fn recent(
                     at: recorded.at.to_string(),
                     agent: recorded.agent,
                     session: recorded.client_id,
-                    verdict: recorded.verdict.as_str(),
+                    verdict: recorded.decision.name(),
                     reason,
                 });
             }
@@ -195,7 +195,7 @@ impl Explained {
             agent: &self.recorded.agent,
             session: &self.recorded.client_id,
             repository: self.recorded.repository.as_ref().map(|path| path.to_string_lossy()),
-            answered: self.recorded.verdict.as_str(),
+            answered: self.recorded.decision.name(),
             timings: &self.recorded.timings,
             verdict: verdict.as_ref(),
             rules,
@@ -219,11 +219,11 @@ impl Explained {
         match verdict {
             Some(verdict) => text.push_str(&verdict_text(verdict, width)),
             None => {
-                let _ = writeln!(text, "{}", recorded.verdict.as_str());
+                let _ = writeln!(text, "{}", recorded.decision.name());
             }
         }
         let held = verdict.as_ref().is_some_and(|verdict| verdict.decision == gate::Decision::Hold);
-        if held && recorded.verdict != journal::Verdict::Hold {
+        if held && recorded.decision != gate::Decision::Hold {
             text.push_str("The agent was not held: the turn had been held already.\n");
         }
         let _ = writeln!(text, "\n{STRONG}Rules{STRONG:#}");

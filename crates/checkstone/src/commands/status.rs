@@ -21,7 +21,7 @@ use text::counted;
 use transcript::{Agent, visible};
 use workflow::{StateDirectory, Summary};
 
-use super::autosave_status::{AutosaveOutput, AutosaveStatus};
+use super::autosave_status::{AutosaveStatus, AutosaveStatusOutput};
 use super::explain::{ListedVerdict, listed_lines, recent};
 use super::policy::{CheckOutput, files};
 use super::snapshot::{SnapshotOutput, about};
@@ -339,7 +339,7 @@ pub(crate) struct StatusOutput<'a> {
     journal_problem: Option<&'a str>,
     verdicts: &'a [ListedVerdict],
     autonomous_execution: AutonomousExecution,
-    autosave: AutosaveOutput<'a>,
+    autosave: AutosaveStatusOutput<'a>,
     /// The newest snapshot of this working tree.
     snapshot: Option<SnapshotOutput<'a>>,
     /// The newest checkpoint of all runs of this project.

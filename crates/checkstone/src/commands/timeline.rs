@@ -10,7 +10,8 @@ use text::{counted, fit};
 use transcript::{Agent, Call, Extent, Kind, Options, Outcome, Reading};
 use unicode_width::UnicodeWidthStr;
 
-use crate::arguments::{AgentName, byte_size};
+use crate::agent_name::AgentName;
+use crate::byte_size::byte_size;
 use crate::error::CommandError;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 

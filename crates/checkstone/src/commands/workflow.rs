@@ -49,11 +49,11 @@ enum WorkflowCommand {
     Start(start::StartArguments),
     Phase(Box<phase::PhaseArguments>),
     Show(show::ShowArguments),
-    List(list::ListArguments),
+    List(list::WorkflowListArguments),
     ResumePoint(resume_point::ResumePointArguments),
     Complete(complete::CompleteArguments),
     Gate(gate::GateArguments),
-    Diff(diff::DiffArguments),
+    Diff(diff::WorkflowDiffArguments),
     Archive(archive::ArchiveArguments),
     Branch(branch::BranchArguments),
 }
@@ -98,7 +98,7 @@ impl NameArguments {
 
 /// Where, and how it is answered.
 #[derive(Debug, clap::Args)]
-struct CommonArguments {
+struct WorkflowCommonArguments {
     #[command(flatten)]
     repository: RepositoryArgument,
     /// Print JSON (schemas/workflow*.schema.json)
@@ -106,7 +106,7 @@ struct CommonArguments {
     json: bool,
 }
 
-impl CommonArguments {
+impl WorkflowCommonArguments {
     fn state(&self) -> Result<StateDirectory, CommandError> {
         Ok(StateDirectory::of(&self.repository.folder()?, &environment::git()))
     }

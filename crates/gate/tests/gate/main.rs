@@ -19,7 +19,6 @@ mod policy_paths;
 mod policy_presets;
 mod policy_reference;
 mod replay;
-mod replayed_turns;
 mod required_actions;
 mod silence;
 mod teleclaude;

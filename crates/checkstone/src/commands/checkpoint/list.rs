@@ -7,7 +7,7 @@ use checkpoint::output::ListOutput;
 use text::{Cell, Column, Table, counted};
 use transcript::visible;
 
-use super::{CommonArguments, WhichArguments};
+use super::{CheckpointCommonArguments, WhichArguments};
 use crate::error::CommandError;
 use crate::printer::{DOUBTFUL, GOOD, Printer, STRONG};
 
@@ -17,14 +17,14 @@ use crate::printer::{DOUBTFUL, GOOD, Printer, STRONG};
   checkstone checkpoint list
   checkstone checkpoint list --title churn --run run-001
   checkstone checkpoint list --json | jq -r '.checkpoints[0].checkpointId'")]
-pub(super) struct ListArguments {
+pub(super) struct CheckpointListArguments {
     #[command(flatten)]
     which: WhichArguments,
     #[command(flatten)]
-    common: CommonArguments,
+    common: CheckpointCommonArguments,
 }
 
-pub(super) fn run(arguments: &ListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+pub(super) fn run(arguments: &CheckpointListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let output = ListOutput::from(arguments.which.list(&arguments.common)?);
     if arguments.common.json {
         printer.json(&output)?;

@@ -7,7 +7,7 @@ use transcript::visible;
 use workflow::Summary;
 use workflow::output::{ListOutput, UnreadableFile};
 
-use super::{CommonArguments, explained};
+use super::{WorkflowCommonArguments, explained};
 use crate::error::CommandError;
 use crate::printer::{DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 
@@ -17,7 +17,7 @@ use crate::printer::{DOUBTFUL, FAINT, GOOD, Printer, STRONG};
   checkstone workflow list
   checkstone workflow list --archived --limit 20
   checkstone workflow list --json | jq '.workflows[] | select(.complete | not)'")]
-pub(super) struct ListArguments {
+pub(super) struct WorkflowListArguments {
     /// List the archive as well
     #[arg(long)]
     archived: bool,
@@ -25,10 +25,10 @@ pub(super) struct ListArguments {
     #[arg(long, value_name = "NUMBER", requires = "archived")]
     limit: Option<usize>,
     #[command(flatten)]
-    common: CommonArguments,
+    common: WorkflowCommonArguments,
 }
 
-pub(super) fn run(arguments: &ListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+pub(super) fn run(arguments: &WorkflowListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let state = arguments.common.state()?;
     let mut output = ListOutput { workflows: Vec::new(), problems: Vec::new(), archived: Vec::new() };
     for listed in state.list().map_err(|error| explained(&error))? {
