@@ -45,6 +45,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser};
 
 use arguments::{Arguments, Command};
+use error::ErrorKind;
 use printer::Printer;
 
 #[cfg(feature = "schema")]
@@ -106,7 +107,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             printer.error(&error);
-            error.exit_code()
+            match &arguments.command {
+                // Asked for a yes or a no by scripts, which take 2 for neither.
+                Command::Check(_) => ErrorKind::Usage.exit_code(),
+                _ => error.kind().exit_code(),
+            }
         }
     }
 }

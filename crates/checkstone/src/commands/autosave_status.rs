@@ -9,7 +9,6 @@ use serde::Serialize;
 use transcript::visible;
 
 use crate::error::CommandError;
-use crate::journal_access::explained;
 use crate::printer::{BAD, DOUBTFUL, GOOD};
 use crate::saving_environment;
 
@@ -40,7 +39,7 @@ impl AutosaveStatus {
             let iteration = session.map_or(Ok(0), |session| reader.iterations(session))?;
             Ok((last, iteration, reader.autosave_counts(Some(root))?))
         });
-        let (last, iteration, counts) = read.map_err(|error| explained(&error))?;
+        let (last, iteration, counts) = read?;
         Ok(Self { settings, is_ignored, last, iteration, counts })
     }
 
