@@ -2,6 +2,7 @@
 
 mod crate_graph;
 pub(crate) mod map;
+mod module_graph;
 mod type_names;
 
 use std::process::Command;
@@ -59,6 +60,7 @@ pub(crate) fn check() -> Result<Done, String> {
     }
     let sources = sources()?;
     wrong.extend(crate_graph::wrong(&sources)?);
+    wrong.extend(module_graph::wrong(&sources));
     wrong.extend(type_names::wrong(&sources));
     wrong.extend(map::wrong(&sources)?);
     if wrong.is_empty() { Ok(Done::Passed) } else { Err(wrong.join("\n")) }

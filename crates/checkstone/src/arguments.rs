@@ -1,7 +1,6 @@
 //! What can be typed: the commands and their arguments. The doc comments are the help that people read.
 
-use clap::{Parser, Subcommand, ValueEnum};
-use transcript::Agent;
+use clap::{Parser, Subcommand};
 
 use crate::commands::abort::AbortArguments;
 use crate::commands::autosave::AutosaveArguments;
@@ -34,6 +33,7 @@ use crate::commands::trust::TrustArguments;
 use crate::commands::uninstall::UninstallArguments;
 use crate::commands::watch::WatchArguments;
 use crate::commands::workflow::WorkflowArguments;
+use crate::error::exit_codes_help;
 
 /// The version, and what it was built from and for, as far as that is known.
 pub(crate) const VERSION: &str = env!("CHECKSTONE_VERSION");
@@ -43,12 +43,14 @@ pub(crate) const VERSION: &str = env!("CHECKSTONE_VERSION");
 /// checkstone stands at the boundaries of an agent's work (Claude Code, Gemini CLI, Codex CLI) and verifies
 /// what was done, records it durably and makes it resumable.
 #[derive(Debug, Parser)]
-#[command(name = "checkstone", version = VERSION, max_term_width = 100, after_help = "Examples:
+#[command(name = "checkstone", version = VERSION, max_term_width = 100, after_help = format!("Examples:
   checkstone demo
   checkstone init
   checkstone doctor
   checkstone check
-  checkstone replay ~/.claude/projects --policy checkstone.toml")]
+  checkstone replay ~/.claude/projects --policy checkstone.toml
+
+{}", exit_codes_help()))]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -88,41 +90,6 @@ pub(crate) enum Command {
     Hook(HookArguments),
     #[command(hide = true)]
     Background(BackgroundArguments),
-}
-
-/// A client, by the name it is typed with.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum AgentName {
-    Claude,
-    Gemini,
-    Codex,
-}
-
-impl From<AgentName> for Agent {
-    fn from(name: AgentName) -> Self {
-        match name {
-            AgentName::Claude => Self::Claude,
-            AgentName::Gemini => Self::Gemini,
-            AgentName::Codex => Self::Codex,
-        }
-    }
-}
-
-/// A number of bytes: `1000`, `512K`, `64M`, `1G` (powers of 1,024).
-pub(crate) fn byte_size(text: &str) -> Result<u64, String> {
-    let upper = text.trim().to_ascii_uppercase();
-    let upper = upper.strip_suffix("IB").or_else(|| upper.strip_suffix('B')).unwrap_or(&upper);
-    let (digits, factor) = match upper.chars().next_back() {
-        Some('K') => (upper.strip_suffix('K'), 1 << 10),
-        Some('M') => (upper.strip_suffix('M'), 1 << 20),
-        Some('G') => (upper.strip_suffix('G'), 1 << 30),
-        _ => (Some(upper), 1),
-    };
-    let size = digits.and_then(|digits| digits.trim().parse::<u64>().ok()?.checked_mul(factor));
-    match size {
-        Some(size) if size > 0 => Ok(size),
-        _ => Err("expected a size such as `512K`, `64M` or `1G`".to_owned()),
-    }
 }
 
 #[cfg(test)]
@@ -172,18 +139,6 @@ mod tests {
             examples += typed;
         }
         assert!(examples > 60, "{examples} examples");
-    }
-
-    #[test]
-    fn sizes_are_read() {
-        for (text, size) in
-            [("1", 1), ("512K", 512 << 10), ("64MiB", 64 << 20), ("1gb", 1 << 30), (" 2 M ", 2 << 20)]
-        {
-            assert_eq!(byte_size(text), Ok(size), "{text}");
-        }
-        for text in ["", "0", "-1", "x", "1T", "99999999999G"] {
-            assert!(byte_size(text).is_err(), "{text}");
-        }
     }
 
     /// Every command that the documents show can be typed.

@@ -17,11 +17,11 @@ use text::counted;
 use transcript::{Agent, Options, Reading, visible};
 
 use super::background;
+use crate::agent_name::AgentName;
 use crate::agent_session::AgentSession;
-use crate::arguments::AgentName;
 use crate::autosaving;
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::{CommandError, ErrorKind, Warning};
 use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::{RepositoryArgument, find};
@@ -33,7 +33,7 @@ use crate::saving::{self, Push, Save, SaveReport};
 /// `[autosave]`. It commits only the notes file and buildguide.md (`include = "all"` adds what the turn changed); what you
 /// have staged stays staged. Nothing is committed where it looks like a secret, and nothing where nothing has changed.
 ///
-/// Exit code: 0 saved or nothing to save, 1 saved but not pushed, 2 not saved.
+/// Exit code: 0 saved or nothing to save, 1 saved but not pushed, 2 and above not saved.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone autosave
@@ -64,12 +64,12 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
     let found = autosaving::of_repository(&repository.root, Some(&mut journal));
     let (mut settings, is_ignored) = found.map_err(|problems| {
         let count = counted(problems.0.len(), "mistake");
-        CommandError::new(format!("the settings have {count}:\n{problems}"))
-            .hint("correct them: nothing is saved by settings that are not understood")
+        CommandError::usage(format!("the settings have {count}:\n{problems}"))
+            .hint("nothing is saved until you fix them")
     })?;
     if is_ignored && !arguments.json {
         printer.warning(
-            &CommandError::new("`[autosave]` of `checkstone.toml` is ignored: the file is not trusted")
+            Warning::new("`[autosave]` of `checkstone.toml` is ignored: the file is not trusted")
                 .hint("`checkstone trust` shows what it would do"),
         );
     }
@@ -91,8 +91,8 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
                 let all = reader.recent_autosaves(Some(&save.repository.root), SESSIONS_LOOKED_AT)?;
                 Ok((reader.autosave(id)?, all.into_iter().filter_map(|one| one.commit).collect::<Vec<_>>()))
             });
-            let (Some(autosave), ours) = read.map_err(|error| journal_access::explained(&error))? else {
-                return Err(CommandError::new("the save is not in the journal"));
+            let (Some(autosave), ours) = read? else {
+                return Err(CommandError::failed("the save is not in the journal"));
             };
             if !arguments.json {
                 printer.progress("pushing …");
@@ -104,18 +104,16 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
                 Ok(detail) => (PushState::Pushed, detail),
                 Err(detail) => (PushState::Failed, detail),
             };
-            journal
-                .write(|writing| {
-                    writing.record_push(id, push, detail, milliseconds)?;
-                    // It is told right here.
-                    autosave.session.map_or(Ok(Vec::new()), |session| writing.take_untold_pushes(session))
-                })
-                .map_err(|error| journal_access::explained(&error))?;
+            journal.write(|writing| {
+                writing.record_push(id, push, detail, milliseconds)?;
+                // It is told right here.
+                autosave.session.map_or(Ok(Vec::new()), |session| writing.take_untold_pushes(session))
+            })?;
             Some(ended)
         }
         Ok(None) => None,
         Err(error) => {
-            printer.warning(&journal_access::explained(&error));
+            printer.warning(CommandError::from(error));
             None
         }
     };
@@ -125,7 +123,7 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
         printer.text(&text(&report, pushed.as_ref()));
     }
     Ok(match (&report.ended, &pushed, &report.push) {
-        (SaveOutcome::Failed(_), ..) => ExitCode::from(2),
+        (SaveOutcome::Failed(_), ..) => ErrorKind::Failed.exit_code(),
         (_, Some(Err(_)), _) | (_, None, Push::NotStarted(_)) => ExitCode::from(1),
         _ => ExitCode::SUCCESS,
     })
@@ -139,7 +137,7 @@ fn warn_of_kinds(settings: &Autosave, printer: &Printer) {
     if !unknown.is_empty() && environment::program("gitleaks").is_none() {
         let warning = format!("`allow_secrets` names no known kind: {}", unknown.join(", "));
         let known: Vec<&str> = autosave::secrets::kinds().collect();
-        printer.warning(&CommandError::new(warning).hint(format!("the kinds are {}", known.join(", "))));
+        printer.warning(Warning::new(warning).hint(format!("the kinds are {}", known.join(", "))));
     }
 }
 
@@ -149,7 +147,7 @@ fn session(journal: &mut Journal, root: &Path) -> Result<Option<Session>, Comman
         return calling.recorded(Some(journal));
     }
     let sessions = journal.read(|reader| reader.recent_sessions(SESSIONS_LOOKED_AT));
-    let sessions = sessions.map_err(|error| journal_access::explained(&error))?;
+    let sessions = sessions?;
     Ok(sessions.into_iter().find(|session| session.repository.as_deref() == Some(root)))
 }
 
@@ -174,8 +172,7 @@ fn prepare(
     let reading = reading(agent, transcript.and_then(|session| session.transcript.as_deref()));
     let (turn, iteration) = match session {
         Some(session) => journal
-            .read(|reader| Ok((reader.latest_turn(session.id)?, reader.iterations(session.id)? + 1)))
-            .map_err(|error| journal_access::explained(&error))?,
+            .read(|reader| Ok((reader.latest_turn(session.id)?, reader.iterations(session.id)? + 1)))?,
         None => (None, 1),
     };
     let baseline: Option<Baseline> = turn
@@ -184,9 +181,7 @@ fn prepare(
         .and_then(|bytes| serde_json::from_slice(bytes).ok());
     let request = Request::Turn { baseline: baseline.as_ref(), touched: None };
     let git = saving::git();
-    let set = changes::start_in(repository.clone(), &git)
-        .and_then(|pending| pending.change_set(request))
-        .map_err(|error| CommandError::of(&error))?;
+    let set = changes::start_in(repository.clone(), &git).and_then(|pending| pending.change_set(request))?;
     let changed: Vec<BytePath> = set.files.iter().map(|file| file.path.clone()).collect();
     let percent = reading.usage.as_ref().and_then(|usage| usage.percent);
     let asked = reading.turn.as_ref().map(|turn| turn.prompt.clone());

@@ -10,7 +10,6 @@ use transcript::visible;
 
 use crate::autosaving;
 use crate::error::CommandError;
-use crate::journal_access::explained;
 use crate::printer::{BAD, DOUBTFUL, GOOD};
 use crate::saving;
 
@@ -40,7 +39,7 @@ impl AutosaveStatus {
             let iteration = session.map_or(Ok(0), |session| reader.iterations(session))?;
             Ok((last, iteration, reader.autosave_counts(Some(root))?))
         });
-        let (last, iteration, counts) = read.map_err(|error| explained(&error))?;
+        let (last, iteration, counts) = read?;
         Ok(Self { settings, is_ignored, last, iteration, counts })
     }
 
@@ -69,7 +68,7 @@ impl AutosaveStatus {
         execution
     }
 
-    pub(crate) fn output(&self) -> AutosaveOutput<'_> {
+    pub(crate) fn output(&self) -> AutosaveStatusOutput<'_> {
         let AutosaveCounts {
             all,
             saved,
@@ -79,7 +78,7 @@ impl AutosaveStatus {
             mean_milliseconds,
             longest_milliseconds,
         } = self.counts;
-        AutosaveOutput {
+        AutosaveStatusOutput {
             mode: self.settings.mode,
             threshold: self.settings.threshold,
             ignored: self.is_ignored,
@@ -158,7 +157,7 @@ impl AutosaveStatus {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Autosave"))]
-pub(crate) struct AutosaveOutput<'a> {
+pub(crate) struct AutosaveStatusOutput<'a> {
     mode: AutosaveMode,
     /// Percent.
     threshold: u8,

@@ -34,11 +34,11 @@ const OWN_COMMITS: usize = 200;
 #[derive(Debug, clap::Args)]
 pub(crate) struct BackgroundArguments {
     #[command(subcommand)]
-    work: Work,
+    work: BackgroundWork,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Work {
+enum BackgroundWork {
     /// Push the commit of an autosave, and say in the journal how it ended
     Push { autosave: i64 },
     /// Save what the session on stdin did
@@ -50,9 +50,9 @@ enum Work {
 pub(crate) fn run(arguments: &BackgroundArguments) -> Result<ExitCode, CommandError> {
     background::survive_hangup();
     match &arguments.work {
-        Work::Push { autosave } => push(AutosaveId(*autosave))?,
-        Work::Save => save()?,
-        Work::Snapshot => {
+        BackgroundWork::Push { autosave } => push(AutosaveId(*autosave))?,
+        BackgroundWork::Save => save()?,
+        BackgroundWork::Snapshot => {
             let order: SnapshotOrder = read()?;
             order.carry_out(&hook::settings(journal_access::state_directory()?));
         }
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &BackgroundArguments) -> Result<ExitCode, CommandEr
 
 fn read<T: DeserializeOwned>() -> Result<T, CommandError> {
     serde_json::from_reader(std::io::stdin())
-        .map_err(|error| CommandError::new(format!("stdin is no request: {error}")))
+        .map_err(|error| CommandError::usage(format!("stdin is not a request: {error}")))
 }
 
 fn save() -> Result<(), CommandError> {
@@ -93,7 +93,6 @@ fn save() -> Result<(), CommandError> {
 
 fn push(id: AutosaveId) -> Result<(), CommandError> {
     let state = journal_access::state_directory()?;
-    let explained = |error: journal::JournalError| journal_access::explained(&error);
     let mut journal = journal_access::open_or_create(&state)?;
     let (autosave, ours) = journal
         .read(|reader| {
@@ -101,9 +100,8 @@ fn push(id: AutosaveId) -> Result<(), CommandError> {
             let all = reader.recent_autosaves(Some(&autosave.repository), OWN_COMMITS)?;
             let ours: Vec<String> = all.into_iter().filter_map(|one| one.commit).collect();
             Ok(Some((autosave, ours)))
-        })
-        .map_err(explained)?
-        .ok_or_else(|| CommandError::new(format!("there is no autosave {}", id.0)))?;
+        })?
+        .ok_or_else(|| CommandError::not_found(format!("there is no autosave {}", id.0)))?;
     // Where the settings cannot be understood any more, nothing that looks like a secret is allowed.
     let (settings, _) =
         autosaving::of_repository(&autosave.repository, Some(&mut journal)).unwrap_or_default();
@@ -118,7 +116,7 @@ fn push(id: AutosaveId) -> Result<(), CommandError> {
     };
     let recorded = journal_access::open_or_create(&state)
         .and_then(|mut journal| {
-            journal.write(|writing| writing.record_push(id, push, detail, milliseconds)).map_err(explained)
+            Ok(journal.write(|writing| writing.record_push(id, push, detail, milliseconds))?)
         })
         .err();
     let commit = saving::short(autosave.commit.as_deref().unwrap_or_default()).to_owned();

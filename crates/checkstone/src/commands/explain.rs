@@ -9,11 +9,11 @@ use gate::{CheckOutcome, CheckResult, Explanation, RuleState, Verdict};
 use journal::{Journal, Of, RecordedVerdict, VerdictId};
 use serde::Serialize;
 use stop::{ExplainedVerdict, Replay, explain, recorded_reason};
-use text::{fit, wrap};
+use text::{Cell, Column, Table, fit, wrap};
 use transcript::visible;
 
 use crate::error::CommandError;
-use crate::journal_access::{self, explained};
+use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::verdict_text::verdict_text;
@@ -61,20 +61,18 @@ pub(crate) fn run(arguments: &ExplainArguments, printer: &Printer) -> Result<Exi
         return list(arguments, &listed, printer);
     }
     let recorded = match (&mut journal, arguments.verdict) {
-        (Some(journal), Some(id)) => {
-            journal.read(|reader| reader.verdict(VerdictId(id))).map_err(|error| explained(&error))?
-        }
+        (Some(journal), Some(id)) => journal.read(|reader| reader.verdict(VerdictId(id)))?,
         (Some(journal), None) => {
             let root = arguments.repository.find()?.root;
             let latest = journal.read(|reader| reader.recent_verdicts(Of::Repository(&root), 1));
-            latest.map_err(|error| explained(&error))?.into_iter().next()
+            latest?.into_iter().next()
         }
         (None, _) => None,
     };
     let (Some(recorded), Some(journal)) = (recorded, &mut journal) else {
         return Err(unknown(arguments)?);
     };
-    let inputs = journal.read(|reader| reader.inputs(recorded.id)).map_err(|error| explained(&error))?;
+    let inputs = journal.read(|reader| reader.inputs(recorded.id))?;
     let explained = Explained { recorded, explained: explain(inputs.as_ref()) };
     if arguments.json {
         printer.json(&explained.output())?;
@@ -86,12 +84,12 @@ pub(crate) fn run(arguments: &ExplainArguments, printer: &Printer) -> Result<Exi
 
 fn unknown(arguments: &ExplainArguments) -> Result<CommandError, CommandError> {
     Ok(match arguments.verdict {
-        Some(id) => CommandError::new(format!("there is no verdict {id}"))
-            .hint("`checkstone explain --list` shows the recent ones; old ones are pruned"),
+        Some(id) => CommandError::not_found(format!("there is no verdict {id}"))
+            .hint("`checkstone explain --list` lists recent ones; old ones are pruned"),
         None => {
             let root = arguments.repository.find()?.root;
-            CommandError::new(format!("no verdict is recorded for `{}`", root.display()))
-                .hint("verdicts come from the hooks; `checkstone check` says what the gate would say now")
+            CommandError::not_found(format!("no verdict is recorded for `{}`", root.display()))
+                .hint("hooks record verdicts; `checkstone check` shows what the gate would decide now")
         }
     })
 }
@@ -133,13 +131,13 @@ pub(crate) fn recent(
                     at: recorded.at.to_string(),
                     agent: recorded.agent,
                     session: recorded.client_id,
-                    verdict: recorded.verdict.as_str(),
+                    verdict: recorded.decision.name(),
                     reason,
                 });
             }
             Ok(listed)
         })
-        .map_err(|error| explained(&error))
+        .map_err(CommandError::from)
 }
 
 fn list(
@@ -152,24 +150,27 @@ fn list(
     } else if listed.is_empty() {
         printer.text("No verdict is recorded for this repository.\n");
     } else {
-        let lines: String = listed.iter().map(|verdict| listed_line(verdict, printer.width())).collect();
-        printer.text(&lines);
+        printer.text(&listed_lines(listed, printer.width()));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// `   12  2026-11-15 04:12:09  claude  hold    missing: tests`
-pub(crate) fn listed_line(verdict: &ListedVerdict, width: Option<usize>) -> String {
-    let style = match verdict.verdict {
-        "hold" => BAD,
-        "notify" => DOUBTFUL,
-        _ => GOOD,
-    };
-    let at = verdict.at.get(..19).unwrap_or(&verdict.at).replace('T', " ");
-    let reason = visible(verdict.reason.as_deref().unwrap_or("(not kept)"));
-    let reason = fit(&reason, width.map(|width| width.saturating_sub(45).max(10)));
-    let (id, agent, word) = (verdict.id, &verdict.agent, verdict.verdict);
-    format!("{id:>6}  {at}  {agent:<6}  {style}{word:<6}{style:#}  {reason}\n")
+pub(crate) fn listed_lines(verdicts: &[ListedVerdict], width: Option<usize>) -> String {
+    let word = Column::left(6);
+    let mut table = Table::new([Column::right(6), Column::left(0), word, word, Column::left(0)]);
+    for verdict in verdicts {
+        let style = match verdict.verdict {
+            "hold" => BAD,
+            "notify" => DOUBTFUL,
+            _ => GOOD,
+        };
+        let at = verdict.at.get(..19).unwrap_or(&verdict.at).replace('T', " ");
+        let reason = visible(verdict.reason.as_deref().unwrap_or("(not kept)"));
+        let (agent, word) = (verdict.agent.as_str().into(), Cell::styled(verdict.verdict, style));
+        table.row([verdict.id.to_string().into(), at.into(), agent, word, reason.into()]);
+    }
+    table.lines(width)
 }
 
 /// A recorded verdict with how it came about.
@@ -192,7 +193,7 @@ impl Explained {
             agent: &self.recorded.agent,
             session: &self.recorded.client_id,
             repository: self.recorded.repository.as_ref().map(|path| path.to_string_lossy()),
-            answered: self.recorded.verdict.as_str(),
+            answered: self.recorded.decision.name(),
             timings: &self.recorded.timings,
             verdict: verdict.as_ref(),
             rules,
@@ -216,11 +217,11 @@ impl Explained {
         match verdict {
             Some(verdict) => text.push_str(&verdict_text(verdict, width)),
             None => {
-                let _ = writeln!(text, "{}", recorded.verdict.as_str());
+                let _ = writeln!(text, "{}", recorded.decision.name());
             }
         }
         let held = verdict.as_ref().is_some_and(|verdict| verdict.decision == gate::Decision::Hold);
-        if held && recorded.verdict != journal::Verdict::Hold {
+        if held && recorded.decision != gate::Decision::Hold {
             text.push_str("The agent was not held: the turn had been held already.\n");
         }
         let _ = writeln!(text, "\n{STRONG}Rules{STRONG:#}");

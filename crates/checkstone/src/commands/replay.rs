@@ -5,17 +5,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::{SignedDuration, Timestamp};
 use stop::policy_files::PolicyTexts;
+use stop::replay::{ReplayFilter, ReplayPolicies, ReplayRequest, replay};
 use transcript::Agent;
 
-use crate::arguments::AgentName;
+use crate::agent_name::AgentName;
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::{CommandError, Warning};
 use crate::home_relative::home_relative;
 use crate::printer::{Printer, STRONG};
-use crate::replay::sessions::Policies;
-use crate::replay::{Request, page, replay, table};
+use crate::replay_page::page;
+use crate::replay_table::table;
 use crate::repository_policy::mistakes;
 
 /// Show what a policy would have said about recorded turns
@@ -53,9 +55,6 @@ pub(crate) struct ReplayArguments {
     threads: Option<u16>,
 }
 
-/// How a program ends that Ctrl-C ended.
-const INTERRUPTED: u8 = 130;
-
 /// The page shows what an agent was asked and did.
 const PAGE_MODE: u32 = 0o600;
 
@@ -64,40 +63,44 @@ const WHERE: &str = "Claude Code keeps transcripts in `~/.claude/projects`, Code
 
 pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     if let Some(missing) = arguments.paths.iter().find(|path| !path.exists()) {
-        return Err(CommandError::new(format!("there is no `{}`", missing.display())).hint(WHERE));
+        return Err(CommandError::not_found(format!("there is no `{}`", missing.display())).hint(WHERE));
     }
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // The second one ends the program at once.
         signal_hook::flag::register_conditional_default(signal, Arc::clone(&interrupted))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&interrupted)))
-            .map_err(|error| CommandError::new(format!("Ctrl-C cannot be waited for: {error}")))?;
+            .map_err(|error| CommandError::failed(format!("cannot listen for Ctrl-C: {error}")))?;
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let request = Request {
-        paths: arguments.paths.clone(),
+    let filter = ReplayFilter {
         agent: arguments.agent.map(Agent::from),
         since: arguments.since.map(|since| since.0),
         policies: policies(arguments.policy.as_deref())?,
-        threads: arguments.threads.map_or(cores, usize::from),
         interrupted,
     };
-    let Some(report) = replay(&request) else {
-        printer.error(&CommandError::new("interrupted; nothing was written"));
-        return Ok(ExitCode::from(INTERRUPTED));
+    let threads = arguments.threads.map_or(cores, usize::from);
+    let request = ReplayRequest { paths: arguments.paths.clone(), filter, threads };
+    let bar = progress_bar();
+    let report = replay(&request, |read, all| {
+        bar.set_length(all);
+        bar.set_position(read);
+    });
+    bar.finish_and_clear();
+    let Some(report) = report else {
+        return Err(CommandError::interrupted("interrupted; nothing was written"));
     };
     if let Some(file) = &arguments.html {
-        files::atomic_file::write(file, page::page(&report).as_bytes(), PAGE_MODE)
-            .map_err(|error| CommandError::of(&error))?;
+        files::atomic_file::write(file, page(&report).as_bytes(), PAGE_MODE)?;
     }
     if arguments.json {
         printer.json(&report)?;
     } else {
         // A report of nothing looks like a policy that lets everything pass.
         if report.totals.sessions == 0 {
-            printer.warning(&CommandError::new("no such turn is recorded under these paths").hint(WHERE));
+            printer.warning(Warning::new("no such turn is recorded under these paths").hint(WHERE));
         }
-        printer.text(&table::table(&report, printer.width()));
+        printer.text(&table(&report, printer.width()));
         if let Some(file) = &arguments.html {
             printer.text(&format!("\nThe page: {STRONG}{}{STRONG:#}\n", home_relative(file)));
         }
@@ -105,14 +108,26 @@ pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-fn policies(file: Option<&Path>) -> Result<Policies, CommandError> {
-    let Some(file) = file else { return Ok(Policies::own()) };
+/// Shown where somebody watches; a short run does not flicker.
+fn progress_bar() -> ProgressBar {
+    let is_watched = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let target = if is_watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(None, target);
+    match ProgressStyle::with_template("{bar:30} {percent:>3} % of {total_bytes}, {binary_bytes_per_sec}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+fn policies(file: Option<&Path>) -> Result<ReplayPolicies, CommandError> {
+    let user_file = environment::configuration_file();
+    let Some(file) = file else { return Ok(ReplayPolicies::own(user_file)) };
     let shown = file.display();
-    let texts = PolicyTexts::of_file(file, environment::configuration_file().as_deref())
-        .map_err(|reason| CommandError::new(format!("`{shown}` is no policy: {reason}")))?;
+    let texts = PolicyTexts::of_file(file, user_file.as_deref())
+        .map_err(|reason| CommandError::usage(format!("`{shown}` is not a policy: {reason}")))?;
     let policy = texts.load().map_err(|problems| mistakes(&problems))?;
     policy.prepare();
-    Ok(Policies::Given { policy: Arc::new(policy), file: file.to_owned() })
+    Ok(ReplayPolicies::Given { policy: Arc::new(policy), file: file.to_owned() })
 }
 
 #[derive(Clone, Copy, Debug)]

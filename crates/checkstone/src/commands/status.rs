@@ -21,13 +21,13 @@ use text::counted;
 use transcript::{Agent, visible};
 use workflow::{StateDirectory, Summary};
 
-use super::autosave_status::{AutosaveOutput, AutosaveStatus};
-use super::explain::{ListedVerdict, listed_line, recent};
+use super::autosave_status::{AutosaveStatus, AutosaveStatusOutput};
+use super::explain::{ListedVerdict, listed_lines, recent};
 use super::policy::{CheckOutput, files};
 use super::snapshot::{SnapshotOutput, about};
 use crate::agent_session::AgentSession;
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::{CommandError, Warning};
 use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         && let Err(problems) = repository_policy::files(root).user.load()
     {
         let warning = format!("your configuration has mistakes and is not followed:\n{problems}");
-        printer.warning(&CommandError::new(warning));
+        printer.warning(Warning::new(warning));
     }
     if arguments.json {
         printer.json(&status.output())?;
@@ -278,7 +278,7 @@ impl Status {
         }
         if !self.verdicts.is_empty() {
             let _ = writeln!(text, "\n{STRONG}Last verdicts{STRONG:#} (`checkstone explain ID`)");
-            text.extend(self.verdicts.iter().map(|verdict| listed_line(verdict, width)));
+            text.push_str(&listed_lines(&self.verdicts, width));
         }
         text
     }
@@ -339,7 +339,7 @@ pub(crate) struct StatusOutput<'a> {
     journal_problem: Option<&'a str>,
     verdicts: &'a [ListedVerdict],
     autonomous_execution: AutonomousExecution,
-    autosave: AutosaveOutput<'a>,
+    autosave: AutosaveStatusOutput<'a>,
     /// The newest snapshot of this working tree.
     snapshot: Option<SnapshotOutput<'a>>,
     /// The newest checkpoint of all runs of this project.

@@ -37,19 +37,19 @@ const TESTS: &str = "# From the fourth piece on, every piece is 10 % cheaper.\n\
     test \"$(sh price.sh 1)\" = 250 && test \"$(sh price.sh 4)\" = 900 && echo '2 tests passed'\n";
 const GUIDE: &str = "# Build guide\n\n- [x] Prices\n- [ ] Discounts in the invoice\n- [ ] Taxes\n";
 
-pub(super) struct Scratch {
+pub(super) struct DemoFolder {
     folder: PathBuf,
     interruption: Interruption,
 }
 
 /// What a program wrote, once it ended well or not.
-pub(super) struct Said {
+pub(super) struct ProgramOutput {
     pub(super) code: Option<i32>,
     pub(super) stdout: String,
     pub(super) stderr: String,
 }
 
-impl Scratch {
+impl DemoFolder {
     pub(super) fn make(folder: PathBuf, interruption: Interruption) -> Result<Self, CommandError> {
         let scratch = Self { folder, interruption };
         for (file, text) in [
@@ -65,7 +65,7 @@ impl Scratch {
         ] {
             scratch.write(file, text)?;
         }
-        fs_err::create_dir_all(scratch.folder.join("home")).map_err(CommandError::new)?;
+        fs_err::create_dir_all(scratch.folder.join("home"))?;
         scratch.git(&["init", "--quiet"])?;
         scratch.git(&["add", "."])?;
         scratch.git(&["commit", "--quiet", "-m", "Prices"])?;
@@ -87,22 +87,22 @@ impl Scratch {
     pub(super) fn write(&self, file: &str, text: &str) -> Result<(), CommandError> {
         let path = self.folder.join(file);
         if let Some(parent) = path.parent() {
-            fs_err::create_dir_all(parent).map_err(CommandError::new)?;
+            fs_err::create_dir_all(parent)?;
         }
-        fs_err::write(path, text).map_err(CommandError::new)
+        fs_err::write(path, text).map_err(CommandError::from)
     }
 
     pub(super) fn read(&self, file: &str) -> Result<String, CommandError> {
-        fs_err::read_to_string(self.folder.join(file)).map_err(CommandError::new)
+        fs_err::read_to_string(self.folder.join(file)).map_err(CommandError::from)
     }
 
     /// This very program, as a person or a client would run it.
-    pub(super) fn checkstone(&self, arguments: &[&str], input: &str) -> Result<Said, CommandError> {
+    pub(super) fn checkstone(&self, arguments: &[&str], input: &str) -> Result<ProgramOutput, CommandError> {
         self.run(&mut self.own_command(arguments)?, input)
     }
 
     pub(super) fn own_command(&self, arguments: &[&str]) -> Result<Command, CommandError> {
-        let program = std::env::current_exe().map_err(CommandError::new)?;
+        let program = std::env::current_exe()?;
         let mut command = self.command(program.as_os_str());
         command.args(arguments);
         Ok(command)
@@ -111,7 +111,7 @@ impl Scratch {
     /// What git says; it has to end well.
     pub(super) fn git(&self, arguments: &[&str]) -> Result<String, CommandError> {
         let git = environment::program("git")
-            .ok_or_else(|| CommandError::new("the demo needs `git`, and there is none on `PATH`"))?;
+            .ok_or_else(|| CommandError::environment("the demo needs `git`, and there is none on `PATH`"))?;
         let said = self.run(self.command(git.as_os_str()).args(arguments), "")?;
         match said.code {
             Some(0) => Ok(said.stdout.trim_end().to_owned()),
@@ -120,7 +120,7 @@ impl Scratch {
     }
 
     /// What the agent types into its shell.
-    pub(super) fn shell(&self, text: &str) -> Result<Said, CommandError> {
+    pub(super) fn shell(&self, text: &str) -> Result<ProgramOutput, CommandError> {
         self.run(self.command(OsStr::new("sh")).arg("-c").arg(text), "")
     }
 
@@ -145,20 +145,22 @@ impl Scratch {
         command
     }
 
-    fn run(&self, command: &mut Command, input: &str) -> Result<Said, CommandError> {
+    fn run(&self, command: &mut Command, input: &str) -> Result<ProgramOutput, CommandError> {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         match self.interruption.run(command, input.as_bytes(), LIMIT) {
-            Ok(ended) => {
-                Ok(Said { code: ended.status.code(), stdout: text(ended.stdout), stderr: text(ended.stderr) })
-            }
+            Ok(ended) => Ok(ProgramOutput {
+                code: ended.status.code(),
+                stdout: text(ended.stdout),
+                stderr: text(ended.stderr),
+            }),
             Err(ChildError::Start(error)) => {
                 let program = command.get_program().to_string_lossy().into_owned();
-                Err(CommandError::new(format!(
+                Err(CommandError::environment(format!(
                     "the demo needs `{program}`, which cannot be started: {error}"
                 )))
             }
-            Err(ChildError::Interrupted) => Err(CommandError::new("interrupted")
-                .hint(format!("what was made so far is in `{}`", self.folder.display()))),
+            Err(ChildError::Interrupted) => Err(CommandError::interrupted("interrupted")
+                .hint(format!("what was created so far is in `{}`", self.folder.display()))),
             Err(_) => Err(differs("a command did not end", &format!("{command:?}"))),
         }
     }

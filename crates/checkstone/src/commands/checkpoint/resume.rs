@@ -8,7 +8,7 @@ use checkpoint::{CheckpointSearch, Depth, last_valid};
 use text::counted;
 use transcript::visible;
 
-use super::{CommonArguments, WhichArguments, folder_error, none_here};
+use super::{CheckpointCommonArguments, WhichArguments, folder_error, none_here};
 use crate::error::CommandError;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 
@@ -17,29 +17,32 @@ use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 /// Only answers: the newest checkpoint that is valid, or whose artifacts are all kept, and why newer ones cannot be used.
 /// `checkstone resume` goes on from there.
 ///
-/// Exit code: 0 found, 1 none can be used, 2 it could not be looked for.
+/// Exit code: 0 found, 1 none can be used, 2 and above the search failed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone checkpoint resume --title churn
   checkstone checkpoint resume --title churn --run run-001 --json | jq -r .nextStageId")]
-pub(super) struct ResumeArguments {
+pub(super) struct CheckpointResumeArguments {
     #[command(flatten)]
     which: WhichArguments,
     /// Do not read artifacts that have not been touched since they were last read
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
-    common: CommonArguments,
+    common: CheckpointCommonArguments,
 }
 
-pub(super) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+pub(super) fn run(
+    arguments: &CheckpointResumeArguments,
+    printer: &Printer,
+) -> Result<ExitCode, CommandError> {
     let title = match &arguments.which.title {
         Some(title) => title.clone(),
         None => newest_title(arguments)?,
     };
     let depth = if arguments.quick { Depth::Quick } else { Depth::Full };
     let found = last_valid(&arguments.common.root()?, &title, arguments.which.run.as_deref(), depth)
-        .map_err(|error| folder_error(&error))?;
+        .map_err(folder_error)?;
     let output = ResumeOutput::from(&found);
     if arguments.common.json {
         printer.json(&output)?;
@@ -50,7 +53,7 @@ pub(super) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
 }
 
 /// The report that was worked on last.
-fn newest_title(arguments: &ResumeArguments) -> Result<String, CommandError> {
+fn newest_title(arguments: &CheckpointResumeArguments) -> Result<String, CommandError> {
     let listing = arguments.which.list(&arguments.common)?;
     let newest = listing.checkpoints.into_iter().map(|found| found.report_title).next();
     let damaged = || listing.unreadable.into_iter().map(|found| found.report_title).next();

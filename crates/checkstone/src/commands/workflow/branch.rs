@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use transcript::visible;
 use workflow::integrations::branch::{IssueBranch, IssueId, branch_name};
 
-use super::CommonArguments;
+use super::WorkflowCommonArguments;
 use crate::error::CommandError;
 use crate::integrations::Integrations;
 use crate::printer::Printer;
@@ -25,13 +25,13 @@ pub(super) struct BranchArguments {
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     #[command(flatten)]
-    common: CommonArguments,
+    common: WorkflowCommonArguments,
 }
 
 pub(super) fn run(arguments: &BranchArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let Some(issue) = IssueId::parse(&arguments.issue) else {
-        return Err(CommandError::new(format!("`{}` is not the id of an issue", visible(&arguments.issue)))
-            .hint("an id is the key of a team and a number, such as `BAS-6`"));
+        return Err(CommandError::usage(format!("`{}` is not an issue id", visible(&arguments.issue)))
+            .hint("an id is a team key and a number, such as `BAS-6`"));
     };
     let state = arguments.common.state()?;
     let integrations = Integrations::read(state.root(), printer);

@@ -9,7 +9,7 @@ use transcript::visible;
 use workflow::output::{DiffOutput, SaveName};
 use workflow::{Difference, Name, Save};
 
-use super::{CommonArguments, explained};
+use super::WorkflowCommonArguments;
 use crate::error::CommandError;
 use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG};
 
@@ -19,7 +19,7 @@ use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG};
   checkstone workflow diff implement --feature parser
   checkstone workflow diff implement --from 1
   checkstone workflow diff --archived review-parser.1769682600000 --from 2 --to 4 --json")]
-pub(super) struct DiffArguments {
+pub(super) struct WorkflowDiffArguments {
     /// The command of the workflow
     #[arg(required_unless_present = "archived")]
     command: Option<String>,
@@ -36,17 +36,16 @@ pub(super) struct DiffArguments {
     #[arg(long, value_name = "NUMBER")]
     to: Option<usize>,
     #[command(flatten)]
-    common: CommonArguments,
+    common: WorkflowCommonArguments,
 }
 
-pub(super) fn run(arguments: &DiffArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+pub(super) fn run(arguments: &WorkflowDiffArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let state = arguments.common.state()?;
     let saves = match (&arguments.archived, &arguments.command) {
-        (Some(id), _) => state.archive_content(id).map_err(|error| explained(&error))?.history,
+        (Some(id), _) => state.archive_content(id)?.history,
         (None, command) => {
-            let name = Name::new(command.as_deref().unwrap_or_default(), arguments.feature.as_deref())
-                .map_err(|error| CommandError::of(&error))?;
-            let saves = state.history(&name).map_err(|error| explained(&error))?;
+            let name = Name::new(command.as_deref().unwrap_or_default(), arguments.feature.as_deref())?;
+            let saves = state.history(&name)?;
             if saves.is_empty() {
                 return Err(super::not_found(&state, &name, &[]));
             }
@@ -81,7 +80,7 @@ fn at(saves: &[Save], number: usize) -> Result<Option<&Save>, CommandError> {
         return Ok(None);
     }
     saves.get(number - 1).map(Some).ok_or_else(|| {
-        CommandError::new(format!("there is no save {number}"))
+        CommandError::not_found(format!("there is no save {number}"))
             .hint(format!("{} kept; 1 is the oldest", counted(saves.len(), "save")))
     })
 }
