@@ -24,3 +24,4 @@ mod silence;
 mod teleclaude;
 mod turns;
 mod unresolved_errors;
+mod user_file;
