@@ -4,7 +4,6 @@
 mod agent_name;
 mod agent_session;
 mod arguments;
-mod autosaving;
 mod background;
 mod byte_size;
 mod clients;
@@ -32,14 +31,13 @@ mod repository_argument;
 mod repository_policy;
 mod run_display;
 mod run_project;
-mod saving;
+mod saving_environment;
 #[cfg(feature = "schema")]
 mod schemas;
 mod settings_file;
 mod tmux_argument;
 mod typed_message;
 mod verdict_text;
-mod window;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use autosave::{Facts, Occasion, Reason, SaveOutcome};
+use autosave::{Facts, Occasion, Push, Reason, Save, SaveOutcome, SaveReport, save_run};
 use change_set::BytePath;
 use changes::{Baseline, Request};
 use gate::policy::Autosave;
@@ -19,13 +19,12 @@ use transcript::{Agent, Options, Reading, visible};
 use super::background;
 use crate::agent_name::AgentName;
 use crate::agent_session::AgentSession;
-use crate::autosaving;
 use crate::environment;
 use crate::error::{CommandError, ErrorKind, Warning};
 use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::{RepositoryArgument, find};
-use crate::saving::{self, Push, Save, SaveReport};
+use crate::saving_environment;
 
 /// Save the work now: a snapshot, the notes section, a commit of the notes, and a push
 ///
@@ -61,7 +60,7 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
     let repository = find(&folder)?;
     let state = journal_access::state_directory()?;
     let mut journal = journal_access::open_or_create(&state)?;
-    let found = autosaving::of_repository(&repository.root, Some(&mut journal));
+    let found = saving_environment::of_repository(&repository.root, Some(&mut journal));
     let (mut settings, is_ignored) = found.map_err(|problems| {
         let count = counted(problems.0.len(), "mistake");
         CommandError::usage(format!("the settings have {count}:\n{problems}"))
@@ -98,7 +97,7 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
                 printer.progress("pushing …");
             }
             let began = std::time::Instant::now();
-            let ended = background::pushed(&autosave, &ours, &saving::look(&save.settings, &save.state));
+            let ended = background::pushed(&autosave, &ours, &save.saving, &save.settings);
             let milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
             let (push, detail) = match &ended {
                 Ok(detail) => (PushState::Pushed, detail),
@@ -180,24 +179,25 @@ fn prepare(
         .and_then(|turn| turn.baseline.as_deref())
         .and_then(|bytes| serde_json::from_slice(bytes).ok());
     let request = Request::Turn { baseline: baseline.as_ref(), touched: None };
-    let git = saving::git();
-    let set = changes::start_in(repository.clone(), &git).and_then(|pending| pending.change_set(request))?;
+    let saving = saving_environment::settings(state);
+    let set =
+        changes::start_in(repository.clone(), &saving.git).and_then(|pending| pending.change_set(request))?;
     let changed: Vec<BytePath> = set.files.iter().map(|file| file.path.clone()).collect();
     let percent = reading.usage.as_ref().and_then(|usage| usage.percent);
     let asked = reading.turn.as_ref().map(|turn| turn.prompt.clone());
     let asked = asked.or_else(|| turn.as_ref().map(|turn| turn.prompt.clone()));
     let inputs = Inputs::of_reading(reading, Changes::Known(set), folder.to_string_lossy().into_owned());
     let occasion = Occasion { at: Timestamp::now(), reason: Reason::Asked, percent, iteration };
-    let look = saving::look(&settings, &state);
+    let look = saving.look(&settings);
     let mut facts = Facts::new(occasion, &inputs, asked.as_deref(), &look);
-    saving::read_plans(&mut facts, &repository.root, &look);
+    save_run::read_plans(&mut facts, &repository.root, &look);
     let save = Save {
         repository,
         settings,
         agent,
         session: session.map(|session| session.client_id.clone()),
         turn_key: turn.as_ref().and_then(|turn| turn.key.clone()),
-        state,
+        saving,
         facts,
         changed,
     };
@@ -213,16 +213,16 @@ fn reading(agent: Agent, path: Option<&Path>) -> Reading {
 }
 
 fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result<ExitCode, CommandError> {
-    let (git, lock) = (saving::git(), save.lock_file());
-    let look = saving::look(&save.settings, &save.state);
-    let job = save.job(&git, &look, &lock);
+    let (git, lock) = (&save.saving.git, save.lock_file());
+    let look = save.saving.look(&save.settings);
+    let job = save.job(&look, &lock);
     let (notes, section, message) = (job.notes_name(), job.section(), job.message());
     let paths = job.paths(&save.changed);
-    let done = match refusal(save, &git) {
+    let done = match refusal(save, git) {
         Some(why) => format!("nothing was done, and nothing would be committed: {why}"),
         None => "nothing was done: this was only shown".to_owned(),
     };
-    let push = destination(save, &git);
+    let push = destination(save, git);
     if arguments.json {
         printer.json(&AutosaveOutput {
             dry_run: true,
@@ -365,7 +365,7 @@ fn text(report: &SaveReport, pushed: Option<&Result<String, String>>) -> String 
         text.push_str(&format!(
             "{STRONG}hint:{STRONG:#} take it out; if it is no secret, put `{}` into that line, or its kind or \
              fingerprint into `allow_secrets` of `[autosave]`\n",
-            saving::ALLOW
+            save_run::ALLOW
         ));
     }
     match (pushed, &report.push) {

@@ -14,7 +14,6 @@ use text::{counted, wrap, wrap_behind};
 use transcript::visible;
 
 use super::check::{no_policy, policy_hint};
-use crate::autosaving;
 use crate::environment;
 use crate::error::{CommandError, ErrorKind};
 use crate::journal_access;
@@ -196,7 +195,7 @@ fn as_json(
         *checks = json!(standing.allowed.iter().map(CheckOutput::of).collect::<Vec<_>>());
     }
     if let Some(autosave) = merged.get_mut("autosave") {
-        let allowed = autosaving::allowed(policy, texts, || standing.trust);
+        let allowed = autosave::wish::allowed(policy, texts, || standing.trust);
         let timeout = format!("{:?}", allowed.hook_timeout);
         *autosave = serde_json::to_value(allowed)?;
         if let Some(written) = autosave.get_mut("hook_timeout") {
