@@ -24,6 +24,16 @@ pub fn open(path: &Path, links: Links) -> Result<File, FileError> {
     opened(path, OFlags::RDONLY, links, 0)
 }
 
+/// Opens a regular file for reading and writing. A link in its place is refused.
+pub fn edit(path: &Path) -> Result<File, FileError> {
+    opened(path, OFlags::RDWR, Links::Refuse, 0)
+}
+
+/// As [`edit`], emptied, and made with `mode` if it is missing.
+pub fn rewrite(path: &Path, mode: u32) -> Result<File, FileError> {
+    opened(path, OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC, Links::Refuse, mode)
+}
+
 /// The whole content of a regular file; an error if it is larger than `limit` bytes.
 pub fn read(path: &Path, links: Links, limit: u64) -> Result<Vec<u8>, FileError> {
     let failed = |source| FileError::Failed { doing: "read", path: path.to_owned(), source };
@@ -44,6 +54,11 @@ pub fn append(path: &Path, mode: u32) -> Result<File, FileError> {
 /// As [`append`], for a file that must not be there yet.
 pub fn append_to_new(path: &Path, mode: u32) -> Result<File, FileError> {
     opened(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL, Links::Refuse, mode)
+}
+
+/// As [`append`], for a file that must be there already.
+pub fn append_to_existing(path: &Path) -> Result<File, FileError> {
+    opened(path, OFlags::WRONLY | OFlags::APPEND, Links::Refuse, 0)
 }
 
 pub(crate) fn opened(path: &Path, flags: OFlags, links: Links, mode: u32) -> Result<File, FileError> {
