@@ -35,6 +35,9 @@ impl Stripped<'_> {
 
     /// Puts the text back into a part of the command.
     pub(crate) fn restore(&self, part: &str) -> String {
+        if self.taken.is_empty() {
+            return part.to_owned();
+        }
         let mut restored = String::with_capacity(part.len());
         let mut rest = part;
         while let Some(at) = rest.find([BODY, STRING]) {
@@ -103,6 +106,10 @@ struct Scanner<'a> {
 }
 
 pub(crate) fn strip(source: &str) -> Stripped<'_> {
+    if source.contains([BODY, STRING]) {
+        // A mark of the command's own would be taken for one of ours.
+        return Stripped { text: source.to_owned(), taken: Vec::new() };
+    }
     let stripped = Stripped { text: String::with_capacity(source.len().min(4096)), taken: Vec::new() };
     let mut scanner = Scanner {
         source,
