@@ -110,7 +110,7 @@ pub fn of_file_while(path: &Path, may_go_on: &dyn Fn() -> bool) -> io::Result<(S
 /// A file to read that has an end. Callers name it in their own sentence, so that the error need not.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     regular_file::open(path, Links::Follow).map_err(|error| match error {
-        FileError::NotAFile { .. } => io::Error::other("it is not a regular file"),
+        FileError::NotAFile { .. } => io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"),
         FileError::NotFound { .. } => io::ErrorKind::NotFound.into(),
         FileError::Failed { source, .. } => source,
         other => other.into(),

@@ -9,9 +9,10 @@ use std::time::Duration;
 use change_set::BytePath;
 use changes::Repository;
 use jiff::Timestamp;
+use keeping::Difference;
 use keeping::snapshot::{
-    Caller, Difference, LeftOut, NewSnapshot, Reason, Reasons, Restored, Retention, SessionName, Side,
-    Skipped, Snapshot, SnapshotError, Snapshots, Which,
+    LeftOut, NewSnapshot, PrunableReasons, RestoreCaller, RestoreReport, Retention, SessionName, Side,
+    Skipped, Snapshot, SnapshotError, SnapshotReason, Snapshots, WhichWorktrees,
 };
 use serde::Serialize;
 use text::{Cell, Column, Table, counted};
@@ -19,7 +20,7 @@ use transcript::visible;
 
 use crate::agent_session::AgentSession;
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::{CommandError, ErrorKind, Warning};
 use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::{RepositoryArgument, find};
@@ -47,7 +48,7 @@ pub(crate) struct SnapshotArguments {
 enum SnapshotCommand {
     /// Take a snapshot of the working tree
     ///
-    /// Exit code: 0 taken, 1 taken but something could not be saved, 2 not taken.
+    /// Exit code: 0 taken, 1 taken but something could not be saved, 2 and above not taken.
     #[command(after_help = "Examples:
   checkstone snapshot create
   checkstone snapshot create --message 'before the big rename'")]
@@ -69,7 +70,7 @@ enum SnapshotCommand {
     /// `--undo` brings back what was there. Files that no snapshot has, ignored ones for example, are neither removed
     /// nor overwritten. The index, HEAD and submodules stay as they are.
     ///
-    /// Exit code: 0 done, 1 you said no or something was left alone, 2 nothing was done.
+    /// Exit code: 0 done, 1 you said no or something was left alone, 2 and above nothing was done.
     #[command(after_help = "Examples:
   checkstone snapshot restore latest
   checkstone snapshot restore 20261115-074912-3fa2c1 src/parser.rs --yes
@@ -183,10 +184,15 @@ pub(crate) fn run(arguments: &SnapshotArguments, printer: &Printer) -> Result<Ex
 
 fn create(arguments: &CreateArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let place = SnapshotPlace::find(&arguments.repository)?;
-    let Caller { session, turn } = calling(&place.repository.root);
-    let new =
-        NewSnapshot { reason: Reason::Asked, message: &arguments.message, now_ns: now_ns(), session, turn };
-    let snapshot = place.snapshots.create(&new).map_err(|error| explained(&error))?;
+    let RestoreCaller { session, turn } = calling(&place.repository.root);
+    let new = NewSnapshot {
+        reason: SnapshotReason::Asked,
+        message: &arguments.message,
+        now: Timestamp::now(),
+        session,
+        turn,
+    };
+    let snapshot = place.snapshots.create(&new)?;
     if arguments.json {
         printer.json(&SnapshotOutput::of(&snapshot))?;
     } else {
@@ -203,7 +209,7 @@ fn create(arguments: &CreateArguments, printer: &Printer) -> Result<ExitCode, Co
 
 fn list(arguments: &SnapshotListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let place = SnapshotPlace::find(&arguments.repository)?;
-    let found = place.snapshots.list(which(arguments.all)).map_err(|error| explained(&error))?;
+    let found = place.snapshots.list(which(arguments.all))?;
     if arguments.json {
         printer.json(&SnapshotList::of(&found))?;
     } else if found.is_empty() {
@@ -217,14 +223,14 @@ fn list(arguments: &SnapshotListArguments, printer: &Printer) -> Result<ExitCode
 fn diff(arguments: &SnapshotDiffArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let place = SnapshotPlace::find(&arguments.repository)?;
     let paths = place.paths(&arguments.paths)?;
-    let find = |id: &str| place.snapshots.find(id).map_err(|error| explained(&error));
+    let find = |id: &str| place.snapshots.find(id).map_err(CommandError::from);
     let old = find(&arguments.snapshot)?;
     let new = arguments.other.as_deref().map(find).transpose()?;
     let scratch = environment::temporary_directory();
     let newer = new.as_ref().map_or(Side::WorkingTree { scratch: &scratch }, Side::Snapshot);
     if arguments.patch {
         let patch = place.snapshots.patch(Side::Snapshot(&old), newer, &paths);
-        let patch = patch.map_err(|error| explained(&error))?;
+        let patch = patch?;
         let text = String::from_utf8_lossy(&patch);
         // A patch that goes into a file or a program stays as git wrote it.
         if std::io::stdout().is_terminal() {
@@ -234,8 +240,7 @@ fn diff(arguments: &SnapshotDiffArguments, printer: &Printer) -> Result<ExitCode
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let found =
-        place.snapshots.diff(Side::Snapshot(&old), newer, &paths).map_err(|error| explained(&error))?;
+    let found = place.snapshots.diff(Side::Snapshot(&old), newer, &paths)?;
     if arguments.json {
         printer.json(&SnapshotDiff {
             old: &old.id,
@@ -254,20 +259,21 @@ fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, 
     let place = SnapshotPlace::find(&arguments.repository)?;
     let (snapshot, paths) = match &arguments.snapshot {
         Some(id) => {
-            let snapshot = place.snapshots.find(id).map_err(|error| explained(&error))?;
+            let snapshot = place.snapshots.find(id)?;
             (snapshot, place.paths(&arguments.paths)?)
         }
-        None => place.snapshots.undoable().map_err(|error| explained(&error))?,
+        None => place.snapshots.undoable()?,
     };
     if !arguments.yes {
         if arguments.json || !std::io::stdin().is_terminal() {
-            return Err(CommandError::new("nothing was restored: nobody could be asked")
-                .hint("say `--yes`, or look first with `checkstone snapshot diff`"));
+            let why = if arguments.json { "`--json` does not ask" } else { "not a terminal" };
+            return Err(CommandError::refused(format!("nothing restored: {why}"))
+                .hint("pass `--yes`, or preview with `checkstone snapshot diff`"));
         }
         let scratch = environment::temporary_directory();
         let now = Side::WorkingTree { scratch: &scratch };
         let planned = place.snapshots.diff(now, Side::Snapshot(&snapshot), &paths);
-        let planned = planned.map_err(|error| explained(&error))?;
+        let planned = planned?;
         if planned.is_empty() {
             printer.text(&format!("Nothing differs from {}.\n", snapshot.id));
             return Ok(ExitCode::SUCCESS);
@@ -278,10 +284,8 @@ fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, 
             return Ok(ExitCode::from(1));
         }
     }
-    let restored = place
-        .snapshots
-        .restore(&snapshot, &paths, calling(&place.repository.root), now_ns())
-        .map_err(|error| explained(&error))?;
+    let caller = calling(&place.repository.root);
+    let restored = place.snapshots.restore(&snapshot, &paths, caller, Timestamp::now())?;
     if arguments.json {
         printer.json(&SnapshotRestore {
             snapshot: &restored.snapshot.id,
@@ -300,16 +304,16 @@ fn prune(arguments: &SnapshotPruneArguments, printer: &Printer) -> Result<ExitCo
     let place = SnapshotPlace::find(&arguments.repository)?;
     let days = |days: u32| Duration::from_secs(u64::from(days) * 24 * 60 * 60);
     let retention = match (arguments.keep, arguments.older_than) {
-        (None, None) => Retention { keep: Some(100), max_age: Some(days(30)), reasons: Reasons::All },
-        (keep, age) => Retention { keep, max_age: age.map(days), reasons: Reasons::All },
+        (None, None) => Retention { keep: Some(100), max_age: Some(days(30)), reasons: PrunableReasons::All },
+        (keep, age) => Retention { keep, max_age: age.map(days), reasons: PrunableReasons::All },
     };
     let which = which(arguments.all);
     let gone = if arguments.dry_run {
-        place.snapshots.expired(which, retention, now_ns())
+        place.snapshots.expired(which, retention, Timestamp::now())
     } else {
-        place.snapshots.prune(which, retention, now_ns())
+        place.snapshots.prune(which, retention, Timestamp::now())
     };
-    let gone = gone.map_err(|error| explained(&error))?;
+    let gone = gone?;
     if arguments.json {
         printer.json(&SnapshotList::of(&gone))?;
         return Ok(ExitCode::SUCCESS);
@@ -329,10 +333,10 @@ struct SnapshotPlace {
 impl SnapshotPlace {
     fn find(argument: &RepositoryArgument) -> Result<Self, CommandError> {
         let folder = argument.folder()?;
-        let folder = fs_err::canonicalize(&folder).map_err(|error| CommandError::of(&error))?;
+        let folder = fs_err::canonicalize(&folder)?;
         let repository = find(&folder)?;
         let git = environment::git().within(TIME_LIMIT);
-        let snapshots = Snapshots::of(repository.clone(), &git).map_err(|error| explained(&error))?;
+        let snapshots = Snapshots::of(repository.clone(), &git)?;
         Ok(Self { repository, folder, snapshots })
     }
 
@@ -342,7 +346,7 @@ impl SnapshotPlace {
         for path in typed {
             let whole = plain(&self.folder.join(path));
             let Ok(inside) = whole.strip_prefix(&self.repository.root) else {
-                return Err(explained(&SnapshotError::Outside { path: BytePath::from(path.as_path()) }));
+                return Err(SnapshotError::Outside { path: BytePath::from(path.as_path()) }.into());
             };
             if inside.as_os_str().is_empty() {
                 // The root is everything.
@@ -370,44 +374,52 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 /// The agent session that calls and its turn. That nothing is known is no reason not to save.
-fn calling(root: &Path) -> Caller {
+fn calling(root: &Path) -> RestoreCaller {
     let state = journal_access::state_directory().ok();
     let mut journal = state.and_then(|state| journal_access::open_existing(&state).ok().flatten());
     let Ok(Some(session)) = AgentSession::calling(journal.as_mut(), Some(root)) else {
-        return Caller::default();
+        return RestoreCaller::default();
     };
     let recorded = session.recorded(journal.as_mut()).ok().flatten();
     let turn = recorded.zip(journal.as_mut()).and_then(|(recorded, journal)| {
         journal.read(|reader| reader.latest_turn(recorded.id)).ok().flatten()?.key
     });
     let session = SessionName { agent: session.agent.name().to_owned(), id: session.id };
-    Caller { session: Some(session), turn }
+    RestoreCaller { session: Some(session), turn }
 }
 
-fn which(all: bool) -> Which {
-    if all { Which::EveryWorktree } else { Which::ThisWorktree }
+fn which(all: bool) -> WhichWorktrees {
+    if all { WhichWorktrees::EveryWorktree } else { WhichWorktrees::ThisWorktree }
 }
 
-fn now_ns() -> i64 {
-    i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX)
-}
-
-fn explained(error: &SnapshotError) -> CommandError {
-    let told = CommandError::of(error);
-    match error {
-        SnapshotError::Unknown { .. } | SnapshotError::Ambiguous { .. } => {
-            told.hint("`checkstone snapshot list` shows the ids")
+impl From<SnapshotError> for CommandError {
+    fn from(error: SnapshotError) -> Self {
+        let kind = match &error {
+            SnapshotError::Unknown { .. }
+            | SnapshotError::NothingToUndo
+            | SnapshotError::NoSuchPath { .. } => ErrorKind::NotFound,
+            SnapshotError::Ambiguous { .. } | SnapshotError::Outside { .. } => ErrorKind::Usage,
+            _ => ErrorKind::Failed,
+        };
+        let told = Self::of(kind, &error);
+        match error {
+            SnapshotError::Git(error) => error.into(),
+            SnapshotError::Unknown { .. } | SnapshotError::Ambiguous { .. } => {
+                told.hint("`checkstone snapshot list` shows the ids")
+            }
+            SnapshotError::NothingToUndo => {
+                told.hint("`checkstone snapshot restore ID` restores any snapshot")
+            }
+            SnapshotError::Outside { .. } => told.hint("name files and folders in the working tree"),
+            SnapshotError::Spool { .. } => {
+                told.hint("free some disk space, and make the git folder writable")
+            }
+            SnapshotError::Forget { .. } => told.hint("make the git folder writable"),
+            SnapshotError::Scratch { .. } => {
+                told.hint("free some space there, or set `TMPDIR` to a folder that has some")
+            }
+            _ => told,
         }
-        SnapshotError::NothingToUndo => told.hint("`checkstone snapshot restore ID` restores any snapshot"),
-        SnapshotError::Outside { .. } => told.hint("name files and folders of the working tree"),
-        SnapshotError::Spool { .. } => {
-            told.hint("make room on the disk, and the git folder writable for you")
-        }
-        SnapshotError::Forget { .. } => told.hint("make the git folder writable for you"),
-        SnapshotError::Scratch { .. } => {
-            told.hint("make room there, or set `TMPDIR` to a folder that has some")
-        }
-        _ => told,
     }
 }
 
@@ -417,7 +429,7 @@ fn warn(left_out: &[LeftOut], printer: &Printer) {
             Some(path) => format!("`{path}` is not in the snapshot as it is: {}", left.reason),
             None => format!("git could not look at everything: {}", left.reason),
         };
-        printer.warning(&CommandError::new(told));
+        printer.warning(Warning::new(told));
     }
 }
 
@@ -445,10 +457,10 @@ fn differences(found: &[Difference], most: usize) -> String {
 pub(crate) fn about(snapshot: &Snapshot) -> String {
     let facts = &snapshot.facts;
     let mut about = match &facts.reason {
-        Reason::Asked => visible(snapshot.message.lines().next().unwrap_or_default()),
-        Reason::TurnStart { .. } => "at the start of a turn".to_owned(),
-        Reason::Autosave => "before an autosave".to_owned(),
-        Reason::BeforeRestore { restored, .. } => format!("before restoring {restored}"),
+        SnapshotReason::Asked => visible(snapshot.message.lines().next().unwrap_or_default()),
+        SnapshotReason::TurnStart { .. } => "at the start of a turn".to_owned(),
+        SnapshotReason::Autosave => "before an autosave".to_owned(),
+        SnapshotReason::BeforeRestore { restored, .. } => format!("before restoring {restored}"),
     };
     if let Some(session) = &facts.session {
         let _ = write!(about, " ({} {})", visible(&session.agent), visible(&session.id));
@@ -477,7 +489,7 @@ fn table(found: &[Snapshot], all: bool, printer: &Printer) -> String {
     table.lines(printer.width())
 }
 
-fn restored_text(restored: &Restored) -> String {
+fn restored_text(restored: &RestoreReport) -> String {
     let mut text = String::new();
     if restored.before.is_none() && restored.skipped.is_empty() {
         return format!("Nothing differs from {}.\n", restored.snapshot.id);
@@ -551,10 +563,10 @@ impl<'a> SnapshotOutput<'a> {
     pub(crate) fn of(snapshot: &'a Snapshot) -> Self {
         let facts = &snapshot.facts;
         let (reason, restored) = match &facts.reason {
-            Reason::Asked => ("asked", None),
-            Reason::TurnStart { .. } => ("turn-start", None),
-            Reason::Autosave => ("autosave", None),
-            Reason::BeforeRestore { restored, .. } => ("before-restore", Some(restored.as_str())),
+            SnapshotReason::Asked => ("asked", None),
+            SnapshotReason::TurnStart { .. } => ("turn-start", None),
+            SnapshotReason::Autosave => ("autosave", None),
+            SnapshotReason::BeforeRestore { restored, .. } => ("before-restore", Some(restored.as_str())),
         };
         Self {
             id: &snapshot.id,

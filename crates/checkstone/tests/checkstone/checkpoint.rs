@@ -78,23 +78,42 @@ fn mistakes_are_told_with_what_to_do() {
     let project = Project::new();
     project.write("a.csv", "one\n");
     let save = ["save", "--title=churn", "--run=run-001", "--stage=S01_load_data"];
-    for (arguments, told) in [
-        (vec!["missing"], "error: Artifact not found: missing\n"),
-        (vec!["../outside"], "error: Path traversal detected"),
-        (vec!["a.csv", "--max-size=3"], "hint: leave files out, or raise the limit with `--max-size`"),
-        (vec!["a.csv", "--status=interrupted"], "--reason"),
+    let here = format!("{}/", project.path("").display());
+    let shown = |arguments: &[&str]| {
+        program::shown(&project.run(arguments)).replace(here.trim_end_matches('/'), "[root]")
+    };
+    for (arguments, expected) in [
+        (vec!["missing"], "exit code: 3\n--- stdout\n--- stderr\nerror: Artifact not found: missing\n"),
+        (
+            vec!["../outside"],
+            "exit code: 2\n--- stdout\n--- stderr\nerror: Path traversal detected: [root]/../outside\n\
+             hint: artifacts are files inside the project's folder\n",
+        ),
+        (
+            vec!["a.csv", "--max-size=3"],
+            "exit code: 4\n--- stdout\n--- stderr\nerror: the artifacts have 4 bytes together, more than the limit of 3\n\
+             hint: leave files out, or raise the limit with `--max-size`\n",
+        ),
     ] {
-        let output = project.run(&[&save[..], &arguments].concat());
-        let shown = program::shown(&output);
-        assert_eq!(output.status.code(), Some(2), "{shown}");
-        assert!(shown.contains(told), "{shown}");
+        assert_eq!(shown(&[&save[..], &arguments].concat()), expected);
     }
-    let shown = program::shown(&project.run(&["resume"]));
-    assert!(shown.contains("error: there are no checkpoints here"), "{shown}");
-    let shown = program::shown(&project.run(&["save", "--title=../x", "--run=r", "--stage=S01_a_b"]));
-    assert!(shown.contains("cannot be the name of a report title"), "{shown}");
-    let shown = program::shown(&project.run(&["validate", "nothing"]));
-    assert!(shown.contains("hint: `checkstone checkpoint list` shows the ids"), "{shown}");
+    let output = project.run(&[&save[..], &["a.csv", "--status=interrupted"]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        shown(&["resume"]),
+        "exit code: 3\n--- stdout\n--- stderr\nerror: there are no checkpoints here\n\
+         hint: change to the project's folder, or name it with `--repo`\n"
+    );
+    assert_eq!(
+        shown(&["save", "--title=../x", "--run=r", "--stage=S01_a_b"]),
+        "exit code: 2\n--- stdout\n--- stderr\nerror: `../x` cannot be the name of a report title: leave out slashes, control \
+         characters, `.`, `..` and a dot or space at the end\n"
+    );
+    assert_eq!(
+        shown(&["validate", "nothing"]),
+        "exit code: 3\n--- stdout\n--- stderr\nerror: there is no checkpoint `nothing` here\n\
+         hint: `checkstone checkpoint list` shows the ids\n"
+    );
 }
 
 /// A checkpoint without new artifacts costs two flushes, one with k new ones k + 2.
@@ -146,11 +165,11 @@ fn r15_full_and_read_only_disks_are_clear_errors_and_the_checkpoint_before_stays
     let read_only = program::shown(&project.try_save("S02_load_data", &["a"]));
     project.assert_sound();
     let found = project.json(&["resume"], "checkpoint-resume.schema.json");
-    assert!(full.starts_with("exit code: 2\n"), "{full}");
-    assert!(full.contains("error: cannot copy `b` into the store: No space left on device"), "{full}");
-    assert!(
-        full.contains("hint: make room on the disk, then save again; earlier checkpoints are as they were"),
-        "{full}"
+    assert_eq!(
+        full,
+        "exit code: 5\n--- stdout\n--- stderr\n\
+         error: cannot copy `b` into the store: No space left on device (os error 28)\n\
+         hint: free some disk space, then save again; earlier checkpoints are unchanged\n"
     );
     assert_eq!((left, count), (0, 1));
     assert!(read_only.contains("Read-only file system"), "{read_only}");

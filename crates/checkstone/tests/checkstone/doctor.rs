@@ -310,7 +310,7 @@ fn a_damaged_journal_is_told_and_left_alone() {
     assert_eq!(examined.code, Some(1));
     let told = examined.one("machine", "journal");
     assert!(told.starts_with("problem: `") && told.contains("journal.db` is damaged"), "{told}");
-    assert!(told.contains("move `"), "{told}");
+    assert!(told.contains("move all of `"), "{told}");
     assert!(std::fs::read_to_string(patient.path("state/journal.db")).unwrap().starts_with("no database"));
 }
 
@@ -529,5 +529,5 @@ fn ctrl_c_clears_everything_away() {
 fn wrong_usage_has_its_own_exit_code() {
     let patient = Patient::new(RUST);
     assert_eq!(patient.command(&["--agent", "emacs"]).output().unwrap().status.code(), Some(2));
-    assert_eq!(patient.command(&["--repo", "/nowhere"]).output().unwrap().status.code(), Some(2));
+    assert_eq!(patient.command(&["--repo", "/nowhere"]).output().unwrap().status.code(), Some(3));
 }

@@ -227,7 +227,12 @@ fn a_token_that_others_can_read_is_told() {
     let path = workplace.path("home/.config/checkstone/config.toml");
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644)).unwrap();
     let text = complete_phase(&workplace);
-    assert!(text.contains("holds a token that other users can read\nhint: run `chmod 600 "), "{text}");
+    assert_eq!(
+        text,
+        "exit code: 0\n--- stdout\nimplement (parser): validation is complete; next phase: implementation\n--- stderr\n\
+         warning: other users can read the token in `[folder]/home/.config/checkstone/config.toml`\n\
+         hint: run `chmod 600 [folder]/home/.config/checkstone/config.toml`\n"
+    );
 }
 
 fn deployment(workplace: &Workplace, state: &str) -> Deed {

@@ -186,10 +186,11 @@ fn turns_and_clients_are_chosen() {
     let since = workplace.json(&["replay", path, "--json", "--since", hold.as_str().unwrap()], SCHEMA);
     assert_eq!(since["turns"]["total"], 1);
     assert_eq!(workplace.json(&["replay", path, "--json", "--agent", "codex"], SCHEMA)["turns"]["total"], 0);
-    let missing = workplace.shown(&["replay", "/nowhere/at/all"]);
-    assert!(
-        missing.contains("there is no `/nowhere/at/all`") && missing.starts_with("exit code: 2"),
-        "{missing}"
+    assert_eq!(
+        workplace.shown(&["replay", "/nowhere/at/all"]),
+        "exit code: 3\n--- stdout\n--- stderr\nerror: there is no `/nowhere/at/all`\n\
+         hint: Claude Code keeps transcripts in `~/.claude/projects`, Codex CLI in `~/.codex/sessions`, \
+         Gemini CLI in `~/.gemini/tmp`\n"
     );
 }
 

@@ -103,7 +103,7 @@ fn paths_are_taken_from_the_current_folder() {
     assert_eq!(
         run("../../elsewhere"),
         "exit code: 2\n--- stdout\n--- stderr\nerror: `../../elsewhere` is not a path in the repository\n\
-         hint: name files and folders of the working tree\n"
+         hint: name files and folders in the working tree\n"
     );
     assert!(run("nowhere").contains("neither the snapshot nor the working tree has `src/nowhere`"));
     assert!(run("lib.rs").contains(&format!("Nothing differs from {id}.\n")));
@@ -117,8 +117,8 @@ fn nothing_is_restored_without_an_answer() {
     let now = tree(&workplace);
     assert_eq!(
         workplace.shown(&["snapshot", "restore", "latest"]),
-        "exit code: 2\n--- stdout\n--- stderr\nerror: nothing was restored: nobody could be asked\n\
-         hint: say `--yes`, or look first with `checkstone snapshot diff`\n"
+        "exit code: 4\n--- stdout\n--- stderr\nerror: nothing restored: not a terminal\n\
+         hint: pass `--yes`, or preview with `checkstone snapshot diff`\n"
     );
     for (answer, code) in [("n\n", 1), ("\n", 1), ("y\n", 0)] {
         assert_eq!(tree(&workplace), now);
@@ -151,14 +151,24 @@ fn what_is_wrong_is_said_with_what_to_do() {
     for (arguments, told) in [
         (
             &["snapshot", "restore", "x", "--yes"][..],
-            "error: there is no snapshot `x`\nhint: `checkstone snapshot list`",
+            "there is no snapshot `x`\nhint: `checkstone snapshot list` shows the ids",
         ),
-        (&["snapshot", "restore", "--undo", "--yes"], "error: there is no restore to undo\nhint: "),
-        (&["snapshot", "diff"], "error: there is no snapshot `latest`\nhint: "),
-        (&["snapshot", "create", "--repo", "/"], "error: `/` is not inside a git repository\nhint: "),
+        (
+            &["snapshot", "restore", "--undo", "--yes"],
+            "there is no restore to undo\nhint: `checkstone snapshot restore ID` restores any snapshot",
+        ),
+        (
+            &["snapshot", "diff"],
+            "there is no snapshot `latest`\nhint: `checkstone snapshot list` shows the ids",
+        ),
+        (
+            &["snapshot", "create", "--repo", "/"],
+            "`/` is not inside a git repository\n\
+             hint: change to a git repository, or name a folder in one with `--repo`",
+        ),
     ] {
-        let shown = workplace.shown(arguments);
-        assert!(shown.starts_with("exit code: 2\n") && shown.contains(told), "{shown}");
+        let expected = format!("exit code: 3\n--- stdout\n--- stderr\nerror: {told}\n");
+        assert_eq!(workplace.shown(arguments), expected);
     }
     assert!(workplace.shown(&["snapshot", "list"]).contains("`checkstone snapshot create` takes one."));
 }

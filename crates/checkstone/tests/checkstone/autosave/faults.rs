@@ -102,7 +102,7 @@ fn a10_a_hanging_commit_hook_is_ended() {
     executable(&world, ".git/hooks/pre-commit");
     let answer = world.work_until(41);
     assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
-    assert!(to_agent(&answer).contains("`pre-commit` took longer than 300ms"), "{answer:#}");
+    assert!(to_agent(&answer).contains("`pre-commit` took longer than 300 ms"), "{answer:#}");
     assert!(to_agent(&answer).contains(autosave::SIGNAL), "{answer:#}");
     let hook = std::fs::read_to_string(world.workplace.path("hook.pid")).unwrap();
     let process = std::path::Path::new("/proc").join(hook.trim()).join("cmdline");

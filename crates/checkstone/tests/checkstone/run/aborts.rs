@@ -149,7 +149,7 @@ fn a_run_is_aborted_from_elsewhere_and_so_is_one_stage_of_it() {
     project.wait_for("two");
     // One writer at a time.
     let busy = project.resume();
-    assert_eq!(busy.code, Some(2));
+    assert_eq!(busy.code, Some(4));
     assert!(busy.stderr.contains("in the hands of another process"), "{busy:?}");
     let stage = Done::of(project.output(&["abort", "r1", "S01_sleep_long"]));
     assert_eq!(stage.code, Some(0), "{stage:?}");
@@ -157,14 +157,14 @@ fn a_run_is_aborted_from_elsewhere_and_so_is_one_stage_of_it() {
     assert_eq!(project.state("S02_sleep_longer"), "RUNNING");
     assert_eq!(
         project.output(&["abort", "r1", "S01_sleep_long"]).status.code(),
-        Some(2),
+        Some(3),
         "it is not running"
     );
     let whole = Done::of(project.output(&["abort", "r1"]));
     assert_eq!((whole.code, whole.stdout.as_str()), (Some(0), "run r1 ABORTED\n"));
     assert_eq!(Done::of(child.wait_with_output().unwrap()).code, Some(130));
     assert_eq!(project.state("S02_sleep_longer"), "RESUMABLE");
-    assert_eq!(project.output(&["abort", "nobody"]).status.code(), Some(2));
+    assert_eq!(project.output(&["abort", "nobody"]).status.code(), Some(3));
 }
 
 #[test]

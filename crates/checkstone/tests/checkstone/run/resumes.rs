@@ -42,7 +42,7 @@ fn it_goes_on_with_what_failed() {
     assert_eq!(attempts(&project), [1, 1, 2]);
     assert_eq!(project.read("reports/study/r1/S03_finish_all/final.txt"), "2\n");
     let nothing = Done::of(project.output(&["resume"]));
-    assert_eq!(nothing.code, Some(2));
+    assert_eq!(nothing.code, Some(3));
     assert!(nothing.stderr.contains("there is no run that can be resumed"), "{nothing:?}");
 }
 
@@ -64,7 +64,7 @@ fn what_has_changed_is_run_again_and_no_more_than_that() {
     assert_eq!(attempts(&project), [3, 2, 3]);
     assert_eq!(Done::of(project.output(&["resume", "r1", "--again", "S02_count_lines"])).code, Some(0));
     assert_eq!(attempts(&project), [3, 3, 3]);
-    assert_eq!(project.output(&["resume", "r1", "--again", "S09_not_there"]).status.code(), Some(2));
+    assert_eq!(project.output(&["resume", "r1", "--again", "S09_not_there"]).status.code(), Some(3));
 }
 
 /// A script that a command names is part of the command.
@@ -77,7 +77,10 @@ fn a_plan_file_that_cannot_be_used_is_told() {
     project.workplace.write("plan.toml", &other);
     let refused = project.resume();
     assert_eq!(refused.code, Some(2), "{refused:?}");
-    assert!(refused.stderr.contains("hint: `--recorded-plan` takes the plan as it was"), "{refused:?}");
+    assert!(
+        refused.stderr.contains("hint: `--recorded-plan` uses the plan that the run was started with"),
+        "{refused:?}"
+    );
     std::fs::remove_file(project.path("plan.toml")).unwrap();
     let resumed = project.resume();
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
@@ -358,8 +361,8 @@ fn a_copied_repository_resumes_by_name() {
     }
     std::fs::remove_file(copy.path("plan.toml")).unwrap();
     let unnamed = Done::of(copy.output(&["resume"]));
-    assert_eq!(unnamed.code, Some(2));
-    assert!(unnamed.stderr.contains("was not begun here"), "{unnamed:?}");
+    assert_eq!(unnamed.code, Some(4));
+    assert!(unnamed.stderr.contains("was not started here"), "{unnamed:?}");
     let resumed = copy.resume();
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     assert_eq!(attempts(&copy), [1, 1, 2]);
@@ -375,9 +378,9 @@ fn a_damaged_record_says_what_can_be_done() {
     project.workplace.write(path, &format!("{}\n", lines.join("\n")));
     for command in ["resume", "watch", "report", "abort"] {
         let done = Done::of(project.output(&[command, "r1"]));
-        assert_eq!(done.code, Some(2), "{command}: {done:?}");
+        assert_eq!(done.code, Some(5), "{command}: {done:?}");
         assert!(done.stderr.contains("is damaged in line 4"), "{command}: {done:?}");
-        assert!(done.stderr.contains("or begin a new run: `checkstone run PLAN`\n"), "{command}: {done:?}");
+        assert!(done.stderr.contains("or start a new run: `checkstone run PLAN`\n"), "{command}: {done:?}");
     }
 }
 
@@ -388,7 +391,7 @@ fn a_removed_directory_is_a_clear_error() {
     let before = project.checkpoints();
     std::fs::remove_file(project.path("reports/study/checkpoints/r1/events.jsonl")).unwrap();
     let gone = project.resume();
-    assert_eq!(gone.code, Some(2));
+    assert_eq!(gone.code, Some(3));
     assert!(gone.stderr.contains("there is no run `r1`"), "{gone:?}");
     assert_eq!(project.checkpoints(), before);
     // The folder of artifacts vanishes under a stage that is running.
@@ -403,7 +406,7 @@ fn a_removed_directory_is_a_clear_error() {
         stage("S02_go_on", "command = 'touch on'\ndependencies = [\"S01_remove_reports\"]"),
     ]));
     let done = project.run();
-    assert_eq!(done.code, Some(2), "{done:?}");
+    assert_eq!(done.code, Some(5), "{done:?}");
     assert!(done.stderr.contains("was removed while the run was going on"), "{done:?}");
     assert!(!project.path("on").exists());
 }

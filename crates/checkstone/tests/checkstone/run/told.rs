@@ -75,7 +75,7 @@ fn the_markers_of_a_log_are_shown() {
     child.stdin.take().unwrap().write_all(log.as_bytes()).unwrap();
     let again = project.workplace.valid(&child.wait_with_output().unwrap().stdout, "markers.schema.json");
     assert_eq!(again, value);
-    assert_eq!(project.output(&["markers", "nothing"]).status.code(), Some(2));
+    assert_eq!(project.output(&["markers", "nothing"]).status.code(), Some(3));
 }
 
 /// Spec 5, task 5.1; and an agent whose session begins is told, once, what can be resumed.
