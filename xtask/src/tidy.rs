@@ -1,5 +1,7 @@
 //! House rules that no linter knows, checked over every tracked file.
 
+mod test_code;
+
 use std::process::Command;
 
 use crate::links;
@@ -13,6 +15,7 @@ const LONGEST_SOURCE: usize = 900;
 pub(crate) fn check() -> Result<Done, String> {
     let listed = process::output(Command::new("git").args(["ls-files", "-z"]).current_dir(root()))?;
     let mut wrong = Vec::new();
+    let mut sources = Vec::new();
     for name in listed.split('\0').filter(|name| name.ends_with(".rs")) {
         let text = fs_err::read_to_string(root().join(name)).map_err(|error| error.to_string())?;
         let is_entry = name.ends_with("main.rs") || name.contains("/tests/") || name.starts_with("fuzz/");
@@ -25,10 +28,12 @@ pub(crate) fn check() -> Result<Done, String> {
         if name.ends_with("/mod.rs") {
             wrong.push(format!("{name}: modules are named after what they hold"));
         }
+        sources.push((name, text));
     }
+    wrong.extend(test_code::wrong(sources.iter().map(|(name, text)| (*name, text.as_str()))));
     for name in listed.split('\0').filter(|name| name.ends_with(".md")) {
         let text = fs_err::read_to_string(root().join(name)).map_err(|error| error.to_string())?;
         wrong.extend(links::broken(name, &text));
     }
-    if wrong.is_empty() { Ok(Done::Passed) } else { Err(wrong.join("; ")) }
+    if wrong.is_empty() { Ok(Done::Passed) } else { Err(wrong.join("\n")) }
 }

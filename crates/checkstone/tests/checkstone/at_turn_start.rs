@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
+use sandbox::RunToEnd as _;
 use serde_json::{Value, json};
 
 use crate::workplace::{SESSION, Workplace};
@@ -121,7 +122,7 @@ fn old_ones_go_by_themselves() {
     workplace.git(&["gc", "--quiet", "--prune=now"]);
     let gone = found[0]["commit"].as_str().unwrap();
     let mut look = workplace.prepared(std::process::Command::new("git"));
-    assert!(!look.args(["cat-file", "-e", gone]).output().unwrap().status.success());
+    assert!(!look.args(["cat-file", "-e", gone]).answer().succeeded());
 }
 
 /// What ends the hook's process group, as a client may do once it has its answer, does not reach the child.
@@ -205,7 +206,7 @@ fn a_restore_knows_who_asked_for_it() {
     workplace.run(&["snapshot", "create"]);
     workplace.write("README.md", "changed\n");
     let mut command = workplace.checkstone(&["snapshot", "restore", "latest", "--yes"]);
-    assert!(command.env("CLAUDE_CODE_SESSION_ID", SESSION).output().unwrap().status.success());
+    assert!(command.env("CLAUDE_CODE_SESSION_ID", SESSION).answer().succeeded());
     let found = list(&workplace);
     assert_eq!(found[0]["reason"], "before-restore");
     assert_eq!(found[0]["session"], json!({"agent": "claude", "id": SESSION}));

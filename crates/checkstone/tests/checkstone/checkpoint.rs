@@ -9,7 +9,6 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::Value;
 
-use crate::program;
 use project::{Project, strace};
 
 #[test]
@@ -59,17 +58,17 @@ fn people_are_told_what_is_wrong_and_what_is_kept() {
     let first = first["checkpointId"].as_str().unwrap();
     project.write("a.csv", "longer\n");
     let output = project.run(&["validate", first]);
-    let shown = program::shown(&output);
-    assert_eq!(output.status.code(), Some(1));
+    let shown = output.to_string();
+    assert_eq!(output.code, Some(1));
     assert!(shown.contains("✗ Size mismatch for a.csv: expected 4, got 7\n"), "{shown}");
     assert!(shown.contains("its artifacts are kept"), "{shown}");
     let second = project.save("S02_load_data", &["a.csv"]);
     fs::write(project.path(second["manifestPath"].as_str().unwrap()), "{}").unwrap();
-    let shown = program::shown(&project.run(&["resume"]));
+    let shown = project.run(&["resume"]).to_string();
     assert!(shown.starts_with("exit code: 0\n"), "{shown}");
     assert!(shown.contains("cannot be used:\n    Manifest failed to parse or validate"), "{shown}");
     assert!(shown.contains("1 artifact would be brought back"), "{shown}");
-    let list = program::shown(&project.run(&["list"]));
+    let list = project.run(&["list"]).to_string();
     assert!(list.contains("warning:") && list.contains("cannot be read"), "{list}");
 }
 
@@ -85,15 +84,15 @@ fn mistakes_are_told_with_what_to_do() {
         (vec!["a.csv", "--status=interrupted"], "--reason"),
     ] {
         let output = project.run(&[&save[..], &arguments].concat());
-        let shown = program::shown(&output);
-        assert_eq!(output.status.code(), Some(2), "{shown}");
+        let shown = output.to_string();
+        assert_eq!(output.code, Some(2), "{shown}");
         assert!(shown.contains(told), "{shown}");
     }
-    let shown = program::shown(&project.run(&["resume"]));
+    let shown = project.run(&["resume"]).to_string();
     assert!(shown.contains("error: there are no checkpoints here"), "{shown}");
-    let shown = program::shown(&project.run(&["save", "--title=../x", "--run=r", "--stage=S01_a_b"]));
+    let shown = project.run(&["save", "--title=../x", "--run=r", "--stage=S01_a_b"]).to_string();
     assert!(shown.contains("cannot be the name of a report title"), "{shown}");
-    let shown = program::shown(&project.run(&["validate", "nothing"]));
+    let shown = project.run(&["validate", "nothing"]).to_string();
     assert!(shown.contains("hint: `checkstone checkpoint list` shows the ids"), "{shown}");
 }
 
@@ -138,12 +137,12 @@ fn r15_full_and_read_only_disks_are_clear_errors_and_the_checkpoint_before_stays
     project.write("a", "small\n");
     project.save("S01_load_data", &["a"]);
     fs::write(project.path("b"), vec![7; 700 << 10]).unwrap();
-    let full = program::shown(&project.try_save("S02_load_data", &["a", "b"]));
+    let full = project.try_save("S02_load_data", &["a", "b"]).to_string();
     project.assert_sound();
     let left = fs::read_dir(project.path("reports/churn/checkpoints/.store/.tmp")).unwrap().count();
     let count = project.count();
     assert!(project::succeeds("mount", &["-o", "remount,ro", at]));
-    let read_only = program::shown(&project.try_save("S02_load_data", &["a"]));
+    let read_only = project.try_save("S02_load_data", &["a"]).to_string();
     project.assert_sound();
     let found = project.json(&["resume"], "checkpoint-resume.schema.json");
     assert!(full.starts_with("exit code: 2\n"), "{full}");
@@ -168,7 +167,7 @@ fn r15_a_folder_of_another_owner_is_a_clear_error() {
     project.save("S01_load_data", &[]);
     let store = project.path("reports/churn/checkpoints/.store");
     fs::set_permissions(store.join(".tmp"), fs::Permissions::from_mode(0o555)).unwrap();
-    let shown = program::shown(&project.try_save("S02_load_data", &[]));
+    let shown = project.try_save("S02_load_data", &[]).to_string();
     assert!(shown.contains("hint: make the folder writable for you"), "{shown}");
     project.assert_sound();
 }

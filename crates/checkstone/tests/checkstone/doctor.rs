@@ -4,15 +4,15 @@
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use agents::{Program, Registration};
+use sandbox::{Answer, RunToEnd as _, contents, finish, redacted, wait_for, wait_for_file};
 use serde_json::{Value, json};
 use transcript::Agent;
 
-use crate::hook::world::{contents, wait_until};
 use crate::program;
-use crate::workplace::{SESSION, Workplace};
+use crate::workplace::{SESSION, Workplace, valid};
 
 const RUST: &str = "presets = [\"rust\"]\n";
 const SCHEMA: &str = "doctor.schema.json";
@@ -29,8 +29,8 @@ impl Patient {
             std::fs::create_dir(patient.path(folder)).unwrap();
         }
         for name in ["git", "sh", "bash", "sleep", "unshare", "mount"] {
-            let found = Command::new("sh").args(["-c", &format!("command -v {name}")]).output().unwrap();
-            let found = String::from_utf8(found.stdout).unwrap();
+            let found = Command::new("sh").args(["-c", &format!("command -v {name}")]).answer();
+            let found = found.stdout;
             if !found.trim().is_empty() {
                 symlink(found.trim(), patient.path("bin").join(name)).unwrap();
             }
@@ -43,7 +43,7 @@ impl Patient {
         let patient = Self::new(policy);
         let arguments = ["init", "--yes", "--agent", "claude", "--agent", "gemini", "--agent", "codex"];
         let output = patient.workplace.run(&arguments);
-        assert!(output.status.success(), "{output:?}");
+        assert!(output.succeeded(), "{output:?}");
         patient
     }
 
@@ -87,9 +87,9 @@ impl Patient {
     fn run(&self, change: impl FnOnce(&mut Command)) -> Examination {
         let mut command = self.command(&["--json"]);
         change(&mut command);
-        let output = command.output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-        self.workplace.valid(&output.stdout, SCHEMA);
+        let output = command.answer();
+        assert_eq!(output.stderr, "");
+        valid(&output.stdout, SCHEMA);
         Examination::of(&output)
     }
 
@@ -104,8 +104,8 @@ struct Examination {
 }
 
 impl Examination {
-    fn of(output: &Output) -> Self {
-        Self { code: output.status.code(), value: serde_json::from_slice(&output.stdout).unwrap() }
+    fn of(output: &Answer) -> Self {
+        Self { code: output.code, value: serde_json::from_str(&output.stdout).unwrap() }
     }
 
     /// `good: …`, `problem: … → what to do`, of each finding of this kind.
@@ -153,8 +153,8 @@ fn the_hook_fires_in_every_client_it_is_registered_in() {
 fn people_read_one_line_each() {
     let patient = Patient::registered(RUST);
     patient.settings(Agent::Gemini, "{}");
-    let output = patient.command(&[]).output().unwrap();
-    let text = patient.workplace.without_paths(&program::shown(&output));
+    let output = patient.command(&[]).answer();
+    let text = redacted(&output.to_string());
     let told: Vec<String> = text
         .lines()
         .map(|line| match line.split_once(" ms)") {
@@ -293,7 +293,7 @@ fn a_state_directory_that_cannot_be_written_is_told() {
     mounted.args(["--mount", "--map-root-user", "sh", "-c", script]).arg(command.get_program());
     mounted.args(command.get_args()).env_clear().current_dir(patient.workplace.repo());
     mounted.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let output = mounted.output().unwrap();
+    let output = mounted.answer();
     if output.stdout.is_empty() {
         // Not every machine lets a test mount something.
         return;
@@ -472,8 +472,8 @@ fn the_newest_transcript_of_each_client_is_read() {
 fn a_home_that_is_a_repository_is_not_registered_twice() {
     let patient = Patient::registered(RUST);
     patient.write("home/checkstone.toml", RUST);
-    let git = Command::new("git").args(["init", "--quiet"]).arg(patient.path("home")).output().unwrap();
-    assert!(git.status.success());
+    let git = Command::new("git").args(["init", "--quiet"]).arg(patient.path("home")).answer();
+    assert!(git.succeeded());
     let home = patient.path("home");
     let examined = patient.run(|command| {
         command.current_dir(&home);
@@ -510,24 +510,22 @@ fn ctrl_c_clears_everything_away() {
     let mut command = patient.command(&[]);
     command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
-    wait_until(|| pid_file.exists(), "the hook was never run");
+    wait_for_file(&pid_file);
     assert_eq!(std::fs::read_dir(patient.path("tmp")).unwrap().count(), 1, "the scratch folder");
     let group = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     rustix::process::kill_process_group(group, rustix::process::Signal::INT).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(program::shown(&output), "exit code: 130\n--- stdout\n--- stderr\n");
+    assert_eq!(finish(child).to_string(), "exit code: 130\n--- stdout\n--- stderr\n");
     assert_eq!(std::fs::read_dir(patient.path("tmp")).unwrap().count(), 0);
     let pid = std::fs::read_to_string(&pid_file).unwrap();
     let stat = Path::new("/proc").join(pid.trim()).join("stat");
-    wait_until(
-        || std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z ")),
-        "what the hook started still runs",
-    );
+    wait_for("the end of what the hook started", || {
+        std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))
+    });
 }
 
 #[test]
 fn wrong_usage_has_its_own_exit_code() {
     let patient = Patient::new(RUST);
-    assert_eq!(patient.command(&["--agent", "emacs"]).output().unwrap().status.code(), Some(2));
-    assert_eq!(patient.command(&["--repo", "/nowhere"]).output().unwrap().status.code(), Some(2));
+    assert_eq!(patient.command(&["--agent", "emacs"]).answer().code, Some(2));
+    assert_eq!(patient.command(&["--repo", "/nowhere"]).answer().code, Some(2));
 }

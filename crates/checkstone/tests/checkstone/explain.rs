@@ -58,7 +58,7 @@ fn the_recent_verdicts_in_a_list() {
     let value = workplace.json(&["explain", "--list", "--json"], "explain-list.schema.json");
     assert_eq!(value["verdicts"][0]["verdict"], "hold");
     assert_eq!(value["verdicts"][0]["reason"], "missing: rust-tests");
-    let text = String::from_utf8(workplace.run(&["explain", "--list"]).stdout).unwrap();
+    let text = workplace.run(&["explain", "--list"]).stdout;
     assert!(
         text.starts_with("     1  20") && text.ends_with("  claude  hold    missing: rust-tests\n"),
         "{text}"
@@ -91,7 +91,7 @@ fn a_verdict_that_its_inputs_do_not_give_is_told() {
     drop(database);
     let value = workplace.json(&["explain", "--json"], SCHEMA);
     assert_eq!(value["replay"]["same"], false);
-    let text = String::from_utf8(workplace.run(&["explain"]).stdout).unwrap();
+    let text = workplace.run(&["explain"]).stdout;
     assert!(text.contains("✗ the recorded inputs do not give this verdict any more"), "{text}");
 }
 
@@ -135,7 +135,7 @@ fn rules_that_were_not_asked_are_not_told() {
     workplace.held_turn(&[]);
     let value = workplace.json(&["explain", "--json"], SCHEMA);
     assert_eq!((&value["answered"], &value["rules"]), (&json!("pass"), &json!([])));
-    let text = String::from_utf8(workplace.run(&["explain"]).stdout).unwrap();
+    let text = workplace.run(&["explain"]).stdout;
     assert!(text.contains("Rules\n  none was asked\n"), "{text}");
 }
 
@@ -147,6 +147,6 @@ fn checks_are_told_with_how_they_ended() {
     let value = workplace.json(&["explain", "--json"], SCHEMA);
     assert_eq!(value["checks"][0]["outcome"], "failed");
     assert_eq!(value["replay"]["same"], true);
-    let text = String::from_utf8(workplace.run(&["explain"]).stdout).unwrap();
+    let text = workplace.run(&["explain"]).stdout;
     assert!(text.contains("  failed     check `echo no; exit 1`\n"), "{text}");
 }

@@ -2,13 +2,13 @@
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
+use sandbox::{Answer, RunToEnd as _, redacted};
 use serde_json::{Value, json};
 
-use crate::program;
 use crate::trust::terminal;
-use crate::workplace::Workplace;
+use crate::workplace::{Workplace, valid};
 
 /// A home in which all three clients have been, and a `PATH` with nothing on it but git and the program.
 pub(crate) struct Home {
@@ -54,14 +54,14 @@ impl Home {
         command
     }
 
-    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
+    pub(crate) fn run(&self, arguments: &[&str]) -> Answer {
+        self.command(arguments).answer()
     }
 
     pub(crate) fn succeeds(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
-        assert_eq!(output.status.code(), Some(0), "{}", program::shown(&output));
-        String::from_utf8(output.stdout).unwrap()
+        assert_eq!(output.code, Some(0), "{}", output.to_string());
+        output.stdout
     }
 
     /// All that was answered but the diffs, which are long and shown elsewhere.
@@ -69,8 +69,8 @@ impl Home {
         self.told_by(&self.run(arguments))
     }
 
-    pub(crate) fn told_by(&self, output: &Output) -> String {
-        let shown = self.workplace.without_paths(&program::shown(output));
+    pub(crate) fn told_by(&self, output: &Answer) -> String {
+        let shown = redacted(&output.to_string());
         let is_diff = |line: &&str| {
             let is_part = line.starts_with(['+', '@', ' ', '\\']) && !line.starts_with("  →");
             is_part
@@ -91,8 +91,8 @@ impl Home {
 
     pub(crate) fn json(&self, arguments: &[&str], schema: &str) -> Value {
         let output = self.run(arguments);
-        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-        self.workplace.valid(&output.stdout, schema)
+        assert_eq!(output.stderr, "");
+        valid(&output.stdout, schema)
     }
 
     /// Every file below the home, the repository and the state directory, with its content.
@@ -128,11 +128,11 @@ fn what_a_person_sees() {
     let home = Home::new();
     home.put(FILES[0], "{\n  \"model\": \"opus\"\n}\n");
     home.workplace.write("Cargo.toml", "");
-    let shown = |arguments: &[&str]| home.workplace.without_paths(&program::shown(&home.run(arguments)));
+    let shown = |arguments: &[&str]| redacted(&home.run(arguments).to_string());
     insta::assert_snapshot!("init_dry_run_of_claude", shown(&["init", "--dry-run", "--agent", "claude"]));
     insta::assert_snapshot!("init", home.told(&["init", "--yes"]));
     insta::assert_snapshot!("init_again", shown(&["init"]));
-    insta::assert_snapshot!("init_help", program::shown(&home.run(&["init", "--help"])));
+    insta::assert_snapshot!("init_help", home.run(&["init", "--help"]).to_string());
     insta::assert_snapshot!(
         "init_policy",
         std::fs::read_to_string(home.workplace.repo().join("checkstone.toml")).unwrap()
@@ -167,9 +167,9 @@ fn a_person_at_a_terminal_is_asked_once() {
         let before = home.everything();
         let (person, end) = terminal();
         rustix::io::write(&person, answer.as_bytes()).unwrap();
-        let output = home.command(&["init"]).stdin(Stdio::from(end)).output().unwrap();
-        assert_eq!(output.status.code(), Some(code), "{}", program::shown(&output));
-        assert_eq!(String::from_utf8_lossy(&output.stderr), "Do this? [y/N] ");
+        let output = home.command(&["init"]).stdin(Stdio::from(end)).answer();
+        assert_eq!(output.code, Some(code), "{}", output.to_string());
+        assert_eq!(output.stderr, "Do this? [y/N] ");
         assert_eq!(home.everything() == before, code == 1);
     }
 }
@@ -291,7 +291,7 @@ fn an_older_path_changes_only_where_it_is_gone() {
     let by_old = |arguments: &[&str]| {
         let mut command = home.command(arguments);
         command.env("PATH", format!("{}:{}", old.display(), home.workplace.path("bin").display()));
-        assert!(command.output().unwrap().status.success());
+        assert!(command.answer().succeeded());
     };
     by_old(&["init", "--yes"]);
     let before: Vec<String> = FILES.iter().map(|file| home.read(file)).collect();
@@ -318,9 +318,8 @@ fn the_clients_folders_are_found_as_the_clients_find_them() {
         .env("CLAUDE_CONFIG_DIR", home.path("c"))
         .env("GEMINI_CLI_HOME", home.path("g"))
         .env("CODEX_HOME", home.path("x"))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", program::shown(&output));
+        .answer();
+    assert!(output.succeeded(), "{}", output.to_string());
     for file in ["c/settings.json", "g/.gemini/settings.json", "x/hooks.json"] {
         assert!(registered(&home, file), "{file}");
     }
@@ -340,11 +339,11 @@ fn a_project_has_settings_of_its_own() {
     for file in FILES {
         assert!(home.workplace.repo().join(file).is_file());
     }
-    let output = home.command(&["init", "--yes", "--project"]).current_dir(home.path("")).output().unwrap();
+    let output = home.command(&["init", "--yes", "--project"]).current_dir(home.path("")).answer();
     insta::assert_snapshot!("init_project_outside", home.told_by(&output));
     // From anywhere, for it is recorded.
-    let output = home.command(&["uninstall", "--yes"]).current_dir(home.path("")).output().unwrap();
-    assert!(output.status.success(), "{}", program::shown(&output));
+    let output = home.command(&["uninstall", "--yes"]).current_dir(home.path("")).answer();
+    assert!(output.succeeded(), "{}", output.to_string());
     assert!(FILES.iter().all(|file| !home.workplace.repo().join(file).parent().unwrap().exists()));
 }
 
@@ -383,7 +382,7 @@ fn the_policy_is_written_once() {
     home.succeeds(&["init", "--yes", "--preset", "rust"]);
     assert_eq!(std::fs::read_to_string(&policy).unwrap(), "presets = []\n");
     let output = home.run(&["init", "--preset", "cobol"]);
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.code, Some(2));
 }
 
 #[test]
@@ -401,8 +400,8 @@ fn what_is_printed_as_json_fits_its_schema() {
         (&value["clients"][1]["state"], &value["clients"][1]["diff"]),
         (&json!("unchanged"), &json!(""))
     );
-    let output = home.command(&["init", "--json", "--yes"]).current_dir(home.path("")).output().unwrap();
-    assert_eq!(home.workplace.valid(&output.stdout, "init.schema.json")["policy"], Value::Null);
+    let output = home.command(&["init", "--json", "--yes"]).current_dir(home.path("")).answer();
+    assert_eq!(valid(&output.stdout, "init.schema.json")["policy"], Value::Null);
     let value = home.json(&["uninstall", "--json", "--yes"], "uninstall.schema.json");
     assert_eq!(value["files"].as_array().unwrap().len(), 2);
     assert_eq!(home.json(&["uninstall", "--json", "--yes"], "uninstall.schema.json")["files"], json!([]));
@@ -430,9 +429,8 @@ fn the_path_that_lives_longest_is_registered() {
             .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
             .env("PATH", "/nonexistent")
             .current_dir(home.workplace.repo())
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", program::shown(&output));
+            .answer();
+        assert!(output.succeeded(), "{}", output.to_string());
         assert_eq!(command(&home), json!(registered));
         home.succeeds(&["uninstall", "--yes"]);
     }

@@ -1,12 +1,11 @@
 //! What the workflow commands tell others, and what they wait for; the others are servers on loopback.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::Command;
 
+use sandbox::{RunToEnd as _, redacted};
 use serde_json::{Value, json};
 
 use crate::loopback_server::{Deed, Server, answer, nobody};
-use crate::program;
 use crate::workplace::Workplace;
 
 const FILE: &str = ".claude/config/integrations.json";
@@ -31,10 +30,6 @@ fn linear_and_vercel() -> Value {
         "linear": {"enabled": true, "team": "Basecamp", "use_native_automation": false},
         "vercel": {"enabled": true, "preview_timeout_ms": 20000, "require_preview_success": true},
     })
-}
-
-fn shown(workplace: &Workplace, mut command: Command) -> String {
-    workplace.without_paths(&program::shown(&command.output().unwrap()))
 }
 
 fn complete_phase(workplace: &Workplace) -> String {
@@ -137,7 +132,7 @@ fn a_repository_alone_makes_nothing_go_out() {
         workplace.checkstone(&["workflow", "phase", "implement", "validation", "--status", "complete"]);
     // A token that is there for other programs changes nothing.
     command.env("LINEAR_API_KEY", "k");
-    let text = shown(&workplace, command);
+    let text = redacted(command.answer().to_string());
     insta::assert_snapshot!("only_the_repository", text);
     assert!(evil.asked().is_empty());
     let native = json!({"linear": {"enabled": true, "use_native_automation": true}});
@@ -196,7 +191,7 @@ fn gate(workplace: &Workplace, server: &Server) -> String {
         .env("CHECKSTONE_INTEGRATIONS", "vercel")
         .env("CHECKSTONE_VERCEL_URL", &server.url)
         .env("VERCEL_TOKEN", "the-token");
-    shown(workplace, command)
+    redacted(command.answer().to_string())
 }
 
 #[test]
@@ -242,7 +237,7 @@ fn a_required_preview_that_is_not_switched_on_blocks() {
 fn a_branch_is_named_by_the_repositorys_prefix() {
     let workplace = workplace(&json!({"linear": {"branch_prefix": "fix"}}), "");
     let name = workplace.run(&["workflow", "branch", "bas-6", "--title", "The parser"]).stdout;
-    assert_eq!(String::from_utf8(name).unwrap(), "fix/BAS-6-the-parser\n");
+    assert_eq!(name, "fix/BAS-6-the-parser\n");
     let value = workplace.json(&["workflow", "branch", "BAS-6", "--json"], "workflow-branch.schema.json");
     assert_eq!(value, json!({"issue": "BAS-6", "branch": "fix/BAS-6"}));
     insta::assert_snapshot!("no_issue", workplace.shown(&["workflow", "branch", "../x"]));

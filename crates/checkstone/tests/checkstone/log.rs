@@ -19,14 +19,14 @@ fn the_last_lines_across_rotated_files() {
         workplace.shown(&["log", "-n", "3"]),
         "exit code: 0\n--- stdout\nline 2\nline 3\nline 4\n--- stderr\n"
     );
-    assert_eq!(workplace.run(&["log"]).stdout.split(|byte| *byte == b'\n').count(), 6);
+    assert_eq!(workplace.run(&["log"]).stdout.split('\n').count(), 6);
 }
 
 #[test]
 fn a_stop_leaves_a_line() {
     let workplace = Workplace::new(Some("presets = [\"rust\"]\n"));
     workplace.held_turn(&[]);
-    let text = String::from_utf8(workplace.run(&["log"]).stdout).unwrap();
+    let text = workplace.run(&["log"]).stdout;
     assert!(text.contains(" hold: missing: rust-tests ["), "{text}");
 }
 

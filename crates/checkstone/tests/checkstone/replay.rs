@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
+use sandbox::{RunToEnd as _, finish, shown_by_browser, wait_for};
 use serde_json::{Value, json};
 
 use crate::workplace::Workplace;
@@ -202,10 +202,9 @@ fn the_table_is_safe_and_nothing_is_recorded() {
         .checkstone(&["replay", folder.to_str().unwrap()])
         .env("PATH", "")
         .env("COLUMNS", "300")
-        .output()
-        .unwrap();
-    let shown = String::from_utf8(output.stdout).unwrap();
-    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
+        .answer();
+    let shown = output.stdout;
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
     assert!(shown.contains("5 turns in 2 sessions") && shown.contains("␛[2J"), "{shown}");
     assert!(!shown.contains(['\u{1b}', '\u{202e}']), "{shown}");
     assert!(!workplace.path("state").exists() && !workplace.path("home/.local").exists());
@@ -223,7 +222,7 @@ fn the_page_says_what_the_json_says() {
     assert_eq!(text.matches("<script>").count(), 1);
     assert!(!text.contains("<img") && !text.contains('\u{1b}') && text.contains("&lt;/script&gt;"));
     assert!(!text.contains("http://") && !text.contains("https://"), "the page needs the network");
-    let Some(dom) = workplace.shown_by_browser(&page) else {
+    let Some(dom) = shown_by_browser(&page) else {
         println!("skipped: there is no Chromium here");
         return;
     };
@@ -276,19 +275,15 @@ fn an_interruption_leaves_nothing() {
     let mut child =
         workplace.checkstone(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let descriptors = PathBuf::from(format!("/proc/{}/fd", child.id()));
-    let began = Instant::now();
     let is_open = || {
         let open = std::fs::read_dir(&descriptors).into_iter().flatten().flatten();
         open.filter_map(|entry| std::fs::read_link(entry.path()).ok()).any(|target| target == transcript)
     };
-    while !is_open() && child.try_wait().unwrap().is_none() {
-        assert!(began.elapsed() < Duration::from_secs(60));
-        std::thread::yield_now();
-    }
+    wait_for("the transcript to be opened", || is_open() || child.try_wait().unwrap().is_some());
     let process = rustix::process::Pid::from_child(&child);
     let _ = rustix::process::kill_process(process, rustix::process::Signal::INT);
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    let output = finish(child);
+    assert_eq!(output.code, Some(130), "{output:?}");
     assert!(!page.exists() && output.stdout.is_empty());
 }
 
@@ -297,9 +292,9 @@ fn completions_and_manual_pages_know_every_command() {
     let workplace = Workplace::new(None);
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = workplace.run(&["completions", shell]);
-        let script = String::from_utf8(output.stdout).unwrap();
+        let script = output.stdout.clone();
         assert!(
-            output.status.success() && script.contains("replay") && script.contains("resume-point"),
+            output.succeeded() && script.contains("replay") && script.contains("resume-point"),
             "{shell}"
         );
         if shell == "bash" {
@@ -309,7 +304,7 @@ fn completions_and_manual_pages_know_every_command() {
         }
     }
     std::fs::create_dir(workplace.path("man")).unwrap();
-    assert!(workplace.run(&["man", workplace.path("man").to_str().unwrap()]).status.success());
+    assert!(workplace.run(&["man", workplace.path("man").to_str().unwrap()]).succeeded());
     let page = std::fs::read_to_string(workplace.path("man/checkstone-replay.1")).unwrap();
     assert!(page.contains("Examples") && page.contains("policy"), "{page}");
 }
@@ -318,7 +313,7 @@ fn completions_and_manual_pages_know_every_command() {
 #[test]
 fn the_version_says_what_it_was_built_for() {
     let workplace = Workplace::new(None);
-    let shown = String::from_utf8(workplace.run(&["--version"]).stdout).unwrap();
+    let shown = workplace.run(&["--version"]).stdout;
     let (version, built) = shown.trim().split_once(" (").unwrap();
     assert_eq!(version, format!("checkstone {}", env!("CARGO_PKG_VERSION")));
     assert!(

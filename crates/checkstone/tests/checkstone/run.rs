@@ -10,9 +10,10 @@ mod resumes;
 mod told;
 
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
+use sandbox::{Answer, RunToEnd as _, wait_for_file};
 use serde_json::Value;
 
 use crate::workplace::Workplace;
@@ -43,17 +44,17 @@ impl Project {
         self.workplace.checkstone(arguments)
     }
 
-    pub(crate) fn output(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn output(&self, arguments: &[&str]) -> Answer {
         self.workplace.run(arguments)
     }
 
     /// Runs the plan as `r1`.
-    pub(crate) fn run(&self) -> Done {
-        Done::of(self.output(&["run", "plan.toml", "--id", "r1"]))
+    pub(crate) fn run(&self) -> Answer {
+        self.output(&["run", "plan.toml", "--id", "r1"])
     }
 
-    pub(crate) fn resume(&self) -> Done {
-        Done::of(self.output(&["resume", "r1"]))
+    pub(crate) fn resume(&self) -> Answer {
+        self.output(&["resume", "r1"])
     }
 
     /// Starts the plan as `r1`, and returns while it runs.
@@ -101,11 +102,7 @@ impl Project {
 
     /// Waits until the file is there.
     pub(crate) fn wait_for(&self, path: &str) {
-        let began = Instant::now();
-        while !self.path(path).exists() {
-            assert!(began.elapsed() < LIMIT, "`{path}` never came");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_for_file(&self.path(path));
     }
 
     /// Every published file of `r1` with its content.
@@ -158,24 +155,6 @@ pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }
 
-/// What a command answered.
-#[derive(Debug)]
-pub(crate) struct Done {
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-}
-
-impl Done {
-    pub(crate) fn of(output: Output) -> Self {
-        Self {
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
-    }
-}
-
 pub(crate) fn signal(child: &Child, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_child(child);
     rustix::process::kill_process(pid, signal).unwrap();
@@ -194,13 +173,13 @@ pub(crate) fn plan(stages: &[String]) -> String {
 fn the_plan_that_is_written_runs() {
     let project = Project::new("");
     let written = project.output(&["run", "--new", "pipeline", "mine.toml"]);
-    assert!(written.status.success(), "{written:?}");
+    assert!(written.succeeded(), "{written:?}");
     // Never over something that is there.
-    assert_eq!(project.output(&["run", "--new", "pipeline", "mine.toml"]).status.code(), Some(2));
-    assert_eq!(project.output(&["run", "--new", "nothing", "other.toml"]).status.code(), Some(2));
-    let checked = Done::of(project.output(&["run", "mine.toml", "--check"]));
+    assert_eq!(project.output(&["run", "--new", "pipeline", "mine.toml"]).code, Some(2));
+    assert_eq!(project.output(&["run", "--new", "nothing", "other.toml"]).code, Some(2));
+    let checked = project.output(&["run", "mine.toml", "--check"]);
     assert_eq!(checked.stdout, "`mine.toml` is sound: 4 stages\n");
-    let done = Done::of(project.output(&["run", "mine.toml", "--jobs", "4", "--id", "r1"]));
+    let done = project.output(&["run", "mine.toml", "--jobs", "4", "--id", "r1"]);
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(done.stdout.contains("4 of 4 stages completed"), "{done:?}");
     assert_eq!(project.read("reports/repo/r1/S04_evaluate_model/report.txt").lines().count(), 4);
@@ -222,7 +201,7 @@ fn a_stage_knows_its_run_its_folder_and_its_inputs() {
     ]));
     let mut command = project.checkstone(&["run", "plan.toml", "--id", "r1"]);
     command.env("CHECKSTONE_INPUT_STRANGER", "from outside").env("FROM_CALLER", "kept");
-    let done = Done::of(command.output().unwrap());
+    let done = command.answer();
     assert_eq!(done.code, Some(0), "{done:?}");
     let environment = project.read("reports/study/r1/S02_show_all/env");
     let run = project.path("reports/study/r1");
@@ -308,7 +287,7 @@ fn what_is_not_there_or_not_verified_is_not_accepted() {
     assert!(done.stdout.contains("S03_link_out           FAILED"), "{done:?}");
     assert!(done.stderr.contains("S05_make_folder  failed: its output `a` is a folder;"), "{done:?}");
     assert_eq!(project.published(), [("S04_pass_verification/a.txt".to_owned(), b"good\n".to_vec())]);
-    assert_eq!(project.output(&["report", "r1"]).status.code(), Some(0));
+    assert_eq!(project.output(&["report", "r1"]).code, Some(0));
     let page = project.read("reports/study/r1/report.html");
     assert!(page.contains("attempt 1, <code>verify</code></summary><pre>nothing good\n"), "{page}");
 }
@@ -318,7 +297,7 @@ fn a_stage_is_tried_again_as_often_as_its_plan_says() {
     let flaky = "command = 'echo x >> $TRIES; test $(wc -l < $TRIES) -ge 3'\nretries = 2";
     let project = Project::new(&plan(&[stage("S01_try_hard", flaky)]));
     let mut command = project.checkstone(&["run", "plan.toml", "--id", "r1"]);
-    let done = Done::of(command.env("TRIES", project.path("tries")).output().unwrap());
+    let done = command.env("TRIES", project.path("tries")).answer();
     assert_eq!(done.code, Some(0), "{done:?}");
     assert_eq!(project.attempts("S01_try_hard"), 3);
     // Each attempt has a folder of its own.
@@ -343,7 +322,7 @@ fn independent_stages_run_at_once_as_far_as_is_allowed() {
     ]));
     std::fs::create_dir(project.path("meeting")).unwrap();
     let mut command = project.checkstone(&["run", "plan.toml", "--id", "r1", "--jobs", "2"]);
-    let done = Done::of(command.env("MEETING", project.path("meeting")).output().unwrap());
+    let done = command.env("MEETING", project.path("meeting")).answer();
     assert_eq!(done.code, Some(0), "{done:?}");
 }
 
@@ -388,7 +367,7 @@ fn reports_that_lead_elsewhere_are_refused() {
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
 }
 
-/// From the program's start, plan and all; the limit is a second, and debug builds on a busy machine get more.
+/// The first of them, before the others are looked at: `cargo xtask bench run` measures it.
 #[test]
 fn ten_thousand_stages_begin_at_once() {
     let mut text = "title = \"study\"\n".to_owned();
@@ -402,12 +381,9 @@ fn ten_thousand_stages_begin_at_once() {
         text.push_str(&stage(&id, &format!("command = [\"sleep\", \"100\"]\n{after}")));
     }
     let project = Project::new(&text);
-    let began = Instant::now();
     let mut command = project.checkstone(&["run", "plan.toml", "--id", "r1"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     project.wait_for("reports/study/r1/.attempts/S00000_do_work/1/output.log");
-    let took = began.elapsed();
     signal(&child, rustix::process::Signal::INT);
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(took < Duration::from_secs(if cfg!(debug_assertions) { 5 } else { 1 }), "{took:?}");
 }

@@ -1,6 +1,6 @@
+use sandbox::RunToEnd as _;
 use serde_json::{Value, json};
 
-use crate::program;
 use crate::workplace::{SESSION, Workplace};
 
 const RUST: &str = "presets = [\"rust\"]\n";
@@ -8,8 +8,8 @@ const SCHEMA: &str = "session.schema.json";
 
 /// Runs as a tool of an agent, with what its client puts into the environment.
 fn called_by(workplace: &Workplace, variable: (&str, &str), arguments: &[&str]) -> String {
-    let output = workplace.checkstone(arguments).env(variable.0, variable.1).output().unwrap();
-    program::shown(&output)
+    let output = workplace.checkstone(arguments).env(variable.0, variable.1).answer();
+    output.to_string()
 }
 
 #[test]

@@ -2,14 +2,14 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use sandbox::{RunToEnd as _, waiting::at_moment, waiting::span_of};
 use serde_json::{Value, json};
 
-use crate::program;
 use crate::trust::terminal;
-use crate::workplace::{SESSION, Workplace};
+use crate::workplace::{SESSION, Workplace, valid};
 
 fn create(workplace: &Workplace) -> String {
     let value = workplace.json(&["snapshot", "create", "--json"], "snapshot-create.schema.json");
@@ -95,7 +95,7 @@ fn paths_are_taken_from_the_current_folder() {
     changed(&workplace);
     let run = |path: &str| {
         let mut command = workplace.checkstone(&["snapshot", "restore", &id, path, "--yes"]);
-        program::shown(&command.current_dir(workplace.repo().join("src")).output().unwrap())
+        command.current_dir(workplace.repo().join("src")).answer().to_string()
     };
     assert!(run("lib.rs").contains("1 file written, 0 removed"));
     assert!(!workplace.repo().join("README.md").exists());
@@ -125,9 +125,9 @@ fn nothing_is_restored_without_an_answer() {
         let (person, terminal) = terminal();
         rustix::io::write(&person, answer.as_bytes()).unwrap();
         let mut command = workplace.checkstone(&["snapshot", "restore", "latest"]);
-        let output = command.stdin(Stdio::from(terminal)).output().unwrap();
-        assert_eq!(output.status.code(), Some(code), "{}", program::shown(&output));
-        assert!(String::from_utf8_lossy(&output.stderr).ends_with("? [y/N] "));
+        let output = command.stdin(Stdio::from(terminal)).answer();
+        assert_eq!(output.code, Some(code), "{}", output.to_string());
+        assert!(output.stderr.ends_with("? [y/N] "));
     }
     assert!(workplace.repo().join("README.md").exists());
 }
@@ -139,8 +139,8 @@ fn the_session_that_calls_is_recorded() {
     workplace.turn(&[]);
     workplace.hook("UserPromptSubmit", json!({"prompt": "Fix it"}));
     let mut command = workplace.checkstone(&["snapshot", "create", "--message", "mine", "--json"]);
-    let output = command.env("CLAUDE_CODE_SESSION_ID", SESSION).output().unwrap();
-    let value = workplace.valid(&output.stdout, "snapshot-create.schema.json");
+    let output = command.env("CLAUDE_CODE_SESSION_ID", SESSION).answer();
+    let value = valid(&output.stdout, "snapshot-create.schema.json");
     assert_eq!(value["session"], json!({"agent": "claude", "id": SESSION}));
     assert_eq!((&value["turn"], &value["message"]), (&json!("prompt-1"), &json!("mine")));
 }
@@ -186,24 +186,23 @@ fn an_unreadable_file_is_reported() {
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&copy);
     command.args(["snapshot", "create", "--json"]).current_dir(workplace.repo()).env_clear();
     command.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", workplace.path("home"));
-    let output = command.env("GIT_CONFIG_NOSYSTEM", "1").stdin(Stdio::null()).output().unwrap();
-    let value = workplace.valid(&output.stdout, "snapshot-create.schema.json");
+    let output = command.env("GIT_CONFIG_NOSYSTEM", "1").stdin(Stdio::null()).answer();
+    let value = valid(&output.stdout, "snapshot-create.schema.json");
     let left: Vec<&Value> = value["left_out"].as_array().unwrap().iter().collect();
-    assert_eq!(output.status.code(), Some(1), "{}", program::shown(&output));
+    assert_eq!(output.code, Some(1), "{}", output.to_string());
     assert!(left.iter().any(|left| left["path"] == "closed"), "{left:?}");
     assert!(left.iter().any(|left| left["reason"].as_str().unwrap().contains("shut")), "{left:?}");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("warning: `closed` is not in the snapshot"));
+    assert!(output.stderr.contains("warning: `closed` is not in the snapshot"));
     std::fs::set_permissions(workplace.repo().join("shut"), PermissionsExt::from_mode(0o755)).unwrap();
 }
 
 /// What must never change, however a command ends.
 fn untouchable(workplace: &Workplace) -> Vec<Vec<u8>> {
     let git = |arguments: &[&str]| {
-        let mut command = Command::new("git");
-        command.args(arguments).current_dir(workplace.repo()).env("GIT_OPTIONAL_LOCKS", "0");
-        let output = command.env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {output:?}");
-        output.stdout
+        let mut command = workplace.prepared(Command::new("git"));
+        let output = command.args(arguments).env("GIT_OPTIONAL_LOCKS", "0").answer();
+        assert!(output.succeeded(), "{arguments:?}: {output:?}");
+        output.stdout.into_bytes()
     };
     let read = |name: &str| std::fs::read(workplace.repo().join(".git").join(name)).unwrap();
     assert!(!workplace.repo().join(".git/index.lock").exists());
@@ -232,12 +231,13 @@ pub(crate) fn kill_all(pid: u32) {
 pub(crate) fn killed(workplace: &Workplace, arguments: &[&str], delay: Duration, with_git: bool) {
     let mut command = workplace.checkstone(arguments);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    std::thread::sleep(delay);
-    if with_git {
-        kill_all(child.id());
-    } else {
-        let _ = child.kill();
-    }
+    at_moment(delay, || {
+        if with_git {
+            kill_all(child.id());
+        } else {
+            let _ = child.kill();
+        }
+    });
     child.wait().unwrap();
 }
 
@@ -260,9 +260,8 @@ fn a_kill_at_any_instant_leaves_git_as_it_was() {
     workplace.git(&["add", "many/1", "many/2"]);
     workplace.write("src/lib.rs", "// changed\n");
     let then = tree(&workplace);
-    let began = Instant::now();
-    let wanted = create(&workplace);
-    let whole = began.elapsed();
+    let mut wanted = String::new();
+    let whole = span_of(|| wanted = create(&workplace));
     for number in 0..40 {
         workplace.write(&format!("many/{number}"), &format!("later {number}\n"));
     }
@@ -285,7 +284,7 @@ fn a_kill_at_any_instant_leaves_git_as_it_was() {
         if after != now {
             halves += u32::from(after != then);
             let output = workplace.run(&["snapshot", "restore", "--undo", "--yes"]);
-            assert!(output.status.success(), "{}", program::shown(&output));
+            assert!(output.succeeded(), "{}", output.to_string());
         }
         assert!(tree(&workplace) == now, "kill {kill}");
     }
@@ -298,8 +297,8 @@ fn a_kill_at_any_instant_leaves_git_as_it_was() {
         assert!(untouchable(&workplace) == before, "kill {kill}");
         assert!(!workplace.repo().join(".git/packed-refs.lock").exists(), "kill {kill}");
     }
-    let fsck = Command::new("git").args(["fsck", "--strict"]).current_dir(workplace.repo()).output().unwrap();
-    assert!(fsck.status.success(), "{}", program::shown(&fsck));
+    let fsck = Command::new("git").args(["fsck", "--strict"]).current_dir(workplace.repo()).answer();
+    assert!(fsck.succeeded(), "{}", fsck.to_string());
     // Whatever locks there were, nothing of git is blocked.
     workplace.run(&["snapshot", "prune", "--keep", "0"]);
     workplace.git(&["gc", "--quiet", "--prune=now"]);

@@ -1,9 +1,9 @@
 //! There and back: after `uninstall` every file is what it was.
 
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use crate::init::{FILES, Home};
-use crate::program;
+use sandbox::{Answer, RunToEnd as _};
 
 /// Settings as people have them, in the layouts of editors and of programs; every client accepts them.
 const REAL: &[&str] = &[
@@ -58,7 +58,7 @@ fn a_status_line_is_added_where_there_is_none_and_taken_back() {
         let command = home.value(claude)["statusLine"]["command"].as_str().unwrap().to_owned();
         assert!(command.ends_with("/bin/checkstone statusline"), "{command}");
         let told = home.run(&["doctor", "--agent", "claude"]);
-        assert!(String::from_utf8_lossy(&told.stdout).contains("is ours"), "{told:?}");
+        assert!(told.stdout.contains("is ours"), "{told:?}");
         home.succeeds(&["uninstall", "--yes"]);
         assert_eq!(home.read(claude), of(claude, text));
     }
@@ -192,7 +192,7 @@ fn an_agent_cannot_take_its_hooks_away() {
     let home = Home::new();
     home.succeeds(&["init", "--yes"]);
     let before = home.everything();
-    let output = home.command(&["uninstall", "--yes"]).env("CLAUDE_CODE_SESSION_ID", "1").output().unwrap();
+    let output = home.command(&["uninstall", "--yes"]).env("CLAUDE_CODE_SESSION_ID", "1").answer();
     insta::assert_snapshot!("uninstall_by_agent", home.told_by(&output));
     assert_eq!(home.everything(), before);
 }
@@ -230,11 +230,11 @@ fn a_kill_at_any_instant_leaves_the_old_or_the_new() {
                 let now = home.read(file);
                 assert!(now == text || &now == after, "{file} at {call} {number} of {command}: {now}");
             }
-            if output.status.success() {
+            if output.succeeded() {
                 break;
             }
             kills += 1;
-            assert!(kills < 500, "{}", program::shown(&output));
+            assert!(kills < 500, "{}", output.to_string());
             if kills % 4 == 0 {
                 home.succeeds(&["init", "--yes"]);
                 assert_eq!(FILES.map(|file| home.read(file)), after);
@@ -247,7 +247,7 @@ fn a_kill_at_any_instant_leaves_the_old_or_the_new() {
 }
 
 /// Runs a command and kills it before it makes a call for the `number`th time.
-fn killed_at(strace: &str, call: &str, number: usize, plain: &Command) -> Output {
+fn killed_at(strace: &str, call: &str, number: usize, plain: &Command) -> Answer {
     Command::new(strace)
         .args(["-f", "-qq", "-o", "/dev/null", "-e"])
         .arg(format!("inject={call}:signal=SIGKILL:when={number}"))
@@ -257,6 +257,5 @@ fn killed_at(strace: &str, call: &str, number: usize, plain: &Command) -> Output
         .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
         .current_dir(plain.get_current_dir().unwrap())
         .stdin(Stdio::null())
-        .output()
-        .unwrap()
+        .answer()
 }

@@ -1,14 +1,16 @@
 //! `checkstone autosave`, `checkstone statusline`, and what `status` tells.
 
+use sandbox::RunToEnd as _;
 use serde_json::{Value, json};
 
 use super::world::{AUTONOMOUS, World};
 use crate::workplace::SESSION;
+use crate::workplace::valid;
 
 fn run(world: &World, arguments: &[&str]) -> (i32, Value) {
-    let output = world.checkstone(arguments).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
-    (output.status.code().unwrap(), world.workplace.valid(&output.stdout, "autosave.schema.json"))
+    let output = world.checkstone(arguments).answer();
+    assert_eq!(output.stderr, "", "{arguments:?}");
+    (output.code.unwrap(), valid(&output.stdout, "autosave.schema.json"))
 }
 
 #[test]
@@ -86,17 +88,17 @@ fn by_hand_a_secret_a_staged_version_and_a_complaint_are_explained() {
     world.write("CLAUDE.md", "# Mine\n");
     world.write(".git/hooks/post-commit", "#!/bin/sh\necho 'no more disk' >&2\nexit 1\n");
     super::direct_execution::executable(&world, ".git/hooks/post-commit");
-    let output = world.checkstone(&["autosave", "--json"]).output().unwrap();
-    let told = world.workplace.valid(&output.stdout, "autosave.schema.json");
+    let output = world.checkstone(&["autosave", "--json"]).answer();
+    let told = valid(&output.stdout, "autosave.schema.json");
     let remarks = told["remarks"].to_string();
     assert!(remarks.contains("of `CLAUDE.md` another version was staged"), "{told:#}");
     assert!(remarks.contains("no more disk"), "{told:#}");
     let secret = format!("sk_live_{}", "zQ8kV3nT6wYb1LxC9mRd4HsJ7pFg2Ae0");
     world.write("key.txt", &format!("{secret}\n"));
-    let output = world.checkstone(&["autosave"]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let output = world.checkstone(&["autosave"]).answer();
+    let said = output.stdout.clone();
     assert!(said.contains("put `checkstone:allow-secret` into that line"), "{said}");
-    let warned = String::from_utf8_lossy(&output.stderr).into_owned();
+    let warned = output.stderr.clone();
     assert!(warned.contains("`allow_secrets` names no known kind: nonsense"), "{warned}");
 }
 
@@ -104,8 +106,8 @@ fn by_hand_a_secret_a_staged_version_and_a_complaint_are_explained() {
 #[test]
 fn status_tells_of_mistakes_in_the_users_configuration() {
     let world = World::new("[snapshot]\nkep = 2\n");
-    let output = world.checkstone(&["status"]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let output = world.checkstone(&["status"]).answer();
+    let said = output.stderr.clone();
     assert!(said.contains("config.toml:2:1: unknown key `kep`; did you mean `keep`?"), "{said}");
 }
 
@@ -114,9 +116,9 @@ fn status_tells_of_mistakes_in_the_users_configuration() {
 fn settings_with_a_mistake_save_nothing() {
     let world = World::new("[autosave]\nmod = \"normal\"\npush = false\n").with_origin();
     world.work_until(50);
-    let output = world.checkstone(&["autosave"]).output().unwrap();
-    assert_eq!((output.status.code(), world.commits()), (Some(2), 1));
-    let said = String::from_utf8_lossy(&output.stderr);
+    let output = world.checkstone(&["autosave"]).answer();
+    assert_eq!((output.code, world.commits()), (Some(2), 1));
+    let said = output.stderr;
     assert!(said.contains("config.toml:2:1: unknown key `mod`; did you mean `mode`?"), "{said}");
 }
 
@@ -235,7 +237,7 @@ fn saves_forget_old_snapshots_and_keep_those_that_were_asked_for() {
     // By hand too, and where it came to no commit.
     world.git(&["checkout", "--quiet", "--detach"]);
     world.write("src/lib.rs", "pub fn one() -> u32 { 99 }\n");
-    assert_eq!(world.checkstone(&["autosave"]).output().unwrap().status.code(), Some(2));
+    assert_eq!(world.checkstone(&["autosave"]).answer().code, Some(2));
     assert_eq!(reasons(), ["autosave", "asked"]);
 }
 

@@ -4,6 +4,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
+use sandbox::{RunToEnd as _, finish, wait_for_some};
 use serde_json::json;
 
 use super::direct_execution::executable;
@@ -62,13 +63,13 @@ fn a10_notes_of_a_save_that_was_ended_are_put_back_by_the_next() {
         let mut save =
             world.checkstone(&["autosave"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let pid = world.workplace.path("hook.pid");
-        let hook = world.until("the hook runs", || std::fs::read_to_string(&pid).ok());
+        let hook = wait_for_some("the hook runs", || std::fs::read_to_string(&pid).ok());
         let end = |pid: &str| std::process::Command::new("kill").args(["-TERM", pid]).status().unwrap();
         end(&save.id().to_string());
         save.wait().unwrap();
         end(hook.trim());
         assert!(world.text("CLAUDE.md").contains("- When: "));
-        let output = world.checkstone(&["autosave"]).output().unwrap();
+        let output = world.checkstone(&["autosave"]).answer();
         let now = world.has("CLAUDE.md").then(|| world.text("CLAUDE.md"));
         assert_eq!((world.commits(), now.as_deref()), (1, notes), "{output:?}");
     }
@@ -106,8 +107,9 @@ fn a10_a_hanging_commit_hook_is_ended() {
     assert!(to_agent(&answer).contains(autosave::SIGNAL), "{answer:#}");
     let hook = std::fs::read_to_string(world.workplace.path("hook.pid")).unwrap();
     let process = std::path::Path::new("/proc").join(hook.trim()).join("cmdline");
-    world
-        .until("the hook is gone", || std::fs::read(&process).map_or(true, |it| it.is_empty()).then_some(()));
+    wait_for_some("the hook is gone", || {
+        std::fs::read(&process).map_or(true, |it| it.is_empty()).then_some(())
+    });
     assert!(!world.has(".git/index.lock"));
 }
 
@@ -131,8 +133,8 @@ fn a11_nothing_is_committed_in_the_middle_of_a_rebase() {
     world.write("README.md", "theirs\n");
     world.git(&["commit", "--quiet", "--all", "--message=theirs"]);
     let rebase =
-        world.workplace.prepared(std::process::Command::new("git")).args(["rebase", "main"]).output();
-    assert!(!rebase.unwrap().status.success());
+        world.workplace.prepared(std::process::Command::new("git")).args(["rebase", "main"]).answer();
+    assert!(!rebase.succeeded());
     let before = world.git(&["status", "--porcelain"]);
     world.prompt("Resolve it");
     world.turn("Resolve it", 50);
@@ -158,20 +160,11 @@ fn a11_two_autosaves_at_once_are_one_after_the_other() {
     let running: Vec<_> = ["one", "two", "three"]
         .map(payload)
         .into_iter()
-        .map(|payload| {
-            let mut child = world
-                .checkstone(&["hook", "claude"])
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .spawn()
-                .unwrap();
-            std::io::Write::write_all(&mut child.stdin.take().unwrap(), payload.as_bytes()).unwrap();
-            child
-        })
+        .map(|payload| world.checkstone(&["hook", "claude"]).start_with(payload))
         .collect();
     for child in running {
-        let output = child.wait_with_output().unwrap();
-        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let output = finish(child);
+        let answer: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
         assert_eq!(answer["autonomous_execution"]["executed_directly"], true, "{answer:#}\n{}", world.log());
     }
     assert_eq!(world.commits(), 4);
@@ -208,7 +201,7 @@ fn a_person_may_commit_at_the_same_time() {
                     world.write(&format!("mine-{number}.txt"), "mine\n");
                     let git = |arguments: &[&str]| {
                         let mut command = world.workplace.prepared(std::process::Command::new("git"));
-                        command.args(arguments).output().unwrap().status.success()
+                        command.args(arguments).answer().succeeded()
                     };
                     git(&["add", &format!("mine-{number}.txt")])
                         && git(&["commit", "--quiet", "--message=mine"])
@@ -229,7 +222,7 @@ fn a_person_may_commit_at_the_same_time() {
     // `git commit` reads the index before it locks it, and may have written the older one back, so that the person's
     // next commit even undid ours: the next save sees to it.
     assert!(world.text("CLAUDE.md").contains("## Last Session"), "{}", world.text("CLAUDE.md"));
-    assert!(world.checkstone(&["autosave"]).output().unwrap().status.success());
+    assert!(world.checkstone(&["autosave"]).answer().succeeded());
     assert_eq!(world.git(&["show", "HEAD:CLAUDE.md"]), world.text("CLAUDE.md").trim_end());
     let status = world.git(&["status", "--porcelain"]);
     assert!(!status.contains("CLAUDE.md") && status.contains(" M src/lib.rs"), "{status}");

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::world::World;
 use crate::snapshot::{killed, kills};
+use sandbox::{RunToEnd as _, wait_for_some};
 
 /// What a killed git leaves where it was about to move a branch, as with any `git commit`.
 const LOCKS_OF_GIT: [&str; 3] = ["HEAD.lock", "refs/heads/main.lock", "logs/HEAD.lock"];
@@ -23,7 +24,7 @@ fn a_kill_at_any_instant_loses_nothing() {
     world.git(&["add", "staged.txt"]);
     world.write("src/lib.rs", "// changed\n");
     world.write("untracked.txt", "new\n");
-    assert!(world.checkstone(&["autosave"]).output().unwrap().status.success());
+    assert!(world.checkstone(&["autosave"]).answer().succeeded());
     let mut whole = saved_in(&world);
     let theirs = users_own(&world);
     let (mut orphans, mut made, mut locks) = (0, 0, 0);
@@ -46,7 +47,7 @@ fn a_kill_at_any_instant_loses_nothing() {
         // Where the kill came between notes, index and branch, the next save brings them together.
         // As busy as the machine is now, so long the next one will take.
         whole = saved_in(&world);
-        world.until("what was left running has ended", || (!has_processes(&world)).then_some(()));
+        wait_for_some("what was left running has ended", || (!has_processes(&world)).then_some(()));
         let status = world.git(&["status", "--porcelain"]);
         assert_eq!(status, " M src/lib.rs\nA  staged.txt\n?? untracked.txt", "kill {kill}");
         assert_eq!(users_own(&world), theirs, "kill {kill}");
@@ -70,8 +71,8 @@ fn a_kill_at_any_instant_loses_nothing() {
 /// How long a whole save takes.
 fn saved_in(world: &World) -> Duration {
     let began = Instant::now();
-    let output = world.checkstone(&["autosave", "--no-push"]).output().unwrap();
-    assert!(output.status.success(), "{output:?}");
+    let output = world.checkstone(&["autosave", "--no-push"]).answer();
+    assert!(output.succeeded(), "{output:?}");
     began.elapsed()
 }
 

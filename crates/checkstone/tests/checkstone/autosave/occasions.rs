@@ -1,6 +1,7 @@
 //! When something is saved: the threshold, the switches, trust, what the prompt says; and how a save and the gate share
 //! one message and one hold.
 
+use sandbox::{RunToEnd as _, wait_for_some};
 use serde_json::{Value, json};
 
 use super::world::{AUTONOMOUS, World, to_agent, to_person};
@@ -240,7 +241,7 @@ fn compaction_and_the_end_of_a_session_save_without_a_word() {
         let world = World::new(AUTONOMOUS).with_origin();
         world.work_until(20);
         assert_eq!(world.hook("claude", event, json!({"trigger": "auto", "reason": "other"})), Value::Null);
-        world.until("it is saved", || (!world.saves().is_empty()).then_some(()));
+        wait_for_some("it is saved", || (!world.saves().is_empty()).then_some(()));
         assert_eq!(world.status()["autosave"]["last"]["reason"], reason);
         assert_eq!(world.commits(), 2, "{}", world.log());
         assert_eq!(world.push_ended().0, "pushed");
@@ -280,7 +281,7 @@ fn two_ends_of_a_session_right_after_each_other_are_both_saved() {
             world.hook("claude", "SessionEnd", json!({"prompt_id": format!("prompt-{number}")}));
         }
         let wanted = usize::try_from(number).unwrap();
-        world.until("it is saved", || (world.saves().len() == wanted).then_some(()));
+        wait_for_some("it is saved", || (world.saves().len() == wanted).then_some(()));
     }
     assert_eq!(world.commits(), 3, "{}", world.log());
 }
@@ -299,8 +300,8 @@ fn a_session_that_did_nothing_new_is_not_saved_at_its_end() {
     saved.hook("claude", "SessionEnd", json!({}));
     // Both are done when a later save by hand has had its turn behind them.
     for (world, commits) in [(&world, 2), (&saved, 3)] {
-        let output = world.checkstone(&["autosave"]).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
+        let output = world.checkstone(&["autosave"]).answer();
+        assert!(output.succeeded(), "{output:?}");
         assert_eq!(world.commits(), commits, "{}", world.log());
     }
 }
@@ -312,8 +313,8 @@ fn a_compression_of_gemini_is_no_occasion() {
     world.hook("gemini", "BeforeAgent", json!({"prompt": "Fix it"}));
     world.write("src/lib.rs", "pub fn one() -> u32 { 7 }\n");
     assert_eq!(world.hook("gemini", "PreCompress", json!({"trigger": "auto"})), Value::Null);
-    let output = world.checkstone(&["autosave", "--dry-run"]).output().unwrap();
-    assert!(output.status.success());
+    let output = world.checkstone(&["autosave", "--dry-run"]).answer();
+    assert!(output.succeeded());
     assert_eq!((world.commits(), world.saves()), (1, vec![]));
 }
 

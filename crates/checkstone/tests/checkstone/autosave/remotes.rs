@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
+use sandbox::RunToEnd as _;
 use serde_json::json;
 
 use super::direct_execution::executable;
@@ -114,18 +115,18 @@ fn a12_earlier_commits_are_looked_through_as_far_as_they_can_be() {
     world.git(&["add", "large.bin"]);
     world.git(&["commit", "--quiet", "--message=large"]);
     world.write("src/lib.rs", "pub fn one() -> u32 { 9 }\n");
-    let output = world.checkstone(&["autosave"]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let output = world.checkstone(&["autosave"]).answer();
+    let said = output.stdout.clone();
     assert!(said.contains("too large to be looked through for secrets: `large.bin`"), "{output:?}");
     let secret = format!("sk_live_{}", "zQ8kV3nT6wYb1LxC9mRd4HsJ7pFg2Ae0");
     world.git(&["commit", "--quiet", "--all", &format!("--message=use it\n\n{secret}\n")]);
     world.write("buildguide.md", "- [ ] Something new\n");
     let pushed = world.git(&["rev-parse", "origin/main"]);
-    let output = world.checkstone(&["autosave"]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let output = world.checkstone(&["autosave"]).answer();
+    let said = output.stdout.clone();
     assert!(said.contains("looks like a secret: the message of commit "), "{output:?}");
     assert!(!said.contains(&secret[12..]), "{said}");
-    assert_eq!((output.status.code(), world.git(&["rev-parse", "origin/main"])), (Some(1), pushed));
+    assert_eq!((output.code, world.git(&["rev-parse", "origin/main"])), (Some(1), pushed));
 }
 
 /// Somebody would have to type a password: nobody is asked, and that is what is said.

@@ -16,7 +16,7 @@ fn h3_a_turn_is_held_once_and_the_next_one_is_its_own() {
         session.edit("calc.py", FIXED);
         let held = session.stop("Done.");
         assert_eq!(held.holds(), RUN_TESTS, "{agent}");
-        assert!(held.stdout().starts_with("{\"decision\":\"block\",\"reason\":\"[checkstone] "), "{agent}");
+        assert!(held.0.stdout.starts_with("{\"decision\":\"block\",\"reason\":\"[checkstone] "), "{agent}");
         session.receive(RUN_TESTS);
         session.stop("I did not run them.").passes();
         session.stop("Still not.").passes();

@@ -4,8 +4,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use sandbox::finish;
 
-use super::{Done, Project, plan, signal, stage};
+use super::{Project, plan, signal, stage};
 use crate::trust::terminal;
 
 /// Ignores what can be ignored, and says that it is there.
@@ -36,7 +37,7 @@ fn a_stuck_stage_is_interrupted_and_what_there_was_is_kept() {
         assert!(manifest.contains(&format!("/S01_hang_forever/1/{kept}\"")), "{manifest}");
     }
     let valid = project.output(&["checkpoint", "validate", id, "--title", "study", "--run", "r1"]);
-    assert!(valid.status.success(), "{valid:?}");
+    assert!(valid.succeeded(), "{valid:?}");
     assert_eq!(project.read("reports/study/r1/.attempts/S01_hang_forever/1/output.log"), "so far\n");
     // The plan is mended, and the stage is run again, not skipped.
     project.workplace.write(
@@ -66,7 +67,7 @@ fn control_c_aborts_and_a_second_one_skips_the_grace() {
         std::thread::sleep(Duration::from_millis(5));
     }
     signal(&child, Signal::INT);
-    let done = Done::of(child.wait_with_output().unwrap());
+    let done = finish(child);
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     assert_eq!(done.code, Some(130), "{done:?}");
     assert_eq!(project.run_state(), "ABORTED");
@@ -89,7 +90,7 @@ fn an_abort_while_inputs_are_read_starts_nothing() {
     let child = project.start(&[]);
     project.wait_for("reports/study/r1/.attempts/S01_read_much/1/artifacts");
     signal(&child, Signal::INT);
-    let done = Done::of(child.wait_with_output().unwrap());
+    let done = finish(child);
     assert_eq!(done.code, Some(130), "{done:?}");
     assert_eq!(
         (project.run_state().as_str(), project.state("S01_read_much").as_str()),
@@ -132,7 +133,7 @@ fn what_was_started_with_nohup_outlives_the_hang_up() {
     project.wait_for("begun");
     signal(&child, Signal::HUP);
     project.workplace.write("go", "");
-    let done = Done::of(child.wait_with_output().unwrap());
+    let done = finish(child);
     assert_eq!(done.code, Some(0), "{done:?}");
     assert_eq!(project.run_state(), "COMPLETED");
 }
@@ -151,20 +152,16 @@ fn a_run_is_aborted_from_elsewhere_and_so_is_one_stage_of_it() {
     let busy = project.resume();
     assert_eq!(busy.code, Some(2));
     assert!(busy.stderr.contains("in the hands of another process"), "{busy:?}");
-    let stage = Done::of(project.output(&["abort", "r1", "S01_sleep_long"]));
+    let stage = project.output(&["abort", "r1", "S01_sleep_long"]);
     assert_eq!(stage.code, Some(0), "{stage:?}");
     assert_ne!(project.state("S01_sleep_long"), "RUNNING");
     assert_eq!(project.state("S02_sleep_longer"), "RUNNING");
-    assert_eq!(
-        project.output(&["abort", "r1", "S01_sleep_long"]).status.code(),
-        Some(2),
-        "it is not running"
-    );
-    let whole = Done::of(project.output(&["abort", "r1"]));
+    assert_eq!(project.output(&["abort", "r1", "S01_sleep_long"]).code, Some(2), "it is not running");
+    let whole = project.output(&["abort", "r1"]);
     assert_eq!((whole.code, whole.stdout.as_str()), (Some(0), "run r1 ABORTED\n"));
-    assert_eq!(Done::of(child.wait_with_output().unwrap()).code, Some(130));
+    assert_eq!(finish(child).code, Some(130));
     assert_eq!(project.state("S02_sleep_longer"), "RESUMABLE");
-    assert_eq!(project.output(&["abort", "nobody"]).status.code(), Some(2));
+    assert_eq!(project.output(&["abort", "nobody"]).code, Some(2));
 }
 
 #[test]
@@ -174,7 +171,7 @@ fn a_run_whose_supervisor_was_lost_can_be_aborted() {
     project.wait_for("one");
     child.kill().unwrap();
     child.wait().unwrap();
-    let aborted = Done::of(project.output(&["abort", "r1"]));
+    let aborted = project.output(&["abort", "r1"]);
     assert_eq!((aborted.code, aborted.stdout.as_str()), (Some(0), "run r1 ABORTED\n"), "{aborted:?}");
     assert_eq!(project.state("S01_sleep_long"), "RESUMABLE");
     assert_eq!(project.checkpoints()[0]["status"], "interrupted");

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
-use std::process::Output;
 
 use run::checkpoint::{Depth, list, validate};
 use run::layout::Layout;
+use sandbox::Answer;
 
 use super::kills::alive;
 use super::{Project, plan, stage};
@@ -98,7 +98,7 @@ const RESUME: Deed = Deed {
 };
 
 /// The engine and its shims, but not the programs of the stages: strace lets go of what starts another program.
-fn disturbed(strace: &str, project: &Project, deed: &Deed, options: &[&str]) -> (Output, String) {
+fn disturbed(strace: &str, project: &Project, deed: &Deed, options: &[&str]) -> (Answer, String) {
     let log = project.workplace.path("log/strace");
     let options = [&["-b", "execve", "-o", log.to_str().unwrap()], options].concat();
     let output = traced(strace, &options, &project.checkstone(deed.arguments));
@@ -125,7 +125,7 @@ fn counts(log: &str) -> BTreeMap<String, usize> {
 fn cases(strace: &str, deed: &Deed, sample: usize) -> Vec<(String, String, usize)> {
     let trace = format!("trace={}", WRITING.join(","));
     let (output, log) = disturbed(strace, &(deed.prepared)(), deed, &["-e", &trace]);
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(output.code, Some(0), "{output:?}");
     let mut all = Vec::new();
     for (call, count) in counts(&log) {
         // Another time there may be a few more of them.
@@ -184,10 +184,10 @@ fn disturb(deed: &Deed, sample: usize) {
             continue;
         }
         *met.entry(fault.clone()).or_default() += 1;
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        let at = format!("{} with {inject}: {:?}\n{told}", deed.arguments[0], output.status);
+        let told = output.stderr.clone();
+        let at = format!("{} with {inject}: {:?}\n{told}", deed.arguments[0], output.code);
         // It answers, unless it is killed; and where it says that all is done, all is.
-        match output.status.code() {
+        match output.code {
             Some(0) => assert_eq!(project.published(), expected, "{at}"),
             Some(code) => assert!(code <= 2 || fault == KILL, "{at}"),
             None => assert_eq!(fault, KILL, "{at}"),
@@ -213,8 +213,8 @@ fn r15_output_that_is_lost_is_told_and_the_stage_goes_on() {
     let options = ["-P", output.to_str().unwrap(), "-e", "inject=pwrite64:error=ENOSPC:when=1"];
     let (done, log) = disturbed(strace, &project, &RUN, &options);
     assert!(log.contains("ENOSPC"), "{log}");
-    assert_eq!(done.status.code(), Some(0), "{done:?}");
-    let told = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let told = done.stderr;
     assert!(told.contains("its output is not all in `reports/study/r1/.attempts/S01_make_table/1/output.log`: No space left on device"), "{told}");
     assert_eq!(fs::read_to_string(output).unwrap(), "\n[checkstone: 5 bytes could not be written here]\n");
 }
@@ -228,8 +228,8 @@ fn r15_a_run_on_a_full_disk_says_how_to_go_on() {
     let options = ["-P", record.to_str().unwrap(), "-e", "inject=write:error=ENOSPC:when=5"];
     let (done, log) = disturbed(strace, &project, &RUN, &options);
     assert!(log.contains("ENOSPC"), "{log}");
-    assert_eq!(done.status.code(), Some(2), "{done:?}");
-    let told = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.code, Some(2), "{done:?}");
+    let told = done.stderr;
     let hint = "hint: free some room on its disk; then `checkstone resume r1` goes on with it\n";
     assert!(told.contains(hint), "{told}");
     assert_eq!(project.resume().code, Some(0));

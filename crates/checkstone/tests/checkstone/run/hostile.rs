@@ -4,9 +4,10 @@
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
+use sandbox::{Answer, RunToEnd as _, finish};
 use serde_json::{Value, json};
 
-use super::{Done, Project, plan, stage};
+use super::{Project, plan, stage};
 
 /// The processes that a lost supervisor noted are gone, and their numbers belong to somebody else now.
 #[test]
@@ -68,7 +69,7 @@ fn a_stage_without_an_emergency_checkpoint_is_blocked() {
 /// Where the library of `faketime` is, which is what a clock can be set with for one process alone.
 fn fake_clock() -> Option<String> {
     let output = Command::new("faketime").args(["-f", "+0", "sh", "-c", "echo $LD_PRELOAD"]).output().ok()?;
-    let library = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+    let library = Answer::from(output).stdout.trim().to_owned();
     (!library.is_empty()).then_some(library)
 }
 
@@ -107,7 +108,7 @@ fn r5_a_clock_that_is_set_while_it_runs_does_not_matter() {
         std::fs::write(&clock, time).unwrap();
         project.workplace.write(&format!("{id}.go"), "");
     }
-    let done = Done::of(child.wait_with_output().unwrap());
+    let done = finish(child);
     assert_eq!(done.code, Some(0), "{done:?}");
     let events = project.events();
     let times: Vec<&str> = events.iter().map(|event| event["at"].as_str().unwrap()).collect();
@@ -207,7 +208,7 @@ fn a_record_from_elsewhere_is_shown_and_not_obeyed() {
     }
     let text: String = events.iter().map(|event| format!("{event}\n")).collect();
     project.workplace.write("reports/study/checkpoints/r1/events.jsonl", &text);
-    let watched = Done::of(project.output(&["watch", "r1"]));
+    let watched = project.output(&["watch", "r1"]);
     assert_eq!(watched.code, Some(0), "{watched:?}");
     // What is not a terminal gets no escape sequence at all; these are the signs that stand for one.
     assert_eq!(watched.stderr.matches("␛[2J").count(), 5, "{watched:?}");
@@ -229,7 +230,7 @@ fn what_has_no_end_is_not_read() {
     assert_eq!(done.code, Some(1), "{done:?}");
     assert!(done.stderr.contains("cannot be read: it is not a regular file"), "{done:?}");
     for plan in ["a", "/dev/zero"] {
-        let done = Done::of(project.output(&["run", plan, "--check"]));
+        let done = project.output(&["run", plan, "--check"]);
         assert_eq!(done.code, Some(2), "{done:?}");
         assert!(done.stderr.contains("is not a regular file"), "{done:?}");
     }
@@ -267,7 +268,7 @@ fn r15_a_read_only_project_is_a_clear_error_and_the_checkpoint_before_stays() {
     let mut command = project.workplace.prepared(Command::new("unshare"));
     let user = if rustix::process::geteuid().is_root() { "--mount" } else { "-rm" };
     let program = env!("CARGO_BIN_EXE_checkstone");
-    let done = Done::of(command.args([user, "sh", "-c", script, program]).output().unwrap());
+    let done = command.args([user, "sh", "-c", script, program]).answer();
     if done.code == Some(77) || done.stderr.contains("unshare failed") {
         println!("skipped: nothing can be mounted here: {}", done.stderr);
         return;
@@ -385,7 +386,7 @@ fn a_failure_without_a_checkpoint_is_a_failure() {
 fn no_run_is_called_like_what_lies_beside_it() {
     let project = Project::new(&plan(&[stage("S01_do_nothing", "command = 'true'")]));
     for name in ["README.md", "checkpoints"] {
-        let done = Done::of(project.output(&["run", "plan.toml", "--id", name]));
+        let done = project.output(&["run", "plan.toml", "--id", name]);
         assert_eq!(done.code, Some(2), "{done:?}");
         assert!(done.stderr.contains("cannot be the name of a run"), "{done:?}");
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Done, Project, plan, stage};
+use super::{Project, plan, stage};
 
 /// A pipeline of real programs with something to lose at every instant.
 fn pipeline() -> String {
@@ -113,7 +113,7 @@ fn a_kill_at_any_instant_loses_nothing() {
                 arguments = vec!["resume", "r1", "--jobs", "2"];
             }
         }
-        let last = Done::of(project.output(&arguments));
+        let last = project.output(&arguments);
         assert_eq!(
             last.code,
             Some(0),
@@ -135,7 +135,7 @@ fn a_kill_at_any_instant_loses_nothing() {
         // A checkpoint that is listed is valid or says why it is not; the newest saved one is valid.
         let newest = project.checkpoints()[0]["checkpointId"].as_str().unwrap().to_owned();
         let valid = project.output(&["checkpoint", "validate", &newest, "--title", "study", "--run", "r1"]);
-        assert!(valid.status.success(), "{valid:?}");
+        assert!(valid.succeeded(), "{valid:?}");
     }
 }
 

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use sandbox::{RunToEnd as _, finish};
 use serde_json::Value;
 
-use super::{Done, LIMIT, Project};
+use super::{LIMIT, Project};
 
 /// An environment with ipykernel and the like, made once and shared with the tests of the library.
 fn environment() -> PathBuf {
@@ -78,7 +79,7 @@ fn what_a_cell_had_put_out_when_checkstone_was_killed_is_on_disk_and_in_the_note
     project.workplace.write("plan.toml", &format!("{head}{first}{working}"));
     let mut resume = project.checkstone(&["resume", "r1"]);
     resume.env("VIRTUAL_ENV", &environment).env("XDG_RUNTIME_DIR", scratch.path());
-    let resumed = Done::of(resume.output().unwrap());
+    let resumed = resume.answer();
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
     let cells = cells(&project);
@@ -123,9 +124,9 @@ fn an_abort_while_the_kernel_starts_leaves_an_emergency_checkpoint_and_no_proces
         project.wait_for("starting");
         assert!(alive(&project) > 0);
         let began = Instant::now();
-        let aborted = Done::of(project.output(arguments));
+        let aborted = project.output(arguments);
         assert_eq!((aborted.code, aborted.stdout.as_str()), (Some(0), told), "{aborted:?}");
-        let done = Done::of(running.wait_with_output().unwrap());
+        let done = finish(running);
         assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
         assert_eq!(done.code, Some(130), "{done:?}");
         assert_eq!(project.run_state(), "ABORTED");
@@ -138,13 +139,11 @@ fn an_abort_while_the_kernel_starts_leaves_an_emergency_checkpoint_and_no_proces
         let manifest = project.read(&format!("reports/study/checkpoints/r1/{id}/checkpoint.json"));
         assert!(manifest.contains("\"reason\": \"abort\""), "{manifest}");
         let valid = project.output(&["checkpoint", "validate", id, "--title", "study", "--run", "r1"]);
-        assert!(valid.status.success(), "{valid:?}");
+        assert!(valid.succeeded(), "{valid:?}");
 
         // The next start is a quick one, and the stage is run.
         project.workplace.write("slow/sitecustomize.py", "");
-        let resumed = Done::of(
-            project.checkstone(&["resume", "r1"]).env("VIRTUAL_ENV", environment()).output().unwrap(),
-        );
+        let resumed = project.checkstone(&["resume", "r1"]).env("VIRTUAL_ENV", environment()).answer();
         assert_eq!(resumed.code, Some(0), "{resumed:?}");
         assert_eq!(project.state("S01_load_data"), "COMPLETED");
     }

@@ -1,6 +1,7 @@
 //! Resuming: from where, what is run again and what is not, and what a person is told.
 
-use super::{Done, Project, plan, stage};
+use super::{Project, plan, stage};
+use sandbox::RunToEnd as _;
 
 /// Three stages in a row; the last one fails until `go` is there.
 fn three() -> Project {
@@ -35,13 +36,13 @@ fn it_goes_on_with_what_failed() {
     let project = three();
     project.workplace.write("go", "");
     // Without a name: the newest that can be resumed.
-    let resumed = Done::of(project.output(&["resume"]));
+    let resumed = project.output(&["resume"]);
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     assert!(resumed.stderr.contains("S01_load_data  as it was, not run again"), "{resumed:?}");
     assert!(resumed.stderr.contains("goes on from checkpoint ckpt-"), "{resumed:?}");
     assert_eq!(attempts(&project), [1, 1, 2]);
     assert_eq!(project.read("reports/study/r1/S03_finish_all/final.txt"), "2\n");
-    let nothing = Done::of(project.output(&["resume"]));
+    let nothing = project.output(&["resume"]);
     assert_eq!(nothing.code, Some(2));
     assert!(nothing.stderr.contains("there is no run that can be resumed"), "{nothing:?}");
 }
@@ -62,9 +63,9 @@ fn what_has_changed_is_run_again_and_no_more_than_that() {
     // Nothing changed.
     assert_eq!(project.resume().code, Some(0));
     assert_eq!(attempts(&project), [3, 2, 3]);
-    assert_eq!(Done::of(project.output(&["resume", "r1", "--again", "S02_count_lines"])).code, Some(0));
+    assert_eq!(project.output(&["resume", "r1", "--again", "S02_count_lines"]).code, Some(0));
     assert_eq!(attempts(&project), [3, 3, 3]);
-    assert_eq!(project.output(&["resume", "r1", "--again", "S09_not_there"]).status.code(), Some(2));
+    assert_eq!(project.output(&["resume", "r1", "--again", "S09_not_there"]).code, Some(2));
 }
 
 /// A script that a command names is part of the command.
@@ -180,8 +181,7 @@ fn other_programs_than_before_are_told() {
         std::fs::set_permissions(project.path("bin/tool"), std::fs::Permissions::from_mode(0o755)).unwrap();
     };
     let path = format!("{}:{}", project.path("bin").display(), std::env::var("PATH").unwrap());
-    let run =
-        |arguments: &[&str]| Done::of(project.checkstone(arguments).env("PATH", &path).output().unwrap());
+    let run = |arguments: &[&str]| project.checkstone(arguments).env("PATH", &path).answer();
     tool("#!/bin/sh\nexit 1\n");
     assert_eq!(run(&["run", "plan.toml", "--id", "r1"]).code, Some(1));
     tool("#!/bin/sh\nexit 0 # mended\n");
@@ -200,7 +200,7 @@ fn what_must_not_be_repeated_is_not() {
     assert_eq!(resumed.code, Some(1), "{resumed:?}");
     assert!(resumed.stderr.contains("it is not retryable"), "{resumed:?}");
     assert_eq!(project.read("ran"), "x\n");
-    assert_eq!(project.output(&["resume", "r1", "--again", "S01_send_mail"]).status.code(), Some(1));
+    assert_eq!(project.output(&["resume", "r1", "--again", "S01_send_mail"]).code, Some(1));
     assert_eq!(project.read("ran"), "x\nx\n");
 }
 
@@ -233,7 +233,7 @@ fn what_was_done_and_must_not_be_repeated_stays_done() {
     assert_eq!(resumed.code, Some(1), "{resumed:?}");
     assert!(resumed.stderr.contains("`--again` runs it all the same"), "{resumed:?}");
     assert_eq!((project.read("ran").as_str(), project.run_state().as_str()), ("x\n", "FAILED"));
-    assert_eq!(project.output(&["resume", "r1", "--again", "S01_send_mail"]).status.code(), Some(0));
+    assert_eq!(project.output(&["resume", "r1", "--again", "S01_send_mail"]).code, Some(0));
     assert_eq!(project.read("ran"), "x\nx\n");
 }
 
@@ -357,7 +357,7 @@ fn a_copied_repository_resumes_by_name() {
         copy.workplace.write(name, text);
     }
     std::fs::remove_file(copy.path("plan.toml")).unwrap();
-    let unnamed = Done::of(copy.output(&["resume"]));
+    let unnamed = copy.output(&["resume"]);
     assert_eq!(unnamed.code, Some(2));
     assert!(unnamed.stderr.contains("was not begun here"), "{unnamed:?}");
     let resumed = copy.resume();
@@ -374,7 +374,7 @@ fn a_damaged_record_says_what_can_be_done() {
     lines[3].truncate(20);
     project.workplace.write(path, &format!("{}\n", lines.join("\n")));
     for command in ["resume", "watch", "report", "abort"] {
-        let done = Done::of(project.output(&[command, "r1"]));
+        let done = project.output(&[command, "r1"]);
         assert_eq!(done.code, Some(2), "{command}: {done:?}");
         assert!(done.stderr.contains("is damaged in line 4"), "{command}: {done:?}");
         assert!(done.stderr.contains("or begin a new run: `checkstone run PLAN`\n"), "{command}: {done:?}");
@@ -430,7 +430,7 @@ fn a_full_disk_leaves_the_previous_checkpoint_intact() {
     let mut command = project.workplace.prepared(std::process::Command::new("unshare"));
     let program = env!("CARGO_BIN_EXE_checkstone");
     let user = if rustix::process::geteuid().is_root() { "--mount" } else { "-rm" };
-    let done = Done::of(command.args([user, "sh", "-c", script, program]).output().unwrap());
+    let done = command.args([user, "sh", "-c", script, program]).answer();
     if done.code == Some(77) || done.stderr.contains("unshare failed") {
         println!("skipped: no file system can be mounted here: {}", done.stderr);
         return;

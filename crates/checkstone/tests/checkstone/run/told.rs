@@ -1,19 +1,20 @@
 //! What is told of runs: JSON, `watch`, `markers`, `status`, and to an agent whose session begins.
 
-use std::io::Write as _;
 use std::process::Stdio;
 
+use sandbox::{RunToEnd as _, finish};
 use serde_json::json;
 
-use super::{Done, Project, plan, stage, valid_events};
+use super::{Project, plan, stage, valid_events};
+use crate::workplace::valid;
 
 #[test]
 fn json_is_the_record_itself() {
     let project =
         Project::new(&plan(&[stage("S01_say_things", "command = 'echo \"[METRIC:accuracy:value=0.9]\"'")]));
     let output = project.output(&["run", "plan.toml", "--id", "r1", "--json"]);
-    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
-    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    let stdout = output.stdout;
     let events = valid_events(&stdout);
     assert_eq!(stdout, project.read("reports/study/checkpoints/r1/events.jsonl"));
     assert!(events.iter().any(|event| event["marker"] == "[METRIC:accuracy:value=0.9]"));
@@ -21,7 +22,7 @@ fn json_is_the_record_itself() {
     let numbers: Vec<u64> = events.iter().map(|event| event["sequence"].as_u64().unwrap()).collect();
     assert_eq!(numbers, (1..=events.len() as u64).collect::<Vec<_>>());
     let watched = project.output(&["watch", "r1", "--json"]);
-    assert_eq!(String::from_utf8(watched.stdout).unwrap(), stdout);
+    assert_eq!(watched.stdout, stdout);
 }
 
 #[test]
@@ -33,8 +34,8 @@ fn a_run_is_followed_while_it_runs() {
     let watcher =
         project.checkstone(&["watch"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     project.workplace.write("go", "");
-    let watched = Done::of(watcher.wait_with_output().unwrap());
-    assert_eq!(Done::of(child.wait_with_output().unwrap()).code, Some(0));
+    let watched = finish(watcher);
+    assert_eq!(finish(child).code, Some(0));
     assert_eq!(watched.code, Some(0), "{watched:?}");
     assert!(watched.stderr.contains("[STAGE:progress:pct=50:msg=half way]"), "{watched:?}");
     assert!(watched.stderr.contains("S01_wait_long  completed in"), "{watched:?}");
@@ -67,15 +68,13 @@ fn the_markers_of_a_log_are_shown() {
     assert_eq!(value["unknown"], json!({"WEIRD_THING": 1}));
     assert_eq!(value["markers"][1]["attributes"], json!({"value": "a:b]"}));
     assert_eq!(value["markers"][1]["category"], "calculations");
-    let shown = Done::of(project.output(&["markers", "log"]));
+    let shown = project.output(&["markers", "log"]);
     assert!(shown.stdout.contains("STAGE          begin      id=S01_load_data\n"), "{shown:?}");
     assert!(shown.stdout.contains("not in the taxonomy: WEIRD_THING"), "{shown:?}");
-    let mut piped = project.checkstone(&["markers", "-", "--json"]);
-    let mut child = piped.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(log.as_bytes()).unwrap();
-    let again = project.workplace.valid(&child.wait_with_output().unwrap().stdout, "markers.schema.json");
+    let again = project.checkstone(&["markers", "-", "--json"]).answer_to(log);
+    let again = valid(&again.stdout, "markers.schema.json");
     assert_eq!(again, value);
-    assert_eq!(project.output(&["markers", "nothing"]).status.code(), Some(2));
+    assert_eq!(project.output(&["markers", "nothing"]).code, Some(2));
 }
 
 /// Spec 5, task 5.1; and an agent whose session begins is told, once, what can be resumed.
@@ -94,7 +93,7 @@ fn status_and_session_start_tell_what_is_resumable() {
     let last = &status["lastCheckpoint"];
     assert_eq!((&last["stageId"], &last["status"]), (&json!("S02_fail_once"), &json!("interrupted")));
     assert_eq!(last["checkpointId"], project.checkpoints()[0]["checkpointId"]);
-    let shown = Done::of(project.output(&["status"]));
+    let shown = project.output(&["status"]);
     assert!(shown.stdout.contains("run r1 of study: FAILED, `checkstone resume r1`"), "{shown:?}");
     let told = project.workplace.hook("SessionStart", json!({"source": "startup"}));
     let context = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
