@@ -2,10 +2,10 @@
 //! and how it ended; never what the agent says of itself.
 
 use gate::policy::{PRESETS, Policy, Source};
-use gate::runner_summary::{self, Summary};
-use gate::shell::{Intents, Pattern};
 use gate::{Changes, Inputs, RecordedCall, Rule};
 use jiff::Timestamp;
+use programs::runner_summary::{self, Summary};
+use programs::shell::{Intents, Pattern};
 use transcript::{Kind, Outcome};
 
 use crate::build_state::BuildState;
@@ -184,8 +184,9 @@ fn ended(recorded: &RecordedCall, summary: Option<Summary>, tests: &[Pattern]) -
         (Outcome::Unknown, None) => "did not end".to_owned(),
         (Outcome::Ok, None) => {
             let proven = recorded.intents.as_ref().is_some_and(|intents| {
-                let is_test =
-                    |command: &&gate::shell::SimpleCommand| tests.iter().any(|test| test.matches(command));
+                let is_test = |command: &&programs::shell::SimpleCommand| {
+                    tests.iter().any(|test| test.matches(command))
+                };
                 let all = intents.commands().iter().filter(is_test).count();
                 intents.proven_by_success().filter(is_test).count() == all
                     && matches!(intents, Intents::Understood(_))

@@ -158,10 +158,10 @@ mod tests {
             let lines = section.lines().take_while(|line| line.starts_with("  "));
             let mut typed = 0;
             for line in lines.map(str::trim) {
-                let intents = gate::shell::Intents::read(line);
+                let intents = programs::shell::Intents::read(line);
                 let own = intents.commands().iter().filter(|command| command.program == "checkstone");
                 for example in own {
-                    let typed_words = example.arguments.iter().map(gate::shell::Word::text);
+                    let typed_words = example.arguments.iter().map(programs::shell::Word::text);
                     let parsed = Arguments::command()
                         .try_get_matches_from(["checkstone"].into_iter().chain(typed_words));
                     assert!(parsed.is_ok(), "{words}: {line}: {}", parsed.unwrap_err());

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use changes::{Baseline, ChangeSet, Pending, Request, Touched};
 use gate::policy::{Policy, Scope};
-use gate::shell::{Intents, SimpleCommand, Word};
 use gate::{Changes, Inputs, PlanFile, RecordedCall};
+use programs::shell::{Intents, SimpleCommand, Word};
 use transcript::{Extent, Kind, Outcome};
 
 use crate::environment;

@@ -1,10 +1,9 @@
 //! Everything a verdict depends on beside the policy, as plain data that is recorded with the verdict.
 
 use changes::ChangeSet;
+use programs::shell::Intents;
 use serde::{Deserialize, Serialize};
 use transcript::{Call, Coverage, Kind, Outcome, Reading};
-
-use crate::shell::Intents;
 
 /// The version of [`Inputs`] as they are recorded.
 pub const INPUTS_VERSION: u32 = 2;

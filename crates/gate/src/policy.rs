@@ -15,9 +15,9 @@ mod schema;
 
 use std::time::Duration;
 
+use programs::shell::Pattern;
 use serde::Serialize;
 
-use crate::shell::Pattern;
 use file::{At, Layer};
 
 pub use autosave::{Autosave, AutosaveMode, Include};

@@ -6,13 +6,13 @@ mod report;
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use programs::layout;
+use programs::shell::Intents;
 use transcript::{Extent, Kind, Outcome, Reading, WalkedTurn};
 
 use crate::inputs::{Changes, History, Inputs, RecordedCall, Waiting};
 use crate::judge::judge;
-use crate::layout;
 use crate::policy::Policy;
-use crate::shell::Intents;
 use crate::silence::waivers;
 use crate::verdict::{ActionState, Decision, Verdict};
 use crate::work::Paths;

@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use programs::layout;
+use programs::shell::{Intents, SimpleCommand};
 use transcript::{Call, Kind, Outcome};
 
 use crate::inputs::{Inputs, RecordedCall};
-use crate::layout;
-use crate::shell::{Intents, SimpleCommand};
 
 /// A place in the timeline: the call, and the command within it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
+use programs::shell::Pattern;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -16,7 +17,6 @@ use super::{
     AutosaveMode, Check, ErrorText, Fresh, Gate, Include, Messages, NoGit, Plan, ResolvedBy, RuleLevel,
     Rules, Scope, SecondStop, SnapshotSettings, Telling, duration, nearest, replace,
 };
-use crate::shell::Pattern;
 
 pub(crate) const TOP: &[&str] = &[
     "presets",

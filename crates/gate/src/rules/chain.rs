@@ -1,11 +1,11 @@
 //! What failed in `cargo test && git commit`, where the client only knows that the whole did: a runner whose own
 //! summary tells of a pass did not, and neither did what had to succeed before it.
 
+use programs::runner_summary::{self, Summary};
+use programs::shell::{Attribution, Failed, Intents, SimpleCommand};
 use transcript::Outcome;
 
 use crate::inputs::RecordedCall;
-use crate::runner_summary::{self, Summary};
-use crate::shell::{Attribution, Failed, Intents, SimpleCommand};
 
 /// Everything that can have failed in a call that failed.
 pub(crate) fn suspects(recorded: &RecordedCall) -> Vec<&SimpleCommand> {

@@ -6,12 +6,12 @@ mod attempt;
 mod harmless;
 mod repeated;
 
+use programs::shell::{Intents, SimpleCommand};
 use transcript::{Kind, Outcome};
 
 use super::{Expectation, Seen};
 use crate::inputs::{RecordedCall, Waived};
 use crate::policy::{Policy, ResolvedBy};
-use crate::shell::{Intents, SimpleCommand};
 use crate::verdict::{Evidence, Observation, Rule};
 use crate::work::{Work, shown};
 

@@ -1,18 +1,17 @@
 //! What proves an action: a command that ran, succeeded attributably (E1–E3, E7), and came after the last change
 //! that it is meant to cover (E5).
 
-mod own_words;
-
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use programs::own_words;
+use programs::runner_summary::{self, Summary};
+use programs::shell::{Attribution, Output};
 use transcript::{Call, Outcome};
 
 use super::chain;
 use crate::changed::Changed;
 use crate::policy::{Action, Fresh};
-use crate::runner_summary::{self, Summary};
-use crate::shell::{Attribution, Output};
 use crate::work::{Ran, SLACK_NS, Work};
 
 /// Whether the command is what the action asks for.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gate::policy::{Fresh, NoGit, PRESETS, Policy, RuleLevel, Scope, SecondStop, Source, Telling, Trust};
-use gate::shell::Intents;
+use programs::shell::Intents;
 
 fn load(text: &str) -> Policy {
     Policy::load(&[Source { name: "checkstone.toml", text }]).unwrap_or_else(|problems| panic!("{problems}"))

@@ -1,11 +1,11 @@
 //! R5 to the letter: a failure is addressed by a later command that is the same or names the same file or module,
 //! and by a later edit of the file; whether that went well does not matter.
 
+use programs::shell::{Intents, Word};
 use transcript::Kind;
 
 use super::repeated;
 use crate::inputs::RecordedCall;
-use crate::shell::{Intents, Word};
 use crate::work::Work;
 
 pub(super) fn follows(failure: &RecordedCall, later: &RecordedCall, work: &Work<'_>) -> bool {

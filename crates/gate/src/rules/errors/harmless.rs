@@ -1,11 +1,11 @@
 //! Failures that say nothing about the code: answers by exit status (E8), looking for what is not there, trying
 //! something out, calls that the client did not carry out.
 
+use programs::shell::{Intents, SimpleCommand, Word};
 use transcript::{Call, Kind};
 
 use crate::inputs::RecordedCall;
 use crate::rules::chain;
-use crate::shell::{Intents, SimpleCommand, Word};
 
 /// The client did not carry the call out at all: a mistake of the agent's form, not of the code.
 pub(super) fn is_refused(call: &Call) -> bool {

@@ -1,12 +1,12 @@
 //! Whether a later command did again what a failed one was meant to do, and at least as much of it: `pytest`
 //! settles `pytest a`, while `pytest a` settles neither `pytest` nor `pytest b` (E9).
 
+use programs::shell::{Directory, Intents, SimpleCommand, Word, has_subcommands};
 use transcript::{Call, Kind};
 
 use super::harmless;
 use crate::inputs::RecordedCall;
 use crate::rules::chain;
-use crate::shell::{Directory, Intents, SimpleCommand, Word, has_subcommands};
 use crate::work::Paths;
 
 /// The same words, or the same tool on the same files.

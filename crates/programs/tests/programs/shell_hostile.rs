@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use gate::shell::{Intents, NotUnderstood};
+use programs::shell::{Intents, NotUnderstood};
 use proptest::prelude::*;
 
 /// Far beyond what any of these takes: it tells a hang from work.
@@ -41,7 +41,7 @@ fn real_commands_are_understood_where_bash_understands_them() {
 fn hostile_commands_are_answered_at_once() {
     for (name, command) in samples(include_str!("fixtures/hostile.json")) {
         let start = Instant::now();
-        gate::shell::fuzz(&command);
+        programs::shell::fuzz(&command);
         assert!(start.elapsed() < HANG, "{name} took {:?}", start.elapsed());
     }
 }
@@ -113,7 +113,7 @@ fn every_shape_is_refused_before_it_hurts() {
         for (name, shape) in shapes {
             for count in [1, 15, 60, 500, 1400, 2900, 20_000] {
                 let start = Instant::now();
-                gate::shell::fuzz(&shape(count));
+                programs::shell::fuzz(&shape(count));
                 assert!(start.elapsed() < HANG, "{count} {name} took {:?}", start.elapsed());
             }
         }
@@ -178,7 +178,7 @@ proptest! {
 
     #[test]
     fn no_text_makes_it_panic(text in "\\PC{0,60}") {
-        gate::shell::fuzz(&text);
+        programs::shell::fuzz(&text);
     }
 
     #[test]
@@ -189,7 +189,7 @@ proptest! {
         "bash -c ", "xargs ", "find . -exec ", " \\;", "sudo ", "timeout 5 ", "env ", "exit $?", "cd ", "#", "é", "=",
         "python -m ", "-", "--", "*", "~", "<(", "$'", "eval ", "coproc ",
     ]), 0..30)) {
-        gate::shell::fuzz(&pieces.concat());
+        programs::shell::fuzz(&pieces.concat());
     }
 
     /// Quoting an argument and reading the command back gives the argument.

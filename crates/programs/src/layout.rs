@@ -4,7 +4,7 @@
 use crate::shell::{SimpleCommand, Word};
 
 /// Whether the command formats and does nothing else. Fixers (`--fix`, import sorters) change what code does.
-pub(crate) fn only_formats(command: &SimpleCommand) -> bool {
+pub fn only_formats(command: &SimpleCommand) -> bool {
     let words: Vec<&str> = command.arguments.iter().map(Word::text).collect();
     let plain = words.iter().find(|word| !word.starts_with(['-', '+'])).copied().unwrap_or_default();
     match command.program.as_str() {
@@ -22,13 +22,13 @@ pub(crate) fn only_formats(command: &SimpleCommand) -> bool {
 }
 
 /// A commit runs the owner's hooks, which may lay files out anew.
-pub(crate) fn commits(command: &SimpleCommand) -> bool {
+pub fn commits(command: &SimpleCommand) -> bool {
     command.program == "git" && command.arguments.iter().any(|word| word.text() == "commit")
 }
 
 /// Whether the command, beside a formatter or a commit, writes no file of its own: what was written meanwhile was
 /// laid out anew. A script before the commit may have done more than that.
-pub(crate) fn stands_by(command: &SimpleCommand) -> bool {
+pub fn stands_by(command: &SimpleCommand) -> bool {
     const ONLY_SPEAK: &[&str] = &[
         "cd", "echo", "printf", "true", ":", "set", "export", "sleep", "cat", "head", "tail", "grep", "rg",
         "ls", "wc",

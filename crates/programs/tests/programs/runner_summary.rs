@@ -1,6 +1,6 @@
 //! What runners print, and what it proves.
 
-use gate::runner_summary::{Summary, read};
+use programs::runner_summary::{Summary, read};
 
 const fn passed(tests: u64) -> Option<Summary> {
     Some(Summary::Passed { tests: Some(tests) })

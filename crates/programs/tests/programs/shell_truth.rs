@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use gate::shell::{Attribution, Failed, Intents};
+use programs::shell::{Attribution, Failed, Intents};
 
 /// A generator that gives the same programs on every run.
 struct Dice(u64);

@@ -1,6 +1,6 @@
 //! Which commands count as which deed.
 
-use gate::shell::{Intents, Pattern, PatternError};
+use programs::shell::{Intents, Pattern, PatternError};
 
 fn matches(pattern: &str, command: &str) -> bool {
     Pattern::parse(pattern).unwrap().find(&Intents::read(command)).is_some()

@@ -4,7 +4,7 @@
 use crate::shell::{SimpleCommand, Word};
 
 /// Whether the output shows that this command came to its good end.
-pub(crate) fn prove(command: &SimpleCommand, printed: &str) -> bool {
+pub fn prove(command: &SimpleCommand, printed: &str) -> bool {
     let does = |names: &[&str]| {
         let first = command.arguments.iter().map(Word::text).find(|word| !word.starts_with(['-', '+']));
         first.is_some_and(|word| names.contains(&word))

@@ -33,7 +33,7 @@ const VALUED: &[(&str, &[&str])] = &[
 ];
 
 /// Whether the first word of a pattern for this program has to be the subcommand.
-pub(crate) fn has_subcommands(program: &str) -> bool {
+pub fn has_subcommands(program: &str) -> bool {
     SUBCOMMANDS.iter().any(|(name, _)| *name == program)
 }
 

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use files::Touched;
 pub use pattern::{Pattern, PatternError};
-pub(crate) use subcommand::has_subcommands;
+pub use subcommand::has_subcommands;
 pub use word::Word;
 
 /// What a shell command would run.
@@ -175,7 +175,7 @@ impl Intents {
 
 impl SimpleCommand {
     /// The arguments whose text is known.
-    pub(crate) fn known_arguments(&self) -> impl Iterator<Item = &str> {
+    pub fn known_arguments(&self) -> impl Iterator<Item = &str> {
         self.arguments.iter().filter_map(Word::known)
     }
 }

@@ -2,7 +2,7 @@
 //! `decides|<mask>: program arguments [@directory] [hidden|filtered] [>edits] [<reads]`; what the shell would
 //! have to expand stands in `‹›`, and `>*` are edits of files that the command line does not name.
 
-use gate::shell::{Attribution, Directory, Failed, Intents, Mask, Output, SimpleCommand, Word};
+use programs::shell::{Attribution, Directory, Failed, Intents, Mask, Output, SimpleCommand, Word};
 
 fn render(command: &SimpleCommand) -> String {
     let mut text = match command.attribution {

@@ -1,0 +1,16 @@
+//! Facts about commands and their output, by tables.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+mod runner_summary;
+mod shell_hostile;
+mod shell_intents;
+mod shell_patterns;
+mod shell_truth;
