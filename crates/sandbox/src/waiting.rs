@@ -68,6 +68,18 @@ pub fn ago(time: Duration) -> SystemTime {
     now() - time
 }
 
+/// Waits until a file that is written now is clearly younger than all that was written before, by the clock that files
+/// have.
+#[track_caller]
+pub fn let_files_age() {
+    let written = || {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().metadata().unwrap().modified().unwrap()
+    };
+    let before = written();
+    wait_for("the clock of the file system", || written() > before + Duration::from_millis(150));
+}
+
 /// How long some work takes here and now, so that kills can be spread over it. No reason for an assertion.
 pub fn span_of<T>(work: impl FnOnce() -> T) -> Duration {
     let began = Instant::now();
@@ -77,6 +89,11 @@ pub fn span_of<T>(work: impl FnOnce() -> T) -> Duration {
 
 /// Does something, mostly a kill, at a moment of another process that a test has chosen at random.
 pub fn at_moment<T>(moment: Duration, deed: impl FnOnce() -> T) -> T {
-    std::thread::sleep(moment);
+    let began = Instant::now();
+    // The instants of interest may be microseconds apart, which no sleep can tell.
+    std::thread::sleep(moment.saturating_sub(PAUSE));
+    while began.elapsed() < moment {
+        std::hint::spin_loop();
+    }
     deed()
 }

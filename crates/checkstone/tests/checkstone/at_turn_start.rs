@@ -1,9 +1,8 @@
 //! Snapshots that are taken at the start of turns, where the user switched that on, and what becomes of them.
 
 use std::os::unix::fs::PermissionsExt;
-use std::time::{Duration, Instant};
 
-use sandbox::RunToEnd as _;
+use sandbox::{RunToEnd as _, redacted, wait_for_some, waiting::let_files_age, without_durations};
 use serde_json::{Value, json};
 
 use crate::workplace::{SESSION, Workplace};
@@ -17,11 +16,6 @@ fn configure(workplace: &Workplace, text: &str) {
     std::fs::write(folder.join("config.toml"), text).unwrap();
 }
 
-/// What is written so far is older than what comes now, by more than the clocks of files and machine differ.
-fn settle() {
-    std::thread::sleep(Duration::from_millis(150));
-}
-
 fn prompt(workplace: &Workplace, turn: &str) {
     workplace.turn(&[]);
     workplace.hook("UserPromptSubmit", json!({"prompt": "Fix it", "prompt_id": turn}));
@@ -33,17 +27,12 @@ fn log(workplace: &Workplace) -> String {
 
 /// Waits until the log tells of so many snapshots, taken or not.
 fn told(workplace: &Workplace, count: usize) -> Vec<String> {
-    let limit = Instant::now() + Duration::from_secs(60);
-    loop {
+    wait_for_some(&format!("{count} lines of the log about snapshots"), || {
         let log = log(workplace);
         let lines: Vec<String> =
             log.lines().filter(|line| line.contains(" snapshot: ")).map(str::to_owned).collect();
-        if lines.len() >= count {
-            return lines;
-        }
-        assert!(Instant::now() < limit, "{log}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+        (lines.len() >= count).then_some(lines)
+    })
 }
 
 pub(crate) fn list(workplace: &Workplace) -> Vec<Value> {
@@ -54,14 +43,14 @@ pub(crate) fn list(workplace: &Workplace) -> Vec<Value> {
 /// In any repository, with a policy or without one, as soon as the user wants it. `status` tells the newest.
 #[test]
 fn every_turn_begins_with_one_where_the_user_wants_it() {
+    let mut lines = Vec::new();
     for policy in [None, Some("presets = [\"rust\"]\n")] {
         let workplace = Workplace::new(policy);
         workplace.write("notes.txt", "untracked\n");
-        settle();
+        let_files_age();
         configure(&workplace, ON);
         prompt(&workplace, "prompt-1");
-        let lines = told(&workplace, 1);
-        assert!(lines[0].contains("1 files not as HEAD has them"), "{lines:?}");
+        lines.extend(told(&workplace, 1));
         let found = list(&workplace);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0]["reason"], "turn-start");
@@ -76,8 +65,9 @@ fn every_turn_begins_with_one_where_the_user_wants_it() {
         assert_eq!(turns, [&json!("prompt-2"), &json!("prompt-1")]);
         let status = workplace.json(&["status", "--json"], "status.schema.json");
         assert_eq!(status["snapshot"], found[0]);
-        assert!(workplace.shown(&["status"]).contains("at the start of a turn (claude"));
+        lines.push(workplace.shown(&["status"]));
     }
+    insta::assert_snapshot!(without_durations(lines.join("\n")), @"");
 }
 
 /// Off unless it is asked for, and a repository cannot ask for it before it is trusted (invariant 7).
@@ -86,9 +76,9 @@ fn a_repository_has_to_be_trusted_first() {
     let workplace = Workplace::new(Some(ON));
     prompt(&workplace, "prompt-1");
     let status = workplace.shown(&["status"]);
-    assert!(status.contains("snapshots at the start of turns ignored"), "{status}");
+    insta::assert_snapshot!(redacted(&status), @"");
     let trusted = workplace.shown(&["trust", "--yes"]);
-    assert!(trusted.contains("would take a snapshot of the working tree at the start of every turn"));
+    insta::assert_snapshot!(redacted(&trusted), @"");
     prompt(&workplace, "prompt-2");
     told(&workplace, 1);
     let found = list(&workplace);
@@ -117,7 +107,7 @@ fn old_ones_go_by_themselves() {
     configure(&workplace, "[snapshot]\nat_turn_start = true\nkeep_for = \"0s\"\n");
     prompt(&workplace, "prompt-5");
     let lines = told(&workplace, 5);
-    assert!(lines[4].contains("2 older ones forgotten"), "{lines:?}");
+    insta::assert_snapshot!(without_durations(&lines[4]), @"");
     assert_eq!(turns(&list(&workplace)), [json!("prompt-5"), Value::Null]);
     workplace.git(&["gc", "--quiet", "--prune=now"]);
     let gone = found[0]["commit"].as_str().unwrap();
@@ -159,7 +149,7 @@ fn the_snapshot_is_the_baseline_where_there_is_no_other() {
     for on in [true, false] {
         let workplace = Workplace::new(Some("presets = [\"rust\"]\n"));
         workplace.write("src/older.rs", "// dirt of before\n");
-        settle();
+        let_files_age();
         if on {
             configure(&workplace, ON);
         }
@@ -194,8 +184,7 @@ fn what_goes_wrong_is_in_the_log() {
     workplace.turn(&[]);
     assert_eq!(workplace.hook_with_path(&path, "UserPromptSubmit", json!({"prompt": "Fix it"})), Value::Null);
     let lines = told(&workplace, 1);
-    assert!(lines[0].contains("snapshot: not taken: `git fast-import` failed"), "{lines:?}");
-    assert!(lines[0].contains("no room"), "{lines:?}");
+    insta::assert_snapshot!(without_durations(&lines[0]), @"");
 }
 
 /// A restore that an agent asks for is recorded with its session and turn.

@@ -1,4 +1,4 @@
-use sandbox::{Answer, RunToEnd as _};
+use sandbox::{Answer, RunToEnd as _, redacted};
 use serde_json::{Value, json};
 
 use crate::workplace::{SESSION, Workplace, valid};
@@ -89,7 +89,7 @@ fn without_a_record_there_are_only_the_words() {
     let value = valid(&output.stdout, REQUEST);
     assert_eq!(value.get("checkstone"), None);
     assert!(value["task_id"].as_str().unwrap().starts_with("plan-20"));
-    assert!(output.stderr.contains("nothing is recorded here"));
+    insta::assert_snapshot!(redacted(&output.stderr), @"");
     assert!(!workplace.path("state").exists(), "looking creates nothing");
     // On purpose it is no warning.
     workplace.json(
@@ -190,7 +190,7 @@ fn a_response_that_is_cut_is_printed_with_all_its_fields() {
     let cut =
         with_input(&workplace, &["handoff", "check", "-", "--oversized", "truncate"], &response(&words(750)));
     assert_eq!(cut.code, Some(0));
-    assert!(cut.stderr.contains("(actual: 750 tokens); it was cut"));
+    insta::assert_snapshot!(redacted(&cut.stderr), @"");
     let value = valid(&cut.stdout, RESPONSE);
     assert_eq!(value["own"], json!({"kept": [1, 2]}));
     let summary = value["context_summary"].as_str().unwrap();
@@ -215,7 +215,7 @@ fn what_is_no_document_is_said_in_one_sentence() {
     insta::assert_snapshot!("a_list", check(&["list.json"]));
     // A terminal is not moved by what a document says.
     workplace.write("evil.json", &json!({"task_id": "\u{1b}[2J", "mode": "\u{1b}]0;x\u{7}"}).to_string());
-    assert!(!check(&["evil.json"]).contains('\u{1b}'));
+    insta::assert_snapshot!(redacted(check(&["evil.json"])), @"");
     let value: Value = valid(&workplace.run(&["handoff", "check", "list.json", "--json"]).stdout, CHECK);
     assert_eq!(value["document"], Value::Null);
 }

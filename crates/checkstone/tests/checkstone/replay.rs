@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use sandbox::{RunToEnd as _, finish, shown_by_browser, wait_for};
+use sandbox::{RunToEnd as _, finish, redacted, shown_by_browser, wait_for};
 use serde_json::{Value, json};
 
 use crate::workplace::Workplace;
@@ -149,7 +149,7 @@ fn a_policy_file_judges_all_sessions() {
     }
     std::fs::write(&policy, "presets = [\"rusty\"]\n").unwrap();
     let shown = workplace.shown(&arguments);
-    assert!(shown.contains("the policy has 1 mistake") && shown.contains("rusty"), "{shown}");
+    insta::assert_snapshot!(redacted(&shown), @"");
 }
 
 /// T6: what a sub-agent ran is evidence for the turn that started it, and its file is no session.
@@ -187,10 +187,7 @@ fn turns_and_clients_are_chosen() {
     assert_eq!(since["turns"]["total"], 1);
     assert_eq!(workplace.json(&["replay", path, "--json", "--agent", "codex"], SCHEMA)["turns"]["total"], 0);
     let missing = workplace.shown(&["replay", "/nowhere/at/all"]);
-    assert!(
-        missing.contains("there is no `/nowhere/at/all`") && missing.starts_with("exit code: 2"),
-        "{missing}"
-    );
+    insta::assert_snapshot!(redacted(&missing), @"");
 }
 
 /// Nothing from a transcript steers the terminal, no git runs, and nothing is left behind.
@@ -205,8 +202,7 @@ fn the_table_is_safe_and_nothing_is_recorded() {
         .answer();
     let shown = output.stdout;
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
-    assert!(shown.contains("5 turns in 2 sessions") && shown.contains("␛[2J"), "{shown}");
-    assert!(!shown.contains(['\u{1b}', '\u{202e}']), "{shown}");
+    insta::assert_snapshot!(redacted(&shown), @"");
     assert!(!workplace.path("state").exists() && !workplace.path("home/.local").exists());
 }
 
@@ -306,7 +302,7 @@ fn completions_and_manual_pages_know_every_command() {
     std::fs::create_dir(workplace.path("man")).unwrap();
     assert!(workplace.run(&["man", workplace.path("man").to_str().unwrap()]).succeeded());
     let page = std::fs::read_to_string(workplace.path("man/checkstone-replay.1")).unwrap();
-    assert!(page.contains("Examples") && page.contains("policy"), "{page}");
+    insta::assert_snapshot!(redacted(&page), @"");
 }
 
 /// The same sources give the same words: no path, no date.
@@ -316,8 +312,5 @@ fn the_version_says_what_it_was_built_for() {
     let shown = workplace.run(&["--version"]).stdout;
     let (version, built) = shown.trim().split_once(" (").unwrap();
     assert_eq!(version, format!("checkstone {}", env!("CARGO_PKG_VERSION")));
-    assert!(
-        built.ends_with(&format!("{}-unknown-linux-gnu)", std::env::consts::ARCH)) || built.contains("linux"),
-        "{shown}"
-    );
+    assert_eq!(built, format!("{}-unknown-linux-gnu)", std::env::consts::ARCH));
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use sandbox::{Answer, RunToEnd as _, Sandbox, redacted};
+use sandbox::{Answer, RunToEnd as _, Sandbox, now, redacted};
 use serde_json::{Value, json};
 
 use crate::program;
@@ -129,7 +129,7 @@ impl Workplace {
 
     /// Writes a transcript whose turn ran `commands`, each with whether it went well.
     pub(crate) fn turn(&self, commands: &[(&str, bool)]) {
-        let at = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(2);
+        let at = jiff::Timestamp::try_from(now()).unwrap() + jiff::SignedDuration::from_secs(2);
         let mut lines = vec![json!({
             "type": "user", "promptId": "prompt-1", "uuid": "u0", "parentUuid": null, "isSidechain": false,
             "message": {"role": "user", "content": "Fix it"}, "timestamp": at.to_string(),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use sandbox::{RunToEnd as _, wait_for_some};
+use sandbox::{RunToEnd as _, now, wait_for_some};
 use serde_json::{Value, json};
 
 use crate::workplace::{SESSION, Workplace, valid};
@@ -79,7 +79,7 @@ impl World {
 
     /// A turn with these commands, each with whether it went well.
     pub(crate) fn turn_of(&self, model: &str, prompt: &str, tokens: Option<u64>, commands: &[(&str, bool)]) {
-        let at = jiff::Timestamp::now().to_string();
+        let at = jiff::Timestamp::try_from(now()).unwrap().to_string();
         let common = |uuid: &str| {
             json!({"uuid": uuid, "isSidechain": false, "timestamp": at, "sessionId": SESSION,
                    "cwd": self.workplace.repo(), "version": "2.1.325"})

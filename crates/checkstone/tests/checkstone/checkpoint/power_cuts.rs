@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use run::checkpoint::{Depth, last_valid, list, restore, validate};
-use sandbox::RunToEnd as _;
+use sandbox::{RunToEnd as _, wait_for};
 use serde_json::Value;
 
 use super::project::{Mounted, Project, strace, succeeds, traced};
@@ -96,12 +96,7 @@ fn wait_until_free(image: &Path) {
             devices.filter_map(|device| fs::read_to_string(device.path().join("loop/backing_file")).ok());
         images.any(|held| held.trim_end() == name)
     };
-    for _ in 0..500 {
-        if !held() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_for("the disk to be let go", || !held());
 }
 
 /// An empty disk, mounted; none where this machine does not give one.

@@ -1,6 +1,6 @@
 //! The policy's own checks at the stop: they run only where the user trusted the file, and what they say decides.
 
-use sandbox::wait_for;
+use sandbox::{redacted, wait_for};
 
 use super::session::Session;
 use super::world::{PYTHON, World, answer};
@@ -46,7 +46,7 @@ fn a_trusted_check_that_fails_holds_with_the_end_of_its_output() {
     let world = World::new(&policy("echo 3 failed, 2 passed; exit 1", "10s"));
     trust(&world);
     let held = stop_after_tested_edit(&world).holds();
-    assert!(held.contains("FAILED. Fix failing tests before proceeding:\n3 failed, 2 passed"), "{held}");
+    insta::assert_snapshot!(redacted(&held), @"");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use sandbox::{redacted, without_durations};
 use serde_json::{Value, json};
 
 use super::pane::{Server, tmux_is_there};
@@ -207,7 +208,7 @@ fn a_notification_holds_once_in_the_pane_of_its_session() {
     session.say("Tested.");
     notify(&world, &server, &notification(&session, 2, "Tested."));
     assert_eq!((window.typed(), world.holds()), (format!("{RUN_TESTS}\n"), vec![1]));
-    assert!(world.log().contains("pass: held already in this turn"), "{}", world.log());
+    insta::assert_snapshot!(without_durations(world.log()), @"");
     let recorded = answer(world.checkstone(&["session", "--agent", "codex", "--json"]), &Value::Null);
     let recorded = fits("session.schema.json", &recorded.0.stdout);
     assert_eq!(recorded["pane"], json!({ "id": "%1", "socket": server.socket() }));
@@ -239,7 +240,7 @@ fn without_a_pane_the_person_is_told_by_the_journal() {
     let second = server.client("codex", &world.repository, WORDS, &session.transcript);
     notify(&world, &server, &notification(&session, 1, WORDS));
     assert_eq!((first.typed().as_str(), second.typed().as_str()), ("", ""));
-    assert!(world.log().contains("notify: missing: python-tests; not delivered: more than one tmux pane"));
+    insta::assert_snapshot!(without_durations(world.log()), @"");
     assert_eq!((world.holds(), verdicts(&world)), (vec![0], vec!["notify".to_owned()]));
     let status = answer(world.checkstone(&["status", "--json"]), &Value::Null).0.stdout;
     let status: Value = serde_json::from_str(&status).unwrap();
@@ -275,7 +276,7 @@ fn a_recorded_pane_is_the_sessions_wherever_it_was_started() {
         world.checkstone(&["session", "--agent", "codex", "--id", THREAD, "--tmux", &window.target]);
     named.arg("--socket").arg(server.socket());
     let shown = answer(named, &Value::Null).0.stdout;
-    assert!(shown.contains("tmux pane: %0 of the server "), "{shown}");
+    insta::assert_snapshot!(redacted(&shown), @"");
     // Not in the environment of a pane: the server is the recorded one.
     answer(notify_command(&world, &notification(&session, 1, WORDS).to_string()), &Value::Null).passes();
     assert_eq!(window.typed(), format!("{RUN_TESTS}\n"));

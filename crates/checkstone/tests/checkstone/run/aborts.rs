@@ -1,10 +1,9 @@
 //! The watchdog, Ctrl-C and `abort`: what runs is ended, and what there was of it is kept.
 
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use sandbox::finish;
+use sandbox::{finish, wait_for, without_durations};
 
 use super::{Project, plan, signal, stage};
 use crate::trust::terminal;
@@ -18,24 +17,16 @@ const STUBBORN: &str = "command = 'trap \"\" INT TERM; echo so far; echo part > 
 fn a_stuck_stage_is_interrupted_and_what_there_was_is_kept() {
     let limits = "maxDurationSec = 1\ngrace = { interruptSec = 0, terminateSec = 0 }";
     let project = Project::new(&plan(&[stage("S01_hang_forever", &format!("{STUBBORN}\n{limits}"))]));
-    let began = Instant::now();
     let done = project.run();
-    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     assert_eq!(done.code, Some(1), "{done:?}");
-    assert!(
-        done.stdout.contains("S01_hang_forever  RESUMABLE     it did not end within its time"),
-        "{done:?}"
-    );
+    insta::assert_snapshot!(without_durations(&done.stdout), @"");
     assert_eq!(project.run_state(), "INTERRUPTED");
     let newest = project.checkpoints()[0].clone();
     assert_eq!((&newest["status"], &newest["stageId"]), (&"interrupted".into(), &"S01_hang_forever".into()));
     let id = newest["checkpointId"].as_str().unwrap();
     assert!(id.starts_with("ckpt-emergency-"), "{id}");
     let manifest = project.read(&format!("reports/study/checkpoints/r1/{id}/checkpoint.json"));
-    assert!(manifest.contains("\"reason\": \"timeout\""), "{manifest}");
-    for kept in ["artifacts/part.txt", "output.log"] {
-        assert!(manifest.contains(&format!("/S01_hang_forever/1/{kept}\"")), "{manifest}");
-    }
+    insta::assert_snapshot!(without_durations(&manifest), @"");
     let valid = project.output(&["checkpoint", "validate", id, "--title", "study", "--run", "r1"]);
     assert!(valid.succeeded(), "{valid:?}");
     assert_eq!(project.read("reports/study/r1/.attempts/S01_hang_forever/1/output.log"), "so far\n");
@@ -46,29 +37,26 @@ fn a_stuck_stage_is_interrupted_and_what_there_was_is_kept() {
     );
     let resumed = project.resume();
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
-    assert!(resumed.stderr.contains("the plan has changed since"), "{resumed:?}");
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"");
     assert_eq!(project.attempts("S01_hang_forever"), 2);
     assert_eq!(project.published(), [("S01_hang_forever/done".to_owned(), b"2\n".to_vec())]);
 }
 
 #[test]
 fn control_c_aborts_and_a_second_one_skips_the_grace() {
-    let slow = "grace = { interruptSec = 30, terminateSec = 30 }";
+    let slow = "grace = { interruptSec = 1000, terminateSec = 1000 }";
     let project = Project::new(&plan(&[
         stage("S01_hang_forever", &format!("{STUBBORN}\n{slow}")),
         stage("S02_never_run", "command = 'true'"),
     ]));
     let child = project.start(&[]);
     project.wait_for("started");
-    let began = Instant::now();
     signal(&child, Signal::INT);
-    while !project.read("reports/study/checkpoints/r1/events.jsonl").contains("SIGINT") {
-        assert!(began.elapsed() < Duration::from_secs(20));
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_for("the first signal on record", || {
+        project.read("reports/study/checkpoints/r1/events.jsonl").contains("SIGINT")
+    });
     signal(&child, Signal::INT);
     let done = finish(child);
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     assert_eq!(done.code, Some(130), "{done:?}");
     assert_eq!(project.run_state(), "ABORTED");
     assert_eq!(project.state("S01_hang_forever"), "RESUMABLE");
@@ -77,7 +65,7 @@ fn control_c_aborts_and_a_second_one_skips_the_grace() {
     let newest = project.checkpoints()[0].clone();
     let id = newest["checkpointId"].as_str().unwrap();
     let manifest = project.read(&format!("reports/study/checkpoints/r1/{id}/checkpoint.json"));
-    assert!(manifest.contains("\"reason\": \"abort\""), "{manifest}");
+    insta::assert_snapshot!(without_durations(&manifest), @"");
 }
 
 /// The inputs of a stage are read before it is started, which takes a while where they are large.
@@ -151,7 +139,7 @@ fn a_run_is_aborted_from_elsewhere_and_so_is_one_stage_of_it() {
     // One writer at a time.
     let busy = project.resume();
     assert_eq!(busy.code, Some(2));
-    assert!(busy.stderr.contains("in the hands of another process"), "{busy:?}");
+    insta::assert_snapshot!(without_durations(&busy.stderr), @"");
     let stage = project.output(&["abort", "r1", "S01_sleep_long"]);
     assert_eq!(stage.code, Some(0), "{stage:?}");
     assert_ne!(project.state("S01_sleep_long"), "RUNNING");

@@ -59,8 +59,8 @@ fn a_repository_cannot_say_where_anything_is_sent() {
         "slack_url",
     ]) {
         assert!(note.starts_with(&format!("`{name}` in `{PATH}` is ignored")), "{note}");
-        assert!(!note.contains("evil"), "{note}");
     }
+    insta::assert_snapshot!(settings.notes.join("\n"), @"");
 }
 
 #[test]
@@ -72,16 +72,7 @@ fn mistakes_are_noted_and_cost_only_their_own_field() {
     }));
     assert_eq!(settings.vercel.preview_timeout, Duration::from_secs(300));
     let notes = settings.notes.join("\n");
-    for expected in [
-        "`linear` in `.claude/config/integrations.json` is not an object",
-        "`vercel.enabled` in `.claude/config/integrations.json` has to be `true` or `false`; it counts as false",
-        "`vercel.preview_timeout_ms`",
-        "did you mean `require_preview_success`?",
-        "did you mean `vercel`?",
-    ] {
-        assert!(notes.contains(expected), "{expected} in {notes}");
-    }
-    assert!(!notes.contains("colour"), "unknown names that resemble nothing are left alone: {notes}");
+    insta::assert_snapshot!(notes, @"");
     let long = RepositorySettings::of(json!({"vercel": {"preview_timeout_ms": u64::MAX}}));
     assert_eq!(long.vercel.preview_timeout, Duration::from_secs(3600));
 }
@@ -173,15 +164,13 @@ fn the_environment_switches_on_and_overrides() {
 fn secrets_are_not_shown() {
     let settings = UserSettings::read(CONFIG, &FromEnvironment::default()).unwrap();
     let shown = format!("{settings:?}");
-    for secret in ["vt", "secret-path", "\"s\""] {
-        assert!(!shown.contains(secret), "{shown}");
-    }
+    insta::assert_snapshot!(shown, @"");
     let broken = "[integrations.linear]\nenabled = true\ntoken = lin_api_very_secret\n";
     let error = UserSettings::read(broken, &FromEnvironment::default()).unwrap_err().to_string();
-    assert!(error.contains("line 3") && !error.contains("very_secret"), "{error}");
+    insta::assert_snapshot!(error, @"");
     let unknown = "[integrations.linear]\ntokn = \"lin_api_very_secret\"\n";
     let error = UserSettings::read(unknown, &FromEnvironment::default()).unwrap_err().to_string();
-    assert!(error.contains("`tokn`") && !error.contains("very_secret"), "{error}");
+    insta::assert_snapshot!(error, @"");
 }
 
 #[test]
