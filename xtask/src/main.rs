@@ -65,6 +65,8 @@ enum Command {
     },
     /// Write the JSON schemas into `schemas/`
     Schemas,
+    /// Write the map of every module into `ARCHITECTURE.md`, from the first sentence of each file
+    Map,
     /// Make the pictures in `docs/pictures`, on the screens of the real clients
     Pictures,
     /// Build what is handed out: the program as one static file (and once more with musl, where that can be had), and
@@ -183,6 +185,7 @@ fn main() -> ExitCode {
         Command::Clients { previous } => real_clients(previous),
         Command::Bench { which } => bench(which),
         Command::Schemas => schemas::write(),
+        Command::Map => tidy::map::write(),
         Command::Pictures => pictures::make(),
         Command::Release => release(),
     };

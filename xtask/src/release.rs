@@ -37,7 +37,8 @@ fn build_for(target: &str, folder: &Path) -> Result<PathBuf, String> {
     build.env_remove("RUSTFLAGS").env("CARGO_ENCODED_RUSTFLAGS", flags().join("\u{1f}"));
     build.args([
         "build",
-        "--release",
+        "--profile",
+        "dist",
         "--quiet",
         "--package",
         "checkstone",
@@ -46,7 +47,7 @@ fn build_for(target: &str, folder: &Path) -> Result<PathBuf, String> {
         "--target-dir",
     ]);
     process::run(build.arg(folder))?;
-    installed(&folder.join(target).join("release/checkstone"), folder)
+    installed(&folder.join(target).join("dist/checkstone"), folder)
 }
 
 /// A copy, as every installed program is one. What the linker wrote lies in the page cache in small pieces, which takes

@@ -4,7 +4,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use gate::policy::{Policy, Problem, ProblemKind, Problems, Source};
+use gate::policy::{Policy, Problem, ProblemKind, Problems, Source, UserFile};
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,9 @@ use crate::error::CommandError;
 use crate::layout::counted;
 
 pub(crate) const FILE_NAME: &str = "checkstone.toml";
+
+/// How the user's own configuration is called in messages.
+pub(crate) const USER_FILE_NAME: &str = "config.toml";
 
 /// A larger file is no policy.
 const LARGEST: u64 = 1024 * 1024;
@@ -31,8 +34,8 @@ pub(crate) struct PolicyTexts {
     pub(crate) texts: Vec<PolicyText>,
     /// The repository's own file, where there is one.
     pub(crate) own_file: Option<PathBuf>,
-    /// A file is there that cannot be a policy.
-    unreadable: Option<Problem>,
+    /// A file is there that cannot be a policy, or the user's own is broken.
+    unreadable: Option<Problems>,
 }
 
 /// What the files say: the policy, where there is one, and the user's own configuration in any case.
@@ -54,20 +57,19 @@ impl FoundTexts {
         let mut unreadable = None;
         let mut text_of = |name: &str, text: Result<Option<String>, &'static str>| {
             text.unwrap_or_else(|message| {
-                unreadable = Some(no_policy(name, message));
+                unreadable = Some(Problems(vec![no_policy(name, message)]));
                 Some(String::new())
             })
         };
-        let (user, detect) = match text_of("config.toml", users_text()) {
-            Some(text) => split_off_detection(&without_integrations(&text)),
-            None => (String::new(), false),
-        };
+        let user = text_of(USER_FILE_NAME, users_text()).unwrap_or_default();
         let own_file = root.join(FILE_NAME);
         let own = text_of(FILE_NAME, inside(root, &own_file).and_then(|path| read(&path)));
-        let mut texts = Vec::new();
-        if !user.trim().is_empty() {
-            texts.push(PolicyText { name: "config.toml".to_owned(), text: user });
-        }
+        let user = UserFile::read(USER_FILE_NAME, &user).unwrap_or_else(|problems| {
+            unreadable = Some(problems);
+            UserFile::default()
+        });
+        let detect = user.detects_presets;
+        let texts = users_texts(user);
         let user = PolicyTexts { texts: texts.clone(), own_file: None, unreadable: unreadable.clone() };
         let (text, own_file) = match own {
             Some(text) => (PolicyText { name: FILE_NAME.to_owned(), text }, Some(own_file)),
@@ -78,9 +80,11 @@ impl FoundTexts {
                     (PolicyText { name: "detected presets".to_owned(), text }, None)
                 }
             },
+            // Nobody knows whether presets were asked for.
+            None if unreadable.is_some() => return Self { policy: Some(user.clone()), user },
             None => return Self { policy: None, user },
         };
-        texts.push(text);
+        let texts = texts.into_iter().chain([text]).collect();
         Self { policy: Some(PolicyTexts { texts, own_file, unreadable }), user }
     }
 
@@ -100,18 +104,17 @@ impl PolicyTexts {
     /// The policy that a repository with this file would have.
     pub(crate) fn of_file(path: &Path) -> Result<Self, &'static str> {
         let own = read(path)?.ok_or("there is no such file")?;
-        let (user, _) = split_off_detection(&without_integrations(&users_text()?.unwrap_or_default()));
+        let user = UserFile::read(USER_FILE_NAME, &users_text()?.unwrap_or_default());
+        let unreadable = user.as_ref().err().cloned();
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        let mut texts = vec![PolicyText { name, text: own }];
-        if !user.trim().is_empty() {
-            texts.insert(0, PolicyText { name: "config.toml".to_owned(), text: user });
-        }
-        Ok(Self { texts, own_file: Some(path.to_owned()), unreadable: None })
+        let mut texts = users_texts(user.unwrap_or_default());
+        texts.push(PolicyText { name, text: own });
+        Ok(Self { texts, own_file: Some(path.to_owned()), unreadable })
     }
 
     pub(crate) fn load(&self) -> Result<Policy, Problems> {
-        if let Some(problem) = &self.unreadable {
-            return Err(Problems(vec![problem.clone()]));
+        if let Some(problems) = &self.unreadable {
+            return Err(problems.clone());
         }
         let sources: Vec<Source<'_>> =
             self.texts.iter().map(|text| Source { name: &text.name, text: &text.text }).collect();
@@ -129,13 +132,19 @@ impl PolicyTexts {
     }
 
     /// Whether the gate is switched off here.
-    pub(crate) fn switch_off(&self) -> bool {
+    pub(crate) fn is_switched_off(&self) -> bool {
         self.may_switch_off() && self.load().is_ok_and(|policy| !policy.gate.enabled)
     }
 }
 
 fn users_text() -> Result<Option<String>, &'static str> {
     environment::configuration_file().map_or(Ok(None), |path| read(&path))
+}
+
+/// The user's part of a policy, where there is one.
+fn users_texts(user: UserFile) -> Vec<PolicyText> {
+    let text = Some(user.policy).filter(|text| !text.trim().is_empty());
+    text.map(|text| PolicyText { name: USER_FILE_NAME.to_owned(), text }).into_iter().collect()
 }
 
 /// The presets whose files lie at the root of a repository.
@@ -149,32 +158,6 @@ pub(crate) fn detected_presets(root: &Path) -> Vec<&'static str> {
     ];
     let has = |names: &[&str]| names.iter().any(|name| root.join(name).is_file());
     signs.into_iter().filter(|(_, names)| has(names)).map(|(preset, _)| preset).collect()
-}
-
-/// `presets = "auto"` is the user's word for detection, and no list of presets.
-fn split_off_detection(text: &str) -> (String, bool) {
-    let is_auto = |line: &str| line.replace([' ', '\t', '\''], "").replace('"', "").trim() == "presets=auto";
-    let detect = text.lines().any(is_auto);
-    let rest: String =
-        text.split_inclusive('\n').map(|line| if is_auto(line.trim_end()) { "\n" } else { line }).collect();
-    (rest, detect)
-}
-
-/// What the user says about services outside is no policy, and its tokens must not get into what is recorded with a
-/// verdict. The lines stay, empty, so that every other one keeps its number.
-fn without_integrations(text: &str) -> String {
-    let names_it = |text: &str, next: &[char]| {
-        text.strip_prefix("integrations").is_some_and(|rest| rest.trim_start().starts_with(next))
-    };
-    let mut within = false;
-    let mut left = |line: &str| {
-        let line = line.trim_start();
-        if line.starts_with('[') {
-            within = names_it(line.trim_start_matches('[').trim_start(), &['.', ']']);
-        }
-        !within && !names_it(line, &['.', '='])
-    };
-    text.split_inclusive('\n').map(|line| if left(line) { line } else { "\n" }).collect()
 }
 
 /// A policy that is broken, for commands that need a sound one.
@@ -217,31 +200,4 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, &'static str> {
         return Err("it is larger than 1 MiB");
     }
     String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn services_outside_are_no_policy() {
-        let text = "presets = [\"rust\"]\nintegrations.linear.token = \"a\"\n[integrations.vercel]\ntoken = \"b\"\n\
-                    [gate]\nenabled = true\n[[ integrations . webhook ]]\nurl = \"c\"\n[integrations_of_mine]\nx = 1\n";
-        assert_eq!(
-            without_integrations(text),
-            "presets = [\"rust\"]\n\n\n\n[gate]\nenabled = true\n\n\n[integrations_of_mine]\nx = 1\n"
-        );
-    }
-
-    #[test]
-    fn detection_is_asked_for_in_the_users_own_words() {
-        assert_eq!(
-            split_off_detection("presets = \"auto\"\n[gate]\nx = 1\n"),
-            ("\n[gate]\nx = 1\n".to_owned(), true)
-        );
-        assert_eq!(
-            split_off_detection("presets = [\"rust\"]\n"),
-            ("presets = [\"rust\"]\n".to_owned(), false)
-        );
-    }
 }

@@ -5,13 +5,13 @@
 mod autosave;
 mod duration;
 mod file;
-mod lines;
 pub(crate) mod nearest;
 mod paths;
 mod presets;
 mod problem;
 #[cfg(feature = "schema")]
 mod schema;
+mod user_file;
 
 use std::time::Duration;
 
@@ -21,13 +21,13 @@ use serde::Serialize;
 use file::{At, Layer};
 
 pub use autosave::{Autosave, AutosaveMode, Include};
-pub use lines::Lines;
 pub(crate) use paths::is_source;
 pub use paths::{Class, Globs};
 pub use presets::PRESETS;
 pub use problem::{Problem, ProblemKind, Problems};
 #[cfg(feature = "schema")]
 pub use schema::json_schema;
+pub use user_file::UserFile;
 
 /// A policy file: how it is called in messages, and its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

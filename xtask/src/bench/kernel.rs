@@ -20,10 +20,10 @@ pub(crate) fn run(rounds: usize, gigabytes: f64) -> Result<Vec<Row>, String> {
     println!("building…");
     let folder = root().join("target/bench/kernel");
     fs_err::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let build = ["build", "--release", "--quiet", "-p", "run", "--example", "kernel", "--target-dir"];
+    let build = ["build", "--profile", "dist", "--quiet", "-p", "run", "--example", "kernel", "--target-dir"];
     process::run(cargo_command().args(build).arg(root().join("target/bench/build")))?;
     let bench = Bench {
-        program: root().join("target/bench/build/release/examples/kernel"),
+        program: root().join("target/bench/build/dist/examples/kernel"),
         python: python::install()?,
         folder,
     };

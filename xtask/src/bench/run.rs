@@ -23,11 +23,9 @@ pub(crate) fn run(rounds: usize, trees: usize) -> Result<Vec<Row>, String> {
 }
 
 fn build() -> Result<PathBuf, String> {
-    // A folder of its own, and no optimisation over the whole program: it would take minutes and change nothing here.
     let folder = root().join("target/bench-run");
     let mut build = cargo_command();
     build.args(["build", "--release", "--quiet", "--package", "run", "--example", "measure"]);
-    build.args(["--config", "profile.release.lto=false", "--config", "profile.release.codegen-units=16"]);
     // So that a profiler can name what it finds.
     build.args(["--config", "profile.release.strip=false"]);
     process::run(build.arg("--target-dir").arg(&folder))?;

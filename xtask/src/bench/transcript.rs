@@ -17,16 +17,12 @@ const ROUNDS: usize = 41;
 
 pub(crate) fn run() -> Result<Vec<Row>, String> {
     println!("building…");
-    process::run(cargo_command().args(["build", "--release", "--quiet", "-p", "checkstone"]))?;
-    process::run(cargo_command().args([
-        "build",
-        "--release",
-        "--quiet",
-        "-p",
-        "transcript",
-        "--example",
-        "measure",
-    ]))?;
+    let built = root().join("target/bench/build");
+    for what in [&["-p", "checkstone"][..], &["-p", "transcript", "--example", "measure"]] {
+        let mut build = cargo_command();
+        build.args(["build", "--profile", "dist", "--quiet"]).args(what).arg("--target-dir").arg(&built);
+        process::run(&mut build)?;
+    }
     let folder = root().join("target/bench");
     fs_err::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let records = Records::load()?;
@@ -45,8 +41,8 @@ pub(crate) fn run() -> Result<Vec<Row>, String> {
 
 /// Every round reads each file once; the figures are the tenth percentile and the median of the rounds.
 fn scaling(files: &[(&str, PathBuf)]) -> Result<Vec<Row>, String> {
-    let measure = root().join("target/release/examples/measure");
-    let program = root().join("target/release/checkstone");
+    let measure = root().join("target/bench/build/dist/examples/measure");
+    let program = root().join("target/bench/build/dist/checkstone");
     let mut reading = vec![Vec::new(); files.len()];
     let mut whole = vec![Vec::new(); files.len()];
     let mut peaks = vec![0_u64; files.len()];
@@ -101,7 +97,7 @@ fn scaling(files: &[(&str, PathBuf)]) -> Result<Vec<Row>, String> {
 }
 
 fn large_turn(path: &Path) -> Result<Row, String> {
-    let measure = root().join("target/release/examples/measure");
+    let measure = root().join("target/bench/build/dist/examples/measure");
     let told = process::output(Command::new(&measure).arg("turn").arg(path))?;
     let numbers: Vec<f64> = told.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let [ours, values, newlines, calls] = numbers.as_slice() else {

@@ -15,7 +15,7 @@ use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
 use crate::layout::{counted, wrap, wrap_behind};
-use crate::policy_files::{FILE_NAME, PolicyTexts, mistakes};
+use crate::policy_files::{FILE_NAME, PolicyTexts, USER_FILE_NAME, mistakes};
 use crate::printer::{DOUBTFUL, FAINT, GOOD, Printer, STRONG, shown};
 use crate::repository_argument::RepositoryArgument;
 use crate::trust::{self, Standing};
@@ -143,7 +143,7 @@ fn show(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandError
 pub(crate) fn files(root: &Path, texts: &PolicyTexts) -> Vec<String> {
     let one = |name: &str| match name {
         FILE_NAME => Some(root.join(FILE_NAME)),
-        "config.toml" => environment::configuration_file(),
+        USER_FILE_NAME => environment::configuration_file(),
         _ => None,
     };
     texts

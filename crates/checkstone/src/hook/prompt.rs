@@ -24,7 +24,7 @@ pub(crate) fn record(mut context: Context) -> Decision {
     let wish = root.as_deref().and_then(|root| Wish::of(root, &context.cwd, &found));
     let with_snapshots = Some(found.texts()).filter(|texts| texts.may_want_snapshots()).cloned();
     let snapshots = repository.clone().zip(with_snapshots);
-    if wish.is_none() && found.policy.as_ref().is_some_and(PolicyTexts::switch_off) {
+    if wish.is_none() && found.policy.as_ref().is_some_and(PolicyTexts::is_switched_off) {
         return Decision::Pass;
     }
     context.stopwatch.lap("policy");

@@ -24,7 +24,7 @@ pub(crate) fn tell(context: &Context, source: &str) -> Decision {
     let repository = Repository::discover(&context.cwd).ok();
     let root = repository.as_ref().map(|repository| repository.root.clone());
     let texts = root.as_deref().and_then(PolicyTexts::of_repository);
-    if texts.is_some_and(|texts| texts.switch_off()) {
+    if texts.is_some_and(|texts| texts.is_switched_off()) {
         return Decision::Pass;
     }
     // Git is asked only where its files do not tell what HEAD is.

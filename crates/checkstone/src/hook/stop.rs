@@ -97,7 +97,7 @@ impl Place {
 
     /// Whether the gate is switched off here.
     pub(crate) fn is_switched_off(&self) -> bool {
-        self.found.policy.as_ref().is_some_and(PolicyTexts::switch_off)
+        self.found.policy.as_ref().is_some_and(PolicyTexts::is_switched_off)
     }
 
     /// What the user may want saved here; mostly nothing.
@@ -130,7 +130,7 @@ fn judge_at(mut context: Context, place: Place, wish: Option<Wish>) -> Stop {
     let Place { repository, root, found, .. } = place;
     let (root, texts, is_gated) = match (root, found.policy) {
         (Some(root), Some(texts)) => {
-            let is_off = texts.switch_off();
+            let is_off = texts.is_switched_off();
             if is_off && wish.is_none() {
                 return silent("`enabled = false` in the policy");
             }

@@ -155,6 +155,64 @@ fn the_users_tokens_are_no_policy_and_are_not_recorded() {
     assert!(!recorded.windows(11).any(|window| window == b"very-secret"));
 }
 
+/// S9: however the user writes it, the gate judges by the rest of the file, and nothing of it is printed or recorded.
+#[test]
+fn s9_tokens_in_any_spelling_are_no_policy_and_are_not_recorded() {
+    for user in [
+        "integrations.webhook = [\n  {url = \"https://very-secret\", secret = \"very-secret\"}, # very-secret\n]\npresets = \"auto\"\n",
+        "presets = \"auto\" # or so\n[\"integrations\".\"linear\"] # very-secret\n# very-secret\ntoken = \"very-secret\"\n",
+        "\"presets\" = 'auto'\nintegrations = { linear = { token = 'very-secret' } }\n",
+        "integrations.'linear'.\"token\" = \"\"\"\nvery-secret\"\"\"\npresets = 'auto'\n",
+        "presets = \"auto\"\n['\u{69}ntegrations'.vercel]\ntoken = \"very-secret\"\n[[\"int\\u0065grations\".webhook]]\nurl = \"very-secret\"\n",
+    ] {
+        let workplace = workplace(&json!({}), user);
+        workplace.write("Cargo.toml", "[package]\nname = \"x\"\n");
+        workplace.git(&["add", "--all"]);
+        workplace.git(&["commit", "--quiet", "--message=cargo"]);
+        assert_eq!(workplace.held_turn(&[])["decision"], "block", "{user}");
+        assert_eq!(
+            workplace.shown(&["policy", "check"]),
+            "exit code: 0\n--- stdout\n✓ the policy is sound (detected presets)\n--- stderr\n",
+            "{user}"
+        );
+        assert_eq!(workplace.run(&["explain"]).status.code(), Some(0), "{user}");
+        assert_eq!(everything_recorded(&workplace).find("very-secret"), None, "{user}");
+    }
+}
+
+/// S9: also where the file is broken, nobody reads a part of a token in what is told, logged or printed of it.
+#[test]
+fn s9_a_broken_file_shows_nothing_of_its_tokens() {
+    for (user, place) in [
+        ("presets = \"auto\"\n[integrations.linear]\ntoken = very-secret\n", "3:9"),
+        ("presets = \"auto\"\n[integratons.linear]\ntoken = very-secret\n", "3:9"),
+        (
+            "presets = \"auto\"\n[[integrations.webhook]]\nurl = \"https://x\" secret = \"very-secret\"\n",
+            "3:19",
+        ),
+        ("presets = [\"rust\"]\n[integratons.linear]\ntoken = \"very-secret\"\n", "2:2"),
+    ] {
+        let workplace = workplace(&json!({}), user);
+        workplace.write("checkstone.toml", "presets = [\"rust\"]\n");
+        let told = workplace.held_turn(&[])["systemMessage"].as_str().unwrap_or_default().to_owned();
+        assert!(told.contains(&format!("config.toml:{place}: ")), "{user}: {told}");
+        let mut shown = told + &everything_recorded(&workplace) + &complete_phase(&workplace);
+        for command in
+            [&["policy", "check"][..], &["policy", "show"], &["check"], &["status"], &["doctor"], &["log"]]
+        {
+            shown += &workplace.shown(command);
+        }
+        assert_eq!(shown.find("very-secret"), None, "{user}: {shown}");
+    }
+}
+
+fn everything_recorded(workplace: &Workplace) -> String {
+    let files = ["journal.db", "journal.db-wal", "log"].map(|name| workplace.path("state").join(name));
+    let bytes: Vec<u8> = files.iter().flat_map(|path| std::fs::read(path).unwrap_or_default()).collect();
+    assert!(!bytes.is_empty());
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 #[test]
 fn a_token_that_others_can_read_is_told() {
     let workplace = workplace(&json!({}), "[integrations.linear]\nenabled = true\ntoken = \"k\"\n");

@@ -6,11 +6,11 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use programs::shell::Pattern;
+use settings::{Document, Lines, SyntaxError};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::autosave::AutosaveLayer;
-use super::lines::Lines;
 use super::paths::Globs;
 use super::problem::{Problem, ProblemKind};
 use super::{
@@ -318,14 +318,25 @@ impl ActionLayer {
 /// Reads a file; what is wrong is noted, and the rest of it is read all the same.
 pub(crate) fn read(name: &str, text: &str, problems: &mut Vec<Problem>) -> Layer {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let (document, errors) = DeTable::parse_recoverable(text);
-    let mut reader = Reader { name: name.into(), text, lines: Lines::of(text), problems };
-    for error in &errors {
-        let message = error.message().lines().collect::<Vec<_>>().join(", ");
-        reader.problem(error.span().unwrap_or(0..0), ProblemKind::Syntax { message });
+    match Document::parse(text) {
+        Ok(document) => {
+            Reader { name: name.into(), text, lines: Lines::of(text), problems }.top(document.root())
+        }
+        Err(errors) => {
+            problems.extend(syntax_problems(name, text, &errors));
+            Layer::default()
+        }
     }
-    // What recovery made of a broken file would only give more of the same mistake.
-    if errors.is_empty() { reader.top(document.get_ref()) } else { Layer::default() }
+}
+
+pub(crate) fn syntax_problems(name: &str, text: &str, errors: &[SyntaxError]) -> Vec<Problem> {
+    let lines = Lines::of(text);
+    let problems = errors.iter().map(|error| {
+        let (line, column) = lines.place(error.offset);
+        let kind = ProblemKind::Syntax { message: error.message.clone() };
+        Problem { file: name.to_owned(), line, column, found: String::new(), kind }
+    });
+    problems.collect()
 }
 
 struct Reader<'a> {

@@ -24,19 +24,45 @@ impl Problem {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProblemKind {
-    Syntax { message: String },
-    UnknownKey { nearest: Option<String> },
-    WrongType { expected: &'static str },
-    UnknownValue { allowed: Vec<&'static str>, nearest: Option<String> },
-    BadGlob { message: String },
+    /// Nothing of the text is quoted: the user's own configuration holds tokens too.
+    Syntax {
+        message: String,
+    },
+    UnknownKey {
+        nearest: Option<String>,
+    },
+    WrongType {
+        expected: &'static str,
+    },
+    UnknownValue {
+        allowed: Vec<&'static str>,
+        nearest: Option<String>,
+    },
+    BadGlob {
+        message: String,
+    },
     BadDuration,
-    BadPattern { message: String },
-    BadPath { message: &'static str },
-    UnknownPreset { nearest: Option<String> },
-    PresetCycle { cycle: Vec<String> },
-    UnknownAction { nearest: Option<String> },
-    Missing { key: &'static str },
-    Twice { first_line: usize },
+    BadPattern {
+        message: String,
+    },
+    BadPath {
+        message: &'static str,
+    },
+    UnknownPreset {
+        nearest: Option<String>,
+    },
+    PresetCycle {
+        cycle: Vec<String>,
+    },
+    UnknownAction {
+        nearest: Option<String>,
+    },
+    Missing {
+        key: &'static str,
+    },
+    Twice {
+        first_line: usize,
+    },
 }
 
 fn explain(kind: &ProblemKind, found: &str) -> String {
@@ -45,7 +71,7 @@ fn explain(kind: &ProblemKind, found: &str) -> String {
         None => String::new(),
     };
     match kind {
-        ProblemKind::Syntax { message } => format!("{message} at `{found}`"),
+        ProblemKind::Syntax { message } => message.clone(),
         ProblemKind::UnknownKey { nearest } => format!("unknown key `{found}`{}", meant(nearest)),
         ProblemKind::WrongType { expected } => format!("`{found}` is not {expected}"),
         ProblemKind::UnknownValue { allowed, nearest } => {

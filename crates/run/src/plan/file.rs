@@ -4,7 +4,7 @@
 use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
 
-use gate::policy::Lines;
+use settings::Lines;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

@@ -1,0 +1,160 @@
+//! A text that is TOML, with the place of every key and value.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A key as it is written, without its quotes.
+pub type Key<'a> = Spanned<Cow<'a, str>>;
+pub type Value<'a> = Spanned<DeValue<'a>>;
+pub type Table<'a> = DeTable<'a>;
+
+#[derive(Debug)]
+pub struct Document<'a> {
+    text: &'a str,
+    root: Table<'a>,
+}
+
+/// Where a text stops being TOML. Nothing of the text is quoted: it may hold a token.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct SyntaxError {
+    /// The byte at which it shows, after a byte order mark.
+    pub offset: usize,
+    pub message: String,
+}
+
+impl<'a> Document<'a> {
+    /// All that is wrong with the text is found in one go; what is left of a broken one is not looked at, since that would
+    /// only give more of the same mistakes.
+    pub fn parse(text: &'a str) -> Result<Self, Vec<SyntaxError>> {
+        let text = without_byte_order_mark(text);
+        let (root, errors) = DeTable::parse_recoverable(text);
+        if errors.is_empty() {
+            return Ok(Self { text, root: root.into_inner() });
+        }
+        let mut errors: Vec<SyntaxError> = errors
+            .iter()
+            .map(|error| SyntaxError {
+                offset: error.span().unwrap_or(0..0).start,
+                message: error.message().lines().collect::<Vec<_>>().join(", "),
+            })
+            .collect();
+        errors.sort_by_key(|error| error.offset);
+        Err(errors)
+    }
+
+    pub fn root(&self) -> &Table<'a> {
+        &self.root
+    }
+
+    /// The text of some of the top-level keys. Each stays on its line and column; everything else, comments included, is left
+    /// out.
+    pub fn text_of(&self, mut is_kept: impl FnMut(&str, &DeValue<'_>) -> bool) -> String {
+        let mut kept = Vec::new();
+        for (key, value) in &self.root {
+            if is_kept(key.get_ref(), value.get_ref()) {
+                self.statements(key.span(), value, &mut kept);
+            }
+        }
+        kept.sort_unstable_by_key(|statement| statement.start);
+        let mut text = String::with_capacity(self.text.len());
+        let line_ends = |text: &mut String, left_out: Range<usize>| {
+            let left_out = self.text.get(left_out).unwrap_or_default();
+            text.extend(left_out.chars().filter(|character| *character == '\n'));
+        };
+        let mut end = 0;
+        for statement in kept {
+            line_ends(&mut text, end..statement.start);
+            end = statement.end;
+            text.push_str(self.text.get(statement).unwrap_or_default());
+        }
+        line_ends(&mut text, end..self.text.len());
+        text
+    }
+
+    /// The headers and assignments that make up a value. Each begins a line of its own, with nothing but spaces and the rest
+    /// of a dotted key before `key`.
+    fn statements(&self, key: Range<usize>, value: &Value<'_>, found: &mut Vec<Range<usize>>) {
+        let starts_with = |value: &Value<'_>, opening: &str| {
+            self.text.get(value.span()).is_some_and(|text| text.starts_with(opening))
+        };
+        let from_line_start = |start: usize, end: usize| {
+            let before = self.text.get(..start).unwrap_or_default();
+            before.rfind('\n').map_or(0, |at| at + 1)..end
+        };
+        let mut table = |header: Option<&Value<'_>>, table: &Table<'_>| {
+            found.extend(header.map(|header| from_line_start(header.span().start, header.span().end)));
+            for (key, value) in table {
+                self.statements(key.span(), value, found);
+            }
+        };
+        match value.get_ref() {
+            // `[[name]]`, each with a header of its own; in `name = [{…}]` the tables begin with a brace.
+            DeValue::Array(items)
+                if items.first().is_some_and(|item| is_table(item) && starts_with(item, "[")) =>
+            {
+                for item in items.iter() {
+                    if let DeValue::Table(inner) = item.get_ref() {
+                        table(Some(item), inner);
+                    }
+                }
+            }
+            // A table that is only named on the way to another one, `a` in `[a.b]`, has no header: its place is that of the key.
+            DeValue::Table(inner) if !starts_with(value, "{") => {
+                table(starts_with(value, "[").then_some(value), inner);
+            }
+            _ => found.push(from_line_start(key.start, value.span().end)),
+        }
+    }
+}
+
+fn is_table(value: &Value<'_>) -> bool {
+    matches!(value.get_ref(), DeValue::Table(_))
+}
+
+/// Editors of some systems put one at the beginning; it is no part of the first line.
+pub(crate) fn without_byte_order_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn without(key: &str, text: &str) -> String {
+        Document::parse(text).unwrap().text_of(|name, _| name != key)
+    }
+
+    #[test]
+    fn a_key_is_left_out_in_every_spelling() {
+        for (text, left) in [
+            ("a = 1\nx.y = \"s\"\nb = 2\n", "a = 1\n\nb = 2\n"),
+            ("a = 1\nx = [\n {u = \"s\"}, # s\n]\nb = 2", "a = 1\n\n\n\nb = 2"),
+            ("a = 1 # s\n[x] # s\n# s\ny = '''s\ns'''\n[b]\nc = 1\n", "a = 1\n\n\n\n\n[b]\nc = 1\n"),
+            ("[\"x\".\"y\"]\ns = 1\n  [ b . c ]\nd=1", "\n\n  [ b . c ]\nd=1"),
+            ("[b]\n[[ 'x' . y ]]\ns = 1\n[[x.y]]\ns = 1\n[b.c]\n", "[b]\n\n\n\n\n[b.c]\n"),
+            ("\"\\u0078\" = { y = \"s\" }\n[[b]]\nx = 1\n[[b]]\n", "\n[[b]]\nx = 1\n[[b]]\n"),
+            (
+                "x.y = 1\nx.z = 2\nb.c.d = 1\nb.c.e = [[1], [{x = 1}]]\n",
+                "\n\nb.c.d = 1\nb.c.e = [[1], [{x = 1}]]\n",
+            ),
+            ("[b]\nx = 1\nc.\"x\".d = 1\n[b.e]\n[x]\n[x.b]\nb = 1", "[b]\nx = 1\nc.\"x\".d = 1\n[b.e]\n\n\n"),
+            ("a = 1\r\nx = 1\r\nb = \"\"\"\r\n#\r\n\"\"\"\r\n", "a = 1\n\nb = \"\"\"\r\n#\r\n\"\"\"\n"),
+            ("\u{feff}x = 1\na = 1", "\na = 1"),
+            ("xx = 1\n[b.x]\nc = 1", "xx = 1\n[b.x]\nc = 1"),
+        ] {
+            assert_eq!(without("x", text), left, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_without_the_text() {
+        let errors = Document::parse("a = 1\ntoken = very_secret\nsecret = \"very_secret\n[x\n").unwrap_err();
+        assert!(errors.len() > 1);
+        assert_eq!(errors.first().map(|error| error.offset), Some(14));
+        assert_eq!(format!("{errors:?}").find("very_secret"), None);
+    }
+}

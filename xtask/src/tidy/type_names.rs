@@ -1,0 +1,70 @@
+//! Within a crate no two types share a name: a name that needs its module to be understood is the wrong name.
+
+use std::collections::BTreeMap;
+
+use super::Source;
+
+/// Each name that two types of one crate have, with the places.
+pub(super) fn wrong(sources: &[Source]) -> Vec<String> {
+    let mut places: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    for source in sources {
+        for (number, line) in source.own_lines() {
+            if let Some(name) = type_name(line) {
+                let place = format!("{}:{number}", source.name);
+                places.entry((source.package(), name)).or_default().push(place);
+            }
+        }
+    }
+    let shared = places.into_iter().filter(|(_, places)| places.len() > 1);
+    shared
+        .map(|((_, name), places)| format!("two types are called `{name}`: {}", places.join(", ")))
+        .collect()
+}
+
+/// The type that a line declares; not one inside of an `impl` or a function, which nobody else can name.
+fn type_name(line: &str) -> Option<&str> {
+    let mut words = line.split_whitespace();
+    let mut word = words.next().filter(|_| !line.starts_with(char::is_whitespace))?;
+    if word.starts_with("pub") {
+        word = words.find(|word| !word.ends_with(')') || !word.contains("crate"))?;
+    }
+    let name = matches!(word, "struct" | "enum" | "trait" | "type" | "union").then(|| words.next())??;
+    let end = name.find(|character: char| !character.is_alphanumeric() && character != '_');
+    name.get(..end.unwrap_or(name.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_is_known_by_its_declaration() {
+        let lines = [
+            "pub struct Call<'a> {",
+            "pub(crate) enum Kind {",
+            "pub(in crate::shell) struct Word(String);",
+            "type Table = Vec<Row>;",
+            "    type Value = Row;",
+            "// struct Comment",
+            "fn structure() {",
+        ];
+        assert_eq!(
+            lines.map(type_name),
+            [Some("Call"), Some("Kind"), Some("Word"), Some("Table"), None, None, None]
+        );
+    }
+
+    #[test]
+    fn two_of_one_name_in_a_crate_are_found() {
+        let source = |name: &str, text: &str| Source { name: name.to_owned(), text: text.to_owned() };
+        let sources = [
+            source("crates/a/src/one.rs", "struct Place;\n#[cfg(test)]\nmod tests {\nstruct Test;\n}\n"),
+            source("crates/a/src/two.rs", "struct Test;\nenum Place {}\n"),
+            source("crates/b/src/one.rs", "struct Place;\n"),
+        ];
+        assert_eq!(
+            wrong(&sources),
+            ["two types are called `Place`: crates/a/src/one.rs:1, crates/a/src/two.rs:2"]
+        );
+    }
+}
