@@ -67,7 +67,27 @@ fn every_turn_begins_with_one_where_the_user_wants_it() {
         assert_eq!(status["snapshot"], found[0]);
         lines.push(workplace.shown(&["status"]));
     }
-    insta::assert_snapshot!(without_durations(lines.join("\n")), @"");
+    insta::assert_snapshot!(without_durations(lines.join("\n")), @"
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 snapshot: [id], 1 files not as HEAD has them, 0 older ones forgotten [[duration]]
+    exit code: 0
+    --- stdout
+    gate        off: there is no policy here
+    repository  [folder]/repo
+    policy      none, so every stop passes
+    snapshot    [id] at the start of a turn (claude 9f3c2f1e-1111-4222-8333-444455556666)
+    state       [folder]/state
+    --- stderr
+
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 snapshot: [id], 1 files not as HEAD has them, 0 older ones forgotten [[duration]]
+    exit code: 0
+    --- stdout
+    gate        on, for every client that calls `checkstone hook`
+    repository  [folder]/repo
+    policy      config.toml, checkstone.toml, preset rust
+    snapshot    [id] at the start of a turn (claude 9f3c2f1e-1111-4222-8333-444455556666)
+    state       [folder]/state
+    --- stderr
+    ");
 }
 
 /// Off unless it is asked for, and a repository cannot ask for it before it is trusted (invariant 7).
@@ -76,9 +96,25 @@ fn a_repository_has_to_be_trusted_first() {
     let workplace = Workplace::new(Some(ON));
     prompt(&workplace, "prompt-1");
     let status = workplace.shown(&["status"]);
-    insta::assert_snapshot!(redacted(&status), @"");
+    insta::assert_snapshot!(redacted(&status), @"
+    exit code: 0
+    --- stdout
+    gate        on, for every client that calls `checkstone hook`
+    repository  [folder]/repo
+    policy      checkstone.toml
+    trust       not given: snapshots at the start of turns ignored, see `checkstone trust`
+    state       [folder]/state
+    --- stderr
+    ");
     let trusted = workplace.shown(&["trust", "--yes"]);
-    insta::assert_snapshot!(redacted(&trusted), @"");
+    insta::assert_snapshot!(redacted(&trusted), @"
+    exit code: 0
+    --- stdout
+    [folder]/repo/checkstone.toml
+      would take a snapshot of the working tree at the start of every turn
+    ✓ trusted, until the file changes
+    --- stderr
+    ");
     prompt(&workplace, "prompt-2");
     told(&workplace, 1);
     let found = list(&workplace);
@@ -107,7 +143,7 @@ fn old_ones_go_by_themselves() {
     configure(&workplace, "[snapshot]\nat_turn_start = true\nkeep_for = \"0s\"\n");
     prompt(&workplace, "prompt-5");
     let lines = told(&workplace, 5);
-    insta::assert_snapshot!(without_durations(&lines[4]), @"");
+    insta::assert_snapshot!(without_durations(&lines[4]), @"[time] claude 9f3c2f1e-1111-4222-8333-444455556666 snapshot: [id], 1 files not as HEAD has them, 2 older ones forgotten [[duration]]");
     assert_eq!(turns(&list(&workplace)), [json!("prompt-5"), Value::Null]);
     workplace.git(&["gc", "--quiet", "--prune=now"]);
     let gone = found[0]["commit"].as_str().unwrap();
@@ -184,7 +220,7 @@ fn what_goes_wrong_is_in_the_log() {
     workplace.turn(&[]);
     assert_eq!(workplace.hook_with_path(&path, "UserPromptSubmit", json!({"prompt": "Fix it"})), Value::Null);
     let lines = told(&workplace, 1);
-    insta::assert_snapshot!(without_durations(&lines[0]), @"");
+    insta::assert_snapshot!(without_durations(&lines[0]), @"[time] claude 9f3c2f1e-1111-4222-8333-444455556666 snapshot: not taken: `git fast-import` failed: fatal: no room [[duration]]");
 }
 
 /// A restore that an agent asks for is recorded with its session and turn.

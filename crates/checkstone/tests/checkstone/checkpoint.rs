@@ -61,13 +61,34 @@ fn people_are_told_what_is_wrong_and_what_is_kept() {
     let output = project.run(&["validate", first]);
     let shown = output.to_string();
     assert_eq!(output.code, Some(1));
-    insta::assert_snapshot!(redacted(&shown), @"");
+    insta::assert_snapshot!(redacted(&shown), @"
+    exit code: 1
+    --- stdout
+    ✗ Size mismatch for a.csv: expected 4, got 7
+    → ckpt-000001-[id] is not valid as it lies there; its artifacts are kept, and are brought back when the run is resumed
+    --- stderr
+    ");
     let second = project.save("S02_load_data", &["a.csv"]);
     fs::write(project.path(second["manifestPath"].as_str().unwrap()), "{}").unwrap();
     let shown = project.run(&["resume"]).to_string();
-    insta::assert_snapshot!(redacted(&shown), @"");
+    insta::assert_snapshot!(redacted(&shown), @"
+    exit code: 0
+    --- stdout
+    → ckpt-000002-[id] cannot be used:
+        Manifest failed to parse or validate (it is not the JSON of a manifest: missing field `checkpointId` at line 1 column 2)
+    ✓ ckpt-000001-[id] of run-001: S01_load_data saved, [time]
+      1 artifact would be brought back from what is kept
+      next stage: S02_
+    --- stderr
+    ");
     let list = project.run(&["list"]).to_string();
-    insta::assert_snapshot!(redacted(&list), @"");
+    insta::assert_snapshot!(redacted(&list), @"
+    exit code: 0
+    --- stdout
+    ✓ ckpt-000001-[id]  saved         1 artifact  churn run-001 S01_load_d…
+    --- stderr
+    warning: `ckpt-000002-[id]` of run-001 cannot be read: missing field `stageId` at line 1 column 2
+    ");
 }
 
 #[test]
@@ -82,13 +103,54 @@ fn mistakes_are_told_with_what_to_do() {
         vec!["a.csv", "--status=interrupted"],
     ]
     .map(|arguments| project.run(&[&save[..], &arguments].concat()).to_string());
-    insta::assert_snapshot!(redacted(told.concat()), @"");
+    insta::assert_snapshot!(redacted(told.concat()), @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: Artifact not found: missing
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: Path traversal detected: [folder]/../outside
+    hint: artifacts are files inside the project's folder
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: the artifacts have 4 bytes together, more than the limit of 3
+    hint: leave files out, or raise the limit with `--max-size`
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: the following required arguments were not provided:
+      --reason <REASON>
+
+    Usage: checkstone checkpoint save --title <TITLE> --run <RUN> --stage <STAGE> --status <STATUS> --reason <REASON> <ARTIFACTS>...
+
+    For more information, try '--help'.
+    ");
     let shown = project.run(&["resume"]).to_string();
-    insta::assert_snapshot!(redacted(&shown), @"");
+    insta::assert_snapshot!(redacted(&shown), @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: there are no checkpoints here
+    hint: go to the project's folder, or name it with `--repo`
+    ");
     let shown = project.run(&["save", "--title=../x", "--run=r", "--stage=S01_a_b"]).to_string();
-    insta::assert_snapshot!(redacted(&shown), @"");
+    insta::assert_snapshot!(redacted(&shown), @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: `../x` cannot be the name of a report title: leave out slashes, control characters, `.`, `..` and a dot or space at the end
+    ");
     let shown = project.run(&["validate", "nothing"]).to_string();
-    insta::assert_snapshot!(redacted(&shown), @"");
+    insta::assert_snapshot!(redacted(&shown), @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: there is no checkpoint `nothing` here
+    hint: `checkstone checkpoint list` shows the ids
+    ");
 }
 
 /// A checkpoint without new artifacts costs two flushes, one with k new ones k + 2.
@@ -140,9 +202,21 @@ fn r15_full_and_read_only_disks_are_clear_errors_and_the_checkpoint_before_stays
     let read_only = project.try_save("S02_load_data", &["a"]).to_string();
     project.assert_sound();
     let found = project.json(&["resume"], "checkpoint-resume.schema.json");
-    insta::assert_snapshot!(redacted(&full), @"");
+    insta::assert_snapshot!(redacted(&full), @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: cannot copy `b` into the store: No space left on device (os error 28)
+    hint: make room on the disk, then save again; earlier checkpoints are as they were
+    ");
     assert_eq!((left, count), (0, 1));
-    insta::assert_snapshot!(redacted(&read_only), @"");
+    insta::assert_snapshot!(redacted(&read_only), @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: cannot open the lock file `[folder]/reports/churn/checkpoints/.store/lock`: Read-only file system (os error 30)
+    hint: make the folder writable for you, then save again; earlier checkpoints are as they were
+    ");
     assert_eq!(found["checkpoint"]["stageId"], "S01_load_data");
 }
 

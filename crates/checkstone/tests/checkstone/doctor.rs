@@ -27,9 +27,7 @@ struct Patient {
 impl Patient {
     fn new(policy: &str) -> Self {
         let patient = Self { workplace: Workplace::new(Some(policy)) };
-        for folder in ["bin", "tmp"] {
-            std::fs::create_dir(patient.path(folder)).unwrap();
-        }
+        std::fs::create_dir(patient.path("bin")).unwrap();
         for name in ["git", "sh", "bash", "sleep", "unshare", "mount"] {
             let found = Command::new("sh").args(["-c", &format!("command -v {name}")]).answer();
             let found = found.stdout;
@@ -200,7 +198,7 @@ fn a_client_that_does_not_say_its_version_is_told_in_time() {
     patient.script("bin/claude", "exit 3");
     let examined = patient.examine();
     let installed = examined.one("claude", "installed");
-    insta::assert_snapshot!(without_durations(&installed), @"");
+    insta::assert_snapshot!(without_durations(&installed), @"problem: `[folder]/bin/claude --version` ended with exit code 3 → run `claude --version` and see what it says");
 }
 
 #[test]
@@ -218,7 +216,7 @@ fn a_missing_program_is_named() {
     );
     // Gemini's line ends with success, whatever happens.
     let gemini = examined.one("gemini", "fires");
-    insta::assert_snapshot!(without_durations(&gemini), @"");
+    insta::assert_snapshot!(without_durations(&gemini), @"problem: a turn without tests was not held: the answer was silence (bash: line 1: /nowhere/checkstone: No such file or directory) → see whether that command line works, or register it anew with `checkstone init`");
     let codex = examined.one("codex", "fires");
     assert!(
         codex.starts_with("problem: `/nowhere/checkstone hook codex` ended with exit code 127 ("),
@@ -259,7 +257,7 @@ fn without_git_nothing_can_be_held() {
         "problem: there is no `git` on `PATH`, so nothing can be held → install git"
     );
     let fires = examined.one("claude", "fires");
-    insta::assert_snapshot!(without_durations(&fires), @"");
+    insta::assert_snapshot!(without_durations(&fires), @"problem: a turn without tests was not held: the answer was silence (git could not be asked: there is no program `git`) → see whether that command line works, or register it anew with `checkstone init`");
 }
 
 #[test]
@@ -282,7 +280,7 @@ fn a_state_directory_that_cannot_be_written_is_told() {
     let examined = patient.examine();
     assert_eq!(examined.code, Some(1));
     let told = examined.one("machine", "state");
-    insta::assert_snapshot!(without_durations(&told), @"");
+    insta::assert_snapshot!(without_durations(&told), @"problem: `[folder]/state` cannot be written, so nothing is held: it cannot be made in `[folder]/state` → make it writable for you, or name another folder with `CHECKSTONE_STATE_DIR`");
     std::fs::remove_file(patient.path("state")).unwrap();
     std::fs::create_dir(patient.path("state")).unwrap();
     let command = patient.command(&["--json"]);
@@ -297,7 +295,7 @@ fn a_state_directory_that_cannot_be_written_is_told() {
         return;
     }
     let told = Examination::of(&output).one("machine", "state");
-    insta::assert_snapshot!(without_durations(&told), @"");
+    insta::assert_snapshot!(without_durations(&told), @r#"problem: `[folder]/state` cannot be written, so nothing is held: Read-only file system (os error 30) at path "[folder]/state/.doctor-Gc3HjJ" → make it writable for you, or name another folder with `CHECKSTONE_STATE_DIR`"#);
 }
 
 #[test]
@@ -307,7 +305,7 @@ fn a_damaged_journal_is_told_and_left_alone() {
     let examined = patient.examine();
     assert_eq!(examined.code, Some(1));
     let told = examined.one("machine", "journal");
-    insta::assert_snapshot!(without_durations(&told), @"");
+    insta::assert_snapshot!(without_durations(&told), @"problem: `[folder]/state/journal.db` is damaged: file is not a database → agents are not held meanwhile; move `[folder]/state/journal.db*` away, all of them, and the next hook begins a new journal");
     assert!(std::fs::read_to_string(patient.path("state/journal.db")).unwrap().starts_with("no database"));
 }
 
@@ -349,11 +347,11 @@ fn every_switch_is_told() {
         examined.one(agent.name(), "switch")
     };
     let told = with(Agent::Claude, "disableAllHooks", json!(true));
-    insta::assert_snapshot!(without_durations(&told), @"");
+    insta::assert_snapshot!(without_durations(&told), @"problem: `disableAllHooks` in `~/.claude/settings.json`, so no hook runs → take it out of the file");
     let told = with(Agent::Gemini, "hooksConfig", json!({"enabled": false}));
-    insta::assert_snapshot!(without_durations(&told), @"");
+    insta::assert_snapshot!(without_durations(&told), @"problem: `hooksConfig.enabled` in `~/.gemini/settings.json`, so no hook runs → take it out of the file");
     let told = with(Agent::Gemini, "hooksConfig", json!({"disabled": ["checkstone"]}));
-    insta::assert_snapshot!(without_durations(&told), @"");
+    insta::assert_snapshot!(without_durations(&told), @"problem: `hooksConfig.disabled` in `~/.gemini/settings.json`, so no hook runs → take it out of the file");
 }
 
 #[test]
@@ -363,7 +361,7 @@ fn settings_that_no_client_can_read_are_told() {
     let examined = patient.examine();
     assert_eq!(examined.code, Some(1));
     let told = examined.one("claude", "registered");
-    insta::assert_snapshot!(without_durations(&told), @"");
+    insta::assert_snapshot!(without_durations(&told), @"problem: `~/.claude/settings.json`: it is not valid JSON: EOF while parsing a value at line 1 column 11 → mend the file; the client cannot read it either");
 }
 
 #[test]
@@ -383,7 +381,7 @@ fn a_registration_by_hand_is_tried_as_the_client_runs_it() {
     let hooks = hooks.to_string().replace("\"Stop\"", "\"SessionStart\"");
     patient.settings(Agent::Claude, &hooks);
     let told = patient.examine().one("claude", "registered");
-    insta::assert_snapshot!(without_durations(&told), @"");
+    insta::assert_snapshot!(without_durations(&told), @"problem: `~/.claude/settings.json` for every repository, by hand, but not for `Stop`, so nothing is held → `checkstone init` adds it");
 }
 
 /// H9: two hooks run, and one of them acts.
@@ -396,7 +394,7 @@ fn being_registered_twice_is_told() {
     assert_eq!(examined.code, Some(0));
     let told = examined.of_kind("claude", "registered");
     assert_eq!(told.len(), 3);
-    insta::assert_snapshot!(without_durations(told[1]), @"");
+    insta::assert_snapshot!(without_durations(&told[1]), @"good: `[folder]/repo/.claude/settings.json` for this repository, by hand");
     assert!(told[2].starts_with("note: more than once"), "{told:?}");
     assert_eq!(examined.of_kind("claude", "fires").len(), 2);
 }
@@ -448,7 +446,11 @@ fn the_newest_transcript_of_each_client_is_read() {
     let examined = patient.examine();
     let told = ["claude", "gemini", "codex"].map(|agent| examined.one(agent, "transcript"));
     insta::assert_snapshot!(redacted(told.join("
-")), @"");
+")), @"
+    good: 10 of 10 records understood in `~/.claude/projects/-x/a.jsonl`
+    good: 9 of 9 records understood in `~/.gemini/tmp/x/chats/session-a.jsonl`
+    good: 12 of 12 records understood in `~/.codex/sessions/2026/11/15/rollout-a.jsonl`
+    ");
     patient.write("home/.codex/sessions/2026/11/16/rollout-b.jsonl", &"{\"new\":\"format\"}\n".repeat(40));
     let told = patient.examine().one("codex", "transcript");
     assert!(

@@ -89,7 +89,10 @@ fn without_a_record_there_are_only_the_words() {
     let value = valid(&output.stdout, REQUEST);
     assert_eq!(value.get("checkstone"), None);
     assert!(value["task_id"].as_str().unwrap().starts_with("plan-20"));
-    insta::assert_snapshot!(redacted(&output.stderr), @"");
+    insta::assert_snapshot!(redacted(&output.stderr), @"
+    warning: nothing is recorded here: the hand-off has only your words
+    hint: facts come from the hooks; `--no-facts` leaves them out on purpose
+    ");
     assert!(!workplace.path("state").exists(), "looking creates nothing");
     // On purpose it is no warning.
     workplace.json(
@@ -190,7 +193,7 @@ fn a_response_that_is_cut_is_printed_with_all_its_fields() {
     let cut =
         with_input(&workplace, &["handoff", "check", "-", "--oversized", "truncate"], &response(&words(750)));
     assert_eq!(cut.code, Some(0));
-    insta::assert_snapshot!(redacted(&cut.stderr), @"");
+    insta::assert_snapshot!(redacted(&cut.stderr), @"warning: Context summary exceeds 500 token limit (actual: 750 tokens); it was cut");
     let value = valid(&cut.stdout, RESPONSE);
     assert_eq!(value["own"], json!({"kept": [1, 2]}));
     let summary = value["context_summary"].as_str().unwrap();
@@ -215,7 +218,19 @@ fn what_is_no_document_is_said_in_one_sentence() {
     insta::assert_snapshot!("a_list", check(&["list.json"]));
     // A terminal is not moved by what a document says.
     workplace.write("evil.json", &json!({"task_id": "\u{1b}[2J", "mode": "\u{1b}]0;x\u{7}"}).to_string());
-    insta::assert_snapshot!(redacted(check(&["evil.json"])), @"");
+    insta::assert_snapshot!(redacted(check(&["evil.json"])), @"
+    exit code: 1
+    --- stdout
+    ✗ request ␛[2J is rejected
+      problem  `phase` is missing: it is one of `research`, `write`, `validate`, `parallel`
+      problem  `mode` is `␛]0;x␇`: it has to be one of `plan`, `code`, `ui`, `docs`, `eval`,
+               `reconcile`, `research`
+      problem  `instructions` is missing: say it in a few words
+      problem  `expected_output` is missing: it is one of `structured_findings`,
+               `files_changed`, `validation_result`, `aggregated_results`
+      problem  `context` is missing: an object with what the sub-agent has to know
+    --- stderr
+    ");
     let value: Value = valid(&workplace.run(&["handoff", "check", "list.json", "--json"]).stdout, CHECK);
     assert_eq!(value["document"], Value::Null);
 }

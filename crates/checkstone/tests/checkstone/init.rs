@@ -221,7 +221,13 @@ fn what_is_no_plain_file_of_ones_own_stays_as_it_is() {
     std::fs::remove_dir(home.path(FILES[0])).unwrap();
     assert!(Command::new("mkfifo").arg(home.path(FILES[0])).status().unwrap().success());
     let answer = home.told(&["init", "--yes", "--agent", "claude"]);
-    insta::assert_snapshot!(redacted(&answer), @"");
+    insta::assert_snapshot!(redacted(&answer), @"
+    exit code: 2
+    --- stdout
+    ✗ Claude Code: `[folder]/home/.claude/settings.json` is not a regular file; put that right and run `init` again
+    · checkstone.toml: `[folder]/repo/checkstone.toml` is there and stays as it is
+    --- stderr
+    ");
 }
 
 #[test]
@@ -231,7 +237,17 @@ fn a_link_into_a_dotfiles_repository_stays_a_link() {
     std::fs::set_permissions(home.path("dotfiles/claude.json"), PermissionsExt::from_mode(0o640)).unwrap();
     symlink("../dotfiles/claude.json", home.path(FILES[0])).unwrap();
     let answer = home.told(&["init", "--yes", "--agent", "claude"]);
-    insta::assert_snapshot!(redacted(&answer), @"");
+    insta::assert_snapshot!(redacted(&answer), @"
+    exit code: 0
+    --- stdout
+    ✓ Claude Code: registered in `[folder]/home/.claude/settings.json`
+      → it is a link; `[folder]/home/dotfiles/claude.json` is written
+      → what was there is kept in `[folder]/state/backups/[hash].json`
+    ✓ checkstone.toml: written, no preset fits, so it asks for nothing yet
+    `[folder]/bin/checkstone` is in a build folder, and gone after `cargo clean`: for good use, install the program first and run `init` from there.
+    Next: `checkstone doctor` proves that the hooks fire.
+    --- stderr
+    ");
     assert!(home.path(FILES[0]).is_symlink());
     assert!(registered(&home, "dotfiles/claude.json"));
     let mode = std::fs::metadata(home.path("dotfiles/claude.json")).unwrap().permissions().mode();
@@ -270,12 +286,23 @@ fn hooks_that_are_switched_off_and_packages_are_told() {
     let home = Home::new();
     home.put(FILES[2], "{\"$schema\": \"x\"}");
     let answer = home.told(&["init", "--yes", "--agent", "codex"]);
-    insta::assert_snapshot!(redacted(&answer), @"");
+    insta::assert_snapshot!(redacted(&answer), @"
+    exit code: 0
+    --- stdout
+    ✓ Codex CLI: registered in `[folder]/home/.codex/hooks.json`
+      → Codex takes no notice of `hooks.json` as long as `$schema` is in it: take it out
+      → Codex runs no hook that you have not allowed: start `codex` and choose “Trust all and continue” where it says “Hooks need review”, or type `/hooks`
+      → what was there is kept in `[folder]/state/backups/[hash].json`
+    ✓ checkstone.toml: written, no preset fits, so it asks for nothing yet
+    `[folder]/bin/checkstone` is in a build folder, and gone after `cargo clean`: for good use, install the program first and run `init` from there.
+    Next: `checkstone doctor` proves that the hooks fire.
+    --- stderr
+    ");
     let home = Home::new();
     home.put(FILES[0], "{\"enabledPlugins\": {\"checkstone@tools\": true}}");
     home.put(".gemini/extensions/checkstone/gemini-extension.json", "{}");
     insta::assert_snapshot!("init_packages", home.told(&["init", "--yes"]));
-    insta::assert_snapshot!(redacted(home.read(FILES[0])), @"");
+    insta::assert_snapshot!(redacted(home.read(FILES[0])), @r#"{"enabledPlugins": {"checkstone@tools": true}}"#);
 }
 
 /// Codex's trust is for the command line: a path that works is kept, one that is gone is written anew, in its place.
@@ -373,7 +400,30 @@ fn the_policy_is_written_once() {
     let policy = home.workplace.repo().join("checkstone.toml");
     home.succeeds(&["init", "--yes", "--preset", "python", "--preset", "make"]);
     let text = std::fs::read_to_string(&policy).unwrap();
-    insta::assert_snapshot!(redacted(&text), @"");
+    insta::assert_snapshot!(redacted(&text), @r#"
+    # What must be done before an agent may end its turn here.
+    # `checkstone policy show` prints all that follows from this file, `checkstone policy check` finds mistakes in it.
+
+    # Ready-made rules: docs, go, make, node, python, rust.
+    presets = ["python", "make"]
+
+    # Files that need nothing. A category below beats this.
+    # prose = ["docs/**", "*.md"]
+
+    # [gate]
+    # all_clear = "notify"     # notify | hold | silent
+
+    # What else changed files require:
+    #
+    # [[category]]
+    # name = "service code"
+    # include = ["service/**"]
+    # require = ["restart"]
+    #
+    # [action.restart]
+    # say = "Run `make restart`"
+    # evidence = ["make restart"]
+    "#);
     home.succeeds(&["policy", "check"]);
     std::fs::write(&policy, "presets = []\n").unwrap();
     home.succeeds(&["init", "--yes", "--preset", "rust"]);

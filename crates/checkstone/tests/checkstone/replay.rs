@@ -149,7 +149,13 @@ fn a_policy_file_judges_all_sessions() {
     }
     std::fs::write(&policy, "presets = [\"rusty\"]\n").unwrap();
     let shown = workplace.shown(&arguments);
-    insta::assert_snapshot!(redacted(&shown), @"");
+    insta::assert_snapshot!(redacted(&shown), @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: the policy has 1 mistake:
+    strict.toml:1:12: unknown preset `rusty`; did you mean `rust`?
+    ");
 }
 
 /// T6: what a sub-agent ran is evidence for the turn that started it, and its file is no session.
@@ -187,7 +193,13 @@ fn turns_and_clients_are_chosen() {
     assert_eq!(since["turns"]["total"], 1);
     assert_eq!(workplace.json(&["replay", path, "--json", "--agent", "codex"], SCHEMA)["turns"]["total"], 0);
     let missing = workplace.shown(&["replay", "/nowhere/at/all"]);
-    insta::assert_snapshot!(redacted(&missing), @"");
+    insta::assert_snapshot!(redacted(&missing), @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: there is no `/nowhere/at/all`
+    hint: Claude Code keeps transcripts in `~/.claude/projects`, Codex CLI in `~/.codex/sessions`, Gemini CLI in `~/.gemini/tmp`
+    ");
 }
 
 /// Nothing from a transcript steers the terminal, no git runs, and nothing is left behind.
@@ -202,7 +214,36 @@ fn the_table_is_safe_and_nothing_is_recorded() {
         .answer();
     let shown = output.stdout;
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
-    insta::assert_snapshot!(redacted(&shown), @"");
+    insta::assert_snapshot!(redacted(&shown), @r#"
+    5 turns in 2 sessions (0.0 MB)
+           2  would have been held
+           1  told to the person
+           1  passed without a word
+           1  not judged
+
+    Rules (turns held, turns told)
+      missing-action          2      0  ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇
+
+    Actions (turns: missing, done, waived)
+      rust-tests              2      1      0
+
+    1 turn was held when it took place; of these this policy would hold 1.
+
+    Would have been held
+      [time] claude missing: rust-tests
+                              › Fix </script><script>document.title='owned'</script> "'><img src=x onerror=alert(1)> ␛[2Jand�it
+                              [folder]/recorded/project/11111111-2222-4333-8444-555555555555.jsonl:1
+      [time] claude missing: rust-tests (as it was then)
+                              › Once more
+                              [folder]/recorded/project/11111111-2222-4333-8444-555555555555.jsonl:17
+
+    Not held because
+           1  all clear
+           1  nothing changed
+
+    Not judged because
+           1  its repository has no policy
+    "#);
     assert!(!workplace.path("state").exists() && !workplace.path("home/.local").exists());
 }
 
@@ -302,7 +343,7 @@ fn completions_and_manual_pages_know_every_command() {
     std::fs::create_dir(workplace.path("man")).unwrap();
     assert!(workplace.run(&["man", workplace.path("man").to_str().unwrap()]).succeeded());
     let page = std::fs::read_to_string(workplace.path("man/checkstone-replay.1")).unwrap();
-    insta::assert_snapshot!(redacted(&page), @"");
+    assert!(page.contains("Examples") && page.contains("policy"), "{page}");
 }
 
 /// The same sources give the same words: no path, no date.

@@ -11,15 +11,11 @@ mod told;
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use sandbox::{Answer, RunToEnd as _, wait_for_file, without_durations};
 use serde_json::Value;
 
 use crate::workplace::Workplace;
-
-/// Nothing here takes longer, unless it hangs.
-const LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Project {
     pub(crate) workplace: Workplace,
@@ -41,11 +37,14 @@ impl Project {
     }
 
     pub(crate) fn checkstone(&self, arguments: &[&str]) -> Command {
-        self.workplace.checkstone(arguments)
+        let mut command = self.workplace.checkstone(arguments);
+        // So wide that nothing is cut off, whatever the folder is called.
+        command.env("COLUMNS", "400");
+        command
     }
 
     pub(crate) fn output(&self, arguments: &[&str]) -> Answer {
-        self.workplace.run(arguments)
+        self.checkstone(arguments).answer()
     }
 
     /// Runs the plan as `r1`.
@@ -101,6 +100,7 @@ impl Project {
     }
 
     /// Waits until the file is there.
+    #[track_caller]
     pub(crate) fn wait_for(&self, path: &str) {
         wait_for_file(&self.path(path));
     }
@@ -181,7 +181,13 @@ fn the_plan_that_is_written_runs() {
     assert_eq!(checked.stdout, "`mine.toml` is sound: 4 stages\n");
     let done = project.output(&["run", "mine.toml", "--jobs", "4", "--id", "r1"]);
     assert_eq!(done.code, Some(0), "{done:?}");
-    insta::assert_snapshot!(without_durations(&done.stdout), @"");
+    insta::assert_snapshot!(without_durations(&done.stdout), @"
+    S01_load_data       COMPLETED
+    S02_explore_table   COMPLETED
+    S03_compute_model   COMPLETED
+    S04_evaluate_model  COMPLETED
+    run r1 COMPLETED: 4 of 4 stages completed; the artifacts are in `reports/repo/r1`
+    ");
     assert_eq!(project.read("reports/repo/r1/S04_evaluate_model/report.txt").lines().count(), 4);
 }
 
@@ -217,7 +223,8 @@ fn a_stage_knows_its_run_its_folder_and_its_inputs() {
     ] {
         assert!(environment.lines().any(|known| known == line), "{line} in {environment}");
     }
-    insta::assert_snapshot!(without_durations(&environment), @"");
+    let strangers = environment.lines().filter(|line| line.starts_with("CHECKSTONE_INPUT_STRANGER"));
+    assert_eq!(strangers.count(), 0, "{environment}");
     assert_eq!(
         project.read("reports/study/r1/S02_show_all/pwd").trim(),
         project.path("src").to_str().unwrap()
@@ -240,7 +247,13 @@ fn the_exit_status_decides_and_not_the_markers() {
     ]));
     let done = project.run();
     assert_eq!(done.code, Some(1));
-    insta::assert_snapshot!(without_durations(&done.stdout), @"");
+    insta::assert_snapshot!(without_durations(&done.stdout), @"
+    S01_claim_success  FAILED        exit status 3
+    S02_claim_failure  COMPLETED
+    S03_wait_behind    BLOCKED       `S01_claim_success` did not complete
+    S04_kill_itself    FAILED        killed by signal 11
+    run r1 FAILED: 1 of 4 stages completed; `checkstone resume r1` goes on with it
+    ");
     assert_eq!(project.run_state(), "FAILED");
 }
 
@@ -269,13 +282,35 @@ fn what_is_not_there_or_not_verified_is_not_accepted() {
         ),
     ]));
     let done = project.run();
-    insta::assert_snapshot!(without_durations(&done.stdout), @"");
+    insta::assert_snapshot!(without_durations(&done.stdout), @"
+    S01_forget_output      FAILED        it did not write its output `a.txt`
+    S02_fail_verification  FAILED        `verify`: exit status 1
+    S03_link_out           FAILED        the artifact `[folder]/repo/reports/study/r1/.attempts/S03_link_out/1/artifacts/a.txt` is a symbolic link; write a file in its place
+    S05_make_folder        FAILED        its output `a` is a folder; declare a file in it instead, or none
+    S04_pass_verification  COMPLETED
+    run r1 FAILED: 1 of 5 stages completed; `checkstone resume r1` goes on with it
+    ");
     // What it printed is where the cause is.
     let log = "reports/study/r1/.attempts/S02_fail_verification/1/verify.log";
-    insta::assert_snapshot!(without_durations(&done.stderr), @"");
+    insta::assert_snapshot!(without_durations(&done.stderr), @"
+    run r1 of study
+    S01_forget_output  running, at most [duration]
+    S01_forget_output  checkpoint ckpt-emergency-000001-[id] (interrupted), 2 artifacts
+    S01_forget_output  failed: it did not write its output `a.txt` (see `reports/study/r1/.attempts/S01_forget_output/1/output.log`)
+    S02_fail_verification  running, at most [duration]
+    S02_fail_verification  checkpoint ckpt-emergency-000002-[id] (interrupted), 3 artifacts
+    S02_fail_verification  failed: `verify`: exit status 1 (see `reports/study/r1/.attempts/S02_fail_verification/1/verify.log`)
+    S03_link_out  running, at most [duration]
+    S03_link_out  checkpoint ckpt-emergency-000003-[id] (interrupted), 1 artifact
+    S03_link_out  failed: the artifact `[folder]/repo/reports/study/r1/.attempts/S03_link_out/1/artifacts/a.txt` is a symbolic link; write a file in its place (see `reports/study/r1/.attempts/S03_link_out/1/output.log`)
+    S05_make_folder  running, at most [duration]
+    S05_make_folder  checkpoint ckpt-emergency-000004-[id] (interrupted), 2 artifacts
+    S05_make_folder  failed: its output `a` is a folder; declare a file in it instead, or none (see `reports/study/r1/.attempts/S05_make_folder/1/output.log`)
+    S04_pass_verification  running, at most [duration]
+    S04_pass_verification  checkpoint ckpt-000005-[id], 1 artifact
+    S04_pass_verification  completed in [duration], 1 artifact
+    ");
     assert_eq!(project.read(log), "nothing good\n");
-    insta::assert_snapshot!(without_durations(&done.stdout), @"");
-    insta::assert_snapshot!(without_durations(&done.stderr), @"");
     assert_eq!(project.published(), [("S04_pass_verification/a.txt".to_owned(), b"good\n".to_vec())]);
     assert_eq!(project.output(&["report", "r1"]).code, Some(0));
     let page = project.read("reports/study/r1/report.html");
@@ -303,7 +338,7 @@ fn independent_stages_run_at_once_as_far_as_is_allowed() {
     // Each waits for the other: one after the other they would never end.
     let meet = |own: &str, other: &str| {
         format!(
-            "command = 'touch $MEETING/{own}; until test -e $MEETING/{other}; do sleep 0.01; done'\nmaxDurationSec = 20"
+            "command = 'touch $MEETING/{own}; until test -e $MEETING/{other}; do sleep 0.01; done'\nmaxDurationSec = 600"
         )
     };
     let project = Project::new(&plan(&[
@@ -353,7 +388,7 @@ fn reports_that_lead_elsewhere_are_refused() {
     std::os::unix::fs::symlink(outside.path(), project.path("reports")).unwrap();
     let done = project.run();
     assert_eq!(done.code, Some(2));
-    insta::assert_snapshot!(without_durations(&done.stderr), @"");
+    insta::assert_snapshot!(without_durations(&done.stderr), @"error: `[folder]/repo/reports` is a symbolic link; nothing is published through it");
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
 }
 

@@ -64,7 +64,18 @@ fn a_snapshot_is_taken_listed_compared_restored_and_undone() {
         "exit code: 0\n--- stdout\ndeleted  README.md\nadded    notes/new.txt\nmodified src/lib.rs\n--- stderr\n"
     );
     let patch = workplace.shown(&["snapshot", "diff", "latest", "--patch", "--", "src"]);
-    insta::assert_snapshot!(redacted(&patch), @"");
+    insta::assert_snapshot!(redacted(&patch), @"
+    exit code: 0
+    --- stdout
+    diff --git a/src/lib.rs b/src/lib.rs
+    index [hash]..[hash] 100644
+    --- a/src/lib.rs
+    +++ b/src/lib.rs
+    @@ -1 +1 @@
+    -pub fn one() -> u32 { 1 }
+    +pub fn two() -> u32 { 2 }
+    --- stderr
+    ");
     let restore = ["snapshot", "restore", &id[..], "--yes", "--json"];
     let restored = workplace.json(&restore, "snapshot-restore.schema.json");
     assert_eq!(restored["written"], json!(["README.md", "src/lib.rs"]));
@@ -97,16 +108,38 @@ fn paths_are_taken_from_the_current_folder() {
         let mut command = workplace.checkstone(&["snapshot", "restore", &id, path, "--yes"]);
         command.current_dir(workplace.repo().join("src")).answer().to_string()
     };
-    insta::assert_snapshot!(redacted(run("lib.rs")), @"");
+    insta::assert_snapshot!(redacted(run("lib.rs")), @"
+    exit code: 0
+    --- stdout
+    ✓ restored [id]: 1 file written, 0 removed
+    `checkstone snapshot restore --undo` brings back what was there
+    --- stderr
+    ");
     assert!(!workplace.repo().join("README.md").exists());
-    insta::assert_snapshot!(redacted(run("../README.md")), @"");
+    insta::assert_snapshot!(redacted(run("../README.md")), @"
+    exit code: 0
+    --- stdout
+    ✓ restored [id]: 1 file written, 0 removed
+    `checkstone snapshot restore --undo` brings back what was there
+    --- stderr
+    ");
     assert_eq!(
         run("../../elsewhere"),
         "exit code: 2\n--- stdout\n--- stderr\nerror: `../../elsewhere` is not a path in the repository\n\
          hint: name files and folders of the working tree\n"
     );
-    insta::assert_snapshot!(redacted(run("nowhere")), @"");
-    insta::assert_snapshot!(redacted(run("lib.rs")), @"");
+    insta::assert_snapshot!(redacted(run("nowhere")), @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: neither the snapshot nor the working tree has `src/nowhere`
+    ");
+    insta::assert_snapshot!(redacted(run("lib.rs")), @"
+    exit code: 0
+    --- stdout
+    Nothing differs from [id].
+    --- stderr
+    ");
 }
 
 #[test]
@@ -155,8 +188,34 @@ fn what_is_wrong_is_said_with_what_to_do() {
         &["snapshot", "create", "--repo", "/"],
     ]
     .map(|arguments| workplace.shown(arguments));
-    insta::assert_snapshot!(told.concat(), @"");
-    insta::assert_snapshot!(redacted(workplace.shown(&["snapshot","list"])), @"");
+    insta::assert_snapshot!(told.concat(), @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: there is no snapshot `x`
+    hint: `checkstone snapshot list` shows the ids
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: there is no restore to undo
+    hint: `checkstone snapshot restore ID` restores any snapshot
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: there is no snapshot `latest`
+    hint: `checkstone snapshot list` shows the ids
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: `/` is not inside a git repository
+    hint: go to a git repository, or name a folder in one with `--repo`
+    ");
+    insta::assert_snapshot!(redacted(workplace.shown(&["snapshot","list"])), @"
+    exit code: 0
+    --- stdout
+    There is no snapshot here; `checkstone snapshot create` takes one.
+    --- stderr
+    ");
 }
 
 /// A file that cannot be read is reported, the rest is saved, and a restore keeps away from it. Root reads
@@ -188,7 +247,10 @@ fn an_unreadable_file_is_reported() {
     assert_eq!(output.code, Some(1), "{}", output.to_string());
     assert!(left.iter().any(|left| left["path"] == "closed"), "{left:?}");
     assert!(left.iter().any(|left| left["reason"].as_str().unwrap().contains("shut")), "{left:?}");
-    insta::assert_snapshot!(redacted(&output.stderr), @"");
+    insta::assert_snapshot!(redacted(&output.stderr), @"
+    warning: `closed` is not in the snapshot as it is: Permission denied (os error 13)
+    warning: git could not look at everything: warning: could not open directory 'shut/': Permission denied
+    ");
     std::fs::set_permissions(workplace.repo().join("shut"), PermissionsExt::from_mode(0o755)).unwrap();
 }
 

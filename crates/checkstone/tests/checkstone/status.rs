@@ -13,7 +13,10 @@ fn what_is_on_and_what_was_decided() {
     let text = workplace.shown(&["status"]);
     let (before, verdict) = text.split_once("     1  ").unwrap();
     insta::assert_snapshot!("on", before);
-    insta::assert_snapshot!(without_durations(&verdict), @"");
+    insta::assert_snapshot!(without_durations(&verdict), @"
+    [time]  claude  hold    missing: rust-tests
+    --- stderr
+    ");
     let value = workplace.json(&["status", "--json"], SCHEMA);
     assert_eq!(value["switch"], json!({"on": true, "reason": null}));
     assert_eq!(value["policy"]["presets"], json!(["rust"]));

@@ -71,7 +71,125 @@ fn a_persons_own_status_line_stays() {
     let text = "{\n  \"statusLine\": { \"type\": \"command\", \"command\": \"~/line.sh\" }\n}\n";
     home.put(claude, text);
     let told = home.succeeds(&["init", "--agent", "claude", "--statusline", "--yes"]);
-    insta::assert_snapshot!(redacted(&told), @"");
+    insta::assert_snapshot!(redacted(&told), @r#"
+    --- [folder]/home/.claude/settings.json
+    +++ [folder]/home/.claude/settings.json
+    @@ -1,3 +1,80 @@
+     {
+    -  "statusLine": { "type": "command", "command": "~/line.sh" }
+    +  "statusLine": { "type": "command", "command": "~/line.sh" },
+    +  "hooks": {
+    +    "SessionStart": [
+    +      {
+    +        "hooks": [
+    +          {
+    +            "type": "command",
+    +            "command": "[folder]/bin/checkstone",
+    +            "args": [
+    +              "hook",
+    +              "claude"
+    +            ],
+    +            "timeout": 120
+    +          }
+    +        ]
+    +      }
+    +    ],
+    +    "UserPromptSubmit": [
+    +      {
+    +        "hooks": [
+    +          {
+    +            "type": "command",
+    +            "command": "[folder]/bin/checkstone",
+    +            "args": [
+    +              "hook",
+    +              "claude"
+    +            ],
+    +            "timeout": 120
+    +          }
+    +        ]
+    +      }
+    +    ],
+    +    "Stop": [
+    +      {
+    +        "hooks": [
+    +          {
+    +            "type": "command",
+    +            "command": "[folder]/bin/checkstone",
+    +            "args": [
+    +              "hook",
+    +              "claude"
+    +            ],
+    +            "timeout": 120
+    +          }
+    +        ]
+    +      }
+    +    ],
+    +    "PreCompact": [
+    +      {
+    +        "hooks": [
+    +          {
+    +            "type": "command",
+    +            "command": "[folder]/bin/checkstone",
+    +            "args": [
+    +              "hook",
+    +              "claude"
+    +            ],
+    +            "timeout": 120
+    +          }
+    +        ]
+    +      }
+    +    ],
+    +    "SessionEnd": [
+    +      {
+    +        "hooks": [
+    +          {
+    +            "type": "command",
+    +            "command": "[folder]/bin/checkstone",
+    +            "args": [
+    +              "hook",
+    +              "claude"
+    +            ],
+    +            "timeout": 120
+    +          }
+    +        ]
+    +      }
+    +    ]
+    +  }
+     }
+
+    --- /dev/null
+    +++ [folder]/repo/checkstone.toml
+    @@ -0,0 +1,22 @@
+    +# What must be done before an agent may end its turn here.
+    +# `checkstone policy show` prints all that follows from this file, `checkstone policy check` finds mistakes in it.
+    +
+    +# Ready-made rules: docs, go, make, node, python, rust.
+    +presets = []
+    +
+    +# Files that need nothing. A category below beats this.
+    +# prose = ["docs/**", "*.md"]
+    +
+    +# [gate]
+    +# all_clear = "notify"     # notify | hold | silent
+    +
+    +# What else changed files require:
+    +#
+    +# [[category]]
+    +# name = "service code"
+    +# include = ["service/**"]
+    +# require = ["restart"]
+    +#
+    +# [action.restart]
+    +# say = "Run `make restart`"
+    +# evidence = ["make restart"]
+
+    ✓ Claude Code: registered in `[folder]/home/.claude/settings.json`
+      → you have a status line of your own, which stays; it can call `checkstone statusline` and use what that prints
+      → what was there is kept in `[folder]/state/backups/[hash].json`
+    ✓ checkstone.toml: written, no preset fits, so it asks for nothing yet
+    `[folder]/bin/checkstone` is in a build folder, and gone after `cargo clean`: for good use, install the program first and run `init` from there.
+    Next: `checkstone doctor` proves that the hooks fire.
+    "#);
     assert_eq!(home.value(claude)["statusLine"]["command"], "~/line.sh");
     home.succeeds(&["uninstall", "--yes"]);
     assert_eq!(home.read(claude), text);
@@ -96,7 +214,68 @@ fn comments_survive() {
     let text = "{\n  // Dark, please\n  \"ui\": { \"theme\": \"dark\" }, /* and\n  so on */\n  \"hooks\": {\n    // none\n  } // end\n}\n";
     home.put(FILES[1], text);
     home.succeeds(&["init", "--yes"]);
-    insta::assert_snapshot!(redacted(home.read(FILES[1])), @"");
+    insta::assert_snapshot!(redacted(home.read(FILES[1])), @r#"
+    {
+      // Dark, please
+      "ui": { "theme": "dark" }, /* and
+      so on */
+      "hooks": {
+        // none
+        "SessionStart": [
+          {
+            "matcher": "*",
+            "hooks": [
+              {
+                "name": "checkstone",
+                "type": "command",
+                "command": "[folder]/bin/checkstone hook gemini || true",
+                "timeout": 120000
+              }
+            ]
+          }
+        ],
+        "BeforeAgent": [
+          {
+            "matcher": "*",
+            "hooks": [
+              {
+                "name": "checkstone",
+                "type": "command",
+                "command": "[folder]/bin/checkstone hook gemini || true",
+                "timeout": 120000
+              }
+            ]
+          }
+        ],
+        "AfterAgent": [
+          {
+            "matcher": "*",
+            "hooks": [
+              {
+                "name": "checkstone",
+                "type": "command",
+                "command": "[folder]/bin/checkstone hook gemini || true",
+                "timeout": 120000
+              }
+            ]
+          }
+        ],
+        "SessionEnd": [
+          {
+            "matcher": "*",
+            "hooks": [
+              {
+                "name": "checkstone",
+                "type": "command",
+                "command": "[folder]/bin/checkstone hook gemini || true",
+                "timeout": 120000
+              }
+            ]
+          }
+        ]
+      } // end
+    }
+    "#);
     home.succeeds(&["uninstall", "--yes"]);
     assert_eq!(home.read(FILES[1]), text);
 }

@@ -78,7 +78,31 @@ fn a_workflow_from_start_to_archive() {
         "--to",
         "1",
     ]);
-    insta::assert_snapshot!(redacted(&shown), @"");
+    insta::assert_snapshot!(redacted(&shown), @r#"
+    exit code: 0
+    --- stdout
+    save nothing → 1 ([time])
+    command
+      + implement
+    feature
+      + parser
+    version
+      + 1
+    head_commit
+      + [hash]
+    started_at
+      + [time]
+    updated_at
+      + [time]
+    state.current_phase
+    state.completed_phases
+      + []
+    state.pending_phases
+      + ["implementation","validation"]
+    phases
+      + {}
+    --- stderr
+    "#);
     let again = workplace.json(&["workflow", "start", "implement", "--feature", "parser", "--json"], OUTPUT);
     assert_eq!(again["resumed"], true);
     insta::assert_snapshot!(
@@ -113,9 +137,9 @@ fn show_draws_the_phases_in_time() {
         .replace("\"current_phase\": \"implementation\"", "\"current_phase\": null");
     std::fs::create_dir_all(state(&workplace, "")).unwrap();
     std::fs::write(state(&workplace, "implement-checkpoint-infrastructure.json"), done).unwrap();
-    let shown = workplace.shown(&["workflow", "show", "implement", "--feature", "checkpoint-infrastructure"]);
+    let shown = workplace.run(&["workflow", "show", "implement", "--feature", "checkpoint-infrastructure"]);
     let head = workplace.head();
-    insta::assert_snapshot!("show", shown.replace(&head[..7], "[head]"));
+    insta::assert_snapshot!("show", shown.to_string().replace(&head[..7], "[head]"));
 }
 
 /// P5
@@ -167,7 +191,11 @@ fn what_is_done_and_committed_may_be_shipped() {
     workplace.git(&["commit", "--quiet", "--allow-empty", "--message=more"]);
     let output = workplace.run(&["workflow", "gate", "ship"]);
     assert_eq!(output.code, Some(1));
-    insta::assert_snapshot!(redacted(&output.stdout), @"");
+    insta::assert_snapshot!(redacted(&output.stdout), @"
+    ship is blocked:
+      - Checkpoint is stale (saved at [hash], current HEAD is [hash]): update a phase once
+        [hash] is what you want to ship
+    ");
 }
 
 /// P4, with processes: none of their updates is lost.
@@ -365,7 +393,12 @@ fn a_session_that_begins_is_told_where_work_goes_on() {
     assert_eq!(start("resume"), Value::Null, "the session still knows it");
     phase(&workplace, &["implement", "validation", "--status", "in_progress"]);
     let resumed = start("resume");
-    insta::assert_snapshot!(redacted(resumed["hookSpecificOutput"]["additionalContext"].as_str().unwrap()), @"");
+    insta::assert_snapshot!(redacted(resumed["hookSpecificOutput"]["additionalContext"].as_str().unwrap()), @"
+    [checkstone] Unfinished work in this repository, as an earlier session left it (a record, not an instruction).
+    Workflow `implement`: phase `validation` is in progress.
+    Summary of `implementation`: Parses dates
+    Where the user's request is about this: `checkstone workflow resume-point implement` tells more, and `checkstone workflow phase implement 'validation' --status complete --summary '…'` records progress.
+    ");
     for (agent, event) in [("gemini", "SessionStart"), ("codex", "SessionStart")] {
         let payload = json!({
             "session_id": format!("{agent}-1"), "transcript_path": null, "cwd": workplace.repo(),
@@ -400,7 +433,10 @@ fn without_a_journal_a_session_is_told_all_the_same() {
     phase(&workplace, &["implement", "implementation", "--status", "in_progress"]);
     assert_ne!(start(), Value::Null);
     let log = std::fs::read_to_string(workplace.path("state/log")).unwrap();
-    insta::assert_snapshot!(without_durations(&log), @"");
+    insta::assert_snapshot!(without_durations(&log), @"
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 pass: not recorded: `[folder]/state/journal.db` is not a regular file [[timings]]
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 resume point: not recorded: `[folder]/state/journal.db` is not a regular file [[timings]]
+    ");
 }
 
 /// Switched off, for the session or for the repository, the hook says nothing.
@@ -434,7 +470,16 @@ fn status_tells_what_is_resumable() {
     }]);
     assert_eq!(value["resumable"], expected);
     let shown = workplace.shown(&["status"]);
-    insta::assert_snapshot!(redacted(&shown), @"");
+    insta::assert_snapshot!(redacted(&shown), @"
+    exit code: 0
+    --- stdout
+    gate        off: there is no policy here
+    repository  [folder]/repo
+    policy      none, so every stop passes
+    state       [folder]/state
+    resumable   workflow implement (parser): implementation in progress
+    --- stderr
+    ");
 }
 
 #[test]

@@ -93,8 +93,27 @@ fn r2_tests_only_is_without_source() {
     assert_eq!(steps(&["agents/x.py", "tests/unit/test_a.py"]), ["agent-restart", "logs", "tests"]);
     let both = verdict(vec![], &["teleclaude/a.py", "tests/unit/test_a.py"]);
     assert_eq!(required(&both), ["restart", "status", "logs", "tests"]);
-    insta::assert_snapshot!(message(&both), @"");
-    insta::assert_snapshot!(sentences(&both).join("\n"), @"");
+    insta::assert_snapshot!(message(&both), @"
+    [checkstone] Context-aware checkpoint
+
+    Changed: daemon code (1 file), other code (1 file)
+
+    Required actions:
+    1. Run `make restart` then `make status`
+    2. Check the logs: `instrukt-ai-logs teleclaude --since 2m`
+    3. Run targeted tests for changed behavior
+    4. Commit only after steps 1-3 are complete
+
+    Observations:
+    - Daemon code was modified but `make restart` was not observed this turn
+    - Daemon code was modified but no test run was observed this turn
+
+    Capture anything worth keeping (memories, bugs, ideas). If everything is clean, do not respond.
+    ");
+    insta::assert_snapshot!(sentences(&both).join("\n"), @"
+    Daemon code was modified but `make restart` was not observed this turn
+    Daemon code was modified but no test run was observed this turn
+    ");
 }
 
 /// R2: what is automated has no instruction.
@@ -302,26 +321,158 @@ fn r10_sc1_python_changes_ask_for_tests() {
     {
         messages.push(format!("{path}: {}", message(&verdict(vec![], &[path]))));
     }
-    insta::assert_snapshot!(messages.join("\n"), @"");
+    insta::assert_snapshot!(messages.join("\n"), @r#"
+    teleclaude/a.py: [checkstone] Context-aware checkpoint
+
+    Changed: daemon code (1 file)
+
+    Required actions:
+    1. Run `make restart` then `make status`
+    2. Check the logs: `instrukt-ai-logs teleclaude --since 2m`
+    3. Run targeted tests for changed behavior
+    4. Commit only after steps 1-3 are complete
+
+    Observations:
+    - Daemon code was modified but `make restart` was not observed this turn
+    - Daemon code was modified but no test run was observed this turn
+
+    Capture anything worth keeping (memories, bugs, ideas). If everything is clean, do not respond.
+    teleclaude/hooks/a.py: [checkstone] Context-aware checkpoint
+
+    Changed: hook runtime code (1 file)
+
+    Required actions:
+    1. Check the logs: `instrukt-ai-logs teleclaude --since 2m`
+    2. Run targeted tests for changed behavior
+    3. Commit only after steps 1-2 are complete
+
+    Observations:
+    - Hook runtime code was modified but no test run was observed this turn
+
+    Capture anything worth keeping (memories, bugs, ideas). If everything is clean, do not respond.
+    teleclaude/cli/tui/a.py: [checkstone] Context-aware checkpoint
+
+    Changed: TUI code (1 file)
+
+    Required actions:
+    1. Run `pkill -SIGUSR2 -f -- "-m teleclaude.cli.telec$"`
+    2. Check the logs: `instrukt-ai-logs teleclaude --since 2m`
+    3. Run targeted tests for changed behavior
+    4. Commit only after steps 1-3 are complete
+
+    Observations:
+    - TUI code was modified but a SIGUSR2 reload was not observed this turn
+    - TUI code was modified but no test run was observed this turn
+
+    Capture anything worth keeping (memories, bugs, ideas). If everything is clean, do not respond.
+    tests/test_a.py: [checkstone] Context-aware checkpoint
+
+    Changed: tests only (1 file)
+
+    Required actions:
+    1. Check the logs: `instrukt-ai-logs teleclaude --since 2m`
+    2. Run targeted tests for changed test files
+    3. Commit only after steps 1-2 are complete
+
+    Observations:
+    - Tests were modified but no test run was observed this turn
+
+    Capture anything worth keeping (memories, bugs, ideas). If everything is clean, do not respond.
+    bin/x.py: [checkstone] Context-aware checkpoint
+
+    Changed: other code (1 file)
+
+    Required actions:
+    1. Check the logs: `instrukt-ai-logs teleclaude --since 2m`
+    2. Run targeted tests for changed behavior
+    3. Commit only after steps 1-2 are complete
+
+    Observations:
+    - Other code was modified but no test run was observed this turn
+
+    Capture anything worth keeping (memories, bugs, ideas). If everything is clean, do not respond.
+    "#);
 }
 
 /// SC2 and SC3
 #[test]
 fn sc2_sc3_the_restart_is_asked_for_until_it_was_seen() {
     let before = verdict(vec![], &["teleclaude/a.py"]);
-    insta::assert_snapshot!(message(&before), @"");
+    insta::assert_snapshot!(message(&before), @"
+    [checkstone] Context-aware checkpoint
+
+    Changed: daemon code (1 file)
+
+    Required actions:
+    1. Run `make restart` then `make status`
+    2. Check the logs: `instrukt-ai-logs teleclaude --since 2m`
+    3. Run targeted tests for changed behavior
+    4. Commit only after steps 1-3 are complete
+
+    Observations:
+    - Daemon code was modified but `make restart` was not observed this turn
+    - Daemon code was modified but no test run was observed this turn
+
+    Capture anything worth keeping (memories, bugs, ideas). If everything is clean, do not respond.
+    ");
     let after = verdict(vec![ran("make restart")], &["teleclaude/a.py"]);
-    insta::assert_snapshot!(message(&after), @"");
+    insta::assert_snapshot!(message(&after), @"
+    [checkstone] Context-aware checkpoint
+
+    Changed: daemon code (1 file)
+
+    Required actions:
+    1. Run `make status`
+    2. Check the logs: `instrukt-ai-logs teleclaude --since 2m`
+    3. Run targeted tests for changed behavior
+    4. Commit only after steps 1-3 are complete
+
+    Observations:
+    - Daemon code was modified but `make status` was not observed after a restart this turn
+    - Daemon code was modified but no test run was observed this turn
+
+    Capture anything worth keeping (memories, bugs, ideas). If everything is clean, do not respond.
+    ");
 }
 
 /// SC4
 #[test]
 fn sc4_the_tui_is_reloaded() {
     let asked = verdict(vec![], &["teleclaude/cli/tui/a.py"]);
-    insta::assert_snapshot!(message(&asked), @"");
+    insta::assert_snapshot!(message(&asked), @r#"
+    [checkstone] Context-aware checkpoint
+
+    Changed: TUI code (1 file)
+
+    Required actions:
+    1. Run `pkill -SIGUSR2 -f -- "-m teleclaude.cli.telec$"`
+    2. Check the logs: `instrukt-ai-logs teleclaude --since 2m`
+    3. Run targeted tests for changed behavior
+    4. Commit only after steps 1-3 are complete
+
+    Observations:
+    - TUI code was modified but a SIGUSR2 reload was not observed this turn
+    - TUI code was modified but no test run was observed this turn
+
+    Capture anything worth keeping (memories, bugs, ideas). If everything is clean, do not respond.
+    "#);
     let done =
         verdict(vec![ran("pkill -SIGUSR2 -f -- '-m teleclaude.cli.telec$'")], &["teleclaude/cli/tui/a.py"]);
-    insta::assert_snapshot!(message(&done), @"");
+    insta::assert_snapshot!(message(&done), @"
+    [checkstone] Context-aware checkpoint
+
+    Changed: TUI code (1 file)
+
+    Required actions:
+    1. Check the logs: `instrukt-ai-logs teleclaude --since 2m`
+    2. Run targeted tests for changed behavior
+    3. Commit only after steps 1-2 are complete
+
+    Observations:
+    - TUI code was modified but no test run was observed this turn
+
+    Capture anything worth keeping (memories, bugs, ideas). If everything is clean, do not respond.
+    ");
 }
 
 /// SC6: the verdict knows nothing of the client.
@@ -361,7 +512,16 @@ fn sc10_a_command_that_failed_is_observed() {
     let calls = all_done().into_iter().chain([failed("make image", 2, "boom")]).collect();
     let verdict = verdict(calls, &["teleclaude/core/a.py"]);
     assert_eq!(brief(&verdict), "hold +unresolved-error");
-    insta::assert_snapshot!(message(&verdict), @"");
+    insta::assert_snapshot!(message(&verdict), @"
+    [checkstone] Context-aware checkpoint
+
+    Changed: daemon code (1 file)
+
+    Observations:
+    - A command returned errors — verify the issue is resolved
+
+    Capture anything worth keeping (memories, bugs, ideas). If everything is clean, do not respond.
+    ");
 }
 
 /// SC11: this preset holds on habits too.
@@ -370,7 +530,16 @@ fn sc11_an_edit_without_a_read_is_observed() {
     let calls = all_done().into_iter().skip(1).collect();
     let verdict = verdict(calls, &["teleclaude/core/a.py"]);
     assert_eq!(brief(&verdict), "hold +edit-without-read");
-    insta::assert_snapshot!(message(&verdict), @"");
+    insta::assert_snapshot!(message(&verdict), @"
+    [checkstone] Context-aware checkpoint
+
+    Changed: daemon code (1 file)
+
+    Observations:
+    - Files were edited without being read first this turn — verify changes are correct
+
+    Capture anything worth keeping (memories, bugs, ideas). If everything is clean, do not respond.
+    ");
 }
 
 /// SC12
@@ -381,7 +550,16 @@ fn sc12_drift_is_observed() {
     turn.plan = Some(PlanFile { slug: "other-work".to_owned(), text });
     let verdict = judge(&tele(), &turn);
     assert_eq!(brief(&verdict), "hold +plan-drift");
-    insta::assert_snapshot!(message(&verdict), @"");
+    insta::assert_snapshot!(message(&verdict), @"
+    [checkstone] Context-aware checkpoint
+
+    Changed: daemon code (1 file)
+
+    Observations:
+    - Active work item `other-work` expects changes in different files — verify you are working on the right task
+
+    Capture anything worth keeping (memories, bugs, ideas). If everything is clean, do not respond.
+    ");
 }
 
 fn after(milliseconds: Option<u64>) -> Inputs {
@@ -401,12 +579,12 @@ fn r12_h8_thirty_seconds() {
 /// H8
 #[test]
 fn h8_the_log_window_is_the_turn() {
-    let mut messages = Vec::new();
-    for (seconds, window) in [(31, "2m"), (61, "2m"), (120, "2m"), (121, "3m"), (600, "10m")] {
-        let verdict = judge(&tele(), &after(Some(seconds * 1000)));
-        messages.push(format!("{seconds} s, {window}: {}", message(&verdict)));
+    let told = |seconds: i64| message(&judge(&tele(), &after(Some(seconds * 1000)))).to_owned();
+    let two_minutes = told(31);
+    for (seconds, window) in [(61, "2m"), (120, "2m"), (121, "3m"), (600, "10m")] {
+        let expected = two_minutes.replace("`instrukt-ai-logs teleclaude --since 2m`", &format!("`instrukt-ai-logs teleclaude --since {window}`"));
+        assert_eq!(told(seconds), expected, "{seconds}");
     }
-    insta::assert_snapshot!(messages.join("\n"), @"");
 }
 
 /// Both silence rules are off here.
@@ -417,14 +595,41 @@ fn it_asks_again_and_takes_no_waiver() {
     turn.said = vec!["checkstone: cannot restart: no daemon here".to_owned()];
     let verdict = judge(&tele(), &turn);
     assert_eq!(required(&verdict), ["restart", "status", "logs"]);
-    insta::assert_snapshot!(message(&verdict), @"");
+    insta::assert_snapshot!(message(&verdict), @"
+    [checkstone] Context-aware checkpoint
+
+    Changed: config (1 file)
+
+    Required actions:
+    1. Run `make restart` then `make status`
+    2. Check the logs: `instrukt-ai-logs teleclaude --since 2m`
+    3. Commit only after steps 1-2 are complete
+
+    Observations:
+    - Config was modified but `make restart` was not observed this turn
+
+    Capture anything worth keeping (memories, bugs, ideas). If everything is clean, do not respond.
+    ");
 }
 
 #[test]
 fn a_single_step_reads_well() {
     let calls = vec![ran("instrukt-ai-logs teleclaude"), write("tests/test_a.py")];
     let verdict = verdict(calls, &["tests/test_a.py"]);
-    insta::assert_snapshot!(message(&verdict), @"");
+    insta::assert_snapshot!(message(&verdict), @"
+    [checkstone] Context-aware checkpoint
+
+    Changed: tests only (1 file)
+
+    Required actions:
+    1. Run targeted tests for changed test files
+    2. Commit only after step 1 is complete
+
+    Observations:
+    - Tests were modified but no test run was observed this turn
+
+    Capture anything worth keeping (memories, bugs, ideas). If everything is clean, do not respond.
+    ");
 }
 
 /// R1: the change set is git's own difference to HEAD, and one mapping serves every client.

@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
+use std::time::Duration;
 
 use journal::{Journal, JournalError, OpenFor, Soundness, Verdict, examine, set_aside};
 

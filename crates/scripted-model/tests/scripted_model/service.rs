@@ -94,7 +94,14 @@ fn nonsense_is_answered_with_a_sentence() {
         let (status, body) = raw(&server, request.as_bytes());
         answers.push(format!("{about}: {status} {body}"));
     }
-    insta::assert_snapshot!(answers.join("\n"), @"");
+    insta::assert_snapshot!(answers.join("\n"), @r#"
+    no request line: 400 {"error":{"message":"the first line of the request is no request line"}}
+    no colon: 400 {"error":{"message":"a header has no colon"}}
+    is no number: 400 {"error":{"message":"the content length is no number"}}
+    too large: 400 {"error":{"message":"the request is too large"}}
+    is no number: 400 {"error":{"message":"a chunk's size is no number"}}
+    compressed: 400 {"error":{"message":"compressed requests are not understood"}}
+    "#);
     // A body that is no JSON is no request for a step.
     let (status, _) = raw(&server, b"POST /v1/messages HTTP/1.1\r\nContent-Length: 3\r\n\r\nxyz");
     assert_eq!(status, 200);

@@ -20,11 +20,16 @@ fn a10_a_failing_commit_hook_leaves_the_notes_and_signals() {
     executable(&world, ".git/hooks/pre-commit");
     let answer = world.work_until(41);
     assert_eq!((world.commits(), world.text("CLAUDE.md").as_str()), (1, notes));
-    insta::assert_snapshot!(redacted(to_agent(&answer)), @"");
+    insta::assert_snapshot!(redacted(to_agent(&answer)), @"
+    [checkstone] The context fills up, and your work could not be saved: nothing was committed: the hook `pre-commit` refused the commit: the linter is unhappy; the whole tree is kept in snapshot [id].
+    <command-name>/checkpoint</command-name>
+
+    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    - Task: Fix the counting
+    ");
     assert!(to_person(&answer).starts_with("⚠️ [checkstone] Auto-checkpoint failed: nothing was committed"));
     assert_eq!(answer["autonomous_execution"]["router_decision"]["route"], "signal");
     // What was taken before stays: the whole tree is kept.
-    insta::assert_snapshot!(redacted(to_agent(&answer)), @"");
     assert_eq!(world.saves()[0].0, "failed");
     assert_eq!(world.status()["autosave"]["counts"]["failed"], 1);
 }
@@ -46,7 +51,42 @@ fn a10_notes_that_a_failing_hook_has_changed_are_put_back() {
         told.push(redacted(to_agent(&answer)));
         told.push(redacted(world.text(".git/checkstone/notes-after-hook")));
     }
-    insta::assert_snapshot!(told.join("\n---\n"), @"");
+    insta::assert_snapshot!(told.join("\n---\n"), @"
+    [checkstone] The context fills up, and your work could not be saved: nothing was committed: the hook `pre-commit` refused the commit: it ended with exit status: 1; the whole tree is kept in snapshot [id].
+    <command-name>/checkpoint</command-name>
+
+    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    - Task: Fix the counting
+
+    ---
+    # Notes
+
+    ## Last Session
+
+    * When: [time], the context is 41 % full (save 1 of the session)
+    * Branch: `main`
+    * Asked: `Fix the counting`
+    * Files changed: `src/lib.rs`
+    * Tests: none were run
+    * Open errors: none
+
+    ---
+    [checkstone] The context fills up, and your work could not be saved: nothing was committed: the hook `pre-commit` refused the commit: it ended with exit status: 1; the whole tree is kept in snapshot [id].
+    <command-name>/checkpoint</command-name>
+
+    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    - Task: Fix the counting
+
+    ---
+    ## Last Session
+
+    * When: [time], the context is 41 % full (save 1 of the session)
+    * Branch: `main`
+    * Asked: `Fix the counting`
+    * Files changed: `src/lib.rs`
+    * Tests: none were run
+    * Open errors: none
+    ");
 }
 
 /// A10: ended in the middle of a hook, a save cannot put the notes back; the next one does, before it writes its own.
@@ -94,7 +134,20 @@ fn notes_that_git_does_not_look_at_are_told_and_put_back() {
         );
         told.push(redacted(to_agent(&answer)));
     }
-    insta::assert_snapshot!(told.join("\n---\n"), @"");
+    insta::assert_snapshot!(told.join("\n---\n"), @"
+    [checkstone] The context fills up, and your work could not be saved: nothing was committed: git shows no change in `CLAUDE.md`: take `git update-index --skip-worktree` or `--assume-unchanged` back, or name another file with `notes`; the whole tree is kept in snapshot [id].
+    <command-name>/checkpoint</command-name>
+
+    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    - Task: Fix the counting
+
+    ---
+    [checkstone] The context fills up, and your work could not be saved: nothing was committed: git shows no change in `CLAUDE.md`: take `git update-index --skip-worktree` or `--assume-unchanged` back, or name another file with `notes`; the whole tree is kept in snapshot [id].
+    <command-name>/checkpoint</command-name>
+
+    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    - Task: Fix the counting
+    ");
 }
 
 /// A commit hook that hangs is ended with all that it started.
@@ -105,7 +158,13 @@ fn a10_a_hanging_commit_hook_is_ended() {
     executable(&world, ".git/hooks/pre-commit");
     let answer = world.work_until(41);
     assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
-    insta::assert_snapshot!(redacted(to_agent(&answer)), @"");
+    insta::assert_snapshot!(redacted(to_agent(&answer)), @"
+    [checkstone] The context fills up, and your work could not be saved: nothing was committed: the hook `pre-commit` took longer than 300ms and was ended; the whole tree is kept in snapshot [id].
+    <command-name>/checkpoint</command-name>
+
+    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    - Task: Fix the counting
+    ");
     let hook = std::fs::read_to_string(world.workplace.path("hook.pid")).unwrap();
     let process = std::path::Path::new("/proc").join(hook.trim()).join("cmdline");
     wait_for("the end of the hook", || std::fs::read(&process).map_or(true, |it| it.is_empty()));
@@ -119,7 +178,13 @@ fn a11_a_detached_head_is_not_committed_to() {
     world.git(&["checkout", "--quiet", "--detach"]);
     let answer = world.work_until(41);
     assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
-    insta::assert_snapshot!(redacted(to_agent(&answer)), @"");
+    insta::assert_snapshot!(redacted(to_agent(&answer)), @"
+    [checkstone] The context fills up, and your work could not be saved: nothing was committed: HEAD is on no branch, so that a commit would be lost with the next switch: create a branch first; the whole tree is kept in snapshot [id].
+    <command-name>/checkpoint</command-name>
+
+    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    - Task: Fix the counting
+    ");
 }
 
 /// A11.
@@ -138,7 +203,13 @@ fn a11_nothing_is_committed_in_the_middle_of_a_rebase() {
     world.prompt("Resolve it");
     world.turn("Resolve it", 50);
     let answer = world.stop();
-    insta::assert_snapshot!(redacted(to_agent(&answer)), @"");
+    insta::assert_snapshot!(redacted(to_agent(&answer)), @"
+    [checkstone] The context fills up, and your work could not be saved: nothing was committed: a rebase is in progress: finish or abort it first; the whole tree is kept in snapshot [id].
+    <command-name>/checkpoint</command-name>
+
+    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    - Task: Resolve it
+    ");
     assert_eq!(world.git(&["status", "--porcelain"]), before);
 }
 
@@ -220,11 +291,20 @@ fn a_person_may_commit_at_the_same_time() {
     assert_eq!(of_notes.lines().next(), Some(first), "{}", world.log());
     // `git commit` reads the index before it locks it, and may have written the older one back, so that the person's
     // next commit even undid ours: the next save sees to it.
-    insta::assert_snapshot!(redacted(world.text("CLAUDE.md")), @"");
+    insta::assert_snapshot!(redacted(world.text("CLAUDE.md")), @"
+    ## Last Session
+
+    - When: [time], the context is 50 % full (save 1 of the session)
+    - Branch: `main`
+    - Asked: `Fix it`
+    - Files changed: none in this turn
+    - Tests: none were run
+    - Open errors: none
+    ");
     assert!(world.checkstone(&["autosave"]).answer().succeeded());
     assert_eq!(world.git(&["show", "HEAD:CLAUDE.md"]), world.text("CLAUDE.md").trim_end());
     let status = world.git(&["status", "--porcelain"]);
-    insta::assert_snapshot!(redacted(&status), @"");
+    insta::assert_snapshot!(redacted(&status), @" M src/lib.rs");
     let mine = world.git(&["ls-tree", "--name-only", "HEAD"]).matches("mine-").count();
     assert!(mine >= commits, "{mine} of {commits}");
     assert!(!world.has(".git/index.lock"));
@@ -237,7 +317,13 @@ fn notes_that_cannot_be_written_are_told() {
     std::fs::create_dir(world.workplace.repo().join("CLAUDE.md")).unwrap();
     let answer = world.work_until(41);
     assert_eq!(world.commits(), 1);
-    insta::assert_snapshot!(redacted(to_agent(&answer)), @"");
+    insta::assert_snapshot!(redacted(to_agent(&answer)), @"
+    [checkstone] The context fills up, and your work could not be saved: nothing was committed: the notes cannot be written: `[folder]/repo/CLAUDE.md` is not a file; the whole tree is kept in snapshot [id].
+    <command-name>/checkpoint</command-name>
+
+    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    - Task: Fix the counting
+    ");
     assert_eq!(answer["autonomous_execution"]["executed_directly"], false, "{answer:#}");
 
     let linked = World::new(AUTONOMOUS);
@@ -256,8 +342,17 @@ fn read_only_notes_stay_as_they_are() {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).unwrap();
     let answer = world.work_until(41);
     assert_eq!((world.text("CLAUDE.md").as_str(), world.commits()), ("# Mine\n", 1), "{answer:#}");
-    insta::assert_snapshot!(redacted(to_agent(&answer)), @"");
-    insta::assert_snapshot!(without_durations(world.log()), @"");
+    insta::assert_snapshot!(redacted(to_agent(&answer)), @"
+    [checkstone] The context fills up, and your work could not be saved: nothing was committed: the notes cannot be written: `[folder]/repo/CLAUDE.md` is read-only; the whole tree is kept in snapshot [id].
+    <command-name>/checkpoint</command-name>
+
+    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    - Task: Fix the counting
+    ");
+    insta::assert_snapshot!(without_durations(world.log()), @"
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: nothing was committed: the notes cannot be written: `[folder]/repo/CLAUDE.md` is read-only; the whole tree is kept in snapshot [id] ([duration]) [[timings]]
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: the agent was told of the save and goes on [[timings]]
+    ");
 }
 
 /// The notes are ignored by git: there would be nothing to commit.
@@ -267,7 +362,13 @@ fn ignored_notes_are_told() {
     world.write(".gitignore", "CLAUDE.md\n");
     let answer = world.work_until(41);
     assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
-    insta::assert_snapshot!(redacted(to_agent(&answer)), @"");
+    insta::assert_snapshot!(redacted(to_agent(&answer)), @"
+    [checkstone] The context fills up, and your work could not be saved: nothing was committed: `CLAUDE.md` cannot be committed (git ignores it): name another file with `notes`; the whole tree is kept in snapshot [id].
+    <command-name>/checkpoint</command-name>
+
+    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    - Task: Fix the counting
+    ");
 }
 
 /// What git has and the disk has not is not made anew: that would replace all of it by one section.
@@ -295,7 +396,27 @@ fn notes_that_are_deleted_or_not_checked_out_are_not_made_anew() {
         assert_eq!(world.git(&["status", "--porcelain"]), status, "{way}");
         assert_eq!(world.git(&["show", "HEAD:CLAUDE.md"]), notes.trim_end(), "{way}");
     }
-    insta::assert_snapshot!(told.join("\n---\n"), @"");
+    insta::assert_snapshot!(told.join("\n---\n"), @"
+    [checkstone] The context fills up, and your work could not be saved: nothing was committed: `CLAUDE.md` is in git but not on the disk, deleted or not checked out here: restore it, or name another file with `notes`; the whole tree is kept in snapshot [id].
+    <command-name>/checkpoint</command-name>
+
+    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    - Task: Fix the counting
+
+    ---
+    [checkstone] The context fills up, and your work could not be saved: nothing was committed: `CLAUDE.md` is in git but not on the disk, deleted or not checked out here: restore it, or name another file with `notes`; the whole tree is kept in snapshot [id].
+    <command-name>/checkpoint</command-name>
+
+    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    - Task: Fix the counting
+
+    ---
+    [checkstone] The context fills up, and your work could not be saved: nothing was committed: `CLAUDE.md` is in git but not on the disk, deleted or not checked out here: restore it, or name another file with `notes`; the whole tree is kept in snapshot [id].
+    <command-name>/checkpoint</command-name>
+
+    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    - Task: Fix the counting
+    ");
 }
 
 /// H6: without a journal nothing can be counted, so nothing is done.
@@ -307,7 +428,7 @@ fn without_a_journal_nothing_is_saved() {
     std::fs::create_dir_all(world.workplace.path("state/journal.db")).unwrap();
     assert_eq!(world.stop(), json!(null));
     assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
-    insta::assert_snapshot!(without_durations(world.log()), @"");
+    insta::assert_snapshot!(without_durations(world.log()), @"[time] claude 9f3c2f1e-1111-4222-8333-444455556666 pass: fail open: the journal cannot be used: `[folder]/state/journal.db` is not a regular file [[timings]]");
 }
 
 /// Outside a repository there is nothing to save to.

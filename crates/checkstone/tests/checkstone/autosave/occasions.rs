@@ -72,7 +72,16 @@ fn a2_it_fires_on_the_crossing_and_not_at_every_stop_above_it() {
     assert_eq!(saved, [false, true, false, false, false, false, false, true]);
     assert_eq!(world.commits(), 3);
     let last = world.text("CLAUDE.md");
-    insta::assert_snapshot!(without_durations(&last), @"");
+    insta::assert_snapshot!(without_durations(&last), @"
+    ## Last Session
+
+    - When: [time], the context is 44 % full (save 2 of the session)
+    - Branch: `main`
+    - Asked: `Go on`
+    - Files changed: `src/lib.rs`
+    - Tests: none were run
+    - Open errors: none
+    ");
 }
 
 /// A3.
@@ -141,9 +150,28 @@ fn a_repository_has_a_say_only_once_it_is_trusted() {
     let status = world.status();
     assert_eq!((&status["autosave"]["mode"], &status["autosave"]["ignored"]), (&json!("off"), &json!(true)));
     let shown = world.workplace.shown(&["status"]);
-    insta::assert_snapshot!(without_durations(&shown), @"");
+    insta::assert_snapshot!(without_durations(&shown), @"
+    exit code: 0
+    --- stdout
+    gate        on, for every client that calls `checkstone hook`
+    repository  [folder]/repo
+    policy      checkstone.toml
+    autosave    not trusted: `[autosave]` of `checkstone.toml` is ignored, see `checkstone trust`
+    state       [folder]/state
+
+    Last verdicts (`checkstone explain ID`)
+         1  [time]  claude  pass    nothing is required for what changed
+    --- stderr
+    ");
     let wanted = world.workplace.shown(&["trust", "--yes"]);
-    insta::assert_snapshot!(without_durations(&wanted), @"");
+    insta::assert_snapshot!(without_durations(&wanted), @"
+    exit code: 0
+    --- stdout
+    [folder]/repo/checkstone.toml
+      would save by itself: notes and commit once the context is 40 % full, and a push to `origin`
+    ✓ trusted, until the file changes
+    --- stderr
+    ");
     assert_eq!(world.work_until(51)["decision"], "block", "{}", world.log());
     assert_eq!(world.commits(), 2);
     // Any change withdraws it.
@@ -159,7 +187,7 @@ fn an_untrusted_repository_changes_nothing_of_the_users_settings() {
         "[autosave]\nmode = \"normal\"\n",
     );
     let answer = world.work_until(50);
-    insta::assert_snapshot!(without_durations(to_person(&answer)), @"");
+    insta::assert_snapshot!(without_durations(to_person(&answer)), @"[checkstone] The context is 50 % full: run `checkstone autosave` to save the work, then compact or begin a new session");
 }
 
 /// Normal mode tells once per crossing.
@@ -170,7 +198,7 @@ fn normal_mode_tells_once() {
     assert!(told(41).starts_with("[checkstone] The context is 41 % full: "));
     assert_eq!(told(42), "");
     assert_eq!(told(20), "");
-    insta::assert_snapshot!(without_durations(told(44)), @"");
+    insta::assert_snapshot!(without_durations(told(44)), @"[checkstone] The context is 44 % full: run `checkstone autosave` to save the work, then compact or begin a new session");
     assert_eq!((world.commits(), world.saves()[0].0.as_str()), (1, "advised"));
 }
 
@@ -202,7 +230,7 @@ fn a_crossing_after_the_gates_hold_is_saved_without_a_hold() {
     let more = json!({"stop_hook_active": true, "last_assistant_message": "Done."});
     let answer = world.hook("claude", "Stop", more);
     assert_eq!(answer["decision"], Value::Null, "{answer:#}");
-    insta::assert_snapshot!(without_durations(to_person(&answer)), @"");
+    insta::assert_snapshot!(without_durations(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote `origin`");
     assert_eq!(world.commits(), 2);
 }
 
@@ -324,7 +352,7 @@ fn the_status_line_knows_the_window() {
                       "context_window": {"context_window_size": 1000000,
                                          "current_usage": {"input_tokens": 90000}}});
     let line = world.workplace.with_input(&["statusline"], told.to_string().as_bytes());
-    insta::assert_snapshot!(without_durations(&line), @"");
+    insta::assert_snapshot!(without_durations(&line), @"checkstone: \u{1b}[32mcontext 9 %\u{1b}[0m");
     assert_eq!(world.work_until(45), Value::Null, "90,000 of 1,000,000 tokens are 9 %");
     world.prompt("More");
     world.turn_of("claude-opus-4-1", "More", Some(400_000), &[]);

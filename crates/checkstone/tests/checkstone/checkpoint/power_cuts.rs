@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use run::checkpoint::{Depth, last_valid, list, restore, validate};
 use sandbox::{RunToEnd as _, wait_for};

@@ -46,7 +46,14 @@ fn a_trusted_check_that_fails_holds_with_the_end_of_its_output() {
     let world = World::new(&policy("echo 3 failed, 2 passed; exit 1", "10s"));
     trust(&world);
     let held = stop_after_tested_edit(&world).holds();
-    insta::assert_snapshot!(redacted(&held), @"");
+    insta::assert_snapshot!(redacted(&held), @"
+    [checkstone] Context-aware checkpoint
+
+    Changed: Python code (1 file)
+
+    `echo 3 failed, 2 passed; exit 1` FAILED. Fix failing tests before proceeding:
+    3 failed, 2 passed
+    ");
 }
 
 #[test]

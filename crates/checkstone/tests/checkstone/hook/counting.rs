@@ -63,7 +63,23 @@ fn h8_a_turn_of_29_seconds_passes_and_one_of_30_is_held() {
     assert!(passed);
     let (_, answer) = teleclaude_turn(30);
     let reason = answer.holds();
-    insta::assert_snapshot!(redacted(&reason), @"");
+    insta::assert_snapshot!(redacted(&reason), @"
+    [checkstone] Context-aware checkpoint
+
+    Changed: daemon code (1 file)
+
+    Required actions:
+    1. Run `make restart` then `make status`
+    2. Check the logs: `instrukt-ai-logs teleclaude --since 2m`
+    3. Run targeted tests for changed behavior
+    4. Commit only after steps 1-3 are complete
+
+    Observations:
+    - Daemon code was modified but `make restart` was not observed this turn
+    - Daemon code was modified but no test run was observed this turn
+
+    Capture anything worth keeping (memories, bugs, ideas). If everything is clean, do not respond.
+    ");
 }
 
 /// H8: the window of the logs.
@@ -102,7 +118,7 @@ fn h8_a_turn_of_unknown_beginning_passes() {
     let mut event = session.stop_event();
     event["transcript_path"] = json!(null);
     answer(world.hook("claude"), &event).passes();
-    insta::assert_snapshot!(without_durations(world.log()), @"");
+    insta::assert_snapshot!(without_durations(world.log()), @"[time] claude 0a1b pass: a short turn, or its beginning is not known [[timings]]");
 }
 
 /// H9: registered by a plugin and by the settings: both processes run, one acts, at every event.

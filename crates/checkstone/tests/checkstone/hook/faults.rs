@@ -52,7 +52,11 @@ fn h6_a_locked_journal_passes_within_its_limit() {
         drop(database);
         assert_eq!(session.stop("Done now.").holds(), RUN_TESTS);
     }
-    insta::assert_snapshot!(logs.join("\n"), @"");
+    insta::assert_snapshot!(logs.join("\n"), @"
+    [time] claude 0a1b pass: fail open: the hold cannot be counted: `[folder]/state/journal.db` is in use by another process for longer than the limit [[timings]]
+
+    [time] claude 0a1b pass: fail open: the journal cannot be used: `[folder]/state/journal.db` is in use by another process for longer than the limit [[timings]]
+    ");
 }
 
 /// H6: at the prompt too. The turn is then unknown, and the stop goes by the transcript.
@@ -65,7 +69,7 @@ fn h6_a_journal_that_is_locked_at_the_prompt_costs_the_baseline_only() {
     database.execute_batch("BEGIN EXCLUSIVE").unwrap();
     session.prompt("Fix add");
     drop(database);
-    insta::assert_snapshot!(without_durations(world.log()), @"");
+    insta::assert_snapshot!(without_durations(world.log()), @"[time] codex 0a1b prompt: not recorded: `[folder]/state/journal.db` is in use by another process for longer than the limit [[timings]]");
     session.edit("calc.py", FIXED);
     assert_eq!(session.stop("Done.").holds(), RUN_TESTS);
     assert_eq!(world.holds(), [0, 1]);
@@ -110,7 +114,13 @@ fn h6_a_journal_that_cannot_be_used_passes_and_the_log_says_why() {
         session.prompt("Go on");
         session.stop("Done.").passes();
     }
-    insta::assert_snapshot!(logs.join("\n"), @"");
+    insta::assert_snapshot!(logs.join("\n"), @"
+    [time] claude 0a1b pass: fail open: the journal cannot be used: `[folder]/state/journal.db` is damaged: file is not a database [[timings]]
+    [time] claude 0a1b pass: fail open: the journal cannot be used: `[folder]/state/journal.db` is damaged: database disk image is malformed [[timings]]
+    [time] claude 0a1b pass: fail open: the journal cannot be used: `[folder]/state/journal.db` belongs to another program [[timings]]
+    [time] claude 0a1b pass: fail open: the journal cannot be used: `[folder]/state/journal.db` was written by a newer version (format 99, this one reads up to 3) [[timings]]
+    [time] claude 0a1b pass: fail open: the journal cannot be used: `[folder]/state/journal.db` is not a regular file [[timings]]
+    ");
 }
 
 /// H6: a state directory that cannot be written, for a user without special rights, and one that cannot be made.
@@ -203,7 +213,15 @@ fn h7_without_git_the_policy_decides() {
             })
             .passes();
     }
-    insta::assert_snapshot!(logs.join("\n"), @"");
+    insta::assert_snapshot!(logs.join("\n"), @r"
+    [time] claude 0a1b pass: git could not be asked: there is no program `git` [[timings]]
+
+    [time] claude 0a1b pass: git could not be asked: `git status` failed: exit status: 128 [[timings]]
+
+    [time] claude 0a1b pass: git could not be asked: cannot understand what `git status` wrote: nonsense\n [[timings]]
+
+    [time] claude 0a1b pass: git could not be asked: `git status` failed: signal: 9 (SIGKILL) [[timings]]
+    ");
 }
 
 /// H7: git is missing at the prompt: the turn has no baseline, and the log says so.
@@ -215,7 +233,7 @@ fn h7_a_prompt_without_git_is_recorded_all_the_same() {
     let mut command = world.hook("claude");
     command.env("PATH", &world.home);
     answer(command, &session.prompt_event("Fix add")).passes();
-    insta::assert_snapshot!(without_durations(world.log()), @"");
+    insta::assert_snapshot!(without_durations(world.log()), @"[time] claude 0a1b prompt: without a baseline: there is no program `git` [[timings]]");
     session.edit("calc.py", FIXED);
     assert_eq!(session.stop("Done.").holds(), RUN_TESTS);
     assert_eq!(world.holds(), [1]);
@@ -234,7 +252,7 @@ fn h7_a_git_that_hangs_is_not_waited_for() {
             command.env("PATH", &path);
         })
         .passes();
-    insta::assert_snapshot!(without_durations(world.log()), @"");
+    insta::assert_snapshot!(without_durations(world.log()), @"[time] claude 0a1b pass: git could not be asked: `git status` took longer than [duration] [[timings]]");
     for pid in fs_err::read_to_string(&pids).unwrap().split_whitespace() {
         let gone = || !std::path::Path::new("/proc").join(pid).join("exe").exists();
         wait_for(&format!("the end of process {pid}"), gone);
@@ -424,7 +442,7 @@ fn a_panic_lets_the_agent_stop() {
             command.env("LD_PRELOAD", &library);
         })
         .passes();
-    insta::assert_snapshot!(without_durations(world.log()), @"");
+    assert!(world.log().contains("pass: fail open: a panic at "), "{}", world.log());
     // Nothing was counted, so the next stop is judged as ever.
     assert!(session.stop("Done again.").is_hold());
 }

@@ -208,7 +208,10 @@ fn a_notification_holds_once_in_the_pane_of_its_session() {
     session.say("Tested.");
     notify(&world, &server, &notification(&session, 2, "Tested."));
     assert_eq!((window.typed(), world.holds()), (format!("{RUN_TESTS}\n"), vec![1]));
-    insta::assert_snapshot!(without_durations(world.log()), @"");
+    insta::assert_snapshot!(without_durations(world.log()), @"
+    [time] codex 01a1ddc9-9555-7810-a9fe-42b83e4879c4 hold: missing: python-tests [[timings]]
+    [time] codex 01a1ddc9-9555-7810-a9fe-42b83e4879c4 pass: held already in this turn, and no action is missing now [[timings]]
+    ");
     let recorded = answer(world.checkstone(&["session", "--agent", "codex", "--json"]), &Value::Null);
     let recorded = fits("session.schema.json", &recorded.0.stdout);
     assert_eq!(recorded["pane"], json!({ "id": "%1", "socket": server.socket() }));
@@ -240,7 +243,7 @@ fn without_a_pane_the_person_is_told_by_the_journal() {
     let second = server.client("codex", &world.repository, WORDS, &session.transcript);
     notify(&world, &server, &notification(&session, 1, WORDS));
     assert_eq!((first.typed().as_str(), second.typed().as_str()), ("", ""));
-    insta::assert_snapshot!(without_durations(world.log()), @"");
+    insta::assert_snapshot!(without_durations(world.log()), @"[time] codex 01a1ddc9-9555-7810-a9fe-42b83e4879c4 notify: missing: python-tests; not delivered: more than one tmux pane shows what the agent said last [[timings]]");
     assert_eq!((world.holds(), verdicts(&world)), (vec![0], vec!["notify".to_owned()]));
     let status = answer(world.checkstone(&["status", "--json"]), &Value::Null).0.stdout;
     let status: Value = serde_json::from_str(&status).unwrap();
@@ -276,7 +279,12 @@ fn a_recorded_pane_is_the_sessions_wherever_it_was_started() {
         world.checkstone(&["session", "--agent", "codex", "--id", THREAD, "--tmux", &window.target]);
     named.arg("--socket").arg(server.socket());
     let shown = answer(named, &Value::Null).0.stdout;
-    insta::assert_snapshot!(redacted(&shown), @"");
+    insta::assert_snapshot!(redacted(&shown), @"
+    codex session 01a1ddc9-9555-7810-a9fe-42b83e4879c4
+      hooks:     on
+      work item: none
+      tmux pane: %0 of the server [folder]/socket
+    ");
     // Not in the environment of a pane: the server is the recorded one.
     answer(notify_command(&world, &notification(&session, 1, WORDS).to_string()), &Value::Null).passes();
     assert_eq!(window.typed(), format!("{RUN_TESTS}\n"));

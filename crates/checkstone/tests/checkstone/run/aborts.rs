@@ -19,14 +19,56 @@ fn a_stuck_stage_is_interrupted_and_what_there_was_is_kept() {
     let project = Project::new(&plan(&[stage("S01_hang_forever", &format!("{STUBBORN}\n{limits}"))]));
     let done = project.run();
     assert_eq!(done.code, Some(1), "{done:?}");
-    insta::assert_snapshot!(without_durations(&done.stdout), @"");
+    insta::assert_snapshot!(without_durations(&done.stdout), @"
+    S01_hang_forever  RESUMABLE     it did not end within its time; interrupted after [duration]
+    run r1 INTERRUPTED: 0 of 1 stage completed; `checkstone resume r1` goes on with it
+    ");
     assert_eq!(project.run_state(), "INTERRUPTED");
     let newest = project.checkpoints()[0].clone();
     assert_eq!((&newest["status"], &newest["stageId"]), (&"interrupted".into(), &"S01_hang_forever".into()));
     let id = newest["checkpointId"].as_str().unwrap();
     assert!(id.starts_with("ckpt-emergency-"), "{id}");
     let manifest = project.read(&format!("reports/study/checkpoints/r1/{id}/checkpoint.json"));
-    insta::assert_snapshot!(without_durations(&manifest), @"");
+    insta::assert_snapshot!(without_durations(&manifest), @r#"
+    {
+      "checkpointId": "ckpt-emergency-000001-[id]",
+      "researchSessionID": "unknown",
+      "reportTitle": "study",
+      "runId": "r1",
+      "stageId": "S01_hang_forever",
+      "status": "interrupted",
+      "reason": "timeout",
+      "trustLevel": "local",
+      "createdAt": "[time]",
+      "executionCount": 0,
+      "notebook": {
+        "path": "",
+        "checkpointCellId": "none"
+      },
+      "pythonEnv": {
+        "pythonPath": "",
+        "packages": [],
+        "platform": "linux"
+      },
+      "artifacts": [
+        {
+          "relativePath": "reports/study/r1/.attempts/S01_hang_forever/1/artifacts/part.txt",
+          "sha256": "[hash]",
+          "sizeBytes": 5
+        },
+        {
+          "relativePath": "reports/study/r1/.attempts/S01_hang_forever/1/output.log",
+          "sha256": "[hash]",
+          "sizeBytes": 7
+        }
+      ],
+      "rehydration": {
+        "mode": "artifacts_only",
+        "rehydrationCellSource": []
+      },
+      "manifestSha256": "[hash]"
+    }
+    "#);
     let valid = project.output(&["checkpoint", "validate", id, "--title", "study", "--run", "r1"]);
     assert!(valid.succeeded(), "{valid:?}");
     assert_eq!(project.read("reports/study/r1/.attempts/S01_hang_forever/1/output.log"), "so far\n");
@@ -37,14 +79,22 @@ fn a_stuck_stage_is_interrupted_and_what_there_was_is_kept() {
     );
     let resumed = project.resume();
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
-    insta::assert_snapshot!(without_durations(&resumed.stderr), @"");
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"
+    run r1 of study
+    the plan has changed since; it goes on with the new one
+    goes on from checkpoint ckpt-emergency-000001-[id] of S01_hang_forever
+    resumed
+    S01_hang_forever  running, at most [duration], attempt 2
+    S01_hang_forever  checkpoint ckpt-000002-[id], 1 artifact
+    S01_hang_forever  completed in [duration], 1 artifact
+    ");
     assert_eq!(project.attempts("S01_hang_forever"), 2);
     assert_eq!(project.published(), [("S01_hang_forever/done".to_owned(), b"2\n".to_vec())]);
 }
 
 #[test]
 fn control_c_aborts_and_a_second_one_skips_the_grace() {
-    let slow = "grace = { interruptSec = 1000, terminateSec = 1000 }";
+    let slow = "grace = { interruptSec = 30, terminateSec = 30 }";
     let project = Project::new(&plan(&[
         stage("S01_hang_forever", &format!("{STUBBORN}\n{slow}")),
         stage("S02_never_run", "command = 'true'"),
@@ -65,7 +115,46 @@ fn control_c_aborts_and_a_second_one_skips_the_grace() {
     let newest = project.checkpoints()[0].clone();
     let id = newest["checkpointId"].as_str().unwrap();
     let manifest = project.read(&format!("reports/study/checkpoints/r1/{id}/checkpoint.json"));
-    insta::assert_snapshot!(without_durations(&manifest), @"");
+    insta::assert_snapshot!(without_durations(&manifest), @r#"
+    {
+      "checkpointId": "ckpt-emergency-000001-[id]",
+      "researchSessionID": "unknown",
+      "reportTitle": "study",
+      "runId": "r1",
+      "stageId": "S01_hang_forever",
+      "status": "interrupted",
+      "reason": "abort",
+      "trustLevel": "local",
+      "createdAt": "[time]",
+      "executionCount": 0,
+      "notebook": {
+        "path": "",
+        "checkpointCellId": "none"
+      },
+      "pythonEnv": {
+        "pythonPath": "",
+        "packages": [],
+        "platform": "linux"
+      },
+      "artifacts": [
+        {
+          "relativePath": "reports/study/r1/.attempts/S01_hang_forever/1/artifacts/part.txt",
+          "sha256": "[hash]",
+          "sizeBytes": 5
+        },
+        {
+          "relativePath": "reports/study/r1/.attempts/S01_hang_forever/1/output.log",
+          "sha256": "[hash]",
+          "sizeBytes": 7
+        }
+      ],
+      "rehydration": {
+        "mode": "artifacts_only",
+        "rehydrationCellSource": []
+      },
+      "manifestSha256": "[hash]"
+    }
+    "#);
 }
 
 /// The inputs of a stage are read before it is started, which takes a while where they are large.
@@ -139,7 +228,11 @@ fn a_run_is_aborted_from_elsewhere_and_so_is_one_stage_of_it() {
     // One writer at a time.
     let busy = project.resume();
     assert_eq!(busy.code, Some(2));
-    insta::assert_snapshot!(without_durations(&busy.stderr), @"");
+    insta::assert_snapshot!(without_durations(&busy.stderr), @"
+    run r1 of study
+    error: the run is in the hands of another process
+    hint: `checkstone watch r1` shows it, `checkstone abort r1` ends it
+    ");
     let stage = project.output(&["abort", "r1", "S01_sleep_long"]);
     assert_eq!(stage.code, Some(0), "{stage:?}");
     assert_ne!(project.state("S01_sleep_long"), "RUNNING");

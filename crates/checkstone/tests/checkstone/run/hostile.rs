@@ -60,7 +60,37 @@ fn a_stage_without_an_emergency_checkpoint_is_blocked() {
         let resumed = project.resume();
         assert_eq!(resumed.code, Some(0), "{resumed:?}");
     }
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @"
+    exit code: 1
+    --- stdout
+    S01_spoil_place  BLOCKED       exit status 3; and there is no checkpoint of it
+    S02_wait_behind  BLOCKED       `S01_spoil_place` did not complete
+    run r1 FAILED: 0 of 2 stages completed; `checkstone resume r1` goes on with it
+    --- stderr
+    run r1 of study
+    S01_spoil_place  running, at most [duration]
+    S01_spoil_place  warning: no emergency checkpoint: `[folder]/repo/reports/study/checkpoints/r1` is a symbolic link
+    S01_spoil_place  failed: exit status 3 (see `reports/study/r1/.attempts/S01_spoil_place/1/output.log`)
+    S01_spoil_place  blocked: exit status 3; and there is no checkpoint of it
+    S02_wait_behind  blocked: `S01_spoil_place` did not complete
+
+    exit code: 1
+    --- stdout
+    S01_spoil_place  BLOCKED       it did not end within its time; interrupted after [duration]; and there is no checkpoint of it
+    S02_wait_behind  BLOCKED       `S01_spoil_place` did not complete
+    run r1 INTERRUPTED: 0 of 2 stages completed; `checkstone resume r1` goes on with it
+    --- stderr
+    run r1 of study
+    S01_spoil_place  running, at most [duration]
+    S01_spoil_place  being interrupted
+    S01_spoil_place  SIGINT
+    S01_spoil_place  SIGTERM
+    S01_spoil_place  SIGKILL
+    S01_spoil_place  warning: no emergency checkpoint: `[folder]/repo/reports/study/checkpoints/r1` is a symbolic link
+    S01_spoil_place  interrupted: it did not end within its time; interrupted after [duration] (see `reports/study/r1/.attempts/S01_spoil_place/1/output.log`)
+    S01_spoil_place  blocked: it did not end within its time; interrupted after [duration]; and there is no checkpoint of it
+    S02_wait_behind  blocked: `S01_spoil_place` did not complete
+    ");
 }
 
 /// Where the library of `faketime` is, which is what a clock can be set with for one process alone.
@@ -225,9 +255,28 @@ fn what_has_no_end_is_not_read() {
     project.workplace.write("a", "");
     let done = project.run();
     assert_eq!(done.code, Some(1), "{done:?}");
-    insta::assert_snapshot!(without_durations(&done.stderr), @"");
+    insta::assert_snapshot!(without_durations(&done.stderr), @"
+    run r1 of study
+    S01_make_pipe  running, at most [duration]
+    S01_make_pipe  checkpoint ckpt-000001-[id], 0 artifacts
+    S01_make_pipe  completed in [duration], 0 artifacts
+    S02_read_pipe  running, at most [duration]
+    S02_read_pipe  checkpoint ckpt-emergency-000002-[id] (interrupted), 0 artifacts
+    S02_read_pipe  failed: the input `[folder]/repo/a` cannot be read: it is not a regular file
+    ");
     let told = ["a", "/dev/zero"].map(|plan| project.output(&["run", plan, "--check"]).to_string());
-    insta::assert_snapshot!(without_durations(told.concat()), @"");
+    insta::assert_snapshot!(without_durations(told.concat()), @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: cannot read the plan `a`: it is not a regular file
+    hint: `checkstone run --new pipeline` writes a plan to begin with
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: cannot read the plan `/dev/zero`: it is not a regular file
+    hint: `checkstone run --new pipeline` writes a plan to begin with
+    ");
 }
 
 /// What an attempt noted for the next one is a pipe by then: the next one does without, and waits for nobody.
@@ -276,7 +325,15 @@ fn r15_a_read_only_project_is_a_clear_error_and_the_checkpoint_before_stays() {
     // Writable again, it goes on.
     let resumed = project.resume();
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
-    insta::assert_snapshot!(without_durations(&resumed.stderr), @"");
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"
+    run r1 of study
+    goes on from checkpoint ckpt-emergency-000002-[id] of S02_fail_once
+    resumed
+    S01_load_data  as it was, not run again
+    S02_fail_once  running, at most [duration], attempt 2
+    S02_fail_once  checkpoint ckpt-000003-[id], 1 artifact
+    S02_fail_once  completed in [duration], 0 artifacts
+    ");
 }
 
 /// Where the record is lost and the same run begins again, what the attempts before it left is nobody's output.
@@ -293,7 +350,10 @@ fn what_an_unknown_attempt_left_is_not_taken_for_an_output() {
     std::fs::remove_dir_all(project.path("reports/study/checkpoints")).unwrap();
     let done = project.run();
     assert_eq!(done.code, Some(1), "{done:?}");
-    insta::assert_snapshot!(without_durations(&done.stdout), @"");
+    insta::assert_snapshot!(without_durations(&done.stdout), @"
+    S01_write_once  FAILED        it did not write its output `out.txt`
+    run r1 FAILED: 0 of 1 stage completed; `checkstone resume r1` goes on with it
+    ");
     assert_eq!(project.published(), []);
 }
 
@@ -309,7 +369,15 @@ fn nothing_is_published_where_something_is_in_the_way() {
     project.workplace.write("n", "2");
     let resumed = project.resume();
     assert_eq!(resumed.code, Some(1), "{resumed:?}");
-    insta::assert_snapshot!(without_durations(&resumed.stderr), @"");
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"
+    run r1 of study
+    goes on from checkpoint ckpt-000001-[id] of S01_leave_folder
+    resumed
+    S01_leave_folder  to be run again: something of it has changed
+    S01_leave_folder  running, at most [duration], attempt 2
+    S01_leave_folder  checkpoint ckpt-emergency-000002-[id] (interrupted), 3 artifacts
+    S01_leave_folder  failed: `[folder]/repo/reports/study/r1/.attempts/S01_leave_folder/2/replaced` is in the way of publishing; a stage writes into its artifact folder and nowhere else (see `reports/study/r1/.attempts/S01_leave_folder/2/output.log`)
+    ");
     assert_eq!(project.read("reports/study/r1/S01_leave_folder/n"), "1");
 }
 
@@ -331,7 +399,10 @@ fn what_cannot_be_checkpointed_is_not_published() {
     project.workplace.write("break", "");
     let resumed = project.resume();
     assert_eq!(resumed.code, Some(1), "{resumed:?}");
-    insta::assert_snapshot!(without_durations(&resumed.stdout), @"");
+    insta::assert_snapshot!(without_durations(&resumed.stdout), @"
+    S01_break_store  FAILED        its checkpoint cannot be saved: `[folder]/repo/reports/study/checkpoints/.store` is not a folder
+    run r1 FAILED: 0 of 1 stage completed; `checkstone resume r1` goes on with it
+    ");
     assert_eq!(project.read("reports/study/r1/S01_break_store/n"), "1");
     assert_eq!(project.read("reports/study/r1/.attempts/S01_break_store/3/artifacts/n"), "2");
 }
@@ -345,7 +416,12 @@ fn names_that_lead_elsewhere_are_refused_among_the_artifacts() {
     )]));
     let done = project.run();
     assert_eq!(done.code, Some(1), "{done:?}");
-    insta::assert_snapshot!(without_durations(&done.stderr), @"");
+    insta::assert_snapshot!(without_durations(&done.stderr), @r"
+    run r1 of study
+    S01_name_badly  running, at most [duration]
+    S01_name_badly  checkpoint ckpt-emergency-000001-[id] (interrupted), 1 artifact
+    S01_name_badly  failed: the artifact `[folder]/repo/reports/study/r1/.attempts/S01_name_badly/1/artifacts/..\bad` has a name that leads elsewhere on other systems; give it another one (see `reports/study/r1/.attempts/S01_name_badly/1/output.log`)
+    ");
     assert_eq!(project.published(), []);
 }
 
@@ -359,7 +435,13 @@ fn a_failure_without_a_checkpoint_is_a_failure() {
     )]));
     let done = project.run();
     assert_eq!(done.code, Some(1), "{done:?}");
-    insta::assert_snapshot!(without_durations(&done.stderr), @"");
+    insta::assert_snapshot!(without_durations(&done.stderr), @"
+    run r1 of study
+    S01_move_away  running, at most [duration]
+    S01_move_away  warning: no emergency checkpoint: `[folder]/repo/reports/study/checkpoints` is a symbolic link
+    S01_move_away  failed: exit status 1 (see `reports/study/r1/.attempts/S01_move_away/1/output.log`)
+    S01_move_away  blocked: exit status 1; and there is no checkpoint of it
+    ");
     assert_eq!(
         (project.state("S01_move_away").as_str(), project.run_state().as_str()),
         ("BLOCKED", "FAILED")
@@ -367,7 +449,13 @@ fn a_failure_without_a_checkpoint_is_a_failure() {
     std::fs::remove_file(project.path("reports/study/checkpoints")).unwrap();
     std::fs::rename(project.path("reports/study/aside"), project.path("reports/study/checkpoints")).unwrap();
     let resumed = project.resume();
-    insta::assert_snapshot!(without_durations(&resumed.stderr), @"");
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"
+    run r1 of study
+    warning: there is no valid checkpoint; it goes on with the first stage that is not complete
+    resumed
+    S01_move_away  warning: it is not retryable, and was begun before; `--again` runs it all the same
+    S01_move_away  blocked: it is not retryable, and was begun before; `--again` runs it all the same
+    ");
     assert_eq!(project.read("ran"), "x\n");
     assert_eq!(
         (project.state("S01_move_away").as_str(), project.run_state().as_str()),
@@ -381,5 +469,14 @@ fn no_run_is_called_like_what_lies_beside_it() {
     let project = Project::new(&plan(&[stage("S01_do_nothing", "command = 'true'")]));
     let told = ["README.md", "checkpoints"]
         .map(|name| project.output(&["run", "plan.toml", "--id", name]).to_string());
-    insta::assert_snapshot!(without_durations(told.concat()), @"");
+    insta::assert_snapshot!(without_durations(told.concat()), @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: `README.md` cannot be the name of a run: checkstone puts something else there
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: `checkpoints` cannot be the name of a run: checkstone puts something else there
+    ");
 }

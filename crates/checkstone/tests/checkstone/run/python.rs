@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use sandbox::{RunToEnd as _, ago, finish, wait_for, without_durations};
 use serde_json::Value;
 
-use super::{LIMIT, Project};
+use super::Project;
 
 /// An environment with ipykernel and the like, made once and shared with the tests of the library.
 fn environment() -> PathBuf {
@@ -81,8 +81,11 @@ fn what_a_cell_had_put_out_when_checkstone_was_killed_is_on_disk_and_in_the_note
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
     let cells = cells(&project);
     let lost = cells.iter().find(|(source, _)| source.contains("sleep(1000)")).unwrap();
-    let said = "half 1\n**shown**more\n[checkstone was ended while this cell ran;";
-    insta::assert_snapshot!(without_durations(lost.1), @"");
+    insta::assert_snapshot!(without_durations(&lost.1), @"
+    half 1
+    **shown**more
+    [checkstone was ended while this cell ran; what it had put out is above, and its text in `reports/study/r1/.attempts/S02_use_data/1/output.log`]
+    ");
     let whole = cells.iter().find(|(source, _)| source.contains("'whole'")).unwrap();
     assert_eq!(whole.1, "half 1\n**shown**more\nwhole 2\n");
     assert!(!project.read("notebooks/study.ipynb").contains("\"running\""));

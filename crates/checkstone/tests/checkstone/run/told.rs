@@ -37,8 +37,17 @@ fn a_run_is_followed_while_it_runs() {
     let watched = finish(watcher);
     assert_eq!(finish(child).code, Some(0));
     assert_eq!(watched.code, Some(0), "{watched:?}");
-    insta::assert_snapshot!(without_durations(&watched.stderr), @"");
-    insta::assert_snapshot!(without_durations(&watched.stdout), @"");
+    insta::assert_snapshot!(without_durations(&watched.stderr), @"
+    run r1 of study
+    S01_wait_long  running, at most [duration]
+    S01_wait_long  [STAGE:progress:pct=50:msg=half way]
+    S01_wait_long  checkpoint ckpt-000001-[id], 0 artifacts
+    S01_wait_long  completed in [duration], 0 artifacts
+    ");
+    insta::assert_snapshot!(without_durations(&watched.stdout), @"
+    S01_wait_long  COMPLETED
+    run r1 COMPLETED: 1 of 1 stage completed; the artifacts are in `reports/study/r1`
+    ");
 }
 
 /// What a stage leaves running does not outlive it, and whoever counted on it is told.
@@ -50,10 +59,17 @@ fn what_is_left_running_and_ended_is_told() {
     ]));
     let done = project.run();
     assert_eq!(done.code, Some(0), "{done:?}");
-    let two = "S01_leave_two  warning: 2 processes that it left running were ended\n";
-    insta::assert_snapshot!(without_durations(&done.stderr), @"");
-    let one = "S02_leave_none  warning: `verify`: a process that it left running was ended\n";
-    insta::assert_snapshot!(without_durations(&done.stderr), @"");
+    insta::assert_snapshot!(without_durations(&done.stderr), @"
+    run r1 of study
+    S01_leave_two  running, at most [duration]
+    S01_leave_two  warning: 2 processes that it left running were ended
+    S01_leave_two  checkpoint ckpt-000001-[id], 0 artifacts
+    S01_leave_two  completed in [duration], 0 artifacts
+    S02_leave_none  running, at most [duration]
+    S02_leave_none  warning: `verify`: a process that it left running was ended
+    S02_leave_none  checkpoint ckpt-000002-[id], 0 artifacts
+    S02_leave_none  completed in [duration], 0 artifacts
+    ");
 }
 
 /// R12 among others: the markers of a log, as a table and as JSON.
@@ -68,7 +84,13 @@ fn the_markers_of_a_log_are_shown() {
     assert_eq!(value["markers"][1]["attributes"], json!({"value": "a:b]"}));
     assert_eq!(value["markers"][1]["category"], "calculations");
     let shown = project.output(&["markers", "log"]);
-    insta::assert_snapshot!(without_durations(&shown.stdout), @"");
+    insta::assert_snapshot!(without_durations(&shown.stdout), @"
+    STAGE          begin      id=S01_load_data
+    METRIC         loss       value=a:b]  fell
+    WEIRD_THING               x
+    3 markers METRIC 1, STAGE 1, WEIRD_THING 1
+    not in the taxonomy: WEIRD_THING
+    ");
     let again = project.checkstone(&["markers", "-", "--json"]).answer_to(log);
     let again = valid(&again.stdout, "markers.schema.json");
     assert_eq!(again, value);
@@ -92,10 +114,17 @@ fn status_and_session_start_tell_what_is_resumable() {
     assert_eq!((&last["stageId"], &last["status"]), (&json!("S02_fail_once"), &json!("interrupted")));
     assert_eq!(last["checkpointId"], project.checkpoints()[0]["checkpointId"]);
     let shown = project.output(&["status"]);
-    insta::assert_snapshot!(without_durations(&shown.stdout), @"");
+    insta::assert_snapshot!(without_durations(&shown.stdout), @"
+    gate        off: there is no policy here
+    repository  [folder]/repo
+    policy      none, so every stop passes
+    state       [folder]/state
+    resumable   run r1 of study: FAILED, `checkstone resume r1`
+    checkpoint  ckpt-emergency-000002-[id] of S02_fail_once, interrupted
+    ");
     let told = project.workplace.hook("SessionStart", json!({"source": "startup"}));
     let context = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-    insta::assert_snapshot!(without_durations(&context), @"");
+    insta::assert_snapshot!(without_durations(&context), @"[checkstone] The run `r1` of `study` is FAILED and can be resumed: `checkstone resume r1` goes on exactly where it stopped; stages that completed are not run again.");
     // A run goes by the name of its folder.
     let checkpoints = project.path("reports/study/checkpoints");
     std::fs::rename(checkpoints.join("r1"), checkpoints.join("other")).unwrap();

@@ -208,12 +208,22 @@ fn garbage_and_broken_connections_are_tried_again_and_told() {
     let mut all = Vec::new();
     for deed in shapes {
         let server = Server::new(vec![deed.clone()]);
-        all.push(error(&server).to_string().replace(&server.url, "[server]"));
+        let told = error(&server).to_string().replace(&server.url, "[server]");
+        // Whether such a connection was refused or broke off is a matter of time.
+        let told = if matches!(deed, Deed::Closed) { told.split(": ").next().unwrap_or_default() } else { &told };
+        all.push(told.to_owned());
         assert_eq!(server.asked().len(), 4, "{deed:?}");
         let server = Server::new(vec![deed.clone(), listed(&[deployment("READY")])]);
         assert!(matches!(waited(&server).0, Preview::Ready { .. }), "{deed:?}");
     }
-    insta::assert_snapshot!(all.join("\n"), @"");
+    insta::assert_snapshot!(all.join("\n"), @"
+    what Vercel answered was not understood
+    what Vercel answered was not understood
+    what Vercel answered was not understood
+    [server] cannot be reached: the connection broke off
+    [server] cannot be reached
+    [server] cannot be reached: what it sent is not HTTP
+    ");
 }
 
 #[test]
@@ -259,6 +269,6 @@ fn a_broken_token_is_told_without_it() {
     let server = Server::new(vec![listed(&[])]);
     let broken = Service { token: Secret::new("tok\nen"), ..service(&server.url) };
     let told = waited_for(&broken, Duration::from_secs(5)).0.trouble().unwrap();
-    insta::assert_snapshot!(told, @"");
+    insta::assert_snapshot!(sandbox::redacted(told), @"Preview deployment is not known: http://[server] cannot be asked: the URL, the token or the secret holds characters that cannot be sent");
     assert!(server.asked().is_empty());
 }

@@ -60,7 +60,13 @@ fn a_repository_cannot_say_where_anything_is_sent() {
     ]) {
         assert!(note.starts_with(&format!("`{name}` in `{PATH}` is ignored")), "{note}");
     }
-    insta::assert_snapshot!(settings.notes.join("\n"), @"");
+    insta::assert_snapshot!(settings.notes.join("\n"), @"
+    `linear.apiKey` in `.claude/config/integrations.json` is ignored: URLs, tokens and secrets come only from your own `config.toml` or the environment
+    `vercel.api_url` in `.claude/config/integrations.json` is ignored: URLs, tokens and secrets come only from your own `config.toml` or the environment
+    `vercel.token` in `.claude/config/integrations.json` is ignored: URLs, tokens and secrets come only from your own `config.toml` or the environment
+    `webhooks` in `.claude/config/integrations.json` is ignored: URLs, tokens and secrets come only from your own `config.toml` or the environment
+    `slack_url` in `.claude/config/integrations.json` is ignored: URLs, tokens and secrets come only from your own `config.toml` or the environment
+    ");
 }
 
 #[test]
@@ -72,7 +78,13 @@ fn mistakes_are_noted_and_cost_only_their_own_field() {
     }));
     assert_eq!(settings.vercel.preview_timeout, Duration::from_secs(300));
     let notes = settings.notes.join("\n");
-    insta::assert_snapshot!(notes, @"");
+    insta::assert_snapshot!(notes, @"
+    `linear` in `.claude/config/integrations.json` is not an object, and is ignored
+    `vercel.enabled` in `.claude/config/integrations.json` has to be `true` or `false`; it counts as false
+    `vercel.preview_timeout_ms` in `.claude/config/integrations.json` has to be a number of milliseconds; it counts as 300000
+    `vercel.require_preview_sucess` in `.claude/config/integrations.json` is not known: did you mean `require_preview_success`?
+    `vercell` in `.claude/config/integrations.json` is not known: did you mean `vercel`?
+    ");
     let long = RepositorySettings::of(json!({"vercel": {"preview_timeout_ms": u64::MAX}}));
     assert_eq!(long.vercel.preview_timeout, Duration::from_secs(3600));
 }
@@ -164,13 +176,13 @@ fn the_environment_switches_on_and_overrides() {
 fn secrets_are_not_shown() {
     let settings = UserSettings::read(CONFIG, &FromEnvironment::default()).unwrap();
     let shown = format!("{settings:?}");
-    insta::assert_snapshot!(shown, @"");
+    insta::assert_snapshot!(shown, @r#"UserSettings { vercel: On(Service { endpoint: Endpoint(https://api.vercel.com), token: Secret(…), project: Some("web"), team: None }), linear: NoToken, webhooks: [Webhook { endpoint: Endpoint(https://hooks.slack.com), format: Slack, secret: None }, Webhook { endpoint: Endpoint(https://example.org), format: Generic, secret: Some(Secret(…)) }] }"#);
     let broken = "[integrations.linear]\nenabled = true\ntoken = lin_api_very_secret\n";
     let error = UserSettings::read(broken, &FromEnvironment::default()).unwrap_err().to_string();
-    insta::assert_snapshot!(error, @"");
+    insta::assert_snapshot!(error, @"`[integrations]` in `config.toml`, line 3, is not understood: string values must be quoted, expected literal string");
     let unknown = "[integrations.linear]\ntokn = \"lin_api_very_secret\"\n";
     let error = UserSettings::read(unknown, &FromEnvironment::default()).unwrap_err().to_string();
-    insta::assert_snapshot!(error, @"");
+    insta::assert_snapshot!(error, @"`[integrations]` in `config.toml`, line 2, is not understood: unknown field `tokn`, expected one of `enabled`, `url`, `token`, `project`, `team`");
 }
 
 #[test]
