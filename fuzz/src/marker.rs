@@ -1,6 +1,6 @@
 //! What must hold for any bytes as the output of a stage.
 
-use crate::run::marker::{LONGEST_LINE, Marker, Reader};
+use supervise::marker::{LONGEST_LINE, Marker, Reader};
 
 /// Reads the bytes whole and in pieces, whose length the first byte says; both find what is found line by line, and
 /// every marker, written, is read as the same again.

@@ -262,6 +262,9 @@ fn test() -> Result<(), String> {
     // The labelled turns come next, and the clients' binary does nothing without the clients.
     let later = ["--no-fail-fast", "--", "--skip", "corpus"];
     steps.run("tests", || process::run(process::cargo_command().args(process::ALL_TESTS).args(later)));
+    steps.run("a build without Python stages", || {
+        process::cargo(&["test", "--quiet", "-p", "run", "--test", "run", "without_python"])
+    });
     // Their counts are worth seeing.
     steps.run("labelled turns", || {
         process::run(process::test_target("gate").args(["corpus", "--", "--nocapture"]))

@@ -28,7 +28,7 @@ use crate::process::{self, cargo_command};
 use crate::root;
 use screen::{COLUMNS, Screen};
 use svg::is_blank;
-use terminal::Row;
+use terminal::CellRow;
 
 /// Where they lie.
 const FOLDER: &str = "docs/pictures";
@@ -330,8 +330,8 @@ impl Workplace {
 }
 
 /// The rows of a screen without what is of this minute, and at most one blank row after another.
-fn rows(text: &str) -> Vec<Row> {
-    let mut kept: Vec<Row> = Vec::new();
+fn rows(text: &str) -> Vec<CellRow> {
+    let mut kept: Vec<CellRow> = Vec::new();
     for mut row in terminal::rows(text) {
         let said = terminal::text(&row);
         if is_of_this_minute(said.trim()) {
@@ -358,7 +358,7 @@ fn is_of_this_minute(said: &str) -> bool {
 }
 
 /// Makes the digits of a number zeros.
-fn mask_number(row: &mut Row, from: usize) {
+fn mask_number(row: &mut CellRow, from: usize) {
     for cell in row.iter_mut().skip(from) {
         match cell.text.as_str() {
             "." => {}
@@ -369,14 +369,14 @@ fn mask_number(row: &mut Row, from: usize) {
 }
 
 /// From the prompt on, with the upper edge that some clients give it.
-fn of_the_turn(rows: &[Row]) -> Result<Vec<Row>, String> {
+fn of_the_turn(rows: &[CellRow]) -> Result<Vec<CellRow>, String> {
     let begin = rows.iter().position(|row| terminal::text(row).contains(PROMPT));
     let begin = begin.ok_or("the prompt is not on the screen any more")?;
     let edge = rows.iter().take(begin).next_back().filter(|row| !is_blank(row));
     Ok(rows.iter().skip(begin - usize::from(edge.is_some())).cloned().collect())
 }
 
-fn write(name: &str, title: &str, rows: &[Row]) -> Result<(), String> {
+fn write(name: &str, title: &str, rows: &[CellRow]) -> Result<(), String> {
     let file = root().join(FOLDER).join(format!("{name}.svg"));
     let told = |error: std::io::Error| error.to_string();
     if let Some(folder) = file.parent() {
@@ -391,7 +391,7 @@ fn write(name: &str, title: &str, rows: &[Row]) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    fn shown(rows: &[Row]) -> Vec<String> {
+    fn shown(rows: &[CellRow]) -> Vec<String> {
         rows.iter().map(|row| terminal::text(row)).collect()
     }
 

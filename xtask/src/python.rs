@@ -22,6 +22,6 @@ pub(crate) fn install() -> Result<PathBuf, String> {
     }
     let folder = root().join("target/python");
     let mut make = Command::new("sh");
-    process::run(make.arg(root().join("crates/run/tests/python/make.sh")).arg(&folder))?;
+    process::run(make.arg(root().join("crates/kernel/tests/python/make.sh")).arg(&folder))?;
     Ok(folder.join("bin/python"))
 }

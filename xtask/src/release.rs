@@ -42,6 +42,8 @@ fn build_for(target: &str, folder: &Path) -> Result<PathBuf, String> {
         "--quiet",
         "--package",
         "checkstone",
+        "--features",
+        "full",
         "--target",
         target,
         "--target-dir",

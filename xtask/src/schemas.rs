@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use run::checkpoint::output::{
+use checkpoint::output::{
     EmergencyOutput, ListOutput, PruneOutput, ResumeOutput, SaveOutput, ValidateOutput,
 };
 

@@ -15,10 +15,13 @@ pub(crate) fn journal(kills: u32, rounds: u32) -> Result<Done, String> {
 /// Random turns in real repositories, compared with what is on the disk.
 pub(crate) fn changes(turns: u32) -> Result<Done, String> {
     println!("{turns} random turns");
-    let mut test = test_target("changes");
-    // It is compiled in: a range of another size is another build of the tests.
-    test.env("CHANGES_SEEDS", format!("0..{turns}"));
-    process::run(&mut test)
+    for package in ["changes", "keeping"] {
+        let mut test = test_target(package);
+        // It is compiled in: a range of another size is another build of the tests.
+        test.env("CHANGES_SEEDS", format!("0..{turns}"));
+        process::run(&mut test)?;
+    }
+    Ok(Done::Passed)
 }
 
 /// SIGKILL at so many instants of a snapshot, of a restore and of a prune; and power cuts.
@@ -34,7 +37,7 @@ pub(crate) fn snapshots(kills: u32, cuts: u32) -> Result<Done, String> {
 /// SIGKILL at so many instants of a commit of named paths, of a push, and of a whole autosave.
 pub(crate) fn autosave(kills: u32) -> Result<Done, String> {
     println!("{kills} kills of commits (twice), {kills} of pushes, {kills} of whole autosaves");
-    for (package, tests) in [("changes", "kills::"), ("checkstone", "autosave::kills::")] {
+    for (package, tests) in [("keeping", "kills::"), ("checkstone", "autosave::kills::")] {
         let mut test = test_target(package);
         test.env("CHECKSTONE_SOAK_KILLS", kills.to_string());
         process::run(test.args([tests, "--", "--nocapture"]))?;

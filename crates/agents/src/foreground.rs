@@ -24,11 +24,11 @@ const PACKAGES: &[(&str, Agent)] =
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Foreground {
     group: i32,
-    programs: Vec<Program>,
+    programs: Vec<RunningProgram>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Program {
+struct RunningProgram {
     arguments: Vec<String>,
     folder: Option<PathBuf>,
 }
@@ -41,9 +41,9 @@ impl Foreground {
         for member in members(group) {
             // The leader stands for its group.
             if member == group {
-                programs.insert(0, Program::of(member));
+                programs.insert(0, RunningProgram::of(member));
             } else {
-                programs.push(Program::of(member));
+                programs.push(RunningProgram::of(member));
             }
         }
         Self { group, programs }
@@ -56,7 +56,7 @@ impl Foreground {
 
     /// The shell whose prompt this is: nothing but shells runs here.
     pub fn shell(&self) -> Option<&str> {
-        let mut names = self.programs.iter().map(Program::name);
+        let mut names = self.programs.iter().map(RunningProgram::name);
         let first = names.next()?;
         (is_shell(first) && names.all(is_shell)).then_some(first)
     }
@@ -69,7 +69,7 @@ impl Foreground {
 
     /// The name of the program in front.
     pub(crate) fn name(&self) -> Option<&str> {
-        self.programs.first().map(Program::name)
+        self.programs.first().map(RunningProgram::name)
     }
 
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
@@ -77,7 +77,7 @@ impl Foreground {
     }
 }
 
-impl Program {
+impl RunningProgram {
     fn of(process: i32) -> Self {
         let text = fs_err::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
         let arguments = text
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_shell_that_runs_a_client_in_its_own_group_is_no_prompt() {
-        let program = |line: &str| Program { arguments: arguments(line), folder: None };
+        let program = |line: &str| RunningProgram { arguments: arguments(line), folder: None };
         let script = Foreground { group: 1, programs: vec![program("bash work.sh"), program("codex")] };
         assert_eq!((script.shell(), script.agent()), (None, Some(Agent::Codex)));
         let prompt = Foreground { group: 1, programs: vec![program("-bash")] };

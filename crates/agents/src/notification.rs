@@ -28,7 +28,7 @@ pub struct Notification {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-struct Written<'a> {
+struct NotificationFields<'a> {
     #[serde(borrow, rename = "type")]
     kind: Field<'a>,
     #[serde(borrow)]
@@ -51,7 +51,8 @@ impl Notification {
         if argument.trim_ascii_start().first() != Some(&b'{') {
             return Err(PayloadError::NotAnObject);
         }
-        let written: Written<'_> = serde_json::from_slice(argument).map_err(PayloadError::Malformed)?;
+        let written: NotificationFields<'_> =
+            serde_json::from_slice(argument).map_err(PayloadError::Malformed)?;
         let kind = field::name(written.kind).ok_or(PayloadError::NoEvent)?;
         let (Some(thread), Some(cwd), "agent-turn-complete") =
             (field::name(written.thread_id), field::name(written.cwd), kind.as_str())

@@ -140,7 +140,7 @@ impl Payload {
         if bytes.trim_ascii_start().first() != Some(&b'{') {
             return Err(PayloadError::NotAnObject);
         }
-        let written: Written<'_> = serde_json::from_slice(bytes).map_err(PayloadError::Malformed)?;
+        let written: PayloadFields<'_> = serde_json::from_slice(bytes).map_err(PayloadError::Malformed)?;
         let name = field::name(written.hook_event_name).ok_or(PayloadError::NoEvent)?;
         Ok(written.into_payload(agent, &name))
     }
@@ -178,7 +178,7 @@ impl Payload {
 /// The payload as clients write it.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Written<'a> {
+struct PayloadFields<'a> {
     #[serde(borrow)]
     hook_event_name: Field<'a>,
     #[serde(borrow)]
@@ -217,7 +217,7 @@ struct Written<'a> {
     agent_transcript_path: Field<'a>,
 }
 
-impl Written<'_> {
+impl PayloadFields<'_> {
     fn into_payload(self, agent: Agent, name: &str) -> Payload {
         let (turn, last_text) = match agent {
             Agent::Claude => (self.prompt_id, self.last_assistant_message),

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use autosave::secrets::{self, Allow};
-use changes::{Added, AddedFile, BytePath};
+use change_set::BytePath;
+use keeping::{Added, AddedFile};
 
 fn main() {
     let (mut files, mut bytes, mut found, mut took) = (0_u64, 0_u64, 0_u64, Duration::ZERO);

@@ -26,5 +26,5 @@ pub use look::{Gitleaks, Look};
 pub use mode::Switches;
 pub use reason::Reason;
 pub use report::{AutonomousExecution, RouterDecision};
-pub use save::{Ended, Failed, Job, SaveError, Saved, Taken, notes_of};
+pub use save::{Failed, Job, SaveError, SaveOutcome, Saved, Taken, notes_of};
 pub use stop_words::wants_to_stop;

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use changes::{Added, AddedFile, BytePath};
+use change_set::BytePath;
 use gate::policy::Autosave;
+use keeping::{Added, AddedFile};
 
 use crate::secrets::{self, Allow, Finding};
 

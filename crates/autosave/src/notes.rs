@@ -10,7 +10,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use changes::BytePath;
+use change_set::BytePath;
 use journal::atomic_file::{self, AtomicFileError, Replaced};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use serde::{Deserialize, Serialize};
@@ -77,7 +77,7 @@ pub struct Updated {
 
 /// What a run was about to commit.
 #[derive(Debug, Serialize, Deserialize)]
-struct Written {
+struct PendingNotes {
     path: BytePath,
     /// Of the bytes that were written.
     hash: String,
@@ -107,7 +107,7 @@ impl Updated {
             return;
         }
         let in_head = in_head.map(str::to_owned);
-        let written = Written { path: self.relative.clone(), hash: hash(&self.now), in_head, is_made };
+        let written = PendingNotes { path: self.relative.clone(), hash: hash(&self.now), in_head, is_made };
         if let Ok(text) = serde_json::to_vec(&written) {
             let _ = fs_err::create_dir_all(&self.aside);
             let _ = fs_err::write(self.aside.join(WRITTEN), text);
@@ -205,7 +205,7 @@ pub fn update(root: &Path, name: &str, body: &str, aside: &Path) -> Result<Updat
 pub fn bring_back(root: &Path, aside: &Path, in_head: impl FnOnce(&BytePath) -> Option<Option<String>>) {
     let (note, kept) = (aside.join(WRITTEN), aside.join(KEPT));
     let Ok(text) = fs_err::read(&note) else { return };
-    if let Ok(written) = serde_json::from_slice::<Written>(&text) {
+    if let Ok(written) = serde_json::from_slice::<PendingNotes>(&text) {
         let path = root.join(written.path.as_path());
         let is_ours = fs_err::read(&path).is_ok_and(|bytes| hash(&bytes) == written.hash);
         if is_ours && in_head(&written.path) == Some(written.in_head) {

@@ -4,13 +4,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use changes::commit::{self, Commit, CommitError, CommitOutcome, NewCommit};
-use changes::snapshot::{
-    LeftOut, NewSnapshot, Reason as SnapshotReason, SessionName, SnapshotError, Snapshots,
-};
-use changes::{BytePath, ChangeSet, Repository, Request, Settings};
+use change_set::{BytePath, ChangeSet};
+use changes::{Repository, Request, Settings};
 use gate::policy::{Autosave, Include};
 use journal::lock::{Lock, LockError};
+use keeping::commit::{self, Commit, CommitError, CommitOutcome, NewCommit};
+use keeping::snapshot::{
+    LeftOut, NewSnapshot, Reason as SnapshotReason, SessionName, SnapshotError, Snapshots,
+};
 use transcript::Agent;
 
 use crate::facts::{Facts, Occasion};
@@ -44,7 +45,7 @@ pub struct Job<'a> {
 
 /// How a save ended.
 #[derive(Debug)]
-pub enum Ended {
+pub enum SaveOutcome {
     Saved(Saved),
     /// The working tree is as HEAD has it, or the same is saved already.
     Nothing,
@@ -146,7 +147,7 @@ impl SaveError {
 
 impl Job<'_> {
     /// Saves. Whatever fails is in the answer; the notes are then as they were.
-    pub fn save(&self, changed: &[BytePath]) -> Ended {
+    pub fn save(&self, changed: &[BytePath]) -> SaveOutcome {
         let lock = match Lock::acquire(self.lock, OTHERS) {
             Ok(lock) => lock,
             Err(LockError::Busy { .. }) => return failed(SaveError::Busy, None),
@@ -157,7 +158,7 @@ impl Job<'_> {
             commit::version_in_head(self.repository, self.git, path).ok()
         });
         let ended = match self.dirty() {
-            Ok(dirty) if dirty.is_empty() => Ended::Nothing,
+            Ok(dirty) if dirty.is_empty() => SaveOutcome::Nothing,
             Ok(dirty) => self.save_all(changed, &dirty),
             Err(error) => failed(SaveError::Git(error), None),
         };
@@ -194,16 +195,16 @@ impl Job<'_> {
         Ok(set.files.into_iter().map(|file| file.path).collect())
     }
 
-    fn save_all(&self, changed: &[BytePath], dirty: &[BytePath]) -> Ended {
+    fn save_all(&self, changed: &[BytePath], dirty: &[BytePath]) -> SaveOutcome {
         let (snapshot, snapshot_problem) = match self.snapshot() {
             Ok(taken) => (Some(taken), None),
             Err(error) => (None, Some(error.to_string())),
         };
         match self.commit(changed, dirty) {
             Ok(Committed { commit, notes }) => {
-                Ended::Saved(Saved { commit, notes, snapshot, snapshot_problem })
+                SaveOutcome::Saved(Saved { commit, notes, snapshot, snapshot_problem })
             }
-            Err(SaveError::NothingNew) => Ended::Nothing,
+            Err(SaveError::NothingNew) => SaveOutcome::Nothing,
             Err(error) => failed(error, snapshot),
         }
     }
@@ -356,7 +357,7 @@ impl Job<'_> {
 /// Why one file cannot be committed, which is no reason not to commit the others.
 fn unfit(path: &Path) -> Option<String> {
     let found = path.symlink_metadata().ok().filter(|found| found.is_file())?;
-    if found.len() > changes::LARGEST_FILE {
+    if found.len() > keeping::LARGEST_FILE {
         return Some("it is over 32 MB and cannot be looked through for secrets".to_owned());
     }
     let error = fs_err::File::open(path).err()?;
@@ -399,6 +400,6 @@ fn put_back(updated: &Updated, cause: SaveError) -> SaveError {
     SaveError::NotesStay { cause: Box::new(cause), path: updated.relative.to_string(), why }
 }
 
-fn failed(error: SaveError, snapshot: Option<Taken>) -> Ended {
-    Ended::Failed(Failed { error, snapshot })
+fn failed(error: SaveError, snapshot: Option<Taken>) -> SaveOutcome {
+    SaveOutcome::Failed(Failed { error, snapshot })
 }

@@ -16,14 +16,16 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use aho_corasick::AhoCorasick;
-use changes::{Added, AddedFile, BytePath};
+use change_set::BytePath;
+use keeping::{Added, AddedFile};
 use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use shapes::{SHAPES, Shape, Where};
+
 pub use allow::{Allow, AllowError};
 pub use gitleaks::{GitleaksError, by_gitleaks};
-use shapes::{SHAPES, Shape, Where};
 
 /// On so many bytes before and behind a keyword its pattern is tried.
 const BEFORE: usize = 256;
@@ -108,7 +110,7 @@ fn secrets_in(content: &[u8]) -> Vec<(&'static str, usize, &[u8])> {
     let mut found = Vec::new();
     // How far each pattern has been tried already.
     let mut tried = vec![0_usize; SHAPES.len()];
-    let mut place = Place::default();
+    let mut place = LineCounter::default();
     for hit in words.search.find_overlapping_iter(content) {
         for shape_index in words.shapes_of(hit.pattern().as_usize()) {
             let (Some(shape), Some(tried)) = (SHAPES.get(shape_index), tried.get_mut(shape_index)) else {
@@ -171,12 +173,12 @@ fn is_allowed_at(content: &[u8], at: usize) -> bool {
 
 /// Counts lines once, as long as places come mostly in order.
 #[derive(Default)]
-struct Place {
+struct LineCounter {
     at: usize,
     line: usize,
 }
 
-impl Place {
+impl LineCounter {
     fn line_of(&mut self, content: &[u8], at: usize) -> usize {
         if at < self.at {
             *self = Self::default();

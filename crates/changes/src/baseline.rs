@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
+use change_set::BytePath;
 use serde::{Deserialize, Serialize};
 
-use crate::path::BytePath;
 use crate::repository::Repository;
 use crate::state::{Disk, FileState, ObjectFormat};
 use crate::status::{Entry, EntryKind, Status};

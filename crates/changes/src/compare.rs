@@ -8,13 +8,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 
+use change_set::{BytePath, Change, ChangedFile, How};
+
 use crate::baseline::{Baseline, KnownFile};
-use crate::change_set::{Change, ChangedFile, How};
 use crate::dirty::{Dirt, changed_file, differ_in_executable_bit, join_renames};
 use crate::error::Error;
 use crate::git::Git;
 use crate::history::{self, Made, TreeChange};
-use crate::path::BytePath;
 use crate::reflog::{self, Movements};
 use crate::repository::Repository;
 use crate::state::{ABSENT, Disk, FileState, Identity, nanoseconds};

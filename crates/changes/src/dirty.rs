@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use crate::change_set::{Change, ChangedFile, How};
+use change_set::{BytePath, Change, ChangedFile, How};
+
 use crate::error::Error;
 use crate::git::Git;
-use crate::path::BytePath;
 use crate::state::{ABSENT, Disk, modified_ns};
 use crate::status::{Entry, EntryKind, Status};
 

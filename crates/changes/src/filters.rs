@@ -6,9 +6,10 @@
 
 use std::ffi::OsStr;
 
+use change_set::BytePath;
+
 use crate::error::Error;
 use crate::git::Git;
-use crate::path::BytePath;
 use crate::repository::Repository;
 
 /// A config of this size was not written by people; git is asked about it instead.

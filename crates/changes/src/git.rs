@@ -21,19 +21,21 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use change_set::BytePath;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::Error;
-use crate::path::BytePath;
+use crate::filters;
+use crate::repository::Repository;
 
 /// What git calls repository-local (`git rev-parse --local-env-vars`), and what would change the formats that
 /// we read or put other words among git's complaints. A hook runs inside other programs' environments; none of these may
 /// lead git to another repository.
-pub(crate) const REMOVED_VARIABLES: [&str; 39] = [
+pub const REMOVED_VARIABLES: [&str; 39] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_ATTR_SOURCE",
     "GIT_COMMON_DIR",
@@ -86,7 +88,7 @@ const FIXED_VARIABLES: [(&str, &str); 6] = [
 ];
 
 /// Put before commands that write. A reflog would keep pruned snapshots alive.
-pub(crate) const WRITING: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "core.logAllRefUpdates=false"];
+pub const WRITING: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "core.logAllRefUpdates=false"];
 
 const FIXED_CONFIG: [&str; 2] = ["core.fsmonitor=false", "diff.autoRefreshIndex=false"];
 
@@ -115,27 +117,44 @@ impl Default for Settings {
 
 /// Everything needed to start git in one repository.
 #[derive(Clone, Debug)]
-pub(crate) struct Git {
-    pub(crate) settings: Settings,
+pub struct Git {
+    settings: Settings,
     pub(crate) directory: PathBuf,
     /// Filter drivers of the repository's own config, which must not run.
-    pub(crate) filters: Vec<BytePath>,
+    filters: Vec<BytePath>,
     /// Folders of objects that are not the repository's, and are to be seen as if they were.
-    pub(crate) lent: Vec<PathBuf>,
+    lent: Vec<PathBuf>,
 }
 
 impl Git {
+    /// In a repository, with the filters that its own config defines switched off.
+    pub fn of(repository: &Repository, settings: &Settings) -> Result<Self, Error> {
+        let mut git = Self::at(repository.root.clone(), settings);
+        git.filters = filters::of_repository(repository, &git)?;
+        Ok(git)
+    }
+
+    /// The same git in another folder.
+    pub fn moved_to(&self, directory: &Path) -> Self {
+        Self { directory: directory.to_owned(), ..self.clone() }
+    }
+
+    /// The same git, which sees the objects in these folders too.
+    pub fn with_objects_of(&self, lent: Vec<PathBuf>) -> Self {
+        Self { lent, ..self.clone() }
+    }
+
     pub(crate) fn at(directory: PathBuf, settings: &Settings) -> Self {
         Self { settings: settings.clone(), directory, filters: Vec::new(), lent: Vec::new() }
     }
 
     /// Runs git to its end, with `input` on its stdin.
-    pub(crate) fn run(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Vec<u8>, Error> {
+    pub fn run(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Vec<u8>, Error> {
         self.start(arguments, input)?.finish()
     }
 
     /// Starts git and returns at once.
-    pub(crate) fn start(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Running, Error> {
+    pub fn start(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Running, Error> {
         let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
         let mut running = self.spawn(arguments, stdin)?;
         running.feed(input);
@@ -143,12 +162,12 @@ impl Git {
     }
 
     /// Starts git with a file as its stdin: what it reads is complete, whatever becomes of us.
-    pub(crate) fn start_with_file(&self, arguments: &[&OsStr], input: File) -> Result<Running, Error> {
+    pub fn start_with_file(&self, arguments: &[&OsStr], input: File) -> Result<Running, Error> {
         self.spawn(arguments, Stdio::from(input))
     }
 
     /// Starts git with a pipe to its stdin, for a caller that asks and reads in turns.
-    pub(crate) fn converse(&self, arguments: &[&OsStr]) -> Result<Running, Error> {
+    pub fn converse(&self, arguments: &[&OsStr]) -> Result<Running, Error> {
         self.spawn(arguments, Stdio::piped())
     }
 
@@ -194,7 +213,7 @@ impl Git {
 }
 
 /// `git status …`, without arguments that are only ids.
-pub(crate) fn describe(arguments: &[&OsStr]) -> String {
+pub fn describe(arguments: &[&OsStr]) -> String {
     let mut words = arguments
         .iter()
         .skip_while(|word| word.as_bytes().starts_with(b"-") || word.as_bytes().contains(&b'='));
@@ -204,9 +223,9 @@ pub(crate) fn describe(arguments: &[&OsStr]) -> String {
 
 /// A git process that was started. Dropping it ends the process.
 #[derive(Debug)]
-pub(crate) struct Running {
-    pub(crate) child: Child,
-    pub(crate) command: String,
+pub struct Running {
+    child: Child,
+    command: String,
     directory: PathBuf,
     limit: Duration,
     deadline: Instant,
@@ -214,16 +233,26 @@ pub(crate) struct Running {
 
 /// A process that has ended, well or not.
 #[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) status: ExitStatus,
-    pub(crate) output: Vec<u8>,
-    pub(crate) complaint: Vec<u8>,
+pub struct Ended {
+    pub status: ExitStatus,
+    pub output: Vec<u8>,
+    pub complaint: Vec<u8>,
 }
 
 impl Running {
+    /// The number of the process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its input and output, for a caller that asks and reads in turns.
+    pub fn take_pipes(&mut self) -> Option<(ChildStdin, ChildStdout)> {
+        Some((self.child.stdin.take()?, self.child.stdout.take()?))
+    }
+
     /// Writes to the child's stdin beside the reading: neither side may wait for the other. Git may end early, over a bad
     /// id for example; its own complaint then says more than the broken pipe.
-    pub(crate) fn feed(&mut self, input: &[u8]) {
+    pub fn feed(&mut self, input: &[u8]) {
         let Some(mut pipe) = self.child.stdin.take() else { return };
         let input = input.to_vec();
         std::thread::spawn(move || {
@@ -232,7 +261,7 @@ impl Running {
     }
 
     /// The command should be in a process group of its own: the time limit ends the group.
-    pub(crate) fn spawn(
+    pub fn spawn(
         mut command: Command,
         text: String,
         directory: &Path,
@@ -251,12 +280,12 @@ impl Running {
     }
 
     /// What git wrote to stdout, once it has ended well.
-    pub(crate) fn finish(self) -> Result<Vec<u8>, Error> {
+    pub fn finish(self) -> Result<Vec<u8>, Error> {
         self.finish_with_complaint().map(|(output, _)| output)
     }
 
     /// The same, with what it wrote to stderr although it ended well.
-    pub(crate) fn finish_with_complaint(self) -> Result<(Vec<u8>, Vec<u8>), Error> {
+    pub fn finish_with_complaint(self) -> Result<(Vec<u8>, Vec<u8>), Error> {
         let (command, directory) = (self.command.clone(), self.directory.clone());
         let ended = self.end()?;
         if ended.status.success() {
@@ -266,7 +295,7 @@ impl Running {
     }
 
     /// Waits for the end, and tells how it ended.
-    pub(crate) fn end(mut self) -> Result<Ended, Error> {
+    pub fn end(mut self) -> Result<Ended, Error> {
         let mut output = Channel::new(self.child.stdout.take().map(OwnedFd::from), LARGEST_OUTPUT);
         let mut complaint = Channel::new(self.child.stderr.take().map(OwnedFd::from), LARGEST_COMPLAINT);
         let exit = pidfd(&self.child);
@@ -324,12 +353,12 @@ impl Running {
 }
 
 /// Whether a line of stderr is git's own complaint.
-pub(crate) fn is_of_git(line: &str) -> bool {
+pub fn is_of_git(line: &str) -> bool {
     ["fatal:", "error:", "warning:"].iter().any(|word| line.starts_with(word))
 }
 
 /// What a failing git meant.
-pub(crate) fn failure(command: String, directory: PathBuf, complaint: &[u8], status: &str) -> Error {
+pub fn failure(command: String, directory: PathBuf, complaint: &[u8], status: &str) -> Error {
     let complaint = String::from_utf8_lossy(complaint);
     if complaint.contains("detected dubious ownership") {
         return Error::Refused { directory };

@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 
+use change_set::BytePath;
+
 use crate::error::Error;
 use crate::git::Git;
-use crate::path::BytePath;
 
 /// How a path differs between two commits.
 #[derive(Debug, PartialEq)]

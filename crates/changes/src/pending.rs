@@ -3,14 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
+use change_set::{BytePath, ChangeSet, ChangedFile, Scope};
+
 use crate::baseline::{self, Baseline};
-use crate::change_set::{ChangeSet, ChangedFile, Scope};
 use crate::compare;
 use crate::dirty::{self, Dirt};
 use crate::error::Error;
-use crate::filters;
 use crate::git::{Git, Running, Settings};
-use crate::path::BytePath;
 use crate::reflog;
 use crate::repository::Repository;
 use crate::state::Disk;
@@ -24,8 +23,7 @@ pub fn start(cwd: &Path, settings: &Settings) -> Result<Pending, Error> {
 
 /// Starts `git status` in a repository that was found before.
 pub fn start_in(repository: Repository, settings: &Settings) -> Result<Pending, Error> {
-    let mut git = Git::at(repository.root.clone(), settings);
-    git.filters = filters::of_repository(&repository, &git)?;
+    let git = Git::of(&repository, settings)?;
     let reflog_size = reflog::size(&repository.git_dir);
     let status = status::start(&git)?;
     let submodules = submodules::start(&repository, settings);
@@ -98,11 +96,11 @@ impl Pending {
     }
 }
 
-impl ChangeSet {
-    /// Leaves out what was not touched. For a caller who knows that the turn wrote nothing else: the rest is then
-    /// another session's work or a person's (C3).
-    pub fn keep_touched(&mut self, touched: Touched<'_>) {
-        dirty::keep_touched(&mut self.files, self.root.as_path(), touched.cwd, touched.paths);
+impl Touched<'_> {
+    /// Leaves in the change set only what was touched. For a caller who knows that the turn wrote nothing else: the rest
+    /// is then another session's work or a person's (C3).
+    pub fn keep_in(self, changes: &mut ChangeSet) {
+        dirty::keep_touched(&mut changes.files, changes.root.as_path(), self.cwd, self.paths);
     }
 }
 

@@ -11,9 +11,10 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use change_set::BytePath;
+
 use crate::error::Error;
 use crate::git::{Git, Settings};
-use crate::path::BytePath;
 use crate::reflog;
 use crate::state::ObjectFormat;
 
@@ -53,7 +54,7 @@ impl Repository {
     }
 
     /// The repository whose `.git` lies directly in `root`.
-    pub(crate) fn at(root: &Path) -> Option<Self> {
+    pub fn at(root: &Path) -> Option<Self> {
         let dot_git = root.join(".git");
         let kind = dot_git.metadata().ok()?;
         let git_dir = match kind {
@@ -83,7 +84,7 @@ impl Repository {
     }
 
     /// As the config says it.
-    pub(crate) fn object_format(&self) -> ObjectFormat {
+    pub fn object_format(&self) -> ObjectFormat {
         let config = fs_err::read_to_string(self.common_dir.join("config")).unwrap_or_default();
         let is_sha256 = config.lines().any(|line| {
             let line = line.to_ascii_lowercase();
@@ -124,7 +125,7 @@ impl Repository {
 
     /// The commit that HEAD points to, by the files alone. `None` where there is none, or where the branches are kept
     /// in a format other than files.
-    pub(crate) fn head_commit(&self) -> Option<String> {
+    pub fn head_commit(&self) -> Option<String> {
         let head = fs_err::read_to_string(self.git_dir.join("HEAD")).ok()?;
         let Some(name) = head.trim_end().strip_prefix("ref: ") else {
             return commit_id(&head);

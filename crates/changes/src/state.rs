@@ -13,12 +13,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use change_set::{BytePath, hex};
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-use crate::path::{BytePath, hex};
 use crate::repository::Repository;
 
 const LARGEST_HASHED: u64 = 4 * 1024 * 1024;
@@ -27,7 +27,7 @@ const SAMPLE: u64 = 64 * 1024;
 
 /// File times come from a clock that ticks in milliseconds: within this span of a state, a file may change
 /// again without a new time.
-pub(crate) const CLOCK_TICK_NS: i64 = 100_000_000;
+pub const CLOCK_TICK_NS: i64 = 100_000_000;
 
 /// Git's mode of a path that is not there.
 pub(crate) const ABSENT: &str = "000000";
@@ -42,12 +42,12 @@ pub enum ObjectFormat {
 }
 
 impl ObjectFormat {
-    pub(crate) fn of_id(id: &str) -> Self {
+    pub fn of_id(id: &str) -> Self {
         if id.len() == 64 { Self::Sha256 } else { Self::Sha1 }
     }
 
     /// The tree without a file, which git knows without having it.
-    pub(crate) fn empty_tree(self) -> &'static str {
+    pub fn empty_tree(self) -> &'static str {
         match self {
             Self::Sha1 => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
             Self::Sha256 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
@@ -128,7 +128,8 @@ impl FileState {
 }
 
 /// The working tree of one repository, looked at file by file.
-pub(crate) struct Disk<'a> {
+#[derive(Debug)]
+pub struct Disk<'a> {
     root: &'a Path,
     format: ObjectFormat,
     hashed: u64,
@@ -137,18 +138,18 @@ pub(crate) struct Disk<'a> {
 }
 
 impl<'a> Disk<'a> {
-    pub(crate) fn new(root: &'a Path, format: ObjectFormat) -> Self {
+    pub fn new(root: &'a Path, format: ObjectFormat) -> Self {
         Self { root, format, hashed: 0, folders: HashMap::new() }
     }
 
     /// What is at `path` now.
-    pub(crate) fn state(&mut self, path: &BytePath) -> FileState {
+    pub fn state(&mut self, path: &BytePath) -> FileState {
         let Some((metadata, full)) = self.metadata(path) else { return FileState::Absent };
         self.state_of(&full, &metadata)
     }
 
     /// Git's mode of what is at `path` now, without a look at the content: [`ABSENT`] where nothing is.
-    pub(crate) fn git_mode(&mut self, path: &BytePath) -> &'static str {
+    pub fn git_mode(&mut self, path: &BytePath) -> &'static str {
         match self.metadata(path) {
             None => ABSENT,
             Some((metadata, full)) if metadata.is_dir() => Repository::at(&full).map_or(ABSENT, |_| "160000"),
@@ -160,7 +161,7 @@ impl<'a> Disk<'a> {
 
     /// Metadata of what is at `path` itself, never of what a link points to. A path that leads out of the tree,
     /// by `..` or by a linked folder, is not there.
-    pub(crate) fn metadata(&mut self, path: &BytePath) -> Option<(Metadata, PathBuf)> {
+    pub fn metadata(&mut self, path: &BytePath) -> Option<(Metadata, PathBuf)> {
         let relative = path.as_path();
         let stays_inside = relative.components().all(|part| matches!(part, std::path::Component::Normal(_)));
         if !stays_inside || !relative.parent().is_none_or(|parent| self.is_real_folder(parent)) {
@@ -262,7 +263,7 @@ impl<'a> Disk<'a> {
     }
 
     /// The blob id of what is on disk, however large; `None` for what has none.
-    pub(crate) fn blob_id(&mut self, path: &BytePath) -> Option<String> {
+    pub fn blob_id(&mut self, path: &BytePath) -> Option<String> {
         let (metadata, full) = self.metadata(path)?;
         if metadata.is_symlink() {
             return Some(blob_id(self.format, fs_err::read_link(full).ok()?.as_os_str().as_bytes()));
@@ -280,11 +281,11 @@ fn same_kind(state: &FileState, metadata: &Metadata) -> bool {
     }
 }
 
-pub(crate) fn modified_ns(metadata: &Metadata) -> i64 {
+pub fn modified_ns(metadata: &Metadata) -> i64 {
     nanoseconds(metadata.mtime(), metadata.mtime_nsec())
 }
 
-pub(crate) fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
+pub fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
 }
 

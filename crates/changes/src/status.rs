@@ -2,9 +2,10 @@
 
 use std::ffi::OsStr;
 
+use change_set::BytePath;
+
 use crate::error::Error;
 use crate::git::{Git, Running};
-use crate::path::BytePath;
 
 /// What is asked of git, always the same: which scope the policy wants is not known yet when git starts.
 /// Comparing with the upstream branch would walk history, and nobody here needs it. For submodules see there.
@@ -24,35 +25,35 @@ pub(crate) fn start(git: &Git) -> Result<Running, Error> {
 }
 
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Status {
+pub struct Status {
     /// `None` before the first commit.
-    pub(crate) head: Option<String>,
+    pub head: Option<String>,
     /// `None` where HEAD is detached.
-    pub(crate) branch: Option<String>,
-    pub(crate) entries: Vec<Entry>,
+    pub branch: Option<String>,
+    pub entries: Vec<Entry>,
 }
 
 /// A file that is not as HEAD has it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Entry {
-    pub(crate) path: BytePath,
-    pub(crate) kind: EntryKind,
+pub struct Entry {
+    pub path: BytePath,
+    pub kind: EntryKind,
     /// HEAD against index and index against working tree, in git's letters; `.` where equal.
-    pub(crate) staged: u8,
-    pub(crate) unstaged: u8,
+    pub staged: u8,
+    pub unstaged: u8,
     /// Present for a submodule.
     pub(crate) submodule: Option<SubmoduleDirt>,
     /// In HEAD; for a renamed file those of the old path.
     pub(crate) head_mode: String,
     pub(crate) head_id: String,
-    pub(crate) index_mode: String,
-    pub(crate) index_id: String,
+    pub index_mode: String,
+    pub index_id: String,
     /// The old path, where the file was renamed.
     pub(crate) renamed_from: Option<BytePath>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) enum EntryKind {
+pub enum EntryKind {
     #[default]
     Tracked,
     Unmerged,
@@ -72,11 +73,11 @@ pub(crate) struct SubmoduleDirt {
 }
 
 impl Entry {
-    pub(crate) fn is_staged(&self) -> bool {
+    pub fn is_staged(&self) -> bool {
         self.staged != b'.'
     }
 
-    pub(crate) fn is_unstaged(&self) -> bool {
+    pub fn is_unstaged(&self) -> bool {
         self.unstaged != b'.'
     }
 
@@ -87,7 +88,7 @@ impl Entry {
 }
 
 /// Takes apart what git wrote; the error is the record that was not understood.
-pub(crate) fn parse(output: &[u8]) -> Result<Status, Error> {
+pub fn parse(output: &[u8]) -> Result<Status, Error> {
     let mut status = Status::default();
     let mut records = output.split(|byte| *byte == 0);
     while let Some(record) = records.next() {

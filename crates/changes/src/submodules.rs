@@ -7,12 +7,11 @@
 
 use std::collections::BTreeMap;
 
+use change_set::{BytePath, hex};
 use sha1::{Digest, Sha1};
 
 use crate::baseline::object_format;
-use crate::filters;
 use crate::git::{Git, Running, Settings};
-use crate::path::{BytePath, hex};
 use crate::repository::Repository;
 use crate::state::{Disk, FileState, ObjectFormat};
 use crate::status::{self, Entry, EntryKind, Status, SubmoduleDirt};
@@ -46,9 +45,7 @@ pub(crate) fn start(repository: &Repository, settings: &Settings) -> Vec<Inner> 
             if started.len() >= MOST {
                 return started;
             }
-            let mut git = Git::at(folder, settings);
-            let Ok(filters) = filters::of_repository(&repository, &git) else { continue };
-            git.filters = filters;
+            let Ok(git) = Git::of(&repository, settings) else { continue };
             let Ok(status) = status::start(&git) else { continue };
             let outermost = outermost.clone().unwrap_or(path);
             if depth < DEEPEST {

@@ -5,12 +5,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use changes::snapshot::{NewSnapshot, Reason, Reasons, Retention, SessionName, Snapshot, Snapshots, Which};
-use changes::{Baseline, BytePath, Repository, Settings};
+use change_set::BytePath;
+use changes::{Baseline, Repository, Settings};
 use gate::policy::SnapshotSettings;
 use jiff::Timestamp;
 use journal::lock::Lock;
 use journal::{Journal, OpenFor, SessionId, Turn};
+use keeping::snapshot::{NewSnapshot, Reason, Reasons, Retention, SessionName, Snapshot, Snapshots, Which};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 

@@ -4,7 +4,8 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use changes::{Baseline, ChangeSet, Pending, Request, Touched};
+use change_set::ChangeSet;
+use changes::{Baseline, Pending, Request, Touched};
 use gate::policy::{Policy, Scope};
 use gate::{Changes, Inputs, PlanFile, RecordedCall};
 use programs::shell::{Intents, SimpleCommand, Word};
@@ -67,9 +68,9 @@ pub(crate) fn known(changed: Result<ChangeSet, changes::Error>) -> Changes {
 pub(crate) fn leave_out_others(inputs: &mut Inputs, touched: Option<&[PathBuf]>, cwd: &Path) {
     let shown = inputs.coverage.extent == Extent::Complete && inputs.calls.iter().all(shows_its_writing);
     if let (true, Some(paths), Changes::Known(set)) = (shown, touched, &mut inputs.changes)
-        && set.scope == changes::Scope::TurnBaseline
+        && set.scope == change_set::Scope::TurnBaseline
     {
-        set.keep_touched(Touched { paths, cwd });
+        Touched { paths, cwd }.keep_in(set);
     }
 }
 

@@ -16,12 +16,11 @@ use jiff::Timestamp;
 use journal::{Journal, OpenFor, SeenSession};
 use transcript::Agent;
 
+use self::stop::Place;
 use crate::background;
 use crate::commands::background::SaveRequest;
 use crate::environment;
 use crate::stopwatch::Stopwatch;
-
-use self::stop::Place;
 
 pub(crate) use notify::receive as receive_notification;
 pub(crate) use payload_input::read as read_payload;

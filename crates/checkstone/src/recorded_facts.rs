@@ -116,12 +116,12 @@ fn facts(recorded: &RecordedVerdict, record: Option<Record>, head: Option<&str>)
     facts
 }
 
-fn change(change: &changes::Change) -> &'static str {
+fn change(change: &change_set::Change) -> &'static str {
     match change {
-        changes::Change::Added => "added",
-        changes::Change::Modified => "modified",
-        changes::Change::Deleted => "deleted",
-        changes::Change::Renamed { .. } => "renamed",
-        changes::Change::Mode => "mode",
+        change_set::Change::Added => "added",
+        change_set::Change::Modified => "modified",
+        change_set::Change::Deleted => "deleted",
+        change_set::Change::Renamed { .. } => "renamed",
+        change_set::Change::Mode => "mode",
     }
 }

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
+use checkpoint::layout::Layout;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use run::event::{Event, VERIFY, What};
-use run::layout::Layout;
-use run::marker::Marker;
 use run::plan::{DEFAULT_DURATION, Plan};
 use run::record::{Record, RecordError};
 use run::state::{RunState, StageState};
+use supervise::marker::Marker;
 use transcript::visible;
 
 use crate::error::CommandError;
@@ -338,6 +338,8 @@ pub(crate) fn explained(error: &run::engine::EngineError, run: &str) -> CommandE
         EngineError::OtherTitle { .. } => {
             told.hint("`--recorded-plan` takes the plan as it was when the run was begun")
         }
+        EngineError::NoPython { .. } => told
+            .hint("install one that can: `cargo install --locked --path crates/checkstone --features full`"),
         EngineError::Survivors { .. } => told.hint("end them as their owner, and resume again"),
         EngineError::Record(error @ (RecordError::Write { .. } | RecordError::Broken { .. })) => told
             .hint_at_room(error, &format!("`checkstone resume {run}` goes on with it"))

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use changes::Repository;
+use checkpoint::layout::Layout;
 use jiff::Timestamp;
 use run::control;
 use run::engine::{PlanText, Settings};
 use run::event::{Event, What};
 use run::fingerprint;
-use run::layout::Layout;
 use run::plan::Plan;
 use run::record::{Record, RecordError};
 use run::runs::{self, FoundRun};

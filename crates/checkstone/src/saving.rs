@@ -6,16 +6,17 @@ use std::time::{Duration, Instant};
 
 use autosave::build_state::{self, BuildState};
 use autosave::{
-    AutonomousExecution, Ended, Facts, Job, Look, Occasion, RouterDecision, Saved, Taken, buildguide,
+    AutonomousExecution, Facts, Job, Look, Occasion, RouterDecision, SaveOutcome, Saved, Taken, buildguide,
 };
-use changes::push::Planned;
-use changes::snapshot::{LeftOut, Reasons, Retention, SessionName, Snapshots, Which};
-use changes::{BytePath, Repository, Settings};
+use change_set::BytePath;
+use changes::{Repository, Settings};
 use gate::policy::{Autosave, AutosaveMode};
 use jiff::Timestamp;
 use journal::{
     AutosaveId, AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, TurnId,
 };
+use keeping::push::Planned;
+use keeping::snapshot::{LeftOut, Reasons, Retention, SessionName, Snapshots, Which};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use transcript::{Agent, OWN_PREFIX};
@@ -56,7 +57,7 @@ pub(crate) struct Save {
 pub(crate) struct SaveReport {
     pub(crate) mode: AutosaveMode,
     pub(crate) occasion: Occasion,
-    pub(crate) ended: Ended,
+    pub(crate) ended: SaveOutcome,
     pub(crate) push: Push,
     pub(crate) took: Duration,
 }
@@ -125,7 +126,7 @@ impl Save {
         let look = look(&self.settings, &self.state);
         let ended = self.job(&git, &look, &lock).save(&self.changed);
         let push = match &ended {
-            Ended::Saved(_) => self.planned_push(&git),
+            SaveOutcome::Saved(_) => self.planned_push(&git),
             _ => Push::None(None),
         };
         let report = SaveReport {
@@ -164,7 +165,7 @@ impl Save {
         if !self.settings.push {
             return Push::None(Some("`push = false`".to_owned()));
         }
-        match changes::push::plan(&self.repository, git) {
+        match keeping::push::plan(&self.repository, git) {
             Ok(Planned::Ready(_)) => Push::Started,
             Ok(Planned::NoRemote) => Push::None(Some("there is no remote `origin`".to_owned())),
             Ok(Planned::NoBranch | Planned::NoCommit) => Push::None(Some("HEAD is on no branch".to_owned())),
@@ -218,25 +219,25 @@ impl SaveReport {
 
     pub(crate) fn saved(&self) -> Option<&Saved> {
         match &self.ended {
-            Ended::Saved(saved) => Some(saved),
-            Ended::Nothing | Ended::Failed(_) => None,
+            SaveOutcome::Saved(saved) => Some(saved),
+            SaveOutcome::Nothing | SaveOutcome::Failed(_) => None,
         }
     }
 
     pub(crate) fn snapshot(&self) -> Option<&str> {
         match &self.ended {
-            Ended::Saved(saved) => saved.snapshot.as_ref(),
-            Ended::Failed(failed) => failed.snapshot.as_ref(),
-            Ended::Nothing => None,
+            SaveOutcome::Saved(saved) => saved.snapshot.as_ref(),
+            SaveOutcome::Failed(failed) => failed.snapshot.as_ref(),
+            SaveOutcome::Nothing => None,
         }
         .map(|taken| taken.id.as_str())
     }
 
     pub(crate) fn outcome(&self) -> AutosaveOutcome {
         match &self.ended {
-            Ended::Saved(_) => AutosaveOutcome::Saved,
-            Ended::Nothing => AutosaveOutcome::Nothing,
-            Ended::Failed(_) => AutosaveOutcome::Failed,
+            SaveOutcome::Saved(_) => AutosaveOutcome::Saved,
+            SaveOutcome::Nothing => AutosaveOutcome::Nothing,
+            SaveOutcome::Failed(_) => AutosaveOutcome::Failed,
         }
     }
 
@@ -254,7 +255,7 @@ impl SaveReport {
     /// What was done.
     pub(crate) fn detail(&self) -> String {
         match &self.ended {
-            Ended::Saved(saved) => {
+            SaveOutcome::Saved(saved) => {
                 let Saved { commit, notes, snapshot, snapshot_problem } = saved;
                 let mut text = format!(
                     "committed {} on `{}` with the notes in `{notes}`",
@@ -273,8 +274,8 @@ impl SaveReport {
                 }
                 text
             }
-            Ended::Nothing => "there is nothing new to commit".to_owned(),
-            Ended::Failed(failed) => match &failed.snapshot {
+            SaveOutcome::Nothing => "there is nothing new to commit".to_owned(),
+            SaveOutcome::Failed(failed) => match &failed.snapshot {
                 Some(taken) => format!(
                     "nothing was committed: {}; {} is kept in snapshot {}",
                     failed.error,
@@ -299,9 +300,9 @@ impl SaveReport {
     pub(crate) fn to_person(&self) -> Option<String> {
         let sentence = self.sentence();
         match &self.ended {
-            Ended::Saved(_) => Some(format!("✅ {OWN_PREFIX} Auto-checkpoint executed: {sentence}")),
-            Ended::Nothing => None,
-            Ended::Failed(_) => Some(format!("⚠️ {OWN_PREFIX} Auto-checkpoint failed: {sentence}")),
+            SaveOutcome::Saved(_) => Some(format!("✅ {OWN_PREFIX} Auto-checkpoint executed: {sentence}")),
+            SaveOutcome::Nothing => None,
+            SaveOutcome::Failed(_) => Some(format!("⚠️ {OWN_PREFIX} Auto-checkpoint failed: {sentence}")),
         }
     }
 
@@ -309,21 +310,21 @@ impl SaveReport {
     pub(crate) fn to_agent(&self, facts: &Facts) -> Option<String> {
         let why = self.occasion.reason.sentence(self.occasion.percent);
         match &self.ended {
-            Ended::Saved(_) => {
+            SaveOutcome::Saved(_) => {
                 let saved = format!("Your work was saved, since {why}: {}.", self.sentence());
                 Some(autosave::continuation(facts, &saved))
             }
-            Ended::Nothing if facts.next.is_some() || facts.build.is_some() => {
+            SaveOutcome::Nothing if facts.next.is_some() || facts.build.is_some() => {
                 let saved = format!("Nothing had to be saved, though {why}: {}.", self.sentence());
                 Some(autosave::continuation(facts, &saved))
             }
-            Ended::Nothing => None,
-            Ended::Failed(failed) if failed.error.is_refusal() => Some(format!(
+            SaveOutcome::Nothing => None,
+            SaveOutcome::Failed(failed) if failed.error.is_refusal() => Some(format!(
                 "{OWN_PREFIX} Your work was not saved: {}.\n\nTake it out of what is kept in the repository, or mark \
                  the line with `{ALLOW}` if it is none; do not commit it.",
                 self.sentence()
             )),
-            Ended::Failed(_) => Some(autosave::signal(facts, &self.sentence())),
+            SaveOutcome::Failed(_) => Some(autosave::signal(facts, &self.sentence())),
         }
     }
 
@@ -332,10 +333,10 @@ impl SaveReport {
         let commit = self.saved().map(|saved| &saved.commit);
         let decision = RouterDecision {
             route: match &self.ended {
-                Ended::Saved(_) => "direct",
-                Ended::Nothing => "none",
-                Ended::Failed(failed) if failed.error.is_refusal() => "none",
-                Ended::Failed(_) => "signal",
+                SaveOutcome::Saved(_) => "direct",
+                SaveOutcome::Nothing => "none",
+                SaveOutcome::Failed(failed) if failed.error.is_refusal() => "none",
+                SaveOutcome::Failed(_) => "signal",
             },
             percent: self.occasion.percent,
             iteration: self.occasion.iteration,
@@ -362,9 +363,9 @@ impl SaveReport {
         context
             .log("autosave", &format!("{}: {sentence} ({milliseconds} ms)", self.occasion.reason.as_str()));
         let outcome = match &self.ended {
-            Ended::Saved(_) => "✅ Direct checkpoint execution completed",
-            Ended::Nothing => "No changes to commit",
-            Ended::Failed(_) => "❌ Direct checkpoint execution failed",
+            SaveOutcome::Saved(_) => "✅ Direct checkpoint execution completed",
+            SaveOutcome::Nothing => "No changes to commit",
+            SaveOutcome::Failed(_) => "❌ Direct checkpoint execution failed",
         };
         append_to_client_log(&["🚀 Executing checkpoint directly in hook", &sentence, outcome]);
     }

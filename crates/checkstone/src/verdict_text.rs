@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 
 use anstyle::Style;
-use gate::{ActionState, ActionVerdict, Decision, Scope, Verdict};
+use change_set::Scope;
+use gate::{ActionState, ActionVerdict, Decision, Verdict};
 use transcript::{Extent, visible};
 
 use crate::layout::{fit, wrap, wrap_behind};

@@ -1,10 +1,10 @@
 //! What changed, as the rules ask for it: each file with what the policy makes of it.
 
-use changes::ChangeSet;
+use change_set::{ChangeSet, Scope};
 
 use crate::inputs::{Changes, Inputs};
 use crate::policy::{Class, Policy, is_source};
-use crate::verdict::{ChangedCategory, Scope};
+use crate::verdict::ChangedCategory;
 use crate::work::Paths;
 
 /// A changed file, relative to the root of the repository.
@@ -66,11 +66,7 @@ pub(crate) fn root(inputs: &Inputs) -> String {
 
 pub(crate) fn scope(changes: &Changes) -> Option<Scope> {
     match changes {
-        Changes::Known(set) => Some(match set.scope {
-            changes::Scope::TurnBaseline => Scope::TurnBaseline,
-            changes::Scope::Touched => Scope::Touched,
-            changes::Scope::Worktree => Scope::Worktree,
-        }),
+        Changes::Known(set) => Some(set.scope),
         Changes::Transcript(_) => Some(Scope::Transcript),
         Changes::Unknown(_) => None,
     }

@@ -1,6 +1,6 @@
 //! Everything a verdict depends on beside the policy, as plain data that is recorded with the verdict.
 
-use changes::ChangeSet;
+use change_set::ChangeSet;
 use programs::shell::Intents;
 use serde::{Deserialize, Serialize};
 use transcript::{Call, Coverage, Kind, Outcome, Reading};

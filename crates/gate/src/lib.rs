@@ -27,5 +27,5 @@ pub use message::HEADER;
 pub use policy::nearest::nearest;
 pub use silence::{ASKED_BEFORE, waivers};
 pub use verdict::{
-    ActionState, ActionVerdict, ChangedCategory, Decision, Evidence, Observation, Rule, Scope, Verdict,
+    ActionState, ActionVerdict, ChangedCategory, Decision, Evidence, Observation, Rule, Verdict,
 };

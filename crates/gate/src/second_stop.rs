@@ -1,7 +1,7 @@
 //! The second stop of a turn passes, whatever the state (R11); once more where the owner chose to see the work
 //! committed. What the agent made of the hold is looked at for the record, and nothing is said of it.
 
-use changes::How;
+use change_set::How;
 
 use crate::changed::scope;
 use crate::inputs::{Changes, Inputs};

@@ -1,12 +1,13 @@
 //! What is not asked for, or not again: actions that the agent says it cannot do here, and actions that the turn
 //! before was held for.
 
+use change_set::Scope;
+
 use crate::changed::scope;
 use crate::inputs::{Inputs, Waived};
 use crate::policy::Policy;
 use crate::rules::Expectation;
 use crate::rules::actions::Demand;
-use crate::verdict::Scope;
 use crate::work::Work;
 
 /// The reason of an action that is waived because the turn before was held for it.

@@ -1,5 +1,6 @@
 //! What the gate says, as plain data: the JSON of `checkstone check --json`.
 
+use change_set::Scope;
 use serde::{Deserialize, Serialize};
 use transcript::Coverage;
 
@@ -32,20 +33,6 @@ pub enum Decision {
     Notify,
     /// The agent gets the message and goes on.
     Hold,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Scope {
-    /// Compared with the state at the prompt.
-    TurnBaseline,
-    /// Dirty and untracked files that the transcript shows as touched.
-    Touched,
-    /// Everything that is dirty.
-    Worktree,
-    /// What the timeline edited, without asking a repository.
-    Transcript,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

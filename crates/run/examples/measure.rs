@@ -18,20 +18,20 @@ use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use checkpoint::layout::Layout;
 use jiff::Timestamp;
 use run::drift::Surroundings;
 use run::engine::{self, PlanText, Settings};
 use run::event::{Accepted, FORMAT, What};
 use run::fingerprint;
-use run::layout::Layout;
 use run::plan::Plan;
 use run::record::Recorder;
 use run::state::{RunState, StageState};
-use run::supervisor::{
-    Cause, Command, Controls, Ending, Grace, Isolation, Limits, Observed, Signal, SpawnError, Supervised,
-};
 use rustix::process::{Pid, Signal as ProcessSignal, kill_process, kill_process_group};
 use rustix::time::{ClockId, Timespec, clock_gettime};
+use supervise::{
+    Cause, Command, Controls, Ending, Grace, Isolation, Limits, Observed, Signal, SpawnError, Supervised,
+};
 
 /// Five processes: one in a session of its own, two that lost their parents, one stopped; all ignore what can be ignored.
 const ADVERSARY: &str = "trap '' INT TERM HUP

@@ -8,17 +8,18 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use checkpoint::layout::Layout;
+use checkpoint::manifest::{Artifact, Reason};
+use supervise::marker::Marker;
+use supervise::{Controls, How, Isolation, Observed};
+
 use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, Ending, HowEnded, VERIFY};
-use crate::executor;
+use crate::executor::{self, SessionState, StageEnded};
 use crate::fingerprint;
 use crate::keeping::{self, Kept};
-use crate::layout::Layout;
-use crate::manifest::{Artifact, Reason};
-use crate::marker::Marker;
 use crate::plan::{InputSource, Kind, Plan, Stage};
 use crate::publish;
-use crate::python_session::{PythonSession, SessionState, StageEnded};
-use crate::supervisor::{self, Controls, How, Isolation, Observed};
+use crate::python_session::PythonSession;
 
 /// So many markers of an attempt go into the record; all of them are in its output.
 const MARKERS: u32 = 10_000;
@@ -38,8 +39,6 @@ pub(crate) struct Job {
     pub(crate) controls: Controls,
     /// What the run's Python stages share.
     pub(crate) python: Arc<PythonSession>,
-    /// Whether a person confirmed checkpoints that are not this machine's own.
-    pub(crate) is_trusted: bool,
     /// What earlier stages have made and this run still needs: it is in every checkpoint.
     pub(crate) earlier: Vec<PathBuf>,
     /// Files of this stage's last own checkpoint, to go on from.
@@ -170,7 +169,7 @@ fn accepted(
     let mut files = outputs(stage, &artifacts)?;
     if let Some(verify) = &stage.verify {
         let left = stage.max_duration.saturating_sub(elapsed).max(Duration::from_secs(1));
-        let command = supervisor::Command {
+        let command = supervise::Command {
             argv: verify.argv().into_iter().map(OsString::from).collect(),
             output: attempt.join("verify.log"),
             ..command(job, stage, &environment, &attempt)
@@ -192,7 +191,7 @@ fn accepted(
 }
 
 /// Output that could not be kept, and processes that were not waited for, are not lost without a word.
-fn tell_beside(job: &Job, ending: &supervisor::Ending, of: &str, tell: &(dyn Fn(Told) + Sync)) {
+fn tell_beside(job: &Job, ending: &supervise::Ending, of: &str, tell: &(dyn Fn(Told) + Sync)) {
     if let Some(trouble) = &ending.output.trouble {
         let shown = job.layout.relative(&ending.output.path);
         tell(Told::Warning(format!("{of}its output is not all in `{shown}`: {trouble}")));
@@ -297,8 +296,8 @@ fn command(
     stage: &Stage,
     environment: &[(OsString, OsString)],
     attempt: &std::path::Path,
-) -> supervisor::Command {
-    supervisor::Command {
+) -> supervise::Command {
+    supervise::Command {
         argv: stage.command.argv().into_iter().map(OsString::from).collect(),
         environment: environment.to_vec(),
         directory: job.layout.root().join(&stage.directory),
@@ -308,29 +307,29 @@ fn command(
     }
 }
 
-fn limits(stage: &Stage, max_duration: Duration, artifacts: Option<PathBuf>) -> supervisor::Limits {
-    supervisor::Limits {
+fn limits(stage: &Stage, max_duration: Duration, artifacts: Option<PathBuf>) -> supervise::Limits {
+    supervise::Limits {
         max_duration: Some(max_duration),
-        grace: supervisor::Grace {
+        grace: supervise::Grace {
             interrupt: Some(stage.grace.interrupt),
             terminate: Some(stage.grace.terminate),
-            ..supervisor::Grace::default()
+            ..supervise::Grace::default()
         },
-        stalls: supervisor::Stalls {
+        stalls: supervise::Stalls {
             no_output: stage.stall.output,
             no_marker: stage.stall.marker,
             idle: stage.stall.idle,
             artifacts,
             interrupt: stage.stall.interrupt,
         },
-        ..supervisor::Limits::default()
+        ..supervise::Limits::default()
     }
 }
 
-fn described(ending: &supervisor::Ending) -> Ending {
+fn described(ending: &supervise::Ending) -> Ending {
     let (exit_code, signal) = match ending.status {
-        Some(supervisor::Status::Exited(code)) => (Some(code), None),
-        Some(supervisor::Status::Killed(signal)) => (None, Some(signal)),
+        Some(supervise::Status::Exited(code)) => (Some(code), None),
+        Some(supervise::Status::Killed(signal)) => (None, Some(signal)),
         None => (None, None),
     };
     Ending {
@@ -348,7 +347,7 @@ fn described(ending: &supervisor::Ending) -> Ending {
     }
 }
 
-fn judge(ending: &supervisor::Ending, of: &str) -> Result<(), Unaccepted> {
+fn judge(ending: &supervise::Ending, of: &str) -> Result<(), Unaccepted> {
     let unaccepted = |cause, reason: String| Err(Unaccepted { cause, reason: format!("{of}{reason}") });
     match ending.how {
         How::Exited(0) if ending.survivors > 0 => unaccepted(

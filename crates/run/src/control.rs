@@ -11,7 +11,7 @@ use journal::lock::{Lock, LockError};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::layout::Layout;
+use checkpoint::layout::Layout;
 
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the request `{}`", path.display())]

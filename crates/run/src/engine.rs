@@ -11,24 +11,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
+use checkpoint::layout::{Layout, NameError};
+use checkpoint::manifest::Artifact;
 use jiff::Timestamp;
 use journal::lock::LockError;
+use supervise::{Controls, Isolation, Observed, Signal, SweepError};
 
 use crate::attempt::{self, Cause, Job, Outcome, Told};
-use crate::checkpoint;
 use crate::control::Requests;
 use crate::event::{Accepted, Ending, Event, What};
 use crate::keeping::Kept;
-use crate::layout::{Layout, NameError};
-use crate::manifest::Artifact;
 use crate::plan::{Plan, Problems, Stage};
 use crate::publish::PublishError;
 use crate::python_session::PythonSession;
 use crate::record::{RecordError, Recorder};
 use crate::state::{RunState, StageState};
-use crate::supervisor::{Controls, Isolation, Observed, Signal, SweepError};
 
-pub use begin::{PlanText, abort_lost, resume, run};
+pub use begin::{PlanText, abort_lost, can_run, resume, run};
 
 /// How often requests to abort are looked for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -96,6 +95,8 @@ pub enum EngineError {
     OtherTitle { found: String, expected: String },
     #[error("there is no stage `{stage}` in the plan")]
     NoStage { stage: String },
+    #[error("`{stage}` is a Python stage, and this build of checkstone cannot run Python stages")]
+    NoPython { stage: String },
     #[error("cannot start a thread")]
     Thread(#[source] std::io::Error),
     #[error("cannot control a stage")]
@@ -189,7 +190,7 @@ impl<'a> Engine<'a> {
             stages,
             ready,
             running: 0,
-            python: Arc::default(),
+            python: Arc::new(PythonSession::new(settings)),
             requests,
             is_aborting: false,
             has_failed: false,
@@ -393,7 +394,6 @@ impl<'a> Engine<'a> {
             kept_output: self.settings.kept_output,
             controls: controls.clone(),
             python: Arc::clone(&self.python),
-            is_trusted: self.settings.is_trusted,
             earlier: self.earlier_artifacts(index),
             to_resume,
             execution_count: self.checkpoints + 1,

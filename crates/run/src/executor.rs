@@ -1,11 +1,29 @@
-//! Who carries out the work of a stage.
+//! Who carries out the work of a stage, and what is known when it is done.
 
 use std::ffi::OsString;
 
+use checkpoint::manifest::{Manifest, NotebookReference, PythonEnvironment, Rehydration};
+use supervise::{Command, Controls, Ending, Isolation, Limits, Observed, Supervised};
+
 use crate::attempt::{Job, Told};
 use crate::plan::Stage;
-use crate::python_session::StageEnded;
-use crate::supervisor::{Command, Controls, Ending, Isolation, Limits, Observed, Supervised};
+
+/// What a checkpoint after a Python stage says of the session.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionState {
+    pub(crate) notebook: NotebookReference,
+    pub(crate) environment: PythonEnvironment,
+    pub(crate) execution_count: u64,
+    pub(crate) rehydrate: fn(&Manifest) -> Rehydration,
+}
+
+/// How a stage ended, the exception that its cell raised, if it did, and what the session was then: the next stage may
+/// have it already when this one is accepted.
+pub(crate) struct StageEnded {
+    pub(crate) ending: Ending,
+    pub(crate) raised: Option<String>,
+    pub(crate) state: Option<SessionState>,
+}
 
 /// A program in a process tree of its own, to its end.
 pub(crate) fn command(

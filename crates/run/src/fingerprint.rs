@@ -4,11 +4,11 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use checkpoint::hash;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 use rustix::fs::OFlags;
 use serde::Serialize;
 
-use crate::hash;
 use crate::plan::{Kind, Program, Python, Stage};
 
 /// A file that a command names is read up to this size; larger ones are data, and data is declared as an input.

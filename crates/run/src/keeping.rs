@@ -3,18 +3,16 @@
 
 use std::path::{Path, PathBuf};
 
+use checkpoint::PathError;
+use checkpoint::layout::{DISPLAYS_FILE, Layout};
+use checkpoint::manifest::{Artifact, Reason, Status};
+use checkpoint::{EmergencyRequest, SaveError, SaveRequest, SaveWarning, Saved};
 use jiff::Timestamp;
 
-use crate::artifact_path::PathError;
 use crate::attempt::told;
-use crate::checkpoint::{self, EmergencyRequest, SaveError, SaveRequest, SaveWarning, Saved};
 use crate::event::What;
-use crate::kernel::DISPLAYS_FILE;
-use crate::layout::Layout;
-use crate::manifest::{Artifact, Reason, Status};
+use crate::executor::SessionState;
 use crate::publish;
-use crate::python_session::SessionState;
-use crate::rehydration;
 
 /// A checkpoint that was saved.
 #[derive(Clone, Debug)]
@@ -47,7 +45,7 @@ pub(crate) fn after_stage(
         request.notebook = session.notebook;
         request.python_env = session.environment;
         request.execution_count = session.execution_count;
-        request.rehydrate = Some(rehydration::in_manifest);
+        request.rehydrate = Some(session.rehydrate);
     }
     checkpoint::save(layout, &request).map(|saved| kept(saved, false)).map_err(|error| told(&error))
 }

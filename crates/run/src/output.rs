@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::marker::Marker;
+use supervise::marker::Marker;
 
 /// `checkstone markers --json`
 #[derive(Debug, Serialize)]

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::supervisor::StallInterrupt;
+use supervise::StallInterrupt;
 
 pub use problem::{Problem, Problems};
 pub use template::{KINDS, template};

@@ -14,18 +14,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
+use checkpoint::layout::Layout;
+use checkpoint::manifest::{NotebookReference, PythonEnvironment};
+use kernel::notebook::{NewCell, Notebook, checkpoint_cell_id, stage_cell_id};
+use kernel::python_environment::{self, Surroundings};
+use kernel::rehydration::{self, SavedVariables, VARIABLES_FOLDER};
+use kernel::{CellEnding, Executed, Kernel, Launch, Spool};
 use serde_json::Value;
+use supervise::{Cause, Ending, How, Limits, Observed, OutputKept, Status};
 
 use crate::attempt::{Job, told};
-use crate::kernel::{CellEnding, Executed, Kernel, Launch, Spool};
-use crate::layout::Layout;
-use crate::manifest::{NotebookReference, PythonEnvironment};
-use crate::notebook::{NewCell, Notebook, checkpoint_cell_id, stage_cell_id};
+use crate::engine::Settings;
+use crate::executor::{SessionState, StageEnded};
 use crate::plan::{Program, Stage};
 use crate::publish;
-use crate::python_environment::{self, Surroundings};
-use crate::rehydration::{SavedVariables, VARIABLES_FOLDER};
-use crate::supervisor::{Cause, Ending, How, Limits, Observed, OutputKept, Status};
 use rehydrate::LastSaved;
 
 /// A kernel that does not answer for so long will not.
@@ -59,22 +61,6 @@ except ImportError:
     pass
 ";
 
-/// What a checkpoint after a Python stage says of the session.
-#[derive(Clone, Debug)]
-pub(crate) struct SessionState {
-    pub(crate) notebook: NotebookReference,
-    pub(crate) environment: PythonEnvironment,
-    pub(crate) execution_count: u64,
-}
-
-/// How a cell ended, the exception that it raised, if it did, and what the session was then: the next stage may have it
-/// already when this one is accepted.
-pub(crate) struct StageEnded {
-    pub(crate) ending: Ending,
-    pub(crate) raised: Option<String>,
-    pub(crate) state: Option<SessionState>,
-}
-
 /// The run's notebook, once there is one. Never held for longer than it takes to write it.
 type SharedNotebook = Arc<Mutex<Shown>>;
 
@@ -102,14 +88,6 @@ pub(crate) struct PythonSession {
     notebook: SharedNotebook,
 }
 
-impl Default for PythonSession {
-    fn default() -> Self {
-        let notebook = SharedNotebook::default();
-        let inside = Mutex::new(Inside { notebook: Arc::clone(&notebook), ..Inside::default() });
-        Self { inside, notebook }
-    }
-}
-
 #[derive(Default)]
 struct Inside {
     kernel: Option<Kernel>,
@@ -118,9 +96,18 @@ struct Inside {
     /// Cells whose displays can still change: cell and output, by display id.
     displays: BTreeMap<String, Vec<(String, usize)>>,
     execution_count: u64,
+    /// Whether a person confirmed checkpoints that are not this machine's own.
+    is_trusted: bool,
 }
 
 impl PythonSession {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let notebook = SharedNotebook::default();
+        let inside =
+            Inside { notebook: Arc::clone(&notebook), is_trusted: settings.is_trusted, ..Inside::default() };
+        Self { inside: Mutex::new(inside), notebook }
+    }
+
     /// One stage, as one cell. Errors are told before the code was run; afterwards there is an ending.
     pub(crate) fn run(
         &self,
@@ -252,6 +239,7 @@ impl Inside {
             },
             environment: self.environment.clone()?,
             execution_count: self.execution_count,
+            rehydrate: rehydration::in_manifest,
         })
     }
 
@@ -290,7 +278,8 @@ impl Inside {
         // The checkpoint is looked at while the kernel starts.
         let (kernel, last_saved) = std::thread::scope(|scope| {
             let last_saved = scope.spawn(|| LastSaved::find(layout));
-            let kernel = Kernel::start(&launch, &job.controls).map_err(|error| found.explained(&error));
+            let kernel = Kernel::start(&launch, &job.controls)
+                .map_err(|error| found.remedy(&error).unwrap_or_else(|| told(&error)));
             (kernel, last_saved.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
         let mut kernel = kernel?;
@@ -431,13 +420,14 @@ fn described(ending: &CellEnding, elapsed: Duration) -> (How, Option<Status>, Op
 
 /// What it usually means that a kernel ended by a signal that we did not send.
 fn killed_by(signal: i32) -> String {
-    match signal {
-        libc::SIGKILL => {
+    use rustix::process::Signal;
+    match Signal::from_named_raw(signal) {
+        Some(Signal::KILL) => {
             "the kernel was killed (SIGKILL), as the system does where memory runs out".to_owned()
         }
-        libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE | libc::SIGABRT => {
+        Some(Signal::SEGV | Signal::BUS | Signal::ILL | Signal::FPE | Signal::ABORT) => {
             format!("the kernel crashed in native code (signal {signal}); its output says where")
         }
-        other => format!("the kernel was ended by signal {other}"),
+        _ => format!("the kernel was ended by signal {signal}"),
     }
 }

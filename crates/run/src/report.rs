@@ -9,11 +9,11 @@ mod words;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use checkpoint::layout::Layout;
 use jiff::Timestamp;
 use journal::atomic_file::{self, AtomicFileError};
 
 use crate::fingerprint;
-use crate::layout::Layout;
 use crate::plan::Plan;
 use crate::record::{self, RecordError};
 

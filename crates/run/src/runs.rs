@@ -4,7 +4,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::layout::{CHECKPOINTS, Layout, REPORTS};
+use checkpoint::layout::{CHECKPOINTS, Layout, REPORTS};
 
 /// A run that has a record.
 #[derive(Clone, Debug)]

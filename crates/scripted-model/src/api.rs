@@ -35,13 +35,13 @@ pub(crate) enum Asks {
 }
 
 /// What an answer is made with.
-pub(crate) struct Place<'a> {
+pub(crate) struct AnswerContext<'a> {
     /// The number of the request; ids are made of it.
     pub(crate) number: usize,
     pub(crate) folder: &'a Path,
 }
 
-impl Place<'_> {
+impl AnswerContext<'_> {
     fn absolute(&self, path: &Path) -> String {
         self.folder.join(path).display().to_string()
     }
@@ -104,7 +104,7 @@ impl Api {
         }
     }
 
-    pub(crate) fn answer(self, step: &Step, place: &Place<'_>, body: &Value) -> Answer {
+    pub(crate) fn answer(self, step: &Step, place: &AnswerContext<'_>, body: &Value) -> Answer {
         match self {
             Self::Anthropic => anthropic::answer(step, place, body),
             Self::Openai => openai::answer(step, place, body),

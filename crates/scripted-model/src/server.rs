@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::api::{self, Api, Asks, Place};
+use crate::api::{self, AnswerContext, Api, Asks};
 use crate::http::{self, Answer, Asked};
 use crate::scenario::{Scenario, ScenarioError, Step};
 
@@ -251,7 +251,7 @@ impl Shared {
         let beyond = Step { text: Some(BEYOND.to_owned()), ..Step::default() };
         let step = step.map_or(&beyond, |(_, step)| step);
         std::thread::sleep(Duration::from_millis(step.delay_ms));
-        let place = Place { number, folder: &self.folder };
+        let place = AnswerContext { number, folder: &self.folder };
         (number, api.answer(step, &place, &body))
     }
 

@@ -134,7 +134,7 @@ impl WorkflowFile {
             Some(other) => return Err(Wrong::Version(other.to_string().chars().take(40).collect())),
             None => return Err(Wrong::Version("none".to_owned())),
         };
-        let top = Place { path: String::new(), object: document };
+        let top = LocatedObject { path: String::new(), object: document };
         let phases = match top.object("phases")? {
             None => Vec::new(),
             Some(phases) => phases
@@ -166,7 +166,7 @@ impl WorkflowFile {
 }
 
 impl State {
-    fn read(place: &Place<'_>) -> Result<Self, Wrong> {
+    fn read(place: &LocatedObject<'_>) -> Result<Self, Wrong> {
         Ok(Self {
             current_phase: place.text("current_phase")?,
             completed_phases: place.texts("completed_phases")?,
@@ -178,7 +178,7 @@ impl State {
 }
 
 impl Phase {
-    fn read(place: &Place<'_>) -> Result<Self, Wrong> {
+    fn read(place: &LocatedObject<'_>) -> Result<Self, Wrong> {
         let status = place.text("status")?.unwrap_or_else(|| Status::Pending.as_str().to_owned());
         let status = Status::ALL.into_iter().find(|known| known.as_str() == status);
         let expected = "pending, in_progress, complete, failed or skipped";
@@ -195,7 +195,7 @@ impl Phase {
 }
 
 impl Gate {
-    fn read(place: &Place<'_>) -> Result<Self, Wrong> {
+    fn read(place: &LocatedObject<'_>) -> Result<Self, Wrong> {
         let allowed = place.object.get("ship_allowed").and_then(Value::as_bool);
         Ok(Self {
             ship_allowed: allowed.ok_or_else(|| place.wrong("ship_allowed", "true or false"))?,
@@ -206,12 +206,12 @@ impl Gate {
 }
 
 /// An object of the document, and where it is.
-struct Place<'a> {
+struct LocatedObject<'a> {
     path: String,
     object: &'a Map<String, Value>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> LocatedObject<'a> {
     /// Present and not null.
     fn get(&self, key: &str) -> Option<&'a Value> {
         self.object.get(key).filter(|value| !value.is_null())

@@ -37,7 +37,7 @@ pub struct ListOutput {
     /// What is in the state directory, the one that was updated last first.
     pub workflows: Vec<Summary>,
     /// Files that cannot be read, and why.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<UnreadableFile>,
     /// With `--archived`, the one that was archived last first.
     pub archived: Vec<ArchivedWorkflow>,
 }
@@ -45,7 +45,7 @@ pub struct ListOutput {
 /// A file that cannot be read.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Problem {
+pub struct UnreadableFile {
     pub file: String,
     pub problem: String,
 }

@@ -77,7 +77,7 @@ enum Content {
 }
 
 /// The file of a workflow, found by its name and by what it says.
-pub(crate) struct Place {
+pub(crate) struct WorkflowLocation {
     pub(crate) stem: String,
     pub(crate) path: PathBuf,
     content: Content,
@@ -334,11 +334,11 @@ impl StateDirectory {
     }
 
     /// Two workflows can have the same usual file name (P2): what the file says decides whose it is.
-    pub(crate) fn find(&self, name: &Name) -> Result<Place, WorkflowError> {
+    pub(crate) fn find(&self, name: &Name) -> Result<WorkflowLocation, WorkflowError> {
         let folder = self.folder();
         let at = |stem: String| {
             let path = folder.join(format!("{stem}.json"));
-            Ok::<_, WorkflowError>(Place { content: read(&path)?, stem, path, warning: None })
+            Ok::<_, WorkflowError>(WorkflowLocation { content: read(&path)?, stem, path, warning: None })
         };
         let usual = at(name.usual_stem())?;
         if !matches!(usual.content, Content::Nothing) && self.belongs_to(&usual, name) {
@@ -352,10 +352,10 @@ impl StateDirectory {
             return Ok(usual);
         }
         let warning = Warning::OtherName { usual: usual.path, path: other.path.clone() };
-        Ok(Place { warning: Some(warning), ..other })
+        Ok(WorkflowLocation { warning: Some(warning), ..other })
     }
 
-    fn belongs_to(&self, place: &Place, name: &Name) -> bool {
+    fn belongs_to(&self, place: &WorkflowLocation, name: &Name) -> bool {
         let latest;
         let document = match &place.content {
             Content::Nothing => return false,
@@ -371,8 +371,8 @@ impl StateDirectory {
         name.is_of(text("command"), text("feature"))
     }
 
-    pub(crate) fn loaded(&self, place: Place) -> Result<Loaded, WorkflowError> {
-        let Place { stem, path, content, warning } = place;
+    pub(crate) fn loaded(&self, place: WorkflowLocation) -> Result<Loaded, WorkflowError> {
+        let WorkflowLocation { stem, path, content, warning } = place;
         let mut warnings: Vec<Warning> = warning.into_iter().collect();
         let workflow = match content {
             Content::Nothing => None,
@@ -399,7 +399,7 @@ impl StateDirectory {
         {
             content = Content::Nothing;
         }
-        self.loaded(Place { content, stem: stem.to_owned(), path, warning: None })
+        self.loaded(WorkflowLocation { content, stem: stem.to_owned(), path, warning: None })
     }
 }
 

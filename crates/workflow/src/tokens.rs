@@ -56,9 +56,9 @@ pub fn validate(summary: &str, limit: usize) -> Validation {
 /// About how many tokens a model's tokenizer makes of the text.
 pub fn estimate(text: &str) -> usize {
     let mut tokens = 0;
-    let mut run: Option<(Kind, usize)> = None;
+    let mut run: Option<(CharacterKind, usize)> = None;
     for character in text.chars() {
-        let kind = Kind::of(character);
+        let kind = CharacterKind::of(character);
         run = match run {
             Some((same, length)) if same == kind => Some((same, length + 1)),
             other => {
@@ -72,7 +72,7 @@ pub fn estimate(text: &str) -> usize {
 
 /// Characters that tokenizers treat alike.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CharacterKind {
     White,
     Latin,
     Ideograph,
@@ -82,7 +82,7 @@ enum Kind {
     Symbol,
 }
 
-impl Kind {
+impl CharacterKind {
     fn of(character: char) -> Self {
         match character {
             _ if is_white(character) => Self::White,

@@ -15,14 +15,14 @@ use crate::root;
 
 pub(crate) fn run() -> Result<Vec<Row>, String> {
     println!("building…");
-    let bench = Bench { program: release::build()? };
+    let bench = CheckpointBench { program: release::build()? };
     bench.flushes()?;
     let rows = vec![bench.hashing()?, bench.lists()?, bench.last_valid()?];
     bench.large()?;
     Ok(rows)
 }
 
-struct Bench {
+struct CheckpointBench {
     program: PathBuf,
 }
 
@@ -39,7 +39,7 @@ fn told(error: std::io::Error) -> String {
     error.to_string()
 }
 
-impl Bench {
+impl CheckpointBench {
     fn command(&self, project: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.arg("checkpoint").args(arguments).current_dir(project).stdin(Stdio::null());
@@ -166,7 +166,7 @@ impl Bench {
         let first = fs_err::read_dir(&run).map_err(told)?.flatten().next().ok_or("nothing was saved")?;
         let id = first.file_name().to_string_lossy().into_owned();
         let text = fs_err::read(first.path().join("checkpoint.json")).map_err(told)?;
-        let sealed = run::manifest::Manifest::parse(&text).map_err(|error| error.to_string())?;
+        let sealed = checkpoint::manifest::Manifest::parse(&text).map_err(|error| error.to_string())?;
         for number in 2..=count {
             let mut manifest = sealed.manifest.clone();
             manifest.checkpoint_id = id.replacen("000001", &format!("{number:06}"), 1);

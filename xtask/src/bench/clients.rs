@@ -62,7 +62,7 @@ pub(crate) fn run(turns: usize) -> Result<Vec<Row>, String> {
         (Client::Codex, "Codex CLI", versions.codex, &programs.codex, 40),
     ] {
         let homes = folder.path().join(client.agent());
-        let bench = Bench { client, program, homes: &homes, repository: &repository };
+        let bench = ClientsBench { client, program, homes: &homes, repository: &repository };
         let measured = bench.measure(&checkstone, turns)?;
         let added = milliseconds(measured.with) - milliseconds(measured.without);
         println!(
@@ -81,7 +81,7 @@ pub(crate) fn run(turns: usize) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-struct Bench<'a> {
+struct ClientsBench<'a> {
     client: Client,
     program: &'a Path,
     homes: &'a Path,
@@ -89,7 +89,7 @@ struct Bench<'a> {
 }
 
 /// Medians.
-struct Measured {
+struct TurnTimes {
     without: Duration,
     empty: Duration,
     with: Duration,
@@ -98,8 +98,8 @@ struct Measured {
     parts: String,
 }
 
-impl Bench<'_> {
-    fn measure(&self, checkstone: &Path, turns: usize) -> Result<Measured, String> {
+impl ClientsBench<'_> {
+    fn measure(&self, checkstone: &Path, turns: usize) -> Result<TurnTimes, String> {
         let (mut without, mut empty, mut with) = (Vec::new(), Vec::new(), Vec::new());
         self.register("empty", checkstone, Path::new(EMPTY))?;
         self.register("with", checkstone, checkstone)?;
@@ -121,7 +121,7 @@ impl Bench<'_> {
             return Err(format!("{notified} of {} turns were found clear:\n{log}", turns + 1));
         }
         let (inside, parts) = median_stop(&log).ok_or("the log has no stop")?;
-        Ok(Measured {
+        Ok(TurnTimes {
             without: percentile(&without, 50),
             empty: percentile(&empty, 50),
             with: percentile(&with, 50),

@@ -31,7 +31,7 @@ pub(crate) fn run(rounds: usize) -> Result<Vec<Row>, String> {
     let small = repository(&folder, 1_000)?;
     let large = repository(&folder, 50_000)?;
     let [(_, _, fifty), (_, _, gigabyte)] = &transcripts;
-    let mut bench = Bench::new(&folder, program)?;
+    let mut bench = HookBench::new(&folder, program)?;
     println!(
         "\nThe whole hook against the one git command that it runs, alone (rounds in turns; ratios of p10):\n"
     );
@@ -83,7 +83,7 @@ pub(super) fn change(repository: &Path, round: usize) -> Result<(), String> {
     Ok(())
 }
 
-struct Bench {
+struct HookBench {
     program: PathBuf,
     empty: PathBuf,
     state: tempfile::TempDir,
@@ -91,12 +91,12 @@ struct Bench {
 }
 
 /// What one process took.
-pub(super) struct Measured {
+pub(super) struct ProcessCost {
     pub(super) time: Duration,
     pub(super) peak: u64,
 }
 
-impl Bench {
+impl HookBench {
     fn new(folder: &Path, program: PathBuf) -> Result<Self, String> {
         let source = folder.join("empty.rs");
         let empty = folder.join("empty");
@@ -139,7 +139,9 @@ impl Bench {
                     self.session, transcript, repository
                 )
             };
-            git.push(measure(bare_git().args(changes::STATUS_ARGUMENTS).current_dir(repository))?.time);
+            git.push(
+                measure(bare_git().args(changes::status::STATUS_ARGUMENTS).current_dir(repository))?.time,
+            );
             let measured = measure(&mut self.hook(&payload("UserPromptSubmit")))?;
             prompt.push(measured.time);
             peak = peak.max(measured.peak);
@@ -242,7 +244,7 @@ pub(super) fn bare_git() -> Command {
     git
 }
 
-pub(super) fn measure(command: &mut Command) -> Result<Measured, String> {
+pub(super) fn measure(command: &mut Command) -> Result<ProcessCost, String> {
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let began = Instant::now();
     let child = command.spawn().map_err(|error| error.to_string())?;
@@ -250,5 +252,5 @@ pub(super) fn measure(command: &mut Command) -> Result<Measured, String> {
     if !used.status.success() {
         return Err(format!("{command:?} ended with {}", used.status));
     }
-    Ok(Measured { time: began.elapsed(), peak: used.rusage.maxrss })
+    Ok(ProcessCost { time: began.elapsed(), peak: used.rusage.maxrss })
 }

@@ -20,9 +20,10 @@ pub(crate) fn run(rounds: usize, gigabytes: f64) -> Result<Vec<Row>, String> {
     println!("building…");
     let folder = root().join("target/bench/kernel");
     fs_err::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let build = ["build", "--profile", "dist", "--quiet", "-p", "run", "--example", "kernel", "--target-dir"];
+    let build =
+        ["build", "--profile", "dist", "--quiet", "-p", "kernel", "--example", "kernel", "--target-dir"];
     process::run(cargo_command().args(build).arg(root().join("target/bench/build")))?;
-    let bench = Bench {
+    let bench = KernelBench {
         program: root().join("target/bench/build/dist/examples/kernel"),
         python: python::install()?,
         folder,
@@ -32,13 +33,13 @@ pub(crate) fn run(rounds: usize, gigabytes: f64) -> Result<Vec<Row>, String> {
     Ok(vec![cell, bench.resume(gigabytes)?])
 }
 
-struct Bench {
+struct KernelBench {
     program: PathBuf,
     python: PathBuf,
     folder: PathBuf,
 }
 
-impl Bench {
+impl KernelBench {
     fn ours(&self, what: &str) -> Command {
         let mut command = Command::new(&self.program);
         command.arg(what).arg(&self.python);

@@ -33,11 +33,11 @@ fn build() -> Result<PathBuf, String> {
 }
 
 /// Each name with the numbers of its lines.
-type Measured = BTreeMap<String, Vec<Vec<u64>>>;
+type Measurements = BTreeMap<String, Vec<Vec<u64>>>;
 
-fn measured(program: &Path, arguments: &[&str]) -> Result<Measured, String> {
+fn measured(program: &Path, arguments: &[&str]) -> Result<Measurements, String> {
     let told = process::output(Command::new(program).args(arguments))?;
-    let mut measured = Measured::new();
+    let mut measured = Measurements::new();
     for line in told.lines() {
         let mut words = line.split(' ');
         let name = words.next().unwrap_or_default().to_owned();
@@ -174,7 +174,7 @@ fn survivors(program: &Path, trees: usize) -> Result<Vec<Row>, String> {
         row(&format!("five, adversarial: `{name}`"), lines, "–");
     }
     println!("\nLimits: no survivor; five within 50 ms, 150 within 250 ms.");
-    let survivors = |measured: &Measured| {
+    let survivors = |measured: &Measurements| {
         measured.values().map(|lines| column(lines, 1).iter().sum::<u64>()).sum::<u64>() as f64
     };
     Ok(vec![
@@ -185,7 +185,7 @@ fn survivors(program: &Path, trees: usize) -> Result<Vec<Row>, String> {
     ])
 }
 
-fn rows(what: &str, measured: &Measured) {
+fn rows(what: &str, measured: &Measurements) {
     for (name, lines) in measured {
         row(&format!("{what}: {name}"), lines, "");
     }

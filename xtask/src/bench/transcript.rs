@@ -18,7 +18,9 @@ const ROUNDS: usize = 41;
 pub(crate) fn run() -> Result<Vec<Row>, String> {
     println!("building…");
     let built = root().join("target/bench/build");
-    for what in [&["-p", "checkstone"][..], &["-p", "transcript", "--example", "measure"]] {
+    for what in
+        [&["-p", "checkstone", "--features", "full"][..], &["-p", "transcript", "--example", "measure"]]
+    {
         let mut build = cargo_command();
         build.args(["build", "--profile", "dist", "--quiet"]).args(what).arg("--target-dir").arg(&built);
         process::run(&mut build)?;

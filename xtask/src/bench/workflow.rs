@@ -20,18 +20,18 @@ pub(crate) fn run(rounds: usize) -> Result<Vec<Row>, String> {
     let folder = root().join("target/bench");
     fs_err::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let repository = repository(&folder, 1_000)?;
-    let bench = Bench { program, folder };
+    let bench = WorkflowBench { program, folder };
     let row = bench.phase(&repository, rounds)?;
     bench.list(rounds)?;
     Ok(vec![row])
 }
 
-struct Bench {
+struct WorkflowBench {
     program: PathBuf,
     folder: PathBuf,
 }
 
-impl Bench {
+impl WorkflowBench {
     fn workflow(&self, repository: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.arg("workflow").args(arguments).current_dir(repository);

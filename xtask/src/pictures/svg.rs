@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::terminal::{Cell, Colour, Row, Style};
+use super::terminal::{Cell, CellRow, Colour, Style};
 
 /// Pixels.
 const CELL_WIDTH: f64 = 8.4;
@@ -46,7 +46,7 @@ const PALETTE: [Rgb; 16] = [
 ];
 
 /// A window with these rows, this many columns wide.
-pub(crate) fn picture(title: &str, rows: &[Row], columns: usize) -> String {
+pub(crate) fn picture(title: &str, rows: &[CellRow], columns: usize) -> String {
     let width = across(columns) + 2.0 * PADDING;
     let height = TITLE_BAR + down(rows.len()) + 2.0 * PADDING;
     let mut svg = String::new();

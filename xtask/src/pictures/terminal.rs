@@ -33,14 +33,14 @@ pub(crate) struct Cell {
     pub(crate) style: Style,
 }
 
-pub(crate) type Row = Vec<Cell>;
+pub(crate) type CellRow = Vec<Cell>;
 
 /// The rows of a text. A style goes on until it is changed, past the end of a row too.
-pub(crate) fn rows(text: &str) -> Vec<Row> {
+pub(crate) fn rows(text: &str) -> Vec<CellRow> {
     let mut rows = Vec::new();
     let mut style = Style::default();
     for line in text.lines() {
-        let mut row = Row::new();
+        let mut row = CellRow::new();
         let mut rest = line.chars();
         while let Some(character) = rest.next() {
             if character == '\u{1b}' {

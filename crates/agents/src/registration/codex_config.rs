@@ -5,12 +5,12 @@ use serde_json::Value;
 use transcript::Agent;
 
 use super::own_call::OwnCall;
-use super::settings::Found;
+use super::settings::OwnEntry;
 
 /// What matters to us in a `config.toml`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CodexConfig {
-    pub found: Vec<Found>,
+    pub found: Vec<OwnEntry>,
     /// It has hooks of any kind.
     pub has_hooks: bool,
     /// `features.hooks = false`, which switches all hooks off.
@@ -33,7 +33,7 @@ impl CodexConfig {
                 for handler in handlers {
                     read.has_hooks = true;
                     let call = OwnCall::of_handler(Agent::Codex, handler);
-                    read.found.extend(call.map(|call| Found { event: event.clone(), call }));
+                    read.found.extend(call.map(|call| OwnEntry { event: event.clone(), call }));
                 }
             }
         }

@@ -46,13 +46,13 @@ pub fn client(agent: Agent) -> &'static str {
 
 /// One of our entries, and the event that it stands under.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct OwnEntry {
     pub event: String,
     pub call: OwnCall,
 }
 
 /// Our entries in a text. An empty text has none.
-pub fn find(agent: Agent, text: &str) -> Result<Vec<Found>, SettingsError> {
+pub fn find(agent: Agent, text: &str) -> Result<Vec<OwnEntry>, SettingsError> {
     let (_, text) = split_mark(agent, text)?;
     let Some(settings) = Settings::read(agent, text)? else { return Ok(Vec::new()) };
     let events = settings.events.iter();
@@ -61,7 +61,7 @@ pub fn find(agent: Agent, text: &str) -> Result<Vec<Found>, SettingsError> {
             let calls = event.groups.iter().flat_map(|group| &group.handlers);
             calls
                 .filter_map(|handler| handler.own.clone())
-                .map(|call| Found { event: event.member.name.clone(), call })
+                .map(|call| OwnEntry { event: event.member.name.clone(), call })
         })
         .collect())
 }

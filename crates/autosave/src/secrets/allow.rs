@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use changes::BytePath;
+use change_set::BytePath;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::Finding;

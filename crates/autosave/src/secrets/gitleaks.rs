@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use changes::{Added, AddedFile};
+use keeping::{Added, AddedFile};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Deserialize;
 

@@ -4,7 +4,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use autosave::notes::{self, NotesError};
-use changes::BytePath;
+use change_set::BytePath;
 use proptest::prelude::*;
 
 fn with(file: &[u8], body: &str) -> String {

@@ -8,7 +8,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use autosave::secrets::{self, Allow, Finding, GitleaksError};
-use changes::{Added, AddedFile, BytePath};
+use change_set::BytePath;
+use keeping::{Added, AddedFile};
 
 const HEX: &str = "0123456789abcdef";
 const LETTERS: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

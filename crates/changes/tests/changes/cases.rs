@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use changes::{BytePath, Request, Scope, Touched};
+use change_set::{BytePath, Scope};
+use changes::{Request, Touched};
 
 use crate::sandbox::{Sandbox, lines, text};
 
@@ -148,7 +149,7 @@ fn every_path_survives() {
     sandbox.write_bytes(b"\xff\xfenot-utf-8", b"again");
     assert_eq!(sandbox.turn(&next).files[0].path.as_bytes(), b"\xff\xfenot-utf-8");
     let json = serde_json::to_string(&changes).unwrap();
-    assert_eq!(serde_json::from_str::<changes::ChangeSet>(&json).unwrap(), changes);
+    assert_eq!(serde_json::from_str::<change_set::ChangeSet>(&json).unwrap(), changes);
 }
 
 /// C4

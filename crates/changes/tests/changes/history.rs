@@ -1,7 +1,7 @@
 //! C2: work that was committed in the turn, by every way in which HEAD can move; and what arrived with HEAD that
 //! the turn did not make.
 
-use changes::{ChangeSet, Scope};
+use change_set::{ChangeSet, Scope};
 
 use crate::sandbox::{Sandbox, lines, text};
 

@@ -4,21 +4,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod cases;
-mod commits;
-mod comparisons;
 mod failures;
 mod history;
 mod ignored;
-mod kills;
-mod pushes;
 mod random;
 mod repositories;
-mod restores;
-mod retention;
 mod sandbox;
 mod scopes;
-mod server;
-mod snapshot_baselines;
-mod snapshot_faults;
-mod snapshots;
 mod stored;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 
-use changes::{Change, How};
+use change_set::{Change, How};
 
 use crate::sandbox::{Sandbox, text};
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use changes::{Error, ObjectFormat, Repository, Request};
+use changes::state::ObjectFormat;
+use changes::{Error, Repository, Request};
 
 use crate::sandbox::{Sandbox, lines, now_ns};
 

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use changes::snapshot::{NewSnapshot, Reason, Side, Snapshot, Snapshots};
-use changes::{Baseline, Change, ChangeSet, ChangedFile, Error, Repository, Request, Settings};
+use change_set::{Change, ChangeSet, ChangedFile};
+use changes::{Baseline, Error, Request, Settings};
 use tempfile::TempDir;
 
 pub(crate) struct Sandbox {
@@ -60,13 +60,16 @@ impl Sandbox {
         fs_err::canonicalize(self.folder.path()).unwrap()
     }
 
-    /// The library runs this script of the test's folder as git.
+    /// The library runs this script of the tests' folders as git.
     pub(crate) fn use_git(&mut self, script: &str) {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/changes").join(script);
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let mut folders = ["keeping/tests/keeping", "changes/tests/changes"].into_iter();
+        let script =
+            folders.find_map(|folder| Some(crates.join(folder).join(script)).filter(|it| it.is_file()));
         let link = self.root().join("git");
         let _ = fs_err::remove_file(&link);
         // A link, not a copy: a file that was just written cannot always be executed at once.
-        fs_err::os::unix::fs::symlink(script, &link).unwrap();
+        fs_err::os::unix::fs::symlink(script.unwrap(), &link).unwrap();
         self.settings.git = link.into();
     }
 
@@ -160,55 +163,6 @@ impl Sandbox {
         changes
     }
 
-    pub(crate) fn snapshots(&self) -> Snapshots {
-        self.snapshots_in(&self.repo)
-    }
-
-    pub(crate) fn snapshots_in(&self, folder: &Path) -> Snapshots {
-        Snapshots::of(Repository::discover(folder).unwrap(), &self.settings).unwrap()
-    }
-
-    /// Takes a snapshot, and checks that of all files only objects and our refs are new or changed (invariant 5).
-    pub(crate) fn snapshot(&self) -> Snapshot {
-        let before = self.everything();
-        let snapshot = self.snapshots().create(&new_snapshot("a test")).unwrap();
-        let after = self.everything();
-        let ours = |path: &Path| {
-            let path = path.strip_prefix(&self.repo).unwrap();
-            // A folder's own time changes with what is made in it; `.git` holds the nameless file for a moment.
-            [".git/objects", ".git/refs/checkstone"].iter().any(|ours| path.starts_with(ours))
-                || path == Path::new(".git")
-                || path == Path::new(".git/refs")
-                // Whoever reads a split index, `git status` too, renews the time of its larger half.
-                || path.to_string_lossy().starts_with(".git/sharedindex.")
-        };
-        let others = |all: BTreeMap<PathBuf, _>| -> BTreeMap<PathBuf, _> {
-            all.into_iter().filter(|(path, _)| !ours(path)).collect()
-        };
-        assert_same(&others(before), &others(after));
-        assert_eq!(self.git(&["fsck", "--strict", "--no-progress", "--no-dangling"]), "");
-        snapshot
-    }
-
-    /// What the working tree of `folder` has changed since a snapshot. That nothing at all was written is checked, in
-    /// the repository and where the comparison was made.
-    pub(crate) fn changed_since(&self, folder: &Path, snapshot: &Snapshot) -> Vec<String> {
-        let scratch = self.scratch();
-        let before = self.everything();
-        let (old, now) = (Side::Snapshot(snapshot), Side::WorkingTree { scratch: &scratch });
-        let found = self.snapshots_in(folder).diff(old, now, &[]).unwrap();
-        assert_same(&before, &self.everything());
-        assert_eq!(scratch.read_dir().unwrap().count(), 0);
-        found.iter().map(|one| format!("{} {}", one.change(), one.path)).collect()
-    }
-
-    /// Its name has all that a list of folders could stumble over.
-    pub(crate) fn scratch(&self) -> PathBuf {
-        let scratch = self.root().join("a: \"scratch\"\nfolder");
-        fs_err::create_dir_all(&scratch).unwrap();
-        scratch
-    }
-
     /// The git processes that the library has started since this was called last.
     pub(crate) fn calls(&self) -> Vec<String> {
         let log = self.root().join("calls");
@@ -219,7 +173,7 @@ impl Sandbox {
 
     /// Every file and folder of the repository, `.git` included: content, mode, and times. A folder's time tells
     /// of a file that was made in it and removed again.
-    fn everything(&self) -> BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)> {
+    pub(crate) fn everything(&self) -> BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)> {
         let mut found = BTreeMap::new();
         let mut folders = vec![self.repo.clone()];
         while let Some(folder) = folders.pop() {
@@ -241,15 +195,10 @@ impl Sandbox {
     }
 }
 
-fn assert_same<T: PartialEq>(before: &BTreeMap<PathBuf, T>, after: &BTreeMap<PathBuf, T>) {
+pub(crate) fn assert_same<T: PartialEq>(before: &BTreeMap<PathBuf, T>, after: &BTreeMap<PathBuf, T>) {
     let differing: Vec<&PathBuf> =
         before.keys().chain(after.keys()).filter(|path| before.get(*path) != after.get(*path)).collect();
     assert!(differing.is_empty(), "written by a read path: {differing:?}");
-}
-
-/// One that somebody asks for now.
-pub(crate) fn new_snapshot(message: &str) -> NewSnapshot<'_> {
-    NewSnapshot { reason: Reason::Asked, message, now_ns: now_ns(), session: None, turn: None }
 }
 
 pub(crate) fn now_ns() -> i64 {

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use changes::{Request, Scope, Touched};
+use change_set::Scope;
+use changes::{Request, Touched};
 
 use crate::sandbox::{Sandbox, lines, text};
 

@@ -1,6 +1,8 @@
 //! Baselines as the journal stores them.
 
-use changes::{BASELINE_VERSION, Baseline, BytePath, FileState};
+use change_set::BytePath;
+use changes::state::FileState;
+use changes::{BASELINE_VERSION, Baseline};
 
 use crate::sandbox::{Sandbox, lines};
 
@@ -27,7 +29,7 @@ fn a_baseline_of_another_version_or_repository_is_not_used() {
     let elsewhere = Baseline { git_dir: BytePath::from("/elsewhere/.git"), ..baseline };
     for unusable in [newer, elsewhere] {
         let changes = sandbox.turn(&unusable);
-        assert_eq!(changes.scope, changes::Scope::Worktree);
+        assert_eq!(changes.scope, change_set::Scope::Worktree);
         assert!(changes.baseline_unusable.is_some());
         assert_eq!(lines(&changes.files), ["modified a [unstaged]"]);
     }
@@ -41,7 +43,7 @@ fn a_lost_commit_leads_to_the_fall_back() {
     let lost = Baseline { head: Some("1".repeat(40)), ..baseline };
     sandbox.write("a", "changed\n");
     let changes = sandbox.turn(&lost);
-    assert_eq!(changes.scope, changes::Scope::Worktree);
+    assert_eq!(changes.scope, change_set::Scope::Worktree);
     assert!(changes.baseline_unusable.unwrap().contains("1111"));
     assert_eq!(lines(&changes.files), ["modified a [unstaged]"]);
 }

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use checkpoint::layout::Layout;
 use run::control;
 use run::engine;
-use run::layout::Layout;
 use run::state::StageState;
 
 use crate::error::CommandError;

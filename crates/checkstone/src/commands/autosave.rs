@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use autosave::{Ended, Facts, Occasion, Reason};
-use changes::push::Planned;
-use changes::{Baseline, BytePath, Request};
+use autosave::{Facts, Occasion, Reason, SaveOutcome};
+use change_set::BytePath;
+use changes::{Baseline, Request};
 use gate::policy::Autosave;
 use gate::{Changes, Inputs};
 use jiff::Timestamp;
 use journal::{Journal, PushState, Session, Turn};
+use keeping::push::Planned;
 use serde::Serialize;
 use transcript::{Agent, Options, Reading, visible};
 
@@ -126,7 +127,7 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
         printer.text(&text(&report, pushed.as_ref()));
     }
     Ok(match (&report.ended, &pushed, &report.push) {
-        (Ended::Failed(_), ..) => ExitCode::from(2),
+        (SaveOutcome::Failed(_), ..) => ExitCode::from(2),
         (_, Some(Err(_)), _) | (_, None, Push::NotStarted(_)) => ExitCode::from(1),
         _ => ExitCode::SUCCESS,
     })
@@ -263,7 +264,7 @@ fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result
 
 /// Why nothing would be committed, as far as that can be seen without trying.
 fn refusal(save: &Save, git: &changes::Settings) -> Option<String> {
-    match changes::commit::in_progress(&save.repository, git) {
+    match keeping::commit::in_progress(&save.repository, git) {
         Ok(Some(operation)) => Some(format!("a {operation} is in progress; finish or abort it first")),
         Err(error) => Some(error.to_string()),
         Ok(None) => save.facts.branch.is_none().then(|| "HEAD is on no branch; create one first".to_owned()),
@@ -275,7 +276,7 @@ fn destination(save: &Save, git: &changes::Settings) -> String {
     if !save.settings.push {
         return "none, it is switched off".to_owned();
     }
-    match changes::push::plan(&save.repository, git) {
+    match keeping::push::plan(&save.repository, git) {
         Ok(Planned::Ready(plan)) => {
             let branch = plan.destination.strip_prefix("refs/heads/").unwrap_or(&plan.destination);
             let along = match plan.commits.len() {
@@ -360,14 +361,14 @@ fn output<'a>(
 fn text(report: &SaveReport, pushed: Option<&Result<String, String>>) -> String {
     let detail = visible(&report.detail());
     let mut text = match &report.ended {
-        Ended::Saved(_) => format!("{GOOD}✓{GOOD:#} {detail}\n"),
-        Ended::Nothing => format!("{FAINT}·{FAINT:#} {detail}\n"),
-        Ended::Failed(_) => format!("{BAD}✗{BAD:#} {detail}\n"),
+        SaveOutcome::Saved(_) => format!("{GOOD}✓{GOOD:#} {detail}\n"),
+        SaveOutcome::Nothing => format!("{FAINT}·{FAINT:#} {detail}\n"),
+        SaveOutcome::Failed(_) => format!("{BAD}✗{BAD:#} {detail}\n"),
     };
     for remark in report.remarks() {
         text.push_str(&format!("{FAINT}·{FAINT:#} {}\n", visible(&remark)));
     }
-    if matches!(&report.ended, Ended::Failed(failed) if failed.error.is_refusal()) {
+    if matches!(&report.ended, SaveOutcome::Failed(failed) if failed.error.is_refusal()) {
         text.push_str(&format!(
             "{STRONG}hint:{STRONG:#} take it out; if it is no secret, put `{}` into that line, or its kind or \
              fingerprint into `allow_secrets` of `[autosave]`\n",

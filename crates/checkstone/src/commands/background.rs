@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use agents::{Event, Payload};
 use autosave::Look;
 use changes::Repository;
-use changes::push::{Plan, Planned, PushLimits, PushOutcome};
 use jiff::Timestamp;
 use journal::{Autosave, AutosaveId, PushState};
+use keeping::push::{Plan, Planned, PushLimits, PushOutcome};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use transcript::Agent;
@@ -151,7 +151,7 @@ pub(crate) fn pushed(autosave: &Autosave, ours: &[String], look: &Look) -> Resul
     let git = saving::git_settings();
     let commit = autosave.commit.as_deref().ok_or("there is no commit")?;
     let repository = Repository::discover(&autosave.repository).map_err(|error| error.to_string())?;
-    let mut plan = match changes::push::plan(&repository, &git).map_err(|error| error.to_string())? {
+    let mut plan = match keeping::push::plan(&repository, &git).map_err(|error| error.to_string())? {
         Planned::Ready(plan) => plan,
         Planned::NoRemote => return Err("there is no remote `origin`".to_owned()),
         Planned::NoBranch | Planned::NoCommit => return Err("HEAD is on no branch any more".to_owned()),

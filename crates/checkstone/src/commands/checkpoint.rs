@@ -12,11 +12,10 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use checkpoint::layout::Layout;
+use checkpoint::manifest::Reason;
+use checkpoint::{FolderError, Listing, PathError, SaveError, StoreError};
 use clap::{Subcommand, ValueEnum};
-use run::checkpoint::{Listing, SaveError};
-use run::layout::Layout;
-use run::manifest::Reason;
-use run::{FolderError, PathError, StoreError};
 use transcript::visible;
 
 use crate::error::CommandError;
@@ -121,7 +120,7 @@ impl CommonArguments {
 
 impl WhichArguments {
     fn list(&self, common: &CommonArguments) -> Result<Listing, CommandError> {
-        run::checkpoint::list(&common.root()?, self.title.as_deref(), self.run.as_deref())
+        checkpoint::list(&common.root()?, self.title.as_deref(), self.run.as_deref())
             .map_err(|error| folder_error(&error))
     }
 

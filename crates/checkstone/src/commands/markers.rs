@@ -4,8 +4,8 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use run::marker::{Counts, Marker, Reader};
 use run::output::{MarkerOutput, MarkersOutput};
+use supervise::marker::{Counts, Marker, Reader};
 use transcript::visible;
 
 use crate::error::CommandError;

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use checkpoint::layout::Layout;
 use run::engine;
-use run::layout::Layout;
 use run::record::Record;
 
 use crate::error::CommandError;

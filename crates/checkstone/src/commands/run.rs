@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use checkpoint::layout::{Layout, Segment};
 use jiff::Timestamp;
 use run::engine;
-use run::layout::{Layout, Segment};
 use run::plan;
 
 use crate::error::CommandError;
@@ -65,6 +65,9 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
     if arguments.check {
         for warning in &plan.plan.warnings {
             printer.warning(&CommandError::new(warning));
+        }
+        if let Err(error) = engine::can_run(&plan.plan) {
+            printer.warning(&run_display::explained(&error, ""));
         }
         let stages = counted(plan.plan.stages.len(), "stage");
         printer.text(&format!("`{}` is sound: {stages}\n", path.display()));

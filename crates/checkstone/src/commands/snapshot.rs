@@ -6,12 +6,13 @@ use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use changes::snapshot::{
+use change_set::BytePath;
+use changes::{Repository, Settings};
+use jiff::Timestamp;
+use keeping::snapshot::{
     Caller, Difference, LeftOut, NewSnapshot, Reason, Reasons, Restored, Retention, SessionName, Side,
     Skipped, Snapshot, SnapshotError, Snapshots, Which,
 };
-use changes::{BytePath, Repository, Settings};
-use jiff::Timestamp;
 use serde::Serialize;
 use transcript::visible;
 

@@ -7,10 +7,10 @@ use std::process::ExitCode;
 
 use autosave::AutonomousExecution;
 use changes::Repository;
-use changes::snapshot::{Snapshot, Snapshots, Which};
+use checkpoint::Listed;
 use gate::policy::Policy;
 use journal::{Journal, Of, switch};
-use run::checkpoint::{self, Listed};
+use keeping::snapshot::{Snapshot, Snapshots, Which};
 use run::record::Record;
 use run::state::RunState;
 use run::{control, runs};

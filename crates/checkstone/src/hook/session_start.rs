@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use agents::Decision;
 use changes::{Repository, Settings};
+use checkpoint::layout::Layout;
 use journal::{Journal, NotedRun, OpenFor};
 use run::control;
-use run::layout::Layout;
 use run::state::RunState;
 use sha2::{Digest, Sha256};
 use transcript::{Agent, visible};

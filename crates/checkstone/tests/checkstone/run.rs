@@ -5,6 +5,7 @@ mod faults;
 mod hostile;
 mod kills;
 mod page;
+#[cfg(feature = "python")]
 mod python;
 mod resumes;
 mod told;

@@ -57,7 +57,7 @@ fn what_the_timeline_edited_is_what_changed() {
         let told = judged.decision == Decision::Notify && changed.is_empty();
         assert!(judged.decision == expected || told, "{shown}: {judged:?}");
         assert_eq!(changed, files, "{shown}");
-        assert_eq!(judged.scope, Some(gate::Scope::Transcript), "{shown}");
+        assert_eq!(judged.scope, Some(change_set::Scope::Transcript), "{shown}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! R4: an action that what changed demands is asked for, unless the timeline proves that it was done.
 
-use changes::{Change, ChangedFile};
+use change_set::{Change, ChangedFile};
 use gate::{Changes, judge};
 use sandbox::finishes;
 use transcript::Call;

@@ -1,7 +1,7 @@
 //! What keeps the gate quiet: nothing changed, only prose, an agent that waits, what was asked for before, what
 //! cannot be done; and what each key of the policy makes of it.
 
-use changes::{ChangedFile, How, Scope};
+use change_set::{ChangedFile, How, Scope};
 use gate::{
     ASKED_BEFORE, ActionState, Changes, CheckOutcome, CheckResult, Decision, Waiting, Waived, judge, waivers,
 };

@@ -582,7 +582,10 @@ fn h8_the_log_window_is_the_turn() {
     let told = |seconds: i64| message(&judge(&tele(), &after(Some(seconds * 1000)))).to_owned();
     let two_minutes = told(31);
     for (seconds, window) in [(61, "2m"), (120, "2m"), (121, "3m"), (600, "10m")] {
-        let expected = two_minutes.replace("`instrukt-ai-logs teleclaude --since 2m`", &format!("`instrukt-ai-logs teleclaude --since {window}`"));
+        let expected = two_minutes.replace(
+            "`instrukt-ai-logs teleclaude --since 2m`",
+            &format!("`instrukt-ai-logs teleclaude --since {window}`"),
+        );
         assert_eq!(told(seconds), expected, "{seconds}");
     }
 }
@@ -590,7 +593,7 @@ fn h8_the_log_window_is_the_turn() {
 /// Both silence rules are off here.
 #[test]
 fn it_asks_again_and_takes_no_waiver() {
-    let mut turn = with_scope(inputs(vec![], &["config.yml"]), changes::Scope::Worktree);
+    let mut turn = with_scope(inputs(vec![], &["config.yml"]), change_set::Scope::Worktree);
     turn.history.held_before = vec!["restart".to_owned()];
     turn.said = vec!["checkstone: cannot restart: no daemon here".to_owned()];
     let verdict = judge(&tele(), &turn);
@@ -636,7 +639,7 @@ fn a_single_step_reads_well() {
 #[test]
 fn r1_the_scope_is_the_plain_difference_to_head() {
     assert_eq!(tele().gate.scope, gate::policy::Scope::Diff);
-    let staged = changes::ChangedFile { how: vec![changes::How::Staged], ..changed("teleclaude/a.py") };
+    let staged = change_set::ChangedFile { how: vec![change_set::How::Staged], ..changed("teleclaude/a.py") };
     let one = judge(&tele(), &with_files(vec![], vec![staged]));
     let other = verdict(vec![], &["teleclaude/a.py"]);
     assert_eq!(one.message, other.message);

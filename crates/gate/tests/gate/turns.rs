@@ -1,6 +1,6 @@
 //! Turns for the tables: calls in order, ten seconds apart and five seconds long, in a repository at `/repo`.
 
-use changes::{Change, ChangeSet, ChangedFile, How, Scope};
+use change_set::{Change, ChangeSet, ChangedFile, How, Scope};
 use gate::policy::{Policy, Source};
 use gate::{Changes, Decision, History, Inputs, RecordedCall, Stop, Verdict, judge};
 use jiff::{SignedDuration, Timestamp};

@@ -4,23 +4,22 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use checkpoint::Depth;
+use checkpoint::layout::Layout;
+use checkpoint::manifest::Reason;
 use jiff::Timestamp;
 use journal::lock::{Lock, LockError};
 
 use super::{Engine, EngineError, Settings};
 use crate::attempt::told;
-use crate::checkpoint::{self, Depth};
 use crate::control;
 use crate::drift::Surroundings;
 use crate::event::{Event, FORMAT, What};
 use crate::keeping;
-use crate::layout::Layout;
-use crate::manifest::Reason;
-use crate::plan::Plan;
+use crate::plan::{Kind, Plan};
 use crate::publish;
 use crate::record::{Record, RecordError, Recorder};
 use crate::state::{RunState, StageState};
-use crate::supervisor;
 
 /// A plan with the text that it was read from.
 #[derive(Clone, Debug)]
@@ -29,6 +28,15 @@ pub struct PlanText {
     pub text: String,
     /// Where it lies below the root, where it does.
     pub file: Option<String>,
+}
+
+/// Whether this build has all that the plan needs.
+pub fn can_run(plan: &Plan) -> Result<(), EngineError> {
+    let python = plan.stages.iter().find(|stage| stage.kind == Kind::Python);
+    match python {
+        Some(stage) if !cfg!(feature = "python") => Err(EngineError::NoPython { stage: stage.id.clone() }),
+        _ => Ok(()),
+    }
 }
 
 /// Begins a run, and returns when it has ended in whatever way.
@@ -40,6 +48,7 @@ pub fn run(
     on_event: &mut dyn FnMut(&Event),
 ) -> Result<RunState, EngineError> {
     let PlanText { plan, text, file } = plan;
+    can_run(&plan)?;
     let layout = Layout::new(root, &plan.title, run)?;
     if ["checkpoints", "README.md"].contains(&layout.run()) {
         return Err(EngineError::Reserved { name: run.to_owned() });
@@ -88,8 +97,9 @@ pub fn resume(
     settings: &Settings,
     on_event: &mut dyn FnMut(&Event),
 ) -> Result<RunState, EngineError> {
-    let lock = take(layout)?;
     let PlanText { plan, text, .. } = plan;
+    can_run(&plan)?;
+    let lock = take(layout)?;
     if plan.title != layout.title() {
         return Err(EngineError::OtherTitle { found: plan.title, expected: layout.title().to_owned() });
     }
@@ -178,7 +188,7 @@ impl Engine<'_> {
         // The run's kernel, which belongs to no single stage.
         let kernel = self.layout.kernel_supervisor();
         let failed = |source| EngineError::Sweep { stage: "the kernel".to_owned(), source };
-        supervisor::sweep(&kernel).map_err(failed)?;
+        supervise::sweep(&kernel).map_err(failed)?;
         let stages = &self.recorder.record().stages;
         let mut left: Vec<(String, u32, StageState)> = stages
             .iter()
@@ -212,7 +222,7 @@ impl Engine<'_> {
 
     fn sweep(&mut self, stage_id: &str, attempt: u32) -> Result<(), EngineError> {
         let record = self.layout.attempt_supervisor(stage_id, attempt)?;
-        let swept = supervisor::sweep(&record)
+        let swept = supervise::sweep(&record)
             .map_err(|source| EngineError::Sweep { stage: stage_id.to_owned(), source })?;
         if swept.survivors > 0 {
             return Err(EngineError::Survivors { stage: stage_id.to_owned(), survivors: swept.survivors });

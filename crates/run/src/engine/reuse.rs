@@ -1,14 +1,13 @@
 //! Whether a stage that completed before need not be run again: its command, its inputs and its outputs are what they
 //! were. Outputs that are missing or were changed are brought back from the store.
 
+use checkpoint::manifest::Artifact;
 use serde_json::Map;
 
 use super::{Engine, EngineError};
 use crate::attempt::{input_path, told};
-use crate::checkpoint;
 use crate::event::{Accepted, What};
 use crate::fingerprint;
-use crate::manifest::Artifact;
 use crate::publish;
 
 impl Engine<'_> {

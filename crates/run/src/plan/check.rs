@@ -4,13 +4,14 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
+use checkpoint::layout::Segment;
+
 use super::file::{At, Draft, Places, StageDraft};
 use super::problem::Problem;
 use super::{
     DEFAULT_DURATION, Input, InputSource, Kind, LONGEST_WITHOUT_CHECKPOINT, Output, Plan, Program, Stage,
     is_stage_id, order,
 };
-use crate::layout::Segment;
 
 pub(super) fn check(draft: Draft<'_>, root: &Path, problems: &mut Vec<Problem>) -> Plan {
     let Draft { places, title, python, stages, is_text_sound } = draft;

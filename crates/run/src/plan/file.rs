@@ -5,12 +5,12 @@ use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
 
 use settings::Lines;
+use supervise::StallInterrupt;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::problem::Problem;
 use super::{Grace, Kind, LONGEST_DURATION, Program, Python, Stall};
-use crate::supervisor::StallInterrupt;
 
 const TOP: &[&str] = &["title", "python", "stage"];
 const PYTHON: &[&str] = &["interpreter", "seed", "variables"];

@@ -1,14 +1,13 @@
 //! The cells of stages whose supervisor was killed while they ran: nobody was there to put their outputs into the notebook.
 //! What is known of them is in the attempt's folder, and is put there when the run goes on.
 
+use checkpoint::hash;
+use checkpoint::layout::Layout;
+use kernel::notebook::{self, NewCell};
 use serde_json::{Value, json};
 
 use super::{Inside, spool};
 use crate::attempt::told;
-use crate::hash;
-use crate::kernel;
-use crate::layout::Layout;
-use crate::notebook::{self, NewCell};
 
 /// What the notebook says of our cell; `running` is its source until its outputs are there, so that a cell which a
 /// person changed is not taken for ours.

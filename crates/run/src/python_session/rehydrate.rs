@@ -1,18 +1,18 @@
 //! Brings the run's last saved checkpoint back into a fresh kernel, and verifies that it is there.
 
+use checkpoint::Depth;
+use checkpoint::layout::Layout;
+use checkpoint::manifest::{Manifest, Status};
+use kernel::CellEnding;
+use kernel::notebook::{self, NewCell, rehydration_cell_id};
+use kernel::python_environment;
+use kernel::rehydration::{self, Checkpoint, Pickles, SavedVariables};
 use serde_json::{Value, json};
+use supervise::{Controls, Limits};
 
 use super::{Inside, SHORT, spool};
 use crate::attempt::{Job, told};
-use crate::checkpoint::{self, Depth};
-use crate::kernel::CellEnding;
-use crate::layout::Layout;
-use crate::manifest::{Manifest, Status};
-use crate::notebook::{self, NewCell, rehydration_cell_id};
 use crate::plan::Stage;
-use crate::python_environment;
-use crate::rehydration::{self, Checkpoint, Pickles, SavedVariables};
-use crate::supervisor::{Controls, Limits};
 
 /// Python code that says which of the names in `NAMES` the session does not have.
 const MISSING: &str = "
@@ -49,7 +49,7 @@ impl Inside {
             Some(index) => Some(SavedVariables::read(layout.root(), index).map_err(|error| told(&error))?),
             None => None,
         };
-        let pickles = if job.is_trusted { Pickles::Load } else { Pickles::for_trust(manifest.trust()) };
+        let pickles = if self.is_trusted { Pickles::Load } else { Pickles::for_trust(manifest.trust()) };
         let cell = rehydration::cell(&Checkpoint::of(&manifest, variables.as_ref()), pickles);
         let (unconfirmed, others): (Vec<_>, Vec<_>) =
             cell.withheld.iter().partition(|withheld| withheld.needs_trust());

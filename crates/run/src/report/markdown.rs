@@ -3,7 +3,8 @@
 
 use std::fmt::Write as _;
 
-use crate::marker::Marker;
+use supervise::marker::Marker;
+
 use crate::state::StageState;
 
 use super::story::{IncidentKind, Outcome, StageStory, Story};

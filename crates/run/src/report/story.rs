@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
+use supervise::marker::Marker;
 
 use crate::event::{AcceptedArtifact, Ending, Event, HowEnded, What};
-use crate::marker::Marker;
 use crate::state::{RunState, StageState};
 
 #[derive(Clone, Debug, Default)]

@@ -1,11 +1,11 @@
 //! The engine called as a library: decisions over large plans.
 
+use checkpoint::layout::Layout;
 use jiff::Timestamp;
 use run::drift::Surroundings;
 use run::engine::{self, PlanText, Settings};
 use run::event::{Accepted, FORMAT, What};
 use run::fingerprint;
-use run::layout::Layout;
 use run::plan::Plan;
 use run::record::Recorder;
 use run::state::{RunState, StageState};

@@ -9,26 +9,18 @@
     reason = "a test fails by panicking"
 )]
 
-mod cell_time;
-mod checkpoint;
 mod engine;
-mod hanging_cells;
-mod hostile;
-mod interpreters;
-mod kernels;
-mod lost_supervisor;
-mod manifest;
-mod markers;
-mod notebooks;
 mod plan;
-mod processes;
+#[cfg(feature = "python")]
+#[path = "../../../kernel/tests/kernel/python.rs"]
 mod python;
+#[cfg(feature = "python")]
 mod python_aborts;
+#[cfg(feature = "python")]
 mod python_messages;
+#[cfg(feature = "python")]
 mod python_runs;
 mod record;
-mod rehydrations;
 mod report;
-mod restore_faults;
-mod supervised;
-mod trees;
+#[cfg(not(feature = "python"))]
+mod without_python;

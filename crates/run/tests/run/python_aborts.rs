@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use run::checkpoint;
+use checkpoint::manifest::Status;
 use run::engine;
 use run::event::What;
-use run::manifest::Status;
 use run::state::{RunState, StageState};
 
 use crate::python_runs::{Project, TITLE, stage};

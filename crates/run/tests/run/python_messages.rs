@@ -1,11 +1,11 @@
 //! What Python stages tell people where something is not as it should be: once, with names, and with what to do.
 
+use checkpoint::SaveRequest;
+use checkpoint::manifest::TrustLevel;
 use jiff::Timestamp;
-use run::checkpoint::{self, SaveRequest};
-use run::manifest::TrustLevel;
 use run::state::RunState;
 
-use crate::interpreters::make_environment;
+use crate::python::make_environment;
 use crate::python_runs::{Project, TITLE, stage, text};
 
 fn first() -> String {

@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use run::checkpoint;
+use checkpoint::layout::Layout;
+use checkpoint::manifest::{Manifest, RehydrationMode, Status};
 use run::engine::{self, PlanText, Settings};
 use run::event::{Event, What};
-use run::layout::Layout;
-use run::manifest::{Manifest, RehydrationMode, Status};
 use run::plan::{self, Plan};
 use run::state::RunState;
 use serde_json::Value;

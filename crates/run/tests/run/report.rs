@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use checkpoint::layout::Layout;
 use jiff::{SignedDuration, Timestamp};
 use run::event::{Accepted, AcceptedArtifact, Ending, HowEnded, What};
-use run::layout::Layout;
 use run::record::Recorder;
 use run::report::{Outcome, Report};
 use run::state::{RunState, StageState};

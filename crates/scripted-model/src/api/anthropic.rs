@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ANSWER_TOKENS, Place, at, list, texts};
+use super::{ANSWER_TOKENS, AnswerContext, at, list, texts};
 use crate::http::{Answer, Event};
 use crate::scenario::{Call, Step};
 
@@ -19,7 +19,7 @@ pub(super) fn side(path: &str) -> Answer {
     }
     // Titles are asked for, and whether the API answers at all.
     let step = Step { text: Some(r#"{"title":"A scripted session"}"#.to_owned()), ..Step::default() };
-    let place = Place { number: 0, folder: std::path::Path::new("") };
+    let place = AnswerContext { number: 0, folder: std::path::Path::new("") };
     Answer::ok(message(&place, &Value::Null, blocks(&step, &place), end(&step), usage(&step, &place)))
 }
 
@@ -28,7 +28,7 @@ pub(super) fn user_texts(body: &Value) -> Vec<String> {
     messages.flat_map(|message| texts(at(message, "content"))).collect()
 }
 
-pub(super) fn answer(step: &Step, place: &Place<'_>, body: &Value) -> Answer {
+pub(super) fn answer(step: &Step, place: &AnswerContext<'_>, body: &Value) -> Answer {
     if let Some(failure) = &step.error {
         let error = json!({"type": failure.kind, "message": failure.message});
         return Answer::Document { status: failure.status, body: json!({"type": "error", "error": error}) };
@@ -64,7 +64,7 @@ pub(super) fn answer(step: &Step, place: &Place<'_>, body: &Value) -> Answer {
     Answer::Stream(events)
 }
 
-fn blocks(step: &Step, place: &Place<'_>) -> Vec<Value> {
+fn blocks(step: &Step, place: &AnswerContext<'_>) -> Vec<Value> {
     let text = step.text.iter().map(|text| json!({"type": "text", "text": text}));
     let calls = step.calls.iter().enumerate().map(|(index, call)| {
         let (name, input) = tool(call, place);
@@ -77,7 +77,7 @@ fn end(step: &Step) -> Option<&'static str> {
     Some(if step.calls.is_empty() { "end_turn" } else { "tool_use" })
 }
 
-fn usage(step: &Step, place: &Place<'_>) -> Value {
+fn usage(step: &Step, place: &AnswerContext<'_>) -> Value {
     json!({
         "input_tokens": place.tokens(step),
         "cache_creation_input_tokens": 0,
@@ -87,7 +87,13 @@ fn usage(step: &Step, place: &Place<'_>) -> Value {
     })
 }
 
-fn message(place: &Place<'_>, body: &Value, content: Vec<Value>, end: Option<&str>, usage: Value) -> Value {
+fn message(
+    place: &AnswerContext<'_>,
+    body: &Value,
+    content: Vec<Value>,
+    end: Option<&str>,
+    usage: Value,
+) -> Value {
     json!({
         "id": format!("msg_{}", place.number),
         "type": "message",
@@ -100,7 +106,7 @@ fn message(place: &Place<'_>, body: &Value, content: Vec<Value>, end: Option<&st
     })
 }
 
-fn tool(call: &Call, place: &Place<'_>) -> (String, Value) {
+fn tool(call: &Call, place: &AnswerContext<'_>) -> (String, Value) {
     let (name, input) = match call {
         Call::Run(command) => ("Bash", json!({"command": command, "description": "Run a command"})),
         Call::Read(path) => ("Read", json!({"file_path": place.absolute(path)})),

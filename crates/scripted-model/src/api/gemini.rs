@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ANSWER_TOKENS, Place, at, list, texts};
+use super::{ANSWER_TOKENS, AnswerContext, at, list, texts};
 use crate::http::{Answer, Event};
 use crate::scenario::{Call, Step};
 
@@ -33,7 +33,7 @@ pub(super) fn user_texts(body: &Value) -> Vec<String> {
     contents.flat_map(|content| texts(at(content, "parts"))).collect()
 }
 
-pub(super) fn answer(step: &Step, place: &Place<'_>) -> Answer {
+pub(super) fn answer(step: &Step, place: &AnswerContext<'_>) -> Answer {
     if let Some(failure) = &step.error {
         let error = json!({"code": failure.status, "status": failure.kind, "message": failure.message});
         return Answer::Document { status: failure.status, body: json!({"error": error}) };
@@ -60,7 +60,7 @@ fn content(parts: Vec<Value>, number: usize, tokens: u64) -> Value {
     })
 }
 
-fn tool(call: &Call, place: &Place<'_>) -> (String, Value) {
+fn tool(call: &Call, place: &AnswerContext<'_>) -> (String, Value) {
     let (name, arguments) = match call {
         Call::Run(command) => {
             ("run_shell_command", json!({"command": command, "description": "Run a command"}))

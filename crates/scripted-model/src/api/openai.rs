@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{ANSWER_TOKENS, Place, at, list, texts};
+use super::{ANSWER_TOKENS, AnswerContext, at, list, texts};
 use crate::http::{Answer, Event};
 use crate::scenario::{Call, Step};
 
@@ -37,7 +37,7 @@ pub(super) fn user_texts(body: &Value) -> Vec<String> {
     parts.filter_map(text).collect()
 }
 
-pub(super) fn answer(step: &Step, place: &Place<'_>, body: &Value) -> Answer {
+pub(super) fn answer(step: &Step, place: &AnswerContext<'_>, body: &Value) -> Answer {
     if let Some(failure) = &step.error {
         let error = json!({"type": failure.kind, "code": failure.kind, "message": failure.message});
         return Answer::Document { status: failure.status, body: json!({"error": error}) };

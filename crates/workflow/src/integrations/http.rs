@@ -170,6 +170,11 @@ impl Client {
         timeout: Duration,
     ) -> Result<Answer, NoAnswer> {
         let host = endpoint.to_string();
+        if cfg!(not(feature = "tls")) && endpoint.base.starts_with("https:") {
+            let reason =
+                "this build has no TLS; use a packaged one, or build with `--features full`".to_owned();
+            return Err(NoAnswer::NotAsked { host, reason });
+        }
         let mut request = Request::builder().method(method).uri(endpoint.at(path));
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -210,6 +215,7 @@ fn no_answer(host: &str, error: &ureq::Error) -> NoAnswer {
         ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::TimedOut => {
             return NoAnswer::TimedOut { host };
         }
+        #[cfg(feature = "tls")]
         ureq::Error::Rustls(error) => return NoAnswer::Untrusted { host, reason: error.to_string() },
         ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
             return NoAnswer::Untrusted { host, reason: error.to_string() };
@@ -225,4 +231,20 @@ fn no_answer(host: &str, error: &ureq::Error) -> NoAnswer {
         other => other.to_string(),
     };
     NoAnswer::Unreachable { host, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(not(feature = "tls"))]
+    #[test]
+    fn a_build_without_tls_says_so_and_sends_nothing() {
+        use super::*;
+        let endpoint = Endpoint::parse("https://example.invalid/hook").unwrap();
+        let answer = Client::new(Proxy::None).post(&endpoint, &[], b"{}", Duration::from_secs(1));
+        assert_eq!(
+            answer.unwrap_err().to_string(),
+            "https://example.invalid cannot be asked: this build has no TLS; use a packaged one, or build with \
+             `--features full`"
+        );
+    }
 }

@@ -170,8 +170,8 @@ pub fn wait(
             Err(error) => return Preview::Unavailable { error },
         };
         let waiting = match seen {
-            Seen::Over(preview) => return preview,
-            Seen::Waiting(waiting) => waiting,
+            DeploymentState::Over(preview) => return preview,
+            DeploymentState::Waiting(waiting) => waiting,
         };
         if waiting != last {
             tell(&waiting);
@@ -193,14 +193,14 @@ fn look(client: &Client, service: &Service, path: &str, time: Duration) -> Resul
         .map_err(|_| Failed { error: ServiceError::NotUnderstood { service: SERVICE }, again: Again::Later })
 }
 
-enum Seen {
+enum DeploymentState {
     Over(Preview),
     Waiting(String),
 }
 
 /// The newest deployment of each project counts: a repository may have several projects, and a commit may be deployed
 /// again.
-fn seen(deployments: &Deployments, commit: &str) -> Seen {
+fn seen(deployments: &Deployments, commit: &str) -> DeploymentState {
     let mut newest: BTreeMap<&str, &Deployment> = BTreeMap::new();
     for deployment in deployments.deployments.iter().filter(|one| one.is_preview_of(commit)) {
         let known = newest.entry(deployment.project()).or_insert(deployment);
@@ -210,14 +210,14 @@ fn seen(deployments: &Deployments, commit: &str) -> Seen {
     }
     let short = commit.get(..7).unwrap_or(commit);
     if newest.is_empty() {
-        return Seen::Waiting(format!("there is no preview deployment of {short} yet"));
+        return DeploymentState::Waiting(format!("there is no preview deployment of {short} yet"));
     }
     let mut urls = Vec::new();
     let mut is_ready = false;
     let mut canceled = None;
     let mut waiting = Vec::new();
     for deployment in newest.values() {
-        let failed = |how| Seen::Over(Preview::Failed { why: why(deployment, how) });
+        let failed = |how| DeploymentState::Over(Preview::Failed { why: why(deployment, how) });
         match deployment.state() {
             "READY" => {
                 is_ready = true;
@@ -232,9 +232,11 @@ fn seen(deployments: &Deployments, commit: &str) -> Seen {
         }
     }
     match canceled {
-        _ if !waiting.is_empty() => Seen::Waiting(format!("the preview of {short}: {}", waiting.join(", "))),
+        _ if !waiting.is_empty() => {
+            DeploymentState::Waiting(format!("the preview of {short}: {}", waiting.join(", ")))
+        }
         Some(canceled) if !is_ready => canceled,
-        _ => Seen::Over(Preview::Ready { urls }),
+        _ => DeploymentState::Over(Preview::Ready { urls }),
     }
 }
 

@@ -151,7 +151,9 @@ fn p2_the_feature_checkpoint_and_the_plain_workflow_are_two() {
         let told: Vec<String> = told.iter().map(|warning| sandbox::redacted(warning.to_string())).collect();
         assert_eq!(
             told,
-            ["`[folder]/.claude/state/design-checkpoint.json` is the file of another workflow, so this one is in `[folder]/.claude/state/design-checkpoint~[hash].json`"]
+            [
+                "`[folder]/.claude/state/design-checkpoint.json` is the file of another workflow, so this one is in `[folder]/.claude/state/design-checkpoint~[hash].json`"
+            ]
         );
     }
 }

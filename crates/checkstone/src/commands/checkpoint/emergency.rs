@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use checkpoint::output::{CheckpointOutput, EmergencyOutput};
+use checkpoint::{EmergencyRequest, add_partial, emergency};
 use jiff::Timestamp;
-use run::checkpoint::output::{CheckpointOutput, EmergencyOutput};
-use run::checkpoint::{EmergencyRequest, add_partial, emergency};
 
 use super::save::notebook;
 use super::{CommonArguments, ReasonName, RunArguments, save_error};

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use run::checkpoint::output::ListOutput;
-use run::manifest::Status;
+use checkpoint::manifest::Status;
+use checkpoint::output::ListOutput;
 use transcript::visible;
 
 use super::{CommonArguments, WhichArguments};

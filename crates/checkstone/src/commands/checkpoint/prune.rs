@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use run::checkpoint::output::PruneOutput;
-use run::checkpoint::{DEFAULT_KEEP, PruneError, prune};
+use checkpoint::output::PruneOutput;
+use checkpoint::{DEFAULT_KEEP, PruneError, prune};
 
 use super::{CommonArguments, WhichArguments, folder_error};
 use crate::error::CommandError;

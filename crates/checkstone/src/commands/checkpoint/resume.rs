@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use run::checkpoint::output::ResumeOutput;
-use run::checkpoint::{Depth, Found, last_valid};
+use checkpoint::output::ResumeOutput;
+use checkpoint::{Depth, Found, last_valid};
 use transcript::visible;
 
 use super::{CommonArguments, WhichArguments, folder_error, none_here};

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use checkpoint::manifest::{NotebookReference, Status, TrustLevel};
+use checkpoint::output::{CheckpointOutput, SaveOutput};
+use checkpoint::{DEFAULT_KEEP, Depth, SaveRequest, SaveWarning, SizeLimits, save};
 use clap::ValueEnum;
 use jiff::Timestamp;
-use run::checkpoint::output::{CheckpointOutput, SaveOutput};
-use run::checkpoint::{DEFAULT_KEEP, Depth, SaveRequest, SaveWarning, SizeLimits, save};
-use run::manifest::{NotebookReference, Status, TrustLevel};
 
 use super::{CommonArguments, ReasonName, RunArguments, save_error};
 use crate::arguments::byte_size;

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use run::checkpoint::output::ValidateOutput;
-use run::checkpoint::{Depth, ValidateError, Validated, validate};
+use checkpoint::output::ValidateOutput;
+use checkpoint::{Depth, ValidateError, Validated, validate};
 use transcript::visible;
 
 use super::{CommonArguments, WhichArguments, folder_error};

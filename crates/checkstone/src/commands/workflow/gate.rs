@@ -86,7 +86,7 @@ fn uncommitted(state: &StateDirectory) -> Uncommitted {
         .and_then(|pending| pending.change_set(changes::Request::Worktree));
     match changes {
         Ok(changes) => {
-            let path = |file: &changes::ChangedFile| file.path.as_path().to_string_lossy().into_owned();
+            let path = |file: &change_set::ChangedFile| file.path.as_path().to_string_lossy().into_owned();
             Uncommitted::Files(changes.files.iter().map(path).collect())
         }
         Err(error) => Uncommitted::Unknown(error.to_string()),

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use transcript::visible;
 use unicode_width::UnicodeWidthStr as _;
-use workflow::output::{ListOutput, Problem};
+use workflow::output::{ListOutput, UnreadableFile};
 use workflow::{ArchivedWorkflow, Summary};
 
 use super::{CommonArguments, explained};
@@ -36,7 +36,7 @@ pub(super) fn run(arguments: &ListArguments, printer: &Printer) -> Result<ExitCo
         match listed.workflow {
             Ok(workflow) => output.workflows.push(Summary::of(&listed.stem, &workflow)),
             Err(problem) => {
-                output.problems.push(Problem { file: format!("{}.json", listed.stem), problem });
+                output.problems.push(UnreadableFile { file: format!("{}.json", listed.stem), problem });
             }
         }
     }

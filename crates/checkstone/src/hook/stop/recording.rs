@@ -2,7 +2,8 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use gate::{ActionState, INPUTS_VERSION, Verdict, Waived};
+use change_set::Scope;
+use gate::{ActionState, INPUTS_VERSION, Waived};
 use journal::{JournalError, NewTurn, NewVerdict, SessionId, TurnId, Writing};
 
 use super::known::Known;
@@ -50,7 +51,7 @@ impl Judged {
                 turn,
                 at: context.now,
                 verdict: recorded,
-                scope: scope(verdict),
+                scope: verdict.scope.map_or("", Scope::name),
                 message: verdict.message.as_deref().unwrap_or_default(),
                 timings: &context.stopwatch.report(),
                 inputs: journal::Inputs { version: INPUTS_VERSION, bytes: record },
@@ -109,14 +110,4 @@ fn fingerprint(context: &Context, known: &Known) -> String {
         (None, None) => String::new(),
     };
     format!("stop:{turn}:{}:{:x}", context.payload.stop_hook_active, said.finish())
-}
-
-fn scope(verdict: &Verdict) -> &'static str {
-    match verdict.scope {
-        Some(gate::Scope::TurnBaseline) => "turn-baseline",
-        Some(gate::Scope::Touched) => "touched",
-        Some(gate::Scope::Worktree) => "worktree",
-        Some(gate::Scope::Transcript) => "transcript",
-        None => "",
-    }
 }

@@ -3,12 +3,13 @@
 
 use agents::Decision;
 use autosave::context::{self, Windows};
-use autosave::{Ended, Facts, Occasion, Reason};
-use changes::snapshot::{Side, Snapshots};
-use changes::{BytePath, Request};
+use autosave::{Facts, Occasion, Reason, SaveOutcome};
+use change_set::BytePath;
+use changes::Request;
 use gate::Changes;
 use gate::policy::{Autosave, AutosaveMode};
 use journal::{AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, TurnId};
+use keeping::snapshot::{Side, Snapshots};
 use serde_json::Value;
 use transcript::OWN_PREFIX;
 
@@ -141,21 +142,21 @@ impl Judged {
         let again = if is_tried_again { "; it is tried again at the next stop" } else { "" };
         answer.to_person.extend(report.to_person().map(|said| format!("{said}{again}")));
         // The signal is given once for a crossing: the agent knows.
-        let is_known = due.is_repeated && !matches!(report.ended, Ended::Saved(_));
+        let is_known = due.is_repeated && !matches!(report.ended, SaveOutcome::Saved(_));
         answer.to_agent = report.to_agent(&save.facts).filter(|_| !is_known);
         answer.execution = report.execution().map(Box::new);
     }
 
     /// Whether the next stop tries again what failed now. Where there was nothing to save, the crossing stays as well.
     fn try_again(&mut self, due: &Due, report: &SaveReport) -> bool {
-        if matches!(report.ended, Ended::Nothing) {
+        if matches!(report.ended, SaveOutcome::Nothing) {
             let kept = self.case.journal.write(|writing| writing.take_back_try(due.session));
             if let Err(error) = kept {
                 self.context.log("autosave", &format!("the crossing is used up: {error}"));
             }
             return false;
         }
-        let may_pass = matches!(&report.ended, Ended::Failed(failed) if failed.error.may_pass());
+        let may_pass = matches!(&report.ended, SaveOutcome::Failed(failed) if failed.error.may_pass());
         if !may_pass || due.attempt >= TRIES {
             return false;
         }
@@ -297,7 +298,7 @@ impl Judged {
         let request = Request::Turn { baseline: Some(&baseline), touched: None };
         let changed = changes::start_in(repository.clone(), &settings)
             .and_then(|pending| pending.change_set(request))
-            .is_ok_and(|set| !set.files.is_empty() && set.scope == changes::Scope::TurnBaseline);
+            .is_ok_and(|set| !set.files.is_empty() && set.scope == change_set::Scope::TurnBaseline);
         let Some(last) = last.and_then(|last| last.snapshot) else { return changed };
         let own = saving::own_files(self.context.payload.agent, autosave);
         let own = own.map(|name| BytePath::from(name.as_str()));

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
-use run::checkpoint::prune;
+use checkpoint::prune;
 use sandbox::{Answer, redacted};
 
 use super::project::{Project, strace, traced};
@@ -255,7 +255,7 @@ fn a_failed_flush_is_never_tried_again() {
     ");
     let log = fs::read_to_string(log).unwrap();
     assert_eq!(log.matches("fsync(").count(), 1, "{log}");
-    let sha256 = run::hash::of_bytes(b"one\n");
+    let sha256 = checkpoint::hash::of_bytes(b"one\n");
     assert!(!project.path("reports/churn/checkpoints/.store").join(&sha256[..2]).join(&sha256).exists());
     assert_eq!(project.save("S02_load_data", &["a"])["newArtifacts"], 1);
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use run::checkpoint::{Depth, last_valid, list, restore, validate};
+use checkpoint::{Depth, last_valid, list, restore, validate};
 use sandbox::{RunToEnd as _, wait_for};
 use serde_json::Value;
 

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use run::checkpoint::{Depth, SaveRequest, last_valid, list, save, validate};
-use run::layout::Layout;
+use checkpoint::layout::Layout;
+use checkpoint::{Depth, SaveRequest, last_valid, list, save, validate};
 use sandbox::{Answer, RunToEnd as _, now, wait_for};
 use serde_json::Value;
 

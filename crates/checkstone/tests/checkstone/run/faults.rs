@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 
-use run::checkpoint::{Depth, list, validate};
-use run::layout::Layout;
+use checkpoint::layout::Layout;
+use checkpoint::{Depth, list, validate};
 use sandbox::{Answer, without_durations};
 
 use super::kills::alive;

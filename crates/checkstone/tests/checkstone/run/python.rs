@@ -13,7 +13,7 @@ use super::Project;
 fn environment() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = here.join("../../target/python");
-    let script = here.join("../run/tests/python/make.sh");
+    let script = here.join("../kernel/tests/python/make.sh");
     assert!(Command::new("sh").arg(script).arg(&folder).status().unwrap().success());
     folder.canonicalize().unwrap()
 }

@@ -210,7 +210,8 @@ fn garbage_and_broken_connections_are_tried_again_and_told() {
         let server = Server::new(vec![deed.clone()]);
         let told = error(&server).to_string().replace(&server.url, "[server]");
         // Whether such a connection was refused or broke off is a matter of time.
-        let told = if matches!(deed, Deed::Closed) { told.split(": ").next().unwrap_or_default() } else { &told };
+        let told =
+            if matches!(deed, Deed::Closed) { told.split(": ").next().unwrap_or_default() } else { &told };
         all.push(told.to_owned());
         assert_eq!(server.asked().len(), 4, "{deed:?}");
         let server = Server::new(vec![deed.clone(), listed(&[deployment("READY")])]);

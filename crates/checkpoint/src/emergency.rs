@@ -1,0 +1,143 @@
+//! The emergency checkpoint: made when a stage is interrupted, fails or is lost. It takes no lock and waits for nobody (R3): what
+//! it interrupts may hold any of them. It is metadata only, and holds on to what the run had published in the checkpoint before
+//! it without looking at it; what the interrupted attempt left can be added afterwards.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use journal::atomic_file;
+use serde_json::Map;
+
+use crate::folder::{Folder, FolderError};
+use crate::folders::Folders;
+use crate::id;
+use crate::layout::{ATTEMPTS, Layout, MANIFEST};
+use crate::list::entries;
+use crate::manifest::{Manifest, NotebookReference, PythonEnvironment, Reason, Rehydration, Sealed, Status};
+use crate::save::{SaveError, Saved, Staging, paths, remember, take_in, written_time};
+use crate::store::{Store, WAIT, names_follow_files};
+use crate::validate::{Checker, Depth, Issue, checkpoints};
+
+/// What is known when everything else has gone wrong.
+#[derive(Clone, Debug)]
+pub struct EmergencyRequest {
+    pub stage: String,
+    pub reason: Reason,
+    pub session: String,
+    pub execution_count: u64,
+    pub notebook: NotebookReference,
+    pub python_env: PythonEnvironment,
+    pub now: Timestamp,
+}
+
+impl EmergencyRequest {
+    pub fn new(stage: &str, reason: Reason, now: Timestamp) -> Self {
+        Self {
+            stage: stage.to_owned(),
+            reason,
+            session: "unknown".to_owned(),
+            execution_count: 0,
+            notebook: NotebookReference::default(),
+            python_env: PythonEnvironment::default(),
+            now,
+        }
+    }
+}
+
+/// Writes the manifest, durably, and nothing else.
+pub fn emergency(layout: &Layout, request: &EmergencyRequest) -> Result<Saved, SaveError> {
+    let root = Folder::open(layout.root())?;
+    let folders = Folders::made(&root, layout)?;
+    let run = &folders.run;
+    let before = before(layout);
+    let ids = run.visible_folders()?;
+    let id = id::emergency(id::next_sequence(ids.iter().map(String::as_str)), request.now);
+    let sealed = manifest(layout, request, id, before).seal()?;
+    let folder = run.new_folder(&sealed.manifest.checkpoint_id)?;
+    let path = folder.path().join(MANIFEST);
+    if let Err(error) = write(&sealed, &path).and_then(|()| flush(run, &folders, &root)) {
+        // An empty folder is no checkpoint.
+        let _ = run.remove_all(&sealed.manifest.checkpoint_id);
+        return Err(error);
+    }
+    Ok(Saved { sealed, path, new_objects: 0, read: 0, pruned: None, warnings: Vec::new() })
+}
+
+/// Adds what an interrupted attempt left (partial artifacts, kept output) to its emergency checkpoint. The artifacts are taken
+/// into the store as any others, so this may wait; the checkpoint stays as it was until the end.
+pub fn add_partial(layout: &Layout, id: &str, artifacts: &[PathBuf]) -> Result<Saved, SaveError> {
+    let root = Folder::open(layout.root())?;
+    let path = layout.manifest(id).map_err(FolderError::Name)?;
+    let checker = Checker::open(layout.root(), layout.title())?;
+    let mut manifest = match checker.sealed(layout.run(), id) {
+        Ok(sealed) => sealed.manifest,
+        Err(issue @ Issue::ManifestNotFound { .. }) => {
+            let source = std::io::Error::new(std::io::ErrorKind::NotFound, issue.to_string());
+            return Err(SaveError::Write { path, source });
+        }
+        Err(issue) => {
+            let source = std::io::Error::new(std::io::ErrorKind::InvalidData, issue.to_string());
+            return Err(SaveError::Write { path, source });
+        }
+    };
+    let paths = paths(layout, artifacts)?;
+    let store = Store::made(&checkpoints(&root, layout.title())?)?;
+    let _lock = store.share(WAIT)?;
+    let staging = Staging::new(&store)?;
+    let taken = take_in(&root, &store, &store.known(), staging.tick(), &paths, Depth::Quick)?;
+    for taken in &taken {
+        manifest.artifacts.retain(|artifact| artifact.relative_path != taken.artifact.relative_path);
+        manifest.artifacts.push(taken.artifact.clone());
+    }
+    let sealed = manifest.seal()?;
+    write(&sealed, &path)?;
+    remember(&store, &taken);
+    let new_objects = taken.iter().filter(|taken| taken.is_new()).count();
+    Ok(Saved { sealed, path, new_objects, read: taken.len(), pruned: None, warnings: Vec::new() })
+}
+
+fn flush(run: &Folder, folders: &Folders, root: &Folder) -> Result<(), SaveError> {
+    run.sync()?;
+    if !names_follow_files(run.as_file()) {
+        folders.sync_names(root)?;
+    }
+    Ok(())
+}
+
+fn write(sealed: &Sealed, path: &std::path::Path) -> Result<(), SaveError> {
+    atomic_file::write(path, sealed.text.as_bytes(), 0o644)
+        .map_err(|error| SaveError::Write { path: path.to_owned(), source: std::io::Error::other(error) })
+}
+
+/// The newest checkpoint whose manifest is whole.
+fn before(layout: &Layout) -> Option<Manifest> {
+    let checker = Checker::open(layout.root(), layout.title()).ok()?;
+    let found = entries(layout.root(), Some(layout.title()), Some(layout.run())).ok()?;
+    found.iter().find_map(|entry| Some(checker.sealed(&entry.run, &entry.id).ok()?.manifest))
+}
+
+fn manifest(layout: &Layout, request: &EmergencyRequest, id: String, before: Option<Manifest>) -> Manifest {
+    // Artifacts of an imported checkpoint stay imported ones.
+    let trust = before.as_ref().map(Manifest::trust).unwrap_or_default();
+    let mut artifacts = before.map(|manifest| manifest.artifacts).unwrap_or_default();
+    // What other attempts left is in their own checkpoints, as long as those are worth keeping: inherited from one
+    // emergency to the next it would never go.
+    artifacts.retain(|artifact| !artifact.relative_path.contains(ATTEMPTS));
+    Manifest {
+        checkpoint_id: id,
+        research_session_id: request.session.clone(),
+        report_title: layout.title().to_owned(),
+        run_id: layout.run().to_owned(),
+        stage_id: request.stage.clone(),
+        status: Status::Interrupted,
+        reason: Some(request.reason),
+        trust_level: Some(trust),
+        created_at: written_time(request.now),
+        execution_count: request.execution_count,
+        notebook: request.notebook.clone(),
+        python_env: request.python_env.clone(),
+        artifacts,
+        rehydration: Rehydration::default(),
+        unknown: Map::new(),
+    }
+}

@@ -1,0 +1,31 @@
+//! Checkpoints of a run: saved, listed, validated, found again, restored, pruned; and the emergency one, which waits for
+//! nobody. The manifest is the commit record: it is written last, and what has no valid manifest is no checkpoint.
+
+mod artifact_path;
+mod emergency;
+mod folder;
+mod folders;
+pub mod hash;
+mod id;
+pub mod layout;
+mod list;
+pub mod manifest;
+pub mod output;
+mod parallel;
+mod prune;
+mod restore;
+mod resume;
+mod save;
+mod store;
+mod validate;
+
+pub use artifact_path::PathError;
+pub use emergency::{EmergencyRequest, add_partial, emergency};
+pub use folder::FolderError;
+pub use list::{Listed, Listing, Unreadable, list};
+pub use prune::{DEFAULT_KEEP, PruneError, Pruned, prune, prune_after_save};
+pub use restore::{RestoreError, Restored, restore};
+pub use resume::{Found, Skipped, Usable, last_valid};
+pub use save::{SaveError, SaveRequest, SaveWarning, Saved, SizeLimits, save};
+pub use store::StoreError;
+pub use validate::{Depth, Issue, ValidateError, Validated, validate};

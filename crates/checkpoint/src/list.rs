@@ -1,0 +1,262 @@
+//! Which checkpoints there are, the newest first. What is newest is told by the numbers in our ids within a run, by the times
+//! across runs and for checkpoints of other tools, and never by the order of a folder (R5).
+
+use std::borrow::Cow;
+use std::fmt;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+
+use crate::folder::{Folder, FolderError};
+use crate::id;
+use crate::layout::{CHECKPOINTS, MANIFEST, REPORTS, Segment};
+use crate::manifest::{LARGEST, Status};
+use crate::parallel;
+
+/// A checkpoint, as its manifest says; whether that is true, `validate` tells.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Listed {
+    pub checkpoint_id: String,
+    pub report_title: String,
+    pub run_id: String,
+    pub stage_id: String,
+    pub status: Status,
+    pub created_at: String,
+    pub artifact_count: usize,
+}
+
+/// A folder of a checkpoint whose manifest cannot be read.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Unreadable {
+    pub checkpoint_id: String,
+    pub report_title: String,
+    pub run_id: String,
+    pub problem: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Listing {
+    /// The newest first.
+    pub checkpoints: Vec<Listed>,
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// The checkpoints below a project root: of one run, of one title, or of all.
+pub fn list(root: &Path, title: Option<&str>, run: Option<&str>) -> Result<Listing, FolderError> {
+    let mut listing = Listing::default();
+    for entry in entries(root, title, run)? {
+        let Entry { title, run, id, summary, .. } = entry;
+        match summary {
+            Ok(summary) => listing.checkpoints.push(Listed {
+                checkpoint_id: id,
+                report_title: title,
+                run_id: run,
+                stage_id: summary.stage_id,
+                status: summary.status,
+                created_at: summary.created_at,
+                artifact_count: summary.artifact_count,
+            }),
+            Err(problem) => {
+                listing.unreadable.push(Unreadable {
+                    checkpoint_id: id,
+                    report_title: title,
+                    run_id: run,
+                    problem,
+                });
+            }
+        }
+    }
+    Ok(listing)
+}
+
+/// A checkpoint's folder, and what its manifest says in short.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) title: String,
+    pub(super) run: String,
+    pub(super) id: String,
+    pub(super) summary: Result<Summary, String>,
+    /// When it was made; of an unreadable one, when its file was written.
+    time: Timestamp,
+    sequence: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Summary {
+    pub(super) stage_id: String,
+    pub(super) status: Status,
+    pub(super) created_at: String,
+    pub(super) artifact_count: usize,
+}
+
+/// All of them, the newest first.
+pub(super) fn entries(
+    root: &Path,
+    title: Option<&str>,
+    run: Option<&str>,
+) -> Result<Vec<Entry>, FolderError> {
+    let mut found = Vec::new();
+    let reports = match Folder::open(root)?.folder(REPORTS) {
+        Ok(reports) => reports,
+        Err(error) if error.is_not_found() => return Ok(found),
+        Err(error) => return Err(error),
+    };
+    let titles = match title {
+        Some(title) => vec![Segment::visible("report title", title)?.to_string()],
+        None => reports.visible_folders()?,
+    };
+    for title in titles {
+        let Some(checkpoints) = present(reports.folder(&title))? else { continue };
+        let Some(checkpoints) = present(checkpoints.folder(CHECKPOINTS))? else { continue };
+        let runs = match run {
+            Some(run) => vec![Segment::visible("run", run)?.to_string()],
+            None => checkpoints.visible_folders()?,
+        };
+        for run in runs {
+            let Some(folder) = present(checkpoints.folder(&run))? else { continue };
+            found.extend(of_run(&title, &run, &folder)?);
+        }
+    }
+    order(&mut found);
+    Ok(found)
+}
+
+/// What is missing holds no checkpoints.
+fn present(folder: Result<Folder, FolderError>) -> Result<Option<Folder>, FolderError> {
+    match folder {
+        Ok(folder) => Ok(Some(folder)),
+        Err(FolderError::NotFound { .. } | FolderError::NotAFolder { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Fewer than this are read faster by one thread than a second one is started.
+const WORTH_A_THREAD: usize = 200;
+
+fn of_run(title: &str, run: &str, folder: &Folder) -> Result<Vec<Entry>, FolderError> {
+    let ids = folder.visible_folders()?;
+    let found = parallel::map(&ids, WORTH_A_THREAD, |id| entry(title, run, folder, id));
+    let mut found: Vec<Entry> = found.into_iter().flatten().collect();
+    make_monotonic(&mut found);
+    Ok(found)
+}
+
+/// `None` where there is no manifest: a checkpoint that is not yet, or never was.
+fn entry(title: &str, run: &str, folder: &Folder, id: &str) -> Option<Entry> {
+    let (summary, time) = match manifest_file(folder, id) {
+        Err(error) if error.is_not_found() => return None,
+        Err(error) => (Err(error.to_string()), Timestamp::UNIX_EPOCH),
+        Ok(file) => {
+            let read = read_limited(&file);
+            let read = read.and_then(|text| summary(&text).map_err(|error| error.to_string()));
+            match read {
+                Ok((summary, time)) => (Ok(summary), time),
+                Err(problem) => (Err(problem), written(&file)),
+            }
+        }
+    };
+    let sequence = id::sequence(id);
+    Some(Entry { title: title.to_owned(), run: run.to_owned(), id: id.to_owned(), summary, time, sequence })
+}
+
+pub(super) fn manifest_file(run: &Folder, id: &str) -> Result<File, FolderError> {
+    match run.file_in(id, MANIFEST) {
+        Some(file) => Ok(file),
+        None => run.folder(id)?.file(MANIFEST),
+    }
+}
+
+pub(super) fn read_limited(mut file: &File) -> Result<Vec<u8>, String> {
+    let size = file.metadata().map_err(|error| error.to_string())?.len();
+    if size > LARGEST {
+        return Err(format!("it is larger than {} MiB", LARGEST >> 20));
+    }
+    let room = usize::try_from(size).unwrap_or_default() + 1;
+    let mut text = vec![0; room];
+    let length = file.read(&mut text).map_err(|error| error.to_string())?;
+    text.truncate(length);
+    // Almost always there was room for one byte more, and all was read at once.
+    if length == room {
+        file.by_ref().take(LARGEST + 1).read_to_end(&mut text).map_err(|error| error.to_string())?;
+    }
+    Ok(text)
+}
+
+fn written(file: &File) -> Timestamp {
+    let time = file.metadata().and_then(|metadata| metadata.modified());
+    time.ok().and_then(|time| Timestamp::try_from(time).ok()).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// Only what a list shows: the rest of a manifest is passed over.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Short<'a> {
+    #[serde(borrow)]
+    stage_id: Cow<'a, str>,
+    status: Status,
+    #[serde(borrow)]
+    created_at: Cow<'a, str>,
+    artifacts: Count,
+}
+
+struct Count(usize);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Counting;
+        impl<'de> Visitor<'de> for Counting {
+            type Value = Count;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a list of artifacts")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Count, A::Error> {
+                let mut count = 0;
+                while sequence.next_element::<IgnoredAny>()?.is_some() {
+                    count += 1;
+                }
+                Ok(Count(count))
+            }
+        }
+        deserializer.deserialize_seq(Counting)
+    }
+}
+
+fn summary(text: &[u8]) -> Result<(Summary, Timestamp), serde_json::Error> {
+    let short: Short<'_> = serde_json::from_slice(text)?;
+    let time = short.created_at.parse().unwrap_or(Timestamp::UNIX_EPOCH);
+    let summary = Summary {
+        stage_id: short.stage_id.into_owned(),
+        status: short.status,
+        created_at: short.created_at.into_owned(),
+        artifact_count: short.artifacts.0,
+    };
+    Ok((summary, time))
+}
+
+/// Within a run a later number is later, whatever the clock said: no time of ours is before that of an earlier number.
+fn make_monotonic(run: &mut [Entry]) {
+    run.sort_by_key(|entry| entry.sequence);
+    let mut latest = Timestamp::MIN;
+    for entry in run.iter_mut().filter(|entry| entry.sequence.is_some()) {
+        latest = latest.max(entry.time);
+        entry.time = latest;
+    }
+}
+
+fn order(entries: &mut [Entry]) {
+    let key = |entry: &Entry| (entry.time, entry.sequence);
+    entries.sort_by(|one, other| {
+        let same = || (&other.run, &other.id).cmp(&(&one.run, &one.id));
+        key(other).cmp(&key(one)).then_with(same)
+    });
+}

@@ -1,0 +1,222 @@
+//! What the checkpoint commands print with `--json`: the results that tools of this format expect, and a little more. The
+//! published schemas are made from these types.
+
+use serde::Serialize;
+
+use crate::layout::Layout;
+use crate::manifest::{Reason, Sealed, Status};
+use crate::{Found, Listed, Listing, Pruned, Saved, Unreadable, Validated};
+
+/// `checkpoint save`
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct SaveOutput {
+    pub success: bool,
+    /// `save`
+    pub action: &'static str,
+    #[serde(flatten)]
+    pub checkpoint: CheckpointOutput,
+    /// Artifacts whose content was not in the store.
+    pub new_artifacts: usize,
+    /// Artifacts that had to be read; the others have not been touched since they were.
+    pub read_artifacts: usize,
+    /// The checkpoints that were taken away after it.
+    pub pruned_ids: Vec<String>,
+    /// Sentences for a person; also on stderr.
+    pub warnings: Vec<String>,
+}
+
+/// `checkpoint emergency`
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct EmergencyOutput {
+    pub success: bool,
+    /// `emergency`
+    pub action: &'static str,
+    #[serde(flatten)]
+    pub checkpoint: CheckpointOutput,
+    pub reason: Option<Reason>,
+    /// Always false here: no notebook is written.
+    pub cell_append_succeeded: bool,
+    /// Always false: the artifacts are those of the checkpoint before, and have not been looked at.
+    pub artifacts_validated: bool,
+}
+
+/// What both say about the checkpoint.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct CheckpointOutput {
+    pub checkpoint_id: String,
+    pub report_title: String,
+    pub run_id: String,
+    pub stage_id: String,
+    pub status: Status,
+    /// Relative to the project root.
+    pub manifest_path: String,
+    pub notebook_path: String,
+    pub checkpoint_cell_id: String,
+    pub artifact_count: usize,
+    pub manifest_sha256: String,
+}
+
+impl CheckpointOutput {
+    pub fn new(layout: &Layout, saved: &Saved) -> Self {
+        let Sealed { manifest, manifest_sha256, .. } = &saved.sealed;
+        Self {
+            checkpoint_id: manifest.checkpoint_id.clone(),
+            report_title: manifest.report_title.clone(),
+            run_id: manifest.run_id.clone(),
+            stage_id: manifest.stage_id.clone(),
+            status: manifest.status,
+            manifest_path: layout.relative(&saved.path),
+            notebook_path: manifest.notebook.path.clone(),
+            checkpoint_cell_id: manifest.notebook.checkpoint_cell_id.clone(),
+            artifact_count: manifest.artifacts.len(),
+            manifest_sha256: manifest_sha256.clone(),
+        }
+    }
+}
+
+/// `checkpoint list`
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ListOutput {
+    /// The newest first.
+    pub checkpoints: Vec<Listed>,
+    pub count: usize,
+    /// Checkpoints whose manifest cannot be read.
+    pub unreadable: Vec<Unreadable>,
+}
+
+impl From<Listing> for ListOutput {
+    fn from(listing: Listing) -> Self {
+        let count = listing.checkpoints.len();
+        Self { checkpoints: listing.checkpoints, count, unreadable: listing.unreadable }
+    }
+}
+
+/// `checkpoint validate`
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ValidateOutput {
+    pub checkpoint_id: String,
+    pub run_id: String,
+    /// The manifest is whole, and every artifact is in its place as it was.
+    pub valid: bool,
+    pub issues: Vec<String>,
+    /// Valid, or the store has every artifact that is not in its place: a run can go on from it.
+    pub restorable: bool,
+    pub trust_warning: Option<&'static str>,
+}
+
+impl ValidateOutput {
+    pub fn new(run: &str, id: &str, validated: &Validated) -> Self {
+        Self {
+            checkpoint_id: id.to_owned(),
+            run_id: run.to_owned(),
+            valid: validated.is_valid(),
+            issues: validated.issues.iter().map(ToString::to_string).collect(),
+            restorable: validated.is_usable(),
+            trust_warning: validated.manifest.as_ref().and_then(|sealed| sealed.manifest.trust().warning()),
+        }
+    }
+}
+
+/// `checkpoint resume`
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ResumeOutput {
+    pub found: bool,
+    /// The whole manifest; null where none can be used.
+    pub checkpoint: Option<serde_json::Value>,
+    /// What a new kernel runs first; empty where the checkpoint is not trusted or had no kernel.
+    pub rehydration_cells: Vec<String>,
+    /// The same stage again after an interruption, the beginning of the next one's id after a saved one.
+    pub next_stage_id: Option<String>,
+    pub searched_count: usize,
+    /// Artifacts that are not in their place as they were, and that the store has.
+    pub to_restore: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trust_warning: Option<&'static str>,
+    /// Why newer checkpoints cannot be used.
+    pub validation_issues: Vec<SkippedOutput>,
+}
+
+/// A checkpoint that cannot be used.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct SkippedOutput {
+    pub checkpoint_id: String,
+    pub run_id: String,
+    pub issues: Vec<String>,
+}
+
+impl From<&Found> for ResumeOutput {
+    fn from(found: &Found) -> Self {
+        let usable = found.checkpoint.as_ref();
+        let manifest = usable.map(|usable| &usable.sealed.manifest);
+        let trust_warning = manifest.and_then(|manifest| manifest.trust().warning());
+        let cells = manifest.filter(|_| trust_warning.is_none());
+        Self {
+            found: usable.is_some(),
+            checkpoint: usable.and_then(|usable| serde_json::from_str(&usable.sealed.text).ok()),
+            rehydration_cells: cells
+                .map(|manifest| manifest.rehydration.rehydration_cell_source.clone())
+                .unwrap_or_default(),
+            next_stage_id: manifest.and_then(|manifest| manifest.next_stage_id()),
+            searched_count: found.searched,
+            to_restore: usable
+                .map(|usable| usable.to_restore.as_slice())
+                .unwrap_or_default()
+                .iter()
+                .map(|artifact| artifact.relative_path.clone())
+                .collect(),
+            trust_warning,
+            validation_issues: found
+                .skipped
+                .iter()
+                .map(|skipped| SkippedOutput {
+                    checkpoint_id: skipped.id.clone(),
+                    run_id: skipped.run.clone(),
+                    issues: skipped.issues.iter().map(ToString::to_string).collect(),
+                })
+                .collect(),
+        }
+    }
+}
+
+/// `checkpoint prune`
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct PruneOutput {
+    pub pruned: usize,
+    pub pruned_ids: Vec<String>,
+    pub kept: usize,
+    pub total_before: usize,
+    pub keep_count: usize,
+    /// Files that were taken out of the store, and their room on the disk.
+    pub freed_files: usize,
+    pub freed_bytes: u64,
+}
+
+impl From<Pruned> for PruneOutput {
+    fn from(pruned: Pruned) -> Self {
+        Self {
+            pruned: pruned.pruned_ids.len(),
+            pruned_ids: pruned.pruned_ids,
+            kept: pruned.kept,
+            total_before: pruned.total_before,
+            keep_count: pruned.keep_count,
+            freed_files: pruned.freed_objects,
+            freed_bytes: pruned.freed_bytes,
+        }
+    }
+}

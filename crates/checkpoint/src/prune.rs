@@ -1,0 +1,221 @@
+//! Takes old checkpoints away, and from the store what nothing refers to any more. The newest valid checkpoint stays,
+//! however many newer ones there are that cannot be used (R7), and so does what a stage that is not done saved last.
+
+use std::collections::HashSet;
+use std::io;
+use std::time::Duration;
+
+use crate::folder::{Folder, FolderError};
+use crate::id;
+use crate::layout::Layout;
+use crate::list::{Entry, Summary, entries, manifest_file, read_limited};
+use crate::manifest::Status;
+use crate::store::{Store, StoreError, WAIT, random};
+use crate::validate::{Checker, checkpoints};
+
+/// How many checkpoints of a run stay where nobody says otherwise.
+pub const DEFAULT_KEEP: usize = 5;
+
+#[derive(Debug, thiserror::Error)]
+pub enum PruneError {
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    pub pruned_ids: Vec<String>,
+    pub kept: usize,
+    pub total_before: usize,
+    pub keep_count: usize,
+    /// Files that were taken out of the store, and their room on the disk.
+    pub freed_objects: usize,
+    pub freed_bytes: u64,
+}
+
+/// What is freed beside the checkpoints themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sweep {
+    /// Everything that nothing refers to, and what killed processes left. Waits for those who save.
+    Whole,
+    /// Only where the checkpoints that went held something of their own, and nobody is saving.
+    IfWorthIt,
+}
+
+/// Keeps the newest `keep` checkpoints of the run, and frees what nothing refers to.
+pub fn prune(layout: &Layout, keep: usize) -> Result<Pruned, PruneError> {
+    run(layout, keep, Sweep::Whole, None)
+}
+
+/// As `prune`, right after a checkpoint was saved; `valid` is one that is known to be.
+pub fn prune_after_save(layout: &Layout, keep: usize, valid: Option<&str>) -> Result<Pruned, PruneError> {
+    run(layout, keep, Sweep::IfWorthIt, valid)
+}
+
+fn run(layout: &Layout, keep: usize, sweep: Sweep, valid: Option<&str>) -> Result<Pruned, PruneError> {
+    let root = Folder::open(layout.root())?;
+    let checkpoints = match checkpoints(&root, layout.title()) {
+        Ok(checkpoints) => checkpoints,
+        Err(error) if error.is_not_found() => return Ok(Pruned { keep_count: keep, ..Pruned::default() }),
+        Err(error) => return Err(error.into()),
+    };
+    let found = entries(layout.root(), Some(layout.title()), Some(layout.run()))?;
+    let (stay, go) = divide(layout, &found, keep, valid)?;
+    let mut pruned = Pruned {
+        pruned_ids: go.iter().map(|entry| entry.id.clone()).collect(),
+        kept: stay.len(),
+        total_before: found.len(),
+        keep_count: keep,
+        ..Pruned::default()
+    };
+    if go.is_empty() && sweep == Sweep::IfWorthIt {
+        return Ok(pruned);
+    }
+    let Some(store) = Store::existing(&checkpoints)? else {
+        remove_in_place(&checkpoints, &go)?;
+        return Ok(pruned);
+    };
+    let loose = match sweep {
+        Sweep::Whole => true,
+        Sweep::IfWorthIt => !references(&checkpoints, &go)?.is_subset(&references(&checkpoints, &stay)?),
+    };
+    remove(&checkpoints, &store, &go)?;
+    let limit = if sweep == Sweep::Whole { WAIT } else { Duration::ZERO };
+    let lock = match store.exclude(limit) {
+        Ok(lock) if loose => lock,
+        // The next one who prunes frees it.
+        Err(StoreError::Busy { .. }) if sweep == Sweep::IfWorthIt => return Ok(pruned),
+        Ok(_) => return Ok(pruned),
+        Err(error) => return Err(error.into()),
+    };
+    let wanted = all_references(&checkpoints)?;
+    let swept = store.sweep(|sha256| wanted.contains(sha256))?;
+    if swept.objects > 0 {
+        let mut known = store.known();
+        known.forget_objects(|sha256| wanted.contains(sha256));
+        let _ = store.write_known(&known);
+    }
+    drop(lock);
+    (pruned.freed_objects, pruned.freed_bytes) = (swept.objects, swept.bytes);
+    Ok(pruned)
+}
+
+/// Those that stay and those that go. Beside the newest `keep`, the newest that can be used stays, the newest of those that
+/// is an ordinary one, and of every stage that has not been done since, the newest that it saved on its way: its next
+/// attempt goes on from there, however many checkpoints other stages have saved meanwhile.
+fn divide<'a>(
+    layout: &Layout,
+    found: &'a [Entry],
+    keep: usize,
+    valid: Option<&str>,
+) -> Result<(Vec<&'a Entry>, Vec<&'a Entry>), FolderError> {
+    let (mut stay, mut go): (Vec<&Entry>, Vec<&Entry>) = (found.iter().take(keep).collect(), Vec::new());
+    if found.len() <= keep {
+        return Ok((stay, go));
+    }
+    let checker = Checker::open(layout.root(), layout.title())?;
+    let usable = |entry: &Entry| valid == Some(entry.id.as_str()) || checker.is_usable(&entry.run, &entry.id);
+    let saved = |entry: &Entry| matches!(&entry.summary, Ok(summary) if summary.status == Status::Saved);
+    let (mut have_usable, mut have_saved) = (false, false);
+    // Stages that are done, or of which there is a newer one.
+    let mut settled: HashSet<&str> = HashSet::new();
+    for (number, entry) in found.iter().enumerate() {
+        let half_way = match &entry.summary {
+            Ok(summary) if !settled.contains(summary.stage_id.as_str()) && is_half_way(entry) => {
+                Some(summary.stage_id.as_str())
+            }
+            _ => None,
+        };
+        let wanted = !have_usable || (!have_saved && saved(entry)) || half_way.is_some();
+        let needed = wanted && usable(entry);
+        if needed {
+            have_usable = true;
+            have_saved |= saved(entry);
+            settled.extend(half_way);
+        }
+        if let Ok(summary) = &entry.summary
+            && summary.status == Status::Saved
+        {
+            settled.insert(&summary.stage_id);
+        }
+        if number >= keep {
+            if needed { stay.push(entry) } else { go.push(entry) }
+        }
+    }
+    Ok((stay, go))
+}
+
+/// Saved by a stage that was running, and not because it was cut short.
+fn is_half_way(entry: &Entry) -> bool {
+    let is_interrupted = |summary: &Summary| summary.status == Status::Interrupted;
+    entry.summary.as_ref().is_ok_and(is_interrupted) && !id::is_emergency(&entry.id)
+}
+
+/// Each vanishes at once, and is then taken apart.
+fn remove(checkpoints: &Folder, store: &Store, go: &[&Entry]) -> Result<(), FolderError> {
+    if go.is_empty() {
+        return Ok(());
+    }
+    let temporary = store.temporary()?;
+    for entry in go {
+        let name = format!("pruned-{}", random());
+        match checkpoints.folder(&entry.run)?.rename(&entry.id, &temporary, &name) {
+            Ok(()) => temporary.remove_all(&name)?,
+            // Another one who prunes was faster.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Where other tools saved, there is no store to take them apart in.
+fn remove_in_place(checkpoints: &Folder, go: &[&Entry]) -> Result<(), FolderError> {
+    go.iter().try_for_each(|entry| checkpoints.folder(&entry.run)?.remove_all(&entry.id))
+}
+
+/// The hashes that manifests hold.
+fn references(checkpoints: &Folder, of: &[&Entry]) -> Result<HashSet<String>, FolderError> {
+    let mut found = HashSet::new();
+    for entry in of {
+        add_references(&checkpoints.folder(&entry.run)?, &entry.id, &mut found)?;
+    }
+    Ok(found)
+}
+
+fn all_references(checkpoints: &Folder) -> Result<HashSet<String>, FolderError> {
+    let mut found = HashSet::new();
+    for run in checkpoints.visible_folders()? {
+        let folder = checkpoints.folder(&run)?;
+        for id in folder.visible_folders()? {
+            add_references(&folder, &id, &mut found)?;
+        }
+    }
+    Ok(found)
+}
+
+/// Everything in a manifest that looks like a hash: what a damaged one holds stays as well.
+fn add_references(run: &Folder, id: &str, found: &mut HashSet<String>) -> Result<(), FolderError> {
+    let file = match manifest_file(run, id) {
+        Ok(file) => file,
+        Err(
+            FolderError::NotFound { .. } | FolderError::SymbolicLink { .. } | FolderError::NotAFile { .. },
+        ) => {
+            return Ok(());
+        }
+        // What cannot be read may hold anything, so nothing is freed.
+        Err(error) => return Err(error),
+    };
+    let text = read_limited(&file).map_err(|why| FolderError::Failed {
+        doing: "read",
+        path: run.path().join(id),
+        source: io::Error::other(why),
+    })?;
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    for digits in text.split(|byte| !is_digit(byte)).filter(|digits| digits.len() == 64) {
+        found.insert(String::from_utf8_lossy(digits).into_owned());
+    }
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! Brings the artifacts of a checkpoint back to their places from the store: each whole or not at all, and read on its way, so
+//! that what was damaged in the store is not put anywhere.
+
+use std::fs::{File, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::artifact_path::{ArtifactPath, PathError};
+use crate::folder::{Folder, FolderError};
+use crate::hash;
+use crate::layout::Layout;
+use crate::manifest::Artifact;
+use crate::store::{Store, StoreError, WAIT, random};
+use crate::validate::checkpoints;
+
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    #[error(transparent)]
+    Path(#[from] PathError),
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the store has no content for `{path}`: the checkpoint cannot be restored")]
+    NotInStore { path: String },
+    #[error("what the store has for `{path}` is damaged: the checkpoint cannot be restored")]
+    Damaged { path: String },
+    #[error("cannot write `{path}`")]
+    Write { path: String, source: io::Error },
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Restored {
+    /// The paths that were brought back.
+    pub written: Vec<String>,
+}
+
+/// Brings back `artifacts`, as [`Usable::to_restore`](crate::Usable::to_restore) names them. What lies in their
+/// places is replaced.
+pub fn restore(layout: &Layout, artifacts: &[Artifact]) -> Result<Restored, RestoreError> {
+    let mut restored = Restored::default();
+    if artifacts.is_empty() {
+        return Ok(restored);
+    }
+    let root = Folder::open(layout.root())?;
+    let store = match checkpoints(&root, layout.title()).map(|checkpoints| Store::existing(&checkpoints)) {
+        Ok(store) => store?,
+        Err(error) if error.is_not_found() => None,
+        Err(error) => return Err(error.into()),
+    };
+    // Nothing is taken away meanwhile.
+    let _lock = store.as_ref().map(|store| store.share(WAIT)).transpose()?;
+    for artifact in artifacts {
+        let path = artifact.relative_path.clone();
+        let Some(store) = &store else { return Err(RestoreError::NotInStore { path }) };
+        one(&root, store, artifact)?;
+        restored.written.push(path);
+    }
+    Ok(restored)
+}
+
+fn one(root: &Folder, store: &Store, artifact: &Artifact) -> Result<(), RestoreError> {
+    let path = ArtifactPath::parse(&artifact.relative_path)?;
+    let shown = || artifact.relative_path.clone();
+    let object = match store.object(&artifact.sha256) {
+        Ok(object) => object,
+        Err(error) if error.is_not_found() => return Err(RestoreError::NotInStore { path: shown() }),
+        Err(error) => return Err(error.into()),
+    };
+    // What lies in its place says which mode it has to have, and must not be a link or a folder.
+    let mode = match path.open(root) {
+        Ok(present) => present.metadata().map(|metadata| metadata.permissions().mode()),
+        Err(PathError::NotFound { .. }) => {
+            object.metadata().map(|metadata| metadata.permissions().mode() | 0o200)
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let mode = mode.map_err(|source| RestoreError::Write { path: shown(), source })? & 0o7777;
+    let parent = path.parent_made(root)?;
+    let parent = parent.as_ref().unwrap_or(root);
+    // What a killed process leaves in the store's own folder is found by prune; another disk needs one beside the artifact.
+    match place(&store.temporary()?, parent, path.name(), &object, artifact, mode) {
+        Err(RestoreError::Folder(error)) if error.kind() == io::ErrorKind::CrossesDevices => {
+            place(parent, parent, path.name(), &object, artifact, mode)
+        }
+        placed => placed,
+    }
+}
+
+/// A flushed copy in `staging`, moved to its name in `parent`.
+fn place(
+    staging: &Folder,
+    parent: &Folder,
+    name: &str,
+    object: &File,
+    artifact: &Artifact,
+    mode: u32,
+) -> Result<(), RestoreError> {
+    let shown = || artifact.relative_path.clone();
+    let writing = |source| RestoreError::Write { path: shown(), source };
+    let temporary = format!(".restored-{}", random());
+    let file = staging.new_file(&temporary, 0o600)?;
+    let copied = match rustix::fs::ioctl_ficlone(&file, object) {
+        Ok(()) => hash::of_file(&file),
+        Err(_) => hash::copy(object, &file),
+    };
+    let placed = copied.map_err(writing).and_then(|hashed| {
+        if hashed.sha256 != artifact.sha256 {
+            return Err(RestoreError::Damaged { path: shown() });
+        }
+        file.set_permissions(Permissions::from_mode(mode)).map_err(writing)?;
+        file.sync_all().map_err(writing)?;
+        Ok(staging.rename(&temporary, parent, name)?)
+    });
+    if placed.is_err() {
+        let _ = staging.remove_file(&temporary);
+    }
+    placed
+}

@@ -1,0 +1,60 @@
+//! The last valid checkpoint, and why those after it were passed over.
+
+use std::path::Path;
+
+use crate::folder::FolderError;
+use crate::list::entries;
+use crate::manifest::{Artifact, Sealed};
+use crate::validate::{Checker, Depth, Issue, Validated};
+
+/// What a search found.
+#[derive(Debug)]
+pub struct Found {
+    pub checkpoint: Option<Usable>,
+    /// How many were looked at.
+    pub searched: usize,
+    /// Those that are newer and cannot be used, the newest first.
+    pub skipped: Vec<Skipped>,
+}
+
+/// A checkpoint that a run can go on from.
+#[derive(Debug)]
+pub struct Usable {
+    pub run: String,
+    pub id: String,
+    pub sealed: Sealed,
+    /// What `restore` has to bring back from the store first.
+    pub to_restore: Vec<Artifact>,
+}
+
+/// A checkpoint that cannot be used, and why.
+#[derive(Debug)]
+pub struct Skipped {
+    pub run: String,
+    pub id: String,
+    pub issues: Vec<Issue>,
+}
+
+/// The newest checkpoint of a run, or of all runs of a title, that is valid or can be made so from the store. With
+/// [`Depth::Full`] the one that is answered has been read.
+pub fn last_valid(root: &Path, title: &str, run: Option<&str>, depth: Depth) -> Result<Found, FolderError> {
+    let checker = Checker::open(root, title)?;
+    let mut found = Found { checkpoint: None, searched: 0, skipped: Vec::new() };
+    for entry in entries(root, Some(title), run)? {
+        found.searched += 1;
+        let mut validated = checker.check(&entry.run, &entry.id, Depth::Quick);
+        if validated.is_usable() && depth == Depth::Full {
+            validated = checker.check(&entry.run, &entry.id, Depth::Full);
+        }
+        let usable = validated.is_usable();
+        let Validated { manifest, issues, to_restore, .. } = validated;
+        match manifest {
+            Some(sealed) if usable => {
+                found.checkpoint = Some(Usable { run: entry.run, id: entry.id, sealed, to_restore });
+                break;
+            }
+            _ => found.skipped.push(Skipped { run: entry.run, id: entry.id, issues }),
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,418 @@
+//! Saves a checkpoint: the artifacts are verified and taken into the store, each flushed; then the manifest is written,
+//! flushed and moved into its place as one folder, and the run's folder flushed. Whatever happens before that leaves the
+//! previous checkpoints as they were, and what happens after it is housekeeping.
+//!
+//! Artifacts that have not been touched since they were last read are known by their identity and not read again.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use jiff::{Timestamp, Unit};
+use serde_json::Map;
+
+use crate::artifact_path::{ArtifactPath, PathError};
+use crate::folder::{Folder, FolderError};
+use crate::folders::Folders;
+use crate::hash;
+use crate::id;
+use crate::layout::{Layout, MANIFEST};
+use crate::manifest::{
+    Artifact, Manifest, ManifestError, NotebookReference, PythonEnvironment, Reason, Rehydration, Sealed,
+    Status, TrustLevel,
+};
+use crate::parallel;
+use crate::prune::{self, DEFAULT_KEEP, Pruned};
+use crate::store::{Identity, Kept, Known, Store, StoreError, WAIT, random};
+use crate::validate::{Depth, described};
+
+/// What is to be saved. `new` has the values of a run without Python.
+#[derive(Clone, Debug)]
+pub struct SaveRequest {
+    pub stage: String,
+    pub session: String,
+    pub status: Status,
+    /// Needed where the status is not `saved`.
+    pub reason: Option<Reason>,
+    pub trust: TrustLevel,
+    pub execution_count: u64,
+    pub notebook: NotebookReference,
+    pub python_env: PythonEnvironment,
+    /// Regular files inside the root: relative to it, or absolute.
+    pub artifacts: Vec<PathBuf>,
+    /// Makes the rehydration from a manifest that has everything else: its id and its artifacts.
+    pub rehydrate: Option<fn(&Manifest) -> Rehydration>,
+    pub depth: Depth,
+    pub limits: SizeLimits,
+    /// How many checkpoints of the run stay.
+    pub keep: usize,
+    pub now: Timestamp,
+}
+
+impl SaveRequest {
+    pub fn new(stage: &str, now: Timestamp) -> Self {
+        Self {
+            stage: stage.to_owned(),
+            session: "unknown".to_owned(),
+            status: Status::Saved,
+            reason: None,
+            trust: TrustLevel::Local,
+            execution_count: 0,
+            notebook: NotebookReference::default(),
+            python_env: PythonEnvironment::default(),
+            artifacts: Vec::new(),
+            rehydrate: None,
+            depth: Depth::Quick,
+            limits: SizeLimits::default(),
+            keep: DEFAULT_KEEP,
+            now,
+        }
+    }
+}
+
+/// Of all artifacts of one checkpoint together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SizeLimits {
+    pub warn: u64,
+    pub refuse: u64,
+}
+
+impl Default for SizeLimits {
+    fn default() -> Self {
+        Self { warn: 10 << 30, refuse: 100 << 30 }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SaveError {
+    #[error(transparent)]
+    Artifact(#[from] PathError),
+    #[error("`{path}` is named twice among the artifacts")]
+    Twice { path: String },
+    #[error("`{path}` changes while it is being saved: let its writer finish first")]
+    Changing { path: String },
+    #[error("cannot read `{path}`")]
+    Read { path: String, source: io::Error },
+    #[error("the artifacts have {total} bytes together, more than the limit of {limit}")]
+    TooLarge { total: u64, limit: u64 },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error("the manifest cannot be made")]
+    Manifest(#[from] ManifestError),
+    #[error("cannot write `{}`", path.display())]
+    Write { path: PathBuf, source: io::Error },
+}
+
+/// Something that a person should know; the checkpoint is saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SaveWarning {
+    Large { total: u64, limit: u64 },
+    NotPruned { why: String },
+}
+
+#[derive(Debug)]
+pub struct Saved {
+    pub sealed: Sealed,
+    pub path: PathBuf,
+    /// Artifacts whose content the store did not have.
+    pub new_objects: usize,
+    /// Artifacts that were read; the others were known by their identity.
+    pub read: usize,
+    pub pruned: Option<Pruned>,
+    pub warnings: Vec<SaveWarning>,
+}
+
+pub fn save(layout: &Layout, request: &SaveRequest) -> Result<Saved, SaveError> {
+    let root = Folder::open(layout.root())?;
+    let paths = paths(layout, &request.artifacts)?;
+    let mut warnings = check_size(&root, &paths, request.limits)?;
+    let folders = Folders::made(&root, layout)?;
+    let store = Store::made(&folders.checkpoints)?;
+    let lock = store.share(WAIT)?;
+    let staging = Staging::new(&store)?;
+    let known = store.known();
+    let taken = take_in(&root, &store, &known, &staging.tick, &paths, request.depth)?;
+    let artifacts = taken.iter().map(|taken| taken.artifact.clone()).collect();
+    let committing = store.commit(WAIT)?;
+    let sealed = commit(layout, request, &root, &store, &folders, staging, artifacts)?;
+    remember(&store, &taken);
+    drop(committing);
+    drop(lock);
+    let pruned = match prune::prune_after_save(layout, request.keep, Some(&sealed.manifest.checkpoint_id)) {
+        Ok(pruned) => Some(pruned),
+        Err(error) => {
+            warnings.push(SaveWarning::NotPruned { why: described(&error) });
+            None
+        }
+    };
+    let path = layout.run_checkpoints().join(&sealed.manifest.checkpoint_id).join(MANIFEST);
+    let new_objects = taken.iter().filter(|taken| taken.is_new()).count();
+    let read = taken.iter().filter(|taken| taken.read).count();
+    Ok(Saved { sealed, path, new_objects, read, pruned, warnings })
+}
+
+pub(super) fn paths(layout: &Layout, artifacts: &[PathBuf]) -> Result<Vec<ArtifactPath>, SaveError> {
+    let mut seen = HashSet::new();
+    let mut paths = Vec::new();
+    for path in artifacts {
+        let path = ArtifactPath::inside(layout.root(), path)?;
+        if !seen.insert(path.text().to_owned()) {
+            return Err(SaveError::Twice { path: path.text().to_owned() });
+        }
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
+fn check_size(
+    root: &Folder,
+    paths: &[ArtifactPath],
+    limits: SizeLimits,
+) -> Result<Vec<SaveWarning>, SaveError> {
+    let mut total: u64 = 0;
+    for path in paths {
+        let metadata = path.open(root)?.metadata().map_err(|source| reading(path, source))?;
+        total = total.saturating_add(metadata.len());
+    }
+    if total > limits.refuse {
+        return Err(SaveError::TooLarge { total, limit: limits.refuse });
+    }
+    let large = total > limits.warn;
+    Ok(large.then_some(SaveWarning::Large { total, limit: limits.warn }).into_iter().collect())
+}
+
+fn reading(path: &ArtifactPath, source: io::Error) -> SaveError {
+    SaveError::Read { path: path.text().to_owned(), source }
+}
+
+/// The folder that becomes the checkpoint's; removed where it does not.
+#[derive(Debug)]
+pub(super) struct Staging {
+    temporary: Folder,
+    name: String,
+    folder: Folder,
+    /// Made before any artifact is looked at.
+    tick: Identity,
+    moved: bool,
+}
+
+impl Staging {
+    pub(super) fn new(store: &Store) -> Result<Self, FolderError> {
+        let temporary = store.temporary()?;
+        let name = format!("checkpoint-{}", random());
+        let folder = temporary.new_folder(&name)?;
+        let looking =
+            |source| FolderError::Failed { doing: "look at", path: folder.path().to_owned(), source };
+        let tick = Identity::of(folder.as_file()).map_err(looking)?;
+        Ok(Self { temporary, name, folder, tick, moved: false })
+    }
+
+    pub(super) fn tick(&self) -> &Identity {
+        &self.tick
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        if !self.moved {
+            // Where it cannot be removed, prune finds it.
+            let _ = self.temporary.remove_all(&self.name);
+        }
+    }
+}
+
+/// An artifact whose content the store has.
+#[derive(Clone, Debug)]
+pub(super) struct Taken {
+    pub(super) artifact: Artifact,
+    identity: Identity,
+    /// A change from now on would show in its identity.
+    settled: bool,
+    new: bool,
+    read: bool,
+}
+
+impl Taken {
+    /// The store did not have its content.
+    pub(super) fn is_new(&self) -> bool {
+        self.new
+    }
+}
+
+/// Takes all artifacts into the store, several at once.
+pub(super) fn take_in(
+    root: &Folder,
+    store: &Store,
+    known: &Known,
+    tick: &Identity,
+    paths: &[ArtifactPath],
+    depth: Depth,
+) -> Result<Vec<Taken>, SaveError> {
+    let job = Job { root, store, known, tick, depth, sizes: known.sizes(), claimed: Mutex::default() };
+    let failed = AtomicBool::new(false);
+    let taken = parallel::map(paths, 1, |path| {
+        // After a failure the rest is not worth its reading.
+        if failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let taken = job.take(path);
+        failed.fetch_or(taken.is_err(), Ordering::Relaxed);
+        Some(taken)
+    });
+    taken.into_iter().flatten().collect()
+}
+
+/// So often a file that changes meanwhile is read again.
+const ATTEMPTS: usize = 3;
+
+struct Job<'a> {
+    root: &'a Folder,
+    store: &'a Store,
+    known: &'a Known,
+    tick: &'a Identity,
+    depth: Depth,
+    sizes: HashSet<u64>,
+    claimed: Mutex<HashSet<String>>,
+}
+
+impl Job<'_> {
+    fn take(&self, path: &ArtifactPath) -> Result<Taken, SaveError> {
+        for _ in 0..ATTEMPTS {
+            let file = path.open(self.root)?;
+            let before = Identity::of(&file).map_err(|source| reading(path, source))?;
+            if self.depth == Depth::Quick
+                && let Some(sha256) = self.known.content(path.text(), &before)
+                && self.store.has(sha256, self.known)
+            {
+                return Ok(taken(path, before, sha256.to_owned(), true, None));
+            }
+            let kept = self.keep(path, &file, before)?;
+            let after = Identity::of(&file).map_err(|source| reading(path, source))?;
+            if before == after && kept.hashed.bytes == before.size() {
+                let settled = before.is_settled(self.tick);
+                return Ok(taken(path, before, kept.hashed.sha256, settled, Some(kept.new)));
+            }
+        }
+        Err(SaveError::Changing { path: path.text().to_owned() })
+    }
+
+    fn keep(&self, path: &ArtifactPath, file: &File, identity: Identity) -> Result<Kept, SaveError> {
+        // What may be in the store already is read first, and copied only where it is not.
+        if self.known.has_path(path.text()) || self.sizes.contains(&identity.size()) {
+            let hashed = hash::of_file(file).map_err(|source| reading(path, source))?;
+            if self.store.has(&hashed.sha256, self.known) {
+                return Ok(Kept { hashed, new: false });
+            }
+        }
+        Ok(self.store.put(path.text(), file, self.known, &self.claimed)?)
+    }
+}
+
+/// `read` says whether it was read, and then whether its content was new.
+fn taken(
+    path: &ArtifactPath,
+    identity: Identity,
+    sha256: String,
+    settled: bool,
+    read: Option<bool>,
+) -> Taken {
+    let artifact = Artifact {
+        relative_path: path.text().to_owned(),
+        sha256,
+        size_bytes: identity.size(),
+        unknown: Map::new(),
+    };
+    Taken { artifact, identity, settled, new: read == Some(true), read: read.is_some() }
+}
+
+/// Makes the manifest and puts it into its place. The caller holds the commit lock.
+fn commit(
+    layout: &Layout,
+    request: &SaveRequest,
+    root: &Folder,
+    store: &Store,
+    folders: &Folders,
+    mut staging: Staging,
+    artifacts: Vec<Artifact>,
+) -> Result<Sealed, SaveError> {
+    let run = &folders.run;
+    let ids = run.visible_folders()?;
+    let id = id::ordinary(id::next_sequence(ids.iter().map(String::as_str)), request.now);
+    let mut manifest = manifest(layout, request, id, artifacts);
+    if let Some(rehydrate) = request.rehydrate {
+        manifest.rehydration = rehydrate(&manifest);
+    }
+    let sealed = manifest.seal()?;
+    let path = staging.folder.path().join(MANIFEST);
+    let mut file = staging.folder.new_file(MANIFEST, 0o644)?;
+    let written = file.write_all(sealed.text.as_bytes()).and_then(|()| file.sync_all());
+    written.map_err(|source| SaveError::Write { path, source })?;
+    if !store.names_follow() {
+        staging.folder.sync()?;
+    }
+    let id = &sealed.manifest.checkpoint_id;
+    staging.temporary.rename_new(&staging.name, run, id)?;
+    staging.moved = true;
+    let flushed =
+        run.sync().and_then(|()| if store.names_follow() { Ok(()) } else { folders.sync_names(root) });
+    if let Err(error) = flushed {
+        // Not known to be on the disk, so it must not be taken for saved.
+        let _ = run.rename(id, &staging.temporary, &staging.name);
+        let _ = staging.temporary.remove_all(&staging.name);
+        return Err(error.into());
+    }
+    Ok(sealed)
+}
+
+fn manifest(layout: &Layout, request: &SaveRequest, id: String, artifacts: Vec<Artifact>) -> Manifest {
+    Manifest {
+        checkpoint_id: id,
+        research_session_id: request.session.clone(),
+        report_title: layout.title().to_owned(),
+        run_id: layout.run().to_owned(),
+        stage_id: request.stage.clone(),
+        status: request.status,
+        reason: request.reason,
+        trust_level: Some(request.trust),
+        created_at: written_time(request.now),
+        execution_count: request.execution_count,
+        notebook: request.notebook.clone(),
+        python_env: request.python_env.clone(),
+        artifacts,
+        rehydration: Rehydration::default(),
+        unknown: Map::new(),
+    }
+}
+
+/// In milliseconds, as the format's own tools write it.
+pub(super) fn written_time(now: Timestamp) -> String {
+    let rounded = now.round(Unit::Millisecond).unwrap_or(now);
+    format!("{rounded:.3}")
+}
+
+/// Notes what was read and flushed. A cache that cannot be written costs another reading, no more.
+pub(super) fn remember(store: &Store, taken: &[Taken]) {
+    let mut known = store.known();
+    let mut changed = false;
+    for taken in taken {
+        let sha256 = &taken.artifact.sha256;
+        if taken.settled && taken.read {
+            known.set_content(taken.artifact.relative_path.clone(), taken.identity, sha256.clone());
+            changed = true;
+        }
+        if taken.new
+            && let Some(identity) = store.object_identity(sha256)
+        {
+            known.set_object(sha256.clone(), identity);
+            changed = true;
+        }
+    }
+    if changed {
+        let _ = store.write_known(&known);
+    }
+}

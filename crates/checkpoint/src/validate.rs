@@ -1,0 +1,290 @@
+//! Whether a checkpoint is what it says: its manifest whole, its artifacts there with their sizes and hashes. What is wrong
+//! is told in the words that tools of this format use.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::Mutex;
+
+use crate::artifact_path::{ArtifactPath, PathError};
+use crate::folder::{Folder, FolderError};
+use crate::hash;
+use crate::layout::{Layout, NameError, Segment};
+use crate::list::{manifest_file, read_limited};
+use crate::manifest::{Artifact, Manifest, ManifestError, Sealed, TrustLevel};
+use crate::parallel;
+use crate::store::{Identity, Known, Store};
+
+/// What a file's content is told by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Depth {
+    /// By its identity where it was read before and has not been touched since; else by reading it.
+    #[default]
+    Quick,
+    /// By reading it.
+    Full,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ValidateError {
+    #[error(transparent)]
+    Name(#[from] NameError),
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+}
+
+/// One thing that is wrong. Shown as tools of this format word it.
+#[derive(Debug)]
+pub enum Issue {
+    ManifestNotFound {
+        path: String,
+    },
+    /// `why` is for people: the format has one sentence for all of them.
+    Unparsable {
+        why: String,
+    },
+    Digest {
+        expected: String,
+        actual: String,
+    },
+    /// The manifest says that it is another checkpoint than the folder it lies in.
+    Misplaced {
+        found: String,
+    },
+    Path(PathError),
+    Size {
+        path: String,
+        expected: u64,
+        actual: u64,
+    },
+    Content {
+        path: String,
+    },
+}
+
+impl Issue {
+    /// More about it, where its sentence does not say all.
+    pub fn detail(&self) -> Option<String> {
+        match self {
+            Self::Unparsable { why } => Some(why.clone()),
+            Self::Path(PathError::Unreadable { source, .. }) => Some(described(source)),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Issue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ManifestNotFound { path } => write!(formatter, "Manifest not found: {path}"),
+            Self::Unparsable { .. } => formatter.write_str("Manifest failed to parse or validate"),
+            Self::Digest { expected, actual } => {
+                write!(formatter, "Manifest SHA256 mismatch: expected {expected} got {actual}")
+            }
+            Self::Misplaced { found } => write!(formatter, "Manifest belongs to another checkpoint: {found}"),
+            Self::Path(error) => error.fmt(formatter),
+            Self::Size { path, expected, actual } => {
+                write!(formatter, "Size mismatch for {path}: expected {expected}, got {actual}")
+            }
+            Self::Content { path } => write!(formatter, "SHA256 mismatch for {path}"),
+        }
+    }
+}
+
+/// What was found out about one checkpoint.
+#[derive(Debug)]
+pub struct Validated {
+    /// The manifest, where it is whole; what it says of artifacts may still be wrong.
+    pub manifest: Option<Sealed>,
+    /// Empty where everything is in its place as the manifest says.
+    pub issues: Vec<Issue>,
+    /// The artifacts that are not in their place as they were, and that the store still has.
+    pub to_restore: Vec<Artifact>,
+    /// Artifacts that are gone: neither in their place nor in the store.
+    pub lost: Vec<Artifact>,
+}
+
+impl Validated {
+    pub fn is_valid(&self) -> bool {
+        self.manifest.is_some() && self.issues.is_empty()
+    }
+
+    /// Valid, or made so again by bringing artifacts back from the store.
+    pub fn is_usable(&self) -> bool {
+        self.manifest.is_some() && self.lost.is_empty()
+    }
+
+    fn without_manifest(issue: Issue) -> Self {
+        Self { manifest: None, issues: vec![issue], to_restore: Vec::new(), lost: Vec::new() }
+    }
+}
+
+/// Looks at one checkpoint of a run.
+pub fn validate(layout: &Layout, id: &str, depth: Depth) -> Result<Validated, ValidateError> {
+    let id = Segment::visible("checkpoint", id)?;
+    Ok(Checker::open(layout.root(), layout.title())?.check(layout.run(), id.as_str(), depth))
+}
+
+/// Fewer artifacts than this are looked at faster by one thread than a second one is started.
+const WORTH_A_THREAD: usize = 200;
+
+/// Looks at checkpoints of one title, and reads no file twice.
+#[derive(Debug)]
+pub(super) struct Checker {
+    root: Folder,
+    title: String,
+    checkpoints: Option<Folder>,
+    store: Option<Store>,
+    known: Known,
+    read: Mutex<HashMap<Identity, String>>,
+}
+
+impl Checker {
+    pub(super) fn open(root: &Path, title: &str) -> Result<Self, FolderError> {
+        let root = Folder::open(root)?;
+        let title = Segment::visible("report title", title)?.to_string();
+        let checkpoints = match checkpoints(&root, &title) {
+            Ok(checkpoints) => Some(checkpoints),
+            Err(error) if error.is_not_found() => None,
+            Err(error) => return Err(error),
+        };
+        let store = checkpoints.as_ref().map(Store::existing).transpose()?.flatten();
+        let known = store.as_ref().map(Store::known).unwrap_or_default();
+        Ok(Self { root, title, checkpoints, store, known, read: Mutex::default() })
+    }
+
+    pub(super) fn check(&self, run: &str, id: &str, depth: Depth) -> Validated {
+        let sealed = match self.sealed(run, id) {
+            Ok(sealed) => sealed,
+            Err(issue) => return Validated::without_manifest(issue),
+        };
+        // What comes from elsewhere is believed only by reading it.
+        let depth = if sealed.manifest.trust() == TrustLevel::Local { depth } else { Depth::Full };
+        let mut validated =
+            Validated { manifest: None, issues: Vec::new(), to_restore: Vec::new(), lost: Vec::new() };
+        let artifacts = &sealed.manifest.artifacts;
+        let share = if depth == Depth::Full { 1 } else { WORTH_A_THREAD };
+        let in_place = parallel::map(artifacts, share, |artifact| self.in_place(artifact, depth));
+        for (artifact, in_place) in artifacts.iter().zip(in_place) {
+            let Err(issue) = in_place else { continue };
+            let back = !leads_astray(&issue) && self.in_store(artifact, depth);
+            let list = if back { &mut validated.to_restore } else { &mut validated.lost };
+            list.push(artifact.clone());
+            validated.issues.push(issue);
+        }
+        validated.manifest = Some(sealed);
+        validated
+    }
+
+    /// Whether a run could go on from it. The store is asked before the artifacts are read.
+    pub(super) fn is_usable(&self, run: &str, id: &str) -> bool {
+        let Ok(sealed) = self.sealed(run, id) else { return false };
+        if sealed.manifest.trust() != TrustLevel::Local {
+            return self.check(run, id, Depth::Full).is_usable();
+        }
+        sealed.manifest.artifacts.iter().all(|artifact| {
+            let opened = ArtifactPath::parse(&artifact.relative_path).and_then(|path| path.open(&self.root));
+            let astray = opened.is_err_and(|error| leads_astray(&Issue::Path(error)));
+            !astray
+                && (self.in_store(artifact, Depth::Quick) || self.in_place(artifact, Depth::Quick).is_ok())
+        })
+    }
+
+    /// The manifest, where it is whole and in its place.
+    pub(super) fn sealed(&self, run: &str, id: &str) -> Result<Sealed, Issue> {
+        let path = format!("reports/{}/checkpoints/{run}/{id}/checkpoint.json", self.title);
+        let missing = || Issue::ManifestNotFound { path: path.clone() };
+        let folder = self.checkpoints.as_ref().ok_or_else(missing)?.folder(run);
+        let file = match folder.and_then(|run| manifest_file(&run, id)) {
+            Ok(file) => file,
+            Err(error) if error.is_not_found() => return Err(missing()),
+            Err(error) => return Err(Issue::Unparsable { why: described(&error) }),
+        };
+        let text = read_limited(&file).map_err(|why| Issue::Unparsable { why })?;
+        let sealed = Manifest::parse(&text).map_err(|error| match error {
+            ManifestError::Digest { expected, actual } => Issue::Digest { expected, actual },
+            error => Issue::Unparsable { why: error.to_string() },
+        })?;
+        let says = (&sealed.manifest.run_id, &sealed.manifest.checkpoint_id);
+        if (says.0.as_str(), says.1.as_str()) != (run, id) {
+            return Err(Issue::Misplaced { found: format!("{}/{}", says.0, says.1) });
+        }
+        Ok(sealed)
+    }
+
+    /// Whether the artifact lies where it was, as it was.
+    fn in_place(&self, artifact: &Artifact, depth: Depth) -> Result<(), Issue> {
+        let path = ArtifactPath::parse(&artifact.relative_path).map_err(Issue::Path)?;
+        let file = path.open(&self.root).map_err(Issue::Path)?;
+        let unreadable = |source| {
+            let failed = FolderError::Failed { doing: "read", path: path.text().into(), source };
+            Issue::Path(PathError::Unreadable { path: path.text().to_owned(), source: failed })
+        };
+        let identity = Identity::of(&file).map_err(unreadable)?;
+        if identity.size() != artifact.size_bytes {
+            let (expected, actual) = (artifact.size_bytes, identity.size());
+            return Err(Issue::Size { path: path.text().to_owned(), expected, actual });
+        }
+        let known = self.known.content(path.text(), &identity).filter(|_| depth == Depth::Quick);
+        let same = match known {
+            Some(sha256) => sha256 == artifact.sha256,
+            None => self.content(&file, identity).map_err(unreadable)? == artifact.sha256,
+        };
+        if same { Ok(()) } else { Err(Issue::Content { path: path.text().to_owned() }) }
+    }
+
+    /// Whether the store has the artifact's content.
+    fn in_store(&self, artifact: &Artifact, depth: Depth) -> bool {
+        let Some(store) = &self.store else { return false };
+        if depth == Depth::Quick && store.has(&artifact.sha256, &self.known) {
+            return true;
+        }
+        let Ok(file) = store.object(&artifact.sha256) else { return false };
+        let Ok(identity) = Identity::of(&file) else { return false };
+        let same = |content: String| content == artifact.sha256;
+        identity.size() == artifact.size_bytes && self.content(&file, identity).is_ok_and(same)
+    }
+
+    /// The hash of a file, read once.
+    fn content(&self, file: &std::fs::File, identity: Identity) -> std::io::Result<String> {
+        let known = self.read.lock().ok().and_then(|read| read.get(&identity).cloned());
+        if let Some(sha256) = known {
+            return Ok(sha256);
+        }
+        let sha256 = hash::of_file(file)?.sha256;
+        if let Ok(mut read) = self.read.lock() {
+            read.insert(identity, sha256.clone());
+        }
+        Ok(sha256)
+    }
+}
+
+/// A path that must not be used, whatever the store has.
+fn leads_astray(issue: &Issue) -> bool {
+    matches!(
+        issue,
+        Issue::Path(
+            PathError::Absolute { .. }
+                | PathError::Traversal { .. }
+                | PathError::InGit { .. }
+                | PathError::Outside { .. }
+                | PathError::NoText { .. }
+                | PathError::NotAFile { .. }
+                | PathError::SymbolicLink { .. }
+                | PathError::ParentSymbolicLink { .. }
+        )
+    )
+}
+
+/// `reports/{title}/checkpoints` below the root.
+pub(super) fn checkpoints(root: &Folder, title: &str) -> Result<Folder, FolderError> {
+    root.folder(crate::layout::REPORTS)?.folder(title)?.folder(crate::layout::CHECKPOINTS)
+}
+
+/// An error with its cause.
+pub(super) fn described(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}

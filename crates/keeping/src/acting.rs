@@ -1,0 +1,129 @@
+//! Git that acts for the user: commits and pushes. Unlike the rest of the crate it runs what the user's and the
+//! repository's config name (hooks, filters, signing programs, credential helpers), since a commit without them would
+//! be another commit than the user's own. So it is used only where the user switched autosave on.
+//!
+//! Nobody is there to answer: every way of asking is closed, and a program that waits for an answer anyway is ended
+//! with its group at the time limit.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use changes::git::{Ended, REMOVED_VARIABLES, Running, describe, failure, is_of_git};
+use changes::{Error, Settings};
+
+/// Set for every process, hooks too.
+const VARIABLES: [(&str, &str); 8] = [
+    ("GIT_TERMINAL_PROMPT", "0"),
+    // Empty means none, also where the config names one.
+    ("GIT_ASKPASS", ""),
+    ("SSH_ASKPASS", ""),
+    ("SSH_ASKPASS_REQUIRE", "never"),
+    ("GCM_INTERACTIVE", "never"),
+    // As `git commit` without an editor tells its hooks.
+    ("GIT_EDITOR", ":"),
+    ("GIT_PAGER", "cat"),
+    // Messages that we read, in English; a hook's text stays UTF-8.
+    ("LC_ALL", "C.UTF-8"),
+];
+
+/// By these a signing program finds somebody to ask for a passphrase.
+const ASKING: [&str; 4] = ["GPG_TTY", "DISPLAY", "WAYLAND_DISPLAY", "LANGUAGE"];
+
+#[derive(Clone, Debug)]
+pub(crate) struct Acting {
+    pub(crate) settings: Settings,
+    pub(crate) directory: PathBuf,
+    /// Beside those that every process gets: an index of its own, for example.
+    variables: Vec<(OsString, OsString)>,
+}
+
+impl Acting {
+    pub(crate) fn new(settings: &Settings, directory: &Path) -> Self {
+        Self { settings: settings.clone(), directory: directory.to_owned(), variables: Vec::new() }
+    }
+
+    pub(crate) fn with(&self, name: &str, value: impl Into<OsString>) -> Self {
+        let mut changed = self.clone();
+        changed.variables.push((OsString::from(name), value.into()));
+        changed
+    }
+
+    pub(crate) fn within(&self, limit: Duration) -> Self {
+        let mut changed = self.clone();
+        changed.settings.time_limit = limit;
+        changed
+    }
+
+    /// What git wrote, once it has ended well.
+    pub(crate) fn run<A: AsRef<OsStr>>(&self, arguments: &[A], input: &[u8]) -> Result<Vec<u8>, Error> {
+        let ended = self.end(arguments, input)?;
+        if ended.status.success() { Ok(ended.output) } else { Err(self.failure(arguments, &ended)) }
+    }
+
+    /// The same as one line of text.
+    pub(crate) fn line<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<String, Error> {
+        let output = self.run(arguments, b"")?;
+        Ok(String::from_utf8_lossy(&output).trim_end_matches('\n').to_owned())
+    }
+
+    /// The same for commands that end with 1 where there is none. What git itself says then is a failure; others may
+    /// speak too, the dynamic linker for example.
+    pub(crate) fn line_or_none<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Option<String>, Error> {
+        let ended = self.end(arguments, b"")?;
+        if ended.status.success() {
+            return Ok(Some(String::from_utf8_lossy(&ended.output).trim_end_matches('\n').to_owned()));
+        }
+        let complaint = String::from_utf8_lossy(&ended.complaint);
+        let is_failure = complaint.lines().any(is_of_git);
+        if ended.status.code() == Some(1) && !is_failure {
+            Ok(None)
+        } else {
+            Err(self.failure(arguments, &ended))
+        }
+    }
+
+    pub(crate) fn failure<A: AsRef<OsStr>>(&self, arguments: &[A], ended: &Ended) -> Error {
+        failure(text(arguments), self.directory.clone(), &ended.complaint, &ended.status.to_string())
+    }
+
+    /// Runs git to its end, however it ends.
+    pub(crate) fn end<A: AsRef<OsStr>>(&self, arguments: &[A], input: &[u8]) -> Result<Ended, Error> {
+        let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
+        let mut running = self.spawn(arguments, stdin)?;
+        running.feed(input);
+        running.end()
+    }
+
+    /// The same, with an open file in the place of its input, which it keeps open however we end: for a git that does not
+    /// read, and has to keep the file's lock.
+    pub(crate) fn end_holding(&self, arguments: &[&str], held: File) -> Result<Ended, Error> {
+        self.spawn(arguments, Stdio::from(held))?.end()
+    }
+
+    fn spawn<A: AsRef<OsStr>>(&self, arguments: &[A], stdin: Stdio) -> Result<Running, Error> {
+        let mut command = self.command(&self.settings.git);
+        command.arg("-C").arg(&self.directory).args(arguments);
+        command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Running::spawn(command, text(arguments), &self.directory, self.settings.time_limit)
+    }
+
+    /// A process in a group of its own that finds nobody to ask.
+    pub(crate) fn command(&self, program: &OsStr) -> Command {
+        let mut command = Command::new(program);
+        command.process_group(0);
+        for variable in REMOVED_VARIABLES.iter().chain(&ASKING) {
+            command.env_remove(variable);
+        }
+        command.envs(VARIABLES).envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+}
+
+fn text<A: AsRef<OsStr>>(arguments: &[A]) -> String {
+    let arguments: Vec<&OsStr> = arguments.iter().map(AsRef::as_ref).collect();
+    describe(&arguments)
+}

@@ -1,0 +1,218 @@
+//! What one commit has and another has not, line by line: what would leave the machine with a push, or enter the
+//! history with a commit. Somebody looks through it for secrets before that happens.
+
+use std::collections::{BTreeMap, HashMap};
+
+use change_set::BytePath;
+use changes::Error;
+
+use crate::acting::Acting;
+
+/// A larger file is named and not read.
+pub const LARGEST_FILE: u64 = 32 * 1024 * 1024;
+
+/// So much is asked of one git process.
+const BATCH: u64 = 16 * 1024 * 1024;
+
+const SUBMODULE: &str = "160000";
+
+/// A file with lines that were not there before.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AddedFile {
+    pub path: BytePath,
+    /// The commit that has it; for one that is about to be made too.
+    pub commit: String,
+    /// The whole file as git keeps it.
+    pub content: Vec<u8>,
+    /// Which of its lines are new, counted from one, in order. A line that only moved is not new.
+    pub lines: Vec<usize>,
+}
+
+/// Without the content, which may be secret.
+impl std::fmt::Debug for AddedFile {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("AddedFile")
+            .field("path", &self.path)
+            .field("commit", &self.commit)
+            .field("lines", &self.lines)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Everything that is added.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Added {
+    pub files: Vec<AddedFile>,
+    /// Files that are too large to be looked through.
+    pub unread: Vec<BytePath>,
+}
+
+/// A path that differs between two trees; the ids are those of its content, `None` where it is absent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Differing {
+    pub(crate) path: BytePath,
+    pub(crate) old: Option<Entry>,
+    pub(crate) new: Option<Entry>,
+}
+
+/// A file in a tree or in the index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) mode: String,
+    pub(crate) id: String,
+}
+
+/// The tree without anything, in the repository's own object format. Git knows it without having it.
+pub(crate) fn empty_tree(git: &Acting) -> Result<String, Error> {
+    git.line(&["hash-object", "-t", "tree", "/dev/null"])
+}
+
+/// What differs between two trees. Renames are not looked for.
+pub(crate) fn differing(git: &Acting, old: &str, new: &str) -> Result<Vec<Differing>, Error> {
+    let output =
+        git.run(&["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", old, new, "--"], b"")?;
+    parse_raw(&output)
+}
+
+/// `:old-mode new-mode old-id new-id letter`, then the path.
+pub(crate) fn parse_raw(output: &[u8]) -> Result<Vec<Differing>, Error> {
+    let mut found = Vec::new();
+    let mut records = output.split(|byte| *byte == 0).filter(|record| !record.is_empty());
+    while let Some(record) = records.next() {
+        let not_understood = || Error::NotUnderstood {
+            command: "git diff".to_owned(),
+            record: record.escape_ascii().to_string(),
+        };
+        let text = String::from_utf8_lossy(record.strip_prefix(b":").ok_or_else(not_understood)?);
+        let fields: Vec<&str> = text.split(' ').collect();
+        let [old_mode, new_mode, old_id, new_id, _] = fields.as_slice() else {
+            return Err(not_understood());
+        };
+        let entry = |mode: &str, id: &str| {
+            (mode != "000000").then(|| Entry { mode: mode.to_owned(), id: id.to_owned() })
+        };
+        let path = BytePath::from(records.next().ok_or_else(not_understood)?);
+        found.push(Differing { path, old: entry(old_mode, old_id), new: entry(new_mode, new_id) });
+    }
+    Ok(found)
+}
+
+/// What `commit` adds to `parent`; without one, everything it has.
+pub(crate) fn by_commit(git: &Acting, parent: Option<&str>, commit: &str) -> Result<Added, Error> {
+    let before = match parent {
+        Some(parent) => parent.to_owned(),
+        None => empty_tree(git)?,
+    };
+    let differing = differing(git, &before, commit)?;
+    let is_file = |entry: &&Entry| entry.mode != SUBMODULE;
+    let mut wanted: Vec<&str> = Vec::new();
+    for change in &differing {
+        if change.new.as_ref().filter(is_file).is_some() {
+            let sides = [&change.old, &change.new].into_iter().flatten();
+            wanted.extend(sides.filter(is_file).map(|entry| entry.id.as_str()));
+        }
+    }
+    let contents = read(git, &wanted)?;
+    let mut added = Added::default();
+    for change in &differing {
+        let Some(new) = change.new.as_ref().filter(is_file) else { continue };
+        if change.old.as_ref().is_some_and(|old| old.id == new.id) {
+            continue;
+        }
+        let Some(content) = contents.get(new.id.as_str()) else {
+            added.unread.push(change.path.clone());
+            continue;
+        };
+        let old = change.old.as_ref().and_then(|old| contents.get(old.id.as_str()));
+        let lines = new_lines(old.map_or(&[], Vec::as_slice), content);
+        if !lines.is_empty() {
+            let (path, commit) = (change.path.clone(), commit.to_owned());
+            added.files.push(AddedFile { path, commit, content: content.clone(), lines });
+        }
+    }
+    Ok(added)
+}
+
+/// The numbers of the lines of `new` that `old` has not, or not so often.
+pub(crate) fn new_lines(old: &[u8], new: &[u8]) -> Vec<usize> {
+    let mut known: HashMap<&[u8], usize> = HashMap::new();
+    for line in old.split(|byte| *byte == b'\n') {
+        *known.entry(line).or_default() += 1;
+    }
+    let mut lines = Vec::new();
+    for (index, line) in new.split(|byte| *byte == b'\n').enumerate() {
+        match known.get_mut(line) {
+            Some(count) if *count > 0 => *count -= 1,
+            _ if line.is_empty() => {}
+            _ => lines.push(index + 1),
+        }
+    }
+    lines
+}
+
+/// The contents of those blobs that are not too large.
+fn read<'a>(git: &Acting, ids: &[&'a str]) -> Result<BTreeMap<&'a str, Vec<u8>>, Error> {
+    let mut contents = BTreeMap::new();
+    if ids.is_empty() {
+        return Ok(contents);
+    }
+    let question: String = ids.iter().map(|id| format!("{id}\n")).collect();
+    let sizes = git.run(&["cat-file", "--batch-check=%(objectsize)"], question.as_bytes())?;
+    let sizes = String::from_utf8_lossy(&sizes);
+    let mut batch: Vec<&str> = Vec::new();
+    let mut together = 0;
+    for (id, size) in ids.iter().zip(sizes.lines()) {
+        // A blob that a partial clone has not is not read: it is on the remote already.
+        let Ok(size) = size.parse::<u64>() else { continue };
+        if size > LARGEST_FILE {
+            continue;
+        }
+        if together + size > BATCH && !batch.is_empty() {
+            read_batch(git, &std::mem::take(&mut batch), &mut contents)?;
+            together = 0;
+        }
+        together += size;
+        batch.push(id);
+    }
+    read_batch(git, &batch, &mut contents)?;
+    Ok(contents)
+}
+
+fn read_batch<'a>(
+    git: &Acting,
+    ids: &[&'a str],
+    contents: &mut BTreeMap<&'a str, Vec<u8>>,
+) -> Result<(), Error> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let question: String = ids.iter().map(|id| format!("{id}\n")).collect();
+    let output = git.run(&["cat-file", "--batch=%(objectsize)"], question.as_bytes())?;
+    let mut rest = output.as_slice();
+    for id in ids {
+        let not_understood =
+            || Error::NotUnderstood { command: "git cat-file".to_owned(), record: (*id).to_owned() };
+        let end = memchr::memchr(b'\n', rest).ok_or_else(not_understood)?;
+        let (header, body) = rest.split_at(end);
+        let size = std::str::from_utf8(header).ok().and_then(|size| size.parse::<usize>().ok());
+        let size = size.ok_or_else(not_understood)?;
+        // Behind the header and behind the content stands a line break each.
+        contents.insert(id, body.get(1..=size).ok_or_else(not_understood)?.to_vec());
+        rest = body.get(size + 2..).ok_or_else(not_understood)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_moved_is_not_new_and_one_that_is_there_twice_is() {
+        assert_eq!(new_lines(b"a\nb\nc\n", b"c\nb\na\n"), [0; 0]);
+        assert_eq!(new_lines(b"a\n", b"a\na\n"), [2]);
+        assert_eq!(new_lines(b"", b"x\n\ny"), [1, 3]);
+        assert_eq!(new_lines(b"x\r\n", b"x\n"), [1]);
+    }
+}

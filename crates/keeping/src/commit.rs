@@ -1,0 +1,461 @@
+//! A commit of named paths, made beside the user's own work: what they staged stays staged and uncommitted, and of
+//! the index only the entries of the named paths follow.
+//!
+//! `git commit --only` would do that too, but it holds `index.lock` from before the first commit hook until the end:
+//! the user is locked out while a test suite runs as a hook, and a SIGKILL in that time leaves the lock. So here:
+//!
+//! 1. A private index, made from the user's (its stat cache stays warm) and HEAD, takes the named files. The commit
+//!    hooks run with it, as they would inside `git commit --only`, and then tree and commit are written. Until here
+//!    only objects and files in our own folder exist: a kill leaves nothing to repair. What a hook adds beyond the named
+//!    paths is taken out again.
+//! 2. The caller looks at what the commit adds, and may refuse it. What it looks at is what will be committed.
+//! 3. The user's index is exchanged for one with the new entries: written whole beside it, then `link` to
+//!    `index.lock` (which fails where somebody holds it), a look that the index is still the one that was copied,
+//!    `rename`. So the lock exists for two system calls and never half written, and one that a kill left is known as
+//!    ours, since it is the same file as the one in our folder: the next run removes it.
+//! 4. `git update-ref` moves the branch from the commit that was its head, or not at all where it has moved meanwhile;
+//!    then the index gets its former entries back, and everything is tried again.
+//!
+//! Index before branch: a kill between the two leaves the named files staged, as `git add` would; the other way
+//! round it would leave their *removal* staged, and the user's next commit would undo ours. What was about to happen
+//! is written down before (3), so that the next run takes such entries back. What remains is git's own: a SIGKILL of
+//! `git update-ref` itself, while it holds the branch's lock for a fraction of a millisecond. Killing only us does not
+//! end it: it runs in a group of its own, and until it has ended no other run begins.
+//!
+//! A detached HEAD is refused (A11): the commit would belong to no branch, be pushed nowhere, and be lost to git's
+//! collection once the user switches away; a snapshot keeps the work there.
+
+mod hooks;
+mod in_progress;
+mod index;
+mod workplace;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use change_set::BytePath;
+use changes::{Error, Repository, Settings};
+use serde::Serialize;
+
+use crate::acting::Acting;
+use crate::added::{self, Added, Differing, Entry};
+use crate::snapshot::LeftOut;
+use index::Fit;
+use workplace::Workplace;
+
+pub use workplace::folder;
+
+/// So often the whole is tried while others move the branch.
+const ATTEMPTS: usize = 4;
+
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError {
+    #[error(transparent)]
+    Git(#[from] Error),
+    #[error("a {operation} is in progress: finish or abort it first")]
+    InProgress { operation: &'static str },
+    #[error(
+        "HEAD is on no branch, so that a commit would be lost with the next switch: create a branch first"
+    )]
+    Detached,
+    #[error("`{path}` has an unresolved merge conflict: resolve it first")]
+    Unmerged { path: BytePath },
+    #[error("`{path}` is not a path inside the repository")]
+    Outside { path: BytePath },
+    #[error(
+        "another git process holds `{path}`; if none is running, remove that file",
+        path = .path.display()
+    )]
+    IndexLocked { path: PathBuf },
+    #[error("another autosave is committing in this repository")]
+    Busy,
+    #[error("the hook `{hook}` refused the commit: {said}")]
+    HookFailed { hook: &'static str, said: String },
+    #[error("the hook `{hook}` took longer than {limit:?} and was ended")]
+    HookTimedOut { hook: &'static str, limit: Duration },
+    #[error("git does not know who commits: set `user.name` and `user.email`")]
+    NoIdentity { reason: String },
+    #[error("the commit could not be signed: {reason}")]
+    NotSigned { reason: String },
+    #[error("the commit message is empty")]
+    EmptyMessage,
+    #[error("the branch went on moving while the commit was made")]
+    HeadMoved,
+    #[error("git does not show the commit `{id}` that it made")]
+    NotVerified { id: String },
+    #[error("cannot use `{path}`: {source}", path = .path.display())]
+    Folder { path: PathBuf, source: io::Error },
+}
+
+/// A commit to be made.
+#[derive(Clone, Debug)]
+pub struct NewCommit<'a> {
+    /// Files, from the top of the working tree. They are committed as they lie there; those that are gone, as
+    /// deleted. A part of a file that the user had staged is committed with the rest of it.
+    pub paths: &'a [BytePath],
+    pub message: &'a str,
+    /// How long each commit hook, and the signing program, may take.
+    pub hook_limit: Duration,
+    /// How long to wait for another process that holds `index.lock`.
+    pub lock_limit: Duration,
+}
+
+/// What became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CommitOutcome {
+    Made(Commit),
+    /// The named files are as HEAD has them, or were left out.
+    Nothing {
+        left_out: Vec<LeftOut>,
+    },
+    /// The caller did not approve of what it adds.
+    Withheld,
+}
+
+/// A commit that was made and found again.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Commit {
+    pub id: String,
+    /// `None` for the first one of a repository.
+    pub parent: Option<String>,
+    /// Without `refs/heads/`.
+    pub branch: String,
+    /// What it changes, all of it named.
+    pub paths: Vec<BytePath>,
+    /// Named files that are not in it: ignored ones, folders; and what a hook wanted to add.
+    pub left_out: Vec<LeftOut>,
+    /// Files of which another version had been staged, with the id of that content.
+    pub superseded: Vec<(BytePath, String)>,
+    /// What the post-commit hook complained about; the commit stands.
+    pub complaint: Option<String>,
+}
+
+/// Commits the named paths, once `approve` has said yes to what the commit adds. Where others move the branch
+/// meanwhile, all of it is done again, hooks and `approve` too.
+pub fn commit(
+    repository: &Repository,
+    settings: &Settings,
+    new: &NewCommit<'_>,
+    approve: &mut dyn FnMut(&Added) -> bool,
+) -> Result<CommitOutcome, CommitError> {
+    for path in new.paths {
+        check_inside(path)?;
+    }
+    let workplace = Workplace::open(repository, settings, new.lock_limit)?;
+    workplace.recover(new.lock_limit)?;
+    for _ in 0..ATTEMPTS {
+        let attempt = Attempt::begin(&workplace, new)?;
+        match attempt.make(approve) {
+            Err(CommitError::HeadMoved) => {}
+            ended => return ended,
+        }
+    }
+    Err(CommitError::HeadMoved)
+}
+
+/// Clears away what a killed run has left: takes back entries of the index whose commit never came, and an
+/// `index.lock` that is provably ours. [`commit`] begins with it; nothing is done while another run is at work.
+pub fn recover(
+    repository: &Repository,
+    settings: &Settings,
+    lock_limit: Duration,
+) -> Result<(), CommitError> {
+    if !Workplace::exists(repository) {
+        return Ok(());
+    }
+    Workplace::open(repository, settings, lock_limit)?.recover(lock_limit)
+}
+
+/// The operation that git is in the middle of, and that a commit would become a part of.
+pub fn in_progress(
+    repository: &Repository,
+    settings: &Settings,
+) -> Result<Option<&'static str>, CommitError> {
+    Ok(in_progress::operation(repository, &Acting::new(settings, &repository.root))?)
+}
+
+/// The id of the content that HEAD has of a file, whether or not it is checked out; `None` where it has none.
+pub fn version_in_head(
+    repository: &Repository,
+    settings: &Settings,
+    path: &BytePath,
+) -> Result<Option<String>, CommitError> {
+    let git = Acting::new(settings, &repository.root);
+    let mut found = index::in_head(&git, std::slice::from_ref(path))?;
+    Ok(found.remove(path).map(|entry| entry.id))
+}
+
+fn check_inside(path: &BytePath) -> Result<(), CommitError> {
+    let mut parts = path.as_bytes().split(|byte| *byte == b'/');
+    let is_name = |part: &[u8]| {
+        !matches!(part, b"" | b"." | b"..") && !part.eq_ignore_ascii_case(b".git") && !part.contains(&0)
+    };
+    if parts.all(is_name) { Ok(()) } else { Err(CommitError::Outside { path: path.clone() }) }
+}
+
+/// One try to make the commit, on the HEAD that there is at its beginning.
+struct Attempt<'a> {
+    workplace: &'a Workplace,
+    new: &'a NewCommit<'a>,
+    /// Git as it is, and with the private index.
+    git: Acting,
+    private: Acting,
+    branch: String,
+    parent: Option<String>,
+    /// The commit or tree to compare with.
+    base: String,
+    left_out: Vec<LeftOut>,
+}
+
+impl<'a> Attempt<'a> {
+    fn begin(workplace: &'a Workplace, new: &'a NewCommit<'a>) -> Result<Self, CommitError> {
+        let git = workplace.git.clone();
+        if let Some(operation) = in_progress::operation(&workplace.repository, &git)? {
+            return Err(CommitError::InProgress { operation });
+        }
+        let head = git.line_or_none(&["symbolic-ref", "--quiet", "HEAD"])?.ok_or(CommitError::Detached)?;
+        let branch = head.strip_prefix("refs/heads/").unwrap_or(&head).to_owned();
+        let parent = git.line_or_none(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
+        for role in ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"] {
+            git.run(&["var", role], b"").map_err(identity)?;
+        }
+        index::wait_for_lock(workplace, new.lock_limit)?;
+        let base = match &parent {
+            Some(parent) => parent.clone(),
+            None => added::empty_tree(&git)?,
+        };
+        let private = git.with("GIT_INDEX_FILE", workplace.file(workplace::PRIVATE_INDEX));
+        Ok(Self { workplace, new, git, private, branch, parent, base, left_out: Vec::new() })
+    }
+
+    fn make(mut self, approve: &mut dyn FnMut(&Added) -> bool) -> Result<CommitOutcome, CommitError> {
+        index::seed_private(self.workplace, &self.private, self.parent.as_deref())?;
+        let staged = self.staged()?;
+        let taken = self.take_files()?;
+        if taken.is_empty() || self.is_unchanged()? {
+            return Ok(CommitOutcome::Nothing { left_out: self.left_out });
+        }
+        self.hook("pre-commit", &[])?;
+        self.drop_unnamed(&taken)?;
+        if self.is_unchanged()? {
+            return Ok(CommitOutcome::Nothing { left_out: self.left_out });
+        }
+        let id = self.write()?;
+        let changed = added::differing(&self.git, &self.base, &id)?;
+        if changed.iter().any(|change| !taken.contains(&change.path)) {
+            return Err(CommitError::NotVerified { id });
+        }
+        if !approve(&added::by_commit(&self.git, self.parent.as_deref(), &id)?) {
+            return Ok(CommitOutcome::Withheld);
+        }
+        self.publish(&id, &changed, &staged)?;
+        self.verify(&id)?;
+        let complaint = match hooks::run(self.workplace, &self.git, "post-commit", &[], self.new.hook_limit) {
+            Ok(()) => None,
+            Err(error) => Some(error.to_string()),
+        };
+        let superseded = superseded(&changed, &staged);
+        Ok(CommitOutcome::Made(Commit {
+            id,
+            parent: self.parent,
+            branch: self.branch,
+            paths: changed.into_iter().map(|change| change.path).collect(),
+            left_out: self.left_out,
+            superseded,
+            complaint,
+        }))
+    }
+
+    /// What the user's index has of the named paths.
+    fn staged(&self) -> Result<BTreeMap<BytePath, Entry>, CommitError> {
+        index::entries(&self.git, self.new.paths)
+    }
+
+    /// Puts the named files into the private index; those that cannot be committed are left out with the reason.
+    fn take_files(&mut self) -> Result<BTreeSet<BytePath>, CommitError> {
+        let tracked = index::entries(&self.private, self.new.paths)?;
+        let mut taken = BTreeSet::new();
+        let mut gone = BTreeSet::new();
+        for path in self.new.paths {
+            match index::look_at(&self.workplace.repository.root, path, tracked.contains_key(path)) {
+                Ok(Fit::There) => taken.insert(path.clone()),
+                Ok(Fit::Gone) => gone.insert(path.clone()),
+                Err(reason) => {
+                    self.leave_out(path, reason);
+                    continue;
+                }
+            };
+        }
+        for path in index::ignored(&self.git, &taken)? {
+            taken.remove(&path);
+            self.leave_out(&path, "git ignores it".to_owned());
+        }
+        // First what goes: a file may have taken a folder's place, or the other way round.
+        index::take(&self.private, &gone)?;
+        index::take(&self.private, &taken)?;
+        taken.append(&mut gone);
+        Ok(taken)
+    }
+
+    fn leave_out(&mut self, path: &BytePath, reason: String) {
+        self.left_out.push(LeftOut { path: Some(path.clone()), reason });
+    }
+
+    fn is_unchanged(&self) -> Result<bool, CommitError> {
+        Ok(index::against(&self.private, &self.base)?.is_empty())
+    }
+
+    /// A hook may `git add` what nobody named, the user's own work among it.
+    fn drop_unnamed(&mut self, taken: &BTreeSet<BytePath>) -> Result<(), CommitError> {
+        let beyond: Vec<Differing> = index::against(&self.private, &self.base)?
+            .into_iter()
+            .filter(|change| !taken.contains(&change.path))
+            .collect();
+        let back: Vec<(&BytePath, Option<&Entry>)> =
+            beyond.iter().map(|change| (&change.path, change.old.as_ref())).collect();
+        index::set(&self.private, &back)?;
+        for change in &beyond {
+            self.leave_out(&change.path, "a commit hook added it, and nobody had named it".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Tree and commit, with the message as the message hooks leave it.
+    fn write(&self) -> Result<String, CommitError> {
+        let tree = self.private.line(&["write-tree"])?;
+        let message = self.workplace.file(workplace::MESSAGE);
+        self.workplace.write(workplace::MESSAGE, self.new.message.as_bytes())?;
+        self.hook("prepare-commit-msg", &[message.as_os_str(), OsStr::new("message")])?;
+        self.hook("commit-msg", &[message.as_os_str()])?;
+        let text =
+            fs_err::read(&message).map_err(|source| CommitError::Folder { path: message.clone(), source })?;
+        let text = self.git.run(&["stripspace"], &text)?;
+        if text.is_empty() {
+            return Err(CommitError::EmptyMessage);
+        }
+        let mut arguments: Vec<OsString> = ["commit-tree", &tree].map(OsString::from).to_vec();
+        if let Some(parent) = &self.parent {
+            arguments.extend(["-p", parent].map(OsString::from));
+        }
+        let is_signed = signs(&self.git)?;
+        if is_signed {
+            arguments.push(OsString::from("-S"));
+        }
+        arguments.extend(["-F", "-"].map(OsString::from));
+        let git = self.git.within(self.new.hook_limit);
+        let reason = match git.end(&arguments, &text) {
+            Ok(ended) if ended.status.success() => {
+                return Ok(String::from_utf8_lossy(&ended.output).trim().to_owned());
+            }
+            Ok(ended) if is_signed => last_lines(&ended.complaint),
+            Ok(ended) => return Err(git.failure(&arguments, &ended).into()),
+            Err(Error::TimedOut { limit, .. }) if is_signed => {
+                format!("the signing program took longer than {limit:?}")
+            }
+            Err(error) => return Err(error.into()),
+        };
+        Err(CommitError::NotSigned { reason })
+    }
+
+    fn hook(&self, name: &'static str, arguments: &[&OsStr]) -> Result<(), CommitError> {
+        hooks::run(self.workplace, &self.private, name, arguments, self.new.hook_limit)
+    }
+
+    /// The user's index, then the branch.
+    fn publish(
+        &self,
+        id: &str,
+        changed: &[Differing],
+        staged: &BTreeMap<BytePath, Entry>,
+    ) -> Result<(), CommitError> {
+        // Asked before: between index and branch somebody else's commit would take the entries along.
+        let subject = self.git.line(&["show", "--no-patch", "--no-show-signature", "--format=%s", id])?;
+        let pending = workplace::Pending::new(id, changed, staged);
+        self.workplace.note(&pending)?;
+        index::exchange(self.workplace, &pending.forth(), self.new.lock_limit)
+            .inspect_err(|_| self.workplace.forget())?;
+        let moved = self.move_branch(id, &subject);
+        if moved.is_err() {
+            // Left noted where even this fails: the next run tries again.
+            self.workplace.recover(self.new.lock_limit)?;
+        } else {
+            self.workplace.forget();
+            self.put_again(&pending);
+        }
+        moved
+    }
+
+    /// `git commit` reads the index before it locks it: one of the user's may have written the entries back that it had
+    /// read before ours were there. The commit stands in any case.
+    fn put_again(&self, pending: &workplace::Pending) {
+        let Ok(now) = self.staged() else { return };
+        let lost = pending.lost(&now);
+        if !lost.is_empty() {
+            let _ = index::exchange(self.workplace, &lost, self.new.lock_limit);
+        }
+    }
+
+    fn move_branch(&self, id: &str, subject: &str) -> Result<(), CommitError> {
+        let kind = if self.parent.is_some() { "commit" } else { "commit (initial)" };
+        let none = "0".repeat(id.len());
+        let from = self.parent.as_deref().unwrap_or(&none);
+        let arguments = ["update-ref", "-m", &format!("{kind}: {subject}"), "HEAD", id, from];
+        let ended = self.git.end_holding(&arguments, self.workplace.shared_lock()?)?;
+        if ended.status.success() {
+            return Ok(());
+        }
+        let head = self.git.line_or_none(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
+        if head != self.parent {
+            Err(CommitError::HeadMoved)
+        } else {
+            Err(self.git.failure(&arguments, &ended).into())
+        }
+    }
+
+    /// Somebody may have committed on top already.
+    fn verify(&self, id: &str) -> Result<(), CommitError> {
+        let ended = self.git.end(&["merge-base", "--is-ancestor", id, "HEAD"], b"")?;
+        if ended.status.success() { Ok(()) } else { Err(CommitError::NotVerified { id: id.to_owned() }) }
+    }
+}
+
+/// Whether the user wants every commit signed. `git commit` knows that itself; `git commit-tree` has to be told.
+pub(crate) fn signs(git: &Acting) -> Result<bool, Error> {
+    let answer = git.line_or_none(&["config", "--type=bool", "--get", "commit.gpgSign"])?;
+    Ok(answer.as_deref() == Some("true"))
+}
+
+/// What was staged of a file, and is neither what HEAD had nor what was committed.
+fn superseded(changed: &[Differing], staged: &BTreeMap<BytePath, Entry>) -> Vec<(BytePath, String)> {
+    let mut found = Vec::new();
+    for change in changed {
+        let Some(entry) = staged.get(&change.path) else { continue };
+        if Some(entry) != change.old.as_ref() && Some(entry) != change.new.as_ref() {
+            found.push((change.path.clone(), entry.id.clone()));
+        }
+    }
+    found
+}
+
+fn identity(error: Error) -> CommitError {
+    const WORDS: [&str; 4] = ["ident", "tell me who you are", "auto-detect email", "no email was given"];
+    match error {
+        Error::Failed { reason, .. } if WORDS.iter().any(|word| reason.to_lowercase().contains(word)) => {
+            CommitError::NoIdentity { reason }
+        }
+        other => CommitError::Git(other),
+    }
+}
+
+/// The last lines of what a program said, safe to be shown in one message.
+pub(crate) fn last_lines(said: &[u8]) -> String {
+    const LINES: usize = 8;
+    let text = String::from_utf8_lossy(said);
+    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let tail = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default().join("\n");
+    let visible = |letter: char| letter == '\n' || letter == '\t' || !letter.is_control();
+    tail.chars().filter(|letter| visible(*letter)).take(2000).collect()
+}

@@ -1,0 +1,330 @@
+//! Two indexes: the private one that the commit is made from, and the user's, of which single entries are exchanged.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use change_set::BytePath;
+use changes::Error;
+use rustix::io::Errno;
+
+use super::CommitError;
+use super::workplace::{self, Workplace};
+use crate::acting::Acting;
+use crate::added::{self, Differing, Entry};
+use crate::snapshot::{Folder, Kind};
+
+/// More paths than this are not named to git: a command line has an end, and git compares each of its files with each
+/// name. All is listed instead.
+const MOST_NAMED: usize = 200;
+
+/// So many files are taken by one git process.
+const MOST_TAKEN: usize = 1000;
+
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// The user's index brought to HEAD: what is as HEAD has it keeps its stat data, so that nothing is read again.
+pub(super) fn seed_private(
+    workplace: &Workplace,
+    private: &Acting,
+    parent: Option<&str>,
+) -> Result<(), CommitError> {
+    workplace.remove(workplace::PRIVATE_INDEX);
+    let Some(parent) = parent else {
+        private.run(&["read-tree", "--empty"], b"")?;
+        return Ok(());
+    };
+    copy(&workplace.index(), &workplace.file(workplace::PRIVATE_INDEX))?;
+    // `--reset` and not `-m`: conflicts of other files are no concern of this commit. Whole and not split, so that
+    // no shared half of ours stays in the repository.
+    private.run(&["-c", "core.splitIndex=false", "read-tree", "--reset", "-i", parent], b"")?;
+    Ok(())
+}
+
+/// With its time: a file that was written in the same moment as the index and keeps its size is known as changed only
+/// by that, and a younger index would take it for unchanged.
+fn copy(from: &Path, to: &Path) -> Result<(), CommitError> {
+    let copied = || -> io::Result<()> {
+        let mut source = fs_err::File::open(from)?;
+        let metadata = source.metadata()?;
+        let mut target = fs_err::File::create(to)?;
+        io::copy(&mut source, &mut target)?;
+        target.set_permissions(metadata.permissions())?;
+        target.file().set_modified(metadata.modified()?)
+    };
+    match copied() {
+        Ok(()) => Ok(()),
+        // Nothing was ever added.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(CommitError::Folder { path: to.to_owned(), source }),
+    }
+}
+
+/// What the index has of these paths. A path in a conflict is refused.
+pub(super) fn entries(git: &Acting, paths: &[BytePath]) -> Result<BTreeMap<BytePath, Entry>, CommitError> {
+    let output = git.run(&literal(&["ls-files", "--stage", "-z"], paths), b"")?;
+    let named: BTreeSet<&BytePath> = paths.iter().collect();
+    let mut found = BTreeMap::new();
+    for record in output.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
+        // `mode id stage<TAB>path`
+        let (fields, path) = split_at_tab(record, "git ls-files")?;
+        let (fields, path) = (fields.split(' ').collect::<Vec<_>>(), BytePath::from(path));
+        let [mode, id, stage] = fields.as_slice() else { return Err(not_understood("git ls-files", record)) };
+        if !named.contains(&path) {
+            continue;
+        }
+        if *stage != "0" {
+            return Err(CommitError::Unmerged { path });
+        }
+        found.insert(path, Entry { mode: (*mode).to_owned(), id: (*id).to_owned() });
+    }
+    Ok(found)
+}
+
+/// What HEAD has of these paths.
+pub(super) fn in_head(git: &Acting, paths: &[BytePath]) -> Result<BTreeMap<BytePath, Entry>, CommitError> {
+    let mut found = BTreeMap::new();
+    if git.line_or_none(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?.is_none() {
+        return Ok(found);
+    }
+    let whole: &[&str] = if paths.len() > MOST_NAMED { &["-r", "-t"] } else { &[] };
+    let command = [&["ls-tree", "-z"], whole, &["HEAD"]].concat();
+    let output = git.run(&literal(&command, paths), b"")?;
+    let named: BTreeSet<&BytePath> = paths.iter().collect();
+    for record in output.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
+        // `mode type id<TAB>path`
+        let (fields, path) = split_at_tab(record, "git ls-tree")?;
+        let fields = fields.split(' ').collect::<Vec<_>>();
+        let [mode, _, id] = fields.as_slice() else { return Err(not_understood("git ls-tree", record)) };
+        let path = BytePath::from(path);
+        if named.contains(&path) {
+            found.insert(path, Entry { mode: (*mode).to_owned(), id: (*id).to_owned() });
+        }
+    }
+    Ok(found)
+}
+
+fn split_at_tab<'a>(record: &'a [u8], command: &str) -> Result<(String, &'a [u8]), CommitError> {
+    let tab = memchr::memchr(b'\t', record).ok_or_else(|| not_understood(command, record))?;
+    let (fields, path) = record.split_at(tab);
+    Ok((String::from_utf8_lossy(fields).into_owned(), path.get(1..).unwrap_or_default()))
+}
+
+fn not_understood(command: &str, record: &[u8]) -> CommitError {
+    Error::NotUnderstood { command: command.to_owned(), record: record.escape_ascii().to_string() }.into()
+}
+
+/// The command about these paths, or about all where there are too many.
+fn literal(command: &[&str], paths: &[BytePath]) -> Vec<OsString> {
+    let mut arguments = vec![OsString::from("--literal-pathspecs")];
+    arguments.extend(command.iter().map(OsString::from));
+    arguments.push(OsString::from("--"));
+    if paths.len() <= MOST_NAMED {
+        arguments.extend(paths.iter().map(|path| path.as_path().as_os_str().to_owned()));
+    }
+    arguments
+}
+
+fn ended_by_zero<'a>(paths: impl IntoIterator<Item = &'a BytePath>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for path in paths {
+        bytes.extend_from_slice(path.as_bytes());
+        bytes.push(0);
+    }
+    bytes
+}
+
+/// Those that git ignores; what is tracked is not ignored.
+pub(super) fn ignored(git: &Acting, paths: &BTreeSet<BytePath>) -> Result<BTreeSet<BytePath>, CommitError> {
+    if paths.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let arguments = ["check-ignore", "-z", "--stdin"];
+    let ended = git.end(&arguments, &ended_by_zero(paths))?;
+    // 1 is: none of them.
+    if !matches!(ended.status.code(), Some(0 | 1)) {
+        return Err(git.failure(&arguments, &ended).into());
+    }
+    let paths = ended.output.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    Ok(paths.map(BytePath::from).collect())
+}
+
+/// What is to be done with a named path.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    There,
+    Gone,
+}
+
+/// Looks what is at a path; the error says why it cannot be committed.
+pub(super) fn look_at(root: &Path, path: &BytePath, is_tracked: bool) -> Result<Fit, String> {
+    let above = path.as_path().ancestors().skip(1).filter(|folder| *folder != Path::new(""));
+    let mut above = above.filter(|_| !is_tracked);
+    if let Some(inner) = above.find(|folder| root.join(folder).join(".git").exists()) {
+        return Err(format!("it lies in the repository `{}` inside this one", inner.display()));
+    }
+    match Folder::open(root).and_then(|folder| folder.kind(path)) {
+        Ok(Kind::File { .. } | Kind::Symlink) => Ok(Fit::There),
+        // A folder that took a tracked file's place.
+        Ok(Kind::Folder) if is_tracked => Ok(Fit::Gone),
+        Ok(Kind::Absent) if is_behind_link(root, path) => Err("it lies behind a symbolic link".to_owned()),
+        Ok(Kind::Absent) => Ok(Fit::Gone),
+        Ok(Kind::Folder) => Err("it is a folder".to_owned()),
+        Ok(Kind::Other) => Err("it is neither a file nor a link".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn is_behind_link(root: &Path, path: &BytePath) -> bool {
+    path.as_path().ancestors().skip(1).any(|folder| root.join(folder).is_symlink() && folder != Path::new(""))
+}
+
+fn explained(error: Error) -> Error {
+    match error {
+        Error::Failed { command, reason } if reason.contains("would be replaced by") => {
+            let advice = "convert its line endings, or set `core.safecrlf` to `warn`";
+            Error::Failed { command, reason: format!("{reason}: {advice}") }
+        }
+        other => other,
+    }
+}
+
+/// Takes the files from the working tree, filters and line endings applied; what is gone goes.
+pub(super) fn take(git: &Acting, paths: &BTreeSet<BytePath>) -> Result<(), CommitError> {
+    // What a sparse checkout leaves out is not there, and not gone.
+    let arguments = ["update-index", "--ignore-skip-worktree-entries", "--add", "--remove", "-z", "--stdin"];
+    // Git waits for the disk at each of them, and has a time limit.
+    let paths: Vec<&BytePath> = paths.iter().collect();
+    for some in paths.chunks(MOST_TAKEN) {
+        git.run(&arguments, &ended_by_zero(some.iter().copied())).map_err(explained)?;
+    }
+    Ok(())
+}
+
+/// How the index differs from a commit or tree.
+pub(super) fn against(git: &Acting, base: &str) -> Result<Vec<Differing>, CommitError> {
+    let arguments = [
+        "diff-index",
+        "--cached",
+        "-z",
+        "--raw",
+        "--no-abbrev",
+        "--no-renames",
+        "--ita-invisible-in-index",
+        base,
+        "--",
+    ];
+    Ok(added::parse_raw(&git.run(&arguments, b"")?)?)
+}
+
+/// Sets single entries; `None` removes one.
+pub(super) fn set(git: &Acting, entries: &[(&BytePath, Option<&Entry>)]) -> Result<(), CommitError> {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let ids = entries.iter().filter_map(|(_, entry)| entry.map(|entry| entry.id.len()));
+    // A removal needs an id too: zeros, as many as the repository's ids have digits.
+    let length = match ids.max() {
+        Some(length) => length,
+        None => added::empty_tree(git)?.len(),
+    };
+    let none = "0".repeat(length);
+    // First what goes: a file may take a folder's place, or the other way round.
+    let mut in_order = entries.to_vec();
+    in_order.sort_by_key(|(_, entry)| entry.is_some());
+    let mut input = Vec::new();
+    for (path, entry) in in_order {
+        let line = match entry {
+            Some(entry) => format!("{} {}\t", entry.mode, entry.id),
+            None => format!("0 {none}\t"),
+        };
+        input.extend_from_slice(line.as_bytes());
+        input.extend_from_slice(path.as_bytes());
+        input.push(0);
+    }
+    git.run(&["update-index", "-z", "--index-info"], &input)?;
+    Ok(())
+}
+
+/// Waits while another process holds the index.
+pub(super) fn wait_for_lock(workplace: &Workplace, limit: Duration) -> Result<(), CommitError> {
+    let deadline = Instant::now() + limit;
+    while workplace.index_lock().symlink_metadata().is_ok() {
+        if Instant::now() >= deadline {
+            return Err(CommitError::IndexLocked { path: workplace.index_lock() });
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
+}
+
+/// Which file it is, and when it was written.
+type Stamp = Option<(u64, u64, u64, i64, i64)>;
+
+fn stamp(path: &Path) -> Stamp {
+    let found = path.symlink_metadata().ok()?;
+    Some((found.dev(), found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
+}
+
+/// Exchanges the user's index for one in which these entries are different.
+pub(super) fn exchange(
+    workplace: &Workplace,
+    entries: &[(BytePath, Option<Entry>)],
+    limit: Duration,
+) -> Result<(), CommitError> {
+    let entries: Vec<(&BytePath, Option<&Entry>)> =
+        entries.iter().map(|(path, entry)| (path, entry.as_ref())).collect();
+    let (index, lock) = (workplace.index(), workplace.index_lock());
+    let next = workplace.file(workplace::NEXT_INDEX);
+    let git = workplace.git.with("GIT_INDEX_FILE", &next);
+    let unusable = |source| CommitError::Folder { path: lock.clone(), source };
+    // Git would follow a link; the rename would replace it.
+    if index.is_symlink() {
+        return set(&workplace.git, &entries);
+    }
+    let deadline = Instant::now() + limit;
+    loop {
+        wait_for_lock(workplace, deadline.saturating_duration_since(Instant::now()))?;
+        workplace.remove(workplace::NEXT_INDEX);
+        let before = stamp(&index);
+        copy(&index, &next)?;
+        set(&git, &entries)?;
+        refresh(&git, &entries);
+        match rustix::fs::link(&next, &lock) {
+            Ok(()) => {}
+            Err(Errno::EXIST) => continue,
+            // A file system without second names.
+            Err(Errno::PERM | Errno::NOTSUP | Errno::MLINK | Errno::NOSYS) => {
+                return set(&workplace.git, &entries);
+            }
+            Err(errno) => return Err(unusable(errno.into())),
+        }
+        // From here until the rename git is locked out.
+        if stamp(&index) == before {
+            let renamed = fs_err::rename(&lock, &index);
+            if renamed.is_err() {
+                let _ = fs_err::remove_file(&lock);
+            }
+            workplace.remove(workplace::NEXT_INDEX);
+            return renamed.map_err(unusable);
+        }
+        let _ = fs_err::remove_file(&lock);
+        if Instant::now() >= deadline {
+            return Err(CommitError::IndexLocked { path: lock });
+        }
+    }
+}
+
+/// Lets git see that the files are as the entries say, so that it need not read them again. Only a matter of speed.
+fn refresh(git: &Acting, entries: &[(&BytePath, Option<&Entry>)]) {
+    let there = entries.iter().filter(|(_, entry)| entry.is_some());
+    let paths: Vec<BytePath> = there.map(|(path, _)| (*path).clone()).collect();
+    if paths.len() > MOST_NAMED {
+        let _ = git.run(&["update-index", "-q", "--refresh"], b"");
+    } else if !paths.is_empty() {
+        let _ = git.run(&literal(&["add", "--refresh"], &paths), b"");
+    }
+}

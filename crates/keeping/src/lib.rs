@@ -1,0 +1,11 @@
+//! Git that writes for the user, and only where they asked for it: [`commit`] commits named paths and nothing else,
+//! [`push`] sends the branch, and [`snapshot`] keeps the whole working tree under private refs and brings it back. What
+//! only reads, and the way to git, is in `changes`.
+
+mod acting;
+mod added;
+pub mod commit;
+pub mod push;
+pub mod snapshot;
+
+pub use added::{Added, AddedFile, LARGEST_FILE};

@@ -1,0 +1,258 @@
+//! Sends the current branch to `origin`, asking nobody anything, and says what is true afterwards: pushed means that
+//! the remote itself was asked and has the commit.
+//!
+//! What is sent is one commit, by its id, fixed when the [`Plan`] is made: the caller looks at what it adds, and
+//! nothing that came later goes along. Never forced. The destination is the branch of the same name; its upstream's
+//! name only where the user's `push.default` says so, since a feature branch that was started from `origin/main` must
+//! not be pushed to `main`.
+//!
+//! Where the remote has commits that we have not, they are fetched, and our commits are put on top of them by
+//! `git merge-tree`, which merges trees without any working tree or index: there is no scratch checkout to make, to
+//! wait for or to clear away after a kill, and no ref is touched. Only commits that the caller knows as its own are
+//! treated so; the user's own unpushed commits are never sent in another shape than they made them.
+//!
+//! The user's branch stays where it is: moving it under their working tree would make the remote's changes appear as
+//! theirs, reversed. The next autosave finds its former commit on the remote by its content, and leaves it out;
+//! `git pull --rebase` does the same.
+
+mod outgoing;
+mod rebase;
+mod said;
+
+use std::time::{Duration, Instant};
+
+use change_set::BytePath;
+use changes::{Error, Repository, Settings};
+use serde::{Deserialize, Serialize};
+
+use crate::acting::Acting;
+use said::{Answer, without_credentials};
+
+pub use outgoing::{OutgoingCommit, Plan, Planned, plan};
+
+/// So often our commits are put on top of what came meanwhile.
+const ROUNDS: usize = 4;
+
+/// How long, how often, and in whose name.
+#[derive(Clone, Debug)]
+pub struct PushLimits<'a> {
+    /// For everything together.
+    pub total: Duration,
+    /// For each conversation with the remote.
+    pub attempt: Duration,
+    /// The pauses between attempts, while the reason for the failure may pass; as many attempts as pauses, and one.
+    pub pauses: &'a [Duration],
+    /// Commits that may be put on top of the remote's: those that autosave made.
+    pub ours: &'a [String],
+    /// What the user's `GIT_SSH_COMMAND` says; the config is looked at where it says nothing.
+    pub ssh_command: Option<&'a str>,
+}
+
+/// How a push ended. Texts hold no credentials.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+pub enum PushOutcome {
+    /// There is no remote `origin`.
+    NoRemote,
+    /// The remote has it: it was asked afterwards.
+    Pushed {
+        id: String,
+        branch: String,
+        /// The local commit, where what was pushed is its copy on top of the remote's commits.
+        rebased_from: Option<String>,
+    },
+    /// The remote does not want it, or it has commits that cannot be put under ours without the user.
+    Rejected {
+        reason: String,
+    },
+    /// The remote has changed the same lines.
+    Conflict {
+        paths: Vec<BytePath>,
+    },
+    /// Somebody would have to say a password, or to accept a host key.
+    AuthNeeded {
+        reason: String,
+    },
+    TimedOut {
+        seconds: u64,
+    },
+    Failed {
+        reason: String,
+    },
+}
+
+impl Plan {
+    /// Pushes. Whatever happens is an outcome.
+    pub fn push(&self, limits: &PushLimits<'_>) -> PushOutcome {
+        let deadline = Instant::now() + limits.total;
+        let pushing = match Pushing::new(self, limits, deadline) {
+            Ok(pushing) => pushing,
+            Err(error) => return failed(&error),
+        };
+        pushing.push().unwrap_or_else(|ended| ended)
+    }
+}
+
+/// Plans and pushes in one, for callers that have nothing to look at in between.
+pub fn push(repository: &Repository, settings: &Settings, limits: &PushLimits<'_>) -> PushOutcome {
+    match plan(repository, settings) {
+        Ok(Planned::Ready(plan)) => plan.push(limits),
+        Ok(Planned::NoRemote) => PushOutcome::NoRemote,
+        Ok(Planned::NoBranch) => PushOutcome::Failed { reason: "HEAD is on no branch".to_owned() },
+        Ok(Planned::NoCommit) => PushOutcome::Failed { reason: "there is no commit yet".to_owned() },
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &Error) -> PushOutcome {
+    PushOutcome::Failed { reason: without_credentials(&error.to_string()) }
+}
+
+struct Pushing<'a> {
+    plan: &'a Plan,
+    limits: &'a PushLimits<'a>,
+    deadline: Instant,
+    git: Acting,
+    /// Where the push goes, which may be elsewhere than where a fetch comes from.
+    url: String,
+    /// Submodules are not pushed along, but looked at where the user wants that.
+    submodules: &'static str,
+}
+
+/// What a step yields, or how the whole push has ended.
+type Step<T> = Result<T, PushOutcome>;
+
+impl<'a> Pushing<'a> {
+    fn new(plan: &'a Plan, limits: &'a PushLimits<'a>, deadline: Instant) -> Result<Self, Error> {
+        let plain = Acting::new(&plan.settings, &plan.repository.root);
+        let url = plain.line(&["remote", "get-url", "--push", &plan.remote])?;
+        let configured = plain.line_or_none(&["config", "--get", "core.sshCommand"])?;
+        let git = match limits.ssh_command.or(configured.as_deref()) {
+            Some(ssh) => plain.with("GIT_SSH_COMMAND", format!("{ssh} -oBatchMode=yes")),
+            // A shell reads it. What it is cannot be told by its name then.
+            None => plain
+                .with("GIT_SSH_COMMAND", "\"${GIT_SSH:-ssh}\" -oBatchMode=yes")
+                .with("GIT_SSH_VARIANT", "ssh"),
+        };
+        let submodules = plain.line_or_none(&["config", "--get", "push.recurseSubmodules"])?;
+        let submodules = match submodules.as_deref() {
+            Some("check") => "--recurse-submodules=check",
+            _ => "--recurse-submodules=no",
+        };
+        Ok(Self { plan, limits, deadline, git, url, submodules })
+    }
+
+    fn push(&self) -> Step<PushOutcome> {
+        let mut id = self.plan.id.clone();
+        for _ in 0..ROUNDS {
+            match self.send(&id)? {
+                Answer::Behind => {
+                    let theirs = self.fetch()?;
+                    id = rebase::onto(&self.local(), &theirs, &self.plan.id, self.limits.ours)?;
+                    // Everything of ours is there already, in other commits.
+                    if id == theirs {
+                        return self.verify(&id);
+                    }
+                }
+                _ => return self.verify(&id),
+            }
+        }
+        Err(PushOutcome::Rejected { reason: "the remote's branch went on moving, or is locked".to_owned() })
+    }
+
+    /// Git without the network.
+    fn local(&self) -> Acting {
+        self.git.within(self.plan.settings.time_limit)
+    }
+
+    /// One push, again and again while its failure may pass. Ends with `Done` or `Behind`.
+    fn send(&self, id: &str) -> Step<Answer> {
+        let target = format!("{id}:{}", self.plan.destination);
+        let mut arguments = vec!["-c", "push.followTags=false", "-c", "credential.interactive=false", "push"];
+        arguments.extend(["--porcelain", self.submodules, &self.plan.remote, &target]);
+        self.converse(&arguments).map(|(answer, _)| answer)
+    }
+
+    /// Gets what the remote's branch has, without touching a ref: its commit.
+    fn fetch(&self) -> Step<String> {
+        let mut arguments = vec!["-c", "credential.interactive=false", "fetch", "--no-write-fetch-head"];
+        arguments.extend(["--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"]);
+        arguments.extend(["--", &self.url, &self.plan.destination]);
+        for _ in 0..ROUNDS {
+            self.converse(&arguments)?;
+            let theirs = self.ask()?.unwrap_or_default();
+            let there = self.local().end(&["cat-file", "-e", &format!("{theirs}^{{commit}}")], b"");
+            if there.is_ok_and(|ended| ended.status.success()) {
+                return Ok(theirs);
+            }
+        }
+        Err(PushOutcome::Failed { reason: "the remote's branch went on moving".to_owned() })
+    }
+
+    /// The commit that the remote's branch is at now.
+    fn ask(&self) -> Step<Option<String>> {
+        let arguments = [
+            "-c",
+            "credential.interactive=false",
+            "ls-remote",
+            "--quiet",
+            "--",
+            &self.url,
+            &self.plan.destination,
+        ];
+        let (_, output) = self.converse(&arguments)?;
+        let output = String::from_utf8_lossy(&output).into_owned();
+        let mut lines = output.lines().filter_map(|line| line.split_once('\t'));
+        Ok(lines.find(|(_, name)| *name == self.plan.destination).map(|(id, _)| id.to_owned()))
+    }
+
+    /// The remote has the commit, or others have gone on from it already.
+    fn verify(&self, id: &str) -> Step<PushOutcome> {
+        let now = self.ask()?;
+        let is_there = now.as_deref() == Some(id) || {
+            let theirs = self.fetch()?;
+            let ended = self.local().end(&["merge-base", "--is-ancestor", id, &theirs], b"");
+            ended.is_ok_and(|ended| ended.status.success())
+        };
+        if !is_there {
+            return Err(PushOutcome::Failed {
+                reason: format!(
+                    "git says that it pushed, but the remote's `{}` is without it",
+                    self.plan.destination
+                ),
+            });
+        }
+        let rebased_from = (id != self.plan.id).then(|| self.plan.id.clone());
+        let branch = self.plan.destination.trim_start_matches("refs/heads/").to_owned();
+        Ok(PushOutcome::Pushed { id: id.to_owned(), branch, rebased_from })
+    }
+
+    /// Talks to the remote, again where it may help. Ends well, or as `Behind`.
+    fn converse(&self, arguments: &[&str]) -> Step<(Answer, Vec<u8>)> {
+        let mut pauses = self.limits.pauses.iter();
+        loop {
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            let ended = match self.git.within(left.min(self.limits.attempt)).end(arguments, b"") {
+                Ok(ended) => Ok(ended),
+                Err(Error::TimedOut { limit, .. }) => {
+                    Err(PushOutcome::TimedOut { seconds: limit.as_secs_f64().ceil() as u64 })
+                }
+                Err(error) => return Err(failed(&error)),
+            };
+            let failure = match ended {
+                Ok(ended) => match said::understand(&ended) {
+                    Answer::Done => return Ok((Answer::Done, ended.output)),
+                    Answer::Behind => return Ok((Answer::Behind, ended.output)),
+                    Answer::Passing { reason } => PushOutcome::Failed { reason },
+                    Answer::Final(outcome) => return Err(outcome),
+                },
+                Err(timed_out) => timed_out,
+            };
+            let Some(pause) = pauses.next() else { return Err(failure) };
+            if Instant::now() + *pause >= self.deadline {
+                return Err(failure);
+            }
+            std::thread::sleep(*pause);
+        }
+    }
+}

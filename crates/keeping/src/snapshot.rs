@@ -1,0 +1,168 @@
+//! Snapshots: the whole working tree as a commit under a private ref, `refs/checkstone/snapshots/<worktree>/<id>`.
+//!
+//! No index is used, not even a private one: `git status` tells how the tree differs from HEAD, what differs is read
+//! here, byte for byte, and `git fast-import` puts it on top of HEAD's tree. So a snapshot costs one look at the tree
+//! and what has changed, and nothing of the user's is written: no index, lock, branch, stash, reflog or config.
+//!
+//! Contents are kept as they lie on disk, before any filter or line-ending conversion (see `converted`), so that what
+//! is brought back is the same to the byte.
+
+mod as_baseline;
+mod collect;
+mod compare;
+mod converted;
+mod create;
+mod folder;
+mod leftovers;
+mod listing;
+mod prune;
+mod restore;
+mod scratch;
+mod stream;
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::PathBuf;
+
+use change_set::{BytePath, hex};
+use changes::git::{Git, Settings};
+use changes::{Error, Repository};
+use serde::{Deserialize, Serialize};
+
+pub use compare::{Difference, Side};
+pub use create::{LeftOut, NewSnapshot};
+pub(crate) use folder::{Folder, Kind};
+pub use listing::Which;
+pub use prune::{Reasons, Retention};
+pub use restore::{Caller, Restored, Skipped};
+
+const REFS: &str = "refs/checkstone/snapshots";
+
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    #[error(transparent)]
+    Git(#[from] Error),
+    #[error("cannot prepare the snapshot in `{folder}`: {source}", folder = .folder.display())]
+    Spool { folder: PathBuf, source: io::Error },
+    #[error("the snapshot is taken, but cannot be known to be on the disk: `{folder}`: {source}", folder = .folder.display())]
+    NotOnDisk { folder: PathBuf, source: io::Error },
+    #[error("cannot compare in `{folder}`: {source}", folder = .folder.display())]
+    Scratch { folder: PathBuf, source: io::Error },
+    #[error("cannot open the working tree `{root}`: {source}", root = .root.display())]
+    Root { root: PathBuf, source: io::Error },
+    #[error("there is no snapshot `{id}`")]
+    Unknown { id: String },
+    #[error("`{id}` can mean {count} snapshots")]
+    Ambiguous { id: String, count: usize },
+    #[error("there is no restore to undo")]
+    NothingToUndo,
+    #[error("`{path}` is not a path in the repository")]
+    Outside { path: BytePath },
+    #[error("cannot forget the snapshot `{id}`: {source}")]
+    Forget { id: String, source: io::Error },
+    #[error("neither the snapshot nor the working tree has `{path}`")]
+    NoSuchPath { path: BytePath },
+}
+
+/// An agent session, by its client and the client's own id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SessionName {
+    pub agent: String,
+    pub id: String,
+}
+
+/// Why a snapshot was taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Reason {
+    /// Somebody asked for it.
+    Asked,
+    /// A turn of an agent began at this time, in nanoseconds since 1970.
+    TurnStart { began_ns: i64 },
+    /// An autosave was about to be made.
+    Autosave,
+    /// A restore of `restored` was about to begin: this is what an undo goes back to. No paths means all of them.
+    BeforeRestore { restored: String, paths: Vec<BytePath> },
+}
+
+impl Reason {
+    /// Nobody asked for it, and nothing else depends on it.
+    pub(crate) fn is_automatic(&self) -> bool {
+        matches!(self, Self::TurnStart { .. } | Self::Autosave)
+    }
+}
+
+/// One snapshot, as its ref and its commit tell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Snapshot {
+    pub id: String,
+    pub commit: String,
+    /// Which working tree of the repository: `main`, or the name of a linked one.
+    pub worktree: String,
+    pub message: String,
+    /// The commit that HEAD was at; `None` before the first one.
+    pub head: Option<String>,
+    #[serde(flatten)]
+    pub facts: Facts,
+}
+
+/// What is kept about a snapshot in its commit message, beside the person's own words.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Nanoseconds since 1970.
+    pub taken_ns: i64,
+    pub reason: Reason,
+    #[serde(default)]
+    pub session: Option<SessionName>,
+    #[serde(default)]
+    pub turn: Option<String>,
+    /// How many files are not as HEAD has them.
+    pub files: u64,
+    /// The bytes of those that were read.
+    pub bytes: u64,
+    /// What could not be saved. A restore leaves it alone.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
+    /// Of a snapshot at the start of a turn: what had already been written after the turn began, and is in the
+    /// snapshot as it was then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub late: Vec<BytePath>,
+}
+
+/// The snapshots of one working tree.
+#[derive(Debug)]
+pub struct Snapshots {
+    repository: Repository,
+    git: Git,
+}
+
+impl Snapshots {
+    pub fn of(repository: Repository, settings: &Settings) -> Result<Self, SnapshotError> {
+        let git = Git::of(&repository, settings)?;
+        Ok(Self { repository, git })
+    }
+
+    /// `main`, or the name that git gave the linked worktree.
+    pub fn worktree(&self) -> String {
+        if self.repository.git_dir == self.repository.common_dir {
+            return "main".to_owned();
+        }
+        let name = self.repository.git_dir.file_name().unwrap_or_default().as_encoded_bytes();
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        if name.iter().all(is_plain) {
+            format!("linked-{}", String::from_utf8_lossy(name))
+        } else {
+            format!("linked-x{}", hex(name))
+        }
+    }
+
+    fn ref_name(&self, id: &str) -> String {
+        format!("{REFS}/{}/{id}", self.worktree())
+    }
+
+    fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, Error> {
+        let arguments: Vec<&OsStr> = arguments.iter().map(OsStr::new).collect();
+        self.git.run(&arguments, input)
+    }
+}

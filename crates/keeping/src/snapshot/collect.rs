@@ -1,0 +1,61 @@
+//! How the working tree differs from HEAD, by `git status`: which paths are gone, which git has already, and which
+//! have to be read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+
+use change_set::BytePath;
+use changes::Error;
+use changes::git::{Git, Running, is_of_git};
+use changes::status::{self, EntryKind};
+
+/// Renames do not matter here, and dirt inside submodules is theirs.
+const ARGUMENTS: [&str; 8] = [
+    "status",
+    "--porcelain=v2",
+    "-z",
+    "--branch",
+    "--untracked-files=all",
+    "--no-ahead-behind",
+    "--no-renames",
+    "--ignore-submodules=dirty",
+];
+
+pub(super) fn start(git: &Git) -> Result<Running, Error> {
+    git.start(&ARGUMENTS.map(OsStr::new), &[])
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Collected {
+    pub(super) head: Option<String>,
+    pub(super) deleted: BTreeSet<BytePath>,
+    /// As the index has it, with mode and id: staged, and not changed since.
+    pub(super) known: Vec<(BytePath, String, String)>,
+    /// To be looked at on disk.
+    pub(super) on_disk: BTreeMap<BytePath, EntryKind>,
+    /// What git could not look at, in its own words.
+    pub(super) complaints: Vec<String>,
+}
+
+pub(super) fn finish(running: Running) -> Result<Collected, Error> {
+    let (output, complaint) = running.finish_with_complaint()?;
+    let status = status::parse(&output)?;
+    let mut collected = Collected { head: status.head, ..Collected::default() };
+    for entry in status.entries {
+        if entry.kind == EntryKind::Tracked && !entry.is_unstaged() {
+            if entry.staged == b'D' {
+                collected.deleted.insert(entry.path);
+            } else {
+                collected.known.push((entry.path, entry.index_mode, entry.index_id));
+            }
+        } else {
+            collected.on_disk.insert(entry.path, entry.kind);
+        }
+    }
+    // What was removed from the index and is still there is listed twice: it is there.
+    collected.deleted.retain(|path| !collected.on_disk.contains_key(path));
+    let complaint = String::from_utf8_lossy(&complaint);
+    let lines = complaint.lines().filter(|line| is_of_git(line));
+    collected.complaints = lines.map(str::to_owned).collect();
+    Ok(collected)
+}

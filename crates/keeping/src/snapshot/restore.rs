@@ -1,0 +1,257 @@
+//! Brings a snapshot back. First a snapshot of what is there is taken; then only what differs between the two is
+//! touched, and of that only what still is as the first one has it. So nothing is lost that an undo could not bring
+//! back. The index stays as it was.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{ChildStdin, ChildStdout};
+
+use change_set::BytePath;
+use changes::git::Running;
+use changes::state::{Disk, ObjectFormat};
+use serde::Serialize;
+
+use super::compare::{Difference, Version};
+use super::create::NewSnapshot;
+use super::folder::{Folder, Kind};
+use super::{Reason, SessionName, Snapshot, SnapshotError, Snapshots, Which};
+
+const SUBMODULE: &str = "160000";
+const LINK: &str = "120000";
+
+/// What a restore has done.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Restored {
+    /// What was brought back.
+    pub snapshot: Snapshot,
+    /// What was there before: what an undo goes back to. `None` where nothing was changed.
+    pub before: Option<Snapshot>,
+    pub written: Vec<BytePath>,
+    pub removed: Vec<BytePath>,
+    pub skipped: Vec<Skipped>,
+}
+
+/// A path that differs from the snapshot and was left alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Skipped {
+    pub path: BytePath,
+    pub reason: String,
+}
+
+/// The agent session that restores, and its turn, where that is known.
+#[derive(Clone, Debug, Default)]
+pub struct Caller {
+    pub session: Option<SessionName>,
+    pub turn: Option<String>,
+}
+
+impl Snapshots {
+    /// Brings back `paths`, or everything where there are none.
+    pub fn restore(
+        &self,
+        snapshot: &Snapshot,
+        paths: &[BytePath],
+        caller: Caller,
+        now_ns: i64,
+    ) -> Result<Restored, SnapshotError> {
+        let root = &self.repository.root;
+        let folder =
+            Folder::open(root).map_err(|source| SnapshotError::Root { root: root.clone(), source })?;
+        for path in paths {
+            let is_there = folder.kind(path).is_ok_and(|kind| kind != Kind::Absent);
+            if !is_there && !self.has(&snapshot.commit, path)? {
+                return Err(SnapshotError::NoSuchPath { path: path.clone() });
+            }
+        }
+        let message = format!("before restoring {}", snapshot.id);
+        let reason = Reason::BeforeRestore { restored: snapshot.id.clone(), paths: paths.to_vec() };
+        let new =
+            NewSnapshot { reason, message: &message, now_ns, session: caller.session, turn: caller.turn };
+        let before = self.create(&new)?;
+        let restored = self.bring_back(snapshot, &before, paths, folder);
+        let is_changed = |restored: &Restored| !restored.written.is_empty() || !restored.removed.is_empty();
+        if restored.as_ref().is_ok_and(is_changed) {
+            return restored.map(|restored| Restored { before: Some(before), ..restored });
+        }
+        // There is nothing to undo, and what was to be undone before still is.
+        let _ = self.forget(&[before]);
+        restored
+    }
+
+    fn bring_back(
+        &self,
+        snapshot: &Snapshot,
+        before: &Snapshot,
+        paths: &[BytePath],
+        folder: Folder,
+    ) -> Result<Restored, SnapshotError> {
+        let differences = self.differences(&before.commit, &snapshot.commit, paths)?;
+        let blobs = Blobs::start(self)?;
+        let restored = Restored {
+            snapshot: snapshot.clone(),
+            before: None,
+            written: vec![],
+            removed: vec![],
+            skipped: vec![],
+        };
+        let modes = Modes { executable: !self.is_off("core.fileMode"), links: !self.is_off("core.symlinks") };
+        let mut work = Work { snapshots: self, before, modes, folder, blobs, restored };
+        work.all(&differences);
+        Ok(work.restored)
+    }
+
+    /// The state before the last restore in this working tree, and the paths that it was about.
+    pub fn undoable(&self) -> Result<(Snapshot, Vec<BytePath>), SnapshotError> {
+        let found = self.list(Which::ThisWorktree)?.into_iter().find_map(|snapshot| {
+            let Reason::BeforeRestore { paths, .. } = &snapshot.facts.reason else { return None };
+            let paths = paths.clone();
+            Some((snapshot, paths))
+        });
+        found.ok_or(SnapshotError::NothingToUndo)
+    }
+
+    fn is_off(&self, key: &str) -> bool {
+        let value = self.run(&["config", "--type=bool", "--get", key], &[]);
+        value.is_ok_and(|value| value.trim_ascii() == b"false")
+    }
+
+    fn has(&self, commit: &str, path: &BytePath) -> Result<bool, SnapshotError> {
+        use std::ffi::OsStr;
+        let mut arguments: Vec<&OsStr> =
+            ["--literal-pathspecs", "ls-tree", "-z", commit, "--"].map(OsStr::new).to_vec();
+        arguments.push(path.as_path().as_os_str());
+        Ok(!self.git.run(&arguments, &[])?.is_empty())
+    }
+}
+
+/// A conversation with `git cat-file --batch`.
+struct Blobs {
+    questions: ChildStdin,
+    answers: BufReader<ChildStdout>,
+    /// Ends git when this is dropped.
+    _running: Running,
+}
+
+impl Blobs {
+    fn start(snapshots: &Snapshots) -> Result<Self, SnapshotError> {
+        let mut running = snapshots.git.converse(&["cat-file", "--batch"].map(std::ffi::OsStr::new))?;
+        let no_pipe = || changes::Error::Read {
+            command: "git cat-file".to_owned(),
+            source: io::ErrorKind::BrokenPipe.into(),
+        };
+        let (questions, answers) = running.take_pipes().ok_or_else(no_pipe)?;
+        Ok(Self { questions, answers: BufReader::new(answers), _running: running })
+    }
+
+    /// Hands the content of a blob to `take`, which may leave some of it.
+    fn with<T>(&mut self, id: &str, take: impl FnOnce(&mut dyn Read) -> io::Result<T>) -> io::Result<T> {
+        self.questions.write_all(format!("{id}\n").as_bytes())?;
+        self.questions.flush()?;
+        let mut header = String::new();
+        self.answers.read_line(&mut header)?;
+        let size = header.trim_end().strip_prefix(id).and_then(|rest| rest.strip_prefix(" blob "));
+        let size: u64 = size.and_then(|size| size.parse().ok()).ok_or_else(|| not_understood(&header))?;
+        let mut content = (&mut self.answers).take(size);
+        let taken = take(&mut content);
+        // Whatever was left, and the line break behind it.
+        io::copy(&mut content, &mut io::sink())?;
+        self.answers.read_exact(&mut [0])?;
+        taken
+    }
+}
+
+fn not_understood(header: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("git cat-file said `{}`", header.trim()))
+}
+
+/// Which of git's modes the file system knows. Where it has no executable bit, what the bit says means nothing; where it
+/// has no links, a file that holds the target is the link.
+struct Modes {
+    executable: bool,
+    links: bool,
+}
+
+struct Work<'a> {
+    snapshots: &'a Snapshots,
+    before: &'a Snapshot,
+    modes: Modes,
+    folder: Folder,
+    blobs: Blobs,
+    restored: Restored,
+}
+
+impl Work<'_> {
+    fn all(&mut self, differences: &[Difference]) {
+        // First what goes: a file may have to take a folder's place, or the other way round.
+        let (removed, written): (Vec<_>, Vec<_>) = differences.iter().partition(|one| one.new.is_none());
+        for difference in removed.into_iter().rev().chain(written) {
+            match self.one(difference) {
+                Ok(()) if difference.new.is_none() => self.restored.removed.push(difference.path.clone()),
+                Ok(()) => self.restored.written.push(difference.path.clone()),
+                Err(reason) => self.restored.skipped.push(Skipped { path: difference.path.clone(), reason }),
+            }
+        }
+        self.restored.removed.reverse();
+    }
+
+    fn one(&mut self, difference: &Difference) -> Result<(), String> {
+        let path = &difference.path;
+        let (old, new) = (difference.old.as_ref(), difference.new.as_ref());
+        if [old, new].into_iter().flatten().any(|version| version.mode == SUBMODULE) {
+            return Err("it is a repository of its own, which is not changed".to_owned());
+        }
+        let left_out =
+            |snapshot: &Snapshot| snapshot.facts.left_out.iter().any(|left| left.path.as_ref() == Some(path));
+        if left_out(&self.restored.snapshot) || left_out(self.before) {
+            return Err("one of the two snapshots could not save it".to_owned());
+        }
+        let told = |error: io::Error| error.to_string();
+        let kind = self.folder.kind(path).map_err(told)?;
+        match old {
+            Some(_) if kind == Kind::Absent => {
+                return Err("it is not checked out here, or was removed just now".to_owned());
+            }
+            Some(old) if !self.is(path, kind, old) => {
+                return Err("it was changed just now, after the snapshot before the restore".to_owned());
+            }
+            Some(_) => {}
+            None if matches!(kind, Kind::Absent | Kind::Folder) => {}
+            None if new.is_some_and(|new| self.is(path, kind, new)) => return Ok(()),
+            None => {
+                return Err("an ignored file is in its place, which no snapshot has".to_owned());
+            }
+        }
+        let is_executable = |new: &Version| match kind {
+            Kind::File { executable } if !self.modes.executable => executable,
+            _ => new.mode == "100755",
+        };
+        match (old, new) {
+            (_, None) => self.folder.remove(path).map_err(told),
+            (Some(old), Some(new)) if old.id == new.id && old.mode != LINK && new.mode != LINK => {
+                self.folder.set_executable(path, is_executable(new)).map_err(told)
+            }
+            (_, Some(new)) if new.mode == LINK && self.modes.links => {
+                let mut target = Vec::new();
+                self.blobs.with(&new.id, |content| content.read_to_end(&mut target)).map_err(told)?;
+                self.folder.write_link(path, &target).map_err(told)
+            }
+            (_, Some(new)) => {
+                let (folder, executable) = (&self.folder, is_executable(new));
+                self.blobs.with(&new.id, |content| folder.write(path, content, executable)).map_err(told)
+            }
+        }
+    }
+
+    /// Whether this very version is at the path now.
+    fn is(&self, path: &BytePath, kind: Kind, version: &Version) -> bool {
+        let fits = match (kind, version.mode.as_str()) {
+            (Kind::File { executable }, "100755") => executable || !self.modes.executable,
+            (Kind::File { executable }, "100644") => !executable || !self.modes.executable,
+            (Kind::File { .. }, LINK) => !self.modes.links,
+            (Kind::Symlink, LINK) => true,
+            _ => false,
+        };
+        let mut disk = Disk::new(&self.snapshots.repository.root, ObjectFormat::of_id(&version.id));
+        fits && disk.blob_id(path).as_deref() == Some(&version.id)
+    }
+}

@@ -1,0 +1,64 @@
+//! A repository for the time of one comparison. It sees the objects of the user's, and gets those that the working tree
+//! has beyond them; nothing is written in the user's.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use change_set::BytePath;
+use changes::Repository;
+use changes::state::ObjectFormat;
+
+use super::create::{IMPORT, NewSnapshot};
+use super::{Reason, SnapshotError, Snapshots};
+
+#[derive(Debug)]
+pub(super) struct Scratch {
+    /// Removed with all in it when this is dropped.
+    folder: tempfile::TempDir,
+}
+
+impl Scratch {
+    pub(super) fn new(parent: &Path, repository: &Repository) -> Result<Self, SnapshotError> {
+        let failed = |source| SnapshotError::Scratch { folder: parent.to_owned(), source };
+        let folder =
+            tempfile::Builder::new().prefix("checkstone-diff-").tempdir_in(parent).map_err(failed)?;
+        lay_out(folder.path(), repository).map_err(failed)?;
+        Ok(Self { folder })
+    }
+
+    /// The working tree as a commit in here.
+    pub(super) fn take(&self, snapshots: &Snapshots) -> Result<String, SnapshotError> {
+        let new =
+            NewSnapshot { reason: Reason::Asked, message: "compared", now_ns: 0, session: None, turn: None };
+        let looked = snapshots.look(&new, "refs/compared", self.folder.path())?;
+        // Named outright, since a person may have forbidden git to take a folder for a repository by its looks.
+        let here = ["--git-dir=.", "-c", "core.fsync=none", "-c", "fastimport.unpackLimit=0"];
+        let arguments: Vec<&OsStr> = here.iter().chain(&IMPORT).map(OsStr::new).collect();
+        let git = snapshots.git.moved_to(self.folder.path());
+        let output = git.start_with_file(&arguments, looked.input)?.finish()?;
+        Ok(String::from_utf8_lossy(&output).trim().to_owned())
+    }
+
+    pub(super) fn objects(&self) -> PathBuf {
+        self.folder.path().join("objects")
+    }
+}
+
+/// What git needs to take the folder for a repository: it has no command that makes one without templates and the
+/// user's defaults for new ones.
+fn lay_out(folder: &Path, repository: &Repository) -> io::Result<()> {
+    let write = |name: &str, content: &[u8]| fs_err::write(folder.join(name), content);
+    for name in ["refs", "objects/info", "objects/pack"] {
+        fs_err::create_dir_all(folder.join(name))?;
+    }
+    let format = match repository.object_format() {
+        ObjectFormat::Sha1 => "",
+        ObjectFormat::Sha256 => "[extensions]\nobjectFormat = sha256\n",
+    };
+    write("HEAD", b"ref: refs/heads/none\n")?;
+    write("config", format!("[core]\nrepositoryFormatVersion = 1\nbare = true\n{format}").as_bytes())?;
+    let mut objects = BytePath::from(repository.common_dir.join("objects").as_path()).quoted();
+    objects.push(b'\n');
+    write("objects/info/alternates", &objects)
+}

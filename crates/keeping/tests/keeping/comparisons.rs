@@ -1,0 +1,94 @@
+//! `snapshot diff` reads and writes nothing: `Sandbox::changed_since` compares every byte and every time in the
+//! repository before and after (invariant 5).
+
+use change_set::BytePath;
+use keeping::snapshot::Side;
+
+use crate::sandbox::{Sandbox, text};
+
+#[test]
+fn a_diff_tells_what_changed_since() {
+    let sandbox = Sandbox::new();
+    let snapshot = sandbox.snapshot();
+    sandbox.write("a", "changed\n");
+    sandbox.set_executable("b");
+    sandbox.remove("sub/c");
+    sandbox.write("new", "new\n");
+    assert_eq!(
+        sandbox.changed_since(&sandbox.repo, &snapshot),
+        ["modified a", "mode b", "added new", "deleted sub/c"]
+    );
+    let later = sandbox.snapshot();
+    let sides = (Side::Snapshot(&later), Side::Snapshot(&snapshot));
+    let patch = sandbox.snapshots().patch(sides.0, sides.1, &[BytePath::from("new")]).unwrap();
+    assert!(String::from_utf8(patch).unwrap().contains("-new\n"));
+}
+
+/// C5: before the first commit, in both object formats.
+#[test]
+fn a_repository_without_a_commit_is_compared() {
+    for format in ["sha1", "sha256"] {
+        let sandbox = Sandbox::empty(&[&format!("--object-format={format}")]);
+        let snapshot = sandbox.snapshot();
+        sandbox.write("staged", "1");
+        sandbox.git(&["add", "staged"]);
+        sandbox.write("untracked", "2");
+        assert_eq!(sandbox.changed_since(&sandbox.repo, &snapshot), ["added staged", "added untracked"]);
+        sandbox.commit_all("first");
+        sandbox.write("staged", "3");
+        assert_eq!(sandbox.changed_since(&sandbox.repo, &snapshot), ["added staged", "added untracked"]);
+        let snapshot = sandbox.snapshot();
+        assert_eq!(sandbox.changed_since(&sandbox.repo, &snapshot), [""; 0]);
+    }
+}
+
+/// C5: a linked worktree has its own files and shares the objects.
+#[test]
+fn a_linked_worktree_is_compared() {
+    let sandbox = Sandbox::new();
+    let linked = sandbox.repo.join("linked: \"tree\"");
+    sandbox.write(".gitignore", "linked*\n");
+    sandbox.git(&["worktree", "add", "--quiet", linked.to_str().unwrap(), "-b", "side"]);
+    let snapshot = sandbox.snapshot();
+    fs_err::write(linked.join("a"), "in linked\n").unwrap();
+    assert_eq!(sandbox.changed_since(&linked, &snapshot), ["deleted .gitignore", "modified a"]);
+}
+
+/// A clone that borrows its objects, by a path of its own or a relative one.
+#[test]
+fn a_repository_that_borrows_its_objects_is_compared() {
+    for relative in [false, true] {
+        let sandbox = Sandbox::new();
+        let borrower = sandbox.repo.join("borrower");
+        sandbox.git(&["clone", "--quiet", "--shared", ".", "borrower"]);
+        let alternates = borrower.join(".git/objects/info/alternates");
+        if relative {
+            fs_err::write(&alternates, "../../../.git/objects\n").unwrap();
+        }
+        assert_eq!(sandbox.git_in(&borrower, &["status", "--short"]), "");
+        fs_err::write(borrower.join("a"), "borrowed\n").unwrap();
+        let snapshots = sandbox.snapshots_in(&borrower);
+        let snapshot = snapshots.create(&crate::snapshot_sandbox::new_snapshot("")).unwrap();
+        fs_err::write(borrower.join("b"), "later\n").unwrap();
+        assert_eq!(sandbox.changed_since(&borrower, &snapshot), ["modified b"], "relative: {relative}");
+    }
+}
+
+/// Attributes of the repository say how its files are shown, and a person may forbid bare repositories.
+#[test]
+fn a_patch_is_shown_as_the_repository_wants_it() {
+    let mut sandbox = Sandbox::new();
+    sandbox.write(".gitattributes", "*.bin -diff\n");
+    sandbox.write("x.bin", &text("one"));
+    sandbox.commit_all("binary");
+    let snapshot = sandbox.snapshot();
+    sandbox.write("x.bin", &text("two"));
+    sandbox.write("a", "changed\n");
+    sandbox.use_git("git-that-wants-bare-repositories-named.sh");
+    let scratch = sandbox.scratch();
+    let now = Side::WorkingTree { scratch: &scratch };
+    let patch = sandbox.snapshots().patch(Side::Snapshot(&snapshot), now, &[]).unwrap();
+    let patch = String::from_utf8(patch).unwrap();
+    assert!(patch.contains("+changed\n") && patch.contains("Binary files a/x.bin"), "{patch}");
+    assert!(!patch.contains("two line"), "{patch}");
+}

@@ -1,0 +1,315 @@
+//! SIGKILL at any instant of a commit and of a push, alone and together with the git processes of the moment: what the
+//! user has stays, and nothing blocks git.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use change_set::BytePath;
+use changes::{Repository, Settings};
+use keeping::commit::{self, NewCommit};
+use keeping::push::PushLimits;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::sandbox::Sandbox;
+use crate::{commits, pushes};
+
+const FOLDER: &str = "CHANGES_KILLED_FOLDER";
+const GIT: &str = "CHANGES_KILLED_GIT";
+const JOB: &str = "CHANGES_KILLED_JOB";
+
+#[expect(clippy::disallowed_methods, reason = "tests get their counts and jobs through the environment")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn kills() -> u32 {
+    variable("CHECKSTONE_SOAK_KILLS").and_then(|count| count.parse().ok()).unwrap_or(24)
+}
+
+/// The process that the others kill.
+#[test]
+#[ignore = "is run by the tests that kill it"]
+fn the_killed_process() {
+    let (Some(folder), Some(git), Some(job)) = (variable(FOLDER), variable(GIT), variable(JOB)) else {
+        return;
+    };
+    let settings = Settings { git: git.into(), time_limit: Duration::from_secs(60) };
+    let repository = Repository::discover(Path::new(&folder)).unwrap();
+    let limit = Duration::from_secs(30);
+    if job == "push" {
+        let head = repository.head(&settings).unwrap().unwrap();
+        let ours = [head];
+        println!(
+            "{:?}",
+            keeping::push::push(&repository, &settings, &PushLimits { ours: &ours, ..pushes::limits() })
+        );
+        return;
+    }
+    let paths = [BytePath::from("notes")];
+    let new =
+        NewCommit { paths: &paths, message: "checkpoint: killed", hook_limit: limit, lock_limit: limit };
+    println!("{:?}", commit::commit(&repository, &settings, &new, &mut |_| true).unwrap());
+}
+
+fn start(sandbox: &Sandbox, job: &str) -> Child {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "kills::the_killed_process", "--ignored", "--quiet", "--nocapture"]);
+    command.env(FOLDER, &sandbox.repo).env(GIT, &sandbox.settings.git).env(JOB, job);
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// A process and all that it has started, stopped at one instant and killed.
+fn kill_all(pid: u32) {
+    let signal = |signal: Signal| {
+        let _ = kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal);
+    };
+    signal(Signal::STOP);
+    let tasks = Path::new("/proc").join(pid.to_string()).join("task");
+    for task in tasks.read_dir().into_iter().flatten().flatten() {
+        let children = fs_err::read_to_string(task.path().join("children")).unwrap_or_default();
+        children.split_whitespace().filter_map(|child| child.parse().ok()).for_each(kill_all);
+    }
+    signal(Signal::KILL);
+}
+
+fn killed(sandbox: &Sandbox, job: &str, delay: Duration, with_git: bool) {
+    let mut child = start(sandbox, job);
+    std::thread::sleep(delay);
+    if with_git {
+        kill_all(child.id());
+    } else {
+        let _ = child.kill();
+    }
+    child.wait().unwrap();
+}
+
+/// Where only we were killed, the git process of the moment goes on: until it is done.
+fn settle(sandbox: &Sandbox) {
+    until("git has ended", || (!has_git(sandbox)).then_some(()));
+}
+
+/// Whether a git process of ours is at work in the repository.
+fn has_git(sandbox: &Sandbox) -> bool {
+    let folder = sandbox.repo.join(".git/checkstone").to_string_lossy().into_owned();
+    let root = sandbox.root().to_string_lossy().into_owned();
+    let is_ours = |entry: &std::fs::DirEntry| {
+        let environment = fs_err::read(entry.path().join("environ")).unwrap_or_default();
+        let command = fs_err::read(entry.path().join("cmdline")).unwrap_or_default();
+        let has = |text: &[u8], word: &str| String::from_utf8_lossy(text).contains(word);
+        has(&command, "git") && (has(&command, &root) || has(&environment, &folder))
+    };
+    Path::new("/proc").read_dir().unwrap().flatten().any(|entry| is_ours(&entry))
+}
+
+/// The locks of git's own that a SIGKILL of git itself can leave for as long as it changes a branch; they are removed
+/// and counted.
+fn locks_of_git(sandbox: &Sandbox) -> usize {
+    let names = ["HEAD.lock", "refs/heads/main.lock", "refs/remotes/origin/main.lock", "logs/HEAD.lock"];
+    names.iter().filter(|name| fs_err::remove_file(sandbox.repo.join(".git").join(name)).is_ok()).count()
+}
+
+fn user_state(sandbox: &Sandbox) -> [String; 3] {
+    [
+        sandbox.git(&["diff", "--cached", "--", ":!notes"]),
+        sandbox.git(&["stash", "list", "--format=%H"]),
+        sandbox.git(&["for-each-ref", "refs/heads/other", "refs/tags", "refs/stash"]),
+    ]
+}
+
+fn prepared(sandbox: &Sandbox) {
+    sandbox.git(&["branch", "other"]);
+    sandbox.git(&["tag", "v1"]);
+    sandbox.write("a", "stashed\n");
+    sandbox.git(&["stash", "--quiet"]);
+    for number in 0..30 {
+        sandbox.write(&format!("many/{number}"), "staged\n");
+    }
+    sandbox.git(&["add", "many"]);
+    sandbox.write("b", "not staged\n");
+}
+
+/// A11: the branch is at its old commit or at ours, what was staged is staged, and after the next run's look around
+/// not even a trace is left.
+#[test]
+fn a11_a_kill_at_any_instant_of_a_commit_harms_nothing() {
+    let sandbox = commits::sandbox();
+    prepared(&sandbox);
+    sandbox.write("notes", "first\n");
+    let began = Instant::now();
+    assert!(start(&sandbox, "commit").wait().unwrap().success());
+    let whole = began.elapsed();
+    let before = user_state(&sandbox);
+    let (mut made, mut staged, mut locks) = (0, 0, 0);
+    let count = kills();
+    let repository = Repository::discover(&sandbox.repo).unwrap();
+    for kill in 0..count {
+        sandbox.write("notes", &format!("number {kill}\n"));
+        let head = sandbox.git(&["rev-parse", "HEAD"]);
+        let with_git = kill % 2 == 0;
+        killed(&sandbox, "commit", whole.mul_f64(f64::from(kill) * 1.2 / f64::from(count)), with_git);
+        settle(&sandbox);
+        locks += locks_of_git(&sandbox);
+        assert_eq!(user_state(&sandbox), before, "kill {kill}");
+        // A lock of two system calls; known as ours if it is there at all.
+        let held = sandbox.repo.join(".git/index.lock").exists();
+        let index = sandbox.git(&["ls-files", "--stage", "notes"]);
+        commit::recover(&repository, &sandbox.settings, Duration::from_secs(20)).unwrap();
+        assert!(!sandbox.repo.join(".git/index.lock").exists());
+        locks += usize::from(held);
+        let now = sandbox.git(&["rev-parse", "HEAD"]);
+        if now == head {
+            staged += usize::from(index != sandbox.git(&["ls-files", "--stage", "notes"]));
+        } else {
+            made += 1;
+            assert_eq!(sandbox.git(&["rev-parse", "HEAD~1"]), head, "kill {kill}");
+            assert_eq!(sandbox.git(&["show", "--format=", "--name-only", "HEAD"]), "notes\n");
+        }
+        assert_eq!(sandbox.git(&["diff", "--cached", "--", "notes"]), "", "kill {kill}");
+        assert_eq!(fs_err::read_to_string(sandbox.repo.join("notes")).unwrap(), format!("number {kill}\n"));
+        assert_eq!(user_state(&sandbox), before, "kill {kill}");
+    }
+    println!(
+        "{made} of {count} commits were made, {staged} left staged and taken back, {locks} locks of a killed git"
+    );
+    sandbox.write("notes", "last\n");
+    commits::made(&sandbox, &["notes"]);
+    sandbox.git(&["commit", "--quiet", "--message=works"]);
+}
+
+/// Waits for something that another process does.
+fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A11: where only we were killed, the git of the moment goes on. The next run does not wait for it and is not harmed by
+/// it, whichever git that is; only where it is about to move the branch, nobody begins before it has ended.
+#[test]
+fn a11_a_git_that_outlives_a_killed_run_does_not_disturb_the_next() {
+    let mut sandbox = commits::sandbox();
+    prepared(&sandbox);
+    commits::hook(&sandbox, "pre-commit", "true");
+    let before = user_state(&sandbox);
+    let (waiting, go) = (sandbox.root().join("waiting"), sandbox.root().join("go"));
+    rustix::fs::mknodat(rustix::fs::CWD, &go, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let steps = [
+        "read-tree",
+        "update-index --ignore-skip",
+        "hook run",
+        "write-tree",
+        "commit-tree",
+        "--index-info",
+        "add --refresh",
+        "update-ref",
+    ];
+    for step in steps {
+        sandbox.write("notes", &format!("killed at {step}\n"));
+        fs_err::write(sandbox.root().join("wait-at"), format!("{step}\n")).unwrap();
+        sandbox.use_git("git-that-waits.sh");
+        let mut child = start(&sandbox, "commit");
+        let orphan = until(step, || fs_err::read_to_string(&waiting).ok());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        sandbox.use_git("git.sh");
+        let let_go = || {
+            fs_err::write(&go, "go\n").unwrap();
+            let process = Path::new("/proc").join(orphan.trim());
+            until("the orphan has ended", || {
+                let has_ended = fs_err::read(process.join("cmdline")).map_or(true, |line| line.is_empty());
+                has_ended.then_some(())
+            });
+        };
+        let head = sandbox.git(&["rev-parse", "HEAD"]);
+        if step == "update-ref" {
+            let repository = Repository::discover(&sandbox.repo).unwrap();
+            let error =
+                commit::recover(&repository, &sandbox.settings, Duration::from_millis(50)).unwrap_err();
+            assert!(matches!(error, commit::CommitError::Busy), "{error}");
+            let_go();
+            assert_ne!(sandbox.git(&["rev-parse", "HEAD"]), head, "the orphan has committed");
+            sandbox.write("notes", "the next\n");
+            commits::made(&sandbox, &["notes"]);
+        } else {
+            sandbox.write("notes", &format!("the next after {step}\n"));
+            commits::made(&sandbox, &["notes"]);
+            let_go();
+            assert_eq!(sandbox.git(&["rev-parse", "HEAD~1"]), head, "{step}");
+        }
+        let notes = fs_err::read_to_string(sandbox.repo.join("notes")).unwrap();
+        assert_eq!(sandbox.git(&["show", "HEAD:notes"]), notes, "{step}");
+        assert_eq!(sandbox.git(&["status", "--porcelain", "--", "notes"]), "", "{step}");
+        assert_eq!(user_state(&sandbox), before, "{step}");
+        let left: Vec<_> = sandbox.repo.join(".git/checkstone").read_dir().unwrap().flatten().collect();
+        assert_eq!(left.len(), 1, "{step}: {left:?}");
+        fs_err::remove_file(&waiting).unwrap();
+    }
+}
+
+/// The same at random instants: the next commit begins in the very moment of the kill.
+#[test]
+fn a11_the_next_commit_does_not_wait_for_the_git_of_a_killed_run() {
+    let sandbox = commits::sandbox();
+    prepared(&sandbox);
+    sandbox.write("notes", "first\n");
+    let began = Instant::now();
+    assert!(start(&sandbox, "commit").wait().unwrap().success());
+    let whole = began.elapsed();
+    let before = user_state(&sandbox);
+    let count = kills();
+    let mut orphans = 0;
+    for kill in 0..count {
+        sandbox.write("notes", &format!("killed {kill}\n"));
+        killed(&sandbox, "commit", whole.mul_f64(f64::from(kill) * 1.1 / f64::from(count)), false);
+        orphans += u32::from(has_git(&sandbox));
+        let notes = format!("number {kill}\n");
+        sandbox.write("notes", &notes);
+        let outcome = commits::attempt(&sandbox, &["notes"]).unwrap();
+        assert!(matches!(outcome, commit::CommitOutcome::Made(_)), "kill {kill}: {outcome:?}");
+        settle(&sandbox);
+        assert_eq!(sandbox.git(&["show", "HEAD:notes"]), notes, "kill {kill}");
+        assert_eq!(sandbox.git(&["status", "--porcelain", "--", "notes"]), "", "kill {kill}");
+        assert_eq!(user_state(&sandbox), before, "kill {kill}");
+        assert!(!sandbox.repo.join(".git/index.lock").exists(), "kill {kill}");
+    }
+    println!("{count} commits after a kill, {orphans} of them while a git of the killed run still ran");
+}
+
+/// The same for a push; the remote has the commit or has it not.
+#[test]
+fn a6_a_kill_at_any_instant_of_a_push_harms_nothing() {
+    let sandbox = pushes::with_remote();
+    prepared(&sandbox);
+    pushes::saved(&sandbox, "notes", "first\n");
+    let began = Instant::now();
+    assert!(start(&sandbox, "push").wait().unwrap().success());
+    let whole = began.elapsed();
+    let before = user_state(&sandbox);
+    let (mut arrived, mut locks) = (0, 0);
+    let count = kills();
+    for kill in 0..count {
+        let id = pushes::saved(&sandbox, "notes", &format!("number {kill}\n"));
+        let index = fs_err::read(sandbox.repo.join(".git/index")).unwrap();
+        killed(&sandbox, "push", whole.mul_f64(f64::from(kill) * 1.2 / f64::from(count)), kill % 2 == 0);
+        settle(&sandbox);
+        locks += locks_of_git(&sandbox);
+        assert_eq!(fs_err::read(sandbox.repo.join(".git/index")).unwrap(), index, "kill {kill}");
+        assert_eq!(sandbox.git(&["rev-parse", "HEAD"]).trim(), id);
+        assert_eq!(user_state(&sandbox), before, "kill {kill}");
+        let remote = sandbox.git_in(&pushes::remote(&sandbox), &["rev-parse", "main"]);
+        arrived += u32::from(remote.trim() == id);
+        // A remote that is a folder has its git killed as well, in the middle of moving its branch.
+        for lock in ["HEAD.lock", "refs/heads/main.lock"] {
+            let _ = fs_err::remove_file(pushes::remote(&sandbox).join(lock));
+        }
+    }
+    println!("{arrived} of {count} commits arrived, {locks} locks of a killed git");
+    let outcome = pushes::pushed(&sandbox, &pushes::limits());
+    assert!(matches!(&outcome, keeping::push::PushOutcome::Pushed { .. }), "{outcome:?}");
+}

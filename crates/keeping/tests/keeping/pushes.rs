@@ -1,0 +1,441 @@
+//! Pushes to real remotes: a folder, a server over HTTP, and servers that refuse, ask or stay silent.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use change_set::BytePath;
+use changes::Repository;
+use keeping::push::{self, Plan, Planned, PushLimits, PushOutcome};
+
+use crate::commits;
+use crate::sandbox::Sandbox;
+use crate::server::{Manner, Server};
+
+const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(20)];
+
+pub(crate) fn limits() -> PushLimits<'static> {
+    PushLimits {
+        total: Duration::from_secs(120),
+        attempt: Duration::from_secs(60),
+        pauses: &PAUSES,
+        ours: &[],
+        ssh_command: None,
+    }
+}
+
+/// A repository with a bare remote beside it that has its first commit.
+pub(crate) fn with_remote() -> Sandbox {
+    let sandbox = commits::sandbox();
+    let remote = remote(&sandbox);
+    sandbox.git(&["init", "--quiet", "--bare", "--initial-branch=main", remote.to_str().unwrap()]);
+    sandbox.git(&["remote", "add", "origin", remote.to_str().unwrap()]);
+    sandbox.git(&["push", "--quiet", "origin", "main"]);
+    // No proxy of this machine between us and our own servers.
+    sandbox.git(&["config", "http.proxy", ""]);
+    sandbox
+}
+
+pub(crate) fn remote(sandbox: &Sandbox) -> PathBuf {
+    sandbox.root().join("remote.git")
+}
+
+fn remote_head(sandbox: &Sandbox) -> String {
+    sandbox.git_in(&remote(sandbox), &["rev-parse", "main"]).trim().to_owned()
+}
+
+pub(crate) fn pushed(sandbox: &Sandbox, limits: &PushLimits<'_>) -> PushOutcome {
+    push::push(&Repository::discover(&sandbox.repo).unwrap(), &sandbox.settings, limits)
+}
+
+fn plan(sandbox: &Sandbox) -> Plan {
+    match push::plan(&Repository::discover(&sandbox.repo).unwrap(), &sandbox.settings).unwrap() {
+        Planned::Ready(plan) => *plan,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A commit of ours.
+pub(crate) fn saved(sandbox: &Sandbox, path: &str, content: &str) -> String {
+    sandbox.write(path, content);
+    commits::made(sandbox, &[path]).id
+}
+
+/// Somebody else's commit on the remote.
+fn elsewhere(sandbox: &Sandbox, path: &str, content: &str) {
+    let other = sandbox.root().join("other");
+    if !other.exists() {
+        let from = remote(sandbox);
+        sandbox.git(&["clone", "--quiet", from.to_str().unwrap(), other.to_str().unwrap()]);
+    }
+    fs_err::write(other.join(path), content).unwrap();
+    sandbox.git_in(&other, &["add", "--all"]);
+    sandbox.git_in(&other, &["commit", "--quiet", "--message=elsewhere"]);
+    sandbox.git_in(&other, &["push", "--quiet"]);
+}
+
+fn remote_hook(sandbox: &Sandbox, name: &str, script: &str) {
+    let path = remote(sandbox).join("hooks").join(name);
+    let command = format!("cat > '{}' <<'END'\n#!/bin/sh\n{script}\nEND\n", path.display());
+    assert!(std::process::Command::new("sh").args(["-c", &command]).status().unwrap().success());
+    fs_err::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+/// A6: without a remote there is nothing to push to, and that is all.
+#[test]
+fn a6_no_remote_is_an_answer() {
+    let sandbox = commits::sandbox();
+    assert_eq!(pushed(&sandbox, &limits()), PushOutcome::NoRemote);
+    sandbox.git(&["remote", "add", "elsewhere", "/nowhere"]);
+    assert_eq!(pushed(&sandbox, &limits()), PushOutcome::NoRemote);
+}
+
+#[test]
+fn a_commit_arrives_and_the_remote_was_asked() {
+    let sandbox = with_remote();
+    let id = saved(&sandbox, "notes", "x\n");
+    let plan = plan(&sandbox);
+    assert_eq!((plan.commits.len(), plan.commits[0].id.as_str()), (1, id.as_str()));
+    let added = plan.added().unwrap();
+    assert_eq!((added.files.len(), added.files[0].content.as_slice()), (1, b"x\n".as_slice()));
+    // What comes after the plan does not go along.
+    saved(&sandbox, "later", "y\n");
+    let outcome = plan.push(&limits());
+    let wanted = PushOutcome::Pushed { id: id.clone(), branch: "main".to_owned(), rebased_from: None };
+    assert_eq!(outcome, wanted);
+    assert_eq!(remote_head(&sandbox), id);
+    let json = serde_json::to_string(&wanted).unwrap();
+    assert_eq!(serde_json::from_str::<PushOutcome>(&json).unwrap(), wanted);
+    // Once more: it is there already.
+    assert_eq!(plan.push(&limits()), wanted);
+}
+
+/// A branch that was begun from `origin/main` goes to its own name, unless the user said otherwise.
+#[test]
+fn a_branch_goes_to_its_own_name() {
+    let sandbox = with_remote();
+    sandbox.git(&["fetch", "--quiet", "origin"]);
+    sandbox.git(&["switch", "--quiet", "--create", "feature/x", "--track", "origin/main"]);
+    assert_eq!(plan(&sandbox).destination, "refs/heads/feature/x");
+    let before = remote_head(&sandbox);
+    saved(&sandbox, "notes", "x\n");
+    assert!(
+        matches!(pushed(&sandbox, &limits()), PushOutcome::Pushed { branch, .. } if branch == "feature/x")
+    );
+    assert_eq!(remote_head(&sandbox), before);
+    sandbox.git(&["config", "push.default", "upstream"]);
+    assert_eq!(plan(&sandbox).destination, "refs/heads/main");
+}
+
+/// Spec 4's conflict resolution: the remote has newer commits: ours are put on top of them, and the user's branch stays where it is.
+#[test]
+fn newer_commits_on_the_remote_get_ours_on_top() {
+    let sandbox = with_remote();
+    elsewhere(&sandbox, "b", "theirs\n");
+    let theirs = remote_head(&sandbox);
+    sandbox.write("sub/c", "staged\n");
+    sandbox.git(&["add", "sub/c"]);
+    let first = saved(&sandbox, "notes", "first\n");
+    let refs = sandbox.git(&["for-each-ref", "refs/heads", "refs/stash", "refs/checkstone"]);
+    let ours = [first.clone()];
+    let outcome = pushed(&sandbox, &PushLimits { ours: &ours, ..limits() });
+    let PushOutcome::Pushed { id, rebased_from, .. } = outcome else { panic!("{outcome:?}") };
+    assert_eq!(rebased_from, Some(first.clone()));
+    assert_eq!(remote_head(&sandbox), id);
+    let remote = remote(&sandbox);
+    assert_eq!(sandbox.git_in(&remote, &["rev-parse", "main~1"]).trim(), theirs);
+    assert_eq!(
+        sandbox.git_in(&remote, &["show", "--format=%an %s", "--name-only", "main"]),
+        "B checkpoint: a test\n\nnotes\n"
+    );
+    assert_eq!(sandbox.git(&["for-each-ref", "refs/heads", "refs/stash", "refs/checkstone"]), refs);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "M  sub/c\n");
+    assert_eq!(sandbox.git(&["worktree", "list"]).lines().count(), 1);
+    assert!(!sandbox.repo.join(".git/FETCH_HEAD").exists());
+
+    // The next one: what is on the remote already is left out, and only the new one is put on top.
+    let second = saved(&sandbox, "notes", "second\n");
+    let ours = [first, second.clone()];
+    let outcome = pushed(&sandbox, &PushLimits { ours: &ours, ..limits() });
+    let PushOutcome::Pushed { id: next, rebased_from, .. } = outcome else { panic!("{outcome:?}") };
+    assert_eq!(rebased_from, Some(second));
+    assert_eq!(sandbox.git_in(&remote, &["rev-parse", "main~1"]).trim(), id);
+    assert_eq!(remote_head(&sandbox), next);
+    // And nothing new: everything is there.
+    let outcome = pushed(&sandbox, &PushLimits { ours: &ours, ..limits() });
+    assert!(matches!(&outcome, PushOutcome::Pushed { id, .. } if *id == next), "{outcome:?}");
+    assert_eq!(remote_head(&sandbox), next);
+    // The user catches up without a conflict.
+    sandbox.git(&["commit", "--quiet", "--message=theirs", "sub/c"]);
+    sandbox.git(&["pull", "--quiet", "--rebase", "origin", "main"]);
+    assert_eq!(
+        sandbox.git(&["log", "--format=%s", "-4"]),
+        "theirs\ncheckpoint: a test\ncheckpoint: a test\nelsewhere\n"
+    );
+}
+
+#[test]
+fn the_same_lines_on_the_remote_are_a_conflict() {
+    let sandbox = with_remote();
+    elsewhere(&sandbox, "notes", "theirs\n");
+    let theirs = remote_head(&sandbox);
+    let ours = [saved(&sandbox, "notes", "ours\n")];
+    let outcome = pushed(&sandbox, &PushLimits { ours: &ours, ..limits() });
+    assert_eq!(outcome, PushOutcome::Conflict { paths: vec![BytePath::from("notes")] });
+    assert_eq!(remote_head(&sandbox), theirs);
+}
+
+/// Commits that the user made are not sent in another shape.
+#[test]
+fn the_users_own_commits_are_never_rewritten() {
+    let sandbox = with_remote();
+    elsewhere(&sandbox, "b", "theirs\n");
+    sandbox.write("a", "the user's\n");
+    sandbox.git(&["commit", "--quiet", "--all", "--message=the user's"]);
+    let theirs = remote_head(&sandbox);
+    let ours = [saved(&sandbox, "notes", "ours\n")];
+    let outcome = pushed(&sandbox, &PushLimits { ours: &ours, ..limits() });
+    assert!(
+        matches!(&outcome, PushOutcome::Rejected { reason } if reason.contains("1 unpushed commit")),
+        "{outcome:?}"
+    );
+    assert_eq!(remote_head(&sandbox), theirs);
+}
+
+/// A6: the remote's own hook says no.
+#[test]
+fn a6_a_remote_that_refuses_is_told_with_its_words() {
+    let sandbox = with_remote();
+    remote_hook(&sandbox, "pre-receive", "echo 'not on Fridays'; exit 1");
+    let before = remote_head(&sandbox);
+    saved(&sandbox, "notes", "x\n");
+    let outcome = pushed(&sandbox, &limits());
+    assert!(
+        matches!(&outcome, PushOutcome::Rejected { reason } if reason.contains("pre-receive hook declined") && reason.contains("not on Fridays")),
+        "{outcome:?}"
+    );
+    assert_eq!(remote_head(&sandbox), before);
+}
+
+/// The user's own hook is asked before anything is sent.
+#[test]
+fn the_pre_push_hook_may_refuse() {
+    let sandbox = with_remote();
+    let before = remote_head(&sandbox);
+    saved(&sandbox, "notes", "x\n");
+    commits::hook(&sandbox, "pre-push", "echo 'run the tests first'; exit 1");
+    let outcome = pushed(&sandbox, &limits());
+    let wanted = "the hook `pre-push` refused it: run the tests first".to_owned();
+    assert_eq!(outcome, PushOutcome::Failed { reason: wanted });
+    assert_eq!(remote_head(&sandbox), before);
+}
+
+/// Where the user's own pushes go elsewhere, `origin` may be somebody else's project.
+#[test]
+fn nothing_is_pushed_where_the_user_pushes_elsewhere() {
+    let sandbox = with_remote();
+    let before = remote_head(&sandbox);
+    saved(&sandbox, "notes", "x\n");
+    for (key, value) in
+        [("branch.main.pushRemote", "fork"), ("remote.pushDefault", "fork"), ("push.default", "nothing")]
+    {
+        sandbox.git(&["config", key, value]);
+        let reason = format!("`{key}` is `{value}`, so that nothing is pushed to `origin`");
+        assert_eq!(pushed(&sandbox, &limits()), PushOutcome::Failed { reason });
+        sandbox.git(&["config", "--unset", key]);
+    }
+    assert_eq!(remote_head(&sandbox), before);
+    sandbox.git(&["config", "remote.pushDefault", "fork"]);
+    sandbox.git(&["config", "branch.main.pushRemote", "origin"]);
+    assert!(matches!(pushed(&sandbox, &limits()), PushOutcome::Pushed { .. }));
+}
+
+/// Who wants submodules to be looked at before a push gets that; they are never pushed along.
+#[test]
+fn a_submodule_that_nobody_has_stops_the_push_where_that_is_wanted() {
+    let sandbox = with_remote();
+    let library = sandbox.root().join("library");
+    let library = library.to_str().unwrap();
+    sandbox.git(&["clone", "--quiet", "--bare", ".", library]);
+    sandbox.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library, "module"]);
+    let module = sandbox.repo.join("module");
+    sandbox.git_in(&module, &["commit", "--quiet", "--allow-empty", "--message=new"]);
+    sandbox.commit_all("module");
+    sandbox.git(&["config", "push.recurseSubmodules", "check"]);
+    let reason = "push the submodules first: no remote has the new commits of `module`".to_owned();
+    assert_eq!(pushed(&sandbox, &limits()), PushOutcome::Failed { reason });
+    sandbox.git(&["config", "push.recurseSubmodules", "on-demand"]);
+    assert!(matches!(pushed(&sandbox, &limits()), PushOutcome::Pushed { .. }));
+    let there = sandbox.git_in(&module, &["rev-parse", "origin/main"]);
+    assert_ne!(there, sandbox.git_in(&module, &["rev-parse", "HEAD"]));
+}
+
+/// A remote's hook that takes its time does not hold us forever.
+#[test]
+fn a6_a_hanging_push_is_ended() {
+    let sandbox = with_remote();
+    remote_hook(&sandbox, "pre-receive", "sleep 600");
+    saved(&sandbox, "notes", "x\n");
+    let began = Instant::now();
+    let short = PushLimits { attempt: Duration::from_millis(700), pauses: &[], ..limits() };
+    let outcome = pushed(&sandbox, &short);
+    assert_eq!(outcome, PushOutcome::TimedOut { seconds: 1 });
+    assert!(began.elapsed() < Duration::from_secs(60));
+}
+
+/// Over HTTP, with git's own server program.
+#[test]
+fn a_push_over_http_arrives() {
+    let sandbox = with_remote();
+    let server = Server::start(&sandbox.root(), Manner::Serves);
+    sandbox.git(&["remote", "set-url", "origin", &server.url("")]);
+    let id = saved(&sandbox, "notes", "x\n");
+    let outcome = pushed(&sandbox, &limits());
+    assert!(matches!(&outcome, PushOutcome::Pushed { .. }), "{outcome:?}");
+    assert_eq!(remote_head(&sandbox), id);
+    elsewhere(&sandbox, "b", "theirs\n");
+    let ours = [saved(&sandbox, "notes", "y\n")];
+    let outcome = pushed(&sandbox, &PushLimits { ours: &ours, ..limits() });
+    assert!(matches!(&outcome, PushOutcome::Pushed { rebased_from: Some(_), .. }), "{outcome:?}");
+}
+
+/// A6: a server that wants a password: nobody is asked, it is not tried again, and the one in the URL is not told.
+#[test]
+fn a6_a_password_is_never_asked_for_nor_told() {
+    for user in ["", "someone:pa55w0rd@"] {
+        let sandbox = with_remote();
+        let server = Server::start(&sandbox.root(), Manner::WantsPassword);
+        sandbox.git(&["remote", "set-url", "origin", &server.url(user)]);
+        sandbox.git(&["config", "core.askPass", "/bin/false"]);
+        saved(&sandbox, "notes", "x\n");
+        let outcome = pushed(&sandbox, &limits());
+        let PushOutcome::AuthNeeded { reason } = &outcome else { panic!("{outcome:?}") };
+        assert!(!reason.contains("pa55w0rd") && !reason.contains("someone"), "{reason}");
+        assert!(server.requests.load(Ordering::SeqCst) <= 2, "tried again");
+    }
+}
+
+/// A6: a server that takes the connection and says nothing.
+#[test]
+fn a6_a_silent_server_is_given_up() {
+    let sandbox = with_remote();
+    let server = Server::start(&sandbox.root(), Manner::Silent);
+    for url in [server.url(""), format!("git://{}/remote.git", server.address)] {
+        sandbox.git(&["remote", "set-url", "origin", &url]);
+        let short = PushLimits { attempt: Duration::from_millis(300), pauses: &PAUSES, ..limits() };
+        assert_eq!(pushed(&sandbox, &short), PushOutcome::TimedOut { seconds: 1 });
+        let total = Duration::from_millis(400);
+        let began = Instant::now();
+        let outcome = pushed(&sandbox, &PushLimits { total, ..limits() });
+        assert!(matches!(outcome, PushOutcome::TimedOut { .. }), "{outcome:?}");
+        assert!(began.elapsed() < Duration::from_secs(30));
+    }
+}
+
+/// Spec 4's retry: what may pass is tried again, and what does not pass is told.
+#[test]
+fn a_passing_failure_is_tried_again() {
+    let sandbox = with_remote();
+    let server = Server::start(&sandbox.root(), Manner::Overloaded(2));
+    sandbox.git(&["remote", "set-url", "origin", &server.url("")]);
+    let id = saved(&sandbox, "notes", "x\n");
+    assert!(matches!(pushed(&sandbox, &limits()), PushOutcome::Pushed { .. }));
+    assert_eq!(remote_head(&sandbox), id);
+    let server = Server::start(&sandbox.root(), Manner::Overloaded(usize::MAX));
+    sandbox.git(&["remote", "set-url", "origin", &server.url("")]);
+    let outcome = pushed(&sandbox, &limits());
+    assert!(matches!(&outcome, PushOutcome::Failed { reason } if reason.contains("503")), "{outcome:?}");
+    assert_eq!(server.requests.load(Ordering::SeqCst), 3);
+    // Nobody listens there.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    sandbox.git(&["remote", "set-url", "origin", &format!("http://u:pa55w0rd@{free}/x.git")]);
+    let outcome = pushed(&sandbox, &limits());
+    assert!(
+        matches!(&outcome, PushOutcome::Failed { reason } if !reason.contains("pa55w0rd")),
+        "{outcome:?}"
+    );
+}
+
+/// Over SSH nobody is asked for a passphrase or a host key, also where the user has an SSH command of their own.
+#[test]
+fn ssh_asks_nobody() {
+    let mut sandbox = with_remote();
+    let script = sandbox.root().join("ssh");
+    let text =
+        "#!/bin/sh\\necho \"$@\" >>'%s'\\necho 'git@host: Permission denied (publickey).' >&2\\nexit 255\\n";
+    let log = sandbox.root().join("ssh-log");
+    let make = format!(
+        "printf \"$(printf '%s' '{}')\" '{}' >'{}'",
+        text.replace('\'', "'\\''"),
+        log.display(),
+        script.display()
+    );
+    assert!(std::process::Command::new("sh").args(["-c", &make]).status().unwrap().success());
+    fs_err::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+    sandbox.git(&["remote", "set-url", "origin", "git@host.invalid:x.git"]);
+    saved(&sandbox, "notes", "x\n");
+    let command = format!("{} -i key", script.display());
+    sandbox.git(&["config", "core.sshCommand", &command]);
+    let by_environment = format!("{} -p 2222", script.display());
+    for ssh_command in [None, Some(by_environment.as_str())] {
+        let outcome = pushed(&sandbox, &PushLimits { ssh_command, ..limits() });
+        assert!(matches!(outcome, PushOutcome::AuthNeeded { .. }), "{outcome:?}");
+    }
+    // The program that `GIT_SSH` names.
+    sandbox.git(&["config", "--unset", "core.sshCommand"]);
+    sandbox.use_git("git-with-ssh-program.sh");
+    let before = fs_err::read_to_string(&log).unwrap().lines().count();
+    let outcome = pushed(&sandbox, &limits());
+    assert!(matches!(outcome, PushOutcome::AuthNeeded { .. }), "{outcome:?}");
+    let log = fs_err::read_to_string(log).unwrap();
+    assert!(log.lines().nth(before).unwrap().starts_with("-oBatchMode=yes "), "{log}");
+    let log: String = log.lines().take(before).map(|line| format!("{line}\n")).collect();
+    let calls: Vec<&str> = log.lines().collect();
+    assert!(calls.iter().all(|call| call.contains("-oBatchMode=yes")), "{log}");
+    assert!(calls[0].starts_with("-i key") && calls[calls.len() - 1].starts_with("-p 2222"), "{log}");
+}
+
+/// A remote whose branch is locked says so in the end, and gets no second shape of our commits.
+#[test]
+fn a_locked_remote_is_told() {
+    let sandbox = with_remote();
+    let ours = [saved(&sandbox, "notes", "x\n")];
+    fs_err::write(remote(&sandbox).join("refs/heads/main.lock"), "").unwrap();
+    let outcome = pushed(&sandbox, &PushLimits { ours: &ours, ..limits() });
+    assert!(matches!(&outcome, PushOutcome::Rejected { reason } if reason.contains("locked")), "{outcome:?}");
+    fs_err::remove_file(remote(&sandbox).join("refs/heads/main.lock")).unwrap();
+    let outcome = pushed(&sandbox, &PushLimits { ours: &ours, ..limits() });
+    assert!(matches!(&outcome, PushOutcome::Pushed { rebased_from: None, .. }), "{outcome:?}");
+}
+
+/// Two at once, both in the end on the remote.
+#[test]
+fn two_pushes_at_once_both_arrive() {
+    let sandbox = with_remote();
+    saved(&sandbox, "notes", "x\n");
+    let outcomes = std::thread::scope(|scope| {
+        let both = [0, 1].map(|_| scope.spawn(|| pushed(&sandbox, &limits())));
+        both.map(|push| push.join().unwrap())
+    });
+    for outcome in outcomes {
+        assert!(matches!(&outcome, PushOutcome::Pushed { .. }), "{outcome:?}");
+    }
+}
+
+/// What a merge brings along from the remote is not new; what the merge itself adds is.
+#[test]
+fn of_a_merge_only_its_own_lines_are_new() {
+    let sandbox = with_remote();
+    elsewhere(&sandbox, "b", "theirs\n");
+    sandbox.write("a", "the user's\n");
+    sandbox.git(&["commit", "--quiet", "--all", "--message=mine"]);
+    sandbox.git(&["fetch", "--quiet", "origin"]);
+    sandbox.git(&["merge", "--quiet", "--no-commit", "origin/main"]);
+    sandbox.write("evil", "only in the merge\n");
+    sandbox.git(&["add", "evil"]);
+    sandbox.git(&["commit", "--quiet", "--message=merge"]);
+    let added = plan(&sandbox).added().unwrap();
+    let files: Vec<String> = added.files.iter().map(|file| file.path.to_string()).collect();
+    assert_eq!(files, ["a", "evil"]);
+}

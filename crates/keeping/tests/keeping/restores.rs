@@ -1,0 +1,311 @@
+//! Bringing snapshots back: everything, some paths, and the way back again.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use change_set::BytePath;
+use keeping::snapshot::{Caller, Snapshot, SnapshotError, Which};
+use proptest::prelude::*;
+
+use crate::sandbox::{Sandbox, now_ns};
+
+/// Every file and link below a folder, except git's own: kind and executable bit, and content or target.
+type Tree = BTreeMap<Vec<u8>, (char, Vec<u8>)>;
+
+fn tree(root: &Path) -> Tree {
+    let mut found = Tree::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in folder.read_dir().unwrap().flatten() {
+            let path = entry.path();
+            let metadata = path.symlink_metadata().unwrap();
+            let name = path.strip_prefix(root).unwrap().as_os_str().as_bytes().to_vec();
+            if name == b".git" {
+            } else if metadata.is_dir() {
+                folders.push(path);
+            } else if metadata.is_symlink() {
+                let target = fs_err::read_link(&path).unwrap();
+                found.insert(name, ('l', target.as_os_str().as_bytes().to_vec()));
+            } else {
+                let kind = if metadata.permissions().mode() & 0o100 != 0 { 'x' } else { 'f' };
+                found.insert(name, (kind, fs_err::read(&path).unwrap()));
+            }
+        }
+    }
+    found
+}
+
+fn restore(sandbox: &Sandbox, snapshot: &Snapshot, paths: &[&str]) -> Vec<String> {
+    let paths: Vec<BytePath> = paths.iter().map(|path| BytePath::from(*path)).collect();
+    let index = fs_err::read(sandbox.repo.join(".git/index")).unwrap();
+    let restored = sandbox.snapshots().restore(snapshot, &paths, Caller::default(), now_ns()).unwrap();
+    assert_eq!(fs_err::read(sandbox.repo.join(".git/index")).unwrap(), index, "the index stays as it was");
+    restored.skipped.iter().map(|skipped| skipped.path.to_string()).collect()
+}
+
+fn undo(sandbox: &Sandbox) {
+    let (snapshot, paths) = sandbox.snapshots().undoable().unwrap();
+    sandbox.snapshots().restore(&snapshot, &paths, Caller::default(), now_ns()).unwrap();
+}
+
+/// A14: contents, deletions and modes come back, and so does what was there before.
+#[test]
+fn a_restore_is_undone() {
+    let sandbox = Sandbox::new();
+    sandbox.write("kept", "untracked\n");
+    sandbox.set_executable("a");
+    symlink("a", sandbox.repo.join("link")).unwrap();
+    let then = tree(&sandbox.repo);
+    let snapshot = sandbox.snapshot();
+    sandbox.write("a", "changed\n");
+    fs_err::set_permissions(sandbox.repo.join("a"), PermissionsExt::from_mode(0o600)).unwrap();
+    sandbox.remove("kept");
+    sandbox.remove("link");
+    sandbox.write("link/now/a/folder", "x");
+    sandbox.remove("sub/c");
+    sandbox.write("later", "later\n");
+    sandbox.git(&["add", "later"]);
+    let now = tree(&sandbox.repo);
+    assert!(restore(&sandbox, &snapshot, &[]).is_empty());
+    assert_eq!(tree(&sandbox.repo), then);
+    undo(&sandbox);
+    assert_eq!(tree(&sandbox.repo), now);
+    // An undo is a restore like any other.
+    undo(&sandbox);
+    assert_eq!(tree(&sandbox.repo), then);
+}
+
+#[test]
+fn only_the_named_paths_are_restored_and_undone() {
+    let sandbox = Sandbox::new();
+    let snapshot = sandbox.snapshot();
+    for path in ["a", "b", "sub/c", "sub/new"] {
+        sandbox.write(path, "changed\n");
+    }
+    restore(&sandbox, &snapshot, &["sub", "a"]);
+    assert_eq!(sandbox.git(&["status", "--short"]), " M b\n");
+    sandbox.write("b", "changed again\n");
+    undo(&sandbox);
+    assert_eq!(sandbox.git(&["status", "--short"]), " M a\n M b\n M sub/c\n?? sub/new\n");
+    assert_eq!(fs_err::read_to_string(sandbox.repo.join("b")).unwrap(), "changed again\n");
+}
+
+#[test]
+fn a_path_that_nobody_knows_is_an_error() {
+    let sandbox = Sandbox::new();
+    let snapshot = sandbox.snapshot();
+    let unknown = [BytePath::from("nowhere")];
+    let result = sandbox.snapshots().restore(&snapshot, &unknown, Caller::default(), now_ns());
+    assert!(matches!(result, Err(SnapshotError::NoSuchPath { .. })));
+    assert!(matches!(sandbox.snapshots().find(""), Err(SnapshotError::Unknown { .. })));
+    let sandbox = Sandbox::new();
+    assert!(matches!(sandbox.snapshots().undoable(), Err(SnapshotError::NothingToUndo)));
+}
+
+/// A14: neither a mistyped path nor a restore that changes nothing is a restore to undo.
+#[test]
+fn what_changed_nothing_is_not_undone() {
+    let sandbox = Sandbox::new();
+    let snapshot = sandbox.snapshot();
+    sandbox.write("a", "changed\n");
+    restore(&sandbox, &snapshot, &[]);
+    let unknown = [BytePath::from("nowhere")];
+    let result = sandbox.snapshots().restore(&snapshot, &unknown, Caller::default(), now_ns());
+    assert!(matches!(result, Err(SnapshotError::NoSuchPath { .. })));
+    let again = sandbox.snapshots().restore(&snapshot, &[], Caller::default(), now_ns()).unwrap();
+    assert_eq!((again.written.len(), again.removed.len(), again.before), (0, 0, None));
+    assert_eq!(sandbox.snapshots().list(Which::ThisWorktree).unwrap().len(), 2);
+    undo(&sandbox);
+    assert_eq!(fs_err::read_to_string(sandbox.repo.join("a")).unwrap(), "changed\n");
+}
+
+/// A14: a file system without executable bits or links, as git knows it by its config.
+#[test]
+fn modes_that_the_file_system_does_not_have_are_not_asked_for() {
+    let sandbox = Sandbox::new();
+    symlink("a", sandbox.repo.join("link")).unwrap();
+    sandbox.commit_all("link");
+    sandbox.git(&["config", "core.fileMode", "false"]);
+    sandbox.git(&["config", "core.symlinks", "false"]);
+    sandbox.remove("link");
+    sandbox.write("link", "a");
+    sandbox.set_executable("b");
+    assert_eq!(sandbox.git(&["status", "--short"]), "");
+    sandbox.write("b", "in the snapshot\n");
+    sandbox.write("link", "sub/c");
+    let snapshot = sandbox.snapshot();
+    sandbox.git(&["checkout", "--quiet", "--", "."]);
+    sandbox.set_executable("b");
+    assert_eq!(restore(&sandbox, &snapshot, &[]), [""; 0]);
+    assert_eq!(fs_err::read_to_string(sandbox.repo.join("b")).unwrap(), "in the snapshot\n");
+    assert_eq!(fs_err::read_to_string(sandbox.repo.join("link")).unwrap(), "sub/c");
+    undo(&sandbox);
+    assert_eq!(sandbox.git(&["status", "--short"]), "");
+    assert!(!sandbox.repo.join("link").is_symlink());
+}
+
+/// A14: a folder that became a link leads nowhere.
+#[test]
+fn no_link_is_followed_out() {
+    let sandbox = Sandbox::new();
+    let snapshot = sandbox.snapshot();
+    let outside = sandbox.root().join("outside");
+    fs_err::create_dir_all(&outside).unwrap();
+    fs_err::write(outside.join("c"), "not ours\n").unwrap();
+    fs_err::remove_dir_all(sandbox.repo.join("sub")).unwrap();
+    symlink(&outside, sandbox.repo.join("sub")).unwrap();
+    // Only the file is named, so the link stays and the file cannot be written.
+    assert_eq!(restore(&sandbox, &snapshot, &["sub/c"]), ["sub/c"]);
+    assert_eq!(fs_err::read_to_string(outside.join("c")).unwrap(), "not ours\n");
+    // All of it: the link makes way for the folder.
+    assert!(restore(&sandbox, &snapshot, &[]).is_empty());
+    assert_eq!(sandbox.git(&["status", "--short"]), "");
+    assert_eq!(fs_err::read_to_string(outside.join("c")).unwrap(), "not ours\n");
+}
+
+/// A14: what no snapshot has is neither removed nor overwritten.
+#[test]
+fn ignored_files_are_left_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data", "in the snapshot\n");
+    let snapshot = sandbox.snapshot();
+    sandbox.write(".gitignore", "data\n*.secret\n");
+    sandbox.write("data", "changed while ignored\n");
+    sandbox.write("key.secret", "secret\n");
+    sandbox.write("folder/key.secret", "secret\n");
+    sandbox.write("folder/new", "new\n");
+    assert_eq!(restore(&sandbox, &snapshot, &[]), ["data"]);
+    assert_eq!(fs_err::read_to_string(sandbox.repo.join("data")).unwrap(), "changed while ignored\n");
+    assert!(sandbox.repo.join("key.secret").exists() && sandbox.repo.join("folder/key.secret").exists());
+    assert!(!sandbox.repo.join("folder/new").exists() && !sandbox.repo.join(".gitignore").exists());
+}
+
+#[test]
+fn submodules_and_what_is_not_checked_out_stay() {
+    let sandbox = Sandbox::with_submodule();
+    let snapshot = sandbox.snapshot();
+    let module = sandbox.repo.join("module");
+    sandbox.git_in(&module, &["commit", "--quiet", "--allow-empty", "--message=inside"]);
+    assert_eq!(restore(&sandbox, &snapshot, &[]), ["module"]);
+
+    let sandbox = Sandbox::new();
+    let snapshot = sandbox.snapshot();
+    sandbox.write("sub/c", "committed later\n");
+    sandbox.commit_all("later");
+    sandbox.git(&["sparse-checkout", "set", "--cone", "nothing"]);
+    assert_eq!(restore(&sandbox, &snapshot, &[]), ["sub/c"]);
+    assert!(!sandbox.repo.join("sub").exists());
+}
+
+/// After other commits and on another branch: the files come back, HEAD and the index do not move.
+#[test]
+fn head_and_branches_stay_where_they_are() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "work\n");
+    let snapshot = sandbox.snapshot();
+    sandbox.commit_all("work");
+    sandbox.git(&["switch", "--quiet", "--create", "other"]);
+    sandbox.write("a", "more\n");
+    sandbox.write("d", "d\n");
+    sandbox.commit_all("more");
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    restore(&sandbox, &snapshot, &[]);
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
+    assert_eq!(sandbox.git(&["status", "--short"]), " M a\n D d\n");
+}
+
+fn a_path() -> impl Strategy<Value = Vec<u8>> {
+    let name = prop_oneof![
+        4 => prop::sample::select(vec![b"a".to_vec(), b"b".to_vec(), b"c d".to_vec(), b"e\nf".to_vec(), b"\xff".to_vec()]),
+        1 => "[a-zA-Z0-9 \"'\\\\*?\\[~-]{1,6}".prop_map(String::into_bytes),
+    ];
+    prop::collection::vec(name, 1..4).prop_map(|names| names.join(&b'/'))
+}
+
+fn a_tree() -> impl Strategy<Value = Tree> {
+    let content = prop_oneof![
+        3 => prop::collection::vec(any::<u8>(), 0..40),
+        1 => Just(b"one\r\ntwo\r\n".to_vec()),
+    ];
+    let file = (prop::sample::select(vec!['f', 'f', 'x', 'l']), content);
+    prop::collection::btree_map(a_path(), file, 0..8)
+}
+
+/// Makes the working tree this one, as far as its paths do not exclude each other.
+fn make(sandbox: &Sandbox, wanted: &Tree) {
+    for entry in sandbox.repo.read_dir().unwrap().flatten() {
+        if entry.file_name() == ".git" {
+        } else if entry.file_type().unwrap().is_dir() {
+            fs_err::remove_dir_all(entry.path()).unwrap();
+        } else {
+            fs_err::remove_file(entry.path()).unwrap();
+        }
+    }
+    for (path, (kind, content)) in wanted {
+        let full = sandbox.repo.join(OsStr::from_bytes(path));
+        let names: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
+        if names.iter().any(|name| name.starts_with(b"~") || [&b"."[..], b".."].contains(name)) {
+            continue;
+        }
+        if fs_err::create_dir_all(full.parent().unwrap()).is_err() {
+            continue;
+        }
+        // Through a link that was made before, this would lead out.
+        if fs_err::canonicalize(full.parent().unwrap()).unwrap() != full.parent().unwrap() {
+            continue;
+        }
+        if *kind == 'l' {
+            let target: Vec<u8> =
+                [b"t", &content[..]].concat().into_iter().filter(|byte| *byte != 0).collect();
+            let _ = symlink(OsStr::from_bytes(&target), &full);
+        } else if fs_err::write(&full, content).is_ok() && *kind == 'x' {
+            fs_err::set_permissions(&full, PermissionsExt::from_mode(0o755)).unwrap();
+        }
+    }
+}
+
+const CASES: u32 = match option_env!("CHANGES_SEEDS") {
+    Some(_) => 500,
+    None => 24,
+};
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A commit, a staged state, a working tree, and another one: back to the third and to the fourth, byte for byte
+    /// and with modes.
+    #[test]
+    fn any_tree_comes_back(
+        committed in a_tree(),
+        staged in a_tree(),
+        worked in a_tree(),
+        later in a_tree(),
+        attributes in any::<bool>(),
+    ) {
+        let sandbox = Sandbox::empty(&[]);
+        if attributes {
+            fs_err::create_dir_all(sandbox.repo.join(".git/info")).unwrap();
+            fs_err::write(sandbox.repo.join(".git/info/attributes"), "* text=auto\n").unwrap();
+        }
+        make(&sandbox, &committed);
+        sandbox.git(&["add", "--all"]);
+        sandbox.git(&["commit", "--quiet", "--allow-empty", "--message=first"]);
+        make(&sandbox, &staged);
+        sandbox.git(&["add", "--all"]);
+        make(&sandbox, &worked);
+        let then = tree(&sandbox.repo);
+        let snapshot = sandbox.snapshot();
+        make(&sandbox, &later);
+        let now = tree(&sandbox.repo);
+        let skipped = restore(&sandbox, &snapshot, &[]);
+        prop_assert_eq!(skipped, Vec::<String>::new());
+        prop_assert_eq!(&tree(&sandbox.repo), &then);
+        if now != then {
+            undo(&sandbox);
+        }
+        prop_assert_eq!(tree(&sandbox.repo), now);
+    }
+}

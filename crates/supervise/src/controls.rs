@@ -1,0 +1,82 @@
+//! The way in which other threads, or a signal handler's thread, end a tree that is being watched.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::event::{EventfdFlags, eventfd};
+
+use super::limits::Grace;
+
+/// Requests to a watched tree. Clones reach the same tree.
+#[derive(Debug, Clone)]
+pub struct Controls {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    wake: OwnedFd,
+    requests: Mutex<VecDeque<Request>>,
+    is_asked: AtomicBool,
+}
+
+/// Why somebody wants the tree to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    TimedOut,
+    Aborted,
+    Stalled,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    pub cause: Cause,
+    /// `None`: that of the stage's limits.
+    pub grace: Option<Grace>,
+}
+
+impl Controls {
+    pub fn new() -> io::Result<Self> {
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let shared = Shared { wake, requests: Mutex::default(), is_asked: AtomicBool::new(false) };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Ends the tree as [`How::Aborted`](super::How::Aborted), with the stage's grace; a second time without any.
+    pub fn abort(&self) {
+        self.request(Request { cause: Cause::Aborted, grace: None });
+    }
+
+    /// Ends the tree for this reason and with this grace. Where an ending is under way already, it goes straight to
+    /// SIGKILL and the first reason stays.
+    pub fn end(&self, cause: Cause, grace: Grace) {
+        self.request(Request { cause, grace: Some(grace) });
+    }
+
+    /// Whether an end was asked for at any time, taken up or not.
+    pub fn is_asked(&self) -> bool {
+        self.shared.is_asked.load(Ordering::SeqCst)
+    }
+
+    fn request(&self, request: Request) {
+        self.shared.is_asked.store(true, Ordering::SeqCst);
+        self.shared.requests.lock().unwrap_or_else(PoisonError::into_inner).push_back(request);
+        // A full counter means that the reader is to be woken already.
+        let _ = rustix::io::write(&self.shared.wake, &1_u64.to_ne_bytes());
+    }
+
+    pub fn taken(&self) -> Option<Request> {
+        let mut requests = self.shared.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        if requests.len() <= 1 {
+            let _ = rustix::io::read(&self.shared.wake, &mut [0; 8]);
+        }
+        requests.pop_front()
+    }
+
+    pub fn wake(&self) -> BorrowedFd<'_> {
+        self.shared.wake.as_fd()
+    }
+}

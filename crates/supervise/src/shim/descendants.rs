@@ -1,0 +1,93 @@
+//! Where there is no namespace: who descends from the shim, and signals to all of them. It runs in the copy, so it
+//! allocates nothing: what is read of `/proc` goes into room that was made before.
+
+use std::os::fd::OwnedFd;
+
+use rustix::process::Signal;
+
+use crate::processes::{self, Process};
+
+pub(super) type Row = Process;
+
+/// After this many rounds somebody forks faster than we look; killing begins then.
+const ROUNDS: usize = 64;
+
+/// Room for two looks at all processes.
+pub(super) struct Room {
+    now: Vec<Row>,
+    before: Vec<Row>,
+}
+
+impl Room {
+    pub(super) fn new(most: usize) -> Self {
+        Self { now: Vec::with_capacity(most), before: Vec::with_capacity(most) }
+    }
+}
+
+pub(super) struct Descendants<'a> {
+    room: &'a mut Room,
+    proc: Option<OwnedFd>,
+    me: i32,
+}
+
+impl<'a> Descendants<'a> {
+    pub(super) fn new(room: &'a mut Room) -> Self {
+        let me = rustix::process::getpid().as_raw_nonzero().get();
+        // In a namespace there is no room, and no need.
+        let proc = if room.now.capacity() > 0 { processes::open().ok() } else { None };
+        Self { room, proc, me }
+    }
+
+    /// A signal to each of them that is there now.
+    pub(super) fn signal(&mut self, signal: Signal) {
+        self.each(|proc, process| {
+            let _ = processes::signal(proc, process, signal);
+        });
+    }
+
+    /// Stops them until a look finds nobody new, so that nobody can react to what follows, or fork away from it. Whoever
+    /// has been sent the signal does nothing more: also a fork that is under way is given up.
+    pub(super) fn stop(&mut self) {
+        let me = self.me;
+        self.room.now.clear();
+        for _ in 0..ROUNDS {
+            std::mem::swap(&mut self.room.now, &mut self.room.before);
+            let before = std::mem::take(&mut self.room.before);
+            let mut new = false;
+            self.each(|proc, process| {
+                let known = before.binary_search_by_key(&process.pid, |row| row.pid);
+                let known = known.ok().and_then(|place| before.get(place));
+                let told = known.is_some_and(|row| {
+                    row.started == process.started && processes::descends(&before, row, me)
+                });
+                if !told {
+                    new |= processes::signal(proc, process, Signal::STOP).is_ok();
+                }
+            });
+            self.room.before = before;
+            if !new {
+                return;
+            }
+        }
+    }
+
+    /// Kills them; returns how many there are if not a single one could be killed, although there are some.
+    pub(super) fn kill(&mut self) -> u32 {
+        let (mut killed, mut refused) = (0_u32, 0_u32);
+        self.each(|proc, process| match processes::signal(proc, process, Signal::KILL) {
+            Err(rustix::io::Errno::PERM) => refused = refused.saturating_add(1),
+            _ => killed = killed.saturating_add(1),
+        });
+        if killed == 0 { refused } else { 0 }
+    }
+
+    fn each(&mut self, mut act: impl FnMut(&OwnedFd, &Process)) {
+        let Some(proc) = &self.proc else { return };
+        processes::read_all(proc, &mut self.room.now);
+        for process in &self.room.now {
+            if process.is_alive() && processes::descends(&self.room.now, process, self.me) {
+                act(proc, process);
+            }
+        }
+    }
+}

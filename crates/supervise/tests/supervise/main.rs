@@ -1,0 +1,16 @@
+//! Process trees under supervision: real processes, ended in every way that they end.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+mod lost_supervisor;
+mod markers;
+mod processes;
+mod supervised;
+mod trees;
