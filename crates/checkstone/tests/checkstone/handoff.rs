@@ -199,7 +199,7 @@ fn a_response_that_is_cut_is_printed_with_all_its_fields() {
     let summary = value["context_summary"].as_str().unwrap();
     assert_eq!((summary.split_whitespace().count(), summary.ends_with(" […]")), (500, true));
     let again = with_input(&workplace, &["handoff", "check", "-", "--oversized", "reject"], &cut.stdout);
-    assert_eq!(again.code, Some(0), "{}", again.to_string());
+    assert_eq!(again.code, Some(0), "{again}");
 }
 
 #[test]

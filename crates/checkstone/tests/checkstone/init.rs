@@ -60,7 +60,7 @@ impl Home {
 
     pub(crate) fn succeeds(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
-        assert_eq!(output.code, Some(0), "{}", output.to_string());
+        assert_eq!(output.code, Some(0), "{output}");
         output.stdout
     }
 
@@ -70,7 +70,7 @@ impl Home {
     }
 
     pub(crate) fn told_by(&self, output: &Answer) -> String {
-        let shown = redacted(&output.to_string());
+        let shown = redacted(output.to_string());
         let is_diff = |line: &&str| {
             let is_part = line.starts_with(['+', '@', ' ', '\\']) && !line.starts_with("  →");
             is_part
@@ -128,7 +128,7 @@ fn what_a_person_sees() {
     let home = Home::new();
     home.put(FILES[0], "{\n  \"model\": \"opus\"\n}\n");
     home.workplace.write("Cargo.toml", "");
-    let shown = |arguments: &[&str]| redacted(&home.run(arguments).to_string());
+    let shown = |arguments: &[&str]| redacted(home.run(arguments).to_string());
     insta::assert_snapshot!("init_dry_run_of_claude", shown(&["init", "--dry-run", "--agent", "claude"]));
     insta::assert_snapshot!("init", home.told(&["init", "--yes"]));
     insta::assert_snapshot!("init_again", shown(&["init"]));
@@ -168,7 +168,7 @@ fn a_person_at_a_terminal_is_asked_once() {
         let (person, end) = terminal();
         rustix::io::write(&person, answer.as_bytes()).unwrap();
         let output = home.command(&["init"]).stdin(Stdio::from(end)).answer();
-        assert_eq!(output.code, Some(code), "{}", output.to_string());
+        assert_eq!(output.code, Some(code), "{output}");
         assert_eq!(output.stderr, "Do this? [y/N] ");
         assert_eq!(home.everything() == before, code == 1);
     }
@@ -343,7 +343,7 @@ fn the_clients_folders_are_found_as_the_clients_find_them() {
         .env("GEMINI_CLI_HOME", home.path("g"))
         .env("CODEX_HOME", home.path("x"))
         .answer();
-    assert!(output.succeeded(), "{}", output.to_string());
+    assert!(output.succeeded(), "{output}");
     for file in ["c/settings.json", "g/.gemini/settings.json", "x/hooks.json"] {
         assert!(registered(&home, file), "{file}");
     }
@@ -367,7 +367,7 @@ fn a_project_has_settings_of_its_own() {
     insta::assert_snapshot!("init_project_outside", home.told_by(&output));
     // From anywhere, for it is recorded.
     let output = home.command(&["uninstall", "--yes"]).current_dir(home.path("")).answer();
-    assert!(output.succeeded(), "{}", output.to_string());
+    assert!(output.succeeded(), "{output}");
     assert!(FILES.iter().all(|file| !home.workplace.repo().join(file).parent().unwrap().exists()));
 }
 
@@ -477,7 +477,7 @@ fn the_path_that_lives_longest_is_registered() {
             .env("PATH", "/nonexistent")
             .current_dir(home.workplace.repo())
             .answer();
-        assert!(output.succeeded(), "{}", output.to_string());
+        assert!(output.succeeded(), "{output}");
         assert_eq!(command(&home), json!(registered));
         home.succeeds(&["uninstall", "--yes"]);
     }

@@ -159,7 +159,7 @@ fn nothing_is_restored_without_an_answer() {
         rustix::io::write(&person, answer.as_bytes()).unwrap();
         let mut command = workplace.checkstone(&["snapshot", "restore", "latest"]);
         let output = command.stdin(Stdio::from(terminal)).answer();
-        assert_eq!(output.code, Some(code), "{}", output.to_string());
+        assert_eq!(output.code, Some(code), "{output}");
         assert!(output.stderr.ends_with("? [y/N] "));
     }
     assert!(workplace.repo().join("README.md").exists());
@@ -244,7 +244,7 @@ fn an_unreadable_file_is_reported() {
     let output = command.env("GIT_CONFIG_NOSYSTEM", "1").stdin(Stdio::null()).answer();
     let value = valid(&output.stdout, "snapshot-create.schema.json");
     let left: Vec<&Value> = value["left_out"].as_array().unwrap().iter().collect();
-    assert_eq!(output.code, Some(1), "{}", output.to_string());
+    assert_eq!(output.code, Some(1), "{output}");
     assert!(left.iter().any(|left| left["path"] == "closed"), "{left:?}");
     assert!(left.iter().any(|left| left["reason"].as_str().unwrap().contains("shut")), "{left:?}");
     insta::assert_snapshot!(redacted(&output.stderr), @"
@@ -342,7 +342,7 @@ fn a_kill_at_any_instant_leaves_git_as_it_was() {
         if after != now {
             halves += u32::from(after != then);
             let output = workplace.run(&["snapshot", "restore", "--undo", "--yes"]);
-            assert!(output.succeeded(), "{}", output.to_string());
+            assert!(output.succeeded(), "{output}");
         }
         assert!(tree(&workplace) == now, "kill {kill}");
     }
@@ -356,7 +356,7 @@ fn a_kill_at_any_instant_leaves_git_as_it_was() {
         assert!(!workplace.repo().join(".git/packed-refs.lock").exists(), "kill {kill}");
     }
     let fsck = Command::new("git").args(["fsck", "--strict"]).current_dir(workplace.repo()).answer();
-    assert!(fsck.succeeded(), "{}", fsck.to_string());
+    assert!(fsck.succeeded(), "{fsck}");
     // Whatever locks there were, nothing of git is blocked.
     workplace.run(&["snapshot", "prune", "--keep", "0"]);
     workplace.git(&["gc", "--quiet", "--prune=now"]);

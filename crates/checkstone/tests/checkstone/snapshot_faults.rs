@@ -23,7 +23,7 @@ pub(crate) fn mounting(workplace: &Workplace, script: &str) -> Option<String> {
     let output = command.env("TMPDIR", &notes).output();
     match output.map(Answer::from) {
         Ok(output) if !matches!(output.code, Some(1 | 77)) => {
-            assert!(output.succeeded(), "{}", output.to_string());
+            assert!(output.succeeded(), "{output}");
             Some(output.stdout)
         }
         _ => {
@@ -130,7 +130,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new("git");
     command.args(arguments).current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null");
     let output = command.env("GIT_OPTIONAL_LOCKS", "0").answer();
-    assert!(output.succeeded(), "{arguments:?}: {}", output.to_string());
+    assert!(output.succeeded(), "{arguments:?}: {output}");
     output.stdout
 }
 

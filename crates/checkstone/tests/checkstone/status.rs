@@ -13,7 +13,7 @@ fn what_is_on_and_what_was_decided() {
     let text = workplace.shown(&["status"]);
     let (before, verdict) = text.split_once("     1  ").unwrap();
     insta::assert_snapshot!("on", before);
-    insta::assert_snapshot!(without_durations(&verdict), @"
+    insta::assert_snapshot!(without_durations(verdict), @"
     [time]  claude  hold    missing: rust-tests
     --- stderr
     ");
@@ -80,7 +80,7 @@ fn looking_creates_nothing() {
         [&["status"][..], &["explain", "--list"], &["trust", "--list"], &["policy", "show"], &["log"]]
     {
         let output = workplace.run(arguments);
-        assert_eq!(output.code, Some(0), "{arguments:?}: {}", output.to_string());
+        assert_eq!(output.code, Some(0), "{arguments:?}: {output}");
     }
     assert!(!workplace.path("state").exists());
 }

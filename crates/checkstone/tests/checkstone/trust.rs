@@ -68,7 +68,7 @@ fn a_person_at_a_terminal_is_asked() {
         let (person, terminal) = terminal();
         rustix::io::write(&person, answer.as_bytes()).unwrap();
         let output = workplace.checkstone(&["trust"]).stdin(Stdio::from(terminal)).answer();
-        assert_eq!(output.code, Some(code), "{}", output.to_string());
+        assert_eq!(output.code, Some(code), "{output}");
         assert_eq!(output.stderr, "Trust it? [y/N] ");
         assert_eq!(standing(&workplace), after);
     }

@@ -413,7 +413,7 @@ fn a_kill_at_any_instant_leaves_the_old_or_the_new() {
                 break;
             }
             kills += 1;
-            assert!(kills < 500, "{}", output.to_string());
+            assert!(kills < 500, "{output}");
             if kills % 4 == 0 {
                 home.succeeds(&["init", "--yes"]);
                 assert_eq!(FILES.map(|file| home.read(file)), after);

@@ -579,7 +579,7 @@ fn r12_h8_thirty_seconds() {
 /// H8
 #[test]
 fn h8_the_log_window_is_the_turn() {
-    let told = |seconds: i64| message(&judge(&tele(), &after(Some(seconds * 1000)))).to_owned();
+    let told = |seconds: u64| message(&judge(&tele(), &after(Some(seconds * 1000)))).to_owned();
     let two_minutes = told(31);
     for (seconds, window) in [(61, "2m"), (120, "2m"), (121, "3m"), (600, "10m")] {
         let expected = two_minutes.replace(

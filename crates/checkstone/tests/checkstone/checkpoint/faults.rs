@@ -212,7 +212,7 @@ fn a_failing_or_full_disk_leaves_the_old_or_the_new() {
                         ["-o", log.to_str().unwrap(), "-e", &format!("trace={call}"), "-e", &inject];
                     let output = traced(strace, &options, &project.command(deed.arguments));
                     check(&project, deed, &before, &format!("{error} at {call} {number}"), &output);
-                    assert!(output.code.is_some_and(|code| code <= 2), "{}", output.to_string());
+                    assert!(output.code.is_some_and(|code| code <= 2), "{output}");
                     if !fs::read_to_string(&log).unwrap().contains("INJECTED") {
                         break;
                     }

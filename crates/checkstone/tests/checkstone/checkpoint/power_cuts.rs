@@ -151,7 +151,7 @@ checkpointAfter = false
     };
     let succeed = |project: &Project, arguments: &[&str], at: &str| {
         let output = command(project, arguments).answer();
-        assert!(output.succeeded(), "{at}: {}", output.to_string());
+        assert!(output.succeeded(), "{at}: {output}");
     };
     let table: String = (1..=20_000).map(|number| format!("{number}\n")).collect();
     let reversed: String = (1..=20_000)
@@ -285,6 +285,6 @@ fn verify(root: &Path, answered: &[(String, BTreeMap<String, String>)], at: &str
     assert!(found.id >= *newest, "{at}: {} is older than {newest}", found.id);
     // And it goes on from there.
     let output = project.try_save("S03_load_data", &[]);
-    assert!(output.succeeded(), "{at}: {}", output.to_string());
+    assert!(output.succeeded(), "{at}: {output}");
     found.id != *newest
 }

@@ -69,7 +69,7 @@ impl Project {
 
     pub(crate) fn save(&self, stage: &str, artifacts: &[&str]) -> Value {
         let output = self.try_save(stage, artifacts);
-        assert!(output.succeeded(), "{}", output.to_string());
+        assert!(output.succeeded(), "{output}");
         valid(&output.stdout, "checkpoint-save.schema.json")
     }
 
@@ -126,7 +126,7 @@ impl Project {
             &["-o", log.to_str().unwrap(), "-e", calls],
             &self.command(&Self::save_arguments("S01_load_data", artifacts)),
         );
-        assert!(output.succeeded(), "{}", output.to_string());
+        assert!(output.succeeded(), "{output}");
         let log = fs::read_to_string(log).unwrap();
         log.lines().filter(|line| line.contains("sync") && !line.contains("resumed")).count()
     }

@@ -124,7 +124,7 @@ fn status_and_session_start_tell_what_is_resumable() {
     ");
     let told = project.workplace.hook("SessionStart", json!({"source": "startup"}));
     let context = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-    insta::assert_snapshot!(without_durations(&context), @"[checkstone] The run `r1` of `study` is FAILED and can be resumed: `checkstone resume r1` goes on exactly where it stopped; stages that completed are not run again.");
+    insta::assert_snapshot!(without_durations(context), @"[checkstone] The run `r1` of `study` is FAILED and can be resumed: `checkstone resume r1` goes on exactly where it stopped; stages that completed are not run again.");
     // A run goes by the name of its folder.
     let checkpoints = project.path("reports/study/checkpoints");
     std::fs::rename(checkpoints.join("r1"), checkpoints.join("other")).unwrap();
