@@ -7,9 +7,13 @@ use crate::steps::Done;
 /// Processes on one journal: SIGKILL at any instant, and fifty that stop the same turns at once.
 pub(crate) fn journal(kills: u32, rounds: u32) -> Result<Done, String> {
     println!("{kills} kills in each test that kills, {rounds} turns stopped by fifty processes at once");
-    let mut test = test_target("journal");
-    test.env("CHECKSTONE_SOAK_KILLS", kills.to_string()).env("CHECKSTONE_SOAK_ROUNDS", rounds.to_string());
-    process::run(&mut test)
+    for package in ["files", "journal"] {
+        let mut test = test_target(package);
+        test.env("CHECKSTONE_SOAK_KILLS", kills.to_string())
+            .env("CHECKSTONE_SOAK_ROUNDS", rounds.to_string());
+        process::run(&mut test)?;
+    }
+    Ok(Done::Passed)
 }
 
 /// Random turns in real repositories, compared with what is on the disk.

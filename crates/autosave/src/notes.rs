@@ -11,7 +11,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use change_set::BytePath;
-use journal::atomic_file::{self, AtomicFileError, Replaced};
+use files::FileError;
+use files::atomic_file::{self, Replaced};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -56,7 +57,7 @@ pub enum NotesError {
     #[error("`{path}` went on changing while it was written", path = .path.display())]
     Changing { path: PathBuf },
     #[error("{}", with_cause(.0))]
-    Write(#[from] AtomicFileError),
+    Write(#[from] FileError),
 }
 
 /// A notes file that was written, and what is needed to put it back.
@@ -234,7 +235,7 @@ fn keep(path: &Path, former: &[u8], aside: &Path) -> Option<PathBuf> {
     None
 }
 
-fn with_cause(error: &AtomicFileError) -> String {
+fn with_cause(error: &FileError) -> String {
     match std::error::Error::source(error) {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),

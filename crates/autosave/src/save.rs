@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use change_set::{BytePath, ChangeSet};
 use changes::{Repository, Request, Settings};
+use files::{Lock, LockError};
 use gate::policy::{Autosave, Include};
-use journal::lock::{Lock, LockError};
 use keeping::commit::{self, Commit, CommitError, CommitOutcome, NewCommit};
 use keeping::snapshot::{
     LeftOut, NewSnapshot, Reason as SnapshotReason, SessionName, SnapshotError, Snapshots,

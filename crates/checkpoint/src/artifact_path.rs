@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::path::{Component, Path};
 
-use crate::folder::{Folder, FolderError};
+use files::{FileError, Folder};
 
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
@@ -27,7 +27,7 @@ pub enum PathError {
     #[error("Artifact is not a regular file: {path}")]
     NotAFile { path: String },
     #[error("Artifact cannot be read: {path}")]
-    Unreadable { path: String, source: FolderError },
+    Unreadable { path: String, source: FileError },
 }
 
 /// The parts of a path that stays inside.
@@ -102,38 +102,36 @@ impl ArtifactPath {
             None => root.file(&self.name),
         };
         file.map_err(|error| match error {
-            FolderError::NotFound { .. } => PathError::NotFound { path: path() },
-            FolderError::SymbolicLink { .. } => PathError::SymbolicLink { path: path() },
-            FolderError::NotAFile { .. } | FolderError::NotAFolder { .. } => {
-                PathError::NotAFile { path: path() }
-            }
+            FileError::NotFound { .. } => PathError::NotFound { path: path() },
+            FileError::SymbolicLink { .. } => PathError::SymbolicLink { path: path() },
+            FileError::NotAFile { .. } | FileError::NotAFolder { .. } => PathError::NotAFile { path: path() },
             source => PathError::Unreadable { path: path(), source },
         })
     }
 
     /// The folder that the file is in; `None` means the root itself.
     pub(crate) fn parent(&self, root: &Folder) -> Result<Option<Folder>, PathError> {
-        self.walk(root, Folder::folder)
+        self.walk(root, |folder, name| folder.folder(name))
     }
 
     /// As `parent`, with folders made where they are missing.
     pub(crate) fn parent_made(&self, root: &Folder) -> Result<Option<Folder>, PathError> {
-        self.walk(root, Folder::folder_made)
+        self.walk(root, |folder, name| folder.folder_made(name))
     }
 
     fn walk(
         &self,
         root: &Folder,
-        step: impl Fn(&Folder, &str) -> Result<Folder, FolderError>,
+        step: impl Fn(&Folder, &str) -> Result<Folder, FileError>,
     ) -> Result<Option<Folder>, PathError> {
         let mut at: Option<Folder> = None;
         for (depth, name) in self.folders.iter().enumerate() {
             let next = step(at.as_ref().unwrap_or(root), name).map_err(|error| match error {
-                FolderError::SymbolicLink { .. } => {
+                FileError::SymbolicLink { .. } => {
                     let parents = self.folders.get(..=depth).unwrap_or_default();
                     PathError::ParentSymbolicLink { path: parents.join("/") }
                 }
-                FolderError::NotFound { .. } | FolderError::NotAFolder { .. } => {
+                FileError::NotFound { .. } | FileError::NotAFolder { .. } => {
                     PathError::NotFound { path: self.text.clone() }
                 }
                 source => PathError::Unreadable { path: self.text.clone(), source },

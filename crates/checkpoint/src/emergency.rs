@@ -4,11 +4,10 @@
 
 use std::path::PathBuf;
 
+use files::{FileError, Folder, atomic_file};
 use jiff::Timestamp;
-use journal::atomic_file;
 use serde_json::Map;
 
-use crate::folder::{Folder, FolderError};
 use crate::folders::Folders;
 use crate::id;
 use crate::layout::{ATTEMPTS, Layout, MANIFEST};
@@ -67,7 +66,7 @@ pub fn emergency(layout: &Layout, request: &EmergencyRequest) -> Result<Saved, S
 /// into the store as any others, so this may wait; the checkpoint stays as it was until the end.
 pub fn add_partial(layout: &Layout, id: &str, artifacts: &[PathBuf]) -> Result<Saved, SaveError> {
     let root = Folder::open(layout.root())?;
-    let path = layout.manifest(id).map_err(FolderError::Name)?;
+    let path = layout.manifest(id).map_err(FileError::from)?;
     let checker = Checker::open(layout.root(), layout.title())?;
     let mut manifest = match checker.sealed(layout.run(), id) {
         Ok(sealed) => sealed.manifest,

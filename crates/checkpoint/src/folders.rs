@@ -1,6 +1,7 @@
 //! The folders that a run's checkpoints lie in, made where they are missing.
 
-use crate::folder::{Folder, FolderError};
+use files::{FileError, Folder};
+
 use crate::layout::{CHECKPOINTS, Layout, REPORTS};
 
 #[derive(Debug)]
@@ -12,7 +13,7 @@ pub(super) struct Folders {
 }
 
 impl Folders {
-    pub(super) fn made(root: &Folder, layout: &Layout) -> Result<Self, FolderError> {
+    pub(super) fn made(root: &Folder, layout: &Layout) -> Result<Self, FileError> {
         let reports = root.folder_made(REPORTS)?;
         let title = reports.folder_made(layout.title())?;
         let checkpoints = title.folder_made(CHECKPOINTS)?;
@@ -21,7 +22,7 @@ impl Folders {
     }
 
     /// Flushes the names of all these folders, for file systems that do not do so with what is in them.
-    pub(super) fn sync_names(&self, root: &Folder) -> Result<(), FolderError> {
+    pub(super) fn sync_names(&self, root: &Folder) -> Result<(), FileError> {
         [&self.checkpoints, &self.title, &self.reports, root].into_iter().try_for_each(Folder::sync)
     }
 }

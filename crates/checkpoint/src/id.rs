@@ -1,9 +1,8 @@
 //! The ids of our checkpoints: a number that grows within the run, the time for people, and something that nobody else
 //! has. They sort by the number, which is what tells the newest where clocks were set back (R5).
 
+use files::random_id;
 use jiff::Timestamp;
-
-use crate::store::random;
 
 const PREFIX: &str = "ckpt-";
 const EMERGENCY: &str = "emergency-";
@@ -18,7 +17,7 @@ pub(super) fn emergency(sequence: u64, now: Timestamp) -> String {
 
 fn rest(sequence: u64, now: Timestamp) -> String {
     let time = now.strftime("%Y%m%dT%H%M%SZ");
-    format!("{sequence:06}-{time}-{}", random().get(..6).unwrap_or("000000"))
+    format!("{sequence:06}-{time}-{}", random_id().get(..6).unwrap_or("000000"))
 }
 
 /// Whether an id of ours is that of an emergency checkpoint.

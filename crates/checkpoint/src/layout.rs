@@ -4,6 +4,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use files::FileError;
 use unicode_normalization::UnicodeNormalization as _;
 
 /// File systems allow so many bytes.
@@ -26,6 +27,12 @@ pub enum NameError {
     Device { part: &'static str, name: String },
     #[error("`{name}` cannot be the name of a {part}: names that begin with a dot are kept for checkstone")]
     Hidden { part: &'static str, name: String },
+}
+
+impl From<NameError> for FileError {
+    fn from(error: NameError) -> Self {
+        Self::Name(Box::new(error))
+    }
 }
 
 /// One checked part of a path, in Unicode's composed form (NFC).

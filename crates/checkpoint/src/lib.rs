@@ -3,7 +3,6 @@
 
 mod artifact_path;
 mod emergency;
-mod folder;
 mod folders;
 pub mod hash;
 mod id;
@@ -21,7 +20,6 @@ mod validate;
 
 pub use artifact_path::PathError;
 pub use emergency::{EmergencyRequest, add_partial, emergency};
-pub use folder::FolderError;
 pub use list::{Listed, Listing, Unreadable, list};
 pub use prune::{DEFAULT_KEEP, PruneError, Pruned, prune, prune_after_save};
 pub use restore::{RestoreError, Restored, restore};

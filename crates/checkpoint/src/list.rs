@@ -7,11 +7,11 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
+use files::{FileError, Folder};
 use jiff::Timestamp;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::folder::{Folder, FolderError};
 use crate::id;
 use crate::layout::{CHECKPOINTS, MANIFEST, REPORTS, Segment};
 use crate::manifest::{LARGEST, Status};
@@ -50,7 +50,7 @@ pub struct Listing {
 }
 
 /// The checkpoints below a project root: of one run, of one title, or of all.
-pub fn list(root: &Path, title: Option<&str>, run: Option<&str>) -> Result<Listing, FolderError> {
+pub fn list(root: &Path, title: Option<&str>, run: Option<&str>) -> Result<Listing, FileError> {
     let mut listing = Listing::default();
     for entry in entries(root, title, run)? {
         let Entry { title, run, id, summary, .. } = entry;
@@ -98,11 +98,7 @@ pub(super) struct Summary {
 }
 
 /// All of them, the newest first.
-pub(super) fn entries(
-    root: &Path,
-    title: Option<&str>,
-    run: Option<&str>,
-) -> Result<Vec<Entry>, FolderError> {
+pub(super) fn entries(root: &Path, title: Option<&str>, run: Option<&str>) -> Result<Vec<Entry>, FileError> {
     let mut found = Vec::new();
     let reports = match Folder::open(root)?.folder(REPORTS) {
         Ok(reports) => reports,
@@ -130,10 +126,10 @@ pub(super) fn entries(
 }
 
 /// What is missing holds no checkpoints.
-fn present(folder: Result<Folder, FolderError>) -> Result<Option<Folder>, FolderError> {
+fn present(folder: Result<Folder, FileError>) -> Result<Option<Folder>, FileError> {
     match folder {
         Ok(folder) => Ok(Some(folder)),
-        Err(FolderError::NotFound { .. } | FolderError::NotAFolder { .. }) => Ok(None),
+        Err(FileError::NotFound { .. } | FileError::NotAFolder { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -141,7 +137,7 @@ fn present(folder: Result<Folder, FolderError>) -> Result<Option<Folder>, Folder
 /// Fewer than this are read faster by one thread than a second one is started.
 const WORTH_A_THREAD: usize = 200;
 
-fn of_run(title: &str, run: &str, folder: &Folder) -> Result<Vec<Entry>, FolderError> {
+fn of_run(title: &str, run: &str, folder: &Folder) -> Result<Vec<Entry>, FileError> {
     let ids = folder.visible_folders()?;
     let found = parallel::map(&ids, WORTH_A_THREAD, |id| entry(title, run, folder, id));
     let mut found: Vec<Entry> = found.into_iter().flatten().collect();
@@ -167,7 +163,7 @@ fn entry(title: &str, run: &str, folder: &Folder, id: &str) -> Option<Entry> {
     Some(Entry { title: title.to_owned(), run: run.to_owned(), id: id.to_owned(), summary, time, sequence })
 }
 
-pub(super) fn manifest_file(run: &Folder, id: &str) -> Result<File, FolderError> {
+pub(super) fn manifest_file(run: &Folder, id: &str) -> Result<File, FileError> {
     match run.file_in(id, MANIFEST) {
         Some(file) => Ok(file),
         None => run.folder(id)?.file(MANIFEST),

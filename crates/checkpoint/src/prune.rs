@@ -5,12 +5,13 @@ use std::collections::HashSet;
 use std::io;
 use std::time::Duration;
 
-use crate::folder::{Folder, FolderError};
+use files::{FileError, Folder, random_id};
+
 use crate::id;
 use crate::layout::Layout;
 use crate::list::{Entry, Summary, entries, manifest_file, read_limited};
 use crate::manifest::Status;
-use crate::store::{Store, StoreError, WAIT, random};
+use crate::store::{Store, StoreError, WAIT};
 use crate::validate::{Checker, checkpoints};
 
 /// How many checkpoints of a run stay where nobody says otherwise.
@@ -19,7 +20,7 @@ pub const DEFAULT_KEEP: usize = 5;
 #[derive(Debug, thiserror::Error)]
 pub enum PruneError {
     #[error(transparent)]
-    Folder(#[from] FolderError),
+    Folder(#[from] FileError),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -110,7 +111,7 @@ fn divide<'a>(
     found: &'a [Entry],
     keep: usize,
     valid: Option<&str>,
-) -> Result<(Vec<&'a Entry>, Vec<&'a Entry>), FolderError> {
+) -> Result<(Vec<&'a Entry>, Vec<&'a Entry>), FileError> {
     let (mut stay, mut go): (Vec<&Entry>, Vec<&Entry>) = (found.iter().take(keep).collect(), Vec::new());
     if found.len() <= keep {
         return Ok((stay, go));
@@ -154,13 +155,13 @@ fn is_half_way(entry: &Entry) -> bool {
 }
 
 /// Each vanishes at once, and is then taken apart.
-fn remove(checkpoints: &Folder, store: &Store, go: &[&Entry]) -> Result<(), FolderError> {
+fn remove(checkpoints: &Folder, store: &Store, go: &[&Entry]) -> Result<(), FileError> {
     if go.is_empty() {
         return Ok(());
     }
     let temporary = store.temporary()?;
     for entry in go {
-        let name = format!("pruned-{}", random());
+        let name = format!("pruned-{}", random_id());
         match checkpoints.folder(&entry.run)?.rename(&entry.id, &temporary, &name) {
             Ok(()) => temporary.remove_all(&name)?,
             // Another one who prunes was faster.
@@ -172,12 +173,12 @@ fn remove(checkpoints: &Folder, store: &Store, go: &[&Entry]) -> Result<(), Fold
 }
 
 /// Where other tools saved, there is no store to take them apart in.
-fn remove_in_place(checkpoints: &Folder, go: &[&Entry]) -> Result<(), FolderError> {
+fn remove_in_place(checkpoints: &Folder, go: &[&Entry]) -> Result<(), FileError> {
     go.iter().try_for_each(|entry| checkpoints.folder(&entry.run)?.remove_all(&entry.id))
 }
 
 /// The hashes that manifests hold.
-fn references(checkpoints: &Folder, of: &[&Entry]) -> Result<HashSet<String>, FolderError> {
+fn references(checkpoints: &Folder, of: &[&Entry]) -> Result<HashSet<String>, FileError> {
     let mut found = HashSet::new();
     for entry in of {
         add_references(&checkpoints.folder(&entry.run)?, &entry.id, &mut found)?;
@@ -185,7 +186,7 @@ fn references(checkpoints: &Folder, of: &[&Entry]) -> Result<HashSet<String>, Fo
     Ok(found)
 }
 
-fn all_references(checkpoints: &Folder) -> Result<HashSet<String>, FolderError> {
+fn all_references(checkpoints: &Folder) -> Result<HashSet<String>, FileError> {
     let mut found = HashSet::new();
     for run in checkpoints.visible_folders()? {
         let folder = checkpoints.folder(&run)?;
@@ -197,18 +198,16 @@ fn all_references(checkpoints: &Folder) -> Result<HashSet<String>, FolderError> 
 }
 
 /// Everything in a manifest that looks like a hash: what a damaged one holds stays as well.
-fn add_references(run: &Folder, id: &str, found: &mut HashSet<String>) -> Result<(), FolderError> {
+fn add_references(run: &Folder, id: &str, found: &mut HashSet<String>) -> Result<(), FileError> {
     let file = match manifest_file(run, id) {
         Ok(file) => file,
-        Err(
-            FolderError::NotFound { .. } | FolderError::SymbolicLink { .. } | FolderError::NotAFile { .. },
-        ) => {
+        Err(FileError::NotFound { .. } | FileError::SymbolicLink { .. } | FileError::NotAFile { .. }) => {
             return Ok(());
         }
         // What cannot be read may hold anything, so nothing is freed.
         Err(error) => return Err(error),
     };
-    let text = read_limited(&file).map_err(|why| FolderError::Failed {
+    let text = read_limited(&file).map_err(|why| FileError::Failed {
         doing: "read",
         path: run.path().join(id),
         source: io::Error::other(why),

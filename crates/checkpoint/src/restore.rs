@@ -5,12 +5,13 @@ use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 
+use files::{FileError, Folder, random_id};
+
 use crate::artifact_path::{ArtifactPath, PathError};
-use crate::folder::{Folder, FolderError};
 use crate::hash;
 use crate::layout::Layout;
 use crate::manifest::Artifact;
-use crate::store::{Store, StoreError, WAIT, random};
+use crate::store::{Store, StoreError, WAIT};
 use crate::validate::checkpoints;
 
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +19,7 @@ pub enum RestoreError {
     #[error(transparent)]
     Path(#[from] PathError),
     #[error(transparent)]
-    Folder(#[from] FolderError),
+    Folder(#[from] FileError),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("the store has no content for `{path}`: the checkpoint cannot be restored")]
@@ -98,7 +99,7 @@ fn place(
 ) -> Result<(), RestoreError> {
     let shown = || artifact.relative_path.clone();
     let writing = |source| RestoreError::Write { path: shown(), source };
-    let temporary = format!(".restored-{}", random());
+    let temporary = format!(".restored-{}", random_id());
     let file = staging.new_file(&temporary, 0o600)?;
     let copied = match rustix::fs::ioctl_ficlone(&file, object) {
         Ok(()) => hash::of_file(&file),

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::folder::FolderError;
+use files::FileError;
+
 use crate::list::entries;
 use crate::manifest::{Artifact, Sealed};
 use crate::validate::{Checker, Depth, Issue, Validated};
@@ -37,7 +38,7 @@ pub struct Skipped {
 
 /// The newest checkpoint of a run, or of all runs of a title, that is valid or can be made so from the store. With
 /// [`Depth::Full`] the one that is answered has been read.
-pub fn last_valid(root: &Path, title: &str, run: Option<&str>, depth: Depth) -> Result<Found, FolderError> {
+pub fn last_valid(root: &Path, title: &str, run: Option<&str>, depth: Depth) -> Result<Found, FileError> {
     let checker = Checker::open(root, title)?;
     let mut found = Found { checkpoint: None, searched: 0, skipped: Vec::new() };
     for entry in entries(root, Some(title), run)? {

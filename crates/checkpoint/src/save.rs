@@ -11,11 +11,11 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use files::{FileError, Folder, random_id};
 use jiff::{Timestamp, Unit};
 use serde_json::Map;
 
 use crate::artifact_path::{ArtifactPath, PathError};
-use crate::folder::{Folder, FolderError};
 use crate::folders::Folders;
 use crate::hash;
 use crate::id;
@@ -26,7 +26,7 @@ use crate::manifest::{
 };
 use crate::parallel;
 use crate::prune::{self, DEFAULT_KEEP, Pruned};
-use crate::store::{Identity, Kept, Known, Store, StoreError, WAIT, random};
+use crate::store::{Identity, Kept, Known, Store, StoreError, WAIT};
 use crate::validate::{Depth, described};
 
 /// What is to be saved. `new` has the values of a run without Python.
@@ -101,7 +101,7 @@ pub enum SaveError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
-    Folder(#[from] FolderError),
+    Folder(#[from] FileError),
     #[error("the manifest cannot be made")]
     Manifest(#[from] ManifestError),
     #[error("cannot write `{}`", path.display())]
@@ -202,12 +202,11 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    pub(super) fn new(store: &Store) -> Result<Self, FolderError> {
+    pub(super) fn new(store: &Store) -> Result<Self, FileError> {
         let temporary = store.temporary()?;
-        let name = format!("checkpoint-{}", random());
+        let name = format!("checkpoint-{}", random_id());
         let folder = temporary.new_folder(&name)?;
-        let looking =
-            |source| FolderError::Failed { doing: "look at", path: folder.path().to_owned(), source };
+        let looking = |source| FileError::Failed { doing: "look at", path: folder.path().to_owned(), source };
         let tick = Identity::of(folder.as_file()).map_err(looking)?;
         Ok(Self { temporary, name, folder, tick, moved: false })
     }

@@ -12,15 +12,15 @@
 mod known;
 
 use std::collections::HashSet;
-use std::fs::{File, Permissions, TryLockError};
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::folder::{Folder, FolderError};
+use files::{FileError, Folder, Lock, LockError, Sharing, random_id};
+
 use crate::hash::{self, Hashed};
 use crate::layout::STORE;
 
@@ -29,21 +29,15 @@ pub(crate) use known::{Identity, Known};
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error(transparent)]
-    Folder(#[from] FolderError),
+    Folder(#[from] FileError),
     #[error("`{}` has been in use by another process for too long; try again when it is done", path.display())]
     Busy { path: PathBuf },
-    #[error("cannot lock `{}`", path.display())]
-    Lock { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Lock(LockError),
     #[error("cannot copy `{path}` into the store")]
     Copy { path: String, source: io::Error },
     #[error("cannot flush the copy of `{path}` in the store")]
     Flush { path: String, source: io::Error },
-}
-
-/// Held until dropped; the kernel gives it back however its holder ends.
-#[derive(Debug)]
-pub(crate) struct StoreLock {
-    _file: File,
 }
 
 #[derive(Debug)]
@@ -69,12 +63,12 @@ pub(crate) struct Kept {
 
 impl Store {
     /// The store beside the checkpoints, made where it is missing.
-    pub(crate) fn made(checkpoints: &Folder) -> Result<Self, FolderError> {
+    pub(crate) fn made(checkpoints: &Folder) -> Result<Self, FileError> {
         Self::of(checkpoints.folder_made(STORE)?)
     }
 
     /// The store where there is one.
-    pub(crate) fn existing(checkpoints: &Folder) -> Result<Option<Self>, FolderError> {
+    pub(crate) fn existing(checkpoints: &Folder) -> Result<Option<Self>, FileError> {
         match checkpoints.folder(STORE) {
             Ok(folder) => Self::of(folder).map(Some),
             Err(error) if error.is_not_found() => Ok(None),
@@ -82,7 +76,7 @@ impl Store {
         }
     }
 
-    fn of(folder: Folder) -> Result<Self, FolderError> {
+    fn of(folder: Folder) -> Result<Self, FileError> {
         let names_follow = names_follow_files(folder.as_file());
         Ok(Self { folder, names_follow })
     }
@@ -93,7 +87,7 @@ impl Store {
     }
 
     /// For what is not yet in its place. Only those who hold the lock may have something in it.
-    pub(crate) fn temporary(&self) -> Result<Folder, FolderError> {
+    pub(crate) fn temporary(&self) -> Result<Folder, FileError> {
         self.folder.folder_made(TEMPORARY)
     }
 
@@ -101,48 +95,35 @@ impl Store {
         Known::read(&self.folder)
     }
 
-    pub(crate) fn write_known(&self, known: &Known) -> Result<(), FolderError> {
+    pub(crate) fn write_known(&self, known: &Known) -> Result<(), FileError> {
         known.write(&self.folder, &self.temporary()?)
     }
 
     /// For those who add: nothing is taken away meanwhile.
-    pub(crate) fn share(&self, limit: Duration) -> Result<StoreLock, StoreError> {
-        self.lock(LOCK, limit, File::try_lock_shared)
+    pub(crate) fn share(&self, limit: Duration) -> Result<Lock, StoreError> {
+        self.lock(LOCK, Sharing::Shared, limit)
     }
 
     /// For those who take away: nobody adds meanwhile.
-    pub(crate) fn exclude(&self, limit: Duration) -> Result<StoreLock, StoreError> {
-        self.lock(LOCK, limit, File::try_lock)
+    pub(crate) fn exclude(&self, limit: Duration) -> Result<Lock, StoreError> {
+        self.lock(LOCK, Sharing::Alone, limit)
     }
 
     /// Checkpoints get their numbers one after the other.
-    pub(crate) fn commit(&self, limit: Duration) -> Result<StoreLock, StoreError> {
-        self.lock(COMMIT_LOCK, limit, File::try_lock)
+    pub(crate) fn commit(&self, limit: Duration) -> Result<Lock, StoreError> {
+        self.lock(COMMIT_LOCK, Sharing::Alone, limit)
     }
 
-    fn lock(
-        &self,
-        name: &str,
-        limit: Duration,
-        attempt: impl Fn(&File) -> Result<(), TryLockError>,
-    ) -> Result<StoreLock, StoreError> {
-        let file = self.folder.lock_file(name)?;
-        let path = || self.folder.path().join(name);
-        let began = Instant::now();
-        loop {
-            match attempt(&file) {
-                Ok(()) => return Ok(StoreLock { _file: file }),
-                Err(TryLockError::Error(source)) => return Err(StoreError::Lock { path: path(), source }),
-                Err(TryLockError::WouldBlock) if began.elapsed() >= limit => {
-                    return Err(StoreError::Busy { path: path() });
-                }
-                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
-            }
-        }
+    fn lock(&self, name: &str, sharing: Sharing, limit: Duration) -> Result<Lock, StoreError> {
+        Lock::acquire_in(&self.folder, name, sharing, limit).map_err(|error| match error {
+            LockError::Busy { path } => StoreError::Busy { path },
+            LockError::Open(error) => StoreError::Folder(error),
+            error => StoreError::Lock(error),
+        })
     }
 
     /// The content of that hash, as far as its name says.
-    pub(crate) fn object(&self, sha256: &str) -> Result<File, FolderError> {
+    pub(crate) fn object(&self, sha256: &str) -> Result<File, FileError> {
         self.folder.folder(prefix(sha256))?.file(sha256)
     }
 
@@ -164,7 +145,7 @@ impl Store {
         claimed: &Mutex<HashSet<String>>,
     ) -> Result<Kept, StoreError> {
         let temporary = self.temporary()?;
-        let name = format!("object-{}", random());
+        let name = format!("object-{}", random_id());
         let file = temporary.new_file(&name, 0o600)?;
         let put = self.put_through(path, source, known, claimed, &temporary, &name, &file);
         if !matches!(&put, Ok(kept) if kept.new) {
@@ -236,7 +217,7 @@ impl Store {
     }
 
     /// Removes all that `wanted` does not want, and what killed processes left behind. The caller holds the lock alone.
-    pub(crate) fn sweep(&self, wanted: impl Fn(&str) -> bool) -> Result<Swept, FolderError> {
+    pub(crate) fn sweep(&self, wanted: impl Fn(&str) -> bool) -> Result<Swept, FileError> {
         let mut swept = Swept::default();
         for prefix in self.folder.visible_folders()? {
             let folder = self.folder.folder(&prefix)?;
@@ -267,12 +248,6 @@ pub(crate) struct Swept {
 
 fn prefix(sha256: &str) -> &str {
     sha256.get(..2).unwrap_or(sha256)
-}
-
-/// Twelve hexadecimal digits that nobody else has.
-pub(crate) fn random() -> String {
-    let bits = RandomState::new().build_hasher().finish();
-    format!("{:012x}", bits & 0xffff_ffff_ffff)
 }
 
 /// ext4, xfs and btrfs promise more than the standard: the name of a new file, and of the new folders around it, is on the

@@ -6,8 +6,9 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Mutex;
 
+use files::{FileError, Folder};
+
 use crate::artifact_path::{ArtifactPath, PathError};
-use crate::folder::{Folder, FolderError};
 use crate::hash;
 use crate::layout::{Layout, NameError, Segment};
 use crate::list::{manifest_file, read_limited};
@@ -30,7 +31,7 @@ pub enum ValidateError {
     #[error(transparent)]
     Name(#[from] NameError),
     #[error(transparent)]
-    Folder(#[from] FolderError),
+    Folder(#[from] FileError),
 }
 
 /// One thing that is wrong. Shown as tools of this format word it.
@@ -140,7 +141,7 @@ pub(super) struct Checker {
 }
 
 impl Checker {
-    pub(super) fn open(root: &Path, title: &str) -> Result<Self, FolderError> {
+    pub(super) fn open(root: &Path, title: &str) -> Result<Self, FileError> {
         let root = Folder::open(root)?;
         let title = Segment::visible("report title", title)?.to_string();
         let checkpoints = match checkpoints(&root, &title) {
@@ -217,7 +218,7 @@ impl Checker {
         let path = ArtifactPath::parse(&artifact.relative_path).map_err(Issue::Path)?;
         let file = path.open(&self.root).map_err(Issue::Path)?;
         let unreadable = |source| {
-            let failed = FolderError::Failed { doing: "read", path: path.text().into(), source };
+            let failed = FileError::Failed { doing: "read", path: path.text().into(), source };
             Issue::Path(PathError::Unreadable { path: path.text().to_owned(), source: failed })
         };
         let identity = Identity::of(&file).map_err(unreadable)?;
@@ -277,7 +278,7 @@ fn leads_astray(issue: &Issue) -> bool {
 }
 
 /// `reports/{title}/checkpoints` below the root.
-pub(super) fn checkpoints(root: &Folder, title: &str) -> Result<Folder, FolderError> {
+pub(super) fn checkpoints(root: &Folder, title: &str) -> Result<Folder, FileError> {
     root.folder(crate::layout::REPORTS)?.folder(title)?.folder(crate::layout::CHECKPOINTS)
 }
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use change_set::BytePath;
 use changes::{Baseline, Repository, Settings};
+use files::Lock;
 use gate::policy::SnapshotSettings;
 use jiff::Timestamp;
-use journal::lock::Lock;
 use journal::{Journal, OpenFor, SessionId, Turn};
 use keeping::snapshot::{NewSnapshot, Reason, Reasons, Retention, SessionName, Snapshot, Snapshots, Which};
 use serde::{Deserialize, Serialize};

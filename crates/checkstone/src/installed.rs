@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use journal::atomic_file;
+use files::atomic_file;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use transcript::Agent;

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use gate::policy::{Policy, Problem, ProblemKind, Problems, Source, UserFile};
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
+use text::counted;
 
 use crate::environment;
 use crate::error::CommandError;
-use crate::layout::counted;
 
 pub(crate) const FILE_NAME: &str = "checkstone.toml";
 

@@ -13,10 +13,10 @@ use run::plan::{DEFAULT_DURATION, Plan};
 use run::record::{Record, RecordError};
 use run::state::{RunState, StageState};
 use supervise::marker::Marker;
+use text::{counted, fit};
 use transcript::visible;
 
 use crate::error::CommandError;
-use crate::layout::{counted, fit};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::run_project;
 

@@ -19,13 +19,13 @@ use keeping::push::Planned;
 use keeping::snapshot::{LeftOut, Reasons, Retention, SessionName, Snapshots, Which};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use text::counted;
 use transcript::{Agent, OWN_PREFIX};
 
 use crate::autosaving;
 use crate::background;
 use crate::environment;
 use crate::hook::Context;
-use crate::layout::counted;
 use crate::policy_files::{self, FoundTexts};
 use crate::trust;
 

@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use journal::atomic_file::{self, Replaced};
+use files::atomic_file::{self, Replaced};
 
 use crate::error::CommandError;
 

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use anstyle::Style;
 use change_set::Scope;
 use gate::{ActionState, ActionVerdict, Decision, Verdict};
+use text::{fit, wrap, wrap_behind};
 use transcript::{Extent, visible};
 
-use crate::layout::{fit, wrap, wrap_behind};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, STRONG};
 
 /// Of a category with many files the first ones stand for all.

@@ -24,7 +24,6 @@ pub use inputs::{
 };
 pub use judge::judge;
 pub use message::HEADER;
-pub use policy::nearest::nearest;
 pub use silence::{ASKED_BEFORE, waivers};
 pub use verdict::{
     ActionState, ActionVerdict, ChangedCategory, Decision, Evidence, Observation, Rule, Verdict,

@@ -3,9 +3,7 @@
 //! found in one go and told with its place; a broken policy never blocks an agent.
 
 mod autosave;
-mod duration;
 mod file;
-pub(crate) mod nearest;
 mod paths;
 mod presets;
 mod problem;
@@ -348,7 +346,7 @@ impl Loading<'_, '_> {
         }
         let Some(text) = (self.preset)(&name.value) else {
             let known = PRESETS.iter().map(|(name, _)| *name);
-            let nearest = nearest::nearest(&name.value, known);
+            let nearest = text::nearest(&name.value, known);
             self.problems.push(name.problem(ProblemKind::UnknownPreset { nearest }));
             return;
         };
@@ -410,7 +408,7 @@ impl Merged {
         let ids: Vec<String> = layer.actions.iter().map(|action| action.id.value.clone()).collect();
         let mut known = |name: At<String>| {
             if !ids.contains(&name.value) {
-                let nearest = nearest::nearest(&name.value, ids.iter().map(String::as_str));
+                let nearest = text::nearest(&name.value, ids.iter().map(String::as_str));
                 problems.push(name.problem(ProblemKind::UnknownAction { nearest }));
             }
             name.value

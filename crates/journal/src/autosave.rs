@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use rusqlite::{Row, params};
 
-use crate::column::{Milliseconds, PathText, StoredPath, head};
+use crate::column::{Milliseconds, PathText, StoredPath};
 use crate::{JournalError, Reading, SessionId, TurnId, Writing};
 
 /// Whatever went wrong, this is enough of it.
@@ -238,13 +238,13 @@ impl Writing<'_> {
                 new.reason,
                 new.percent.map(stored),
                 new.outcome.as_str(),
-                head(new.detail, LONGEST_DETAIL),
+                text::head(new.detail, LONGEST_DETAIL),
                 new.snapshot,
                 new.commit,
                 new.branch,
                 stored(new.milliseconds),
                 new.push.as_str(),
-                head(new.push_detail, LONGEST_DETAIL),
+                text::head(new.push_detail, LONGEST_DETAIL),
             ],
         )?;
         Ok(AutosaveId(self.connection.last_insert_rowid()))
@@ -261,7 +261,7 @@ impl Writing<'_> {
         self.change(
             "record a push",
             "UPDATE autosaves SET push = ?2, push_detail = ?3, push_milliseconds = ?4 WHERE id = ?1",
-            params![id.0, state.as_str(), head(detail, LONGEST_DETAIL), stored(milliseconds)],
+            params![id.0, state.as_str(), text::head(detail, LONGEST_DETAIL), stored(milliseconds)],
         )
         .map(drop)
     }

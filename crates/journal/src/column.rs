@@ -48,8 +48,3 @@ impl FromSql for StoredPath {
         }
     }
 }
-
-/// The first `limit` bytes of `text` or a little less, between two characters.
-pub(crate) fn head(text: &str, limit: usize) -> &str {
-    text.get(..text.floor_char_boundary(limit)).unwrap_or(text)
-}

@@ -1,17 +1,15 @@
-//! The durable record: sessions, turns, verdicts and holds in one SQLite file; and the small tools that every
-//! durable write of the program uses: atomic files, locks, the decision log, the session switch.
+//! The durable record: sessions, turns, verdicts and holds in one SQLite file; the decision log; the switch of a
+//! session.
 //!
 //! Knows nothing of transcripts, git or policies: what they want kept comes in as text and bytes. Reads no
 //! environment and no wall clock: the state directory and every time are given by the caller.
 
-pub mod atomic_file;
 mod autosave;
 mod column;
 mod delivery;
 mod error;
 mod examine;
 mod journal;
-pub mod lock;
 pub mod log;
 mod prune;
 mod run;

@@ -4,16 +4,13 @@
 //! What a line says is the caller's; control characters are made visible here, so that a line stays one.
 
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::OFlags;
-
-use crate::column::head;
-use crate::lock::Lock;
+use files::{FileError, Lock, regular_file};
+use text::head;
 
 const FILE_NAME: &str = "log";
 const LARGEST_FILE: u64 = 1024 * 1024;
@@ -24,10 +21,8 @@ const LONGEST_LINE: usize = 4096;
 pub enum LogError {
     #[error("cannot create `{}`", path.display())]
     CreateDirectory { path: PathBuf, source: io::Error },
-    #[error("cannot open `{}`", path.display())]
-    Open { path: PathBuf, source: io::Error },
-    #[error("`{}` is not a regular file", path.display())]
-    NotAFile { path: PathBuf },
+    #[error(transparent)]
+    Open(FileError),
     #[error("cannot append to `{}`", path.display())]
     Append { path: PathBuf, source: io::Error },
 }
@@ -50,27 +45,17 @@ pub fn append(state_directory: &Path, line: &str) -> Result<(), LogError> {
 }
 
 fn open(state_directory: &Path, path: &Path) -> Result<(File, u64), LogError> {
-    let mut options = OpenOptions::new();
-    options
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
-    let opened = match options.open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+    let opened = match regular_file::append(path, 0o600) {
+        Err(error) if error.is_not_found() => {
             crate::state_directory::create(state_directory)
                 .map_err(|source| LogError::CreateDirectory { path: state_directory.to_owned(), source })?;
-            options.open(path)
+            regular_file::append(path, 0o600)
         }
         opened => opened,
     };
-    let failed = |source| LogError::Open { path: path.to_owned(), source };
-    let file = opened.map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
-    if !metadata.is_file() {
-        return Err(LogError::NotAFile { path: path.to_owned() });
-    }
-    Ok((file, metadata.len()))
+    let file = opened.map_err(LogError::Open)?;
+    let size = file.metadata().map_or(0, |metadata| metadata.len());
+    Ok((file, size))
 }
 
 /// Whether the file was rotated, by this process or another. Where it cannot be, it grows on: a line is

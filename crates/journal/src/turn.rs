@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use rusqlite::{Row, params};
 
-use crate::column::{Milliseconds, head};
+use crate::column::Milliseconds;
 use crate::prune::{Limits, PRUNE_EVERY};
 use crate::{JournalError, Reading, SessionId, Writing};
 
@@ -105,7 +105,7 @@ impl Writing<'_> {
             new.session.0,
             new.key,
             Milliseconds(new.opened_at),
-            head(new.prompt, LONGEST_PROMPT),
+            text::head(new.prompt, LONGEST_PROMPT),
             new.baseline.map(|baseline| baseline.len() as i64),
             new.baseline.filter(|baseline| baseline.len() <= LARGEST_BASELINE),
         ];

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use rusqlite::{Row, params};
 
-use crate::column::{Milliseconds, PathText, StoredPath, head};
+use crate::column::{Milliseconds, PathText, StoredPath};
 use crate::{JournalError, Reading, SessionId, TurnId, Writing};
 
 /// Larger inputs are not kept; the verdict then cannot be replayed, and says so.
@@ -161,8 +161,8 @@ impl Writing<'_> {
             Milliseconds(new.at),
             new.verdict.as_str(),
             new.scope,
-            head(new.message, LONGEST_MESSAGE),
-            head(new.timings, LONGEST_MESSAGE),
+            text::head(new.message, LONGEST_MESSAGE),
+            text::head(new.timings, LONGEST_MESSAGE),
             new.inputs.version,
             new.inputs.bytes.len() as i64,
             Some(new.inputs.bytes).filter(|bytes| bytes.len() <= LARGEST_INPUTS),

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use rusqlite::params;
 
-use crate::column::{Milliseconds, head};
+use crate::column::Milliseconds;
 use crate::{JournalError, Reading, SessionId, TurnId, Writing};
 
 /// The agent's own words; a sentence is enough.
@@ -58,7 +58,7 @@ impl Writing<'_> {
         self.change(
             "waive an action",
             "INSERT INTO waivers (session, action, reason, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
-            params![session.0, action, head(reason, LONGEST_REASON), Milliseconds(at)],
+            params![session.0, action, text::head(reason, LONGEST_REASON), Milliseconds(at)],
         )
         .map(drop)
     }

@@ -11,8 +11,8 @@ mod file;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use journal::atomic_file::{self, AtomicFileError, Replaced};
-use journal::lock::{Lock, LockError};
+use files::atomic_file::{self, Replaced};
+use files::{FileError, Lock, LockError};
 use serde_json::{Value, json};
 
 pub use cell::rehydration_cell_id;
@@ -43,7 +43,7 @@ pub enum NotebookError {
     #[error("the notebook `{}` changes all the time: close the program that writes it", path.display())]
     Busy { path: PathBuf },
     #[error("the notebook cannot be written")]
-    Write(#[source] AtomicFileError),
+    Write(#[source] FileError),
     #[error("the notebook cannot be locked")]
     Lock(#[source] LockError),
 }

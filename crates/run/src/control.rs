@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use journal::lock::{Lock, LockError};
+use files::{Lock, LockError};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 

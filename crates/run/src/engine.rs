@@ -1,6 +1,8 @@
 //! Runs the stages of a plan: each when those before it are done, so many at once. One thread for each running stage, and
 //! this one, which alone writes the record: what it says is on the disk before it is acted on.
 
+use files::LockError;
+
 mod begin;
 mod reuse;
 
@@ -14,7 +16,6 @@ use std::time::Duration;
 use checkpoint::layout::{Layout, NameError};
 use checkpoint::manifest::Artifact;
 use jiff::Timestamp;
-use journal::lock::LockError;
 use supervise::{Controls, Isolation, Observed, Signal, SweepError};
 
 use crate::attempt::{self, Cause, Job, Outcome, Told};

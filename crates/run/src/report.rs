@@ -1,5 +1,7 @@
 //! The report of a run, made from its events: Markdown whose blocks are refreshed in place, and a page with a chart.
 
+use files::{FileError, atomic_file};
+
 mod gantt;
 mod html;
 mod markdown;
@@ -11,7 +13,6 @@ use std::path::{Path, PathBuf};
 
 use checkpoint::layout::Layout;
 use jiff::Timestamp;
-use journal::atomic_file::{self, AtomicFileError};
 
 use crate::fingerprint;
 use crate::plan::Plan;
@@ -34,7 +35,7 @@ pub enum ReportError {
     #[error("cannot make the folder `{}`: {source}", path.display())]
     Folder { path: PathBuf, source: io::Error },
     #[error(transparent)]
-    Write(#[from] AtomicFileError),
+    Write(#[from] FileError),
     #[error("`{}` is a symbolic link: a report is not written through it", path.display())]
     Link { path: PathBuf },
 }

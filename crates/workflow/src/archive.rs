@@ -6,8 +6,8 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use files::atomic_file;
 use jiff::Timestamp;
-use journal::atomic_file;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

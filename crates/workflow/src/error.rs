@@ -3,8 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use journal::atomic_file::AtomicFileError;
-use journal::lock::LockError;
+use files::{FileError, LockError};
 
 use crate::name::NameError;
 
@@ -48,7 +47,7 @@ pub enum WorkflowError {
     #[error("the archive `{}` is damaged", path.display())]
     Archive { path: PathBuf },
     #[error(transparent)]
-    Write(#[from] AtomicFileError),
+    Write(#[from] FileError),
     #[error(transparent)]
     Lock(#[from] LockError),
 }

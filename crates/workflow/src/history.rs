@@ -69,7 +69,7 @@ impl History {
             bytes.extend(serde_json::to_vec(save).unwrap_or_default());
             bytes.push(b'\n');
         }
-        Ok(journal::atomic_file::write(&self.path, &bytes, 0o644)?)
+        Ok(files::atomic_file::write(&self.path, &bytes, 0o644)?)
     }
 
     fn failed(&self, source: std::io::Error) -> WorkflowError {

@@ -12,9 +12,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use changes::Repository;
+use files::{Lock, atomic_file};
 use jiff::Timestamp;
-use journal::atomic_file;
-use journal::lock::Lock;
 use serde_json::{Map, Value};
 
 use crate::error::WorkflowError;

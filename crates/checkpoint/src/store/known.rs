@@ -9,11 +9,10 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 
+use files::{FileError, Folder, random_id};
 use serde::{Deserialize, Serialize};
 
-use crate::folder::{Folder, FolderError};
 use crate::hash;
-use crate::store::random;
 
 const NAME: &str = "known";
 /// Beyond this the oldest knowledge is not worth its reading.
@@ -66,10 +65,10 @@ impl Known {
         whole.then(|| serde_json::from_slice(rest).ok()).flatten()
     }
 
-    pub(super) fn write(&self, store: &Folder, temporary: &Folder) -> Result<(), FolderError> {
-        let name = format!("{NAME}-{}", random());
+    pub(super) fn write(&self, store: &Folder, temporary: &Folder) -> Result<(), FileError> {
+        let name = format!("{NAME}-{}", random_id());
         let failed =
-            |source| FolderError::Failed { doing: "write", path: temporary.path().join(&name), source };
+            |source| FileError::Failed { doing: "write", path: temporary.path().join(&name), source };
         let body = serde_json::to_vec(self).map_err(|error| failed(error.into()))?;
         let mut file = temporary.new_file(&name, 0o644)?;
         let text = [hash::of_bytes(&body).as_bytes(), b"\n", &body].concat();

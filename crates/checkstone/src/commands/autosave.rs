@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use journal::{Journal, PushState, Session, Turn};
 use keeping::push::Planned;
 use serde::Serialize;
+use text::counted;
 use transcript::{Agent, Options, Reading, visible};
 
 use super::background;
@@ -21,7 +22,6 @@ use crate::autosaving;
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
-use crate::layout::counted;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::{RepositoryArgument, find};
 use crate::saving::{self, Push, Save, SaveReport};

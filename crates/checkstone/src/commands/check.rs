@@ -8,6 +8,7 @@ use gate::policy::{NoGit, Policy};
 use gate::{Changes, CheckResult, Decision, Inputs, Verdict, Waiting, Waived};
 use jiff::Timestamp;
 use journal::{Journal, JournalError, Session};
+use text::counted;
 use transcript::{Agent, Coverage, Extent, Options, Reading};
 
 use crate::agent_session::AgentSession;
@@ -16,7 +17,6 @@ use crate::checks;
 use crate::error::CommandError;
 use crate::evidence;
 use crate::journal_access;
-use crate::layout::counted;
 use crate::policy_files::{FILE_NAME, PolicyTexts, detected_presets, mistakes};
 use crate::printer::{Printer, STRONG};
 use crate::repository_argument::{RepositoryArgument, find};

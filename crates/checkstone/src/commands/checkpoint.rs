@@ -1,6 +1,8 @@
 //! `checkstone checkpoint`: what the stages of a run came to, kept so that the run can go on from there. One file per
 //! subcommand.
 
+use files::FileError;
+
 mod emergency;
 mod list;
 mod prune;
@@ -14,7 +16,7 @@ use std::process::ExitCode;
 
 use checkpoint::layout::Layout;
 use checkpoint::manifest::Reason;
-use checkpoint::{FolderError, Listing, PathError, SaveError, StoreError};
+use checkpoint::{Listing, PathError, SaveError, StoreError};
 use clap::{Subcommand, ValueEnum};
 use transcript::visible;
 
@@ -198,13 +200,13 @@ impl From<ReasonName> for Reason {
     }
 }
 
-fn folder_error(error: &FolderError) -> CommandError {
+fn folder_error(error: &FileError) -> CommandError {
     let told = CommandError::of(error);
     match error {
-        FolderError::SymbolicLink { .. } => {
+        FileError::SymbolicLink { .. } => {
             told.hint("checkpoints are not reached through links; use a real folder")
         }
-        FolderError::Failed { source, .. } => hinted(told, source),
+        FileError::Failed { source, .. } => hinted(told, source),
         _ => told,
     }
 }

@@ -9,11 +9,11 @@ use gate::{CheckOutcome, CheckResult, Explanation, INPUTS_VERSION, RuleState, Ve
 use journal::{Inputs, Journal, Of, RecordedVerdict, VerdictId};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use text::{fit, wrap};
 use transcript::visible;
 
 use crate::error::CommandError;
 use crate::journal_access::{self, explained};
-use crate::layout::{fit, wrap};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::record::{self, Record};
 use crate::repository_argument::RepositoryArgument;

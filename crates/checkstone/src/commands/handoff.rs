@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
+use text::wrap;
 use transcript::visible;
 use workflow::handoff::{
     Context, Decision, ExpectedOutput, Facts, Kind, Limits, Mode, Oversized, Phase, Report, Request,
@@ -18,7 +19,6 @@ use workflow::tokens;
 use crate::commands::tokens::warning_limit;
 use crate::error::CommandError;
 use crate::journal_access;
-use crate::layout::wrap;
 use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
 use crate::recorded_facts;
 use crate::repository_argument::RepositoryArgument;

@@ -419,9 +419,9 @@ fn write_policy(change: &mut FileChange, policy: &NewPolicy) {
         return;
     }
     let text = policy.text();
-    match journal::atomic_file::replace_if_unchanged(&policy.file, None, text.as_bytes(), 0o644) {
-        Ok(journal::atomic_file::Replaced::Yes) => {}
-        Ok(journal::atomic_file::Replaced::Changed) => {
+    match files::atomic_file::replace_if_unchanged(&policy.file, None, text.as_bytes(), 0o644) {
+        Ok(files::atomic_file::Replaced::Yes) => {}
+        Ok(files::atomic_file::Replaced::Changed) => {
             change.state = State::Unchanged;
             change.message = format!("`{}` is there and stays as it is", policy.file.display());
         }

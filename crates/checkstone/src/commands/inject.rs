@@ -9,6 +9,7 @@ use agents::{Decision, Event, Pane, PaneAddress, Payload, Receiver, Tmux, transc
 use jiff::Timestamp;
 use journal::{Journal, Session, switch};
 use serde::Serialize;
+use text::wrap;
 use transcript::{Agent, Options, visible};
 
 use crate::arguments::AgentName;
@@ -18,7 +19,6 @@ use crate::error::CommandError;
 use crate::hook::Context;
 use crate::hook::stop::{self, Delivery, Stop};
 use crate::journal_access::{self, explained};
-use crate::layout::wrap;
 use crate::printer::{FAINT, Printer, STRONG};
 use crate::stopwatch::Stopwatch;
 use crate::tmux_argument;

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use run::output::{MarkerOutput, MarkersOutput};
 use supervise::marker::{Counts, Marker, Reader};
+use text::{counted, fit};
 use transcript::visible;
 
 use crate::error::CommandError;
-use crate::layout::{counted, fit};
 use crate::printer::{DOUBTFUL, FAINT, Printer, STRONG};
 
 /// Show the markers in a log: `[STAGE:progress:pct=40]` and the like

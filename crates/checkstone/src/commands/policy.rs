@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use gate::policy::{Fresh, Policy, Problems, RuleLevel, Scope, Telling, Trust};
 use serde::Serialize;
 use serde_json::{Value, json};
+use text::{counted, wrap, wrap_behind};
 use transcript::visible;
 
 use super::check::{no_policy, policy_hint};
@@ -14,7 +15,6 @@ use crate::autosaving;
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
-use crate::layout::{counted, wrap, wrap_behind};
 use crate::policy_files::{FILE_NAME, PolicyTexts, USER_FILE_NAME, mistakes};
 use crate::printer::{DOUBTFUL, FAINT, GOOD, Printer, STRONG, shown};
 use crate::repository_argument::RepositoryArgument;

@@ -10,7 +10,7 @@ use transcript::Agent;
 
 use crate::arguments::AgentName;
 use crate::error::CommandError;
-use crate::layout::home_relative;
+use crate::home_relative::home_relative;
 use crate::policy_files::{PolicyTexts, mistakes};
 use crate::printer::{Printer, STRONG};
 use crate::replay::sessions::Policies;
@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<Exit
         return Ok(ExitCode::from(INTERRUPTED));
     };
     if let Some(file) = &arguments.html {
-        journal::atomic_file::write(file, page::page(&report).as_bytes(), PAGE_MODE)
+        files::atomic_file::write(file, page::page(&report).as_bytes(), PAGE_MODE)
             .map_err(|error| CommandError::of(&error))?;
     }
     if arguments.json {

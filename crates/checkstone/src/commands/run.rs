@@ -7,9 +7,9 @@ use checkpoint::layout::{Layout, Segment};
 use jiff::Timestamp;
 use run::engine;
 use run::plan;
+use text::counted;
 
 use crate::error::CommandError;
-use crate::layout::counted;
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
 use crate::run_display::{self, Display};

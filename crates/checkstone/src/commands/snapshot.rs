@@ -14,13 +14,13 @@ use keeping::snapshot::{
     Skipped, Snapshot, SnapshotError, Snapshots, Which,
 };
 use serde::Serialize;
+use text::{counted, fit};
 use transcript::visible;
 
 use crate::agent_session::AgentSession;
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
-use crate::layout::{counted, fit};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::{RepositoryArgument, find};
 use crate::settings_file::confirmed;

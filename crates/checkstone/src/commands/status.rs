@@ -15,6 +15,7 @@ use run::record::Record;
 use run::state::RunState;
 use run::{control, runs};
 use serde::Serialize;
+use text::counted;
 use transcript::{Agent, visible};
 use workflow::{StateDirectory, Summary};
 
@@ -26,7 +27,6 @@ use crate::agent_session::AgentSession;
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
-use crate::layout::counted;
 use crate::policy_files::{FoundTexts, PolicyTexts};
 use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 use anstyle::Style;
 use jiff::Timestamp;
+use text::fit;
 use transcript::{Agent, Call, Extent, Kind, Options, Outcome, Reading};
 use unicode_width::UnicodeWidthStr;
 
 use crate::arguments::{AgentName, byte_size};
 use crate::error::CommandError;
-use crate::layout::fit;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 
 /// Show what an agent did in its last turn, as its transcript tells it

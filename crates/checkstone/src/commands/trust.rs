@@ -9,12 +9,12 @@ use gate::policy::{Autosave, AutosaveMode, Include};
 use jiff::Timestamp;
 use journal::TrustEntry;
 use serde::Serialize;
+use text::counted;
 use transcript::visible;
 
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access::{self, explained};
-use crate::layout::counted;
 use crate::policy_files::{FILE_NAME, PolicyTexts, mistakes};
 use crate::printer::{DOUBTFUL, GOOD, Printer, STRONG};
 use crate::repository_argument::find;

@@ -17,7 +17,7 @@ mod start;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use journal::lock::LockError;
+use files::LockError;
 use serde_json::{Map, Value};
 use transcript::visible;
 use workflow::output::WorkflowOutput;

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use transcript::{Agent, Extent, Options};
 
 use super::finding::Finding;
-use crate::layout::home_relative;
+use crate::home_relative::home_relative;
 
 /// More folders and files than these are not looked through.
 const MOST_ENTRIES: usize = 20_000;

@@ -12,7 +12,7 @@ use super::client::{self, Client};
 use super::codex_hooks::CodexHook;
 use crate::bounded_child::{self, Ended, Interruption};
 use crate::clients::{ClientFiles, Scope};
-use crate::layout::home_relative;
+use crate::home_relative::home_relative;
 use crate::settings_file::SettingsFile;
 
 /// What our plugin and our extension are called.

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;
+use text::fit;
 use transcript::{Agent, OWN_PREFIX, visible};
 
 use super::registered::{CommandLine, Hook, Registered};
 use super::rehearsed_turn::{FILE, RehearsedTurn, Tests};
 use crate::bounded_child::{self, Ended, Interruption};
 use crate::environment;
-use crate::layout::fit;
 use crate::policy_files;
 
 /// A hook that needs longer would be felt at every stop.

@@ -10,8 +10,8 @@ use journal::{Soundness, switch};
 use super::finding::{About, Finding};
 use crate::agent_session::AgentSession;
 use crate::environment;
+use crate::home_relative::home_relative;
 use crate::journal_access;
-use crate::layout::home_relative;
 use crate::policy_files::PolicyTexts;
 
 /// A journal that cannot be looked through in this time is large, and sound so far.

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use transcript::visible;
 
 use super::table::{place, when};
-use crate::layout::home_relative;
+use crate::home_relative::home_relative;
 use crate::verdict_text::explained;
 
 const STYLE: &str = include_str!("page.css");

@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use gate::replay::{Hold, Report};
+use text::{counted, fit, wrap};
 use transcript::visible;
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::layout::{counted, fit, home_relative, wrap};
+use crate::home_relative::home_relative;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, STRONG};
 
 /// So many of the last holds are listed; `--json` and `--html` have all.

@@ -15,7 +15,7 @@ use super::paths::Globs;
 use super::problem::{Problem, ProblemKind};
 use super::{
     AutosaveMode, Check, ErrorText, Fresh, Gate, Include, Messages, NoGit, Plan, ResolvedBy, RuleLevel,
-    Rules, Scope, SecondStop, SnapshotSettings, Telling, duration, nearest, replace,
+    Rules, Scope, SecondStop, SnapshotSettings, Telling, replace,
 };
 
 pub(crate) const TOP: &[&str] = &[
@@ -365,7 +365,7 @@ impl Reader<'_> {
     }
 
     fn unknown(&mut self, key: &Key<'_>, known: &[&'static str]) {
-        let nearest = nearest::nearest(key.get_ref(), known.iter().copied());
+        let nearest = text::nearest(key.get_ref(), known.iter().copied());
         self.problem(key.span(), ProblemKind::UnknownKey { nearest });
     }
 
@@ -406,7 +406,7 @@ impl Reader<'_> {
 
     fn duration(&mut self, value: &Value<'_>) -> Option<Duration> {
         let text = self.string(value)?;
-        let duration = duration::parse(&text);
+        let duration = text::parse_duration(&text);
         if duration.is_none() {
             self.problem(value.span(), ProblemKind::BadDuration);
         }
@@ -418,7 +418,7 @@ impl Reader<'_> {
         let chosen = choices.iter().find(|(name, _)| *name == text).map(|(_, choice)| *choice);
         if chosen.is_none() {
             let allowed: Vec<_> = choices.iter().map(|(name, _)| *name).collect();
-            let nearest = nearest::nearest(&text, allowed.iter().copied());
+            let nearest = text::nearest(&text, allowed.iter().copied());
             self.problem(value.span(), ProblemKind::UnknownValue { allowed, nearest });
         }
         chosen

@@ -1,7 +1,6 @@
 //! SIGKILL at any instant leaves the old state or the new one.
 
 use std::io::Read;
-use std::path::Path;
 use std::time::Duration;
 
 use crate::support::{Dice, State, count, spawn};
@@ -64,27 +63,4 @@ fn check_invariants(state: &State) -> u64 {
     let intact: String = sqlite.query_row("PRAGMA integrity_check", (), |row| row.get(0)).unwrap();
     assert_eq!(intact, "ok");
     u64::from(verdicts)
-}
-
-/// H14 for plain files: a reader finds one of the contents, whole.
-#[test]
-fn a_killed_writer_leaves_the_old_file_or_the_new_one() {
-    let state = State::new();
-    let directory = state.directory();
-    fs_err::create_dir_all(&directory).unwrap();
-    let path = directory.join("manifest.json");
-    fs_err::write(&path, [b'z'; 100_000]).unwrap();
-    let mut dice = Dice(6);
-    for _ in 0..count("CHECKSTONE_SOAK_KILLS", 25) {
-        let (dots, moment) = (dice.below(20), Duration::from_micros(dice.below(2000)));
-        kill_after(&["files_until_killed", path.to_str().unwrap()], dots, moment);
-        let content = fs_err::read(&path).unwrap();
-        assert_eq!(content.len(), 100_000);
-        assert!(content.iter().all(|byte| *byte == content[0]), "two contents mixed");
-        for entry in fs_err::read_dir(&directory).unwrap() {
-            let name = entry.unwrap().file_name().into_string().unwrap();
-            let leftover = Path::new(&name).extension().is_some_and(|extension| extension == "tmp");
-            assert!(name == "manifest.json" || (name.starts_with(".manifest.json.") && leftover), "{name}");
-        }
-    }
 }

@@ -3,10 +3,8 @@
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::Duration;
 
-use journal::lock::Lock;
-use journal::{Journal, JournalError, OpenFor, Verdict, atomic_file, log};
+use journal::{Journal, JournalError, OpenFor, Verdict, log};
 
 use crate::support::{JOB, open_turn, record, see, variable};
 
@@ -18,12 +16,6 @@ fn job() {
     match arguments[..] {
         ["stop_hooks", directory, rounds] => stop_hooks(Path::new(directory), rounds.parse().unwrap()),
         ["hooks_until_killed", directory] => hooks_until_killed(Path::new(directory)),
-        ["files_until_killed", path] => files_until_killed(Path::new(path)),
-        ["hold_lock", path] => {
-            let _lock = Lock::acquire(Path::new(path), Duration::ZERO).unwrap();
-            say("locked\n");
-            wait_for_start();
-        }
         ["append_log", directory, name, lines] => {
             wait_for_start();
             for line in 0..lines.parse().unwrap() {
@@ -88,15 +80,6 @@ fn stop_hook(directory: &Path, key: &str) -> Result<bool, JournalError> {
 fn hooks_until_killed(directory: &Path) {
     for round in 0.. {
         stop_hook(directory, &format!("{}-{}", std::process::id(), round / 3)).unwrap();
-        say(".");
-    }
-}
-
-/// One dot for every file written, until the process is killed.
-fn files_until_killed(path: &Path) {
-    for round in 0_u64.. {
-        let content = [b'a' + (round % 26) as u8; 100_000];
-        atomic_file::write(path, &content, 0o600).unwrap();
         say(".");
     }
 }

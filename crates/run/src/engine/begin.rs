@@ -7,8 +7,8 @@ use std::path::Path;
 use checkpoint::Depth;
 use checkpoint::layout::Layout;
 use checkpoint::manifest::Reason;
+use files::{Lock, LockError};
 use jiff::Timestamp;
-use journal::lock::{Lock, LockError};
 
 use super::{Engine, EngineError, Settings};
 use crate::attempt::told;

@@ -104,7 +104,7 @@ impl<'a> Places<'a> {
             return String::new();
         }
         self.suggested += 1;
-        match gate::nearest(written, known) {
+        match text::nearest(written, known) {
             Some(name) => format!("; did you mean `{name}`?"),
             None => String::new(),
         }

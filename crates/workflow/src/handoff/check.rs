@@ -1,9 +1,9 @@
 //! Whether a document is a hand-off of the protocol, and whether its summary is short enough. Everything that is wrong
 //! is told at once, each by its field.
 
-use gate::nearest;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use text::nearest;
 
 use super::request::Request;
 use super::response::Response;

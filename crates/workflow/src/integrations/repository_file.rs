@@ -5,8 +5,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gate::nearest;
 use serde_json::{Map, Value};
+use text::nearest;
 
 /// Where the file lies in a repository.
 pub const PATH: &str = ".claude/config/integrations.json";

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use checkpoint::manifest::Status;
 use checkpoint::output::ListOutput;
+use text::{counted, fit};
 use transcript::visible;
 
 use super::{CommonArguments, WhichArguments};
 use crate::error::CommandError;
-use crate::layout::{counted, fit};
 use crate::printer::{DOUBTFUL, GOOD, Printer, STRONG};
 
 /// List checkpoints, the newest first

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use checkpoint::output::PruneOutput;
 use checkpoint::{DEFAULT_KEEP, PruneError, prune};
+use text::counted;
 
 use super::{CommonArguments, WhichArguments, folder_error};
 use crate::error::CommandError;
-use crate::layout::counted;
 use crate::printer::{GOOD, Printer};
 
 /// Take old checkpoints of a run away, and what nothing refers to any more

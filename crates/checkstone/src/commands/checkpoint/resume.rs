@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use checkpoint::output::ResumeOutput;
 use checkpoint::{Depth, Found, last_valid};
+use text::counted;
 use transcript::visible;
 
 use super::{CommonArguments, WhichArguments, folder_error, none_here};
 use crate::error::CommandError;
-use crate::layout::counted;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 
 /// Tell which checkpoint a run would go on from

@@ -8,11 +8,11 @@ use checkpoint::output::{CheckpointOutput, SaveOutput};
 use checkpoint::{DEFAULT_KEEP, Depth, SaveRequest, SaveWarning, SizeLimits, save};
 use clap::ValueEnum;
 use jiff::Timestamp;
+use text::counted;
 
 use super::{CommonArguments, ReasonName, RunArguments, save_error};
 use crate::arguments::byte_size;
 use crate::error::CommandError;
-use crate::layout::counted;
 use crate::printer::{FAINT, GOOD, Printer, STRONG};
 
 /// Save a checkpoint of a stage with its artifacts

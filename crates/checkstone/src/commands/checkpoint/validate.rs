@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use checkpoint::output::ValidateOutput;
 use checkpoint::{Depth, ValidateError, Validated, validate};
+use text::counted;
 use transcript::visible;
 
 use super::{CommonArguments, WhichArguments, folder_error};
 use crate::error::CommandError;
-use crate::layout::counted;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 
 /// Check a checkpoint: its manifest, and every artifact by size and hash

@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use jiff::Timestamp;
+use text::counted;
 use transcript::visible;
 
 use super::{CommonArguments, NameArguments, ended, explained, output, warn};
 use crate::error::CommandError;
-use crate::layout::counted;
 use crate::printer::{GOOD, Printer};
 
 /// Mark a workflow as complete; phases that were still to come are dropped

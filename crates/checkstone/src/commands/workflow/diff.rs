@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use serde_json::{Map, Value};
+use text::counted;
 use transcript::visible;
 use workflow::output::{DiffOutput, SaveName};
 use workflow::{Difference, Name, Save};
 
 use super::{CommonArguments, explained};
 use crate::error::CommandError;
-use crate::layout::counted;
 use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG};
 
 /// Show what changed between two saves of a workflow; without numbers, what the last save changed

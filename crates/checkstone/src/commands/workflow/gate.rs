@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use gate::Rule;
 use jiff::Timestamp;
 use journal::Of;
+use text::wrap;
 use transcript::visible;
 use workflow::output::GateOutput;
 use workflow::{Name, PreviewState, ShipFacts, StateDirectory, Uncommitted, WorkflowFile, ship_gate};
@@ -14,7 +15,6 @@ use super::{CommonArguments, NameArguments, explained, warn};
 use crate::error::CommandError;
 use crate::integrations::Integrations;
 use crate::journal_access;
-use crate::layout::wrap;
 use crate::printer::{BAD, GOOD, Printer};
 use crate::record::Record;
 

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use text::fit;
 use transcript::visible;
 use unicode_width::UnicodeWidthStr as _;
 use workflow::output::{ListOutput, UnreadableFile};
@@ -9,7 +10,6 @@ use workflow::{ArchivedWorkflow, Summary};
 
 use super::{CommonArguments, explained};
 use crate::error::CommandError;
-use crate::layout::fit;
 use crate::printer::{DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 
 /// List the workflows of this repository, all features together

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use jiff::{SignedDuration, Timestamp};
+use text::{fit, wrap};
 use transcript::visible;
 use unicode_width::UnicodeWidthStr as _;
 use workflow::{Name, Phase, ResumePoint, Status, Workflow};
 
 use super::next_sentence;
-use crate::layout::{fit, wrap};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, STRONG};
 
 /// Where nobody watches, the picture is as wide as this.

@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
+use text::wrap;
 use transcript::visible;
 
 use super::{CommonArguments, NameArguments, explained, next_sentence, warn};
 use crate::error::CommandError;
-use crate::layout::wrap;
 use crate::printer::{FAINT, Printer, STRONG};
 
 /// Say where a workflow goes on: the phase under way, else the one that failed, else the next

@@ -5,9 +5,9 @@ use std::os::unix::fs::symlink;
 use std::process::Child;
 use std::time::Duration;
 
-use journal::lock::{Lock, LockError};
+use files::{Folder, Lock, LockError, Sharing};
 
-use crate::support::{finish, spawn};
+use crate::worker::{finish, spawn};
 
 /// A process that has the lock by now.
 fn holder(path: &std::path::Path) -> Child {
@@ -70,9 +70,45 @@ fn what_is_no_file_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     symlink("elsewhere", directory.path().join("link")).unwrap();
     fs_err::create_dir(directory.path().join("folder")).unwrap();
-    for name in ["link", "folder", "missing/lock"] {
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        directory.path().join("pipe"),
+        rustix::fs::FileType::Fifo,
+        0o600.into(),
+        0,
+    )
+    .unwrap();
+    let open = Folder::open(directory.path()).unwrap();
+    for name in ["link", "folder", "pipe", "missing/lock"] {
+        let refused = Lock::acquire_in(&open, name, Sharing::Alone, Duration::ZERO);
+        assert!(matches!(refused, Err(LockError::Open(_))), "{name}: {refused:?}");
         let refused = Lock::acquire(&directory.path().join(name), Duration::ZERO);
-        assert!(matches!(refused, Err(LockError::Open { .. })), "{name}: {refused:?}");
+        assert!(matches!(refused, Err(LockError::Open(_))), "{name}: {refused:?}");
     }
     assert!(!directory.path().join("elsewhere").exists());
+}
+
+#[test]
+fn a_shared_lock_excludes_only_those_who_want_it_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = Folder::open(directory.path()).unwrap();
+    let lock = |sharing| Lock::acquire_in(&folder, "lock", sharing, Duration::ZERO);
+    let shared = [lock(Sharing::Shared).unwrap(), lock(Sharing::Shared).unwrap()];
+    assert!(matches!(lock(Sharing::Alone), Err(LockError::Busy { .. })));
+    drop(shared);
+    let _alone = lock(Sharing::Alone).unwrap();
+    assert!(matches!(lock(Sharing::Shared), Err(LockError::Busy { .. })));
+}
+
+/// A process that gets a second handle keeps the lock however its first holder ends.
+#[test]
+fn a_second_handle_keeps_the_lock() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("lock");
+    let lock = Lock::acquire(&path, Duration::ZERO).unwrap();
+    let second = lock.file().try_clone().unwrap();
+    drop(lock);
+    assert!(matches!(Lock::acquire(&path, Duration::ZERO), Err(LockError::Busy { .. })));
+    drop(second);
+    Lock::acquire(&path, Duration::ZERO).unwrap();
 }

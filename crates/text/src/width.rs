@@ -1,14 +1,9 @@
-//! Text that fits the terminal: cut to a width, or wrapped between words.
+//! Text that fits a terminal: cut to a width or wrapped between words, by the columns that it takes there.
 
-use std::path::Path;
-
-use transcript::visible;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-
-use crate::environment;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// `text` in at most `width` columns, with a mark where it was cut.
-pub(crate) fn fit(text: &str, width: Option<usize>) -> String {
+pub fn fit(text: &str, width: Option<usize>) -> String {
     let Some(width) = width.filter(|width| text.width() > *width) else { return text.to_owned() };
     let mut fitted = String::new();
     let mut taken = 1;
@@ -25,12 +20,12 @@ pub(crate) fn fit(text: &str, width: Option<usize>) -> String {
 
 /// `text` wrapped between words, each line after the first behind `indent` spaces; the first one begins in that
 /// column already. A word that is longer than a line stays whole. No line break at the end.
-pub(crate) fn wrap(text: &str, indent: usize, width: Option<usize>) -> String {
+pub fn wrap(text: &str, indent: usize, width: Option<usize>) -> String {
     wrap_behind("", text, indent, width)
 }
 
 /// As `wrap`, with `heading` in front, which counts but is not returned.
-pub(crate) fn wrap_behind(heading: &str, text: &str, indent: usize, width: Option<usize>) -> String {
+pub fn wrap_behind(heading: &str, text: &str, indent: usize, width: Option<usize>) -> String {
     let Some(width) = width else { return text.to_owned() };
     let room = width.saturating_sub(indent).max(20);
     let mut wrapped = String::new();
@@ -52,24 +47,6 @@ pub(crate) fn wrap_behind(heading: &str, text: &str, indent: usize, width: Optio
     wrapped
 }
 
-/// A path as people write it: with `~` where it lies in their home.
-pub(crate) fn home_relative(path: &Path) -> String {
-    let inside = environment::home().and_then(|home| path.strip_prefix(home).ok().map(Path::to_owned));
-    match inside {
-        Some(inside) => visible(&format!("~/{}", inside.display())),
-        None => visible(&path.to_string_lossy()),
-    }
-}
-
-/// `1 file`, `2 files`, `2 processes`.
-pub(crate) fn counted(number: usize, noun: &str) -> String {
-    match number {
-        1 => format!("1 {noun}"),
-        _ if noun.ends_with('s') => format!("{number} {noun}es"),
-        _ => format!("{number} {noun}s"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,12 +57,6 @@ mod tests {
         assert_eq!(fit("plain", Some(5)), "plain");
         assert_eq!(fit("plainer", Some(5)), "plai…");
         assert_eq!(fit("anything", None), "anything");
-    }
-
-    #[test]
-    fn more_than_one_is_said_as_people_say_it() {
-        assert_eq!(counted(1, "process"), "1 process");
-        assert_eq!((counted(2, "process"), counted(0, "file")), ("2 processes".into(), "0 files".into()));
     }
 
     #[test]

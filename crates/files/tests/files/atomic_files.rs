@@ -3,7 +3,8 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use journal::atomic_file::{AtomicFileError, Replaced, replace_if_unchanged, write};
+use files::atomic_file::{Replaced, replace_if_unchanged, write, write_in};
+use files::{FileError, Folder};
 
 fn names(directory: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs_err::read_dir(directory)
@@ -52,7 +53,7 @@ fn a_symbolic_link_is_refused() {
     let dangling = directory.path().join("dangling");
     symlink("nowhere", &dangling).unwrap();
     for link in [&link, &dangling] {
-        assert!(matches!(write(link, b"two", 0o600), Err(AtomicFileError::SymbolicLink { .. })));
+        assert!(matches!(write(link, b"two", 0o600), Err(FileError::SymbolicLink { .. })));
         assert!(link.is_symlink());
     }
     assert_eq!(fs_err::read(&target).unwrap(), b"one");
@@ -73,13 +74,13 @@ fn what_is_no_file_is_refused_and_nothing_is_left_behind() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("place");
     fs_err::create_dir(&path).unwrap();
-    assert!(matches!(write(&path, b"", 0o600), Err(AtomicFileError::NotAFile { .. })));
+    assert!(matches!(write(&path, b"", 0o600), Err(FileError::NotAFile { .. })));
     assert!(matches!(
         write(&directory.path().join("missing/file"), b"", 0o600),
-        Err(AtomicFileError::CreateTemporary { .. })
+        Err(FileError::NotFound { .. })
     ));
-    assert!(matches!(write(Path::new("/"), b"", 0o600), Err(AtomicFileError::NotAFile { .. })));
-    assert!(matches!(write(Path::new(""), b"", 0o600), Err(AtomicFileError::NoName { .. })));
+    assert!(matches!(write(Path::new("/"), b"", 0o600), Err(FileError::NotAFile { .. })));
+    assert!(matches!(write(Path::new(""), b"", 0o600), Err(FileError::NotAFile { .. })));
     assert_eq!(names(directory.path()), ["place"]);
 }
 
@@ -109,4 +110,26 @@ fn a_file_is_replaced_only_where_it_is_as_expected() {
     assert_eq!(replace(Some(b"one"), b"two"), Replaced::Yes);
     assert_eq!(fs_err::read(&path).unwrap(), b"two");
     assert_eq!(names(directory.path()), ["file"]);
+}
+
+/// The temporary name is a file name too.
+#[test]
+fn a_name_may_be_as_long_as_names_get() {
+    let directory = tempfile::tempdir().unwrap();
+    let name = "n".repeat(255);
+    write(&directory.path().join(&name), b"one", 0o600).unwrap();
+    assert_eq!(names(directory.path()), [name]);
+}
+
+/// Through an open folder no link leads elsewhere, also where the folder's own path is one meanwhile.
+#[test]
+fn a_file_is_replaced_in_the_folder_that_was_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, moved) = (directory.path().join("folder"), directory.path().join("moved"));
+    fs_err::create_dir(&path).unwrap();
+    let folder = Folder::open(&path).unwrap();
+    fs_err::rename(&path, &moved).unwrap();
+    symlink("/", &path).unwrap();
+    write_in(&folder, "file".as_ref(), b"one", 0o600).unwrap();
+    assert_eq!(fs_err::read(moved.join("file")).unwrap(), b"one");
 }

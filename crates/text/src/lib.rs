@@ -1,0 +1,19 @@
+//! Small tools for text that several crates need. Pure: starts no process, opens no file, asks for no time.
+
+mod counted;
+mod duration;
+mod error_chain;
+mod hexadecimal;
+mod nearest;
+mod shell_quoting;
+mod shortening;
+mod width;
+
+pub use counted::counted;
+pub use duration::{duration_in_words, parse_duration, short_duration};
+pub use error_chain::error_chain;
+pub use hexadecimal::{from_hexadecimal, hexadecimal};
+pub use nearest::nearest;
+pub use shell_quoting::{command_line, shell_word};
+pub use shortening::{first_characters, head, shortened, tail};
+pub use width::{fit, wrap, wrap_behind};
