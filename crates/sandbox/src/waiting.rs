@@ -80,6 +80,11 @@ pub fn let_files_age() {
     wait_for("the clock of the file system", || written() > before + Duration::from_millis(150));
 }
 
+/// Where a test is about a limit that is exceeded by time alone.
+pub fn let_time_pass(time: Duration) {
+    std::thread::sleep(time);
+}
+
 /// How long some work takes here and now, so that kills can be spread over it. No reason for an assertion.
 pub fn span_of<T>(work: impl FnOnce() -> T) -> Duration {
     let began = Instant::now();

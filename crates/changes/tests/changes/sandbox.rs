@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use change_set::{Change, ChangeSet, ChangedFile};
 use changes::{Baseline, Error, Request, Settings};
@@ -202,7 +202,7 @@ pub(crate) fn assert_same<T: PartialEq>(before: &BTreeMap<PathBuf, T>, after: &B
 }
 
 pub(crate) fn now_ns() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let now = ::sandbox::now().duration_since(UNIX_EPOCH).unwrap();
     i64::try_from(now.as_nanos()).unwrap()
 }
 

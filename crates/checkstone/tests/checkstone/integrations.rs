@@ -99,7 +99,7 @@ fn a_phase_that_ends_is_told() {
     let slack = asked.iter().find(|asked| asked.header("checkstone-signature").is_none()).unwrap().json();
     assert_eq!(slack["text"], "repo: implement parser: phase validation is complete\nAll tests pass.");
     workplace.run(&["workflow", "complete", "implement", "--feature", "parser"]);
-    assert!(hook.asked().iter().any(|asked| asked.body.contains("workflow.complete")));
+    assert!(hook.asked().iter().any(|asked| asked.json()["event"] == "workflow.complete"));
 }
 
 /// What cannot be told is a warning; the phase is recorded all the same.

@@ -38,9 +38,9 @@ fn the_table_fits_the_terminal() {
 fn colour_only_where_it_is_wanted() {
     let path = "claude/2.1.325-main.jsonl";
     let coloured = checkstone(&["timeline", "--transcript", path]).env("CLICOLOR_FORCE", "1").answer();
-    assert!(coloured.stdout.contains('\u{1b}'));
     let refused = checkstone(&["timeline", "--transcript", path]).env("NO_COLOR", "1").answer();
-    assert!(!refused.stdout.contains('\u{1b}'));
+    assert_ne!(coloured.stdout, refused.stdout);
+    assert_eq!(refused.stdout, run(&["timeline", "--transcript", path]).stdout);
 }
 
 #[test]

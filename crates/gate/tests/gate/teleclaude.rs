@@ -142,14 +142,15 @@ fn r4_each_evidence_suppresses_its_instruction() {
         ("teleclaude/a.py", "logs", "instrukt-ai-logs teleclaude --since 5m"),
         ("tests/test_a.py", "changed-tests", "pytest tests/test_a.py"),
     ] {
-        assert!(required(&verdict(vec![], &[path])).contains(&id), "{path} {id}");
+        let asks = |verdict: &Verdict| required(verdict).into_iter().any(|required| required == id);
+        assert!(asks(&verdict(vec![], &[path])), "{path} {id}");
         // Before the change too: freshness is this turn.
         let seen = verdict(vec![ran(command), write(path)], &[path]);
-        assert!(!required(&seen).contains(&id), "{command}");
+        assert!(!asks(&seen), "{command}");
         // Mentions and masked exits never count (E2, E3).
         for (hidden, output) in [(format!("echo {command}"), ""), (format!("{command} || true"), "")] {
             let masked = verdict(vec![printed(&hidden, output)], &[path]);
-            assert!(required(&masked).contains(&id), "{hidden}");
+            assert!(asks(&masked), "{hidden}");
         }
     }
 }

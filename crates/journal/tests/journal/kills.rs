@@ -37,7 +37,7 @@ fn a_killed_hook_loses_nothing_it_acknowledged() {
         let acknowledged = kill_after(&["hooks_until_killed", directory.to_str().unwrap()], dots, moment);
         let recorded = check_invariants(&state);
         assert!(
-            (before + acknowledged..=before + acknowledged + 1).contains(&recorded),
+            recorded == before + acknowledged || recorded == before + acknowledged + 1,
             "{before} + {acknowledged} acknowledged, {recorded} recorded"
         );
         before = recorded;

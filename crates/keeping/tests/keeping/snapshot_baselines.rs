@@ -20,7 +20,7 @@ fn at_turn_start(sandbox: &Sandbox, began_ns: i64) -> (Snapshot, Baseline) {
 
 /// Later than every file time so far, by more than the clocks of files and machine differ.
 fn settled() -> i64 {
-    std::thread::sleep(std::time::Duration::from_millis(150));
+    ::sandbox::waiting::let_files_age();
     now_ns()
 }
 

@@ -77,13 +77,7 @@ fn codex_in_code_mode_gets_one_script() {
     assert_eq!(calls.len(), 2, "the script, and the tool by its own name");
     let script = calls[0]["input"].as_str().unwrap();
     assert_eq!((&calls[0]["name"], &calls[0]["type"]), (&json!("exec"), &json!("custom_tool_call")));
-    assert!(
-        script.starts_with(r#"const results = await Promise.all([tools.exec_command({"cmd":"make test"}), "#)
-    );
-    assert!(
-        script.contains(r#"tools.apply_patch("*** Begin Patch\n*** Add File: b's.py\n+one\n"#),
-        "{script}"
-    );
+    insta::assert_snapshot!(script, @"");
     assert_eq!(calls[1]["name"], "Own");
 }
 
@@ -138,7 +132,7 @@ fn side_requests_play_nothing() {
         assert_eq!(post(&server, path, &body).0, 200, "{path}");
     }
     assert!(server.requests().iter().all(|request| !request.is_turn));
-    assert!(post(&server, CLAUDE, &client::claude("go")).1.contains("first"));
+    insta::assert_snapshot!(post(&server, CLAUDE, &client::claude("go")).1, @"");
 }
 
 /// The context that a later step says is in use, as each client counts it.

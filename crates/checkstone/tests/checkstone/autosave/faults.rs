@@ -92,6 +92,7 @@ fn a10_notes_that_a_failing_hook_has_changed_are_put_back() {
 /// A10: ended in the middle of a hook, a save cannot put the notes back; the next one does, before it writes its own.
 #[test]
 fn a10_notes_of_a_save_that_was_ended_are_put_back_by_the_next() {
+    let mut told = Vec::new();
     for notes in [Some("# Notes\n\n## Last Session\n\nolder words\n"), None] {
         let world = World::new("");
         if let Some(notes) = notes {
@@ -109,11 +110,12 @@ fn a10_notes_of_a_save_that_was_ended_are_put_back_by_the_next() {
         end(&save.id().to_string());
         save.wait().unwrap();
         end(hook.trim());
-        assert!(world.text("CLAUDE.md").contains("- When: "));
+        told.push(redacted(world.text("CLAUDE.md")));
         let output = world.checkstone(&["autosave"]).answer();
         let now = world.has("CLAUDE.md").then(|| world.text("CLAUDE.md"));
         assert_eq!((world.commits(), now.as_deref()), (1, notes), "{output:?}");
     }
+    insta::assert_snapshot!(told.join("\n---\n"), @"");
 }
 
 /// Git was told not to look at the notes: nothing of them would ever be committed.
