@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use journal::{Journal, Session};
+use stop::SESSIONS_LOOKED_AT;
 use transcript::Agent;
 
 use crate::environment;
@@ -16,9 +17,6 @@ pub(crate) struct AgentSession {
     pub(crate) agent: Agent,
     pub(crate) id: String,
 }
-
-/// How many sessions back one is looked for.
-const LOOKED_AT: usize = 1000;
 
 impl AgentSession {
     /// The session that calls. Gemini CLI tells its tools who calls, but not which session it is: there it is the one
@@ -53,8 +51,9 @@ impl AgentSession {
                 && (session.repository.as_deref() == Some(repository)
                     || (session.repository.is_none() && session.directory.as_deref().is_some_and(here)))
         };
-        let sessions =
-            journal.read(|reader| reader.recent_sessions(LOOKED_AT)).map_err(|error| explained(&error))?;
+        let sessions = journal
+            .read(|reader| reader.recent_sessions(SESSIONS_LOOKED_AT))
+            .map_err(|error| explained(&error))?;
         Ok(sessions.into_iter().find(is_it).map(|session| Self { agent, id: session.client_id }))
     }
 

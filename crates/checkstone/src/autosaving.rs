@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use autosave::Switches;
 use gate::policy::{Autosave, Policy, Problems, Trust};
 use journal::Journal;
+use stop::policy_files::{FoundTexts, PolicyTexts};
+use stop::{Workplace, trust};
 use transcript::Agent;
 
 use crate::clients;
 use crate::environment;
-use crate::policy_files::{FoundTexts, PolicyTexts};
-use crate::trust;
+use crate::repository_policy;
 
 /// In the client's folder: saves by itself where it is there.
 const FLAG: &str = "autonomous-mode.active";
@@ -30,10 +31,11 @@ pub(crate) struct Wish {
 
 impl Wish {
     /// `None` where nothing is on, whatever the settings say. `cwd` is where the agent works, in the repository or below.
-    pub(crate) fn of(root: &Path, cwd: &Path, found: &FoundTexts) -> Option<Self> {
+    pub(crate) fn of(workplace: &Workplace, cwd: &Path) -> Option<Self> {
+        let root = workplace.repository_root()?;
         let is_looping = environment::read(environment::LOOP).is_some_and(|value| value == "1");
         let has_flag = flag().is_some_and(|path| path.symlink_metadata().is_ok());
-        if !is_looping && !has_flag && !found.mention_autosave() {
+        if !is_looping && !has_flag && !workplace.found.mention_autosave() {
             return None;
         }
         let switches = Switches { is_looping, has_flag, ..switches(root, cwd) };
@@ -57,13 +59,10 @@ pub(crate) fn of_repository(
     root: &Path,
     journal: Option<&mut Journal>,
 ) -> Result<(Autosave, bool), Problems> {
-    let FoundTexts { policy, user } = FoundTexts::read(root);
+    let FoundTexts { policy, user } = repository_policy::files(root);
     let texts = policy.unwrap_or(user);
     let policy = texts.load()?;
-    let followed = allowed(&policy, &texts, || {
-        let read = journal.map(|journal| journal.read(|reader| trust::of_file(reader, &texts)));
-        read.and_then(Result::ok).unwrap_or(journal::Trust::Unknown)
-    });
+    let followed = allowed(&policy, &texts, || trust::of_file_or_unknown(journal, &texts));
     let is_ignored = policy.autosave.with(Trust::Given) != Some(&followed);
     Ok((all_switches(root).apply(followed), is_ignored))
 }

@@ -4,9 +4,12 @@
 
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use transcript::Agent;
 
 /// The hidden command that runs them.
 pub(crate) const COMMAND: &str = "background";
@@ -34,6 +37,22 @@ pub(crate) fn start(work: &[&str], input: &[u8]) -> io::Result<()> {
         Some(mut pipe) => pipe.write_all(input),
         None => Ok(()),
     }
+}
+
+/// The same, with a request that the work reads from its stdin.
+pub(crate) fn start_with(work: &[&str], request: &impl Serialize) -> io::Result<()> {
+    start(work, &serde_json::to_vec(request)?)
+}
+
+/// A session whose work is to be saved, as one process tells another.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SaveRequest {
+    pub(crate) agent: Agent,
+    pub(crate) session: String,
+    pub(crate) cwd: PathBuf,
+    pub(crate) transcript: Option<PathBuf>,
+    pub(crate) turn: Option<String>,
+    pub(crate) is_end: bool,
 }
 
 /// A terminal that is closed ends nobody's save. Where this cannot be asked for, only that end is left.

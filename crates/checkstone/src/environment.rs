@@ -3,6 +3,9 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
+
+use stop::StopSettings;
 
 /// The width of the terminal, where the terminal itself does not tell.
 pub(crate) const COLUMNS: &str = "COLUMNS";
@@ -121,8 +124,23 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
 }
 
 /// How git is started: found once here, it need not be tried for in every folder of the path each time.
-pub(crate) fn git() -> OsString {
+fn git() -> OsString {
     program("git").map_or_else(|| changes::Settings::default().git, PathBuf::into_os_string)
+}
+
+/// How git is started, and how long it may take.
+pub(crate) fn git_settings(time_limit: Duration) -> changes::Settings {
+    changes::Settings { git: git(), time_limit }
+}
+
+/// What a stop is told of the machine and the user.
+pub(crate) fn stop_settings(state: PathBuf, git_limit: Duration) -> StopSettings {
+    StopSettings {
+        state,
+        user_file: configuration_file(),
+        git: git_settings(git_limit),
+        slug: read(SLUG).and_then(|slug| slug.into_string().ok()),
+    }
 }
 
 /// The user's home, where it is set.

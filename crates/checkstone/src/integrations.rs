@@ -18,7 +18,6 @@ use workflow::integrations::{linear, webhook};
 
 use crate::environment;
 use crate::error::CommandError;
-use crate::policy_files;
 use crate::printer::Printer;
 
 /// An agent waits for the command that tells others: it is told soon, or not at all.
@@ -194,7 +193,7 @@ fn comment_on(event: &PhaseEvent) -> String {
 /// The user's own file; empty where there is none. A token that others can read is told.
 fn configuration(printer: &Printer) -> String {
     let Some(path) = environment::configuration_file() else { return String::new() };
-    let text = match policy_files::read(&path) {
+    let text = match stop::policy_files::read(&path) {
         Ok(text) => text.unwrap_or_default(),
         Err(problem) => {
             printer.warning(&CommandError::new(format!("`{}` is not read: {problem}", path.display())));

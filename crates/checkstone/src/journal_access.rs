@@ -3,8 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
+use gate::policy::Policy;
 use journal::{Journal, JournalError, OpenFor};
 use rustix::fs::{Access, access};
+use stop::policy_files::PolicyTexts;
+use stop::trust::{self, Standing};
 
 use crate::environment;
 use crate::error::CommandError;
@@ -28,6 +31,21 @@ pub(crate) fn open_existing(state: &Path) -> Result<Option<Journal>, CommandErro
 
 pub(crate) fn open_or_create(state: &Path) -> Result<Journal, CommandError> {
     Journal::open(state, OpenFor::Command).map_err(|error| explained(&error))
+}
+
+/// How the repository's own policy file stands with the user.
+pub(crate) fn standing(
+    journal: Option<&mut Journal>,
+    texts: &PolicyTexts,
+    policy: &Policy,
+) -> Result<Standing, CommandError> {
+    let trust = match journal {
+        Some(journal) => {
+            journal.read(|reader| trust::of_file(reader, texts)).map_err(|error| explained(&error))?
+        }
+        None => journal::Trust::Unknown,
+    };
+    Ok(Standing::new(trust, texts, policy))
 }
 
 /// What to do where the state directory cannot be written.

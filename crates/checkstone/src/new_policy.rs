@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::policy_files::{FILE_NAME, detected_presets};
+use stop::policy_files::{FILE_NAME, detected_presets};
 
 /// What is to be written, and where.
 #[derive(Debug)]

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use gate::{ActionState, Changes, INPUTS_VERSION, Rule};
 use journal::{Journal, Of, RecordedVerdict, VerdictId};
+use stop::Record;
 use transcript::{Kind, Outcome};
 use workflow::handoff::{ChangedFile, CommandOutcome, CommandRun, Facts};
 
 use crate::agent_session::AgentSession;
 use crate::error::CommandError;
 use crate::journal_access::explained;
-use crate::record::Record;
 
 /// The facts of the named verdict; else of the last one of the session that calls, else of the repository. `None` where
 /// nothing was recorded. `head` is the commit now.

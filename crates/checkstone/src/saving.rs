@@ -18,16 +18,14 @@ use journal::{
 use keeping::push::Planned;
 use keeping::snapshot::{LeftOut, Reasons, Retention, SessionName, Snapshots, Which};
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
+use stop::{ClientEvent, lock_file, policy_files, trust};
 use text::counted;
 use transcript::{Agent, OWN_PREFIX};
 
 use crate::autosaving;
 use crate::background;
 use crate::environment;
-use crate::hook::Context;
-use crate::policy_files::{self, FoundTexts};
-use crate::trust;
+use crate::repository_policy;
 
 /// No git process of ours takes longer, snapshots of large trees included.
 const GIT_LIMIT: Duration = Duration::from_secs(30);
@@ -147,7 +145,7 @@ impl Save {
     /// Saves make snapshots, so they clear old ones away: as the user's own configuration says, and never those that
     /// somebody asked for, nor the one that was made just now and is told of.
     fn forget_old_snapshots(&self, git: &Settings) {
-        let texts = FoundTexts::read(&self.repository.root);
+        let texts = repository_policy::files(&self.repository.root);
         let Some(kept) = trust::snapshot_settings(journal::Trust::Unknown, texts.texts()) else { return };
         let retention = Retention {
             keep: Some(kept.keep.max(1)),
@@ -174,12 +172,8 @@ impl Save {
         }
     }
 
-    /// Beside the journal, so that nothing of the user's is written for it.
     pub(crate) fn lock_file(&self) -> PathBuf {
-        use std::os::unix::ffi::OsStrExt as _;
-        let digest = Sha256::digest(self.repository.git_dir.as_os_str().as_bytes());
-        let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        self.state.join(format!("autosave-{name}.lock"))
+        lock_file(&self.state, "autosave", &self.repository)
     }
 }
 
@@ -357,11 +351,10 @@ impl SaveReport {
     }
 
     /// In our log, and in that of the script that this replaces where its flag is there.
-    pub(crate) fn log(&self, context: &Context) {
+    pub(crate) fn log(&self, event: &ClientEvent) {
         let sentence = self.sentence();
         let milliseconds = self.took.as_millis();
-        context
-            .log("autosave", &format!("{}: {sentence} ({milliseconds} ms)", self.occasion.reason.as_str()));
+        event.log("autosave", &format!("{}: {sentence} ({milliseconds} ms)", self.occasion.reason.as_str()));
         let outcome = match &self.ended {
             SaveOutcome::Saved(_) => "✅ Direct checkpoint execution completed",
             SaveOutcome::Nothing => "No changes to commit",
@@ -457,5 +450,5 @@ pub(crate) fn look(settings: &Autosave, state: &Path) -> Look {
 
 /// For everything that is not on the clock of a hook.
 pub(crate) fn git_settings() -> Settings {
-    Settings { git: environment::git(), time_limit: GIT_LIMIT }
+    environment::git_settings(GIT_LIMIT)
 }

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use journal::{Journal, PushState, Session, Turn};
 use keeping::push::Planned;
 use serde::Serialize;
+use stop::SESSIONS_LOOKED_AT;
 use text::counted;
 use transcript::{Agent, Options, Reading, visible};
 
@@ -54,9 +55,6 @@ pub(crate) struct AutosaveArguments {
     #[arg(long)]
     json: bool,
 }
-
-/// How many sessions back the last one here is looked for.
-const SESSIONS_LOOKED_AT: usize = 1000;
 
 pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let folder = arguments.repository.folder()?;

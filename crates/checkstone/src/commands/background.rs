@@ -1,7 +1,6 @@
 //! `checkstone background`: what a hook leaves behind for a process of its own. Nobody reads what it prints; it goes into
 //! the journal and the log.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -12,18 +11,16 @@ use jiff::Timestamp;
 use journal::{Autosave, AutosaveId, PushState};
 use keeping::push::{Plan, Planned, PushLimits, PushOutcome};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use transcript::Agent;
+use stop::turn_start_snapshot::SnapshotOrder;
+use stop::{ClientEvent, Stopwatch, append_to_log};
 
-use crate::at_turn_start;
 use crate::autosaving;
-use crate::background;
+use crate::background::{self, SaveRequest};
 use crate::environment;
 use crate::error::CommandError;
-use crate::hook::{self, Context, stop};
+use crate::hook;
 use crate::journal_access;
 use crate::saving;
-use crate::stopwatch::Stopwatch;
 
 /// The whole of a push, retries included.
 const TOTAL: Duration = Duration::from_secs(5 * 60);
@@ -50,23 +47,15 @@ enum Work {
     Snapshot,
 }
 
-/// A session whose work is to be saved, as one process tells another.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct SaveRequest {
-    pub(crate) agent: Agent,
-    pub(crate) session: String,
-    pub(crate) cwd: PathBuf,
-    pub(crate) transcript: Option<PathBuf>,
-    pub(crate) turn: Option<String>,
-    pub(crate) is_end: bool,
-}
-
 pub(crate) fn run(arguments: &BackgroundArguments) -> Result<ExitCode, CommandError> {
     background::survive_hangup();
     match &arguments.work {
         Work::Push { autosave } => push(AutosaveId(*autosave))?,
         Work::Save => save()?,
-        Work::Snapshot => at_turn_start::carry_out(&read()?, &journal_access::state_directory()?),
+        Work::Snapshot => {
+            let order: SnapshotOrder = read()?;
+            order.carry_out(&hook::settings(journal_access::state_directory()?));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -78,7 +67,7 @@ fn read<T: DeserializeOwned>() -> Result<T, CommandError> {
 
 fn save() -> Result<(), CommandError> {
     let request: SaveRequest = read()?;
-    let (event, reason) = match request.is_end {
+    let (kind, reason) = match request.is_end {
         true => (Event::SessionEnd, autosave::Reason::SessionEnd),
         false => (Event::BeforeCompaction, autosave::Reason::BeforeCompaction),
     };
@@ -87,18 +76,18 @@ fn save() -> Result<(), CommandError> {
         transcript: request.transcript,
         cwd: Some(request.cwd.clone()),
         turn: request.turn,
-        ..Payload::new(request.agent, event)
+        ..Payload::new(request.agent, kind)
     };
-    let context = Context {
+    let event = ClientEvent {
         payload,
         session: request.session,
         cwd: request.cwd,
-        state: journal_access::state_directory()?,
+        settings: hook::settings(journal_access::state_directory()?),
         now: Timestamp::now(),
         stopwatch: Stopwatch::start(),
         is_dry_run: false,
     };
-    stop::save_apart(context, reason);
+    hook::save_without_stop(event, reason);
     Ok(())
 }
 
@@ -134,9 +123,12 @@ fn push(id: AutosaveId) -> Result<(), CommandError> {
         .err();
     let commit = saving::short(autosave.commit.as_deref().unwrap_or_default()).to_owned();
     let line = format!("autosave {} push of {commit}: {detail} ({milliseconds} ms)", push.as_str());
-    hook::log(&state, &format!("{:.3} {line}", Timestamp::now()));
+    append_to_log(&state, &format!("{:.3} {line}", Timestamp::now()));
     if let Some(error) = recorded {
-        hook::log(&state, &format!("{:.3} autosave: not recorded: {}", Timestamp::now(), error.message()));
+        append_to_log(
+            &state,
+            &format!("{:.3} autosave: not recorded: {}", Timestamp::now(), error.message()),
+        );
     }
     let told = match ended {
         Ok(_) => "✅ Git push successful".to_owned(),

@@ -2,25 +2,26 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
-use changes::{Baseline, Settings};
+use agents::{Event, Payload};
 use gate::policy::{NoGit, Policy};
-use gate::{Changes, CheckResult, Decision, Inputs, Verdict, Waiting, Waived};
+use gate::{Changes, Decision, Verdict};
 use jiff::Timestamp;
-use journal::{Journal, JournalError, Session};
+use journal::{Journal, JournalError};
+use stop::policy_files::{FILE_NAME, PolicyTexts, detected_presets};
+use stop::{AskedBy, ClientEvent, StopCase, StopError, Stopwatch};
 use text::counted;
 use transcript::{Agent, Coverage, Extent, Options, Reading};
 
 use crate::agent_session::AgentSession;
 use crate::arguments::AgentName;
-use crate::checks;
+use crate::environment;
 use crate::error::CommandError;
-use crate::evidence;
 use crate::journal_access;
-use crate::policy_files::{FILE_NAME, PolicyTexts, detected_presets, mistakes};
 use crate::printer::{Printer, STRONG};
 use crate::repository_argument::{RepositoryArgument, find};
-use crate::trust;
+use crate::repository_policy::{self, mistakes};
 use crate::verdict_text::verdict_text;
 
 /// Say what the gate would say now, and record nothing
@@ -50,93 +51,97 @@ pub(crate) struct CheckArguments {
     json: bool,
 }
 
-/// How many sessions back a transcript is looked for in the journal.
-const SESSIONS_LOOKED_AT: usize = 1000;
+/// A git that takes longer than this hangs.
+const GIT_LIMIT: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let cwd = arguments.repository.folder()?;
     let repository = find(&cwd)?;
-    let root = repository.root.as_path();
-    let Some(texts) = PolicyTexts::of_repository(root) else {
-        return without_policy(arguments, root, printer);
+    let root = repository.root.clone();
+    let Some(texts) = repository_policy::of(&root) else {
+        return without_policy(arguments, &root, printer);
     };
     let policy = texts
         .load()
         .map_err(|problems| mistakes(&problems).hint("agents are not held while the policy is broken"))?;
-    let pending = changes::start(&cwd, &Settings::default());
-    let transcript = arguments.transcript.clone().or_else(|| transcript_of_calling_session(root));
-    let reading = reading(arguments, transcript.as_deref())?;
-    let known = match known(transcript.as_deref(), &reading) {
-        Ok(known) => known,
-        Err(error) => {
-            printer.warning(&error);
-            Known::default()
-        }
-    };
-    let began = reading.turn.as_ref().and_then(|turn| turn.started_at.as_deref()?.parse().ok());
-    let waiting = Waiting::of_reading(&reading);
-    let mut inputs =
-        Inputs::of_reading(reading, Changes::Unknown(String::new()), cwd.to_string_lossy().into_owned());
-    let touched = evidence::touched(&inputs);
-    let changed = evidence::change_set(pending, &policy, known.baseline.as_ref(), touched.as_deref(), &cwd);
-    match &changed {
-        // Where the policy has words for this, they are what the gate would say; but not those of a stranger.
-        Err(error)
-            if policy.gate.no_git == NoGit::Silent || matches!(error, changes::Error::Refused { .. }) =>
-        {
-            return Err(CommandError::new(format!("git could not be asked: {error}")));
-        }
-        _ => inputs.changes = evidence::known(changed),
+    let settings = environment::stop_settings(environment::state_directory().unwrap_or_default(), GIT_LIMIT);
+    let pending = changes::start(&cwd, &settings.git);
+    let opened = journal_access::state_directory().and_then(|state| journal_access::open_existing(&state));
+    let (mut journal, problem) = opened.map_or_else(|error| (None, Some(error)), |journal| (journal, None));
+    let calling = || transcript_of_calling_session(journal.as_mut()?, &root);
+    let transcript = arguments.transcript.clone().or_else(calling);
+    if let (Some(problem), true) = (problem, transcript.is_some() || policy.checks.count() > 0) {
+        printer.warning(&problem);
     }
-    evidence::leave_out_others(&mut inputs, touched.as_deref(), &cwd);
-    let branch = match &inputs.changes {
-        Changes::Known(set) => set.branch.clone(),
-        Changes::Unknown(_) | Changes::Transcript(_) => None,
+    let reading = reading(arguments, transcript.as_deref())?;
+    let agent = reading.agent.unwrap_or(Agent::Claude);
+    let payload = Payload { transcript, cwd: Some(cwd.clone()), ..Payload::new(agent, Event::Stop) };
+    let mut event = ClientEvent {
+        payload,
+        session: String::new(),
+        cwd,
+        settings,
+        now: Timestamp::now(),
+        stopwatch: Stopwatch::start(),
+        is_dry_run: true,
     };
-    let slug = known.slug.clone().or_else(evidence::slug_of_environment);
-    inputs.plan = evidence::plan(&policy, root, slug.as_deref(), branch.as_deref());
-    inputs.checks = checked(arguments, &texts, &policy, &inputs.changes, root, printer);
-    inputs.stop.waiting = waiting;
-    inputs.stop.elapsed_ms = Some(elapsed(&policy, known.opened_at.or(began)));
-    inputs.history.held_before = known.held_before;
-    inputs.history.waived = known.waived;
-    let verdict = gate::judge(&policy, &inputs);
-    print(arguments, &verdict, printer)?;
-    Ok(ExitCode::from(u8::from(verdict.decision == Decision::Hold)))
+    if let Err(error) = find_session(&mut event, journal.as_mut()) {
+        printer.warning(&journal_access::explained(&error));
+        journal = None;
+    }
+    if !arguments.json {
+        warn_of_ignored_checks(journal.as_mut(), &texts, &policy, printer);
+    }
+    let asked_by = AskedBy::Person;
+    let case = StopCase { texts, policy, asked_by, is_gated: true, repository: Some(repository), root };
+    let judged = case.judge(&mut event, journal.as_mut(), pending, reading).map_err(|error| match error {
+        StopError::Journal(error) => journal_access::explained(&error),
+        StopError::Refused(error) => git_problem(&error),
+    })?;
+    // Where the policy has words for this, they are what the gate would say.
+    if let (Changes::Unknown(problem), NoGit::Silent) = (&judged.inputs.changes, case.policy.gate.no_git) {
+        return Err(git_problem(problem));
+    }
+    print(arguments, &judged.verdict, printer)?;
+    Ok(ExitCode::from(u8::from(judged.verdict.decision == Decision::Hold)))
 }
 
-/// What the policy's own checks say, where they may run.
-fn checked(
-    arguments: &CheckArguments,
+fn git_problem(problem: &impl std::fmt::Display) -> CommandError {
+    CommandError::new(format!("git could not be asked: {problem}"))
+}
+
+/// The session as its hooks call it, by its transcript.
+fn find_session(event: &mut ClientEvent, journal: Option<&mut Journal>) -> Result<(), JournalError> {
+    let (Some(journal), Some(transcript)) = (journal, &event.payload.transcript) else { return Ok(()) };
+    let Some(session) = stop::session_of_transcript(journal, transcript)? else { return Ok(()) };
+    if let Some(agent) = Agent::ALL.into_iter().find(|agent| agent.name() == session.agent) {
+        event.payload.agent = agent;
+    }
+    event.session = session.client_id;
+    Ok(())
+}
+
+/// The policy's own checks run only where they are trusted.
+fn warn_of_ignored_checks(
+    journal: Option<&mut Journal>,
     texts: &PolicyTexts,
     policy: &Policy,
-    changes: &Changes,
-    root: &Path,
     printer: &Printer,
-) -> Vec<CheckResult> {
+) {
     if policy.checks.count() == 0 {
-        return Vec::new();
+        return;
     }
-    let standing = journal_access::state_directory().and_then(|state| trust::standing(&state, texts, policy));
-    let trust = match standing {
+    match journal_access::standing(journal, texts, policy) {
+        Ok(standing) if standing.ignored.is_empty() => {}
         Ok(standing) => {
-            if !standing.ignored.is_empty() && !arguments.json {
-                let ignored = counted(standing.ignored.len(), "check");
-                printer.warning(
-                    &CommandError::new(format!(
-                        "{ignored} of `{FILE_NAME}` not run: the file is not trusted"
-                    ))
+            let ignored = counted(standing.ignored.len(), "check");
+            printer.warning(
+                &CommandError::new(format!("{ignored} of `{FILE_NAME}` not run: the file is not trusted"))
                     .hint("`checkstone trust` shows what it would run"),
-                );
-            }
-            standing.trust
+            );
         }
-        Err(error) => {
-            printer.warning(&error);
-            journal::Trust::Unknown
-        }
-    };
-    checks::run_allowed(texts, policy, trust, changes, root)
+        Err(error) => printer.warning(&error),
+    }
 }
 
 fn print(arguments: &CheckArguments, verdict: &Verdict, printer: &Printer) -> Result<(), CommandError> {
@@ -194,10 +199,9 @@ pub(crate) fn policy_hint(root: &Path) -> String {
 }
 
 /// Where an agent asks, or a person through a command of the client, it is about that very session.
-fn transcript_of_calling_session(root: &Path) -> Option<PathBuf> {
-    let mut journal = journal_access::open_existing(&journal_access::state_directory().ok()?).ok()??;
-    let session = AgentSession::calling(Some(&mut journal), Some(root)).ok()??;
-    session.recorded(Some(&mut journal)).ok()??.transcript.filter(|path| path.is_file())
+fn transcript_of_calling_session(journal: &mut Journal, root: &Path) -> Option<PathBuf> {
+    let session = AgentSession::calling(Some(journal), Some(root)).ok()??;
+    session.recorded(Some(journal)).ok()??.transcript.filter(|path| path.is_file())
 }
 
 /// The transcript, where there is one; otherwise nothing, and nothing is what it proves.
@@ -216,60 +220,4 @@ fn reading(arguments: &CheckArguments, path: Option<&Path>) -> Result<Reading, C
     }
     let options = Options { agent: arguments.agent.map(Agent::from), ..Options::default() };
     Ok(transcript::read(path, &options))
-}
-
-/// What the journal knows of the turn.
-#[derive(Default)]
-struct Known {
-    baseline: Option<Baseline>,
-    opened_at: Option<Timestamp>,
-    slug: Option<String>,
-    held_before: Vec<String>,
-    waived: Vec<Waived>,
-}
-
-/// Finds the session by its transcript, and the turn by the id that the transcript gives.
-fn known(transcript: Option<&Path>, reading: &Reading) -> Result<Known, CommandError> {
-    let Some(transcript) = transcript.and_then(|path| fs_err::canonicalize(path).ok()) else {
-        return Ok(Known::default());
-    };
-    let Some(mut journal) = journal_access::open_existing(&journal_access::state_directory()?)? else {
-        return Ok(Known::default());
-    };
-    of_session(&mut journal, &transcript, reading).map_err(|error| journal_access::explained(&error))
-}
-
-fn of_session(journal: &mut Journal, transcript: &Path, reading: &Reading) -> Result<Known, JournalError> {
-    journal.read(|reader| {
-        let is_it = |session: &Session| {
-            let recorded = session.transcript.as_deref();
-            recorded.is_some_and(|path| fs_err::canonicalize(path).is_ok_and(|path| path == transcript))
-        };
-        let Some(session) = reader.recent_sessions(SESSIONS_LOOKED_AT)?.into_iter().find(is_it) else {
-            return Ok(Known::default());
-        };
-        let waived = reader.waivers(session.id)?.into_iter();
-        let mut known = Known {
-            slug: session.slug.clone(),
-            waived: waived.map(|one| Waived { action: one.action, reason: one.reason }).collect(),
-            ..Known::default()
-        };
-        let turn = match reading.turn.as_ref().and_then(|turn| turn.id.as_deref()) {
-            Some(id) if session.agent != Agent::Gemini.name() => reader.turn(session.id, id)?,
-            _ => reader.latest_turn(session.id)?,
-        };
-        if let Some(turn) = turn {
-            known.baseline = turn.baseline.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-            known.opened_at = Some(turn.opened_at);
-            known.held_before = reader.actions_held_before(turn.id)?;
-        }
-        Ok(known)
-    })
-}
-
-/// How long the turn has taken, and at least as long as the policy wants a turn to be.
-fn elapsed(policy: &Policy, began: Option<Timestamp>) -> u64 {
-    let taken = began.map(|began| Timestamp::now().duration_since(began).as_millis()).unwrap_or_default();
-    let shortest = u64::try_from(policy.gate.min_turn.as_millis()).unwrap_or(u64::MAX);
-    u64::try_from(taken).unwrap_or_default().max(shortest)
 }

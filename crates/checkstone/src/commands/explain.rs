@@ -5,17 +5,16 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use anstyle::Style;
-use gate::{CheckOutcome, CheckResult, Explanation, INPUTS_VERSION, RuleState, Verdict};
-use journal::{Inputs, Journal, Of, RecordedVerdict, VerdictId};
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use gate::{CheckOutcome, CheckResult, Explanation, RuleState, Verdict};
+use journal::{Journal, Of, RecordedVerdict, VerdictId};
+use serde::Serialize;
+use stop::{ExplainedVerdict, Replay, explain, recorded_reason};
 use text::{fit, wrap};
 use transcript::visible;
 
 use crate::error::CommandError;
 use crate::journal_access::{self, explained};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
-use crate::record::{self, Record};
 use crate::repository_argument::RepositoryArgument;
 use crate::verdict_text::verdict_text;
 
@@ -76,7 +75,7 @@ pub(crate) fn run(arguments: &ExplainArguments, printer: &Printer) -> Result<Exi
         return Err(unknown(arguments)?);
     };
     let inputs = journal.read(|reader| reader.inputs(recorded.id)).map_err(|error| explained(&error))?;
-    let explained = explain(recorded, inputs.as_ref());
+    let explained = Explained { recorded, explained: explain(inputs.as_ref()) };
     if arguments.json {
         printer.json(&explained.output())?;
     } else {
@@ -127,8 +126,8 @@ pub(crate) fn recent(
         .read(|reader| {
             let mut listed = Vec::new();
             for recorded in reader.recent_verdicts(of, limit)? {
-                let reason =
-                    reader.inputs(recorded.id)?.and_then(|inputs| reason(record::json(&inputs.bytes)));
+                let inputs = reader.inputs(recorded.id)?;
+                let reason = inputs.and_then(|inputs| recorded_reason(&inputs.bytes));
                 listed.push(ListedVerdict {
                     id: recorded.id.0,
                     at: recorded.at.to_string(),
@@ -141,19 +140,6 @@ pub(crate) fn recent(
             Ok(listed)
         })
         .map_err(|error| explained(&error))
-}
-
-/// The reason alone, without building everything else.
-fn reason(bytes: &[u8]) -> Option<String> {
-    #[derive(Deserialize)]
-    struct WithVerdict {
-        verdict: WithReason,
-    }
-    #[derive(Deserialize)]
-    struct WithReason {
-        reason: String,
-    }
-    Some(serde_json::from_slice::<WithVerdict>(bytes).ok()?.verdict.reason)
 }
 
 fn list(
@@ -186,80 +172,19 @@ pub(crate) fn listed_line(verdict: &ListedVerdict, width: Option<usize>) -> Stri
     format!("{id:>6}  {at}  {agent:<6}  {style}{word:<6}{style:#}  {reason}\n")
 }
 
-/// A verdict with how it came about.
+/// A recorded verdict with how it came about.
 struct Explained {
     recorded: RecordedVerdict,
-    verdict: Option<Verdict>,
-    rules: Vec<Explanation>,
-    /// What the policy's own checks said.
-    checks: Vec<CheckResult>,
-    replay: Replay,
-}
-
-/// What judging again gave.
-enum Replay {
-    Same,
-    Different(String),
-    /// It cannot be tried, and why.
-    Impossible(String),
-}
-
-fn explain(recorded: RecordedVerdict, inputs: Option<&Inputs<Vec<u8>>>) -> Explained {
-    let nothing = |recorded, why: &str| Explained {
-        recorded,
-        verdict: None,
-        rules: Vec::new(),
-        checks: Vec::new(),
-        replay: Replay::Impossible(why.to_owned()),
-    };
-    let Some(inputs) = inputs else {
-        return nothing(recorded, "its inputs were too large to keep");
-    };
-    if inputs.version > INPUTS_VERSION {
-        return nothing(recorded, "its inputs were recorded by a newer version of checkstone");
-    }
-    let Some(record) = Record::read(&inputs.bytes) else {
-        return nothing(recorded, "its inputs cannot be read");
-    };
-    let (rules, replay) = match record.policy() {
-        Ok(policy) => {
-            let again = gate::judge(&policy, &record.inputs);
-            (
-                gate::explain(&policy, &record.inputs, &record.verdict),
-                compared(record::json(&inputs.bytes), &again),
-            )
-        }
-        Err(problems) => {
-            (Vec::new(), Replay::Impossible(format!("this version does not take its policy: {problems}")))
-        }
-    };
-    Explained { recorded, verdict: Some(record.verdict), rules, checks: record.inputs.checks, replay }
-}
-
-/// The recorded verdict as it was written, against the one that came out now.
-fn compared(bytes: &[u8], again: &Verdict) -> Replay {
-    #[derive(Deserialize)]
-    struct AsWritten<'a> {
-        #[serde(borrow)]
-        verdict: &'a RawValue,
-    }
-    let written = serde_json::from_slice::<AsWritten<'_>>(bytes).map(|record| record.verdict.get());
-    match (written, serde_json::to_string(again)) {
-        (Ok(written), Ok(again)) if written == again => Replay::Same,
-        (Ok(_), Ok(_)) => {
-            let (_, word) = crate::verdict_text::decision(again.decision);
-            Replay::Different(format!("judged again it is `{word}`: {}", again.reason))
-        }
-        _ => Replay::Impossible("its inputs cannot be read".to_owned()),
-    }
+    explained: ExplainedVerdict,
 }
 
 impl Explained {
     fn output(&self) -> ExplainOutput<'_> {
-        let (same, problem) = match &self.replay {
+        let ExplainedVerdict { verdict, rules, checks, replay } = &self.explained;
+        let (same, problem) = match replay {
             Replay::Same => (Some(true), None),
-            Replay::Different(how) => (Some(false), Some(how.as_str())),
-            Replay::Impossible(why) => (None, Some(why.as_str())),
+            Replay::Different(again) => (Some(false), Some(judged_again(again))),
+            Replay::Impossible(why) => (None, Some(why.clone())),
         };
         ExplainOutput {
             id: self.recorded.id.0,
@@ -269,15 +194,16 @@ impl Explained {
             repository: self.recorded.repository.as_ref().map(|path| path.to_string_lossy()),
             answered: self.recorded.verdict.as_str(),
             timings: &self.recorded.timings,
-            verdict: self.verdict.as_ref(),
-            rules: &self.rules,
-            checks: &self.checks,
+            verdict: verdict.as_ref(),
+            rules,
+            checks,
             replay: ReplayOutput { same, problem },
         }
     }
 
     fn text(&self, width: Option<usize>) -> String {
         let recorded = &self.recorded;
+        let ExplainedVerdict { verdict, rules, checks, replay } = &self.explained;
         let mut text = String::new();
         let _ = writeln!(
             text,
@@ -287,24 +213,24 @@ impl Explained {
             visible(&recorded.agent),
             visible(&recorded.client_id),
         );
-        match &self.verdict {
+        match verdict {
             Some(verdict) => text.push_str(&verdict_text(verdict, width)),
             None => {
                 let _ = writeln!(text, "{}", recorded.verdict.as_str());
             }
         }
-        let held = self.verdict.as_ref().is_some_and(|verdict| verdict.decision == gate::Decision::Hold);
+        let held = verdict.as_ref().is_some_and(|verdict| verdict.decision == gate::Decision::Hold);
         if held && recorded.verdict != journal::Verdict::Hold {
             text.push_str("The agent was not held: the turn had been held already.\n");
         }
         let _ = writeln!(text, "\n{STRONG}Rules{STRONG:#}");
-        if self.rules.is_empty() && self.checks.is_empty() {
+        if rules.is_empty() && checks.is_empty() {
             text.push_str("  none was asked\n");
         }
-        for rule in &self.rules {
+        for rule in rules {
             text.push_str(&rule_line(rule, width));
         }
-        for check in &self.checks {
+        for check in checks {
             let (style, ended) = match check.outcome {
                 CheckOutcome::Passed => (GOOD, "passed"),
                 CheckOutcome::Failed => (BAD, "failed"),
@@ -314,12 +240,12 @@ impl Explained {
             let run = wrap(&format!("check `{}`", visible(&check.run)), 13, width);
             let _ = writeln!(text, "  {style}{ended:<10}{style:#} {run}");
         }
-        let _ = match &self.replay {
+        let _ = match replay {
             Replay::Same => {
                 writeln!(text, "\n{GOOD}✓{GOOD:#} judged again from what was recorded: the same, bit for bit")
             }
-            Replay::Different(how) => {
-                let how = wrap(&visible(how), 2, width);
+            Replay::Different(again) => {
+                let how = wrap(&visible(&judged_again(again)), 2, width);
                 writeln!(
                     text,
                     "\n{BAD}✗ the recorded inputs do not give this verdict any more{BAD:#}\n  {how}"
@@ -354,16 +280,21 @@ pub(crate) struct ExplainOutput<'a> {
     rules: &'a [Explanation],
     /// What the policy's own checks said.
     checks: &'a [CheckResult],
-    replay: ReplayOutput<'a>,
+    replay: ReplayOutput,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Replay"))]
-struct ReplayOutput<'a> {
+struct ReplayOutput {
     /// Whether judging the recorded inputs again gives the same verdict, bit for bit; null where that cannot be tried.
     same: Option<bool>,
-    problem: Option<&'a str>,
+    problem: Option<String>,
+}
+
+fn judged_again(again: &Verdict) -> String {
+    let (_, word) = crate::verdict_text::decision(again.decision);
+    format!("judged again it is `{word}`: {}", again.reason)
 }
 
 fn rule_line(explanation: &Explanation, width: Option<usize>) -> String {

@@ -2,12 +2,12 @@
 
 use std::ffi::OsString;
 
+use stop::Stopwatch;
 use transcript::Agent;
 
 use crate::arguments::AgentName;
 use crate::environment;
 use crate::hook;
-use crate::stopwatch::Stopwatch;
 
 /// Answer a client's hook: reads the event from stdin, prints the client's decision or nothing
 ///

@@ -8,6 +8,7 @@ use agents::registration::{CodexConfig, settings};
 use agents::{Program, Registration, events};
 use changes::Repository;
 use serde::Serialize;
+use stop::policy_files::FILE_NAME;
 use transcript::Agent;
 
 use crate::arguments::AgentName;
@@ -18,7 +19,6 @@ use crate::installed::{self, Before};
 use crate::journal_access;
 use crate::new_policy::NewPolicy;
 use crate::own_program::OwnProgram;
-use crate::policy_files::FILE_NAME;
 use crate::printer::{FAINT, Printer};
 use crate::settings_file::SettingsFile;
 

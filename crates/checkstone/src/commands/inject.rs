@@ -9,6 +9,7 @@ use agents::{Decision, Event, Pane, PaneAddress, Payload, Receiver, Tmux, transc
 use jiff::Timestamp;
 use journal::{Journal, Session, switch};
 use serde::Serialize;
+use stop::{ClientEvent, Delivery, Purpose, SESSIONS_LOOKED_AT, Stop, Stopwatch, Workplace};
 use text::wrap;
 use transcript::{Agent, Options, visible};
 
@@ -16,11 +17,9 @@ use crate::arguments::AgentName;
 use crate::clients;
 use crate::environment;
 use crate::error::CommandError;
-use crate::hook::Context;
-use crate::hook::stop::{self, Delivery, Stop};
+use crate::hook;
 use crate::journal_access::{self, explained};
 use crate::printer::{FAINT, Printer, STRONG};
-use crate::stopwatch::Stopwatch;
 use crate::tmux_argument;
 use crate::typed_message;
 use crate::verdict_text;
@@ -65,9 +64,6 @@ pub(crate) struct InjectArguments {
     json: bool,
 }
 
-/// How many sessions back one is looked for.
-const SESSIONS_LOOKED_AT: usize = 1000;
-
 /// How many transcripts of the folder are compared with the screen.
 const TRANSCRIPTS_LOOKED_AT: usize = 8;
 
@@ -85,7 +81,7 @@ pub(crate) fn run(arguments: &InjectArguments, printer: &Printer) -> Result<Exit
     let agent = agent.ok_or_else(|| {
         CommandError::new("which agent runs there is not known").hint("name it with `--agent`")
     })?;
-    let place = Place::find(arguments, &tmux, &pane, agent)?;
+    let place = InjectTarget::find(arguments, &tmux, &pane, agent)?;
     let mut outcome = Outcome::of(&place, &pane);
     if environment::is_switched_off() || switch::is_off(&place.state, agent.name(), &place.session) {
         outcome.reason = "the hooks are switched off".to_owned();
@@ -101,14 +97,16 @@ fn judge_and_type(
     tmux: &Tmux,
     pane: &Pane,
     receiver: Receiver,
-    place: &Place,
+    place: &InjectTarget,
     outcome: &mut Outcome,
 ) -> Result<(), CommandError> {
     // Opening a journal creates it, which a look must not do.
     let nowhere = tempfile::tempdir().map_err(|error| CommandError::of(&error))?;
     let is_dry_run = arguments.dry_run;
     let is_empty = is_dry_run && !Journal::exists(&place.state);
-    let context = Context {
+    let settings = hook::settings(if is_empty { nowhere.path().to_owned() } else { place.state.clone() });
+    let workplace = Workplace::find(&place.folder, settings.user_file.as_deref());
+    let event = ClientEvent {
         payload: Payload {
             session: Some(place.session.clone()),
             transcript: Some(place.transcript.clone()),
@@ -117,12 +115,12 @@ fn judge_and_type(
         },
         session: place.session.clone(),
         cwd: place.folder.clone(),
-        state: if is_empty { nowhere.path().to_owned() } else { place.state.clone() },
+        settings,
         now: Timestamp::now(),
         stopwatch: Stopwatch::start(),
         is_dry_run,
     };
-    let judged = match stop::judge(context) {
+    let judged = match stop::judge(event, workplace, Purpose::Verdict) {
         Stop::Settled { decision, reason } => {
             outcome.reason = reason;
             if let Decision::Notify { to_person } = decision {
@@ -133,9 +131,10 @@ fn judge_and_type(
         }
         Stop::Judged(judged) => judged,
     };
-    outcome.verdict = judged.verdict.decision;
-    outcome.reason = judged.verdict.reason.clone();
-    outcome.message = judged.verdict.message.clone();
+    let verdict = &judged.turn.verdict;
+    outcome.verdict = verdict.decision;
+    outcome.reason = verdict.reason.clone();
+    outcome.message = verdict.message.clone();
     if is_dry_run {
         return Ok(());
     }
@@ -157,28 +156,28 @@ fn judge_and_type(
 }
 
 /// What the verdict is about.
-struct Place {
+struct InjectTarget {
     state: PathBuf,
     agent: Agent,
     session: String,
     transcript: PathBuf,
     folder: PathBuf,
     /// How the transcript was found.
-    found: Found,
+    found: TranscriptSource,
 }
 
 /// How the transcript was found.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-enum Found {
+enum TranscriptSource {
     Given,
     Recorded,
     Shown,
     Newest,
 }
 
-impl Found {
+impl TranscriptSource {
     fn sentence(self) -> &'static str {
         match self {
             Self::Given => "as given",
@@ -189,7 +188,7 @@ impl Found {
     }
 }
 
-impl Place {
+impl InjectTarget {
     fn find(
         arguments: &InjectArguments,
         tmux: &Tmux,
@@ -223,13 +222,13 @@ fn transcript(
     agent: Agent,
     folder: &Path,
     sessions: &[Session],
-) -> Result<(PathBuf, Found), CommandError> {
+) -> Result<(PathBuf, TranscriptSource), CommandError> {
     if let Some(given) = &arguments.transcript {
         let there = fs_err::canonicalize(given).ok().filter(|path| path.is_file());
         let path = there.ok_or_else(|| {
             CommandError::new(format!("`{}` is no transcript: there is no such file", given.display()))
         })?;
-        return Ok((path, Found::Given));
+        return Ok((path, TranscriptSource::Given));
     }
     let address = PaneAddress {
         pane: pane.id.clone(),
@@ -253,13 +252,13 @@ fn transcript(
         reading.last_assistant.is_some_and(|words| agents::shows(&screen, &words))
     };
     if let Some(path) = of_folder.iter().find(is_shown) {
-        return Ok((path.clone(), Found::Shown));
+        return Ok((path.clone(), TranscriptSource::Shown));
     }
     let recorded = sessions.iter().find(is_here).and_then(|session| session.transcript.clone());
     if let Some(path) = recorded.filter(|path| path.is_file()) {
-        return Ok((path, Found::Recorded));
+        return Ok((path, TranscriptSource::Recorded));
     }
-    of_folder.into_iter().next().map(|path| (path, Found::Newest)).ok_or_else(|| {
+    of_folder.into_iter().next().map(|path| (path, TranscriptSource::Newest)).ok_or_else(|| {
         let (name, folder) = (agent.name(), folder.display());
         CommandError::new(format!("no transcript of {name} was found for `{folder}`"))
             .hint("name it with `--transcript`")
@@ -279,7 +278,7 @@ fn session_of(agent: Agent, transcript: &Path, sessions: &[Session]) -> Option<S
 
 /// What came of it.
 struct Outcome<'a> {
-    place: &'a Place,
+    place: &'a InjectTarget,
     pane: &'a Pane,
     verdict: gate::Decision,
     reason: String,
@@ -308,12 +307,12 @@ pub(crate) struct InjectOutput<'a> {
     /// The client's own id of the session.
     session: &'a str,
     transcript: Cow<'a, str>,
-    found: Found,
+    found: TranscriptSource,
     repository: Cow<'a, str>,
 }
 
 impl<'a> Outcome<'a> {
-    fn of(place: &'a Place, pane: &'a Pane) -> Self {
+    fn of(place: &'a InjectTarget, pane: &'a Pane) -> Self {
         let verdict = gate::Decision::Pass;
         Self {
             place,

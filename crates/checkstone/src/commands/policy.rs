@@ -7,6 +7,8 @@ use std::process::ExitCode;
 use gate::policy::{Fresh, Policy, Problems, RuleLevel, Scope, Telling, Trust};
 use serde::Serialize;
 use serde_json::{Value, json};
+use stop::policy_files::{FILE_NAME, PolicyTexts, USER_FILE_NAME};
+use stop::trust::Standing;
 use text::{counted, wrap, wrap_behind};
 use transcript::visible;
 
@@ -15,10 +17,9 @@ use crate::autosaving;
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
-use crate::policy_files::{FILE_NAME, PolicyTexts, USER_FILE_NAME, mistakes};
 use crate::printer::{DOUBTFUL, FAINT, GOOD, Printer, STRONG, shown};
 use crate::repository_argument::RepositoryArgument;
-use crate::trust::{self, Standing};
+use crate::repository_policy::{self, mistakes};
 
 /// Check or show the policy of a repository
 #[derive(Debug, clap::Args)]
@@ -64,7 +65,7 @@ pub(crate) fn run(arguments: &PolicyArguments, printer: &Printer) -> Result<Exit
 
 fn check(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandError> {
     let root = place.repository.find()?.root;
-    let texts = PolicyTexts::of_repository(&root);
+    let texts = repository_policy::of(&root);
     let problems = texts.as_ref().and_then(|texts| texts.load().err());
     let code = if problems.is_some() { ExitCode::from(2) } else { ExitCode::SUCCESS };
     if place.json {
@@ -117,7 +118,7 @@ fn listed(problems: &Problems) -> Vec<PolicyProblem<'_>> {
 
 fn show(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandError> {
     let root = place.repository.find()?.root;
-    let Some(texts) = PolicyTexts::of_repository(&root) else {
+    let Some(texts) = repository_policy::of(&root) else {
         if place.json {
             let nothing = json!({"repository": root.to_string_lossy(), "files": [], "trust": "untrusted",
                                  "ignored": [], "policy": null});
@@ -130,7 +131,8 @@ fn show(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandError
     let policy = texts
         .load()
         .map_err(|problems| mistakes(&problems).hint("agents are not held while the policy is broken"))?;
-    let standing = trust::standing(&journal_access::state_directory()?, &texts, &policy)?;
+    let mut journal = journal_access::open_existing(&journal_access::state_directory()?)?;
+    let standing = journal_access::standing(journal.as_mut(), &texts, &policy)?;
     if place.json {
         printer.data(&format!("{}\n", as_json(&root, &texts, &policy, &standing)?));
     } else {

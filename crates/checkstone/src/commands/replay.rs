@@ -6,15 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use jiff::{SignedDuration, Timestamp};
+use stop::policy_files::PolicyTexts;
 use transcript::Agent;
 
 use crate::arguments::AgentName;
+use crate::environment;
 use crate::error::CommandError;
 use crate::home_relative::home_relative;
-use crate::policy_files::{PolicyTexts, mistakes};
 use crate::printer::{Printer, STRONG};
 use crate::replay::sessions::Policies;
 use crate::replay::{Request, page, replay, table};
+use crate::repository_policy::mistakes;
 
 /// Show what a policy would have said about recorded turns
 ///
@@ -106,7 +108,7 @@ pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<Exit
 fn policies(file: Option<&Path>) -> Result<Policies, CommandError> {
     let Some(file) = file else { return Ok(Policies::own()) };
     let shown = file.display();
-    let texts = PolicyTexts::of_file(file)
+    let texts = PolicyTexts::of_file(file, environment::configuration_file().as_deref())
         .map_err(|reason| CommandError::new(format!("`{shown}` is no policy: {reason}")))?;
     let policy = texts.load().map_err(|problems| mistakes(&problems))?;
     policy.prepare();

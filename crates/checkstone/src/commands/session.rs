@@ -13,7 +13,6 @@ use transcript::{Agent, visible};
 use crate::agent_session::AgentSession;
 use crate::arguments::AgentName;
 use crate::error::CommandError;
-use crate::evidence;
 use crate::journal_access::{self, explained};
 use crate::printer::{BAD, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
@@ -65,7 +64,7 @@ pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<Exi
     let mut journal = journal_access::open_existing(&state)?;
     let session = find(arguments, journal.as_mut(), root.as_deref())?;
     if let Some(slug) = arguments.slug.as_deref() {
-        if !slug.is_empty() && !evidence::is_slug(slug) {
+        if !slug.is_empty() && !stop::is_slug(slug) {
             return Err(CommandError::new(format!("`{}` is no slug of a work item", visible(slug)))
                 .hint("a slug is one name of a folder, without `/`"));
         }

@@ -15,6 +15,8 @@ use run::record::Record;
 use run::state::RunState;
 use run::{control, runs};
 use serde::Serialize;
+use stop::policy_files::PolicyTexts;
+use stop::trust::Standing;
 use text::counted;
 use transcript::{Agent, visible};
 use workflow::{StateDirectory, Summary};
@@ -27,10 +29,9 @@ use crate::agent_session::AgentSession;
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
-use crate::policy_files::{FoundTexts, PolicyTexts};
 use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
-use crate::trust::{self, Standing};
+use crate::repository_policy;
 
 /// Show what is on: the policy of this repository, trust, switches, the last verdicts
 #[derive(Debug, clap::Args)]
@@ -64,7 +65,7 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         .ok()
         .and_then(|listing| listing.checkpoints.into_iter().next());
     if let (false, Some(root)) = (arguments.json, &status.root)
-        && let Err(problems) = FoundTexts::read(root).user.load()
+        && let Err(problems) = repository_policy::files(root).user.load()
     {
         let warning = format!("your configuration has mistakes and is not followed:\n{problems}");
         printer.warning(&CommandError::new(warning));
@@ -452,7 +453,7 @@ fn state_of(run: &Record) -> &'static str {
 }
 
 fn policy(root: Option<&Path>, journal: Option<&mut Journal>) -> Result<PolicyState, CommandError> {
-    let Some(texts) = root.and_then(PolicyTexts::of_repository) else { return Ok(PolicyState::None) };
+    let Some(texts) = root.and_then(repository_policy::of) else { return Ok(PolicyState::None) };
     let policy = match texts.load() {
         Ok(policy) => policy,
         Err(problems) => {
@@ -460,13 +461,7 @@ fn policy(root: Option<&Path>, journal: Option<&mut Journal>) -> Result<PolicySt
             return Ok(PolicyState::Broken { texts, problems });
         }
     };
-    let trust = match journal {
-        Some(journal) => journal
-            .read(|reader| trust::of_file(reader, &texts))
-            .map_err(|error| journal_access::explained(&error))?,
-        None => journal::Trust::Unknown,
-    };
-    let standing = Standing::new(trust, &texts, &policy);
+    let standing = journal_access::standing(journal, &texts, &policy)?;
     Ok(PolicyState::Sound { texts, policy: Box::new(policy), standing })
 }
 

@@ -9,16 +9,17 @@ use gate::policy::{Autosave, AutosaveMode, Include};
 use jiff::Timestamp;
 use journal::TrustEntry;
 use serde::Serialize;
+use stop::policy_files::FILE_NAME;
+use stop::trust::{self, Standing};
 use text::counted;
 use transcript::visible;
 
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access::{self, explained};
-use crate::policy_files::{FILE_NAME, PolicyTexts, mistakes};
 use crate::printer::{DOUBTFUL, GOOD, Printer, STRONG};
 use crate::repository_argument::find;
-use crate::trust::{self, Standing};
+use crate::repository_policy::{self, mistakes};
 
 /// Trust a repository's `checkstone.toml`, as it is now: its checks, snapshots and autosave
 ///
@@ -59,7 +60,7 @@ pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitC
             .hint("run `checkstone trust` yourself, in a terminal of your own"));
     }
     let root = root(arguments.path.as_deref())?;
-    let texts = PolicyTexts::of_repository(&root).filter(|texts| texts.own_file.is_some());
+    let texts = repository_policy::of(&root).filter(|texts| texts.own_file.is_some());
     let Some((texts, text)) = texts.as_ref().and_then(|texts| Some((texts, trust::own_text(texts)?))) else {
         return Err(CommandError::new(format!("`{}` has no `{FILE_NAME}` to trust", root.display()))
             .hint("only what a repository's own file wants to run needs trust"));
@@ -68,7 +69,7 @@ pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitC
         .load()
         .map_err(|problems| mistakes(&problems).hint("a file that is not understood cannot be trusted"))?;
     let state = journal_access::state_directory()?;
-    let standing = trust::standing(&state, texts, &policy)?;
+    let standing = journal_access::standing(journal_access::open_existing(&state)?.as_mut(), texts, &policy)?;
     let file = root.join(FILE_NAME);
     if standing.trust == journal::Trust::Trusted {
         printer.text(&format!("`{}` is trusted already.\n", file.display()));

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use agents::registration::{CodexConfig, settings};
 use changes::Repository;
 use serde::Serialize;
+use stop::policy_files::FILE_NAME;
 use transcript::Agent;
 
 use crate::arguments::AgentName;
@@ -16,7 +17,6 @@ use crate::error::CommandError;
 use crate::file_change::{Answer, ClientOutput, FileChange, Manner, State, told};
 use crate::installed::{self, Before, Record};
 use crate::journal_access;
-use crate::policy_files::FILE_NAME;
 use crate::printer::Printer;
 use crate::settings_file::SettingsFile;
 

@@ -15,7 +15,6 @@ use super::registered::{CommandLine, Hook, Registered};
 use super::rehearsed_turn::{FILE, RehearsedTurn, Tests};
 use crate::bounded_child::{self, Ended, Interruption};
 use crate::environment;
-use crate::policy_files;
 
 /// A hook that needs longer would be felt at every stop.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -45,7 +44,7 @@ impl Scratch {
             fs_err::create_dir_all(git.join("refs"))?;
             fs_err::write(git.join("HEAD"), "ref: refs/heads/main\n")?;
             fs_err::write(git.join("config"), "[core]\n\trepositoryformatversion = 0\n\tbare = false\n")?;
-            fs_err::write(scratch.repository().join(policy_files::FILE_NAME), POLICY)?;
+            fs_err::write(scratch.repository().join(stop::policy_files::FILE_NAME), POLICY)?;
             fs_err::create_dir_all(scratch.folder.path().join("config"))?;
             Ok(scratch)
         };

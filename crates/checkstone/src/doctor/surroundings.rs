@@ -12,7 +12,7 @@ use crate::agent_session::AgentSession;
 use crate::environment;
 use crate::home_relative::home_relative;
 use crate::journal_access;
-use crate::policy_files::PolicyTexts;
+use crate::repository_policy;
 
 /// A journal that cannot be looked through in this time is large, and sound so far.
 const JOURNAL_LIMIT: Duration = Duration::from_secs(2);
@@ -126,7 +126,7 @@ pub(crate) fn repository(root: Option<&Path>) -> Vec<Finding> {
         return vec![Finding::note(about, "policy", "this folder is in no git repository")];
     };
     let mut findings = Vec::new();
-    match PolicyTexts::of_repository(root).map(|texts| (texts.load(), texts)) {
+    match repository_policy::of(root).map(|texts| (texts.load(), texts)) {
         None => findings.push(
             Finding::note(about, "policy", "there is none, so every stop passes")
                 .advice("`checkstone init` writes one"),

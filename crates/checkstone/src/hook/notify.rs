@@ -12,13 +12,12 @@ use std::time::{Duration, Instant};
 use agents::{Decision, Notification, Pane, PaneAddress, Receiver, Tmux, transcripts};
 use jiff::Timestamp;
 use journal::{Journal, OpenFor, switch};
+use stop::{ClientEvent, Delivery, JudgedStop, Purpose, Stop, Stopwatch, Workplace, append_to_log};
 use transcript::Agent;
 
-use super::stop::{self, Delivery, Judged, Stop};
-use super::{Context, log};
+use super::settings;
 use crate::clients;
 use crate::environment;
-use crate::stopwatch::Stopwatch;
 use crate::typed_message;
 
 /// A TUI may draw the last words a moment after it has told of them.
@@ -37,7 +36,10 @@ pub(crate) fn receive(argument: &OsStr, stopwatch: Stopwatch) {
         Ok(Some(notification)) => notification,
         Ok(None) => return,
         Err(error) => {
-            return log(&state, &format!("codex pass: the notification was not understood: {error}"));
+            return append_to_log(
+                &state,
+                &format!("codex pass: the notification was not understood: {error}"),
+            );
         }
     };
     if switch::is_off(&state, Agent::Codex.name(), &notification.thread) {
@@ -53,20 +55,23 @@ pub(crate) fn receive(argument: &OsStr, stopwatch: Stopwatch) {
     let (session, cwd) = (notification.thread.clone(), notification.cwd.clone());
     let payload = notification.clone().into_stop(transcript.clone());
     let now = Timestamp::now();
-    let context = Context { payload, session, cwd, state, now, stopwatch, is_dry_run: false };
-    match stop::judge(context) {
+    let settings = settings(state);
+    let workplace = Workplace::find(&cwd, settings.user_file.as_deref());
+    let event = ClientEvent { payload, session, cwd, settings, now, stopwatch, is_dry_run: false };
+    match stop::judge(event, workplace, Purpose::Verdict) {
         Stop::Settled { .. } => {}
-        Stop::Judged(judged) if judged.verdict.decision == gate::Decision::Hold => {
+        Stop::Judged(judged) if judged.turn.verdict.decision == gate::Decision::Hold => {
             hold(*judged, &notification, &transcript);
         }
         Stop::Judged(judged) => drop(judged.conclude(Delivery::Sure)),
     }
 }
 
-fn hold(judged: Judged, notification: &Notification, transcript: &Path) {
-    let context = judged.context.clone();
-    let reason = judged.verdict.reason.clone();
-    let recorded = judged.session().and_then(|session| PaneAddress::parse(session.pane.as_deref()?));
+fn hold(judged: JudgedStop, notification: &Notification, transcript: &Path) {
+    let event = judged.event.clone();
+    let reason = judged.turn.verdict.reason.clone();
+    let session = judged.turn.known.session.as_ref();
+    let recorded = session.and_then(|session| PaneAddress::parse(session.pane.as_deref()?));
     let found = if notification.client.as_deref() == Some(NOT_INTERACTIVE) {
         Err("`codex exec` takes no further prompt".to_owned())
     } else {
@@ -76,30 +81,30 @@ fn hold(judged: Judged, notification: &Notification, transcript: &Path) {
         Ok(found) => found,
         Err(why) => {
             judged.conclude(Delivery::Impossible);
-            return context.log("notify", &format!("{reason}; not delivered: {why}"));
+            return event.log("notify", &format!("{reason}; not delivered: {why}"));
         }
     };
     let Decision::Hold { to_agent, .. } = judged.conclude(Delivery::Sure) else { return };
     match typed_message::deliver(&tmux, &pane, RECEIVER, &to_agent, transcript) {
         Ok(true) => {}
-        Ok(false) => context.log("hold", "typed into the pane, but not yet in the transcript"),
-        Err(error) => context.log("pass", &format!("the hold could not be delivered: {error}")),
+        Ok(false) => event.log("hold", "typed into the pane, but not yet in the transcript"),
+        Err(error) => event.log("pass", &format!("the hold could not be delivered: {error}")),
     }
-    remember(&context, &tmux, &pane);
+    remember(&event, &tmux, &pane);
 }
 
 /// The next turn ends in the same pane, most likely.
-fn remember(context: &Context, tmux: &Tmux, pane: &Pane) {
+fn remember(event: &ClientEvent, tmux: &Tmux, pane: &Pane) {
     let Ok(socket) = tmux.socket() else { return };
     let address = PaneAddress { pane: pane.id.clone(), socket }.to_string();
-    let written = Journal::open(&context.state, OpenFor::Hook).and_then(|mut journal| {
+    let written = Journal::open(&event.settings.state, OpenFor::Hook).and_then(|mut journal| {
         journal.write(|writing| {
-            let session = writing.see_session(&context.seen(None), context.now)?;
+            let session = writing.see_session(&event.seen(None), event.now)?;
             writing.set_pane(session.id, Some(&address))
         })
     });
     if let Err(error) = written {
-        context.log("hold", &format!("the pane is not recorded: {error}"));
+        event.log("hold", &format!("the pane is not recorded: {error}"));
     }
 }
 

@@ -5,53 +5,48 @@ use std::path::Path;
 use std::time::Duration;
 
 use agents::Decision;
-use changes::{Repository, Settings};
 use checkpoint::layout::Layout;
 use journal::{Journal, NotedRun, OpenFor};
 use run::control;
 use run::state::RunState;
 use sha2::{Digest, Sha256};
+use stop::{ClientEvent, SAME_DELIVERY, Workplace};
 use transcript::{Agent, visible};
 use workflow::StateDirectory;
-
-use super::{Context, GIT_LIMIT, SAME_DELIVERY};
-use crate::policy_files::PolicyTexts;
 
 /// Longer than any session is gone on with.
 const WHOLE_SESSION: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
-pub(crate) fn tell(context: &Context, source: &str) -> Decision {
-    let repository = Repository::discover(&context.cwd).ok();
-    let root = repository.as_ref().map(|repository| repository.root.clone());
-    let texts = root.as_deref().and_then(PolicyTexts::of_repository);
-    if texts.is_some_and(|texts| texts.is_switched_off()) {
+pub(crate) fn tell(event: &ClientEvent, source: &str) -> Decision {
+    let workplace = Workplace::find(&event.cwd, event.settings.user_file.as_deref());
+    if workplace.is_switched_off() {
         return Decision::Pass;
     }
+    let root = workplace.repository_root().map(Path::to_owned);
     // Git is asked only where its files do not tell what HEAD is.
-    let settings = Settings { time_limit: GIT_LIMIT, ..Settings::default() };
-    let state = match repository {
-        Some(repository) => StateDirectory::in_repository(repository, &settings),
-        None => StateDirectory::without_repository(&context.cwd),
+    let state = match workplace.repository {
+        Some(repository) => StateDirectory::in_repository(repository, &event.settings.git),
+        None => StateDirectory::without_repository(&event.cwd),
     };
     let workflow = state.session_start();
     // Gemini CLI 0.61.0 drops a prompt with a hook's words in it from a session that it goes on with.
     let is_forgotten =
-        matches!((context.payload.agent, source), (_, "clear" | "compact") | (Agent::Gemini, "resume"));
+        matches!((event.payload.agent, source), (_, "clear" | "compact") | (Agent::Gemini, "resume"));
     // A session can be gone on with within seconds of its beginning, and that is another event.
-    let (window, event) = if is_forgotten { (SAME_DELIVERY, source) } else { (WHOLE_SESSION, "") };
-    let project = root.as_deref().unwrap_or(&context.cwd);
+    let (window, again) = if is_forgotten { (SAME_DELIVERY, source) } else { (WHOLE_SESSION, "") };
+    let project = root.as_deref().unwrap_or(&event.cwd);
     let mut text = workflow.clone();
-    let is_new = Journal::open(&context.state, OpenFor::Hook).and_then(|mut journal| {
+    let is_new = Journal::open(&event.settings.state, OpenFor::Hook).and_then(|mut journal| {
         journal.write(|writing| {
-            let session = writing.see_session(&context.seen(root.as_deref()), context.now)?;
+            let session = writing.see_session(&event.seen(root.as_deref()), event.now)?;
             let runs = writing.recent_runs(project, 1)?;
             let run = runs.first().and_then(|noted| unfinished_run(project, noted));
             text = match (workflow, run) {
                 (Some(workflow), Some(run)) => Some(format!("{}\n\n{run}", workflow.trim_end())),
                 (workflow, run) => workflow.or(run),
             };
-            match text.as_deref().map(|text| fingerprint(text, event)) {
-                Some(fingerprint) => writing.first_delivery(session.id, &fingerprint, context.now, window),
+            match text.as_deref().map(|text| fingerprint(text, again)) {
+                Some(fingerprint) => writing.first_delivery(session.id, &fingerprint, event.now, window),
                 None => Ok(false),
             }
         })
@@ -60,11 +55,11 @@ pub(crate) fn tell(context: &Context, source: &str) -> Decision {
         (Some(text), Ok(true)) => Decision::Context { to_agent: text },
         // Told twice is better than not at all.
         (Some(text), Err(error)) => {
-            context.log("resume point", &format!("not recorded: {error}"));
+            event.log("resume point", &format!("not recorded: {error}"));
             Decision::Context { to_agent: text }
         }
         (None, Err(error)) => {
-            context.log("pass", &format!("not recorded: {error}"));
+            event.log("pass", &format!("not recorded: {error}"));
             Decision::Pass
         }
         (_, Ok(_)) => Decision::Pass,
@@ -91,8 +86,8 @@ fn unfinished_run(project: &Path, noted: &NotedRun) -> Option<String> {
     ))
 }
 
-fn fingerprint(text: &str, event: &str) -> String {
+fn fingerprint(text: &str, again: &str) -> String {
     let digest = Sha256::digest(text);
     let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("resume-point:{event}:{hex}")
+    format!("resume-point:{again}:{hex}")
 }

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use transcript::{Options, Reading, WalkedTurn};
 
 use super::{Request, Walked};
-use crate::policy_files::PolicyTexts;
+use crate::repository_policy;
 
 /// The policy for each session.
 pub(crate) enum Policies {
@@ -45,7 +45,7 @@ impl Policies {
         };
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         let policy = known.entry(root.to_owned()).or_insert_with(|| {
-            let texts = PolicyTexts::of_repository(root).ok_or(NO_POLICY)?;
+            let texts = repository_policy::of(root).ok_or(NO_POLICY)?;
             texts.load().map(Arc::new).map_err(|_| BROKEN_POLICY)
         });
         policy.clone()

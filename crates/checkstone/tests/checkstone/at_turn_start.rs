@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::workplace::{SESSION, Workplace};
 
-const ON: &str = "[snapshot]\nat_turn_start = true\n";
+pub(crate) const ON: &str = "[snapshot]\nat_turn_start = true\n";
 
 /// The user's own configuration.
-fn configure(workplace: &Workplace, text: &str) {
+pub(crate) fn configure(workplace: &Workplace, text: &str) {
     let folder = workplace.path("home/.config/checkstone");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("config.toml"), text).unwrap();
@@ -26,7 +26,7 @@ fn log(workplace: &Workplace) -> String {
 }
 
 /// Waits until the log tells of so many snapshots, taken or not.
-fn told(workplace: &Workplace, count: usize) -> Vec<String> {
+pub(crate) fn told(workplace: &Workplace, count: usize) -> Vec<String> {
     wait_for_some(&format!("{count} lines of the log about snapshots"), || {
         let log = log(workplace);
         let lines: Vec<String> =
@@ -169,7 +169,7 @@ fn the_child_has_a_process_group_of_its_own() {
 }
 
 /// A `git` before the real one in the path, which does something first. The path.
-fn script(workplace: &Workplace, first: &str) -> String {
+pub(crate) fn script(workplace: &Workplace, first: &str) -> String {
     let folder = workplace.path("bin");
     std::fs::create_dir(&folder).unwrap();
     let path = std::env::var("PATH").unwrap();

@@ -9,6 +9,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod agreement;
 mod at_turn_start;
 mod autosave;
 mod check;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use gate::Rule;
 use jiff::Timestamp;
 use journal::Of;
+use stop::Record;
 use text::wrap;
 use transcript::visible;
 use workflow::output::GateOutput;
@@ -16,7 +17,6 @@ use crate::error::CommandError;
 use crate::integrations::Integrations;
 use crate::journal_access;
 use crate::printer::{BAD, GOOD, Printer};
-use crate::record::Record;
 
 /// Ask whether this may be shipped: exits 1 with everything that is against it
 ///

@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 use crate::policy_files::{PolicyText, PolicyTexts};
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Record {
+pub struct Record {
     texts: Vec<PolicyText>,
     /// The presets that took part, as this version of the program had them.
     presets: Vec<PolicyText>,
-    pub(crate) inputs: Inputs,
-    pub(crate) verdict: Verdict,
+    pub inputs: Inputs,
+    pub verdict: Verdict,
 }
 
 /// The calls as they are recorded: most of a record, and known before git has answered.
 #[derive(Debug)]
-pub(crate) struct WrittenCalls(Vec<u8>);
+pub(crate) struct PackedCalls(Vec<u8>);
 
-impl WrittenCalls {
+impl PackedCalls {
     pub(crate) fn of(inputs: &Inputs) -> Self {
         let json = serde_json::to_vec(&inputs.calls).unwrap_or_default();
         Self(lz4_flex::compress_prepend_size(&json))
@@ -32,11 +32,11 @@ pub(crate) fn write(
     texts: &PolicyTexts,
     policy: &Policy,
     inputs: &mut Inputs,
-    calls: &WrittenCalls,
+    calls: &PackedCalls,
     verdict: &Verdict,
 ) -> Vec<u8> {
     #[derive(Serialize)]
-    struct Written<'a> {
+    struct RecordToWrite<'a> {
         texts: &'a [PolicyText],
         presets: Vec<PresetText<'a>>,
         inputs: &'a Inputs,
@@ -54,7 +54,9 @@ pub(crate) fn write(
         .collect();
     inputs.calls.clear();
     let mut bytes = Vec::with_capacity(calls.0.len() + 8 * 1024);
-    if serde_json::to_writer(&mut bytes, &Written { texts: &texts.texts, presets, inputs, verdict }).is_ok() {
+    if serde_json::to_writer(&mut bytes, &RecordToWrite { texts: &texts.texts, presets, inputs, verdict })
+        .is_ok()
+    {
         bytes.push(0);
         bytes.extend_from_slice(&calls.0);
     }
@@ -76,7 +78,7 @@ pub(crate) fn json(bytes: &[u8]) -> &[u8] {
 
 impl Record {
     /// `None` where the bytes are no record.
-    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+    pub fn read(bytes: &[u8]) -> Option<Self> {
         let (json, calls) = parts(bytes);
         let mut record: Self = serde_json::from_slice(json).ok()?;
         if let Some(calls) = calls {

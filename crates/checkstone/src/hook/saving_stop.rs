@@ -11,18 +11,22 @@ use gate::policy::{Autosave, AutosaveMode};
 use journal::{AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, TurnId};
 use keeping::snapshot::{Side, Snapshots};
 use serde_json::Value;
+use stop::{ClientEvent, Delivery, JudgedStop, baseline, trust, turn_of};
 use transcript::OWN_PREFIX;
 
-use super::recording::turn_of;
-use super::{Delivery, Judged, baseline, pass};
+use crate::autosaving::Wish;
 use crate::environment;
-use crate::hook::git_settings;
 use crate::saving::{self, Save, SaveReport};
-use crate::trust;
 use crate::window;
 
 /// So often a save is tried at one crossing, where what stands in its way may pass.
 const TRIES: u32 = 3;
+
+/// A stop that was judged, and what the user wants saved there.
+pub(super) struct SavingStop {
+    pub(super) judged: JudgedStop,
+    pub(super) wish: Wish,
+}
 
 /// What is said beside the gate's own words.
 #[derive(Default)]
@@ -44,16 +48,16 @@ struct Due {
     turn: TurnId,
 }
 
-impl Judged {
-    /// As `conclude`, where something may have to be saved.
-    pub(super) fn conclude_saving(mut self) -> Decision {
+impl SavingStop {
+    /// As `JudgedStop::conclude`, where something may have to be saved.
+    pub(super) fn conclude(mut self) -> Decision {
         let settings = self.settings();
         let mut answer = Answer { to_person: self.ended_pushes(), ..Answer::default() };
         if settings.mode != AutosaveMode::Off {
             match self.due(&settings) {
                 Ok(Some(due)) => self.act(&settings, &due, &mut answer),
                 Ok(None) => {}
-                Err(error) => self.context.log("autosave", &format!("nothing saved: {error}")),
+                Err(error) => self.judged.event.log("autosave", &format!("nothing saved: {error}")),
             }
         }
         self.answer(answer)
@@ -61,39 +65,36 @@ impl Judged {
 
     /// How the user wants it here, trust considered.
     fn settings(&mut self) -> Autosave {
-        let case = &mut self.case;
-        let Some(wish) = &case.wish else { return Autosave::default() };
-        let (texts, journal) = (&case.texts, &mut case.journal);
-        wish.settings(&case.policy, texts, || {
-            journal.read(|reader| trust::of_file(reader, texts)).unwrap_or(journal::Trust::Unknown)
-        })
+        let JudgedStop { case, journal, .. } = &mut self.judged;
+        let trust = || trust::of_file_or_unknown(Some(journal), &case.texts);
+        self.wish.settings(&case.policy, &case.texts, trust)
     }
 
     /// How the pushes ended of which nobody has heard yet.
     fn ended_pushes(&mut self) -> Vec<String> {
-        let Some(session) = &self.known.session else { return Vec::new() };
-        let ended = self.case.journal.write(|writing| writing.take_untold_pushes(session.id));
+        let Some(session) = &self.judged.turn.known.session else { return Vec::new() };
+        let ended = self.judged.journal.write(|writing| writing.take_untold_pushes(session.id));
         ended.unwrap_or_default().iter().map(saving::push_sentence).collect()
     }
 
     /// Whether the threshold is crossed at this stop. Only then a session is recorded as being above it.
     fn due(&mut self, settings: &Autosave) -> Result<Option<Due>, JournalError> {
         // Somebody is waited for, who will speak first.
-        if self.inputs.stop.waiting.is_some() {
+        if self.judged.turn.inputs.stop.waiting.is_some() {
             return Ok(None);
         }
         let Some(percent) = self.percent(settings)? else { return Ok(None) };
         if percent >= u64::from(settings.threshold)
             && self.asked().is_some_and(|prompt| autosave::wants_to_stop(&prompt))
         {
-            self.context.log("autosave", "nothing saved: the prompt asks to stop");
+            self.judged.event.log("autosave", "nothing saved: the prompt asks to stop");
             return Ok(None);
         }
-        let Self { context, case, known, .. } = self;
-        let looping = case.wish.as_ref().is_some_and(|wish| wish.switches.is_looping);
-        let reason = if looping { Reason::LoopModeEnforced } else { Reason::ContextThreshold };
-        case.journal.write(|writing| {
-            let session = writing.see_session(&context.seen(Some(&case.root)), context.now)?.id;
+        let is_looping = self.wish.switches.is_looping;
+        let reason = if is_looping { Reason::LoopModeEnforced } else { Reason::ContextThreshold };
+        let JudgedStop { event, case, journal, turn } = &mut self.judged;
+        journal.write(|writing| {
+            let session = writing.see_session(&event.seen(Some(&case.root)), event.now)?.id;
             let threshold = u64::from(settings.threshold);
             let rearm = context::rearms_below(settings.threshold);
             let is_repeated = writing.is_tried_again(session)?;
@@ -101,29 +102,29 @@ impl Judged {
                 return Ok(None);
             };
             let iteration = writing.iterations(session)? + 1;
-            let turn = turn_of(writing, session, known, context)?;
-            let occasion = Occasion { at: context.now, reason, percent: Some(percent), iteration };
+            let turn = turn_of(writing, session, &turn.known, event)?;
+            let occasion = Occasion { at: event.now, reason, percent: Some(percent), iteration };
             Ok(Some(Due { occasion, attempt, is_repeated, session, turn }))
         })
     }
 
     fn percent(&mut self, settings: &Autosave) -> Result<Option<u64>, JournalError> {
-        let model = self.usage.as_ref().and_then(|usage| usage.model.as_deref());
-        let told = match &self.known.session {
+        let model = self.judged.turn.usage.as_ref().and_then(|usage| usage.model.as_deref());
+        let told = match &self.judged.turn.known.session {
             Some(session) => {
-                self.case.journal.read(|reader| window::of_session(reader, session.id, model))?
+                self.judged.journal.read(|reader| window::of_session(reader, session.id, model))?
             }
             None => None,
         };
         let windows = Windows { told, configured: settings.window };
-        let payload = &self.context.payload;
-        Ok(context::percent(payload.agent, payload.usage.as_ref(), self.usage.as_ref(), windows))
+        let payload = &self.judged.event.payload;
+        Ok(context::percent(payload.agent, payload.usage.as_ref(), self.judged.turn.usage.as_ref(), windows))
     }
 
     /// The prompt of the turn.
     fn asked(&self) -> Option<String> {
-        let recorded = || self.known.turn.as_ref().map(|turn| turn.prompt.clone());
-        self.prompt.clone().or_else(|| self.context.payload.prompt.clone()).or_else(recorded)
+        let recorded = || self.judged.turn.known.turn.as_ref().map(|turn| turn.prompt.clone());
+        self.judged.turn.prompt.clone().or_else(|| self.judged.event.payload.prompt.clone()).or_else(recorded)
     }
 
     fn act(&mut self, settings: &Autosave, due: &Due, answer: &mut Answer) {
@@ -131,13 +132,13 @@ impl Judged {
         if settings.mode == AutosaveMode::Normal {
             let advice = saving::advice(&due.occasion);
             self.record_advice(due, &advice);
-            self.context.log("autosave", &advice);
+            self.judged.event.log("autosave", &advice);
             answer.to_person.push(format!("{OWN_PREFIX} {advice}"));
             return;
         }
         let Some(save) = self.prepare(settings, due.occasion) else { return };
-        let report = save.run(&mut self.case.journal, Some(due.session), Some(due.turn));
-        report.log(&self.context);
+        let report = save.run(&mut self.judged.journal, Some(due.session), Some(due.turn));
+        report.log(&self.judged.event);
         let is_tried_again = self.try_again(due, &report);
         let again = if is_tried_again { "; it is tried again at the next stop" } else { "" };
         answer.to_person.extend(report.to_person().map(|said| format!("{said}{again}")));
@@ -150,9 +151,9 @@ impl Judged {
     /// Whether the next stop tries again what failed now. Where there was nothing to save, the crossing stays as well.
     fn try_again(&mut self, due: &Due, report: &SaveReport) -> bool {
         if matches!(report.ended, SaveOutcome::Nothing) {
-            let kept = self.case.journal.write(|writing| writing.take_back_try(due.session));
+            let kept = self.judged.journal.write(|writing| writing.take_back_try(due.session));
             if let Err(error) = kept {
-                self.context.log("autosave", &format!("the crossing is used up: {error}"));
+                self.judged.event.log("autosave", &format!("the crossing is used up: {error}"));
             }
             return false;
         }
@@ -160,13 +161,13 @@ impl Judged {
         if !may_pass || due.attempt >= TRIES {
             return false;
         }
-        match self.case.journal.write(|writing| writing.try_again(due.session)) {
+        match self.judged.journal.write(|writing| writing.try_again(due.session)) {
             Ok(()) => {
-                self.context.log("autosave", "the save is tried again at the next stop");
+                self.judged.event.log("autosave", "the save is tried again at the next stop");
                 true
             }
             Err(error) => {
-                self.context.log("autosave", &format!("not tried again: {error}"));
+                self.judged.event.log("autosave", &format!("not tried again: {error}"));
                 false
             }
         }
@@ -177,7 +178,7 @@ impl Judged {
             session: Some(due.session),
             turn: Some(due.turn),
             at: due.occasion.at,
-            repository: &self.case.root,
+            repository: &self.judged.case.root,
             reason: due.occasion.reason.as_str(),
             percent: due.occasion.percent,
             outcome: AutosaveOutcome::Advised,
@@ -189,27 +190,27 @@ impl Judged {
             push: PushState::None,
             push_detail: "",
         };
-        if let Err(error) = self.case.journal.write(|writing| writing.record_autosave(&new)) {
-            self.context.log("autosave", &format!("not recorded: {error}"));
+        if let Err(error) = self.judged.journal.write(|writing| writing.record_autosave(&new)) {
+            self.judged.event.log("autosave", &format!("not recorded: {error}"));
         }
     }
 
     fn prepare(&self, settings: &Autosave, occasion: Occasion) -> Option<Save> {
-        let repository = self.case.repository.clone()?;
-        let look = saving::look(settings, &self.context.state);
-        let mut facts = Facts::new(occasion, &self.inputs, self.asked().as_deref(), &look);
+        let repository = self.judged.case.repository.clone()?;
+        let look = saving::look(settings, &self.judged.event.settings.state);
+        let mut facts = Facts::new(occasion, &self.judged.turn.inputs, self.asked().as_deref(), &look);
         saving::read_plans(&mut facts, &repository.root, &look);
-        let changed = match &self.inputs.changes {
+        let changed = match &self.judged.turn.inputs.changes {
             Changes::Known(set) => set.files.iter().map(|file| file.path.clone()).collect(),
             Changes::Transcript(_) | Changes::Unknown(_) => Vec::new(),
         };
         Some(Save {
             repository,
             settings: settings.clone(),
-            agent: self.context.payload.agent,
-            session: Some(self.context.session.clone()),
-            turn_key: self.known.key.clone(),
-            state: self.context.state.clone(),
+            agent: self.judged.event.payload.agent,
+            session: Some(self.judged.event.session.clone()),
+            turn_key: self.judged.turn.known.key.clone(),
+            state: self.judged.event.settings.state.clone(),
             facts,
             changed,
         })
@@ -218,11 +219,11 @@ impl Judged {
     /// The gate's words first, then those of the save.
     fn answer(self, answer: Answer) -> Decision {
         let Answer { to_agent, to_person, execution, turn } = answer;
-        let context = self.context.clone();
-        let is_held = self.inputs.history.holds_this_turn > 0;
-        let (decision, mut journal) = match self.case.is_gated {
-            true => self.record_and_decide(Delivery::Sure),
-            false => (Decision::Pass, self.case.journal),
+        let event = self.judged.event.clone();
+        let is_held = self.judged.turn.inputs.history.holds_this_turn > 0;
+        let (decision, mut journal) = match self.judged.case.is_gated {
+            true => self.judged.record_and_decide(Delivery::Sure),
+            false => (Decision::Pass, self.judged.journal),
         };
         let joined = |first: Option<String>| {
             let texts: Vec<String> = first.into_iter().chain(to_person.clone()).collect();
@@ -247,12 +248,12 @@ impl Judged {
                     _ => None,
                 };
                 let holds = match (&goes_on, turn) {
-                    (Some(_), Some(turn)) if !is_held => try_hold(&mut journal, turn, &context),
+                    (Some(_), Some(turn)) if !is_held => try_hold(&mut journal, turn, &event),
                     _ => false,
                 };
                 match (goes_on, joined(said)) {
                     (Some((to_agent, autonomous_execution)), to_person) if holds => {
-                        context.log("hold", "the agent was told of the save and goes on");
+                        event.log("hold", "the agent was told of the save and goes on");
                         Decision::Continue { to_agent, to_person, autonomous_execution }
                     }
                     (_, Some(to_person)) => Decision::Notify { to_person },
@@ -266,41 +267,43 @@ impl Judged {
 
     /// Saves apart from a stop, and pushes at once: nobody waits. Only where this session has changed something since
     /// it was saved last: what a person did in the same tree is theirs.
-    pub(super) fn save_apart(mut self, reason: Reason) {
+    pub(super) fn save(mut self, reason: Reason) {
         let settings = self.settings();
         if settings.mode != AutosaveMode::Autonomous || !self.has_unsaved_work(&settings) {
             return;
         }
         let percent = self.percent(&settings).ok().flatten();
-        let Self { context, case, .. } = &mut self;
-        let found = case.journal.write(|writing| {
-            let session = writing.see_session(&context.seen(Some(&case.root)), context.now)?.id;
+        let JudgedStop { event, case, journal, .. } = &mut self.judged;
+        let recorded = journal.write(|writing| {
+            let session = writing.see_session(&event.seen(Some(&case.root)), event.now)?.id;
             Ok((session, writing.iterations(session)? + 1, writing.latest_turn(session)?.map(|turn| turn.id)))
         });
-        let (session, iteration, turn) = match found {
-            Ok(found) => found,
-            Err(error) => return drop(pass(&self.context, &format!("nothing saved: {error}"))),
+        let (session, iteration, turn) = match recorded {
+            Ok(recorded) => recorded,
+            Err(error) => return self.judged.event.log("pass", &format!("nothing saved: {error}")),
         };
-        let occasion = Occasion { at: self.context.now, reason, percent, iteration };
+        let occasion = Occasion { at: self.judged.event.now, reason, percent, iteration };
         let Some(save) = self.prepare(&settings, occasion) else { return };
-        let report: SaveReport = save.run(&mut self.case.journal, Some(session), turn);
-        report.log(&self.context);
+        let report: SaveReport = save.run(&mut self.judged.journal, Some(session), turn);
+        report.log(&self.judged.event);
     }
 
     fn has_unsaved_work(&mut self, autosave: &Autosave) -> bool {
-        let Some(repository) = self.case.repository.clone() else { return false };
-        let Some(session) = self.known.session.as_ref().map(|session| session.id) else { return false };
+        let Some(repository) = self.judged.case.repository.clone() else { return false };
+        let Some(session) = self.judged.turn.known.session.as_ref().map(|session| session.id) else {
+            return false;
+        };
         let read =
-            self.case.journal.read(|reader| Ok((reader.first_turn(session)?, reader.last_saved(session)?)));
+            self.judged.journal.read(|reader| Ok((reader.first_turn(session)?, reader.last_saved(session)?)));
         let Ok((Some(first), last)) = read else { return false };
-        let settings = git_settings();
+        let settings = self.judged.event.settings.git.clone();
         let Some(baseline) = baseline(&first) else { return false };
         let request = Request::Turn { baseline: Some(&baseline), touched: None };
         let changed = changes::start_in(repository.clone(), &settings)
             .and_then(|pending| pending.change_set(request))
             .is_ok_and(|set| !set.files.is_empty() && set.scope == change_set::Scope::TurnBaseline);
         let Some(last) = last.and_then(|last| last.snapshot) else { return changed };
-        let own = saving::own_files(self.context.payload.agent, autosave);
+        let own = saving::own_files(self.judged.event.payload.agent, autosave);
         let own = own.map(|name| BytePath::from(name.as_str()));
         let scratch = environment::temporary_directory();
         let differs = Snapshots::of(repository, &settings).and_then(|snapshots| {
@@ -313,9 +316,9 @@ impl Judged {
     }
 }
 
-fn try_hold(journal: &mut Journal, turn: TurnId, context: &crate::hook::Context) -> bool {
+fn try_hold(journal: &mut Journal, turn: TurnId, event: &ClientEvent) -> bool {
     journal.write(|writing| writing.try_hold(turn, 1)).unwrap_or_else(|error| {
-        context.log("autosave", &format!("fail open: the hold cannot be counted: {error}"));
+        event.log("autosave", &format!("fail open: the hold cannot be counted: {error}"));
         false
     })
 }

@@ -1,20 +1,13 @@
-//! Gathers what the gate judges, beside the policy: the timeline, the change set, the plan of the work item. Shared
-//! by the hook and by `checkstone check`.
+//! What the turn can have written: what its timeline shows, and what git says of it.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use change_set::ChangeSet;
 use changes::{Baseline, Pending, Request, Touched};
 use gate::policy::{Policy, Scope};
-use gate::{Changes, Inputs, PlanFile, RecordedCall};
+use gate::{Changes, Inputs, RecordedCall};
 use programs::shell::{Intents, SimpleCommand, Word};
 use transcript::{Extent, Kind, Outcome};
-
-use crate::environment;
-
-/// A larger plan is not read to its end.
-const LARGEST_PLAN: u64 = 256 * 1024;
 
 /// The files that the timeline shows as written; `None` where nobody knows.
 pub(crate) fn touched(inputs: &Inputs) -> Option<Vec<PathBuf>> {
@@ -55,14 +48,6 @@ pub(crate) fn change_set(
     pending.and_then(|pending| pending.change_set(request))
 }
 
-/// The change set as the gate takes it.
-pub(crate) fn known(changed: Result<ChangeSet, changes::Error>) -> Changes {
-    match changed {
-        Ok(set) => Changes::Known(set),
-        Err(error) => Changes::Unknown(error.to_string()),
-    }
-}
-
 /// Leaves out what others did in the same tree meanwhile (C3), where the timeline shows all that the turn can have
 /// written: its files are then exactly those that were touched.
 pub(crate) fn leave_out_others(inputs: &mut Inputs, touched: Option<&[PathBuf]>, cwd: &Path) {
@@ -98,60 +83,5 @@ fn only_looks(command: &SimpleCommand) -> bool {
         "sed" => subcommand == Some("-n"),
         "git" => matches!(subcommand, Some("blame" | "diff" | "log" | "ls-files" | "show" | "status")),
         _ => false,
-    }
-}
-
-/// The plan of the work item `slug`, or of the one that the branch names.
-pub(crate) fn plan(
-    policy: &Policy,
-    root: &Path,
-    slug: Option<&str>,
-    branch: Option<&str>,
-) -> Option<PlanFile> {
-    let slug = match slug {
-        Some(slug) => slug.to_owned(),
-        None => slug_of_branch(&policy.plan.slug_from_branch, branch?)?,
-    };
-    if !is_slug(&slug) || policy.plan.path.is_empty() {
-        return None;
-    }
-    let path = root.join(policy.plan.path.replace("{slug}", &slug));
-    let inside = fs_err::canonicalize(&path).ok()?.starts_with(fs_err::canonicalize(root).ok()?);
-    // Opening a named pipe would wait for a writer.
-    if !inside || !path.is_file() {
-        return None;
-    }
-    let mut text = String::new();
-    fs_err::File::open(&path).ok()?.take(LARGEST_PLAN).read_to_string(&mut text).ok()?;
-    Some(PlanFile { slug, text })
-}
-
-/// A name that leads nowhere but into the folder it is put in.
-pub(crate) fn is_slug(slug: &str) -> bool {
-    !slug.is_empty() && slug.len() <= 200 && !slug.contains(['/', '\\', '\0']) && slug != "." && slug != ".."
-}
-
-/// The work item of an environment in which the session has none of its own.
-pub(crate) fn slug_of_environment() -> Option<String> {
-    environment::read(environment::SLUG).and_then(|slug| slug.into_string().ok())
-}
-
-/// `work/{slug}` and `work/parser` give `parser`.
-fn slug_of_branch(pattern: &str, branch: &str) -> Option<String> {
-    let (before, after) = pattern.split_once("{slug}")?;
-    let slug = branch.strip_prefix(before)?.strip_suffix(after)?;
-    Some(slug.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_branch_names_its_work_item() {
-        assert_eq!(slug_of_branch("work/{slug}", "work/parser").as_deref(), Some("parser"));
-        assert_eq!(slug_of_branch("{slug}-wip", "parser-wip").as_deref(), Some("parser"));
-        assert_eq!(slug_of_branch("work/{slug}", "main"), None);
-        assert_eq!(slug_of_branch("", "main"), None);
     }
 }

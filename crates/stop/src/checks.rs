@@ -24,7 +24,7 @@ const POLL: Duration = Duration::from_millis(10);
 pub(crate) fn run_allowed(
     texts: &PolicyTexts,
     policy: &Policy,
-    trust: journal::Trust,
+    trust: impl FnOnce() -> journal::Trust,
     changes: &Changes,
     root: &Path,
 ) -> Vec<CheckResult> {
@@ -33,7 +33,7 @@ pub(crate) fn run_allowed(
     let run_all = |policy: &Policy| {
         policy.checks_for(Trust::Given, &changed).into_iter().map(|check| run(check, root)).collect()
     };
-    match trust {
+    match trust() {
         journal::Trust::Trusted => run_all(policy),
         _ => trust::policy_of_user(texts).as_ref().map(run_all).unwrap_or_default(),
     }

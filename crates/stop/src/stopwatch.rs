@@ -4,27 +4,27 @@ use std::fmt::Write as _;
 use std::time::Instant;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Stopwatch {
+pub struct Stopwatch {
     began: Instant,
     last: Instant,
     parts: Vec<(&'static str, u128)>,
 }
 
 impl Stopwatch {
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         let now = Instant::now();
         Self { began: now, last: now, parts: Vec::new() }
     }
 
     /// What was done since the last lap.
-    pub(crate) fn lap(&mut self, part: &'static str) {
+    pub fn lap(&mut self, part: &'static str) {
         let now = Instant::now();
         self.parts.push((part, now.duration_since(self.last).as_micros()));
         self.last = now;
     }
 
     /// `policy 0.1 transcript 0.9 … = 5.2 ms`
-    pub(crate) fn report(&self) -> String {
+    pub fn report(&self) -> String {
         let mut text = String::new();
         for (part, micros) in &self.parts {
             let _ = write!(text, "{part} {:.2} ", *micros as f64 / 1000.0);

@@ -1,33 +1,29 @@
 //! Whether the user trusts a repository's policy file as it is now. Trust is the file's path and the SHA-256 of its
 //! content; any change withdraws it. Only what runs, commits, pushes or sends depends on it.
 
-use std::path::Path;
-
 use gate::policy::{Autosave, Check, Policy, SnapshotSettings, Trust};
-use journal::Reading;
+use journal::{Journal, Reading};
 use sha2::{Digest as _, Sha256};
 
-use crate::error::CommandError;
-use crate::journal_access;
 use crate::policy_files::{PolicyText, PolicyTexts};
 
 /// How a repository's file stands with the user, and what follows from it.
 #[derive(Debug)]
-pub(crate) struct Standing {
-    pub(crate) trust: journal::Trust,
+pub struct Standing {
+    pub trust: journal::Trust,
     /// What may run: all of it where the file is trusted, else what the user's own configuration has.
-    pub(crate) allowed: Vec<Check>,
+    pub allowed: Vec<Check>,
     /// What the repository's file asks for and may not.
-    pub(crate) ignored: Vec<Check>,
+    pub ignored: Vec<Check>,
     /// Its wish for a snapshot at the start of every turn is among that.
-    pub(crate) ignores_snapshots: bool,
+    pub ignores_snapshots: bool,
     /// The same for what would be saved, where it is anything else than the user's own configuration has.
-    pub(crate) ignored_autosave: Option<Box<Autosave>>,
+    pub ignored_autosave: Option<Box<Autosave>>,
 }
 
 impl Standing {
     /// `trust` is how the file stands, as `of_file` tells it.
-    pub(crate) fn new(trust: journal::Trust, texts: &PolicyTexts, policy: &Policy) -> Self {
+    pub fn new(trust: journal::Trust, texts: &PolicyTexts, policy: &Policy) -> Self {
         let all = policy.checks.with(Trust::Given).cloned().unwrap_or_default();
         if trust == journal::Trust::Trusted {
             return Self {
@@ -52,7 +48,7 @@ impl Standing {
     }
 
     /// One word for JSON and for people.
-    pub(crate) fn word(&self) -> &'static str {
+    pub fn word(&self) -> &'static str {
         match self.trust {
             journal::Trust::Trusted => "trusted",
             journal::Trust::Changed => "changed",
@@ -63,29 +59,21 @@ impl Standing {
 
 /// How the repository's own file stands by what the journal says. What was read is what is hashed, so that nobody can
 /// exchange the file between the two.
-pub(crate) fn of_file(
-    reader: &Reading<'_>,
-    texts: &PolicyTexts,
-) -> Result<journal::Trust, journal::JournalError> {
+pub fn of_file(reader: &Reading<'_>, texts: &PolicyTexts) -> Result<journal::Trust, journal::JournalError> {
     match (&texts.own_file, own_text(texts)) {
         (Some(path), Some(text)) => reader.trust(path, &hash(&text.text)),
         _ => Ok(journal::Trust::Unknown),
     }
 }
 
-/// As `of_file`, for commands.
-pub(crate) fn standing(state: &Path, texts: &PolicyTexts, policy: &Policy) -> Result<Standing, CommandError> {
-    let trust = match journal_access::open_existing(state)? {
-        Some(mut journal) => journal
-            .read(|reader| of_file(reader, texts))
-            .map_err(|error| journal_access::explained(&error))?,
-        None => journal::Trust::Unknown,
-    };
-    Ok(Standing::new(trust, texts, policy))
+/// As `of_file`; what cannot be read gives no trust.
+pub fn of_file_or_unknown(journal: Option<&mut Journal>, texts: &PolicyTexts) -> journal::Trust {
+    let read = journal.map(|journal| journal.read(|reader| of_file(reader, texts)));
+    read.and_then(Result::ok).unwrap_or(journal::Trust::Unknown)
 }
 
 /// The settings for snapshots that are taken without being asked for; `None` where the texts are broken.
-pub(crate) fn snapshot_settings(trust: journal::Trust, texts: &PolicyTexts) -> Option<SnapshotSettings> {
+pub fn snapshot_settings(trust: journal::Trust, texts: &PolicyTexts) -> Option<SnapshotSettings> {
     let policy = match trust {
         journal::Trust::Trusted => texts.load().ok(),
         _ => policy_of_user(texts),
@@ -94,16 +82,16 @@ pub(crate) fn snapshot_settings(trust: journal::Trust, texts: &PolicyTexts) -> O
 }
 
 /// The repository's own file stands last.
-pub(crate) fn own_text(texts: &PolicyTexts) -> Option<&PolicyText> {
+pub fn own_text(texts: &PolicyTexts) -> Option<&PolicyText> {
     texts.own_file.as_ref().and_then(|_| texts.texts.last())
 }
 
-pub(crate) fn hash(text: &str) -> String {
+pub fn hash(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What the user's own configuration says alone; it needs nobody's trust.
-pub(crate) fn policy_of_user(texts: &PolicyTexts) -> Option<Policy> {
+pub fn policy_of_user(texts: &PolicyTexts) -> Option<Policy> {
     let own = usize::from(texts.own_file.is_some());
     let mut users = texts.clone();
     users.texts.truncate(texts.texts.len().saturating_sub(own));

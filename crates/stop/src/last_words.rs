@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use transcript::{Agent, Options, Reading};
 
-use crate::hook::Context;
+use crate::client_event::ClientEvent;
 
 /// Most turns are smaller, and a window that is not needed costs time.
 const FIRST_WINDOW: u64 = 256 * 1024;
@@ -14,10 +14,10 @@ const FLUSH_LIMIT: Duration = Duration::from_millis(250);
 const FLUSH_POLL: Duration = Duration::from_millis(5);
 
 /// The turn as far as it is written.
-pub(super) fn read(context: &Context) -> Reading {
+pub(crate) fn read(event: &ClientEvent) -> Reading {
     let options =
-        Options { agent: Some(context.payload.agent), first_window: FIRST_WINDOW, ..Options::default() };
-    match &context.payload.transcript {
+        Options { agent: Some(event.payload.agent), first_window: FIRST_WINDOW, ..Options::default() };
+    match &event.payload.transcript {
         Some(path) => transcript::read(path, &options),
         None => transcript::read_bytes(&[], &options),
     }
@@ -25,29 +25,29 @@ pub(super) fn read(context: &Context) -> Reading {
 
 /// Whether the agent's last words, which the payload tells, are written already. Without them, calls may be missing
 /// too.
-pub(super) fn are_there(context: &Context, reading: &Reading) -> bool {
-    context.payload.transcript_is_complete(reading.last_assistant.as_deref())
+pub(crate) fn are_there(event: &ClientEvent, reading: &Reading) -> bool {
+    event.payload.transcript_is_complete(reading.last_assistant.as_deref())
 }
 
 /// Whether they can still come: the other clients have written everything when they call us.
-pub(super) fn may_come(context: &Context, reading: &Reading) -> bool {
-    let is_late = context.payload.agent == Agent::Claude && context.payload.transcript.is_some();
-    is_late && !are_there(context, reading)
+pub(crate) fn may_come(event: &ClientEvent, reading: &Reading) -> bool {
+    let is_late = event.payload.agent == Agent::Claude && event.payload.transcript.is_some();
+    is_late && !are_there(event, reading)
 }
 
 /// Waits until the last words are written, in short, bounded steps, and then goes on with what is there.
-pub(super) fn wait(context: &Context) -> Reading {
-    let path = context.payload.transcript.as_deref();
+pub(crate) fn wait(event: &ClientEvent) -> Reading {
+    let path = event.payload.transcript.as_deref();
     // Before the reading: what is written during it must be seen as new.
     let mut length = path.and_then(size);
-    let mut reading = read(context);
+    let mut reading = read(event);
     let deadline = Instant::now() + FLUSH_LIMIT;
-    while !are_there(context, &reading) && Instant::now() < deadline {
+    while !are_there(event, &reading) && Instant::now() < deadline {
         std::thread::sleep(FLUSH_POLL);
         let now = path.and_then(size);
         if now != length {
             length = now;
-            reading = read(context);
+            reading = read(event);
         }
     }
     reading

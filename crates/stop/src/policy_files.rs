@@ -7,53 +7,49 @@ use std::path::{Path, PathBuf};
 use gate::policy::{Policy, Problem, ProblemKind, Problems, Source, UserFile};
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
-use text::counted;
 
-use crate::environment;
-use crate::error::CommandError;
-
-pub(crate) const FILE_NAME: &str = "checkstone.toml";
+pub const FILE_NAME: &str = "checkstone.toml";
 
 /// How the user's own configuration is called in messages.
-pub(crate) const USER_FILE_NAME: &str = "config.toml";
+pub const USER_FILE_NAME: &str = "config.toml";
 
 /// A larger file is no policy.
 const LARGEST: u64 = 1024 * 1024;
 
 /// A policy file as it was read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct PolicyText {
+pub struct PolicyText {
     /// How it is called in messages.
-    pub(crate) name: String,
-    pub(crate) text: String,
+    pub name: String,
+    pub text: String,
 }
 
 /// The texts that make the policy of a repository, in the order in which they apply.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct PolicyTexts {
-    pub(crate) texts: Vec<PolicyText>,
+pub struct PolicyTexts {
+    pub texts: Vec<PolicyText>,
     /// The repository's own file, where there is one.
-    pub(crate) own_file: Option<PathBuf>,
+    pub own_file: Option<PathBuf>,
     /// A file is there that cannot be a policy, or the user's own is broken.
     unreadable: Option<Problems>,
 }
 
 /// What the files say: the policy, where there is one, and the user's own configuration in any case.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct FoundTexts {
-    pub(crate) policy: Option<PolicyTexts>,
-    pub(crate) user: PolicyTexts,
+pub struct FoundTexts {
+    pub policy: Option<PolicyTexts>,
+    pub user: PolicyTexts,
 }
 
 impl PolicyTexts {
     /// `None` where the repository has no policy.
-    pub(crate) fn of_repository(root: &Path) -> Option<Self> {
-        FoundTexts::read(root).policy
+    pub fn of_repository(root: &Path, user_file: Option<&Path>) -> Option<Self> {
+        FoundTexts::read(root, user_file).policy
     }
 }
 
 impl FoundTexts {
-    pub(crate) fn read(root: &Path) -> Self {
+    pub fn read(root: &Path, user_file: Option<&Path>) -> Self {
         let mut unreadable = None;
         let mut text_of = |name: &str, text: Result<Option<String>, &'static str>| {
             text.unwrap_or_else(|message| {
@@ -61,7 +57,7 @@ impl FoundTexts {
                 Some(String::new())
             })
         };
-        let user = text_of(USER_FILE_NAME, users_text()).unwrap_or_default();
+        let user = text_of(USER_FILE_NAME, users_text(user_file)).unwrap_or_default();
         let own_file = root.join(FILE_NAME);
         let own = text_of(FILE_NAME, inside(root, &own_file).and_then(|path| read(&path)));
         let user = UserFile::read(USER_FILE_NAME, &user).unwrap_or_else(|problems| {
@@ -89,12 +85,12 @@ impl FoundTexts {
     }
 
     /// All there is, a policy or not.
-    pub(crate) fn texts(&self) -> &PolicyTexts {
+    pub fn texts(&self) -> &PolicyTexts {
         self.policy.as_ref().unwrap_or(&self.user)
     }
 
     /// Whether any of the texts could be about autosave. Most are not, and need not be understood for it.
-    pub(crate) fn mention_autosave(&self) -> bool {
+    pub fn mention_autosave(&self) -> bool {
         let mut texts = self.texts().texts.iter();
         texts.any(|text| text.text.contains("autosave"))
     }
@@ -102,9 +98,9 @@ impl FoundTexts {
 
 impl PolicyTexts {
     /// The policy that a repository with this file would have.
-    pub(crate) fn of_file(path: &Path) -> Result<Self, &'static str> {
+    pub fn of_file(path: &Path, user_file: Option<&Path>) -> Result<Self, &'static str> {
         let own = read(path)?.ok_or("there is no such file")?;
-        let user = UserFile::read(USER_FILE_NAME, &users_text()?.unwrap_or_default());
+        let user = UserFile::read(USER_FILE_NAME, &users_text(user_file)?.unwrap_or_default());
         let unreadable = user.as_ref().err().cloned();
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let mut texts = users_texts(user.unwrap_or_default());
@@ -112,7 +108,7 @@ impl PolicyTexts {
         Ok(Self { texts, own_file: Some(path.to_owned()), unreadable })
     }
 
-    pub(crate) fn load(&self) -> Result<Policy, Problems> {
+    pub fn load(&self) -> Result<Policy, Problems> {
         if let Some(problems) = &self.unreadable {
             return Err(problems.clone());
         }
@@ -122,23 +118,23 @@ impl PolicyTexts {
     }
 
     /// Whether the text could switch the gate off; only then must it be understood before git is started.
-    pub(crate) fn may_switch_off(&self) -> bool {
+    pub fn may_switch_off(&self) -> bool {
         self.texts.iter().any(|text| text.text.contains("enabled"))
     }
 
     /// Whether the text could ask for a snapshot at the start of a turn; only then must it be understood at the prompt.
-    pub(crate) fn may_want_snapshots(&self) -> bool {
+    pub fn may_want_snapshots(&self) -> bool {
         self.texts.iter().any(|text| text.text.contains("at_turn_start"))
     }
 
     /// Whether the gate is switched off here.
-    pub(crate) fn is_switched_off(&self) -> bool {
+    pub fn is_switched_off(&self) -> bool {
         self.may_switch_off() && self.load().is_ok_and(|policy| !policy.gate.enabled)
     }
 }
 
-fn users_text() -> Result<Option<String>, &'static str> {
-    environment::configuration_file().map_or(Ok(None), |path| read(&path))
+fn users_text(user_file: Option<&Path>) -> Result<Option<String>, &'static str> {
+    user_file.map_or(Ok(None), read)
 }
 
 /// The user's part of a policy, where there is one.
@@ -148,7 +144,7 @@ fn users_texts(user: UserFile) -> Vec<PolicyText> {
 }
 
 /// The presets whose files lie at the root of a repository.
-pub(crate) fn detected_presets(root: &Path) -> Vec<&'static str> {
+pub fn detected_presets(root: &Path) -> Vec<&'static str> {
     let signs: [(&str, &[&str]); 5] = [
         ("rust", &["Cargo.toml"]),
         ("python", &["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "tox.ini"]),
@@ -160,19 +156,13 @@ pub(crate) fn detected_presets(root: &Path) -> Vec<&'static str> {
     signs.into_iter().filter(|(_, names)| has(names)).map(|(preset, _)| preset).collect()
 }
 
-/// A policy that is broken, for commands that need a sound one.
-pub(crate) fn mistakes(problems: &Problems) -> CommandError {
-    let count = counted(problems.0.len(), "mistake");
-    CommandError::new(format!("the policy has {count}:\n{problems}"))
-}
-
 fn no_policy(name: &str, message: &'static str) -> Problem {
     let kind = ProblemKind::BadPath { message };
     Problem { file: name.to_owned(), line: 1, column: 1, found: name.to_owned(), kind }
 }
 
 /// A file of the repository, unless a link leads out of it.
-pub(crate) fn inside(root: &Path, file: &Path) -> Result<PathBuf, &'static str> {
+pub fn inside(root: &Path, file: &Path) -> Result<PathBuf, &'static str> {
     if !file.is_symlink() {
         return Ok(file.to_owned());
     }
@@ -184,7 +174,7 @@ pub(crate) fn inside(root: &Path, file: &Path) -> Result<PathBuf, &'static str> 
 }
 
 /// `None` where there is no such file. Nothing here waits: a named pipe is refused.
-pub(crate) fn read(path: &Path) -> Result<Option<String>, &'static str> {
+pub fn read(path: &Path) -> Result<Option<String>, &'static str> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(file) => std::fs::File::from(file),

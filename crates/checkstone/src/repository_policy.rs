@@ -1,0 +1,26 @@
+//! The policy of a repository for commands of people: the user's own configuration is found, and mistakes are explained.
+
+use std::path::Path;
+
+use gate::policy::Problems;
+use stop::policy_files::{FoundTexts, PolicyTexts};
+
+use crate::environment;
+use crate::error::CommandError;
+use text::counted;
+
+/// What the files say, a policy or not.
+pub(crate) fn files(root: &Path) -> FoundTexts {
+    FoundTexts::read(root, environment::configuration_file().as_deref())
+}
+
+/// `None` where the repository has no policy.
+pub(crate) fn of(root: &Path) -> Option<PolicyTexts> {
+    files(root).policy
+}
+
+/// A policy that is broken, for commands that need a sound one.
+pub(crate) fn mistakes(problems: &Problems) -> CommandError {
+    let count = counted(problems.0.len(), "mistake");
+    CommandError::new(format!("the policy has {count}:\n{problems}"))
+}

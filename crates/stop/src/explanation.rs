@@ -1,0 +1,82 @@
+//! How a recorded verdict came about, and whether it can be had again from what was recorded.
+
+use gate::{CheckResult, Explanation, INPUTS_VERSION, Verdict};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::record::{self, Record};
+
+/// A verdict with how it came about.
+#[derive(Debug)]
+pub struct ExplainedVerdict {
+    /// As it was recorded, where its inputs were kept.
+    pub verdict: Option<Verdict>,
+    pub rules: Vec<Explanation>,
+    /// What the policy's own checks said.
+    pub checks: Vec<CheckResult>,
+    pub replay: Replay,
+}
+
+/// What judging again gave.
+#[derive(Debug)]
+pub enum Replay {
+    Same,
+    /// Another verdict.
+    Different(Box<Verdict>),
+    /// It cannot be tried, and why.
+    Impossible(String),
+}
+
+/// Judges once more what was recorded.
+pub fn explain(inputs: Option<&journal::Inputs<Vec<u8>>>) -> ExplainedVerdict {
+    let nothing = |why: &str| ExplainedVerdict {
+        verdict: None,
+        rules: Vec::new(),
+        checks: Vec::new(),
+        replay: Replay::Impossible(why.to_owned()),
+    };
+    let Some(inputs) = inputs else { return nothing("its inputs were too large to keep") };
+    if inputs.version > INPUTS_VERSION {
+        return nothing("its inputs were recorded by a newer version of checkstone");
+    }
+    let Some(record) = Record::read(&inputs.bytes) else { return nothing("its inputs cannot be read") };
+    let (rules, replay) = match record.policy() {
+        Ok(policy) => {
+            let again = gate::judge(&policy, &record.inputs);
+            let rules = gate::explain(&policy, &record.inputs, &record.verdict);
+            (rules, compared(record::json(&inputs.bytes), again))
+        }
+        Err(problems) => {
+            (Vec::new(), Replay::Impossible(format!("this version does not take its policy: {problems}")))
+        }
+    };
+    ExplainedVerdict { verdict: Some(record.verdict), rules, checks: record.inputs.checks, replay }
+}
+
+/// The recorded verdict as it was written, against the one that came out now.
+fn compared(json: &[u8], again: Verdict) -> Replay {
+    #[derive(Deserialize)]
+    struct AsWritten<'a> {
+        #[serde(borrow)]
+        verdict: &'a RawValue,
+    }
+    let written = serde_json::from_slice::<AsWritten<'_>>(json).map(|record| record.verdict.get());
+    match (written, serde_json::to_string(&again)) {
+        (Ok(written), Ok(text)) if written == text => Replay::Same,
+        (Ok(_), Ok(_)) => Replay::Different(Box::new(again)),
+        _ => Replay::Impossible("its inputs cannot be read".to_owned()),
+    }
+}
+
+/// The reason of a recorded verdict alone, without building everything else.
+pub fn recorded_reason(bytes: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct WithVerdict {
+        verdict: WithReason,
+    }
+    #[derive(Deserialize)]
+    struct WithReason {
+        reason: String,
+    }
+    Some(serde_json::from_slice::<WithVerdict>(record::json(bytes)).ok()?.verdict.reason)
+}

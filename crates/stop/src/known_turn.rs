@@ -1,0 +1,89 @@
+//! What the journal knows of the turn that ends.
+
+use std::path::Path;
+
+use gate::Waived;
+use journal::{Journal, JournalError, Session, Turn};
+use transcript::{Agent, Reading};
+
+use crate::client_event::ClientEvent;
+
+/// How many sessions back one is looked for.
+pub const SESSIONS_LOOKED_AT: usize = 1000;
+
+#[derive(Debug, Default)]
+pub struct KnownTurn {
+    pub session: Option<Session>,
+    pub turn: Option<Turn>,
+    /// The client's own id of the turn.
+    pub key: Option<String>,
+    pub opened_at: Option<jiff::Timestamp>,
+    /// Actions that the last turn was held for.
+    pub held_before: Vec<String>,
+    pub waived: Vec<Waived>,
+}
+
+impl KnownTurn {
+    pub(crate) fn read(
+        journal: Option<&mut Journal>,
+        event: &ClientEvent,
+        reading: &Reading,
+    ) -> Result<Self, JournalError> {
+        // The transcript knows which prompt opened the turn, also where the client counts a notification as a new one.
+        let recorded = reading.turn.as_ref().and_then(|turn| turn.id.clone());
+        let known_prompt = recorded.is_some();
+        let key = recorded.or_else(|| event.payload.turn.clone());
+        let opened_at = reading.turn.as_ref().and_then(|turn| turn.started_at.as_deref()?.parse().ok());
+        let mut known = Self { key, opened_at, ..Self::default() };
+        let Some(journal) = journal else { return Ok(known) };
+        journal.read(|reader| {
+            known.session = reader.session(event.agent(), &event.session)?;
+            let Some(session) = &known.session else { return Ok(known) };
+            known.turn = match (&known.key, event.payload.agent) {
+                (Some(key), Agent::Claude | Agent::Codex) => match reader.turn(session.id, key)? {
+                    // A key that no prompt announced may be a notification's: it belongs to the turn before.
+                    None if !known_prompt => reader.latest_turn(session.id)?,
+                    turn => turn,
+                },
+                _ => reader.latest_turn(session.id)?,
+            };
+            known.waived = reader
+                .waivers(session.id)?
+                .into_iter()
+                .map(|waiver| Waived { action: waiver.action, reason: waiver.reason })
+                .collect();
+            if let Some(turn) = &known.turn {
+                known.held_before = reader.actions_held_before(turn.id)?;
+                known.opened_at = Some(turn.opened_at);
+            }
+            Ok(known)
+        })
+    }
+}
+
+/// Whether the turn that the client names has had all its holds.
+pub(crate) fn held_already(
+    journal: &mut Journal,
+    event: &ClientEvent,
+    most_holds: u32,
+) -> Result<bool, JournalError> {
+    let Some(key) = &event.payload.turn else { return Ok(false) };
+    journal.read(|reader| {
+        let Some(session) = reader.session(event.agent(), &event.session)? else { return Ok(false) };
+        Ok(reader.turn(session.id, key)?.is_some_and(|turn| turn.holds >= most_holds))
+    })
+}
+
+/// The session that a transcript is of, where it was recorded.
+pub fn session_of_transcript(
+    journal: &mut Journal,
+    transcript: &Path,
+) -> Result<Option<Session>, JournalError> {
+    let Ok(transcript) = fs_err::canonicalize(transcript) else { return Ok(None) };
+    let is_it = |session: &Session| {
+        let recorded = session.transcript.as_deref();
+        recorded.is_some_and(|path| fs_err::canonicalize(path).is_ok_and(|path| path == transcript))
+    };
+    let sessions = journal.read(|reader| reader.recent_sessions(SESSIONS_LOOKED_AT))?;
+    Ok(sessions.into_iter().find(is_it))
+}

@@ -1,0 +1,40 @@
+//! One stop, from what a client says to a verdict and its record. The hook, `check`, `inject` and `explain` all come
+//! through here, and so does whoever wants to know what a policy says of recorded turns.
+//!
+//! [`Workplace`] is where the agent works and what the policy files there say; [`KnownTurn`] is what the journal knows of
+//! the turn; [`StopCase`] judges a turn as a reading of its transcript shows it; [`JudgedStop`] records the verdict, and
+//! counts a hold before it is said.
+//!
+//! Prints nothing and reads no environment: paths, settings and times are given.
+
+mod checks;
+mod client_event;
+mod client_stop;
+mod explanation;
+mod judged_stop;
+mod known_turn;
+mod last_words;
+mod lock_file;
+mod plan_file;
+pub mod policy_files;
+pub mod record;
+mod settings;
+mod stop_case;
+mod stopwatch;
+pub mod trust;
+pub mod turn_start_snapshot;
+mod workplace;
+mod written_files;
+
+pub use client_event::{ClientEvent, SAME_DELIVERY, append_to_log};
+pub use client_stop::{Purpose, Stop, judge};
+pub use explanation::{ExplainedVerdict, Replay, explain, recorded_reason};
+pub use judged_stop::{Delivery, JudgedStop, turn_of};
+pub use known_turn::{KnownTurn, SESSIONS_LOOKED_AT, session_of_transcript};
+pub use lock_file::lock_file;
+pub use plan_file::is_slug;
+pub use record::Record;
+pub use settings::StopSettings;
+pub use stop_case::{AskedBy, JudgedTurn, StopCase, StopError, baseline};
+pub use stopwatch::Stopwatch;
+pub use workplace::Workplace;

@@ -1,0 +1,209 @@
+//! The turn of one stop, judged as a reading of its transcript shows it: what the journal knows of it, what changed
+//! since its prompt, the plan of the work item and what the policy's own checks say go to the gate.
+
+use std::path::PathBuf;
+
+use changes::{Baseline, Pending, Repository};
+use gate::policy::{Policy, SecondStop};
+use gate::{ActionState, Changes, Inputs, Verdict, Waiting};
+use journal::{Journal, JournalError, Turn};
+use transcript::{Outcome, Reading, Usage};
+
+use crate::checks;
+use crate::client_event::ClientEvent;
+use crate::known_turn::KnownTurn;
+use crate::last_words;
+use crate::plan_file;
+use crate::policy_files::PolicyTexts;
+use crate::record::PackedCalls;
+use crate::trust;
+use crate::turn_start_snapshot;
+use crate::written_files;
+
+/// Who wants the verdict, which decides what of the past counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AskedBy {
+    /// A client at its stop: how often the turn was held counts, and how long it took.
+    Client,
+    /// A person or a script, at any time: judged as at the first stop of a turn that was long enough.
+    Person,
+}
+
+/// Why a turn was not judged.
+#[derive(Debug, thiserror::Error)]
+pub enum StopError {
+    #[error("fail open: the journal cannot be read: {0}")]
+    Journal(#[source] JournalError),
+    /// A stranger's repository, and so a stranger's policy.
+    #[error(transparent)]
+    Refused(changes::Error),
+}
+
+/// All that stays the same while one stop is judged.
+#[derive(Debug)]
+pub struct StopCase {
+    pub texts: PolicyTexts,
+    pub policy: Policy,
+    pub asked_by: AskedBy,
+    /// The gate judges here. Otherwise the stop is looked at for what is to be saved, and nothing of it is recorded.
+    pub is_gated: bool,
+    pub repository: Option<Repository>,
+    pub root: PathBuf,
+}
+
+/// What one look at the turn gave.
+#[derive(Debug)]
+pub struct JudgedTurn {
+    pub known: KnownTurn,
+    pub inputs: Inputs,
+    pub verdict: Verdict,
+    /// The context in use, and the prompt of the turn.
+    pub usage: Option<Usage>,
+    pub prompt: Option<String>,
+    pub(crate) calls: PackedCalls,
+}
+
+impl JudgedTurn {
+    /// Whether calls that are not written yet could change what is said: they may be the evidence that is missing,
+    /// the fix of an error, or the result of a call.
+    pub(crate) fn is_open(&self) -> bool {
+        self.verdict.actions.iter().any(|action| action.state == ActionState::Required)
+            || !self.verdict.observations.is_empty()
+            || self.inputs.calls.iter().any(|recorded| recorded.call.outcome == Outcome::Unknown)
+    }
+}
+
+impl StopCase {
+    /// How often a turn may be held.
+    pub(crate) fn most_holds(&self) -> u32 {
+        match self.policy.gate.second_stop {
+            SecondStop::Pass => 1,
+            SecondStop::HoldUncommitted => 2,
+        }
+    }
+
+    /// Judges the turn as `reading` shows it. Without a journal nothing is known of its beginning.
+    pub fn judge(
+        &self,
+        event: &mut ClientEvent,
+        mut journal: Option<&mut Journal>,
+        pending: Result<Pending, changes::Error>,
+        mut reading: Reading,
+    ) -> Result<JudgedTurn, StopError> {
+        let policy = &self.policy;
+        event.stopwatch.lap("transcript");
+        let known = KnownTurn::read(journal.as_deref_mut(), event, &reading).map_err(StopError::Journal)?;
+        event.stopwatch.lap("turn");
+        let holds = self.holds(&known, &reading);
+        let waiting = waiting(event, &reading);
+        let is_whole = last_words::are_there(event, &reading);
+        let usage = reading.usage.take();
+        let prompt = reading.turn.take().map(|turn| turn.prompt);
+        let cwd = event.cwd.to_string_lossy().into_owned();
+        let mut inputs = Inputs::of_reading(reading, Changes::Unknown(String::new()), cwd);
+        if !is_whole {
+            inputs.said.extend(event.payload.last_text.clone());
+        }
+        let touched = written_files::touched(&inputs);
+        // Git is still running: all that needs no answer of it is done now.
+        policy.prepare();
+        if let Some(journal) = journal.as_deref_mut() {
+            journal.prepare_to_record();
+        }
+        let calls = PackedCalls::of(&inputs);
+        event.stopwatch.lap("intents");
+        let baseline = self.baseline(&known, journal.as_deref_mut(), &pending, event);
+        let changed =
+            written_files::change_set(pending, policy, baseline.as_ref(), touched.as_deref(), &event.cwd);
+        inputs.changes = match changed {
+            Ok(set) => Changes::Known(set),
+            Err(error @ changes::Error::Refused { .. }) => return Err(StopError::Refused(error)),
+            Err(error) => Changes::Unknown(error.to_string()),
+        };
+        if is_whole {
+            written_files::leave_out_others(&mut inputs, touched.as_deref(), &event.cwd);
+        }
+        event.stopwatch.lap("git wait");
+        let branch = match &inputs.changes {
+            Changes::Known(set) => set.branch.clone(),
+            _ => None,
+        };
+        let slug = known.session.as_ref().and_then(|session| session.slug.as_ref());
+        let slug = slug.or(event.settings.slug.as_ref());
+        inputs.plan = plan_file::plan(policy, &self.root, slug.map(String::as_str), branch.as_deref());
+        let elapsed = self.elapsed(&known, event);
+        let shortest = policy.gate.min_turn.as_millis();
+        let is_long = shortest == 0 || elapsed.is_some_and(|elapsed| u128::from(elapsed) >= shortest);
+        // An agent that waits, was quick or was held passes whatever they say, and would have to wait for them too.
+        if self.is_gated && waiting.is_none() && is_long && holds < self.most_holds() {
+            let trust = || trust::of_file_or_unknown(journal, &self.texts);
+            inputs.checks = checks::run_allowed(&self.texts, policy, trust, &inputs.changes, &self.root);
+        }
+        inputs.stop.waiting = waiting;
+        inputs.stop.elapsed_ms = elapsed;
+        inputs.history.holds_this_turn = holds;
+        inputs.history.held_before.clone_from(&known.held_before);
+        inputs.history.waived.clone_from(&known.waived);
+        let mut verdict = gate::judge(policy, &inputs);
+        if !self.is_gated {
+            verdict.decision = gate::Decision::Pass;
+            verdict.message = None;
+        }
+        event.stopwatch.lap("judge");
+        Ok(JudgedTurn { known, inputs, verdict, usage, prompt, calls })
+    }
+
+    /// Our message among the prompts is a hold too, counted or not: a journal can be lost.
+    fn holds(&self, known: &KnownTurn, reading: &Reading) -> u32 {
+        let counted = known.turn.as_ref().map_or(0, |turn| turn.holds);
+        match self.asked_by {
+            AskedBy::Client => counted.max(u32::from(reading.has_own_message)),
+            AskedBy::Person => 0,
+        }
+    }
+
+    /// How long the turn has taken; for a person at least as long as the policy wants a turn to be.
+    fn elapsed(&self, known: &KnownTurn, event: &ClientEvent) -> Option<u64> {
+        let taken = known
+            .opened_at
+            .and_then(|opened| u64::try_from(event.now.duration_since(opened).as_millis()).ok());
+        let shortest = u64::try_from(self.policy.gate.min_turn.as_millis()).unwrap_or(u64::MAX);
+        match self.asked_by {
+            AskedBy::Client => taken,
+            AskedBy::Person => Some(taken.unwrap_or_default().max(shortest)),
+        }
+    }
+
+    /// The state of the repository at the prompt, as well as anybody knows it.
+    fn baseline(
+        &self,
+        known: &KnownTurn,
+        journal: Option<&mut Journal>,
+        pending: &Result<Pending, changes::Error>,
+        event: &ClientEvent,
+    ) -> Option<Baseline> {
+        let turn = known.turn.as_ref()?;
+        let quick = baseline(turn);
+        let (Ok(pending), Some(journal)) = (pending, journal) else { return quick };
+        let git = &event.settings.git;
+        turn_start_snapshot::better_baseline(quick, turn, pending.repository(), git, journal)
+    }
+}
+
+/// What the agent waits for, by its client's word and by the transcript.
+fn waiting(event: &ClientEvent, reading: &Reading) -> Option<Waiting> {
+    // A server left running by an earlier turn is nothing that this one waits for.
+    let running = |call: &transcript::Call| call.outcome == Outcome::Unknown;
+    if event.payload.background_tasks > 0 && reading.calls.iter().any(running) {
+        return Some(Waiting::BackgroundTasks);
+    }
+    if event.payload.is_planning() {
+        return Some(Waiting::PlanMode);
+    }
+    Waiting::of_reading(reading)
+}
+
+/// The baseline that the prompt took.
+pub fn baseline(turn: &Turn) -> Option<Baseline> {
+    serde_json::from_slice(turn.baseline.as_deref()?).ok()
+}
