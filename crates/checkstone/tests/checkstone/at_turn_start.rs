@@ -209,7 +209,11 @@ fn the_snapshot_is_the_baseline_where_there_is_no_other() {
         let changed = json!([{"category": "Rust code", "files": ["src/lib.rs"]}]);
         assert_eq!(explained["verdict"]["changed"], if on { changed } else { json!([]) });
     }
-    insta::assert_snapshot!(logs.join("\n"), @"");
+    insta::assert_snapshot!(logs.join("\n"), @"
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 prompt: without a baseline: `git status` failed: exit status: 9 [[timings]]
+
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 prompt: without a baseline: `git status` failed: exit status: 9 [[timings]]
+    ");
 }
 
 /// A snapshot that cannot be taken disturbs nobody, and the log says why.

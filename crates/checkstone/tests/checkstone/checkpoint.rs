@@ -214,7 +214,7 @@ fn r15_full_and_read_only_disks_are_clear_errors_and_the_checkpoint_before_stays
     exit code: 2
     --- stdout
     --- stderr
-    error: cannot open the lock file `[folder]/reports/churn/checkpoints/.store/lock`: Read-only file system (os error 30)
+    error: cannot open `[folder]/reports/churn/checkpoints/.store/lock`: Read-only file system (os error 30)
     hint: make the folder writable for you, then save again; earlier checkpoints are as they were
     ");
     assert_eq!(found["checkpoint"]["stageId"], "S01_load_data");

@@ -49,7 +49,7 @@ fn ends_as(
 
 /// The kernel had to be ended, in the way that is asked for, and what the cell had printed is there.
 fn is_killed(code: &str, by: impl Fn(&Session) -> bool) {
-    let (session, _) = ends_as(code, &impatient(), |session, executed| {
+    let (mut session, _) = ends_as(code, &impatient(), |session, executed| {
         executed.ending == CellEnding::Killed(Cause::TimedOut) && by(session)
     });
     assert!(!session.kernel.is_alive(), "{code}");

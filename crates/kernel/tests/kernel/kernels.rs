@@ -1,7 +1,6 @@
 //! Cells in a real ipykernel: their outputs, and their ends where they do not hang.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::time::Duration;
 
 use kernel::{CellEnding, Kernel, KernelError};
 use sandbox::{redacted, without_durations};
@@ -110,7 +109,11 @@ fn text_that_is_no_unicode_does_not_break_the_cell() {
     let executed =
         session.execute("print('a\\udcffb')\nimport os; os.write(1, b'\\xff\\xfe raw\\n')\nprint('after')");
     assert_eq!(executed.ending, CellEnding::Finished);
-    insta::assert_snapshot!(text_of(&executed), @"");
+    insta::assert_snapshot!(text_of(&executed), @"
+    a�b
+    �� raw
+    after
+    ");
 }
 
 #[test]
@@ -150,6 +153,6 @@ fn a_python_without_ipykernel_says_so_and_one_that_fails_says_where_to_look() {
     let mut failing = launch(folder.path());
     failing.argv = vec![python().into(), "-c".into(), "print('no kernel here')".into()];
     let told = Kernel::start(&failing, &Controls::new().unwrap()).unwrap_err().to_string();
-    insta::assert_snapshot!(redacted(&told), @"");
-    insta::assert_snapshot!(without_durations(std::fs::read_to_string(folder.path().join("kernel.log")).unwrap()), @"");
+    insta::assert_snapshot!(redacted(&told), @"the kernel ended before it could be used (exit code 0: no kernel here); `[folder]/kernel.log` has all that it said");
+    insta::assert_snapshot!(without_durations(std::fs::read_to_string(folder.path().join("kernel.log")).unwrap()), @"no kernel here");
 }

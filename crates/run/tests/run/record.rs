@@ -82,7 +82,7 @@ fn damage_before_the_end_is_told_with_its_line() {
     // A line that says what cannot be is damage too: this stage never ran.
     std::fs::write(&path, text.replace("\"to\":\"RUNNING\"", "\"to\":\"COMPLETED\"")).unwrap();
     let error = Record::read(&path).unwrap_err();
-    insta::assert_snapshot!(redacted(error.to_string()), @"");
+    insta::assert_snapshot!(redacted(error.to_string()), @"the record `[folder]/events.jsonl` is damaged in line 3: a stage that is PENDING cannot become COMPLETED");
 }
 
 #[test]

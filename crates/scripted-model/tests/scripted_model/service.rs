@@ -11,7 +11,65 @@ use crate::client::{self, CLAUDE, GEMINI, play, post, raw};
 fn steps_follow_each_other_and_the_end_is_told_once_it_is_passed() {
     let server = play(&json!({"steps": [{"text": "one"}, {"text": "two"}]}));
     let said: Vec<String> = (0..3).map(|_| post(&server, CLAUDE, &client::claude("go")).1).collect();
-    insta::assert_snapshot!(said.join("\n---\n"), @"");
+    insta::assert_snapshot!(said.join("\n---\n"), @r#"
+    event: message_start
+    data: {"type":"message_start","message":{"id":"msg_0","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}}
+
+    event: content_block_start
+    data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+    event: content_block_delta
+    data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"one"}}
+
+    event: content_block_stop
+    data: {"type":"content_block_stop","index":0}
+
+    event: message_delta
+    data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}
+
+    event: message_stop
+    data: {"type":"message_stop"}
+
+
+    ---
+    event: message_start
+    data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1100,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}}
+
+    event: content_block_start
+    data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+    event: content_block_delta
+    data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"two"}}
+
+    event: content_block_stop
+    data: {"type":"content_block_stop","index":0}
+
+    event: message_delta
+    data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":1100,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}
+
+    event: message_stop
+    data: {"type":"message_stop"}
+
+
+    ---
+    event: message_start
+    data: {"type":"message_start","message":{"id":"msg_2","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1200,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}}
+
+    event: content_block_start
+    data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+    event: content_block_delta
+    data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"(The scenario has no more steps.)"}}
+
+    event: content_block_stop
+    data: {"type":"content_block_stop","index":0}
+
+    event: message_delta
+    data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":1200,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}
+
+    event: message_stop
+    data: {"type":"message_stop"}
+    "#);
     let steps: Vec<_> = server.requests().iter().map(|request| request.step).collect();
     assert_eq!(steps, [Some(0), Some(1), None]);
 }
@@ -24,7 +82,17 @@ fn a_conversation_has_steps_of_its_own() {
     }));
     let ask = |prompt: &str| post(&server, GEMINI, &client::gemini(prompt)).1;
     let said = ["go", "do the sub task now", "go"].map(ask);
-    insta::assert_snapshot!(said.join("\n---\n"), @"");
+    insta::assert_snapshot!(said.join("\n---\n"), @r#"
+    data: {"candidates":[{"content":{"role":"model","parts":[{"text":"main one"}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":1000,"candidatesTokenCount":42,"totalTokenCount":1042},"modelVersion":"scripted","responseId":"response-0"}
+
+
+    ---
+    data: {"candidates":[{"content":{"role":"model","parts":[{"text":"sub one"}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":1100,"candidatesTokenCount":42,"totalTokenCount":1142},"modelVersion":"scripted","responseId":"response-1"}
+
+
+    ---
+    data: {"candidates":[{"content":{"role":"model","parts":[{"text":"main two"}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":1200,"candidatesTokenCount":42,"totalTokenCount":1242},"modelVersion":"scripted","responseId":"response-2"}
+    "#);
     assert_eq!(server.requests()[1].conversation.as_deref(), Some("sub task"));
 }
 
@@ -74,7 +142,25 @@ fn a_request_in_chunks_is_read_whole() {
         first.len(),
         second.len()
     );
-    insta::assert_snapshot!(raw(&server, request.as_bytes()).1, @"");
+    insta::assert_snapshot!(raw(&server, request.as_bytes()).1, @r#"
+    event: message_start
+    data: {"type":"message_start","message":{"id":"msg_0","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}}
+
+    event: content_block_start
+    data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+    event: content_block_delta
+    data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"one"}}
+
+    event: content_block_stop
+    data: {"type":"content_block_stop","index":0}
+
+    event: message_delta
+    data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}
+
+    event: message_stop
+    data: {"type":"message_stop"}
+    "#);
     assert_eq!(server.requests()[0].user_texts(), ["in chunks"]);
 }
 
@@ -104,5 +190,23 @@ fn nonsense_is_answered_with_a_sentence() {
     // A body that is no JSON is no request for a step.
     let (status, _) = raw(&server, b"POST /v1/messages HTTP/1.1\r\nContent-Length: 3\r\n\r\nxyz");
     assert_eq!(status, 200);
-    insta::assert_snapshot!(post(&server, CLAUDE, &client::claude("go")).1, @"");
+    insta::assert_snapshot!(post(&server, CLAUDE, &client::claude("go")).1, @r#"
+    event: message_start
+    data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1100,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}}
+
+    event: content_block_start
+    data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+    event: content_block_delta
+    data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"one"}}
+
+    event: content_block_stop
+    data: {"type":"content_block_stop","index":0}
+
+    event: message_delta
+    data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":1100,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}
+
+    event: message_stop
+    data: {"type":"message_stop"}
+    "#);
 }

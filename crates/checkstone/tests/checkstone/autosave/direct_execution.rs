@@ -341,8 +341,11 @@ fn a12_a_secret_is_not_committed() {
 
     Take it out of what is kept in the repository, or mark the line with `checkstone:allow-secret` if it is none; do not commit it.
     ");
-    insta::assert_snapshot!(redacted(answer.to_string()), @"");
-    insta::assert_snapshot!(without_durations(world.log()), @"");
+    insta::assert_snapshot!(redacted(answer.to_string()), @r#"{"decision":"block","reason":"[checkstone] Your work was not saved: nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id].\n\nTake it out of what is kept in the repository, or mark the line with `checkstone:allow-secret` if it is none; do not commit it.","systemMessage":"⚠️ [checkstone] Auto-checkpoint failed: nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id]","autonomous_execution":{"enabled":true,"skill":"checkpoint","reason":"context_threshold","executed_directly":false,"router_decision":{"route":"none","percent":41,"iteration":1,"commit":null,"branch":null,"snapshot":"[id]","push":"none","detail":"nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id]"}}}"#);
+    insta::assert_snapshot!(without_durations(world.log()), @"
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id] ([duration]) [[timings]]
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: the agent was told of the save and goes on [[timings]]
+    ");
     assert_eq!(world.git(&["rev-parse", "origin/main"]), world.git(&["rev-parse", "HEAD"]));
 }
 

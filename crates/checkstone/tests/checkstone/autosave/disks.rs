@@ -67,10 +67,11 @@ fn is_told(world: &World, answer: &Value, why: &str) {
     let said = "[checkstone] The context fills up, and your work could not be saved: nothing was committed: ";
     let (reason, rest) = to_agent(answer).strip_prefix(said).unwrap().split_once('\n').unwrap();
     assert!(reason.contains(why), "{reason}");
+    let (rest, _) = rest.split_once("- Task: ").unwrap();
     assert_eq!(
         rest,
         "<command-name>/checkpoint</command-name>\n\nSave it yourself: note in a few lines what was done and what is \
-         next, commit that, then go on with the task.\n- Task: Fix the counting"
+         next, commit that, then go on with the task.\n"
     );
     assert!(to_person(answer).starts_with("⚠️ [checkstone] Auto-checkpoint failed: nothing was committed"));
     assert_eq!(answer["autonomous_execution"]["executed_directly"], false, "{answer:#}");

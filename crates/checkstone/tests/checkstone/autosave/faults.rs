@@ -115,7 +115,26 @@ fn a10_notes_of_a_save_that_was_ended_are_put_back_by_the_next() {
         let now = world.has("CLAUDE.md").then(|| world.text("CLAUDE.md"));
         assert_eq!((world.commits(), now.as_deref()), (1, notes), "{output:?}");
     }
-    insta::assert_snapshot!(told.join("\n---\n"), @"");
+    insta::assert_snapshot!(told.join("\n---\n"), @"
+    # Notes
+
+    ## Last Session
+
+    - When: [time], somebody asked for it (save 1 of the session)
+    - Branch: `main`
+    - Files changed: `CLAUDE.md`, `src/lib.rs`
+    - Tests: none were run
+    - Open errors: none
+
+    ---
+    ## Last Session
+
+    - When: [time], somebody asked for it (save 1 of the session)
+    - Branch: `main`
+    - Files changed: `src/lib.rs`
+    - Tests: none were run
+    - Open errors: none
+    ");
 }
 
 /// Git was told not to look at the notes: nothing of them would ever be committed.

@@ -49,7 +49,10 @@ fn a_stage_without_an_emergency_checkpoint_is_blocked() {
         ]));
         let done = project.run();
         assert_eq!(done.code, Some(1), "{done:?}");
-        told.push(without_durations(done.to_string()));
+        // Without any grace, the first signal may end it before the others are sent.
+        let later = |line: &&str| !line.ends_with("  SIGTERM") && !line.ends_with("  SIGKILL");
+        let shown = without_durations(done.to_string());
+        told.push(shown.lines().filter(later).map(|line| format!("{line}\n")).collect::<String>());
         // Mended, it goes on.
         let checkpoints = project.path("reports/study/checkpoints");
         std::fs::remove_file(checkpoints.join("r1")).unwrap();
@@ -84,8 +87,6 @@ fn a_stage_without_an_emergency_checkpoint_is_blocked() {
     S01_spoil_place  running, at most [duration]
     S01_spoil_place  being interrupted
     S01_spoil_place  SIGINT
-    S01_spoil_place  SIGTERM
-    S01_spoil_place  SIGKILL
     S01_spoil_place  warning: no emergency checkpoint: `[folder]/repo/reports/study/checkpoints/r1` is a symbolic link
     S01_spoil_place  interrupted: it did not end within its time; interrupted after [duration] (see `reports/study/r1/.attempts/S01_spoil_place/1/output.log`)
     S01_spoil_place  blocked: it did not end within its time; interrupted after [duration]; and there is no checkpoint of it

@@ -134,7 +134,7 @@ fn an_abort_while_the_kernel_starts_leaves_an_emergency_checkpoint_and_no_proces
         assert_eq!(newest["status"], "interrupted");
         let id = newest["checkpointId"].as_str().unwrap();
         let manifest = project.read(&format!("reports/study/checkpoints/r1/{id}/checkpoint.json"));
-        let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+        let manifest: Value = serde_json::from_str(&manifest).unwrap();
         assert_eq!(manifest["reason"], "abort");
         let valid = project.output(&["checkpoint", "validate", id, "--title", "study", "--run", "r1"]);
         assert!(valid.succeeded(), "{valid:?}");
