@@ -231,6 +231,6 @@ fn r15_a_folder_of_another_owner_is_a_clear_error() {
     let store = project.path("reports/churn/checkpoints/.store");
     fs::set_permissions(store.join(".tmp"), fs::Permissions::from_mode(0o555)).unwrap();
     let shown = project.try_save("S02_load_data", &[]).to_string();
-    insta::assert_snapshot!(redacted(&shown), @"");
+    assert!(shown.contains("hint: make the folder writable for you"), "{shown}");
     project.assert_sound();
 }
