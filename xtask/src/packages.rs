@@ -72,7 +72,7 @@ pub(crate) fn pack(folders: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     for folder in folders {
         let archive = archive(folder, &dist)?;
         let bytes = fs_err::read(&archive).map_err(|error| error.to_string())?;
-        let sum: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let sum = text::hexadecimal(&Sha256::digest(&bytes));
         let name = archive.file_name().unwrap_or_default().to_string_lossy();
         sums.push_str(&format!("{sum}  {name}\n"));
         archives.push(archive);

@@ -1,8 +1,9 @@
-//! `docs/policy.md`: every key of `checkstone.toml`, written from the schema of the policy, which is made from its types.
+//! `docs/policy.md` and `schemas/policy.schema.json`: every key of `checkstone.toml`, written from the rows by which it is read.
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
+use settings::{KeyReference, Shape, TableReference};
 
 const BEGINNING: &str = "# The policy, key by key
 
@@ -15,141 +16,170 @@ $ checkstone policy check     # every mistake, with its line and the nearest val
 $ checkstone policy show      # what counts here, presets and all
 ```
 
-This page is written by `cargo xtask schemas` from the types that read the file.
+This page is written by `cargo xtask schemas` from the rows by which the file is read.
 [schemas/policy.schema.json](../schemas/policy.schema.json) is the same for editors.
 ";
 
 /// The page.
-pub(crate) fn page(schema: &Value) -> Result<String, String> {
+pub(crate) fn page(reference: &TableReference) -> String {
     let mut page = BEGINNING.to_owned();
-    table(&mut page, schema, "", schema)?;
-    Ok(page)
+    table(&mut page, "", reference);
+    page
 }
 
-/// The table `schema`, which stands under `[heading]`, and the tables in it.
-fn table(page: &mut String, schema: &Value, heading: &str, whole: &Value) -> Result<(), String> {
-    let keys = schema.get("properties").and_then(Value::as_object).ok_or("a table without keys")?;
-    let required: Vec<&str> = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .map(|names| names.iter().filter_map(Value::as_str).collect())
-        .unwrap_or_default();
+/// The table that stands under `heading`, and the tables in it.
+fn table(page: &mut String, heading: &str, reference: &TableReference) {
     let (mut rows, mut inner) = (String::new(), Vec::new());
-    for (key, property) in keys {
-        let about = property.get("description").and_then(Value::as_str);
-        let about =
-            about.ok_or_else(|| format!("`{key}` in `[{heading}]` has no sentence"))?.replace('\n', " ");
-        if let Some((heading, found)) = table_in(key, property, heading, whole) {
-            inner.push((heading, about, found));
-            continue;
-        }
-        let (about, default) = match about.rsplit_once(" Default: ") {
-            Some((about, default)) => {
-                (about.to_owned(), default.strip_suffix('.').unwrap_or(default).to_owned())
+    for key in &reference.keys {
+        let path = if heading.is_empty() { key.name.to_owned() } else { format!("{heading}.{}", key.name) };
+        match &key.shape {
+            Shape::Table(table) => inner.push((format!("[{path}]"), path, key, Some(table))),
+            Shape::Tables(table) | Shape::MergedTables { table, .. } => {
+                inner.push((format!("[[{path}]]"), path, key, Some(table)));
             }
-            None if required.contains(&key.as_str()) => (about, "required".to_owned()),
-            None => (about, "none".to_owned()),
-        };
-        let _ = writeln!(rows, "| `{key}` | {} | {default} | {about} |", kind(property, whole));
+            Shape::NamedTables(Some(table)) => inner.push((format!("[{path}.ID]"), path, key, Some(table))),
+            Shape::NamedTables(None) => inner.push((format!("[{path}]"), path, key, None)),
+            shape => {
+                let default = key.default.as_deref().unwrap_or("required");
+                let _ = writeln!(rows, "| `{}` | {} | {default} | {} |", key.name, words(shape), key.about);
+            }
+        }
     }
     if !rows.is_empty() {
         let _ = write!(page, "\n| key | type | default | meaning |\n|---|---|---|---|\n{rows}");
     }
-    for (heading, about, found) in inner {
-        let _ = write!(page, "\n## `{heading}`\n\n{about}\n");
-        let name = heading.trim_matches(['[', ']']);
-        table(page, found, name, whole)?;
-    }
-    Ok(())
-}
-
-/// What a `$ref` leads to.
-fn referred<'a>(value: &'a Value, whole: &'a Value) -> &'a Value {
-    let name = value.get("$ref").and_then(Value::as_str).and_then(|name| name.rsplit('/').next());
-    name.and_then(|name| whole.get("$defs")?.get(name)).unwrap_or(value)
-}
-
-/// A property as it is where it is given: an optional one is written as one of its schema and null.
-fn given<'a>(property: &'a Value, whole: &'a Value) -> &'a Value {
-    let first = property.get("anyOf").and_then(Value::as_array).and_then(|all| all.first());
-    let is_optional =
-        |all: &Vec<Value>| all.iter().any(|one| one.get("type").is_some_and(|kind| kind == "null"));
-    match (first, property.get("anyOf").and_then(Value::as_array)) {
-        (Some(first), Some(all)) if is_optional(all) => referred(first, whole),
-        _ => referred(property, whole),
+    for (heading, path, key, reference) in inner {
+        let _ = write!(page, "\n## `{heading}`\n\n{}\n", key.about);
+        if let Some(reference) = reference {
+            table(page, &path, reference);
+        }
     }
 }
 
-/// The heading and the schema of a property that is a table, a list of tables, or tables by name.
-fn table_in<'a>(
-    key: &str,
-    property: &'a Value,
-    heading: &str,
-    whole: &'a Value,
-) -> Option<(String, &'a Value)> {
-    let path = if heading.is_empty() { key.to_owned() } else { format!("{heading}.{key}") };
-    let is_table = |schema: &Value| schema.get("properties").is_some();
-    let found = given(property, whole);
-    if is_table(found) {
-        return Some((format!("[{path}]"), found));
+/// What a key may be set to, in a person's words.
+fn words(shape: &Shape) -> String {
+    let listed = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    match shape {
+        Shape::Boolean => "true or false".to_owned(),
+        Shape::Whole => "whole number".to_owned(),
+        Shape::Text => "text".to_owned(),
+        Shape::OneOf(words) => listed(words),
+        Shape::Texts => "list of texts".to_owned(),
+        Shape::TextsOf(words) => format!("list of {}", listed(words)),
+        Shape::TextOrTexts => "text, or a list of texts".to_owned(),
+        Shape::Table(_) | Shape::Tables(_) | Shape::MergedTables { .. } | Shape::NamedTables(_) => {
+            "table".to_owned()
+        }
     }
-    if let Some(items) =
-        property.get("items").map(|items| referred(items, whole)).filter(|items| is_table(items))
-    {
-        return Some((format!("[[{path}]]"), items));
-    }
-    let named = property.get("additionalProperties").map(|named| referred(named, whole))?;
-    is_table(named).then(|| (format!("[{path}.ID]"), named))
 }
 
-/// The type in a person's words.
-fn kind(property: &Value, whole: &Value) -> String {
-    let found = given(property, whole);
-    if let Some(words) = found.get("enum").and_then(Value::as_array) {
-        let words: Vec<String> =
-            words.iter().filter_map(Value::as_str).map(|word| format!("`{word}`")).collect();
-        return words.join(", ");
+/// The JSON schema, for editors.
+pub(crate) fn schema(reference: &TableReference) -> Value {
+    let mut schema = object(reference, &[]);
+    let head = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "PolicyFile",
+        "description": "What a repository requires of an agent before it may stop.",
+    });
+    if let (Some(schema), Value::Object(mut whole)) = (schema.as_object_mut(), head) {
+        whole.append(schema);
+        return Value::Object(whole);
     }
-    if found.get("anyOf").is_some() {
-        return "text, or a list of texts".to_owned();
+    schema
+}
+
+fn object(reference: &TableReference, required: &[&str]) -> Value {
+    let properties: Map<String, Value> =
+        reference.keys.iter().map(|key| (key.name.to_owned(), property(key))).collect();
+    let mut object = json!({"type": "object", "properties": properties, "additionalProperties": false});
+    if let Some(object) = object.as_object_mut().filter(|_| !required.is_empty()) {
+        object.insert("required".to_owned(), json!(required));
     }
-    let names = match found.get("type") {
-        Some(Value::Array(names)) => names.first().and_then(Value::as_str),
-        Some(name) => name.as_str(),
-        None => None,
+    object
+}
+
+fn property(key: &KeyReference) -> Value {
+    let texts = json!({"type": "array", "items": {"type": "string"}});
+    let mut property = match &key.shape {
+        Shape::Boolean => json!({"type": "boolean"}),
+        Shape::Whole => json!({"type": "integer"}),
+        Shape::Text => json!({"type": "string"}),
+        Shape::OneOf(words) => json!({"enum": words}),
+        Shape::Texts => texts,
+        Shape::TextsOf(words) => json!({"type": "array", "items": {"enum": words}}),
+        Shape::TextOrTexts => json!({"anyOf": [{"type": "string"}, texts]}),
+        Shape::Table(table) => object(table, &[]),
+        Shape::Tables(table) => {
+            let required = table.keys.iter().filter(|key| key.default.is_none());
+            let required: Vec<&str> = required.map(|key| key.name).collect();
+            json!({"type": "array", "items": object(table, &required)})
+        }
+        // What a file leaves out, an earlier one may have.
+        Shape::MergedTables { table, name } => json!({"type": "array", "items": object(table, &[name])}),
+        Shape::NamedTables(Some(table)) => {
+            json!({"type": "object", "additionalProperties": object(table, &[])})
+        }
+        Shape::NamedTables(None) => json!({"type": "object"}),
     };
-    match names {
-        Some("array") => match found.get("items").map(|items| kind(items, whole)) {
-            Some(item) if item.starts_with('`') => format!("list of {item}"),
-            _ => "list of texts".to_owned(),
-        },
-        Some("boolean") => "true or false".to_owned(),
-        Some("integer") => "whole number".to_owned(),
-        _ => "text".to_owned(),
+    if let Some(property) = property.as_object_mut() {
+        let default = key.default.as_ref().map(|default| format!(" Default: {default}."));
+        let default = default.filter(|_| !property.contains_key("properties"));
+        property.insert("description".to_owned(), json!(key.about.clone() + &default.unwrap_or_default()));
     }
+    property
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn reference() -> TableReference {
+        let key = |name, about: &str, shape, default: Option<&str>| KeyReference {
+            name,
+            about: about.to_owned(),
+            shape,
+            default: default.map(str::to_owned),
+        };
+        let part = TableReference { keys: vec![key("name", "Its name.", Shape::Text, None)] };
+        TableReference {
+            keys: vec![
+                key("on", "The switch.", Shape::Boolean, Some("`true`")),
+                key("part", "Parts.", Shape::Tables(part), Some("`[]`")),
+            ],
+        }
+    }
+
     #[test]
-    fn every_key_has_a_row_and_a_key_without_a_sentence_is_refused() {
-        let schema = serde_json::json!({
-            "properties": {
-                "on": {"description": "The switch. Default: `true`.", "type": ["boolean", "null"]},
-                "part": {"description": "Parts.", "type": ["array", "null"], "items": {"$ref": "#/$defs/Part"}},
-            },
-            "$defs": {"Part": {
-                "properties": {"name": {"description": "Its name.", "type": "string"}},
-                "required": ["name"],
-            }},
-        });
-        let page = page(&schema).unwrap();
-        assert!(page.contains("| `on` | true or false | `true` | The switch. |"), "{page}");
-        assert!(page.contains("## `[[part]]`\n\nParts.\n"), "{page}");
-        assert!(page.contains("| `name` | text | required | Its name. |"), "{page}");
-        let silent = serde_json::json!({"properties": {"on": {"type": "boolean"}}});
-        assert!(super::page(&silent).is_err());
+    fn every_key_has_a_row() {
+        let page = page(&reference());
+        assert_eq!(
+            page.strip_prefix(BEGINNING),
+            Some(
+                "\n| key | type | default | meaning |\n|---|---|---|---|\n| `on` | true or false | `true` | The switch. |\n\
+                 \n## `[[part]]`\n\nParts.\n\n| key | type | default | meaning |\n|---|---|---|---|\n\
+                 | `name` | text | required | Its name. |\n"
+            )
+        );
+    }
+
+    #[test]
+    fn the_schema_has_every_key() {
+        let schema = schema(&reference());
+        assert_eq!(
+            schema.get("properties"),
+            Some(&json!({
+                "on": {"type": "boolean", "description": "The switch. Default: `true`."},
+                "part": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {"name": {"type": "string", "description": "Its name."}},
+                        "additionalProperties": false,
+                        "required": ["name"],
+                    },
+                    "description": "Parts. Default: `[]`.",
+                },
+            }))
+        );
     }
 }

@@ -8,6 +8,8 @@ use checkpoint::output::{
     EmergencyOutput, ListOutput, PruneOutput, ResumeOutput, SaveOutput, ValidateOutput,
 };
 
+use settings::{Shape, TableReference};
+
 use crate::policy_reference;
 use crate::root;
 use crate::steps::Done;
@@ -16,11 +18,17 @@ use crate::steps::Done;
 fn files() -> Result<Vec<(PathBuf, String)>, String> {
     let mut files: Vec<(PathBuf, String)> =
         all()?.into_iter().map(|(name, text)| (PathBuf::from("schemas").join(name), text)).collect();
-    files.push((
-        PathBuf::from("docs/policy.md"),
-        policy_reference::page(gate::policy::json_schema().as_value())?,
-    ));
+    files.push((PathBuf::from("docs/policy.md"), policy_reference::page(&gate::policy::reference())));
     Ok(files)
+}
+
+/// Every key of the policy, and what only the user's own configuration may have beside it.
+fn reference() -> TableReference {
+    let mut reference = gate::policy::reference();
+    for key in reference.keys.iter_mut().filter(|key| key.name == "integrations") {
+        key.shape = Shape::Table(workflow::integrations::user_settings::reference());
+    }
+    reference
 }
 
 /// File name and content of every schema.
@@ -43,7 +51,7 @@ fn all() -> Result<Vec<(&'static str, String)>, String> {
         rendered("markers.schema.json", &schemars::schema_for!(run::output::MarkersOutput))?,
         rendered("report.schema.json", &schemars::schema_for!(run::output::ReportOutput))?,
         rendered("run-event.schema.json", &schemars::schema_for!(run::event::Event))?,
-        rendered("policy.schema.json", &gate::policy::json_schema())?,
+        rendered("policy.schema.json", &policy_reference::schema(&reference()))?,
         rendered("replay.schema.json", &schemars::schema_for!(gate::replay::Report))?,
         rendered("timeline.schema.json", &schemars::schema_for!(transcript::Reading))?,
         rendered("tokens.schema.json", &schemars::schema_for!(workflow::output::TokensOutput))?,
@@ -61,7 +69,7 @@ fn all() -> Result<Vec<(&'static str, String)>, String> {
     Ok(all)
 }
 
-fn rendered(name: &'static str, schema: &schemars::Schema) -> Result<(&'static str, String), String> {
+fn rendered(name: &'static str, schema: &impl serde::Serialize) -> Result<(&'static str, String), String> {
     let mut text = serde_json::to_string_pretty(schema).map_err(|error| format!("{name}: {error}"))?;
     text.push('\n');
     Ok((name, text))

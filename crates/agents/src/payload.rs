@@ -233,9 +233,9 @@ impl PayloadFields<'_> {
             cwd: path(self.cwd),
             turn: field::name(turn),
             prompt: field::text(self.prompt)
-                .map(|text| head(prompt::typed(agent, &text), prompt::LONGEST_PROMPT).to_owned()),
+                .map(|text| text::head(prompt::typed(agent, &text), prompt::LONGEST_PROMPT).to_owned()),
             stop_hook_active: field::read(self.stop_hook_active).unwrap_or(false),
-            last_text: field::text(last_text).map(|text| tail(text, LONGEST_LAST_TEXT)),
+            last_text: field::text(last_text).map(|text| text::tail(&text, LONGEST_LAST_TEXT).to_owned()),
             permission_mode: field::name(self.permission_mode),
             background_tasks: waited_for(self.background_tasks),
             usage: usage(self.context_window, model.clone()),
@@ -266,17 +266,6 @@ impl PayloadFields<'_> {
 
 fn path(written: Field<'_>) -> Option<PathBuf> {
     field::name(written).map(PathBuf::from)
-}
-
-fn head(text: &str, bytes: usize) -> &str {
-    text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
-}
-
-fn tail(mut text: String, bytes: usize) -> String {
-    if text.len() > bytes {
-        text.drain(..text.ceil_char_boundary(text.len() - bytes));
-    }
-    text
 }
 
 /// How many of the listed tasks are not over.

@@ -8,12 +8,12 @@
 //! before Enter, and tmux is called without a shell.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read};
-use std::os::unix::process::CommandExt as _;
+use std::io;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use files::{BoundedChild, Bounds, ChildError, Leftovers};
 use transcript::Agent;
 
 use crate::foreground::{self, Foreground};
@@ -26,11 +26,6 @@ const PAUSE: Duration = Duration::from_millis(400);
 
 /// tmux takes no command of more than 16 KiB.
 const LONGEST_PIECE: usize = 4 * 1024;
-
-/// More than the largest screen.
-const LARGEST_OUTPUT: u64 = 4 * 1024 * 1024;
-
-const POLL: Duration = Duration::from_millis(2);
 
 /// What is asked about a pane; the name of the program last, since it may contain anything.
 const FORMAT: &str = "#{pane_id}|#{pane_pid}|#{pane_tty}|#{pane_dead}|#{pane_in_mode}|#{pane_input_off}|\
@@ -249,20 +244,22 @@ impl Tmux {
             .env_remove("TMUX_PANE")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
+            .stderr(Stdio::piped());
         let name = format!("tmux {}", arguments.first().copied().unwrap_or_default());
-        let child = command.spawn().map_err(|source| match source.kind() {
+        // A server that was started by it stays.
+        let bounds = Bounds { leftovers: Leftovers::Leave, ..Bounds::within(TIME_LIMIT) };
+        let child = BoundedChild::start(&mut command, bounds).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => TmuxError::NoTmux { program: self.program.clone() },
             _ => TmuxError::Run { command: name.clone(), source },
         })?;
-        let finished = finish(child).map_err(|source| TmuxError::Run { command: name.clone(), source })?;
-        let Some((succeeded, output, complaint)) = finished else {
-            return Err(TmuxError::TimedOut { command: name });
-        };
-        if succeeded {
-            return Ok(output);
+        let ended = child.finish().map_err(|error| match error {
+            ChildError::TimedOut { .. } => TmuxError::TimedOut { command: name.clone() },
+            error => TmuxError::Run { command: name.clone(), source: io::Error::other(error) },
+        })?;
+        if ended.status.success() {
+            return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
         }
+        let complaint = String::from_utf8_lossy(&ended.stderr);
         let reason = complaint.lines().next().unwrap_or("it gave no reason").to_owned();
         let no_server = ["no server running", "error connecting", "server exited", "lost server"];
         if no_server.iter().any(|words| reason.contains(words)) {
@@ -270,37 +267,6 @@ impl Tmux {
         }
         Err(TmuxError::Failed { command: name, reason })
     }
-}
-
-/// Waits for a process to end: whether it went well, and what it wrote. `None` where it was ended at the limit.
-fn finish(mut child: Child) -> io::Result<Option<(bool, String, String)>> {
-    let output = reader(child.stdout.take());
-    let complaint = reader(child.stderr.take());
-    let deadline = Instant::now() + TIME_LIMIT;
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if Instant::now() >= deadline {
-            child.kill()?;
-            child.wait()?;
-            return Ok(None);
-        }
-        std::thread::sleep(POLL);
-    };
-    let text = |reader: std::thread::JoinHandle<String>| reader.join().unwrap_or_default();
-    Ok(Some((status.success(), text(output), text(complaint))))
-}
-
-/// Beside the waiting: a full pipe would keep the process from ending.
-fn reader(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(pipe) = pipe {
-            let _ = pipe.take(LARGEST_OUTPUT).read_to_end(&mut bytes);
-        }
-        String::from_utf8_lossy(&bytes).into_owned()
-    })
 }
 
 /// What a keyboard could have typed: line feeds stay, since clients make a new line of them; any other control

@@ -30,7 +30,7 @@ impl BuildState {
             };
             // The first one counts: what follows is prose.
             if slot.is_none() && !value.is_empty() {
-                *slot = value.get(..value.floor_char_boundary(LONGEST)).map(str::to_owned);
+                *slot = Some(text::head(value, LONGEST).to_owned());
             }
         }
         (state != Self::default()).then_some(state)

@@ -17,7 +17,7 @@ pub fn continuation(facts: &Facts, saved: &str) -> String {
     let mut text = format!("{OWN_PREFIX} {saved}\n\nGo on with the task.\n");
     describe(facts, &mut text);
     text.push_str("If all of it is done, say so and stop.");
-    bounded(text)
+    text::shortened_to_bytes(text, LONGEST)
 }
 
 /// The prompt where direct execution failed: why, and the signal.
@@ -28,7 +28,7 @@ pub fn signal(facts: &Facts, why: &str) -> String {
          note in a few lines what was done and what is next, commit that, then go on with the task.\n"
     );
     describe(facts, &mut text);
-    bounded(text)
+    text::shortened_to_bytes(text, LONGEST)
 }
 
 fn describe(facts: &Facts, text: &mut String) {
@@ -45,12 +45,4 @@ fn describe(facts: &Facts, text: &mut String) {
     for error in &facts.errors {
         item("Open error", error);
     }
-}
-
-fn bounded(mut text: String) -> String {
-    if text.len() > LONGEST {
-        text.truncate(text.floor_char_boundary(LONGEST));
-        text.push('…');
-    }
-    text
 }

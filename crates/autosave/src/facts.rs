@@ -1,11 +1,12 @@
 //! What is known of the work so far, and how it reads in the notes. Facts only: what was asked, what changed, what ran
 //! and how it ended; never what the agent says of itself.
 
-use gate::policy::{PRESETS, Policy, Source};
+use gate::policy::Policy;
 use gate::{Changes, Inputs, RecordedCall, Rule};
 use jiff::Timestamp;
+use programs::Deed;
 use programs::runner_summary::{self, Summary};
-use programs::shell::{Intents, Pattern};
+use programs::shell::{Intents, SimpleCommand};
 use transcript::{Kind, Outcome};
 
 use crate::build_state::BuildState;
@@ -142,18 +143,16 @@ fn shown(ran: &[&Ran]) -> String {
 
 /// The last commands, each once, with its last outcome; those that tested something are kept before others.
 fn commands(calls: &[RecordedCall], look: &Look) -> Vec<Ran> {
-    let tests = test_patterns();
     let mut found: Vec<Ran> = Vec::new();
     for recorded in calls.iter().filter(|recorded| recorded.call.kind == Kind::Shell) {
         let Some(command) = recorded.call.command.as_deref() else { continue };
         let summary = recorded.call.snippet.as_deref().and_then(runner_summary::read);
-        let intents = recorded.intents.as_ref();
-        let matches = |pattern: &Pattern| intents.is_some_and(|intents| pattern.find(intents).is_some());
-        let is_test = tests.iter().any(matches);
+        let intents = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
+        let is_test = intents.iter().any(|command| command.does(Deed::Tests));
         let ran = Ran {
             command: told(command, LONGEST_COMMAND, look),
             is_test,
-            ended: ended(recorded, summary.filter(|_| is_test), &tests),
+            ended: ended(recorded, summary.filter(|_| is_test)),
         };
         found.retain(|before| before.command != ran.command);
         found.push(ran);
@@ -169,7 +168,7 @@ fn commands(calls: &[RecordedCall], look: &Look) -> Vec<Ran> {
 }
 
 /// How a command ended, as far as that is known: a status that the shell hides proves nothing.
-fn ended(recorded: &RecordedCall, summary: Option<Summary>, tests: &[Pattern]) -> String {
+fn ended(recorded: &RecordedCall, summary: Option<Summary>) -> String {
     let call = &recorded.call;
     match (call.outcome, summary) {
         (_, Some(Summary::Failed { tests: Some(count) })) => format!("failed ({count} failed)"),
@@ -184,9 +183,7 @@ fn ended(recorded: &RecordedCall, summary: Option<Summary>, tests: &[Pattern]) -
         (Outcome::Unknown, None) => "did not end".to_owned(),
         (Outcome::Ok, None) => {
             let proven = recorded.intents.as_ref().is_some_and(|intents| {
-                let is_test = |command: &&programs::shell::SimpleCommand| {
-                    tests.iter().any(|test| test.matches(command))
-                };
+                let is_test = |command: &&SimpleCommand| command.does(Deed::Tests);
                 let all = intents.commands().iter().filter(is_test).count();
                 intents.proven_by_success().filter(is_test).count() == all
                     && matches!(intents, Intents::Understood(_))
@@ -194,16 +191,6 @@ fn ended(recorded: &RecordedCall, summary: Option<Summary>, tests: &[Pattern]) -
             if proven { "ended well".to_owned() } else { "ended, its status is hidden".to_owned() }
         }
     }
-}
-
-/// What the presets take for a test.
-fn test_patterns() -> Vec<Pattern> {
-    let policies = PRESETS.iter().filter_map(|(name, text)| Policy::load(&[Source { name, text }]).ok());
-    let tests = policies.flat_map(|policy| {
-        let is_test = |action: &gate::policy::Action| action.id == "tests" || action.id.ends_with("-tests");
-        policy.actions.into_iter().filter(is_test).flat_map(|action| action.evidence).collect::<Vec<_>>()
-    });
-    tests.collect()
 }
 
 /// Failures that nothing settled, by the gate's own rule.

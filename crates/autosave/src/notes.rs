@@ -56,7 +56,7 @@ pub enum NotesError {
     OpenEnd { path: PathBuf },
     #[error("`{path}` went on changing while it was written", path = .path.display())]
     Changing { path: PathBuf },
-    #[error("{}", with_cause(.0))]
+    #[error("{}", text::error_chain(.0))]
     Write(#[from] FileError),
 }
 
@@ -218,7 +218,7 @@ pub fn bring_back(root: &Path, aside: &Path, in_head: impl FnOnce(&BytePath) -> 
 }
 
 fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    text::hexadecimal(&Sha256::digest(bytes))
 }
 
 /// A second name for the file; `None` where the disk knows no such thing, or the file is another one by now.
@@ -233,13 +233,6 @@ fn keep(path: &Path, former: &[u8], aside: &Path) -> Option<PathBuf> {
     }
     let _ = fs_err::remove_file(&kept);
     None
-}
-
-fn with_cause(error: &FileError) -> String {
-    match std::error::Error::source(error) {
-        Some(cause) => format!("{error}: {cause}"),
-        None => error.to_string(),
-    }
 }
 
 /// Follows links (one notes file is often a link to another, and its folder may be one) as long as they stay inside. A

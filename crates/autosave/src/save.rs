@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use change_set::{BytePath, ChangeSet};
-use changes::{Repository, Request, Settings};
+use changes::{GitProgram, Repository, Request};
 use files::{Lock, LockError};
 use gate::policy::{Autosave, Include};
 use keeping::commit::{self, Commit, CommitError, CommitOutcome, NewCommit};
@@ -30,7 +30,7 @@ const INDEX_LOCK: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub struct Job<'a> {
     pub repository: &'a Repository,
-    pub git: &'a Settings,
+    pub git: &'a GitProgram,
     pub settings: &'a Autosave,
     pub agent: Agent,
     pub facts: &'a Facts,

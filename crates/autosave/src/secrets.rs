@@ -83,9 +83,8 @@ fn scan_file(file: &AddedFile, allow: &Allow) -> Vec<Finding> {
 
 impl Finding {
     fn new(path: &BytePath, line: usize, kind: &str, secret: &[u8]) -> Self {
-        let digest = Sha256::digest(secret);
-        let digits: String = digest.iter().take(3).map(|byte| format!("{byte:02x}")).collect();
-        let fingerprint = format!("{kind}:{path}:{digits}");
+        let digits = text::hexadecimal(&Sha256::digest(secret));
+        let fingerprint = format!("{kind}:{path}:{}", text::head(&digits, 6));
         Self { path: path.clone(), line, kind: kind.to_owned(), fingerprint }
     }
 }

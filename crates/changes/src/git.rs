@@ -1,5 +1,5 @@
-//! The git program as a child process: what it may read and run, how long it may take, and what its failures
-//! mean.
+//! Git as a child process that reads: what it may read and run, how long it may take, and what its failures mean. Which
+//! git that is, `git_program` says.
 //!
 //! Nothing that we start writes to the repository, asks anyone anything, reaches for the network or runs a
 //! program that the repository's own config names:
@@ -19,7 +19,6 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -30,52 +29,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::Error;
 use crate::filters;
+use crate::git_program::GitProgram;
 use crate::repository::Repository;
-
-/// What git calls repository-local (`git rev-parse --local-env-vars`), and what would change the formats that
-/// we read or put other words among git's complaints. A hook runs inside other programs' environments; none of these may
-/// lead git to another repository.
-pub const REMOVED_VARIABLES: [&str; 39] = [
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_ATTR_SOURCE",
-    "GIT_COMMON_DIR",
-    "GIT_CONFIG",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_CURL_VERBOSE",
-    "GIT_DIFF_OPTS",
-    "GIT_DIR",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_GLOB_PATHSPECS",
-    "GIT_GRAFT_FILE",
-    "GIT_ICASE_PATHSPECS",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_INTERNAL_SUPER_PREFIX",
-    "GIT_LITERAL_PATHSPECS",
-    "GIT_NAMESPACE",
-    "GIT_NOGLOB_PATHSPECS",
-    "GIT_NO_REPLACE_OBJECTS",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_QUARANTINE_PATH",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_SHALLOW_FILE",
-    "GIT_TRACE",
-    "GIT_TRACE2",
-    "GIT_TRACE2_EVENT",
-    "GIT_TRACE2_PERF",
-    "GIT_TRACE_CURL",
-    "GIT_TRACE_FSMONITOR",
-    "GIT_TRACE_PACKET",
-    "GIT_TRACE_PACKFILE",
-    "GIT_TRACE_PACK_ACCESS",
-    "GIT_TRACE_PERFORMANCE",
-    "GIT_TRACE_REDACT",
-    "GIT_TRACE_REFS",
-    "GIT_TRACE_SETUP",
-    "GIT_TRACE_SHALLOW",
-    "GIT_WORK_TREE",
-];
 
 const FIXED_VARIABLES: [(&str, &str); 6] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
@@ -101,24 +56,10 @@ const LARGEST_OUTPUT: usize = 64 * 1024 * 1024;
 
 const LARGEST_COMPLAINT: usize = 16 * 1024;
 
-/// Which git, and how long each of its processes may take.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// A name to be looked up in `PATH`, or a path.
-    pub git: OsString,
-    pub time_limit: Duration,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { git: OsString::from("git"), time_limit: Duration::from_secs(10) }
-    }
-}
-
 /// Everything needed to start git in one repository.
 #[derive(Clone, Debug)]
 pub struct Git {
-    settings: Settings,
+    program: GitProgram,
     pub(crate) directory: PathBuf,
     /// Filter drivers of the repository's own config, which must not run.
     filters: Vec<BytePath>,
@@ -128,8 +69,8 @@ pub struct Git {
 
 impl Git {
     /// In a repository, with the filters that its own config defines switched off.
-    pub fn of(repository: &Repository, settings: &Settings) -> Result<Self, Error> {
-        let mut git = Self::at(repository.root.clone(), settings);
+    pub fn of(repository: &Repository, program: &GitProgram) -> Result<Self, Error> {
+        let mut git = Self::at(repository.root.clone(), program);
         git.filters = filters::of_repository(repository, &git)?;
         Ok(git)
     }
@@ -144,8 +85,8 @@ impl Git {
         Self { lent, ..self.clone() }
     }
 
-    pub(crate) fn at(directory: PathBuf, settings: &Settings) -> Self {
-        Self { settings: settings.clone(), directory, filters: Vec::new(), lent: Vec::new() }
+    pub(crate) fn at(directory: PathBuf, program: &GitProgram) -> Self {
+        Self { program: program.clone(), directory, filters: Vec::new(), lent: Vec::new() }
     }
 
     /// Runs git to its end, with `input` on its stdin.
@@ -173,13 +114,13 @@ impl Git {
 
     fn spawn(&self, arguments: &[&OsStr], stdin: Stdio) -> Result<Running, Error> {
         let text = describe(arguments);
-        let mut command = self.command(arguments);
+        let mut command = self.command(arguments)?;
         command.stdin(stdin);
-        Running::spawn(command, text, &self.directory, self.settings.time_limit)
+        Running::spawn(command, text, &self.directory, self.program.time_limit())
     }
 
-    fn command(&self, arguments: &[&OsStr]) -> Command {
-        let mut command = Command::new(&self.settings.git);
+    fn command(&self, arguments: &[&OsStr]) -> Result<Command, Error> {
+        let mut command = self.program.reading_command()?;
         // Not `current_dir`: a static program would have to fork for it, which copies its memory map.
         command.arg("-C").arg(&self.directory);
         // Not by `GIT_CONFIG_COUNT`, by which people name the folders that they trust.
@@ -197,18 +138,13 @@ impl Git {
             }
         }
         command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own, so that the time limit ends git's children too.
-        command.process_group(0);
-        for variable in REMOVED_VARIABLES {
-            command.env_remove(variable);
-        }
         command.envs(FIXED_VARIABLES);
         if !self.lent.is_empty() {
             // In quotes a path may have a colon in it.
             let lent: Vec<_> = self.lent.iter().map(|path| BytePath::from(path.as_path()).quoted()).collect();
             command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", OsStr::from_bytes(&lent.join(&b':')));
         }
-        command
+        Ok(command)
     }
 }
 
@@ -452,13 +388,9 @@ mod tests {
     /// Where a hook runs inside another git command, that command's repository must not become ours.
     #[test]
     fn the_environment_leads_to_no_other_repository() {
-        let git = Git {
-            settings: Settings::default(),
-            directory: PathBuf::from("/"),
-            filters: vec![BytePath::from("a=b")],
-            lent: Vec::new(),
-        };
-        let command = git.command(&[OsStr::new("status")]);
+        let mut git = Git::at(PathBuf::from("/"), &GitProgram::of_this_machine());
+        git.filters = vec![BytePath::from("a=b")];
+        let command = git.command(&[OsStr::new("status")]).unwrap();
         let value = |name: &str| command.get_envs().find(|(key, _)| *key == name).map(|(_, value)| value);
         let local = Command::new("git").args(["rev-parse", "--local-env-vars"]).output().unwrap();
         for name in

@@ -1,5 +1,5 @@
-//! What a turn changed in a git repository, by reading alone, and the one door to git: [`git`] is the only place that
-//! starts it.
+//! What a turn changed in a git repository, by reading alone, and the one door to git: a
+//! [`GitProgram`] is the only way to start one.
 //!
 //! [`start`] starts `git status` and returns at once; the caller loads its policy and its transcript while git
 //! runs, and then takes from the [`Pending`] either the [`Baseline`] of a turn that begins, or the
@@ -12,6 +12,7 @@ mod dirty;
 mod error;
 mod filters;
 pub mod git;
+mod git_program;
 mod history;
 mod pending;
 mod reflog;
@@ -23,7 +24,7 @@ mod version;
 
 pub use baseline::{BASELINE_VERSION, Baseline, KnownFile};
 pub use error::Error;
-pub use git::Settings;
+pub use git_program::GitProgram;
 pub use pending::{Pending, Request, Touched, start, start_in};
 pub use repository::Repository;
 pub use version::GitVersion;

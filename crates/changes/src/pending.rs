@@ -9,7 +9,8 @@ use crate::baseline::{self, Baseline};
 use crate::compare;
 use crate::dirty::{self, Dirt};
 use crate::error::Error;
-use crate::git::{Git, Running, Settings};
+use crate::git::{Git, Running};
+use crate::git_program::GitProgram;
 use crate::reflog;
 use crate::repository::Repository;
 use crate::state::Disk;
@@ -17,16 +18,16 @@ use crate::status::{self, Status};
 use crate::submodules::{self, Inner};
 
 /// Finds the repository of `cwd` and starts `git status` in it. `cwd` is absolute.
-pub fn start(cwd: &Path, settings: &Settings) -> Result<Pending, Error> {
-    start_in(Repository::discover(cwd)?, settings)
+pub fn start(cwd: &Path, program: &GitProgram) -> Result<Pending, Error> {
+    start_in(Repository::discover(cwd)?, program)
 }
 
 /// Starts `git status` in a repository that was found before.
-pub fn start_in(repository: Repository, settings: &Settings) -> Result<Pending, Error> {
-    let git = Git::of(&repository, settings)?;
+pub fn start_in(repository: Repository, program: &GitProgram) -> Result<Pending, Error> {
+    let git = Git::of(&repository, program)?;
     let reflog_size = reflog::size(&repository.git_dir);
     let status = status::start(&git)?;
-    let submodules = submodules::start(&repository, settings);
+    let submodules = submodules::start(&repository, program);
     Ok(Pending { repository, git, reflog_size, status, submodules })
 }
 

@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use change_set::BytePath;
 
 use crate::error::Error;
-use crate::git::{Git, Settings};
+use crate::git::Git;
+use crate::git_program::GitProgram;
 use crate::reflog;
 use crate::state::ObjectFormat;
 
@@ -95,11 +96,11 @@ impl Repository {
 
     /// The commit that HEAD points to; `None` before the first one. The files are read where they tell, which costs
     /// next to nothing; git is asked where they do not: with another format of branches, or a branch that is a link.
-    pub fn head(&self, settings: &Settings) -> Result<Option<String>, Error> {
+    pub fn head(&self, program: &GitProgram) -> Result<Option<String>, Error> {
         if let Some(commit) = self.head_commit() {
             return Ok(Some(commit));
         }
-        let git = Git::at(self.root.clone(), settings);
+        let git = Git::at(self.root.clone(), program);
         let arguments = ["rev-parse", "--verify", "--quiet", "HEAD"].map(OsStr::new);
         match git.run(&arguments, b"") {
             Ok(output) => Ok(std::str::from_utf8(&output).ok().and_then(commit_id)),

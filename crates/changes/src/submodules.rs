@@ -11,7 +11,8 @@ use change_set::{BytePath, hex};
 use sha1::{Digest, Sha1};
 
 use crate::baseline::object_format;
-use crate::git::{Git, Running, Settings};
+use crate::git::{Git, Running};
+use crate::git_program::GitProgram;
 use crate::repository::Repository;
 use crate::state::{Disk, FileState, ObjectFormat};
 use crate::status::{self, Entry, EntryKind, Status, SubmoduleDirt};
@@ -34,7 +35,7 @@ pub(crate) struct Inner {
 }
 
 /// Starts git in every submodule of `repository`.
-pub(crate) fn start(repository: &Repository, settings: &Settings) -> Vec<Inner> {
+pub(crate) fn start(repository: &Repository, program: &GitProgram) -> Vec<Inner> {
     let mut started = Vec::new();
     let mut waiting = vec![(repository.clone(), None::<BytePath>, 0)];
     while let Some((outer, outermost, depth)) = waiting.pop() {
@@ -45,7 +46,7 @@ pub(crate) fn start(repository: &Repository, settings: &Settings) -> Vec<Inner> 
             if started.len() >= MOST {
                 return started;
             }
-            let Ok(git) = Git::of(&repository, settings) else { continue };
+            let Ok(git) = Git::of(&repository, program) else { continue };
             let Ok(status) = status::start(&git) else { continue };
             let outermost = outermost.clone().unwrap_or(path);
             if depth < DEEPEST {

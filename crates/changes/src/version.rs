@@ -5,7 +5,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::error::Error;
-use crate::git::{Git, Settings};
+use crate::git::Git;
+use crate::git_program::GitProgram;
 
 /// The version of a git program.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -20,8 +21,8 @@ impl GitVersion {
     pub const OLDEST_SAFE: Self = Self { major: 2, minor: 31 };
 
     /// Asks the program itself.
-    pub fn ask(settings: &Settings) -> Result<Self, Error> {
-        let git = Git::at(PathBuf::from("/"), settings);
+    pub fn ask(program: &GitProgram) -> Result<Self, Error> {
+        let git = Git::at(PathBuf::from("/"), program);
         let said = git.run(&[OsStr::new("version")], &[])?;
         let said = String::from_utf8_lossy(&said);
         Self::read(&said).ok_or_else(|| Error::NotUnderstood {
@@ -56,6 +57,6 @@ mod tests {
         assert_eq!(read("git version 2.9-rc1\n").as_deref(), Some("2.9"));
         assert_eq!(read("hub version 2\n"), None);
         assert!(GitVersion { major: 2, minor: 9 } < GitVersion::OLDEST_SAFE);
-        assert!(GitVersion::ask(&Settings::default()).unwrap() > GitVersion { major: 1, minor: 0 });
+        assert!(GitVersion::ask(&GitProgram::of_this_machine()).unwrap() > GitVersion { major: 1, minor: 0 });
     }
 }

@@ -13,7 +13,7 @@ use crate::id;
 use crate::layout::{ATTEMPTS, Layout, MANIFEST};
 use crate::list::entries;
 use crate::manifest::{Manifest, NotebookReference, PythonEnvironment, Reason, Rehydration, Sealed, Status};
-use crate::save::{SaveError, Saved, Staging, paths, remember, take_in, written_time};
+use crate::save::{SaveError, SavedCheckpoint, Staging, paths, remember, take_in, written_time};
 use crate::store::{Store, WAIT, names_follow_files};
 use crate::validate::{Checker, Depth, Issue, checkpoints};
 
@@ -44,7 +44,7 @@ impl EmergencyRequest {
 }
 
 /// Writes the manifest, durably, and nothing else.
-pub fn emergency(layout: &Layout, request: &EmergencyRequest) -> Result<Saved, SaveError> {
+pub fn emergency(layout: &Layout, request: &EmergencyRequest) -> Result<SavedCheckpoint, SaveError> {
     let root = Folder::open(layout.root())?;
     let folders = Folders::made(&root, layout)?;
     let run = &folders.run;
@@ -59,12 +59,12 @@ pub fn emergency(layout: &Layout, request: &EmergencyRequest) -> Result<Saved, S
         let _ = run.remove_all(&sealed.manifest.checkpoint_id);
         return Err(error);
     }
-    Ok(Saved { sealed, path, new_objects: 0, read: 0, pruned: None, warnings: Vec::new() })
+    Ok(SavedCheckpoint { sealed, path, new_objects: 0, read: 0, pruned: None, warnings: Vec::new() })
 }
 
 /// Adds what an interrupted attempt left (partial artifacts, kept output) to its emergency checkpoint. The artifacts are taken
 /// into the store as any others, so this may wait; the checkpoint stays as it was until the end.
-pub fn add_partial(layout: &Layout, id: &str, artifacts: &[PathBuf]) -> Result<Saved, SaveError> {
+pub fn add_partial(layout: &Layout, id: &str, artifacts: &[PathBuf]) -> Result<SavedCheckpoint, SaveError> {
     let root = Folder::open(layout.root())?;
     let path = layout.manifest(id).map_err(FileError::from)?;
     let checker = Checker::open(layout.root(), layout.title())?;
@@ -92,7 +92,7 @@ pub fn add_partial(layout: &Layout, id: &str, artifacts: &[PathBuf]) -> Result<S
     write(&sealed, &path)?;
     remember(&store, &taken);
     let new_objects = taken.iter().filter(|taken| taken.is_new()).count();
-    Ok(Saved { sealed, path, new_objects, read: taken.len(), pruned: None, warnings: Vec::new() })
+    Ok(SavedCheckpoint { sealed, path, new_objects, read: taken.len(), pruned: None, warnings: Vec::new() })
 }
 
 fn flush(run: &Folder, folders: &Folders, root: &Folder) -> Result<(), SaveError> {

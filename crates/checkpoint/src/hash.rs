@@ -12,7 +12,7 @@ const BUFFER: usize = 128 << 10;
 
 /// 64 lower-case hexadecimal digits.
 pub fn of_bytes(bytes: &[u8]) -> String {
-    hexadecimal(&Sha256::digest(bytes))
+    text::hexadecimal(&Sha256::digest(bytes))
 }
 
 /// What was hashed.
@@ -59,7 +59,7 @@ fn walk(file: &File, mut data: impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::
             }
         }
         if data_end <= offset {
-            return Ok(Hashed { sha256: hexadecimal(&hasher.finalize()), bytes: offset });
+            return Ok(Hashed { sha256: text::hexadecimal(&hasher.finalize()), bytes: offset });
         }
         while offset < data_end {
             let length = usize::try_from(data_end - offset).unwrap_or(BUFFER).min(BUFFER);
@@ -67,7 +67,7 @@ fn walk(file: &File, mut data: impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::
             let read = file.read_at(room, offset)?;
             if read == 0 {
                 // It became shorter meanwhile: what was there is what is hashed, and the caller sees the new size.
-                return Ok(Hashed { sha256: hexadecimal(&hasher.finalize()), bytes: offset });
+                return Ok(Hashed { sha256: text::hexadecimal(&hasher.finalize()), bytes: offset });
             }
             let bytes = room.get(..read).unwrap_or_default();
             hasher.update(bytes);
@@ -92,10 +92,4 @@ fn next_data(file: &File, offset: u64) -> io::Result<(u64, u64)> {
         }
         Err(error) => Err(error.into()),
     }
-}
-
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().map_or('0', char::from);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

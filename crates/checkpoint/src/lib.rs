@@ -20,10 +20,10 @@ mod validate;
 
 pub use artifact_path::PathError;
 pub use emergency::{EmergencyRequest, add_partial, emergency};
-pub use list::{Listed, Listing, Unreadable, list};
-pub use prune::{DEFAULT_KEEP, PruneError, Pruned, prune, prune_after_save};
-pub use restore::{RestoreError, Restored, restore};
-pub use resume::{Found, Skipped, Usable, last_valid};
-pub use save::{SaveError, SaveRequest, SaveWarning, Saved, SizeLimits, save};
+pub use list::{ListedCheckpoint, Listing, UnreadableCheckpoint, list};
+pub use prune::{DEFAULT_KEEP, PruneError, PruneSummary, prune, prune_after_save};
+pub use restore::{RestoreError, restore};
+pub use resume::{CheckpointSearch, SkippedCheckpoint, UsableCheckpoint, last_valid};
+pub use save::{SaveError, SaveRequest, SaveWarning, SavedCheckpoint, SizeLimits, save};
 pub use store::StoreError;
-pub use validate::{Depth, Issue, ValidateError, Validated, validate};
+pub use validate::{Depth, Issue, ValidateError, Validation, validate};

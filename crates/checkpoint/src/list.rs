@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use files::{FileError, Folder};
@@ -21,7 +21,7 @@ use crate::parallel;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct Listed {
+pub struct ListedCheckpoint {
     pub checkpoint_id: String,
     pub report_title: String,
     pub run_id: String,
@@ -35,7 +35,7 @@ pub struct Listed {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct Unreadable {
+pub struct UnreadableCheckpoint {
     pub checkpoint_id: String,
     pub report_title: String,
     pub run_id: String,
@@ -45,8 +45,8 @@ pub struct Unreadable {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listing {
     /// The newest first.
-    pub checkpoints: Vec<Listed>,
-    pub unreadable: Vec<Unreadable>,
+    pub checkpoints: Vec<ListedCheckpoint>,
+    pub unreadable: Vec<UnreadableCheckpoint>,
 }
 
 /// The checkpoints below a project root: of one run, of one title, or of all.
@@ -55,7 +55,7 @@ pub fn list(root: &Path, title: Option<&str>, run: Option<&str>) -> Result<Listi
     for entry in entries(root, title, run)? {
         let Entry { title, run, id, summary, .. } = entry;
         match summary {
-            Ok(summary) => listing.checkpoints.push(Listed {
+            Ok(summary) => listing.checkpoints.push(ListedCheckpoint {
                 checkpoint_id: id,
                 report_title: title,
                 run_id: run,
@@ -65,11 +65,11 @@ pub fn list(root: &Path, title: Option<&str>, run: Option<&str>) -> Result<Listi
                 artifact_count: summary.artifact_count,
             }),
             Err(problem) => {
-                listing.unreadable.push(Unreadable {
+                listing.unreadable.push(UnreadableCheckpoint {
                     checkpoint_id: id,
                     report_title: title,
                     run_id: run,
-                    problem,
+                    problem: problem.to_string(),
                 });
             }
         }
@@ -78,12 +78,13 @@ pub fn list(root: &Path, title: Option<&str>, run: Option<&str>) -> Result<Listi
 }
 
 /// A checkpoint's folder, and what its manifest says in short.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Entry {
     pub(super) title: String,
     pub(super) run: String,
     pub(super) id: String,
-    pub(super) summary: Result<Summary, String>,
+    /// Or why it cannot be read, for people.
+    pub(super) summary: Result<Summary, UnreadableManifest>,
     /// When it was made; of an unreadable one, when its file was written.
     time: Timestamp,
     sequence: Option<u64>,
@@ -149,10 +150,9 @@ fn of_run(title: &str, run: &str, folder: &Folder) -> Result<Vec<Entry>, FileErr
 fn entry(title: &str, run: &str, folder: &Folder, id: &str) -> Option<Entry> {
     let (summary, time) = match manifest_file(folder, id) {
         Err(error) if error.is_not_found() => return None,
-        Err(error) => (Err(error.to_string()), Timestamp::UNIX_EPOCH),
+        Err(error) => (Err(error.into()), Timestamp::UNIX_EPOCH),
         Ok(file) => {
-            let read = read_limited(&file);
-            let read = read.and_then(|text| summary(&text).map_err(|error| error.to_string()));
+            let read = read_limited(&file).and_then(|text| Ok(summary(&text)?));
             match read {
                 Ok((summary, time)) => (Ok(summary), time),
                 Err(problem) => (Err(problem), written(&file)),
@@ -170,18 +170,31 @@ pub(super) fn manifest_file(run: &Folder, id: &str) -> Result<File, FileError> {
     }
 }
 
-pub(super) fn read_limited(mut file: &File) -> Result<Vec<u8>, String> {
-    let size = file.metadata().map_err(|error| error.to_string())?.len();
+/// Why a manifest says nothing.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum UnreadableManifest {
+    #[error(transparent)]
+    Open(#[from] FileError),
+    #[error(transparent)]
+    Read(#[from] io::Error),
+    #[error("it is larger than {} MiB", LARGEST >> 20)]
+    TooLarge,
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+}
+
+pub(super) fn read_limited(mut file: &File) -> Result<Vec<u8>, UnreadableManifest> {
+    let size = file.metadata()?.len();
     if size > LARGEST {
-        return Err(format!("it is larger than {} MiB", LARGEST >> 20));
+        return Err(UnreadableManifest::TooLarge);
     }
     let room = usize::try_from(size).unwrap_or_default() + 1;
     let mut text = vec![0; room];
-    let length = file.read(&mut text).map_err(|error| error.to_string())?;
+    let length = file.read(&mut text)?;
     text.truncate(length);
     // Almost always there was room for one byte more, and all was read at once.
     if length == room {
-        file.by_ref().take(LARGEST + 1).read_to_end(&mut text).map_err(|error| error.to_string())?;
+        file.by_ref().take(LARGEST + 1).read_to_end(&mut text)?;
     }
     Ok(text)
 }

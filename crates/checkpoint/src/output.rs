@@ -5,7 +5,10 @@ use serde::Serialize;
 
 use crate::layout::Layout;
 use crate::manifest::{Reason, Sealed, Status};
-use crate::{Found, Listed, Listing, Pruned, Saved, Unreadable, Validated};
+use crate::{
+    CheckpointSearch, ListedCheckpoint, Listing, PruneSummary, SavedCheckpoint, UnreadableCheckpoint,
+    Validation,
+};
 
 /// `checkpoint save`
 #[derive(Debug, Serialize)]
@@ -63,7 +66,7 @@ pub struct CheckpointOutput {
 }
 
 impl CheckpointOutput {
-    pub fn new(layout: &Layout, saved: &Saved) -> Self {
+    pub fn new(layout: &Layout, saved: &SavedCheckpoint) -> Self {
         let Sealed { manifest, manifest_sha256, .. } = &saved.sealed;
         Self {
             checkpoint_id: manifest.checkpoint_id.clone(),
@@ -86,10 +89,10 @@ impl CheckpointOutput {
 #[serde(rename_all = "camelCase")]
 pub struct ListOutput {
     /// The newest first.
-    pub checkpoints: Vec<Listed>,
+    pub checkpoints: Vec<ListedCheckpoint>,
     pub count: usize,
     /// Checkpoints whose manifest cannot be read.
-    pub unreadable: Vec<Unreadable>,
+    pub unreadable: Vec<UnreadableCheckpoint>,
 }
 
 impl From<Listing> for ListOutput {
@@ -115,7 +118,7 @@ pub struct ValidateOutput {
 }
 
 impl ValidateOutput {
-    pub fn new(run: &str, id: &str, validated: &Validated) -> Self {
+    pub fn new(run: &str, id: &str, validated: &Validation) -> Self {
         Self {
             checkpoint_id: id.to_owned(),
             run_id: run.to_owned(),
@@ -158,8 +161,8 @@ pub struct SkippedOutput {
     pub issues: Vec<String>,
 }
 
-impl From<&Found> for ResumeOutput {
-    fn from(found: &Found) -> Self {
+impl From<&CheckpointSearch> for ResumeOutput {
+    fn from(found: &CheckpointSearch) -> Self {
         let usable = found.checkpoint.as_ref();
         let manifest = usable.map(|usable| &usable.sealed.manifest);
         let trust_warning = manifest.and_then(|manifest| manifest.trust().warning());
@@ -207,8 +210,8 @@ pub struct PruneOutput {
     pub freed_bytes: u64,
 }
 
-impl From<Pruned> for PruneOutput {
-    fn from(pruned: Pruned) -> Self {
+impl From<PruneSummary> for PruneOutput {
+    fn from(pruned: PruneSummary) -> Self {
         Self {
             pruned: pruned.pruned_ids.len(),
             pruned_ids: pruned.pruned_ids,

@@ -26,7 +26,7 @@ pub enum PruneError {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pruned {
+pub struct PruneSummary {
     pub pruned_ids: Vec<String>,
     pub kept: usize,
     pub total_before: usize,
@@ -46,30 +46,36 @@ enum Sweep {
 }
 
 /// Keeps the newest `keep` checkpoints of the run, and frees what nothing refers to.
-pub fn prune(layout: &Layout, keep: usize) -> Result<Pruned, PruneError> {
+pub fn prune(layout: &Layout, keep: usize) -> Result<PruneSummary, PruneError> {
     run(layout, keep, Sweep::Whole, None)
 }
 
 /// As `prune`, right after a checkpoint was saved; `valid` is one that is known to be.
-pub fn prune_after_save(layout: &Layout, keep: usize, valid: Option<&str>) -> Result<Pruned, PruneError> {
+pub fn prune_after_save(
+    layout: &Layout,
+    keep: usize,
+    valid: Option<&str>,
+) -> Result<PruneSummary, PruneError> {
     run(layout, keep, Sweep::IfWorthIt, valid)
 }
 
-fn run(layout: &Layout, keep: usize, sweep: Sweep, valid: Option<&str>) -> Result<Pruned, PruneError> {
+fn run(layout: &Layout, keep: usize, sweep: Sweep, valid: Option<&str>) -> Result<PruneSummary, PruneError> {
     let root = Folder::open(layout.root())?;
     let checkpoints = match checkpoints(&root, layout.title()) {
         Ok(checkpoints) => checkpoints,
-        Err(error) if error.is_not_found() => return Ok(Pruned { keep_count: keep, ..Pruned::default() }),
+        Err(error) if error.is_not_found() => {
+            return Ok(PruneSummary { keep_count: keep, ..PruneSummary::default() });
+        }
         Err(error) => return Err(error.into()),
     };
     let found = entries(layout.root(), Some(layout.title()), Some(layout.run()))?;
     let (stay, go) = divide(layout, &found, keep, valid)?;
-    let mut pruned = Pruned {
+    let mut pruned = PruneSummary {
         pruned_ids: go.iter().map(|entry| entry.id.clone()).collect(),
         kept: stay.len(),
         total_before: found.len(),
         keep_count: keep,
-        ..Pruned::default()
+        ..PruneSummary::default()
     };
     if go.is_empty() && sweep == Sweep::IfWorthIt {
         return Ok(pruned);

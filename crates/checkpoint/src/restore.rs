@@ -30,16 +30,10 @@ pub enum RestoreError {
     Write { path: String, source: io::Error },
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Restored {
-    /// The paths that were brought back.
-    pub written: Vec<String>,
-}
-
-/// Brings back `artifacts`, as [`Usable::to_restore`](crate::Usable::to_restore) names them. What lies in their
-/// places is replaced.
-pub fn restore(layout: &Layout, artifacts: &[Artifact]) -> Result<Restored, RestoreError> {
-    let mut restored = Restored::default();
+/// Brings back `artifacts`, as [`UsableCheckpoint::to_restore`](crate::UsableCheckpoint::to_restore) names them. What lies in their
+/// places is replaced. Answers with the paths that were brought back.
+pub fn restore(layout: &Layout, artifacts: &[Artifact]) -> Result<Vec<String>, RestoreError> {
+    let mut restored = Vec::new();
     if artifacts.is_empty() {
         return Ok(restored);
     }
@@ -55,7 +49,7 @@ pub fn restore(layout: &Layout, artifacts: &[Artifact]) -> Result<Restored, Rest
         let path = artifact.relative_path.clone();
         let Some(store) = &store else { return Err(RestoreError::NotInStore { path }) };
         one(&root, store, artifact)?;
-        restored.written.push(path);
+        restored.push(path);
     }
     Ok(restored)
 }

@@ -6,21 +6,21 @@ use files::FileError;
 
 use crate::list::entries;
 use crate::manifest::{Artifact, Sealed};
-use crate::validate::{Checker, Depth, Issue, Validated};
+use crate::validate::{Checker, Depth, Issue, Validation};
 
 /// What a search found.
 #[derive(Debug)]
-pub struct Found {
-    pub checkpoint: Option<Usable>,
+pub struct CheckpointSearch {
+    pub checkpoint: Option<UsableCheckpoint>,
     /// How many were looked at.
     pub searched: usize,
     /// Those that are newer and cannot be used, the newest first.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedCheckpoint>,
 }
 
 /// A checkpoint that a run can go on from.
 #[derive(Debug)]
-pub struct Usable {
+pub struct UsableCheckpoint {
     pub run: String,
     pub id: String,
     pub sealed: Sealed,
@@ -30,7 +30,7 @@ pub struct Usable {
 
 /// A checkpoint that cannot be used, and why.
 #[derive(Debug)]
-pub struct Skipped {
+pub struct SkippedCheckpoint {
     pub run: String,
     pub id: String,
     pub issues: Vec<Issue>,
@@ -38,9 +38,14 @@ pub struct Skipped {
 
 /// The newest checkpoint of a run, or of all runs of a title, that is valid or can be made so from the store. With
 /// [`Depth::Full`] the one that is answered has been read.
-pub fn last_valid(root: &Path, title: &str, run: Option<&str>, depth: Depth) -> Result<Found, FileError> {
+pub fn last_valid(
+    root: &Path,
+    title: &str,
+    run: Option<&str>,
+    depth: Depth,
+) -> Result<CheckpointSearch, FileError> {
     let checker = Checker::open(root, title)?;
-    let mut found = Found { checkpoint: None, searched: 0, skipped: Vec::new() };
+    let mut found = CheckpointSearch { checkpoint: None, searched: 0, skipped: Vec::new() };
     for entry in entries(root, Some(title), run)? {
         found.searched += 1;
         let mut validated = checker.check(&entry.run, &entry.id, Depth::Quick);
@@ -48,13 +53,14 @@ pub fn last_valid(root: &Path, title: &str, run: Option<&str>, depth: Depth) -> 
             validated = checker.check(&entry.run, &entry.id, Depth::Full);
         }
         let usable = validated.is_usable();
-        let Validated { manifest, issues, to_restore, .. } = validated;
+        let Validation { manifest, issues, to_restore, .. } = validated;
         match manifest {
             Some(sealed) if usable => {
-                found.checkpoint = Some(Usable { run: entry.run, id: entry.id, sealed, to_restore });
+                found.checkpoint =
+                    Some(UsableCheckpoint { run: entry.run, id: entry.id, sealed, to_restore });
                 break;
             }
-            _ => found.skipped.push(Skipped { run: entry.run, id: entry.id, issues }),
+            _ => found.skipped.push(SkippedCheckpoint { run: entry.run, id: entry.id, issues }),
         }
     }
     Ok(found)

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use files::{FileError, Folder, random_id};
 use jiff::{Timestamp, Unit};
 use serde_json::Map;
+use text::error_chain;
 
 use crate::artifact_path::{ArtifactPath, PathError};
 use crate::folders::Folders;
@@ -25,9 +26,9 @@ use crate::manifest::{
     Status, TrustLevel,
 };
 use crate::parallel;
-use crate::prune::{self, DEFAULT_KEEP, Pruned};
-use crate::store::{Identity, Kept, Known, Store, StoreError, WAIT};
-use crate::validate::{Depth, described};
+use crate::prune::{self, DEFAULT_KEEP, PruneSummary};
+use crate::store::{Identity, KnownFiles, Store, StoreError, StoredContent, WAIT};
+use crate::validate::Depth;
 
 /// What is to be saved. `new` has the values of a run without Python.
 #[derive(Clone, Debug)]
@@ -116,18 +117,18 @@ pub enum SaveWarning {
 }
 
 #[derive(Debug)]
-pub struct Saved {
+pub struct SavedCheckpoint {
     pub sealed: Sealed,
     pub path: PathBuf,
     /// Artifacts whose content the store did not have.
     pub new_objects: usize,
     /// Artifacts that were read; the others were known by their identity.
     pub read: usize,
-    pub pruned: Option<Pruned>,
+    pub pruned: Option<PruneSummary>,
     pub warnings: Vec<SaveWarning>,
 }
 
-pub fn save(layout: &Layout, request: &SaveRequest) -> Result<Saved, SaveError> {
+pub fn save(layout: &Layout, request: &SaveRequest) -> Result<SavedCheckpoint, SaveError> {
     let root = Folder::open(layout.root())?;
     let paths = paths(layout, &request.artifacts)?;
     let mut warnings = check_size(&root, &paths, request.limits)?;
@@ -146,14 +147,14 @@ pub fn save(layout: &Layout, request: &SaveRequest) -> Result<Saved, SaveError> 
     let pruned = match prune::prune_after_save(layout, request.keep, Some(&sealed.manifest.checkpoint_id)) {
         Ok(pruned) => Some(pruned),
         Err(error) => {
-            warnings.push(SaveWarning::NotPruned { why: described(&error) });
+            warnings.push(SaveWarning::NotPruned { why: error_chain(&error) });
             None
         }
     };
     let path = layout.run_checkpoints().join(&sealed.manifest.checkpoint_id).join(MANIFEST);
     let new_objects = taken.iter().filter(|taken| taken.is_new()).count();
     let read = taken.iter().filter(|taken| taken.read).count();
-    Ok(Saved { sealed, path, new_objects, read, pruned, warnings })
+    Ok(SavedCheckpoint { sealed, path, new_objects, read, pruned, warnings })
 }
 
 pub(super) fn paths(layout: &Layout, artifacts: &[PathBuf]) -> Result<Vec<ArtifactPath>, SaveError> {
@@ -227,7 +228,7 @@ impl Drop for Staging {
 
 /// An artifact whose content the store has.
 #[derive(Clone, Debug)]
-pub(super) struct Taken {
+pub(super) struct StoredArtifact {
     pub(super) artifact: Artifact,
     identity: Identity,
     /// A change from now on would show in its identity.
@@ -236,7 +237,7 @@ pub(super) struct Taken {
     read: bool,
 }
 
-impl Taken {
+impl StoredArtifact {
     /// The store did not have its content.
     pub(super) fn is_new(&self) -> bool {
         self.new
@@ -247,11 +248,11 @@ impl Taken {
 pub(super) fn take_in(
     root: &Folder,
     store: &Store,
-    known: &Known,
+    known: &KnownFiles,
     tick: &Identity,
     paths: &[ArtifactPath],
     depth: Depth,
-) -> Result<Vec<Taken>, SaveError> {
+) -> Result<Vec<StoredArtifact>, SaveError> {
     let job = Job { root, store, known, tick, depth, sizes: known.sizes(), claimed: Mutex::default() };
     let failed = AtomicBool::new(false);
     let taken = parallel::map(paths, 1, |path| {
@@ -272,7 +273,7 @@ const ATTEMPTS: usize = 3;
 struct Job<'a> {
     root: &'a Folder,
     store: &'a Store,
-    known: &'a Known,
+    known: &'a KnownFiles,
     tick: &'a Identity,
     depth: Depth,
     sizes: HashSet<u64>,
@@ -280,7 +281,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn take(&self, path: &ArtifactPath) -> Result<Taken, SaveError> {
+    fn take(&self, path: &ArtifactPath) -> Result<StoredArtifact, SaveError> {
         for _ in 0..ATTEMPTS {
             let file = path.open(self.root)?;
             let before = Identity::of(&file).map_err(|source| reading(path, source))?;
@@ -300,12 +301,12 @@ impl Job<'_> {
         Err(SaveError::Changing { path: path.text().to_owned() })
     }
 
-    fn keep(&self, path: &ArtifactPath, file: &File, identity: Identity) -> Result<Kept, SaveError> {
+    fn keep(&self, path: &ArtifactPath, file: &File, identity: Identity) -> Result<StoredContent, SaveError> {
         // What may be in the store already is read first, and copied only where it is not.
         if self.known.has_path(path.text()) || self.sizes.contains(&identity.size()) {
             let hashed = hash::of_file(file).map_err(|source| reading(path, source))?;
             if self.store.has(&hashed.sha256, self.known) {
-                return Ok(Kept { hashed, new: false });
+                return Ok(StoredContent { hashed, new: false });
             }
         }
         Ok(self.store.put(path.text(), file, self.known, &self.claimed)?)
@@ -319,14 +320,14 @@ fn taken(
     sha256: String,
     settled: bool,
     read: Option<bool>,
-) -> Taken {
+) -> StoredArtifact {
     let artifact = Artifact {
         relative_path: path.text().to_owned(),
         sha256,
         size_bytes: identity.size(),
         unknown: Map::new(),
     };
-    Taken { artifact, identity, settled, new: read == Some(true), read: read.is_some() }
+    StoredArtifact { artifact, identity, settled, new: read == Some(true), read: read.is_some() }
 }
 
 /// Makes the manifest and puts it into its place. The caller holds the commit lock.
@@ -395,7 +396,7 @@ pub(super) fn written_time(now: Timestamp) -> String {
 }
 
 /// Notes what was read and flushed. A cache that cannot be written costs another reading, no more.
-pub(super) fn remember(store: &Store, taken: &[Taken]) {
+pub(super) fn remember(store: &Store, taken: &[StoredArtifact]) {
     let mut known = store.known();
     let mut changed = false;
     for taken in taken {

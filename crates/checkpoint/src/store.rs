@@ -5,7 +5,7 @@
 //!   changes its file in place would change what was checkpointed.
 //! - A file gets its name before it is flushed, since on ext4, xfs and btrfs flushing a new file flushes its name as well,
 //!   and a checkpoint of k new artifacts then costs k flushes for them. Elsewhere the folders are flushed too.
-//!   So a name alone proves nothing: an object counts as there only where [`Known`] has seen it flushed.
+//!   So a name alone proves nothing: an object counts as there only where [`KnownFiles`] has seen it flushed.
 //! - After a failed flush the file is removed, never flushed again.
 //! - Saving holds the lock shared, and taking files away holds it alone.
 
@@ -24,7 +24,7 @@ use files::{FileError, Folder, Lock, LockError, Sharing, random_id};
 use crate::hash::{self, Hashed};
 use crate::layout::STORE;
 
-pub(crate) use known::{Identity, Known};
+pub(crate) use known::{Identity, KnownFiles};
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -55,7 +55,7 @@ const COMMIT_LOCK: &str = "commit-lock";
 
 /// An artifact's content in the store.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct StoredContent {
     pub(crate) hashed: Hashed,
     /// It was not there before.
     pub(crate) new: bool,
@@ -91,11 +91,11 @@ impl Store {
         self.folder.folder_made(TEMPORARY)
     }
 
-    pub(crate) fn known(&self) -> Known {
-        Known::read(&self.folder)
+    pub(crate) fn known(&self) -> KnownFiles {
+        KnownFiles::read(&self.folder)
     }
 
-    pub(crate) fn write_known(&self, known: &Known) -> Result<(), FileError> {
+    pub(crate) fn write_known(&self, known: &KnownFiles) -> Result<(), FileError> {
         known.write(&self.folder, &self.temporary()?)
     }
 
@@ -132,7 +132,7 @@ impl Store {
     }
 
     /// Whether it was seen flushed, and has not been touched since.
-    pub(crate) fn has(&self, sha256: &str, known: &Known) -> bool {
+    pub(crate) fn has(&self, sha256: &str, known: &KnownFiles) -> bool {
         known.object(sha256).is_some_and(|identity| self.object_identity(sha256).as_ref() == Some(identity))
     }
 
@@ -141,9 +141,9 @@ impl Store {
         &self,
         path: &str,
         source: &File,
-        known: &Known,
+        known: &KnownFiles,
         claimed: &Mutex<HashSet<String>>,
-    ) -> Result<Kept, StoreError> {
+    ) -> Result<StoredContent, StoreError> {
         let temporary = self.temporary()?;
         let name = format!("object-{}", random_id());
         let file = temporary.new_file(&name, 0o600)?;
@@ -160,12 +160,12 @@ impl Store {
         &self,
         path: &str,
         source: &File,
-        known: &Known,
+        known: &KnownFiles,
         claimed: &Mutex<HashSet<String>>,
         temporary: &Folder,
         name: &str,
         file: &File,
-    ) -> Result<Kept, StoreError> {
+    ) -> Result<StoredContent, StoreError> {
         let copying = |source| StoreError::Copy { path: path.to_owned(), source };
         let hashed = match rustix::fs::ioctl_ficlone(file, source) {
             // The clone is ours alone: what is hashed cannot change any more.
@@ -175,12 +175,12 @@ impl Store {
         .map_err(copying)?;
         let first = claimed.lock().is_ok_and(|mut claimed| claimed.insert(hashed.sha256.clone()));
         if !first || self.has(&hashed.sha256, known) {
-            return Ok(Kept { hashed, new: false });
+            return Ok(StoredContent { hashed, new: false });
         }
         let executable = source.metadata().map_err(copying)?.mode() & 0o111;
         file.set_permissions(Permissions::from_mode(0o444 | executable)).map_err(copying)?;
         self.place(path, temporary, name, file, &hashed.sha256)?;
-        Ok(Kept { hashed, new: true })
+        Ok(StoredContent { hashed, new: true })
     }
 
     /// Gives the file its name, and flushes both.
@@ -217,8 +217,8 @@ impl Store {
     }
 
     /// Removes all that `wanted` does not want, and what killed processes left behind. The caller holds the lock alone.
-    pub(crate) fn sweep(&self, wanted: impl Fn(&str) -> bool) -> Result<Swept, FileError> {
-        let mut swept = Swept::default();
+    pub(crate) fn sweep(&self, wanted: impl Fn(&str) -> bool) -> Result<FreedObjects, FileError> {
+        let mut swept = FreedObjects::default();
         for prefix in self.folder.visible_folders()? {
             let folder = self.folder.folder(&prefix)?;
             for (name, _) in folder.entries()? {
@@ -240,7 +240,7 @@ impl Store {
 
 /// What was freed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Swept {
+pub(crate) struct FreedObjects {
     pub(crate) objects: usize,
     /// On the disk.
     pub(crate) bytes: u64,

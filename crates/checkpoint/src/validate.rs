@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use files::{FileError, Folder};
+use text::error_chain;
 
 use crate::artifact_path::{ArtifactPath, PathError};
 use crate::hash;
@@ -14,7 +15,7 @@ use crate::layout::{Layout, NameError, Segment};
 use crate::list::{manifest_file, read_limited};
 use crate::manifest::{Artifact, Manifest, ManifestError, Sealed, TrustLevel};
 use crate::parallel;
-use crate::store::{Identity, Known, Store};
+use crate::store::{Identity, KnownFiles, Store};
 
 /// What a file's content is told by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,7 +69,7 @@ impl Issue {
     pub fn detail(&self) -> Option<String> {
         match self {
             Self::Unparsable { why } => Some(why.clone()),
-            Self::Path(PathError::Unreadable { source, .. }) => Some(described(source)),
+            Self::Path(PathError::Unreadable { source, .. }) => Some(error_chain(source)),
             _ => None,
         }
     }
@@ -94,7 +95,7 @@ impl fmt::Display for Issue {
 
 /// What was found out about one checkpoint.
 #[derive(Debug)]
-pub struct Validated {
+pub struct Validation {
     /// The manifest, where it is whole; what it says of artifacts may still be wrong.
     pub manifest: Option<Sealed>,
     /// Empty where everything is in its place as the manifest says.
@@ -105,7 +106,7 @@ pub struct Validated {
     pub lost: Vec<Artifact>,
 }
 
-impl Validated {
+impl Validation {
     pub fn is_valid(&self) -> bool {
         self.manifest.is_some() && self.issues.is_empty()
     }
@@ -121,7 +122,7 @@ impl Validated {
 }
 
 /// Looks at one checkpoint of a run.
-pub fn validate(layout: &Layout, id: &str, depth: Depth) -> Result<Validated, ValidateError> {
+pub fn validate(layout: &Layout, id: &str, depth: Depth) -> Result<Validation, ValidateError> {
     let id = Segment::visible("checkpoint", id)?;
     Ok(Checker::open(layout.root(), layout.title())?.check(layout.run(), id.as_str(), depth))
 }
@@ -136,7 +137,7 @@ pub(super) struct Checker {
     title: String,
     checkpoints: Option<Folder>,
     store: Option<Store>,
-    known: Known,
+    known: KnownFiles,
     read: Mutex<HashMap<Identity, String>>,
 }
 
@@ -154,15 +155,15 @@ impl Checker {
         Ok(Self { root, title, checkpoints, store, known, read: Mutex::default() })
     }
 
-    pub(super) fn check(&self, run: &str, id: &str, depth: Depth) -> Validated {
+    pub(super) fn check(&self, run: &str, id: &str, depth: Depth) -> Validation {
         let sealed = match self.sealed(run, id) {
             Ok(sealed) => sealed,
-            Err(issue) => return Validated::without_manifest(issue),
+            Err(issue) => return Validation::without_manifest(issue),
         };
         // What comes from elsewhere is believed only by reading it.
         let depth = if sealed.manifest.trust() == TrustLevel::Local { depth } else { Depth::Full };
         let mut validated =
-            Validated { manifest: None, issues: Vec::new(), to_restore: Vec::new(), lost: Vec::new() };
+            Validation { manifest: None, issues: Vec::new(), to_restore: Vec::new(), lost: Vec::new() };
         let artifacts = &sealed.manifest.artifacts;
         let share = if depth == Depth::Full { 1 } else { WORTH_A_THREAD };
         let in_place = parallel::map(artifacts, share, |artifact| self.in_place(artifact, depth));
@@ -199,9 +200,9 @@ impl Checker {
         let file = match folder.and_then(|run| manifest_file(&run, id)) {
             Ok(file) => file,
             Err(error) if error.is_not_found() => return Err(missing()),
-            Err(error) => return Err(Issue::Unparsable { why: described(&error) }),
+            Err(error) => return Err(Issue::Unparsable { why: error_chain(&error) }),
         };
-        let text = read_limited(&file).map_err(|why| Issue::Unparsable { why })?;
+        let text = read_limited(&file).map_err(|error| Issue::Unparsable { why: error.to_string() })?;
         let sealed = Manifest::parse(&text).map_err(|error| match error {
             ManifestError::Digest { expected, actual } => Issue::Digest { expected, actual },
             error => Issue::Unparsable { why: error.to_string() },
@@ -280,12 +281,4 @@ fn leads_astray(issue: &Issue) -> bool {
 /// `reports/{title}/checkpoints` below the root.
 pub(super) fn checkpoints(root: &Folder, title: &str) -> Result<Folder, FileError> {
     root.folder(crate::layout::REPORTS)?.folder(title)?.folder(crate::layout::CHECKPOINTS)
-}
-
-/// An error with its cause.
-pub(super) fn described(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    }
 }

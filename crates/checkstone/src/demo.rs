@@ -10,8 +10,8 @@ mod stop;
 
 use std::path::PathBuf;
 
-use crate::bounded_child::Interruption;
 use crate::error::CommandError;
+use crate::interruption::Interruption;
 use crate::printer::{FAINT, GOOD, Printer, STRONG};
 use scratch::Scratch;
 

@@ -1,10 +1,11 @@
 //! The environment variables that are read, each named once, and the folders that they lead to. Nothing else reads
 //! the environment.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use changes::GitProgram;
 use stop::StopSettings;
 
 /// The width of the terminal, where the terminal itself does not tell.
@@ -111,26 +112,12 @@ pub(crate) fn is_switched_off() -> bool {
 /// The first program of this name in the folders of `PATH`. Relative folders do not count: they would be the
 /// repository's.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let path = read(PATH)?;
-    let is_program = |path: &PathBuf| {
-        fs_err::metadata(path)
-            .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-    };
-    std::env::split_paths(&path)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(name))
-        .find(is_program)
+    files::find_program(OsStr::new(name), &read(PATH)?)
 }
 
-/// How git is started: found once here, it need not be tried for in every folder of the path each time.
-fn git() -> OsString {
-    program("git").map_or_else(|| changes::Settings::default().git, PathBuf::into_os_string)
-}
-
-/// How git is started, and how long it may take.
-pub(crate) fn git_settings(time_limit: Duration) -> changes::Settings {
-    changes::Settings { git: git(), time_limit }
+/// The git that every command and hook uses.
+pub(crate) fn git() -> GitProgram {
+    GitProgram::in_path(&read(PATH).unwrap_or_default())
 }
 
 /// What a stop is told of the machine and the user.
@@ -138,7 +125,7 @@ pub(crate) fn stop_settings(state: PathBuf, git_limit: Duration) -> StopSettings
     StopSettings {
         state,
         user_file: configuration_file(),
-        git: git_settings(git_limit),
+        git: git().within(git_limit),
         slug: read(SLUG).and_then(|slug| slug.into_string().ok()),
     }
 }

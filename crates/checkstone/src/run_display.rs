@@ -8,7 +8,7 @@ use std::time::Duration;
 use checkpoint::layout::Layout;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
-use run::event::{Event, VERIFY, What};
+use run::event::{Ending, Event, What};
 use run::plan::{DEFAULT_DURATION, Plan};
 use run::record::{Record, RecordError};
 use run::state::{RunState, StageState};
@@ -159,13 +159,16 @@ impl<'a> Display<'a> {
                         format!("{GOOD}completed{GOOD:#}{in_time}, {}", counted(artifacts, "artifact"))
                     }
                     StageState::Failed => {
-                        format!("{BAD}failed{BAD:#}{why}{}", self.output_hint(stage_id, *attempt, reason))
+                        format!(
+                            "{BAD}failed{BAD:#}{why}{}",
+                            self.output_hint(stage_id, *attempt, ending.as_ref())
+                        )
                     }
                     StageState::Interrupting => format!("{DOUBTFUL}being interrupted{DOUBTFUL:#}{why}"),
                     StageState::Interrupted => {
                         format!(
                             "{DOUBTFUL}interrupted{DOUBTFUL:#}{why}{}",
-                            self.output_hint(stage_id, *attempt, reason)
+                            self.output_hint(stage_id, *attempt, ending.as_ref())
                         )
                     }
                     StageState::Blocked => format!("{BAD}blocked{BAD:#}{why}"),
@@ -232,9 +235,9 @@ impl<'a> Display<'a> {
         })
     }
 
-    fn output_hint(&self, stage: &str, attempt: u32, reason: &Option<String>) -> String {
+    fn output_hint(&self, stage: &str, attempt: u32, ending: Option<&Ending>) -> String {
         let Some(layout) = &self.layout else { return String::new() };
-        let path = match reason.as_ref().is_some_and(|reason| reason.starts_with(VERIFY)) {
+        let path = match ending.is_some_and(|ending| ending.verify_failed) {
             true => layout.attempt_verification(stage, attempt),
             false => layout.attempt_output(stage, attempt),
         };

@@ -9,7 +9,7 @@ use autosave::{
     AutonomousExecution, Facts, Job, Look, Occasion, RouterDecision, SaveOutcome, Saved, Taken, buildguide,
 };
 use change_set::BytePath;
-use changes::{Repository, Settings};
+use changes::{GitProgram, Repository};
 use gate::policy::{Autosave, AutosaveMode};
 use jiff::Timestamp;
 use journal::{
@@ -70,7 +70,7 @@ pub(crate) enum Push {
 }
 
 impl Save {
-    pub(crate) fn job<'a>(&'a self, git: &'a Settings, look: &'a Look, lock: &'a Path) -> Job<'a> {
+    pub(crate) fn job<'a>(&'a self, git: &'a GitProgram, look: &'a Look, lock: &'a Path) -> Job<'a> {
         Job {
             repository: &self.repository,
             git,
@@ -119,7 +119,7 @@ impl Save {
         turn: Option<TurnId>,
     ) -> (SaveReport, Result<Option<AutosaveId>, JournalError>) {
         let started = Instant::now();
-        let git = git_settings();
+        let git = git();
         let lock = self.lock_file();
         let look = look(&self.settings, &self.state);
         let ended = self.job(&git, &look, &lock).save(&self.changed);
@@ -144,7 +144,7 @@ impl Save {
 
     /// Saves make snapshots, so they clear old ones away: as the user's own configuration says, and never those that
     /// somebody asked for, nor the one that was made just now and is told of.
-    fn forget_old_snapshots(&self, git: &Settings) {
+    fn forget_old_snapshots(&self, git: &GitProgram) {
         let texts = repository_policy::files(&self.repository.root);
         let Some(kept) = trust::snapshot_settings(journal::Trust::Unknown, texts.texts()) else { return };
         let retention = Retention {
@@ -159,7 +159,7 @@ impl Save {
         drop(pruned);
     }
 
-    fn planned_push(&self, git: &Settings) -> Push {
+    fn planned_push(&self, git: &GitProgram) -> Push {
         if !self.settings.push {
             return Push::None(Some("`push = false`".to_owned()));
         }
@@ -449,6 +449,6 @@ pub(crate) fn look(settings: &Autosave, state: &Path) -> Look {
 }
 
 /// For everything that is not on the clock of a hook.
-pub(crate) fn git_settings() -> Settings {
-    environment::git_settings(GIT_LIMIT)
+pub(crate) fn git() -> GitProgram {
+    environment::git().within(GIT_LIMIT)
 }

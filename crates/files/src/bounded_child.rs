@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, ChildStdin, Command, ExitStatus};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -51,6 +51,8 @@ impl Bounds {
 /// Why a child was ended, or what kept one from following it.
 #[derive(Debug, thiserror::Error)]
 pub enum ChildError {
+    #[error("it cannot be started")]
+    Start(#[source] io::Error),
     #[error("it took longer than {}", text::duration_in_words(*limit))]
     TimedOut { limit: Duration },
     #[error("it wrote more than {limit} bytes")]
@@ -84,6 +86,14 @@ pub struct BoundedChild {
 }
 
 impl BoundedChild {
+    /// Runs the command to its end, with `input` on its stdin, and takes what it writes.
+    pub fn run(command: &mut Command, input: &[u8], bounds: Bounds) -> Result<Ended, ChildError> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = Self::start(command, bounds).map_err(ChildError::Start)?;
+        child.feed(input);
+        child.finish()
+    }
+
     /// Starts the command as it is, but in a process group of its own. What of its stdin, stdout and stderr is to be
     /// a pipe, the caller says.
     pub fn start(command: &mut Command, bounds: Bounds) -> io::Result<Self> {

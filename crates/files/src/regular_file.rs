@@ -36,14 +36,14 @@ pub fn read(path: &Path, links: Links, limit: u64) -> Result<Vec<u8>, FileError>
     Ok(bytes)
 }
 
-/// Opens a regular file to append to, made with `mode` if it is missing. A link in its place is refused.
+/// Opens a regular file to append to, and to read what is there, made with `mode` if it is missing. A link in its place is refused.
 pub fn append(path: &Path, mode: u32) -> Result<File, FileError> {
-    opened(path, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE, Links::Refuse, mode)
+    opened(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE, Links::Refuse, mode)
 }
 
 /// As [`append`], for a file that must not be there yet.
 pub fn append_to_new(path: &Path, mode: u32) -> Result<File, FileError> {
-    opened(path, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL, Links::Refuse, mode)
+    opened(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL, Links::Refuse, mode)
 }
 
 pub(crate) fn opened(path: &Path, flags: OFlags, links: Links, mode: u32) -> Result<File, FileError> {

@@ -1,8 +1,7 @@
-//! The gate: what changed × what the agent did → pass, notify or hold. Pure: no files, no processes, no
-//! clock, so that every verdict can be replayed from its recorded inputs.
+//! The gate. [`judge`] takes a [`policy::Policy`] and [`Inputs`] and returns a [`Verdict`]; one file per rule in `rules`, each of
+//! which says in its type what would satisfy it and what was seen.
 //!
-//! [`judge`] takes a [`policy::Policy`] and [`Inputs`] and returns a [`Verdict`]. One file per rule in
-//! [`rules`]; each says in its type what would satisfy it and what was seen.
+#![doc = include_str!("../README.md")]
 
 mod changed;
 mod explain;

@@ -56,7 +56,7 @@ pub(crate) fn compose(parts: &Parts<'_>) -> String {
     let taken = before.iter().chain(&after).map(|section| section.chars().count() + 2).sum();
     let observations = observations(parts.observations, LONGEST.saturating_sub(taken));
     let sections: Vec<String> = before.into_iter().chain(observations).chain(after).collect();
-    bounded(sections.join("\n\n"))
+    text::shortened(&sections.join("\n\n"), LONGEST)
 }
 
 /// What the policy's own checks said, failures with the end of their output. They leave room for the steps.
@@ -86,7 +86,7 @@ fn end(text: &str, most: usize) -> &str {
 
 /// One sentence, and nothing else.
 pub(crate) fn sentence(text: &str) -> String {
-    bounded(format!("{HEADER}\n\n{text}"))
+    text::shortened(&format!("{HEADER}\n\n{text}"), LONGEST)
 }
 
 /// The generic checkpoint, where nothing is known.
@@ -116,13 +116,6 @@ pub(crate) fn waived(actions: &[ActionVerdict]) -> Option<String> {
         .map(|action| format!("{} ({})", action.id, action.reason.as_deref().unwrap_or_default()))
         .collect();
     (!waived.is_empty()).then(|| format!("Not done: {}", waived.join(", ")))
-}
-
-fn bounded(text: String) -> String {
-    match text.char_indices().nth(LONGEST) {
-        Some(_) => text.chars().take(LONGEST - 1).chain(['…']).collect(),
-        None => text,
-    }
 }
 
 /// As many as fit; the rest are counted.

@@ -2,29 +2,25 @@
 //! from TOML: the presets first, then the repository's own file, which overrides by name. Every mistake is
 //! found in one go and told with its place; a broken policy never blocks an agent.
 
-mod autosave;
-mod file;
+mod keys;
+mod kinds;
 mod paths;
 mod presets;
-mod problem;
-#[cfg(feature = "schema")]
-mod schema;
 mod user_file;
 
-use std::time::Duration;
-
-use programs::shell::Pattern;
 use serde::Serialize;
+use settings::{At, Kind as _, List, Names, Quoting, Reader, TableOfKeys as _, TableReference};
 
-use file::{At, Layer};
+use keys::{PolicyFile, PolicyLayer};
 
-pub use autosave::{Autosave, AutosaveMode, Include};
+pub use keys::{
+    Action, Autosave, AutosaveMode, Category, Check, ErrorText, Fresh, Gate, Include, JudgedScope, Messages,
+    NoGit, Plan, ResolvedBy, RuleLevel, Rules, SecondStop, SnapshotSettings, Telling,
+};
 pub(crate) use paths::is_source;
 pub use paths::{Class, Globs};
 pub use presets::PRESETS;
-pub use problem::{Problem, ProblemKind, Problems};
-#[cfg(feature = "schema")]
-pub use schema::json_schema;
+pub use settings::{Problem, Problems};
 pub use user_file::UserFile;
 
 /// A policy file: how it is called in messages, and its text.
@@ -58,6 +54,9 @@ pub struct Policy {
     pub autosave: NeedsTrust<Autosave>,
     #[serde(skip)]
     paths: paths::PathClasses,
+    /// The globs of the files themselves, without those of presets.
+    #[serde(skip)]
+    globs: Vec<At<String>>,
 }
 
 /// Something that runs, commits, pushes or sends: out of reach until the user trusted the file it is from.
@@ -89,183 +88,9 @@ impl<T> NeedsTrust<Vec<T>> {
     }
 }
 
-/// How the gate behaves.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Gate {
-    pub enabled: bool,
-    /// Shorter turns pass.
-    pub min_turn: Duration,
-    pub scope: Scope,
-    /// What to do where everything required was seen.
-    pub all_clear: Telling,
-    /// What to do where only prose changed.
-    pub docs_only: Telling,
-    pub no_git: NoGit,
-    pub second_stop: SecondStop,
-    /// The closing reminder to write down what was learnt.
-    pub capture: bool,
-    /// The step that says to commit last.
-    pub commit: bool,
-    /// More top-level folders than this are a wide blast radius.
-    pub blast_radius: u64,
-    /// Ask again for an action that was asked for in the turn before, and neither done nor touched since.
-    pub ask_again: bool,
-    /// Accept `checkstone: cannot <action>: <reason>`.
-    pub waivers: bool,
-    /// What settles an error.
-    pub resolved_by: ResolvedBy,
-    /// Actions that any change needs, prose too.
-    pub always: Vec<String>,
-    pub rules: Rules,
-}
-
-/// What each rule may do where it is alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Rules {
-    pub errors: RuleLevel,
-    pub hygiene: RuleLevel,
-    pub drift: RuleLevel,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RuleLevel {
-    Hold,
-    Notify,
-    Off,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scope {
-    /// What this turn changed.
-    Turn,
-    /// The whole dirty tree.
-    Worktree,
-    /// `git diff --name-only HEAD`: the dirty tree without untracked files.
-    Diff,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Telling {
-    Silent,
-    Notify,
-    Hold,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NoGit {
-    Silent,
-    /// The generic checkpoint.
-    Generic,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SecondStop {
-    Pass,
-    /// Hold once more where changes are not committed.
-    HoldUncommitted,
-}
-
-/// What settles an error that a call ended with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ResolvedBy {
-    /// The same thing went well later.
-    Success,
-    /// Something about it was tried later, whatever came of it.
-    Attempt,
-}
-
-/// Which snapshots are taken by themselves, and how long those are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct SnapshotSettings {
-    /// At the start of every turn.
-    pub at_turn_start: bool,
-    /// The newest so many of each working tree.
-    pub keep: usize,
-    pub keep_for: Duration,
-}
-
-/// Where the plan of the work item is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Plan {
-    /// A branch name with `{slug}` in it, or empty.
-    pub slug_from_branch: String,
-    /// A path with `{slug}` in it.
-    pub path: String,
-}
-
-/// Files that need the same actions.
-#[derive(Clone, Debug, Serialize)]
-pub struct Category {
-    pub name: String,
-    pub include: Vec<String>,
-    pub exclude: Vec<String>,
-    /// Ids of actions.
-    pub require: Vec<String>,
-    /// Counts only where no other category and no other code changed.
-    pub alone: bool,
-}
-
-/// Something that has to be done, and what proves that it was.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Action {
-    pub id: String,
-    /// Smaller comes first.
-    pub order: i64,
-    /// The instruction. `{since}` is the log window of the turn.
-    pub say: String,
-    /// What is added to the instruction of `after` where both are required, in place of a step of its own.
-    pub say_after: Option<String>,
-    /// The observation where no evidence was seen. `{category}` is what changed.
-    pub gap: Option<String>,
-    pub evidence: Vec<Pattern>,
-    pub fresh: Fresh,
-    /// The evidence must come after that of this action.
-    pub after: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fresh {
-    /// After the last change that it covers.
-    AfterChange,
-    /// Anywhere in the turn.
-    ThisTurn,
-}
-
-/// What to say about an unresolved error.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ErrorText {
-    /// One of these texts is in the output; empty: any output.
-    pub contains: Vec<String>,
-    /// One of these was what failed; empty: anything.
-    pub ran: Vec<Pattern>,
-    pub say: String,
-}
-
-/// Fixed sentences of the message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Messages {
-    pub all_clear: String,
-    pub docs_only: String,
-    pub capture: String,
-    pub commit: String,
-    pub generic: String,
-    pub uncommitted: String,
-}
-
-/// A command to run at the stop.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Check {
-    /// Globs of the changed files that it is for.
-    pub when: Vec<String>,
-    pub run: String,
-    pub timeout: Duration,
+/// Every key of a policy file, for whoever writes them down.
+pub fn reference() -> TableReference {
+    PolicyFile::reference()
 }
 
 impl Policy {
@@ -282,16 +107,16 @@ impl Policy {
         let mut loading = Loading {
             preset,
             problems: Vec::new(),
+            globs: Vec::new(),
             loaded: Vec::new(),
             open: Vec::new(),
-            merged: Merged::default(),
+            layer: PolicyLayer::default(),
         };
         for source in sources {
             loading.source(source.name, source.text);
         }
-        let Loading { mut problems, loaded, merged, .. } = loading;
-        let policy = merged.finish(loaded, &mut problems);
-        if problems.is_empty() { Ok(policy) } else { Err(Problems::sorted(problems, Problem::place)) }
+        let (policy, problems) = loading.finish();
+        if problems.is_empty() { Ok(policy) } else { Err(Problems::sorted(problems)) }
     }
 
     /// Makes ready for [`Self::classify`], for a caller who has time now and none later.
@@ -310,6 +135,16 @@ impl Policy {
         checks.iter().filter(|check| Globs::any_matches(&check.when, changed)).collect()
     }
 
+    /// Globs that can match no file. `is_folder` says whether a path is a folder of the repository.
+    pub fn warnings(&self, is_folder: impl Fn(&str) -> bool) -> Vec<Problem> {
+        let instead = |glob: &At<String>| {
+            let instead = paths::instead_of(&glob.value, &is_folder)?;
+            let message = format!("the glob `{}` matches no file; write `{instead}`", glob.value);
+            Some(glob.place.problem(message))
+        };
+        Problems::sorted(self.globs.iter().filter_map(instead).collect()).0
+    }
+
     pub fn action(&self, id: &str) -> Option<&Action> {
         self.actions.iter().find(|action| action.id == id)
     }
@@ -318,26 +153,32 @@ impl Policy {
 struct Loading<'p, 'a> {
     preset: &'p dyn Fn(&str) -> Option<&'a str>,
     problems: Vec<Problem>,
+    globs: Vec<At<String>>,
     loaded: Vec<String>,
     /// The presets that are being loaded, outermost first.
     open: Vec<String>,
-    merged: Merged,
+    /// The files so far, each key from the last one that has it.
+    layer: PolicyLayer,
 }
 
 impl Loading<'_, '_> {
     fn source(&mut self, name: &str, text: &str) {
-        let layer = file::read(name, text, &mut self.problems);
-        for preset in &layer.presets {
+        let mut reader = Reader::new(name, text, Quoting::Values);
+        let layer = reader.read::<PolicyFile>().unwrap_or_default();
+        self.problems.extend(reader.problems);
+        if self.open.is_empty() {
+            self.globs.extend(reader.noted);
+        }
+        for preset in layer.presets.iter().flatten() {
             self.preset(preset);
         }
-        self.merged.add(layer);
+        PolicyFile::merge(&mut self.layer, layer);
     }
 
     fn preset(&mut self, name: &At<String>) {
         if self.open.contains(&name.value) {
-            let mut cycle = self.open.clone();
-            cycle.push(name.value.clone());
-            self.problems.push(name.problem(ProblemKind::PresetCycle { cycle }));
+            let cycle = [self.open.as_slice(), std::slice::from_ref(&name.value)].concat().join(" → ");
+            self.problems.push(name.place.problem(format!("the presets go in a circle: {cycle}")));
             return;
         }
         // Two presets may build on a third; it applies once, at its first place.
@@ -346,8 +187,7 @@ impl Loading<'_, '_> {
         }
         let Some(text) = (self.preset)(&name.value) else {
             let known = PRESETS.iter().map(|(name, _)| *name);
-            let nearest = text::nearest(&name.value, known);
-            self.problems.push(name.problem(ProblemKind::UnknownPreset { nearest }));
+            self.problems.push(unknown("preset", name, known));
             return;
         };
         self.open.push(name.value.clone());
@@ -355,140 +195,81 @@ impl Loading<'_, '_> {
         self.open.pop();
         self.loaded.push(name.value.clone());
     }
-}
 
-/// The layers so far, each key from the last one that has it.
-#[derive(Default)]
-struct Merged {
-    layer: Layer,
-}
-
-impl Merged {
-    fn add(&mut self, newer: Layer) {
-        let layer = &mut self.layer;
-        replace(&mut layer.prose, newer.prose);
-        replace(&mut layer.other_code, newer.other_code);
-        layer.gate.merge(newer.gate);
-        layer.plan.merge(newer.plan);
-        layer.snapshot.merge(newer.snapshot);
-        layer.messages.merge(newer.messages);
-        layer.autosave.merge(newer.autosave);
-        for category in newer.categories {
-            match layer.categories.iter_mut().find(|known| known.name.value == category.name.value) {
-                Some(known) => known.merge(category),
-                None => layer.categories.push(category),
+    fn finish(self) -> (Policy, Vec<Problem>) {
+        let Self { mut problems, globs, loaded, layer, .. } = self;
+        let gate = layer.gate.unwrap_or_default();
+        let actions = layer.actions.unwrap_or_default();
+        let categories = layer.categories.unwrap_or_default();
+        let ids: Vec<&str> =
+            actions.iter().flat_map(|action| &action.id).map(|id| id.value.as_str()).collect();
+        let required = categories.iter().flat_map(|category| category.require.iter().flatten());
+        let after = actions.iter().flat_map(|action| &action.after);
+        let named = required.chain(after).chain(gate.always.iter().flatten());
+        for name in named.chain(layer.other_code.iter().flatten()) {
+            if !ids.contains(&name.value.as_str()) {
+                problems.push(unknown("action", name, ids.iter().copied()));
             }
         }
-        for action in newer.actions {
-            match layer.actions.iter_mut().find(|known| known.id.value == action.id.value) {
-                Some(known) => known.merge(action),
-                None => layer.actions.push(action),
-            }
-        }
-        for error in newer.errors {
-            match layer
-                .errors
-                .iter_mut()
-                .find(|known| known.contains == error.contains && known.ran == error.ran)
-            {
-                Some(known) => *known = error,
-                None => layer.errors.push(error),
-            }
-        }
-        for check in newer.checks {
-            match layer.checks.iter_mut().find(|known| known.run == check.run) {
-                Some(known) => *known = check,
-                None => layer.checks.push(check),
-            }
-        }
-    }
-
-    fn finish(self, presets: Vec<String>, problems: &mut Vec<Problem>) -> Policy {
-        let layer = self.layer;
-        let ids: Vec<String> = layer.actions.iter().map(|action| action.id.value.clone()).collect();
-        let mut known = |name: At<String>| {
-            if !ids.contains(&name.value) {
-                let nearest = text::nearest(&name.value, ids.iter().map(String::as_str));
-                problems.push(name.problem(ProblemKind::UnknownAction { nearest }));
-            }
-            name.value
-        };
-        let categories: Vec<(file::CategoryLayer, Vec<String>)> = layer
-            .categories
-            .into_iter()
-            .map(|mut category| {
-                let require =
-                    category.require.take().unwrap_or_default().into_iter().map(&mut known).collect();
-                (category, require)
-            })
-            .collect();
-        let after: Vec<Option<String>> =
-            layer.actions.iter().map(|action| action.after.clone().map(&mut known)).collect();
-        let always = layer.gate.always.clone().unwrap_or_default().into_iter().map(&mut known).collect();
         let other_code = match layer.other_code {
-            Some(names) => names.into_iter().map(&mut known).collect(),
-            None if ids.iter().any(|id| id == "tests") => vec!["tests".to_owned()],
-            None => Vec::new(),
+            Some(names) => Names::value(names),
+            None => ids.iter().filter(|id| **id == "tests").map(|id| (*id).to_owned()).collect(),
         };
-        let mut actions: Vec<Action> = Vec::new();
-        for (action, after) in layer.actions.into_iter().zip(after) {
-            if action.say.is_none() {
-                problems.push(action.id.problem(ProblemKind::Missing { key: "say" }));
-            }
-            if action.evidence.is_none() {
-                problems.push(action.id.problem(ProblemKind::Missing { key: "evidence" }));
-            }
-            actions.push(Action {
-                id: action.id.value,
-                order: action.order.unwrap_or(50),
-                say: action.say.unwrap_or_default(),
-                say_after: action.say_after,
-                gap: action.gap,
-                evidence: action.evidence.unwrap_or_default(),
-                fresh: action.fresh.unwrap_or(Fresh::AfterChange),
-                after,
-            });
+        let missing = actions.iter().map(|action| (&action.id, Action::missing(action)));
+        let missing =
+            missing.chain(categories.iter().map(|category| (&category.name, Category::missing(category))));
+        for (name, keys) in missing {
+            let lacks =
+                |name: &At<String>, key| name.place.problem(format!("`{}` has no `{key}`", name.value));
+            problems.extend(keys.iter().flat_map(|key| name.as_ref().map(|name| lacks(name, key))));
         }
+        let mut actions: Vec<Action> = actions.into_iter().map(Action::finish).collect();
         actions.sort_by(|one, other| one.order.cmp(&other.order).then_with(|| one.id.cmp(&other.id)));
         let mut paths = paths::PathClasses::new(layer.prose.unwrap_or_else(Globs::default_prose));
-        let mut finished = Vec::new();
-        for (category, require) in categories {
-            let include = category.include.unwrap_or_else(|| {
-                problems.push(category.name.problem(ProblemKind::Missing { key: "include" }));
-                Globs::default()
-            });
-            let exclude = category.exclude.unwrap_or_default();
-            finished.push(Category {
-                name: category.name.value,
-                include: include.texts(),
-                exclude: exclude.texts(),
-                require,
-                alone: category.alone.unwrap_or(false),
-            });
+        let categories = categories.into_iter().map(|mut category| {
+            let include = category.include.take().unwrap_or_default();
+            let exclude = category.exclude.take().unwrap_or_default();
+            let (include_texts, exclude_texts) = (include.texts(), exclude.texts());
             paths.category(include, exclude);
-        }
-        Policy {
-            presets,
-            gate: layer.gate.finish(always),
-            plan: layer.plan.finish(),
-            snapshot: NeedsTrust(layer.snapshot.finish()),
-            categories: finished,
+            Category { include: include_texts, exclude: exclude_texts, ..Category::finish(category) }
+        });
+        let categories = categories.collect();
+        let errors = List::<ErrorText>::value(layer.errors.unwrap_or_default());
+        let checks = List::<Check>::value(layer.checks.unwrap_or_default());
+        let policy = Policy {
+            presets: loaded,
+            gate: Gate::finish(gate),
+            plan: Plan::finish(layer.plan.unwrap_or_default()),
+            snapshot: NeedsTrust(SnapshotSettings::finish(layer.snapshot.unwrap_or_default())),
+            categories,
             actions,
             other_code,
-            errors: layer.errors,
-            messages: layer.messages.finish(),
-            checks: NeedsTrust(layer.checks),
-            autosave: NeedsTrust(layer.autosave.finish()),
+            errors: latest(errors, |one, other| one.contains == other.contains && one.ran == other.ran),
+            messages: Messages::finish(layer.messages.unwrap_or_default()),
+            checks: NeedsTrust(latest(checks, |one, other| one.run == other.run)),
+            autosave: NeedsTrust(Autosave::finish(layer.autosave.unwrap_or_default())),
             paths,
-        }
+            globs,
+        };
+        (policy, problems)
     }
 }
 
-/// The newer value wins where there is one.
-fn replace<T>(slot: &mut Option<T>, newer: Option<T>) {
-    if newer.is_some() {
-        *slot = newer;
+fn unknown<'n>(what: &str, name: &At<String>, known: impl Iterator<Item = &'n str>) -> Problem {
+    let nearest = text::nearest(&name.value, known);
+    Problem { nearest, ..name.place.problem(format!("unknown {what} `{}`", name.value)) }
+}
+
+/// Of those that are the same, the last, in the place of the first.
+fn latest<T>(all: Vec<T>, is_same: impl Fn(&T, &T) -> bool) -> Vec<T> {
+    let mut latest: Vec<T> = Vec::new();
+    for newer in all {
+        match latest.iter_mut().find(|known| is_same(known, &newer)) {
+            Some(known) => *known = newer,
+            None => latest.push(newer),
+        }
     }
+    latest
 }
 
 #[cfg(test)]

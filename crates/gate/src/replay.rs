@@ -6,7 +6,7 @@ mod report;
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use programs::layout;
+use programs::Deed;
 use programs::shell::Intents;
 use transcript::{Extent, Kind, Outcome, Reading, WalkedTurn};
 
@@ -138,7 +138,7 @@ fn edited(inputs: &Inputs) -> Vec<String> {
             files.extend(call.paths.iter().map(|path| spelling.one(path)));
         }
         let commands = intents.as_ref().map(Intents::commands).unwrap_or_default();
-        for command in commands.iter().filter(|command| !layout::only_formats(command)) {
+        for command in commands.iter().filter(|command| command.deed() != Deed::Formats) {
             files.extend(command.edits.paths.iter().map(|path| spelling.one(path)));
         }
     }

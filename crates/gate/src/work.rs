@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use programs::layout;
-use programs::shell::{Intents, SimpleCommand};
+use programs::Deed;
+use programs::shell::{Intents, SimpleCommand, one_spelling};
 use transcript::{Call, Kind, Outcome};
 
 use crate::inputs::{Inputs, RecordedCall};
@@ -60,18 +60,7 @@ impl<'a> Paths<'a> {
 
     /// The path from the root of the file system.
     pub(crate) fn absolute(&self, path: &str) -> String {
-        let mut parts: Vec<&str> = Vec::new();
-        let base = if path.starts_with('/') { "" } else { self.cwd };
-        for part in base.split('/').chain(path.split('/')) {
-            match part {
-                "" | "." => {}
-                ".." => {
-                    parts.pop();
-                }
-                part => parts.push(part),
-            }
-        }
-        format!("/{}", parts.join("/"))
+        one_spelling(&format!("/{}", self.cwd), path)
     }
 
     pub(crate) fn one(&self, path: &str) -> String {
@@ -90,11 +79,7 @@ pub(crate) fn shown(call: &Call) -> String {
         (Some(command), Kind::Shell) => command.split_whitespace().collect::<Vec<_>>().join(" "),
         _ => [call.tool.as_str(), call.path.as_deref().unwrap_or_default()].join(" ").trim().to_owned(),
     };
-    let text = text.replace('`', "'");
-    match text.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text,
-    }
+    text::shortened(&text.replace('`', "'"), LONGEST)
 }
 
 impl<'a> Work<'a> {
@@ -136,7 +121,9 @@ impl<'a> Work<'a> {
     fn take_commands(&mut self, number: usize, intents: Option<&Intents>) {
         for (place, command) in intents.map(Intents::commands).unwrap_or_default().iter().enumerate() {
             let at = Moment { call: number, command: place };
-            let edited = if layout::only_formats(command) { &[][..] } else { &command.edits.paths };
+            // What a formatter rewrites is the code that was tested, so that tests before it stay fresh; holding for
+            // `cargo test && cargo fmt` would teach people to switch the gate off.
+            let edited = if command.deed() == Deed::Formats { &[][..] } else { &command.edits.paths };
             for path in edited {
                 self.edits.push(Touch { path: self.paths.one(path), at });
             }
@@ -177,8 +164,8 @@ impl<'a> Work<'a> {
     pub(crate) fn was_laid_out(&self, written: Timestamp, after: Moment) -> bool {
         let is_layout = |ran: &Ran<'_>| {
             let all = ran.recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
-            (layout::only_formats(ran.command) || layout::commits(ran.command))
-                && all.iter().all(layout::stands_by)
+            matches!(ran.command.deed(), Deed::Formats | Deed::Commits)
+                && all.iter().all(SimpleCommand::stands_by)
         };
         self.commands().filter(|ran| ran.at > after).filter(is_layout).any(|ran| {
             let time =

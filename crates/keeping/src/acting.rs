@@ -7,13 +7,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use changes::git::{Ended, REMOVED_VARIABLES, Running, describe, failure, is_of_git};
-use changes::{Error, Settings};
+use changes::git::{Ended, Running, describe, failure, is_of_git};
+use changes::{Error, GitProgram};
 
 /// Set for every process, hooks too.
 const VARIABLES: [(&str, &str); 8] = [
@@ -35,15 +34,15 @@ const ASKING: [&str; 4] = ["GPG_TTY", "DISPLAY", "WAYLAND_DISPLAY", "LANGUAGE"];
 
 #[derive(Clone, Debug)]
 pub(crate) struct Acting {
-    pub(crate) settings: Settings,
+    program: GitProgram,
     pub(crate) directory: PathBuf,
     /// Beside those that every process gets: an index of its own, for example.
     variables: Vec<(OsString, OsString)>,
 }
 
 impl Acting {
-    pub(crate) fn new(settings: &Settings, directory: &Path) -> Self {
-        Self { settings: settings.clone(), directory: directory.to_owned(), variables: Vec::new() }
+    pub(crate) fn new(program: &GitProgram, directory: &Path) -> Self {
+        Self { program: program.clone(), directory: directory.to_owned(), variables: Vec::new() }
     }
 
     pub(crate) fn with(&self, name: &str, value: impl Into<OsString>) -> Self {
@@ -54,7 +53,7 @@ impl Acting {
 
     pub(crate) fn within(&self, limit: Duration) -> Self {
         let mut changed = self.clone();
-        changed.settings.time_limit = limit;
+        changed.program = self.program.within(limit);
         changed
     }
 
@@ -105,21 +104,20 @@ impl Acting {
     }
 
     fn spawn<A: AsRef<OsStr>>(&self, arguments: &[A], stdin: Stdio) -> Result<Running, Error> {
-        let mut command = self.command(&self.settings.git);
-        command.arg("-C").arg(&self.directory).args(arguments);
+        let mut command = self.command(arguments)?;
         command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Running::spawn(command, text(arguments), &self.directory, self.settings.time_limit)
+        Running::spawn(command, text(arguments), &self.directory, self.program.time_limit())
     }
 
-    /// A process in a group of its own that finds nobody to ask.
-    pub(crate) fn command(&self, program: &OsStr) -> Command {
-        let mut command = Command::new(program);
-        command.process_group(0);
-        for variable in REMOVED_VARIABLES.iter().chain(&ASKING) {
+    /// Git with these arguments, which finds nobody to ask.
+    pub(crate) fn command<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Command, Error> {
+        let mut command = self.program.command()?;
+        for variable in ASKING {
             command.env_remove(variable);
         }
         command.envs(VARIABLES).envs(self.variables.iter().map(|(name, value)| (name, value)));
-        command
+        command.arg("-C").arg(&self.directory).args(arguments);
+        Ok(command)
     }
 }
 

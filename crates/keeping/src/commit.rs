@@ -37,7 +37,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use change_set::BytePath;
-use changes::{Error, Repository, Settings};
+use changes::{Error, GitProgram, Repository};
 use serde::Serialize;
 
 use crate::acting::Acting;
@@ -137,14 +137,14 @@ pub struct Commit {
 /// meanwhile, all of it is done again, hooks and `approve` too.
 pub fn commit(
     repository: &Repository,
-    settings: &Settings,
+    program: &GitProgram,
     new: &NewCommit<'_>,
     approve: &mut dyn FnMut(&Added) -> bool,
 ) -> Result<CommitOutcome, CommitError> {
     for path in new.paths {
         check_inside(path)?;
     }
-    let workplace = Workplace::open(repository, settings, new.lock_limit)?;
+    let workplace = Workplace::open(repository, program, new.lock_limit)?;
     workplace.recover(new.lock_limit)?;
     for _ in 0..ATTEMPTS {
         let attempt = Attempt::begin(&workplace, new)?;
@@ -160,30 +160,30 @@ pub fn commit(
 /// `index.lock` that is provably ours. [`commit`] begins with it; nothing is done while another run is at work.
 pub fn recover(
     repository: &Repository,
-    settings: &Settings,
+    program: &GitProgram,
     lock_limit: Duration,
 ) -> Result<(), CommitError> {
     if !Workplace::exists(repository) {
         return Ok(());
     }
-    Workplace::open(repository, settings, lock_limit)?.recover(lock_limit)
+    Workplace::open(repository, program, lock_limit)?.recover(lock_limit)
 }
 
 /// The operation that git is in the middle of, and that a commit would become a part of.
 pub fn in_progress(
     repository: &Repository,
-    settings: &Settings,
+    program: &GitProgram,
 ) -> Result<Option<&'static str>, CommitError> {
-    Ok(in_progress::operation(repository, &Acting::new(settings, &repository.root))?)
+    Ok(in_progress::operation(repository, &Acting::new(program, &repository.root))?)
 }
 
 /// The id of the content that HEAD has of a file, whether or not it is checked out; `None` where it has none.
 pub fn version_in_head(
     repository: &Repository,
-    settings: &Settings,
+    program: &GitProgram,
     path: &BytePath,
 ) -> Result<Option<String>, CommitError> {
-    let git = Acting::new(settings, &repository.root);
+    let git = Acting::new(program, &repository.root);
     let mut found = index::in_head(&git, std::slice::from_ref(path))?;
     Ok(found.remove(path).map(|entry| entry.id))
 }

@@ -22,7 +22,7 @@ mod said;
 use std::time::{Duration, Instant};
 
 use change_set::BytePath;
-use changes::{Error, Repository, Settings};
+use changes::{Error, GitProgram, Repository};
 use serde::{Deserialize, Serialize};
 
 use crate::acting::Acting;
@@ -94,8 +94,8 @@ impl Plan {
 }
 
 /// Plans and pushes in one, for callers that have nothing to look at in between.
-pub fn push(repository: &Repository, settings: &Settings, limits: &PushLimits<'_>) -> PushOutcome {
-    match plan(repository, settings) {
+pub fn push(repository: &Repository, program: &GitProgram, limits: &PushLimits<'_>) -> PushOutcome {
+    match plan(repository, program) {
         Ok(Planned::Ready(plan)) => plan.push(limits),
         Ok(Planned::NoRemote) => PushOutcome::NoRemote,
         Ok(Planned::NoBranch) => PushOutcome::Failed { reason: "HEAD is on no branch".to_owned() },
@@ -124,7 +124,7 @@ type Step<T> = Result<T, PushOutcome>;
 
 impl<'a> Pushing<'a> {
     fn new(plan: &'a Plan, limits: &'a PushLimits<'a>, deadline: Instant) -> Result<Self, Error> {
-        let plain = Acting::new(&plan.settings, &plan.repository.root);
+        let plain = Acting::new(&plan.program, &plan.repository.root);
         let url = plain.line(&["remote", "get-url", "--push", &plan.remote])?;
         let configured = plain.line_or_none(&["config", "--get", "core.sshCommand"])?;
         let git = match limits.ssh_command.or(configured.as_deref()) {
@@ -162,7 +162,7 @@ impl<'a> Pushing<'a> {
 
     /// Git without the network.
     fn local(&self) -> Acting {
-        self.git.within(self.plan.settings.time_limit)
+        self.git.within(self.plan.program.time_limit())
     }
 
     /// One push, again and again while its failure may pass. Ends with `Done` or `Behind`.

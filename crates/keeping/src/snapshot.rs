@@ -25,8 +25,8 @@ use std::io;
 use std::path::PathBuf;
 
 use change_set::{BytePath, hex};
-use changes::git::{Git, Settings};
-use changes::{Error, Repository};
+use changes::git::Git;
+use changes::{Error, GitProgram, Repository};
 use serde::{Deserialize, Serialize};
 
 pub use compare::{Difference, Side};
@@ -138,8 +138,8 @@ pub struct Snapshots {
 }
 
 impl Snapshots {
-    pub fn of(repository: Repository, settings: &Settings) -> Result<Self, SnapshotError> {
-        let git = Git::of(&repository, settings)?;
+    pub fn of(repository: Repository, program: &GitProgram) -> Result<Self, SnapshotError> {
+        let git = Git::of(&repository, program)?;
         Ok(Self { repository, git })
     }
 

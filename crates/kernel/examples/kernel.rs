@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use kernel::{CellEnding, Executed, Kernel, Launch, Spool};
+use kernel::{CellEnding, ExecutedCell, Kernel, Launch, Spool};
 use supervise::{Controls, Isolation, Limits};
 
 /// Round trips before those that are measured.
@@ -78,7 +78,7 @@ fn start(python: &str, project: &Path) -> Kernel {
     Kernel::start(&launch, &Controls::new().unwrap()).unwrap()
 }
 
-fn execute(kernel: &mut Kernel, project: &Path, code: &str) -> Executed {
+fn execute(kernel: &mut Kernel, project: &Path, code: &str) -> ExecutedCell {
     let spool = Spool::new(&project.join("output.log"), "output.log");
     let controls = Controls::new().unwrap();
     let executed = kernel.execute(code, &spool, &Limits::default(), &controls, &mut |_| {}).unwrap();

@@ -47,7 +47,7 @@ pub enum CellEnding {
 }
 
 #[derive(Debug)]
-pub struct Executed {
+pub struct ExecutedCell {
     pub ending: CellEnding,
     pub execution_count: Option<u64>,
     /// As notebooks have them.
@@ -76,7 +76,7 @@ impl Kernel {
         limits: &Limits,
         controls: &Controls,
         observe: &mut dyn FnMut(Observed),
-    ) -> Result<Executed, KernelError> {
+    ) -> Result<ExecutedCell, KernelError> {
         if !self.is_alive() {
             return Err(KernelError::Gone { status: self.gone.flatten() });
         }
@@ -103,7 +103,7 @@ impl Kernel {
         let reply = running.reply.take().unwrap_or_default();
         let (elapsed, suspended) = (running.clock.active(), running.clock.suspended());
         let kept = running.outputs.finish();
-        let executed = Executed {
+        let executed = ExecutedCell {
             ending,
             execution_count: at(&reply, "execution_count").as_u64(),
             outputs: kept.outputs,
@@ -121,7 +121,7 @@ impl Kernel {
                 self.process.end(cause, Grace { interrupt: None, ..limits.grace });
                 let status = self.runtime.block_on(&mut self.process.gone);
                 self.gone = Some(status.ok().flatten());
-                Ok(Executed { ending: CellEnding::Killed(cause), ..executed })
+                Ok(ExecutedCell { ending: CellEnding::Killed(cause), ..executed })
             }
             _ => Ok(executed),
         }

@@ -48,14 +48,14 @@ const NEW: Duration = Duration::from_secs(60);
 
 /// Where a kernel listens. The folder goes with it.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ConnectionFolder {
     folder: tempfile::TempDir,
     /// Says to others that the folder is in use.
     _lock: Lock,
     info: ConnectionInfo,
 }
 
-impl Place {
+impl ConnectionFolder {
     /// In a new folder below `scratch` that only we can enter; below `/tmp` where the path would be too long for a socket.
     pub(super) fn new(scratch: &Path) -> Result<Self, ChannelError> {
         let make = |path: &Path| {
@@ -78,7 +78,7 @@ impl Place {
             stdin_port: 3,
             control_port: 4,
             hb_port: 5,
-            key: random_key().map_err(ChannelError::Key)?,
+            key: files::random_key().map_err(ChannelError::Key)?,
             signature_scheme: "hmac-sha256".to_owned(),
             kernel_name: Some("python3".to_owned()),
         };
@@ -111,7 +111,7 @@ impl Place {
     }
 
     pub(super) async fn connect(&self) -> Result<Channels, ChannelError> {
-        let session: String = random_key().map_err(ChannelError::Key)?.chars().take(32).collect();
+        let session: String = files::random_key().map_err(ChannelError::Key)?.chars().take(32).collect();
         Ok(Channels {
             iopub: create_client_iopub_connection(&self.info, "", &session).await?,
             shell: create_client_shell_connection_with_identity(
@@ -143,15 +143,6 @@ fn remove_lost(scratch: &Path) {
             let _ = fs_err::remove_dir_all(path);
         }
     }
-}
-
-fn random_key() -> std::io::Result<String> {
-    let mut bytes = [0; 32];
-    let mut filled = 0;
-    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        filled += rustix::rand::getrandom(rest, rustix::rand::GetRandomFlags::empty())?;
-    }
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 pub(super) struct Channels {

@@ -24,9 +24,9 @@ use jupyter_protocol::ExecuteRequest;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-pub use cell::{CellEnding, Executed};
+pub use cell::{CellEnding, ExecutedCell};
 pub use channels::ChannelError;
-use channels::{Channels, Place, receive};
+use channels::{Channels, ConnectionFolder, receive};
 use last_words::LastWords;
 pub use outputs::Spool;
 pub use outputs::read_again;
@@ -105,7 +105,7 @@ pub struct Kernel {
     runtime: Runtime,
     process: Process,
     last_words: LastWords,
-    place: Place,
+    place: ConnectionFolder,
     /// Set once the process is gone.
     gone: Option<Option<Status>>,
     /// What it is asked between cells is given up when these ask for an end.
@@ -116,7 +116,7 @@ pub struct Kernel {
 impl Kernel {
     /// Starts one, unless `controls` end it meanwhile; nothing of it is left then.
     pub fn start(launch: &Launch, controls: &Controls) -> Result<Self, KernelError> {
-        let place = Place::new(&launch.scratch)?;
+        let place = ConnectionFolder::new(&launch.scratch)?;
         let connection_file = place.connection_file();
         let fill = |argument: &OsString| match argument.to_str() {
             Some(text) => text.replace("{connection_file}", &connection_file.to_string_lossy()).into(),
@@ -270,7 +270,7 @@ impl Kernel {
             return Err(KernelError::Asked(format!("{}: {}", text(&reply, "ename"), text(&reply, "evalue"))));
         }
         let shown = text(at(at(at(&reply, "user_expressions"), "result"), "data"), "text/plain");
-        let json = from_hexadecimal(shown.trim_matches(['\'', '"']));
+        let json = text::from_hexadecimal(shown.trim_matches(['\'', '"']));
         json.and_then(|json| serde_json::from_slice(&json).ok())
             .ok_or_else(|| KernelError::Asked("its answer cannot be read".to_owned()))
     }
@@ -312,7 +312,7 @@ fn said_in(log: &Path) -> String {
 
 /// Waits until the kernel listens, and until both channels have brought its answer: only then no output is lost.
 async fn connect(
-    place: &Place,
+    place: &ConnectionFolder,
     process: &mut Process,
     launch: &Launch,
 ) -> Result<(Channels, Option<String>), KernelError> {
@@ -369,10 +369,4 @@ async fn connect(
         }
     }
     Err(late())
-}
-
-fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let pairs = text.as_bytes().chunks(2);
-    pairs.map(|pair| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?)).collect()
 }

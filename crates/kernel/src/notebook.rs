@@ -5,8 +5,8 @@
 //! changed the source of one of ours, it is theirs from then on, and ours is written again beside it. Two of our processes
 //! take turns by a lock; with other programs the file is compared right before it is replaced.
 
-mod cell;
-mod file;
+mod new_cell;
+mod notebook_file;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,9 +15,9 @@ use files::atomic_file::{self, Replaced};
 use files::{FileError, Lock, LockError};
 use serde_json::{Value, json};
 
-pub use cell::rehydration_cell_id;
-pub use cell::{NewCell, checkpoint_cell_id, stage_cell_id};
-use file::{File, same_source, source};
+pub use new_cell::rehydration_cell_id;
+pub use new_cell::{NewCell, checkpoint_cell_id, stage_cell_id};
+use notebook_file::{NotebookFile, same_source, source};
 
 use checkpoint::hash;
 
@@ -99,7 +99,7 @@ impl Notebook {
         let cell = self.ours.iter_mut().find(|ours| at(&ours.cell, "id") == id);
         let Some(ours) = cell else { return };
         if let Some(output) = ours.cell.pointer_mut(&format!("/outputs/{output}")) {
-            set(output, "data", cell::lines_of_data(data));
+            set(output, "data", new_cell::lines_of_data(data));
             set(output, "metadata", metadata.clone());
             ours.is_saved = false;
         }
@@ -115,8 +115,8 @@ impl Notebook {
             let found = read(&self.path)?;
             let mut file = match &found {
                 // An empty file is what an editor leaves that was killed while it wrote.
-                Some(bytes) if !bytes.is_empty() => File::parse(&self.path, bytes)?,
-                _ => File::new(&self.metadata),
+                Some(bytes) if !bytes.is_empty() => NotebookFile::parse(&self.path, bytes)?,
+                _ => NotebookFile::new(&self.metadata),
             };
             let is_ours = found.is_some() && found == self.written;
             self.merge(&mut file, is_ours);
@@ -135,7 +135,7 @@ impl Notebook {
         Err(NotebookError::Busy { path: self.path.clone() })
     }
 
-    fn merge(&mut self, file: &mut File, is_ours: bool) {
+    fn merge(&mut self, file: &mut NotebookFile, is_ours: bool) {
         // Behind the cell of ours before it, so that the order stays that of the run.
         let mut last: Option<usize> = None;
         for ours in &mut self.ours {
@@ -171,7 +171,7 @@ impl Notebook {
 /// The last cell that was run: a run without a valid checkpoint goes on after it.
 pub fn last_executed(path: &Path) -> Result<Option<LastExecuted>, NotebookError> {
     let Some(bytes) = read(path)?.filter(|bytes| !bytes.is_empty()) else { return Ok(None) };
-    let file = File::parse(path, &bytes)?;
+    let file = NotebookFile::parse(path, &bytes)?;
     let executed = (0..file.len()).rev().find_map(|place| {
         let cell = file.cell(place)?;
         let execution_count = at(&cell, "execution_count").as_u64()?;
@@ -192,9 +192,9 @@ pub struct LastExecuted {
 }
 
 /// The run's cells that no outputs were put into, because whoever ran them was killed; as they were when they began.
-pub fn left_running(path: &Path, run: &str) -> Result<Vec<LeftRunning>, NotebookError> {
+pub fn left_running(path: &Path, run: &str) -> Result<Vec<RunningCell>, NotebookError> {
     let Some(bytes) = read(path)?.filter(|bytes| !bytes.is_empty()) else { return Ok(Vec::new()) };
-    let file = File::parse(path, &bytes)?;
+    let file = NotebookFile::parse(path, &bytes)?;
     let left = (0..file.len()).filter_map(|place| {
         let cell = file.cell(place)?;
         let about = at(at(&cell, "metadata"), "checkstone");
@@ -203,7 +203,7 @@ pub fn left_running(path: &Path, run: &str) -> Result<Vec<LeftRunning>, Notebook
         let is_untouched = text(about, "running") == hash::of_bytes(source.as_bytes())
             && at(&cell, "execution_count").is_null()
             && at(&cell, "outputs").as_array().is_some_and(Vec::is_empty);
-        (is_untouched && text(about, "runId") == run).then_some(LeftRunning {
+        (is_untouched && text(about, "runId") == run).then_some(RunningCell {
             id: text(&cell, "id").to_owned(),
             stage: text(about, "stageId").to_owned(),
             attempt: u32::try_from(at(about, "attempt").as_u64()?).ok()?,
@@ -215,7 +215,7 @@ pub fn left_running(path: &Path, run: &str) -> Result<Vec<LeftRunning>, Notebook
 
 /// A cell of ours that nobody finished.
 #[derive(Debug)]
-pub struct LeftRunning {
+pub struct RunningCell {
     pub id: String,
     pub stage: String,
     pub attempt: u32,

@@ -75,7 +75,7 @@ const DISPLAYED: [&str; 4] = ["display_data", "execute_result", "update_display_
 
 /// All that is kept of a finished cell.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct KeptOutput {
     pub(super) outputs: Vec<Value>,
     pub(super) displays: BTreeMap<String, Vec<usize>>,
     pub(super) updates: Vec<(String, Value, Value)>,
@@ -302,9 +302,9 @@ impl Outputs {
         self.tail_room = (self.tail_room / 2).max(1 << 10);
     }
 
-    pub(super) fn finish(mut self) -> Kept {
+    pub(super) fn finish(mut self) -> KeptOutput {
         self.put_tail();
-        Kept {
+        KeptOutput {
             outputs: self.outputs,
             displays: self.shown_as,
             updates: self.updates,

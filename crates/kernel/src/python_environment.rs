@@ -93,7 +93,7 @@ impl Surroundings {
 
 /// How to start the kernel of the Python that was found.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Found {
+pub struct FoundPython {
     /// With `{connection_file}` in it.
     pub argv: Vec<OsString>,
     pub environment: Vec<(OsString, OsString)>,
@@ -103,7 +103,7 @@ pub struct Found {
     install: String,
 }
 
-impl Found {
+impl FoundPython {
     /// What to install where its kernel could not be started because it has none.
     pub fn remedy(&self, error: &KernelError) -> Option<String> {
         match error {
@@ -121,7 +121,7 @@ impl Found {
     }
 }
 
-pub fn find(root: &Path, surroundings: &Surroundings) -> Result<Found, FindError> {
+pub fn find(root: &Path, surroundings: &Surroundings) -> Result<FoundPython, FindError> {
     if let Some(wanted) = &surroundings.wanted {
         let path = root.join(wanted);
         if is_program(&path) {
@@ -140,7 +140,7 @@ pub fn find(root: &Path, surroundings: &Surroundings) -> Result<Found, FindError
     });
     if let Some(folder) = locked.as_deref().filter(|folder| folder.join("pyvenv.cfg").is_file()) {
         let found = interpreter(&python_in("uv's environment", folder)?, "the project's environment of uv");
-        return Ok(Found { install: "uv add --dev ipykernel".to_owned(), ..found });
+        return Ok(FoundPython { install: "uv add --dev ipykernel".to_owned(), ..found });
     }
     for name in [".venv", "venv"] {
         let folder = root.join(name);
@@ -152,7 +152,7 @@ pub fn find(root: &Path, surroundings: &Surroundings) -> Result<Found, FindError
             return Ok(match made_by.lines().any(|line| line.starts_with("uv =")) {
                 true => {
                     let install = format!("uv pip install --python {} ipykernel", python.display());
-                    Found { install, ..found }
+                    FoundPython { install, ..found }
                 }
                 false => found,
             });
@@ -172,7 +172,7 @@ pub fn find(root: &Path, surroundings: &Surroundings) -> Result<Found, FindError
     let found = interpreter(&python.ok_or(FindError::Nothing)?, "found in `PATH`");
     // Systems do not like packages to be installed into their own Python.
     let install = "python3 -m venv .venv && .venv/bin/python -m pip install ipykernel".to_owned();
-    Ok(Found { install, ..found })
+    Ok(FoundPython { install, ..found })
 }
 
 fn python_in(what: &'static str, folder: &Path) -> Result<PathBuf, FindError> {
@@ -181,9 +181,9 @@ fn python_in(what: &'static str, folder: &Path) -> Result<PathBuf, FindError> {
 }
 
 /// Whether it has ipykernel is seen when its kernel is started: to ask before would cost a start of Python every time.
-fn interpreter(python: &Path, origin: &str) -> Found {
+fn interpreter(python: &Path, origin: &str) -> FoundPython {
     let words = ["-m", "ipykernel_launcher", "-f", "{connection_file}"].map(OsString::from);
-    Found {
+    FoundPython {
         argv: std::iter::once(python.into()).chain(words).collect(),
         environment: Vec::new(),
         origin: origin.to_owned(),
@@ -200,7 +200,7 @@ struct Kernelspec {
     env: BTreeMap<String, String>,
 }
 
-fn kernelspec(name: &str, surroundings: &Surroundings) -> Result<Option<Found>, FindError> {
+fn kernelspec(name: &str, surroundings: &Surroundings) -> Result<Option<FoundPython>, FindError> {
     let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
     if !is_name || name.starts_with('.') {
         return Ok(None);
@@ -220,7 +220,7 @@ fn kernelspec(name: &str, surroundings: &Surroundings) -> Result<Option<Found>, 
         }
         let fill = |text: String| text.replace("{resource_dir}", &folder.to_string_lossy()).into();
         let program = spec.argv.first().map_or("python3", String::as_str);
-        return Ok(Some(Found {
+        return Ok(Some(FoundPython {
             install: format!("{program} -m pip install ipykernel"),
             argv: spec.argv.into_iter().map(fill).collect(),
             environment: spec.env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),

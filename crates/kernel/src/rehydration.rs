@@ -8,12 +8,15 @@ mod names;
 mod variables;
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use checkpoint::manifest::{self, Manifest, TrustLevel};
 use supervise::marker::Marker;
 
 use crate::python_literal::python_literal;
-pub use variables::{Module, Saved, SavedVariables, Unsaved, VARIABLES_FOLDER, VariablesError, Way};
+pub use variables::{
+    ImportedModule, SavedVariable, SavedVariables, UnsavedVariable, VARIABLES_FOLDER, VariablesError, Way,
+};
 
 /// What is known of a checkpoint.
 #[derive(Clone, Debug, Default)]
@@ -73,13 +76,13 @@ impl Pickles {
 }
 
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Cell {
+pub struct RehydrationCell {
     /// One line each, without line breaks.
     pub source: Vec<String>,
     /// What the cell assigns, in its order.
     pub variables: Vec<Variable>,
     /// What it does not load, and why.
-    pub withheld: Vec<Withheld>,
+    pub withheld: Vec<WithheldArtifact>,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -89,24 +92,40 @@ pub struct Variable {
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Withheld {
+pub struct WithheldArtifact {
     pub path: String,
     /// For people: the variable, the file or the import.
     pub what: String,
-    pub why: &'static str,
+    pub why: WhyWithheld,
 }
 
-impl Withheld {
+impl WithheldArtifact {
     /// It would be loaded if a person confirmed the checkpoint.
     pub fn needs_trust(&self) -> bool {
-        [UNPICKLES, IMPORTS].contains(&self.why)
+        matches!(self.why, WhyWithheld::Imports | WhyWithheld::Unpickles)
     }
 }
 
-const IMPORTS: &str = "importing can run code, and this checkpoint is not confirmed";
-const UNPICKLES: &str = "loading it can run code, and this checkpoint is not confirmed";
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum WhyWithheld {
+    Imports,
+    Unpickles,
+    PythonsOwnName,
+    NotAnArtifact,
+}
 
-impl Cell {
+impl fmt::Display for WhyWithheld {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Imports => "importing can run code, and this checkpoint is not confirmed",
+            Self::Unpickles => "loading it can run code, and this checkpoint is not confirmed",
+            Self::PythonsOwnName => "its name is Python's own",
+            Self::NotAnArtifact => "it is not among the checkpoint's artifacts",
+        })
+    }
+}
+
+impl RehydrationCell {
     /// The source as one text.
     pub fn text(&self) -> String {
         self.source.join("\n")
@@ -118,14 +137,14 @@ pub fn marker(id: &str) -> String {
     Marker::new("REHYDRATED", None).with("from", id).to_string()
 }
 
-pub fn cell(checkpoint: &Checkpoint<'_>, pickles: Pickles) -> Cell {
+pub fn cell(checkpoint: &Checkpoint<'_>, pickles: Pickles) -> RehydrationCell {
     let saved = checkpoint.variables;
     let is_plain = |path: &&&str| path.rsplit('/').nth(1).is_none_or(|folder| folder != VARIABLES_FOLDER);
     let plain: Vec<&str> = checkpoint.artifacts.iter().filter(is_plain).copied().collect();
     let reserved: BTreeSet<String> = saved.map(SavedVariables::names).unwrap_or_default();
     let names = names::variable_names(&plain, &reserved);
 
-    let mut cell = Cell::default();
+    let mut cell = RehydrationCell::default();
     let mut loads = Loads { pickles, imports: BTreeSet::new(), lines: Vec::new() };
     for (path, name) in plain.iter().zip(names) {
         let pillow = has_package(checkpoint, "pillow");
@@ -133,7 +152,11 @@ pub fn cell(checkpoint: &Checkpoint<'_>, pickles: Pickles) -> Cell {
             true => cell.variables.push(Variable { name, path: (*path).to_owned() }),
             false => {
                 let what = format!("`{path}`");
-                cell.withheld.push(Withheld { path: (*path).to_owned(), what, why: UNPICKLES });
+                cell.withheld.push(WithheldArtifact {
+                    path: (*path).to_owned(),
+                    what,
+                    why: WhyWithheld::Unpickles,
+                });
             }
         }
     }

@@ -12,6 +12,50 @@ pub enum Summary {
     NoTestsRan,
 }
 
+macro_rules! runners {
+    ($($runner:ident => $reads:ident,)*) => {
+        /// Whose summary a line is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Runner {
+            $($runner),*
+        }
+
+        impl Runner {
+            pub(crate) const ALL: &[Self] = &[$(Self::$runner),*];
+
+            /// Whether the line is of this runner's summary; what it says is added to the tally.
+            fn reads(self, tally: &mut Tally, line: &str) -> bool {
+                match self {
+                    $(Self::$runner => tally.$reads(line)),*
+                }
+            }
+        }
+    };
+}
+
+// In the order in which a line is offered to them.
+runners! {
+    Pytest => pytest,
+    Unittest => unittest,
+    Cargo => cargo,
+    Nextest => nextest,
+    Jest => jest,
+    Vitest => vitest,
+    Mocha => mocha,
+    Go => go,
+    Gotestsum => gotestsum,
+    Node => node_test,
+    Bun => bun,
+    Deno => deno,
+    CountedPhrase => counted_phrase,
+    Phpunit => phpunit,
+    Ctest => ctest,
+    Dotnet => dotnet,
+    Maven => maven,
+    Gradle => gradle,
+    Tap => tap_line,
+}
+
 /// Stands where the middle of a long output was cut out.
 const CUT: char = '…';
 
@@ -48,6 +92,8 @@ struct Tally {
     /// The largest of Maven's sums: the one for all classes repeats the others.
     maven: u64,
     tap: Tap,
+    /// The line stands further in, as the results of nested tests do.
+    indented: bool,
     /// Node's runner counts for itself what it also writes as TAP.
     counts_tap: bool,
 }
@@ -64,29 +110,9 @@ struct Tap {
 impl Tally {
     fn of(output: &str) -> Self {
         let mut tally = Self::default();
-        for full_line in output.lines() {
-            let line = full_line.trim();
-            let known = tally.pytest(line)
-                || tally.unittest(line)
-                || tally.cargo(line)
-                || tally.nextest(line)
-                || tally.jest(line)
-                || tally.vitest(line)
-                || tally.mocha(line)
-                || tally.go(line)
-                || tally.gotestsum(line)
-                || tally.node_test(line)
-                || tally.bun(line)
-                || tally.deno(line)
-                || tally.counted_phrase(line)
-                || tally.phpunit(line)
-                || tally.ctest(line)
-                || tally.dotnet(line)
-                || tally.maven(line)
-                || tally.gradle(line);
-            if !known {
-                tally.tap.line(full_line);
-            }
+        for line in output.lines() {
+            tally.indented = line.starts_with([' ', '\t']);
+            Runner::ALL.iter().any(|runner| runner.reads(&mut tally, line.trim()));
         }
         tally.passed += tally.maven;
         tally.finish_tap();
@@ -453,6 +479,13 @@ impl Tally {
             self.fail(0);
         } else {
             return false;
+        }
+        true
+    }
+
+    fn tap_line(&mut self, line: &str) -> bool {
+        if !self.indented {
+            self.tap.line(line);
         }
         true
     }

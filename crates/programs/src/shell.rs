@@ -4,12 +4,11 @@
 //! caps is *not understood*, which is neither evidence nor a reason to hold.
 
 mod caps;
-mod dry_run;
 mod files;
 mod flow;
 mod opaque;
 mod pattern;
-mod subcommand;
+pub(crate) mod subcommand;
 mod walk;
 mod word;
 mod wrapper;
@@ -18,9 +17,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use files::Touched;
+pub use files::{Touched, one_spelling};
 pub use pattern::{Pattern, PatternError};
-pub use subcommand::has_subcommands;
 pub use word::Word;
 
 /// What a shell command would run.

@@ -20,13 +20,13 @@ use std::time::{Duration, Instant};
 
 use checkpoint::layout::Layout;
 use jiff::Timestamp;
-use run::drift::Surroundings;
 use run::engine::{self, PlanText, Settings};
 use run::event::{Accepted, FORMAT, What};
 use run::fingerprint;
 use run::plan::Plan;
 use run::record::Recorder;
 use run::state::{RunState, StageState};
+use run::surroundings::Surroundings;
 use rustix::process::{Pid, Signal as ProcessSignal, kill_process, kill_process_group};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use supervise::{

@@ -8,18 +8,19 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use checkpoint::layout::Layout;
+use checkpoint::layout::{Layout, NameError};
 use checkpoint::manifest::{Artifact, Reason};
 use supervise::marker::Marker;
 use supervise::{Controls, How, Isolation, Observed};
+use text::error_chain;
 
+use crate::PythonSession;
 use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, Ending, HowEnded, VERIFY};
 use crate::executor::{self, SessionState, StageEnded};
 use crate::fingerprint;
-use crate::keeping::{self, Kept};
 use crate::plan::{InputSource, Kind, Plan, Stage};
 use crate::publish;
-use crate::python_session::PythonSession;
+use crate::stage_checkpoint::{self, StageCheckpoint};
 
 /// So many markers of an attempt go into the record; all of them are in its output.
 const MARKERS: u32 = 10_000;
@@ -53,18 +54,21 @@ impl Job {
     }
 }
 
-/// What is told while it runs.
-pub(crate) enum Told {
+/// What is reported while it runs.
+pub(crate) enum AttemptProgress {
     Observed(Observed),
-    Kept(Kept),
+    Checkpoint(StageCheckpoint),
     Warning(String),
 }
 
-pub(crate) struct Outcome {
+/// Who hears of it.
+pub(crate) type Tell<'a> = &'a (dyn Fn(AttemptProgress) + Sync);
+
+pub(crate) struct AttemptOutcome {
     pub(crate) ending: Option<Ending>,
     pub(crate) result: Result<Accepted, Unaccepted>,
     /// The checkpoint after the stage, or the emergency one; none where the plan wants none or it could not be saved.
-    pub(crate) kept: Option<Kept>,
+    pub(crate) checkpoint: Option<StageCheckpoint>,
 }
 
 /// Why nothing of the attempt was accepted.
@@ -92,28 +96,36 @@ impl Cause {
     }
 }
 
-pub(crate) fn run(job: &Job, tell: &(dyn Fn(Told) + Sync)) -> Outcome {
+pub(crate) fn run(job: &Job, tell: Tell<'_>) -> AttemptOutcome {
     let mut ending = None;
-    let mut kept = None;
+    let mut checkpoint = None;
     let result = match job.stage() {
-        Some(stage) => accepted(job, stage, &mut ending, &mut kept, tell),
+        Some(stage) => accepted(job, stage, &mut ending, &mut checkpoint, tell),
         None => Err(failed("there is no such stage")),
     };
     if let (Err(unaccepted), Some(stage)) = (&result, job.stage()) {
         let reason = unaccepted.cause.checkpoint_reason();
-        match keeping::emergency(&job.layout, &stage.id, job.attempt, reason) {
+        match stage_checkpoint::emergency(&job.layout, &stage.id, job.attempt, reason) {
             Ok((emergency, warnings)) => {
-                warnings.into_iter().for_each(|warning| tell(Told::Warning(warning)));
-                kept = Some(emergency);
+                warnings.into_iter().for_each(|warning| tell(AttemptProgress::Warning(warning)));
+                checkpoint = Some(emergency);
             }
-            Err(error) => tell(Told::Warning(format!("no emergency checkpoint: {error}"))),
+            Err(error) => {
+                tell(AttemptProgress::Warning(format!("no emergency checkpoint: {}", error_chain(&error))))
+            }
         }
     }
-    Outcome { ending, result, kept }
+    AttemptOutcome { ending, result, checkpoint }
 }
 
 fn failed(reason: impl Into<String>) -> Unaccepted {
     Unaccepted { cause: Cause::Failed, reason: reason.into() }
+}
+
+impl<E: std::error::Error> From<E> for Unaccepted {
+    fn from(error: E) -> Self {
+        failed(error_chain(&error))
+    }
 }
 
 /// Where somebody asked for the end, that is why.
@@ -122,35 +134,23 @@ fn aborted(job: &Job) -> Option<Unaccepted> {
     job.controls.is_asked().then(unaccepted)
 }
 
-/// An error with its causes, in one line.
-pub(crate) fn told(error: &dyn std::error::Error) -> String {
-    let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        message.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    message
-}
-
 fn accepted(
     job: &Job,
     stage: &Stage,
     ending: &mut Option<Ending>,
-    kept: &mut Option<Kept>,
-    tell: &(dyn Fn(Told) + Sync),
+    checkpoint: &mut Option<StageCheckpoint>,
+    tell: Tell<'_>,
 ) -> Result<Accepted, Unaccepted> {
-    let attempt = job.layout.attempt(&stage.id, job.attempt).map_err(|error| failed(told(&error)))?;
+    let attempt = job.layout.attempt(&stage.id, job.attempt)?;
     let artifacts = attempt.join("artifacts");
-    publish::make_new_folder(job.layout.root(), &attempt).map_err(|error| failed(told(&error)))?;
-    publish::make_new_folder(job.layout.root(), &artifacts).map_err(|error| failed(told(&error)))?;
+    publish::make_new_folder(job.layout.root(), &attempt)?;
+    publish::make_new_folder(job.layout.root(), &artifacts)?;
     let inputs = inputs(job, stage).map_err(|unaccepted| aborted(job).unwrap_or(unaccepted))?;
     let hashes: Vec<(String, String)> =
         inputs.iter().map(|input| (input.name.clone(), input.sha256.clone())).collect();
     let fingerprint = fingerprint::of_stage(stage, &job.plan.python, job.layout.root(), &hashes);
     // For a later attempt, which goes on from this one's checkpoints only where it does the same.
-    let noted = fs_err::write(attempt.join(FINGERPRINT), &fingerprint);
-    noted.map_err(|error| failed(error.to_string()))?;
+    fs_err::write(attempt.join(FINGERPRINT), &fingerprint)?;
     let environment = environment(job, stage, &artifacts, &fingerprint, tell)?;
     // Asked for while the inputs were read: nothing is started then.
     aborted(job).map_or(Ok(()), Err)?;
@@ -181,31 +181,35 @@ fn accepted(
             &job.controls,
             &mut |_| {},
         )
-        .map_err(|error| failed(format!("`verify` cannot be run: {error}")))?;
+        .map_err(|error| failed(format!("`verify` cannot be run: {}", error_chain(&error))))?;
         tell_beside(job, &verified, VERIFY, tell);
-        judge(&verified, VERIFY)?;
+        judge(&verified, VERIFY).inspect_err(|_| {
+            ending.iter_mut().for_each(|ending| ending.verify_failed = true);
+        })?;
         // It may have written there as well.
         files = outputs(stage, &artifacts)?;
     }
-    accept(job, stage, fingerprint, inputs, &artifacts, &files, ended.state, kept, tell)
+    accept(job, stage, fingerprint, inputs, &artifacts, &files, ended.state, checkpoint, tell)
 }
 
 /// Output that could not be kept, and processes that were not waited for, are not lost without a word.
-fn tell_beside(job: &Job, ending: &supervise::Ending, of: &str, tell: &(dyn Fn(Told) + Sync)) {
+fn tell_beside(job: &Job, ending: &supervise::Ending, of: &str, tell: Tell<'_>) {
     if let Some(trouble) = &ending.output.trouble {
         let shown = job.layout.relative(&ending.output.path);
-        tell(Told::Warning(format!("{of}its output is not all in `{shown}`: {trouble}")));
+        tell(AttemptProgress::Warning(format!("{of}its output is not all in `{shown}`: {trouble}")));
     }
     match ending.leftovers {
         0 => {}
-        1 => tell(Told::Warning(format!("{of}a process that it left running was ended"))),
-        number => tell(Told::Warning(format!("{of}{number} processes that it left running were ended"))),
+        1 => tell(AttemptProgress::Warning(format!("{of}a process that it left running was ended"))),
+        number => {
+            tell(AttemptProgress::Warning(format!("{of}{number} processes that it left running were ended")))
+        }
     }
 }
 
 /// All files of the attempt, the declared ones among them.
 fn outputs(stage: &Stage, artifacts: &std::path::Path) -> Result<Vec<String>, Unaccepted> {
-    let files = publish::files(artifacts).map_err(|error| failed(told(&error)))?;
+    let files = publish::files(artifacts)?;
     let missing: Vec<&str> = stage
         .outputs
         .iter()
@@ -228,7 +232,7 @@ fn supervise(
     stage: &Stage,
     environment: &[(OsString, OsString)],
     attempt: &std::path::Path,
-    tell: &(dyn Fn(Told) + Sync),
+    tell: Tell<'_>,
 ) -> Result<StageEnded, Unaccepted> {
     let artifacts = attempt.join("artifacts");
     let command = command(job, stage, environment, attempt);
@@ -240,18 +244,20 @@ fn supervise(
             while wishes.recv().is_ok() {
                 // Several words while one was being saved are one checkpoint.
                 while wishes.try_recv().is_ok() {}
-                match keeping::mid_stage(
+                match stage_checkpoint::mid_stage(
                     &job.layout,
                     &stage.id,
                     &artifacts,
                     &job.earlier,
                     job.execution_count,
                 ) {
-                    Ok((kept, warnings)) => {
-                        warnings.into_iter().for_each(|warning| tell(Told::Warning(warning)));
-                        tell(Told::Kept(kept));
+                    Ok((checkpoint, warnings)) => {
+                        warnings.into_iter().for_each(|warning| tell(AttemptProgress::Warning(warning)));
+                        tell(AttemptProgress::Checkpoint(checkpoint));
                     }
-                    Err(error) => tell(Told::Warning(format!("no checkpoint: {error}"))),
+                    Err(error) => {
+                        tell(AttemptProgress::Warning(format!("no checkpoint: {}", error_chain(&error))))
+                    }
                 }
             }
         });
@@ -262,12 +268,12 @@ fn supervise(
                     let _ = wanted.send(());
                 }
                 if throttle.lets_through() {
-                    tell(Told::Observed(Observed::Marker(marker)));
+                    tell(AttemptProgress::Observed(Observed::Marker(marker)));
                 }
             }
             // Nobody asks for the number of bytes; the kept output has them.
             Observed::Output { .. } => {}
-            other => tell(Told::Observed(other)),
+            other => tell(AttemptProgress::Observed(other)),
         };
         let watched = match stage.kind {
             Kind::Command => executor::command(&command, job.isolation, &limits, &job.controls, &mut observe)
@@ -276,13 +282,13 @@ fn supervise(
         };
         drop(wanted);
         if throttle.left_out > 0 {
-            tell(Told::Warning(format!(
+            tell(AttemptProgress::Warning(format!(
                 "{} markers are only in the kept output: they came too fast, or were too many",
                 throttle.left_out
             )));
         }
         // It was to end before its code ran: while the kernel started, or was rehydrated.
-        watched.map_err(|reason| aborted(job).unwrap_or_else(|| failed(reason)))
+        watched.map_err(|error| aborted(job).unwrap_or_else(|| error.into()))
     })
 }
 
@@ -344,34 +350,35 @@ fn described(ending: &supervise::Ending) -> Ending {
         signal,
         elapsed_milliseconds: u64::try_from(ending.elapsed.as_millis()).unwrap_or(u64::MAX),
         output_bytes: ending.output.total,
+        verify_failed: false,
     }
 }
 
 fn judge(ending: &supervise::Ending, of: &str) -> Result<(), Unaccepted> {
-    let unaccepted = |cause, reason: String| Err(Unaccepted { cause, reason: format!("{of}{reason}") });
-    match ending.how {
-        How::Exited(0) if ending.survivors > 0 => unaccepted(
-            Cause::Failed,
-            format!(
-                "{} of its processes could not be ended, for they belong to somebody else",
-                ending.survivors
-            ),
-        ),
-        How::Exited(0) => Ok(()),
-        How::Exited(code) => unaccepted(Cause::Failed, format!("exit status {code}")),
-        How::Killed(signal) => unaccepted(Cause::Failed, format!("killed by signal {signal}")),
-        How::TimedOut => unaccepted(
-            Cause::TimedOut,
-            format!(
-                "it did not end within its time; interrupted after {:.1} s",
-                ending.elapsed.as_secs_f64()
-            ),
-        ),
-        How::Stalled => unaccepted(
-            Cause::TimedOut,
-            format!("it looked stuck; interrupted after {:.1} s", ending.elapsed.as_secs_f64()),
-        ),
-        How::Aborted => unaccepted(Cause::Aborted, "aborted".to_owned()),
+    let cause = match ending.how {
+        How::Exited(0) if ending.survivors == 0 => return Ok(()),
+        How::Exited(0) => {
+            let survivors = ending.survivors;
+            let reason =
+                format!("{of}{survivors} of its processes cannot be stopped: they belong to another user");
+            return Err(failed(reason));
+        }
+        How::Exited(_) | How::Killed(_) => Cause::Failed,
+        How::TimedOut | How::Stalled => Cause::TimedOut,
+        How::Aborted => Cause::Aborted,
+    };
+    Err(Unaccepted { cause, reason: format!("{of}{}", in_words(ending.how, ending.elapsed)) })
+}
+
+/// How something ended, for people.
+pub(crate) fn in_words(how: How, elapsed: Duration) -> String {
+    let interrupted = |why: &str| format!("{why}; interrupted after {:.1} s", elapsed.as_secs_f64());
+    match how {
+        How::Exited(code) => format!("exit status {code}"),
+        How::Killed(signal) => format!("killed by signal {signal}"),
+        How::TimedOut => interrupted("it did not end within its time"),
+        How::Stalled => interrupted("it looked stuck"),
+        How::Aborted => "aborted".to_owned(),
     }
 }
 
@@ -386,16 +393,16 @@ fn accept(
     artifacts: &std::path::Path,
     files: &[String],
     session: Option<SessionState>,
-    kept: &mut Option<Kept>,
-    tell: &(dyn Fn(Told) + Sync),
+    checkpoint: &mut Option<StageCheckpoint>,
+    tell: Tell<'_>,
 ) -> Result<Accepted, Unaccepted> {
-    let published = job.layout.published(&stage.id).map_err(|error| failed(told(&error)))?;
-    publish::publish(job.layout.root(), artifacts, &published).map_err(|error| failed(told(&error)))?;
-    match checkpointed(job, stage, &published, files, session, kept, tell) {
+    let published = job.layout.published(&stage.id)?;
+    publish::publish(job.layout.root(), artifacts, &published)?;
+    match checkpointed(job, stage, &published, files, session, checkpoint, tell) {
         Ok(artifacts) => Ok(Accepted { fingerprint, inputs, artifacts }),
         Err(unaccepted) => {
             if let Err(error) = publish::take_back(artifacts, &published) {
-                tell(Told::Warning(told(&error)));
+                tell(AttemptProgress::Warning(error_chain(&error)));
             }
             Err(unaccepted)
         }
@@ -408,27 +415,33 @@ fn checkpointed(
     published: &std::path::Path,
     files: &[String],
     session: Option<SessionState>,
-    kept: &mut Option<Kept>,
-    tell: &(dyn Fn(Told) + Sync),
+    checkpoint: &mut Option<StageCheckpoint>,
+    tell: Tell<'_>,
 ) -> Result<Vec<AcceptedArtifact>, Unaccepted> {
     let paths: Vec<PathBuf> = files.iter().map(|file| published.join(file)).collect();
     let mut hashes: Vec<Option<(String, u64)>> = vec![None; files.len()];
     if stage.checkpoint_after {
-        let (saved, warnings) =
-            keeping::after_stage(&job.layout, &stage.id, &paths, &job.earlier, job.execution_count, session)
-                .map_err(|error| failed(format!("its checkpoint cannot be saved: {error}")))?;
-        warnings.into_iter().for_each(|warning| tell(Told::Warning(warning)));
+        let (saved, warnings) = stage_checkpoint::after_stage(
+            &job.layout,
+            &stage.id,
+            &paths,
+            &job.earlier,
+            job.execution_count,
+            session,
+        )
+        .map_err(|error| failed(format!("its checkpoint cannot be saved: {}", error_chain(&error))))?;
+        warnings.into_iter().for_each(|warning| tell(AttemptProgress::Warning(warning)));
         if stage.kind == Kind::Python {
-            let noted =
+            let trouble =
                 job.python.note_checkpoint(&job.layout, &stage.id, job.attempt, &saved.id, &saved.created_at);
-            noted.unwrap_or_else(|error| tell(Told::Warning(error)));
+            trouble.into_iter().for_each(|trouble| tell(AttemptProgress::Warning(trouble)));
         }
         for (path, hash) in paths.iter().zip(&mut hashes) {
             let relative = job.layout.relative(path);
             let artifact = saved.artifacts.iter().find(|artifact| artifact.relative_path == relative);
             *hash = artifact.map(|artifact| (artifact.sha256.clone(), artifact.size_bytes));
         }
-        *kept = Some(saved);
+        *checkpoint = Some(saved);
     }
     let mut described = Vec::new();
     for ((file, path), hash) in files.iter().zip(&paths).zip(hashes) {
@@ -449,7 +462,7 @@ fn inputs(job: &Job, stage: &Stage) -> Result<Vec<AcceptedInput>, Unaccepted> {
         .inputs
         .iter()
         .map(|input| {
-            let path = input_path(&job.plan, &job.layout, &input.source).map_err(failed)?;
+            let path = input_path(&job.plan, &job.layout, &input.source)?;
             let identity = publish::identity(&path).unwrap_or_default();
             let (sha256, _) = fingerprint::of_file_while(&path, &|| !job.controls.is_asked())
                 .map_err(|error| failed(format!("the input `{}` cannot be read: {error}", path.display())))?;
@@ -458,12 +471,13 @@ fn inputs(job: &Job, stage: &Stage) -> Result<Vec<AcceptedInput>, Unaccepted> {
         .collect()
 }
 
-pub(crate) fn input_path(plan: &Plan, layout: &Layout, source: &InputSource) -> Result<PathBuf, String> {
+pub(crate) fn input_path(plan: &Plan, layout: &Layout, source: &InputSource) -> Result<PathBuf, NameError> {
     match source {
         InputSource::File(path) => Ok(layout.root().join(path)),
         InputSource::Output { stage, path } => {
-            let stage = plan.stages.get(*stage).ok_or("there is no such stage")?;
-            Ok(layout.published(&stage.id).map_err(|error| error.to_string())?.join(path))
+            // Of a plan that was read every stage is there; no name is refused as any other bad one.
+            let stage = plan.stages.get(*stage).map_or("", |stage| &stage.id);
+            Ok(layout.published(stage)?.join(path))
         }
     }
 }
@@ -474,7 +488,7 @@ fn environment(
     stage: &Stage,
     artifacts: &std::path::Path,
     fingerprint: &str,
-    tell: &(dyn Fn(Told) + Sync),
+    tell: Tell<'_>,
 ) -> Result<Vec<(OsString, OsString)>, Unaccepted> {
     const OURS: [&str; 4] =
         ["CHECKSTONE_RUN_ID", "CHECKSTONE_STAGE_ID", "CHECKSTONE_ARTIFACT_DIR", "CHECKSTONE_RESUME_DIR"];
@@ -490,7 +504,7 @@ fn environment(
     all.push(("CHECKSTONE_STAGE_ID".into(), (&stage.id).into()));
     all.push(("CHECKSTONE_ARTIFACT_DIR".into(), artifacts.into()));
     for input in &stage.inputs {
-        let path = input_path(&job.plan, &job.layout, &input.source).map_err(failed)?;
+        let path = input_path(&job.plan, &job.layout, &input.source)?;
         all.push((input.variable().into(), path.into()));
     }
     let folder = artifacts.with_file_name("resume");
@@ -498,17 +512,20 @@ fn environment(
         job.to_resume.iter().filter(|artifact| is_of_same(job, artifact, fingerprint)).cloned().collect();
     if !to_resume.is_empty() {
         let prefix = format!("{}/", job.layout.relative(&folder));
-        match keeping::bring_back(&job.layout, &to_resume, &prefix) {
+        match stage_checkpoint::bring_back(&job.layout, &to_resume, &prefix) {
             Ok(()) => all.push(("CHECKSTONE_RESUME_DIR".into(), folder.into())),
             Err(error) => {
-                let text = format!("it begins anew, for what it had saved cannot be brought back: {error}");
-                tell(Told::Warning(text));
+                let text = format!(
+                    "it begins anew, for what it had saved cannot be brought back: {}",
+                    error_chain(&error)
+                );
+                tell(AttemptProgress::Warning(text));
             }
         }
     } else if !job.to_resume.is_empty() {
         let text =
             "it begins anew, for its command or its inputs are not those that it had saved something for";
-        tell(Told::Warning(text.to_owned()));
+        tell(AttemptProgress::Warning(text.to_owned()));
     }
     Ok(all)
 }

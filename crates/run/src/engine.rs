@@ -17,15 +17,16 @@ use checkpoint::layout::{Layout, NameError};
 use checkpoint::manifest::Artifact;
 use jiff::Timestamp;
 use supervise::{Controls, Isolation, Observed, Signal, SweepError};
+use text::error_chain;
 
-use crate::attempt::{self, Cause, Job, Outcome, Told};
+use crate::PythonSession;
+use crate::attempt::{self, AttemptOutcome, AttemptProgress, Cause, Job};
 use crate::control::Requests;
 use crate::event::{Accepted, Ending, Event, What};
-use crate::keeping::Kept;
 use crate::plan::{Plan, Problems, Stage};
 use crate::publish::PublishError;
-use crate::python_session::PythonSession;
 use crate::record::{RecordError, Recorder};
+use crate::stage_checkpoint::StageCheckpoint;
 use crate::state::{RunState, StageState};
 
 pub use begin::{PlanText, abort_lost, can_run, resume, run};
@@ -89,7 +90,7 @@ pub enum EngineError {
     #[error("cannot look for what the last attempt of `{stage}` left running")]
     Sweep { stage: String, source: SweepError },
     #[error(
-        "{survivors} processes of the last attempt of `{stage}` cannot be ended, for they belong to somebody else"
+        "{survivors} processes of the last attempt of `{stage}` cannot be stopped: they belong to another user"
     )]
     Survivors { stage: String, survivors: u32 },
     #[error("the plan is for `{found}`, and the run is one of `{expected}`")]
@@ -105,8 +106,8 @@ pub enum EngineError {
 }
 
 enum Message {
-    Told(usize, Told),
-    Ended(usize, Box<Outcome>),
+    Progress(usize, AttemptProgress),
+    Ended(usize, Box<AttemptOutcome>),
 }
 
 /// What became of a stage in this process.
@@ -239,7 +240,7 @@ impl<'a> Engine<'a> {
         while self.running > 0 {
             match self.receiver.recv() {
                 Ok(Message::Ended(..)) => self.running -= 1,
-                Ok(Message::Told(..)) => {}
+                Ok(Message::Progress(..)) => {}
                 Err(_) => return,
             }
         }
@@ -405,7 +406,7 @@ impl<'a> Engine<'a> {
         let work = move || {
             let teller = sender.clone();
             // The receiver outlives every stage; where it does not, nobody wants to know.
-            let tell = move |told| drop(teller.send(Message::Told(index, told)));
+            let tell = move |told| drop(teller.send(Message::Progress(index, told)));
             let outcome = attempt::run(&job, &tell);
             let _ = sender.send(Message::Ended(index, Box::new(outcome)));
         };
@@ -474,7 +475,7 @@ impl<'a> Engine<'a> {
                 }
                 _ => checked.issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
             },
-            Err(error) => attempt::told(&error),
+            Err(error) => error_chain(&error),
         };
         let text = format!("it begins anew, for what it had saved in `{id}` cannot be brought back: {lost}");
         self.warn(Some(index), text)?;
@@ -483,7 +484,7 @@ impl<'a> Engine<'a> {
 
     fn receive(&mut self, message: Message) -> Result<(), EngineError> {
         match message {
-            Message::Told(index, told) => self.hear(index, told),
+            Message::Progress(index, told) => self.hear(index, told),
             Message::Ended(index, outcome) => {
                 self.running -= 1;
                 self.end(index, *outcome)
@@ -491,19 +492,18 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn hear(&mut self, index: usize, told: Told) -> Result<(), EngineError> {
+    fn hear(&mut self, index: usize, told: AttemptProgress) -> Result<(), EngineError> {
         let (stage_id, attempt) = (self.id(index), self.attempt_number(index));
         match told {
-            Told::Observed(Observed::Marker(marker)) => {
+            AttemptProgress::Observed(Observed::Marker(marker)) => {
                 self.append(What::Marker { stage_id, attempt, marker: marker.to_string() })
             }
-            Told::Observed(Observed::Stall(stall)) => {
-                let looks = format!("{:?}", stall.looks).to_lowercase();
-                let signal =
-                    format!("{} for {} s, looks {looks}", stall.signal.name(), stall.lasting.as_secs());
+            AttemptProgress::Observed(Observed::Stall(stall)) => {
+                let (sign, looks) = (stall.signal.name(), stall.looks.name());
+                let signal = format!("{sign} for {} s, looks {looks}", stall.lasting.as_secs());
                 self.append(What::Stall { stage_id, attempt, signal })
             }
-            Told::Observed(Observed::Signalled(signal)) => {
+            AttemptProgress::Observed(Observed::Signalled(signal)) => {
                 // The watchdog does not wait for a disk: this is the one transition that is recorded right after its deed.
                 let is_first = self.state(index) == StageState::Running;
                 if is_first && matches!(signal, Signal::Interrupt | Signal::Terminate) {
@@ -511,27 +511,29 @@ impl<'a> Engine<'a> {
                 }
                 self.append(What::Signal { stage_id, attempt, signal: signal.name().to_owned() })
             }
-            Told::Observed(Observed::Suspended(time)) => {
+            AttemptProgress::Observed(Observed::Suspended(time)) => {
                 let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
                 self.append(What::Suspended { stage_id, attempt, milliseconds })
             }
             // How long a stop lasted is told at its end.
-            Told::Observed(Observed::Output { .. } | Observed::Stopped | Observed::Continued) => Ok(()),
-            Told::Kept(kept) => self.note_checkpoint(index, &kept),
-            Told::Warning(text) => self.warn(Some(index), text),
+            AttemptProgress::Observed(Observed::Output { .. } | Observed::Stopped | Observed::Continued) => {
+                Ok(())
+            }
+            AttemptProgress::Checkpoint(checkpoint) => self.note_checkpoint(index, &checkpoint),
+            AttemptProgress::Warning(text) => self.warn(Some(index), text),
         }
     }
 
-    fn note_checkpoint(&mut self, index: usize, kept: &Kept) -> Result<(), EngineError> {
+    fn note_checkpoint(&mut self, index: usize, checkpoint: &StageCheckpoint) -> Result<(), EngineError> {
         self.checkpoints += 1;
-        let what = kept.event(self.id(index), self.attempt_number(index));
+        let what = checkpoint.event(self.id(index), self.attempt_number(index));
         self.append(what)
     }
 
-    fn end(&mut self, index: usize, outcome: Outcome) -> Result<(), EngineError> {
-        let Outcome { ending, result, kept } = outcome;
-        if let Some(kept) = &kept {
-            self.note_checkpoint(index, kept)?;
+    fn end(&mut self, index: usize, outcome: AttemptOutcome) -> Result<(), EngineError> {
+        let AttemptOutcome { ending, result, checkpoint } = outcome;
+        if let Some(checkpoint) = &checkpoint {
+            self.note_checkpoint(index, checkpoint)?;
         }
         let unaccepted = match result {
             Ok(accepted) => {
@@ -552,7 +554,7 @@ impl<'a> Engine<'a> {
             stage.is_aborted |= is_aborted;
             stage.controls = None;
         }
-        if kept.is_none() {
+        if checkpoint.is_none() {
             let why = format!("{reason}; and there is no checkpoint of it");
             self.stage_to(index, StageState::Blocked, Some(why))?;
             // Its state no longer says so.

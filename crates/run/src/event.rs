@@ -4,14 +4,14 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::drift::Surroundings;
 use crate::state::{RunState, StageState};
+use crate::surroundings::Surroundings;
 
-/// The version of the record's format.
-pub const FORMAT: u32 = 1;
+/// The version of the record's format. 2: an ending says whether it was the `verify` that failed.
+pub const FORMAT: u32 = 2;
 
-/// How a stage's reason begins that is about its `verify`, and not about its own command.
-pub const VERIFY: &str = "`verify`: ";
+/// How a stage's reason begins that is about its `verify`, and not about its own command. Format 1 says so by this alone.
+pub(crate) const VERIFY: &str = "`verify`: ";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -135,6 +135,9 @@ pub struct Ending {
     /// Suspensions left out.
     pub elapsed_milliseconds: u64,
     pub output_bytes: u64,
+    /// The command ended well, and then its `verify` did not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub verify_failed: bool,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -179,6 +182,16 @@ pub struct AcceptedArtifact {
     pub size_bytes: u64,
     /// What the file was known by on its disk; with the same one it need not be read again.
     pub identity: String,
+}
+
+impl Event {
+    /// As the newest format has it.
+    pub(crate) fn upgraded(mut self) -> Self {
+        if let What::StageState { reason: Some(reason), ending: Some(ending), .. } = &mut self.what {
+            ending.verify_failed |= reason.starts_with(VERIFY);
+        }
+        self
+    }
 }
 
 impl What {

@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 
 use checkpoint::manifest::{Manifest, NotebookReference, PythonEnvironment, Rehydration};
-use supervise::{Command, Controls, Ending, Isolation, Limits, Observed, Supervised};
+use supervise::{Command, Controls, Ending, Isolation, Limits, Observed, SpawnError, Supervised, WatchError};
 
-use crate::attempt::{Job, Told};
+use crate::SessionError;
+use crate::attempt::{AttemptProgress, Job, Tell};
 use crate::plan::Stage;
 
 /// What a checkpoint after a Python stage says of the session.
@@ -25,6 +26,17 @@ pub(crate) struct StageEnded {
     pub(crate) state: Option<SessionState>,
 }
 
+/// Why the work could not be begun, or not be watched.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ExecuteError {
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    #[error(transparent)]
+    Watch(#[from] WatchError),
+    #[error(transparent)]
+    Python(#[from] SessionError),
+}
+
 /// A program in a process tree of its own, to its end.
 pub(crate) fn command(
     command: &Command,
@@ -32,9 +44,8 @@ pub(crate) fn command(
     limits: &Limits,
     controls: &Controls,
     observe: &mut dyn FnMut(Observed),
-) -> Result<Ending, String> {
-    let supervised = Supervised::spawn(command, isolation).map_err(|error| crate::attempt::told(&error))?;
-    supervised.watch(limits, controls, observe).map_err(|error| crate::attempt::told(&error))
+) -> Result<Ending, ExecuteError> {
+    Ok(Supervised::spawn(command, isolation)?.watch(limits, controls, observe)?)
 }
 
 /// A cell in the run's kernel, to its end.
@@ -43,8 +54,9 @@ pub(crate) fn python(
     stage: &Stage,
     environment: &[(OsString, OsString)],
     limits: &Limits,
-    tell: &(dyn Fn(Told) + Sync),
+    tell: Tell<'_>,
     observe: &mut dyn FnMut(Observed),
-) -> Result<StageEnded, String> {
-    job.python.run(job, stage, environment, limits, &|text| tell(Told::Warning(text)), observe)
+) -> Result<StageEnded, ExecuteError> {
+    let warn = |text| tell(AttemptProgress::Warning(text));
+    Ok(job.python.run(job, stage, environment, limits, &warn, observe)?)
 }

@@ -2,21 +2,25 @@
 
 mod attempt;
 pub mod control;
-pub mod drift;
 pub mod engine;
 pub mod event;
 mod executor;
 pub mod fingerprint;
-mod keeping;
+#[cfg(not(feature = "python"))]
+mod no_python_session;
 pub mod output;
 pub mod plan;
 mod publish;
 #[cfg(feature = "python")]
 mod python_session;
-#[cfg(not(feature = "python"))]
-#[path = "no_python_session.rs"]
-mod python_session;
 pub mod record;
 pub mod report;
 pub mod runs;
+mod stage_checkpoint;
 pub mod state;
+pub mod surroundings;
+
+#[cfg(not(feature = "python"))]
+use no_python_session::{NoPythonSession as PythonSession, NoSessionError as SessionError};
+#[cfg(feature = "python")]
+use python_session::{PythonSession, SessionError};

@@ -7,13 +7,17 @@ use checkpoint::layout::Layout;
 use supervise::{Limits, Observed};
 
 use crate::attempt::Job;
-use crate::engine::{EngineError, Settings};
+use crate::engine::Settings;
 use crate::executor::StageEnded;
 use crate::plan::Stage;
 
-pub(crate) struct PythonSession;
+pub(crate) struct NoPythonSession;
 
-impl PythonSession {
+#[derive(Debug, thiserror::Error)]
+#[error("this build of checkstone cannot run Python stages")]
+pub(crate) struct NoSessionError;
+
+impl NoPythonSession {
     pub(crate) fn new(_: &Settings) -> Self {
         Self
     }
@@ -21,25 +25,18 @@ impl PythonSession {
     pub(crate) fn run(
         &self,
         _: &Job,
-        stage: &Stage,
+        _: &Stage,
         _: &[(OsString, OsString)],
         _: &Limits,
         _: &dyn Fn(String),
         _: &mut dyn FnMut(Observed),
-    ) -> Result<StageEnded, String> {
-        Err(EngineError::NoPython { stage: stage.id.clone() }.to_string())
+    ) -> Result<StageEnded, NoSessionError> {
+        Err(NoSessionError)
     }
 
     pub(crate) fn close(&self) {}
 
-    pub(crate) fn note_checkpoint(
-        &self,
-        _: &Layout,
-        _: &str,
-        _: u32,
-        _: &str,
-        _: &str,
-    ) -> Result<(), String> {
-        Ok(())
+    pub(crate) fn note_checkpoint(&self, _: &Layout, _: &str, _: u32, _: &str, _: &str) -> Option<String> {
+        None
     }
 }

@@ -2,29 +2,28 @@
 //! go and told with its line; a plan that is read is sound: no cycle, no missing input, no name that leaves its place.
 
 mod check;
-mod file;
+mod keys;
 mod order;
-mod problem;
 mod template;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use settings::{Quoting, Reader};
 
-use supervise::StallInterrupt;
-
-pub use problem::{Problem, Problems};
+pub use keys::{Grace, Kind, Python, Stall};
+pub use settings::{Problem, Problems};
 pub use template::{KINDS, template};
 
 /// A stage takes this long where its envelope says nothing.
 pub const DEFAULT_DURATION: Duration = Duration::from_secs(240);
 /// The most seconds that an envelope may ask for.
-const LONGEST_DURATION: u32 = 600;
+const LONGEST_DURATION: i64 = 600;
 /// Nothing longer should be at risk at once.
 const LONGEST_WITHOUT_CHECKPOINT: Duration = Duration::from_secs(240);
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Plan {
     pub title: String,
     pub python: Python,
@@ -32,17 +31,6 @@ pub struct Plan {
     pub stages: Vec<Stage>,
     /// What is allowed, and should be looked at all the same.
     pub warnings: Vec<Problem>,
-}
-
-/// What the stages of kind `python` have in common: one kernel.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Python {
-    /// An interpreter below the root, or the name of a Jupyter kernelspec; else the project's Python is looked for.
-    pub interpreter: Option<String>,
-    /// What the random generators of a new kernel begin with.
-    pub seed: Option<u32>,
-    /// Whether the session's variables are saved at each checkpoint, besides the artifacts.
-    pub saves_variables: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -70,12 +58,6 @@ pub struct Stage {
     pub grace: Grace,
 }
 
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Kind {
-    Command,
-    Python,
-}
-
 /// What is run: words as they are, or a text for `sh`. In a stage of kind `python` a text is the cell itself, and a word the
 /// file that has it.
 #[derive(Clone, Debug, Eq, Hash, PartialEq, Serialize, Deserialize)]
@@ -83,6 +65,12 @@ pub enum Kind {
 pub enum Program {
     Words(Vec<String>),
     Shell(String),
+}
+
+impl Default for Program {
+    fn default() -> Self {
+        Self::Words(Vec::new())
+    }
 }
 
 impl Program {
@@ -122,53 +110,17 @@ pub struct Output {
     pub path: String,
 }
 
-/// After how much of each kind of silence a stage counts as stalled; `None`: never.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Stall {
-    pub output: Option<Duration>,
-    pub marker: Option<Duration>,
-    /// Silent for as long as this without processor time or growing artifacts: hung, not slow.
-    pub idle: Duration,
-    pub interrupt: StallInterrupt,
-}
-
-impl Default for Stall {
-    fn default() -> Self {
-        Self {
-            output: Some(Duration::from_secs(60)),
-            marker: Some(Duration::from_secs(90)),
-            idle: Duration::from_secs(60),
-            interrupt: StallInterrupt::Never,
-        }
-    }
-}
-
-/// How long a stage may take to end by itself after each signal.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Grace {
-    pub interrupt: Duration,
-    pub terminate: Duration,
-}
-
-impl Default for Grace {
-    fn default() -> Self {
-        Self { interrupt: Duration::from_secs(5), terminate: Duration::from_secs(3) }
-    }
-}
-
 impl Plan {
     /// Reads the text of a plan file, which is called `name` in messages. Input files are looked for below `root`.
     pub fn read(name: &str, text: &str, root: &Path) -> Result<Self, Problems> {
-        let mut problems = Vec::new();
         // TOML leaves the line ends in a text of several lines as they are, and no shell wants a carriage return.
         let text = &text.replace("\r\n", "\n");
-        let draft = file::read(name, text, &mut problems);
-        let plan = check::check(draft, root, &mut problems);
-        if problems.is_empty() {
-            Ok(plan)
-        } else {
-            Err(Problems::sorted(problems, |problem| (problem.line, problem.column)))
-        }
+        let mut reader = Reader::new(name, text, Quoting::Values);
+        let plan = match reader.read::<keys::PlanFile>() {
+            Some(layer) => check::check(layer, root, &mut reader),
+            None => Self::default(),
+        };
+        if reader.problems.is_empty() { Ok(plan) } else { Err(Problems::sorted(reader.problems)) }
     }
 
     pub fn stage(&self, id: &str) -> Option<usize> {

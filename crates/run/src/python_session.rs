@@ -14,20 +14,23 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
-use checkpoint::layout::Layout;
+use checkpoint::layout::{Layout, NameError};
 use checkpoint::manifest::{NotebookReference, PythonEnvironment};
+use checkpoint::{RestoreError, ValidateError};
+use files::FileError;
 use kernel::notebook::{NewCell, Notebook, checkpoint_cell_id, stage_cell_id};
-use kernel::python_environment::{self, Surroundings};
-use kernel::rehydration::{self, SavedVariables, VARIABLES_FOLDER};
-use kernel::{CellEnding, Executed, Kernel, Launch, Spool};
+use kernel::python_environment::{self, FindError, Surroundings};
+use kernel::rehydration::{self, SavedVariables, VARIABLES_FOLDER, VariablesError};
+use kernel::{CellEnding, ExecutedCell, Kernel, KernelError, Launch, Spool};
 use serde_json::Value;
 use supervise::{Cause, Ending, How, Limits, Observed, OutputKept, Status};
+use text::error_chain;
 
-use crate::attempt::{Job, told};
+use crate::attempt::Job;
 use crate::engine::Settings;
 use crate::executor::{SessionState, StageEnded};
 use crate::plan::{Program, Stage};
-use crate::publish;
+use crate::publish::{self, PublishError};
 use rehydrate::LastSaved;
 
 /// A kernel that does not answer for so long will not.
@@ -61,35 +64,68 @@ except ImportError:
     pass
 ";
 
+/// Why a stage could not be run as a cell.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SessionError {
+    #[error("aborted")]
+    Aborted,
+    #[error("there is no kernel")]
+    NoKernel,
+    #[error("there is no code to run")]
+    NoCode,
+    #[error(transparent)]
+    Code(std::io::Error),
+    #[error(transparent)]
+    Python(#[from] FindError),
+    #[error("{0}")]
+    NoIpykernel(String),
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    #[error(transparent)]
+    Name(#[from] NameError),
+    #[error(transparent)]
+    Folder(#[from] PublishError),
+    #[error(transparent)]
+    Checkpoints(#[from] FileError),
+    #[error(transparent)]
+    Validate(#[from] ValidateError),
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
+    #[error(transparent)]
+    Variables(#[from] VariablesError),
+    #[error("the checkpoint `{checkpoint}` cannot be rehydrated: {why}")]
+    Rehydrate { checkpoint: String, why: String },
+}
+
 /// The run's notebook, once there is one. Never held for longer than it takes to write it.
-type SharedNotebook = Arc<Mutex<Shown>>;
+type SharedNotebook = Arc<Mutex<ShownNotebook>>;
 
 #[derive(Default)]
-struct Shown {
+struct ShownNotebook {
     notebook: Option<Notebook>,
     /// Why it could not be written the last time.
     trouble: Option<String>,
 }
 
-impl Shown {
-    /// Shows a cell in it. One that cannot be written costs nobody a stage, and is told once.
-    fn put(&mut self, cell: NewCell) -> Result<(), String> {
-        let Some(notebook) = &mut self.notebook else { return Ok(()) };
+impl ShownNotebook {
+    /// Shows a cell in it. One that cannot be written costs nobody a stage; why is answered once.
+    fn put(&mut self, cell: NewCell) -> Option<String> {
+        let notebook = self.notebook.as_mut()?;
         notebook.put(cell);
-        let trouble = notebook.save().err().map(|error| told(&error));
+        let trouble = notebook.save().err().map(|error| error_chain(&error));
         let before = std::mem::replace(&mut self.trouble, trouble.clone());
-        trouble.filter(|trouble| before.as_ref() != Some(trouble)).map_or(Ok(()), Err)
+        trouble.filter(|trouble| before.as_ref() != Some(trouble))
     }
 }
 
 pub(crate) struct PythonSession {
     /// Held for as long as a stage runs: they come one after the other.
-    inside: Mutex<Inside>,
+    inside: Mutex<SharedSession>,
     notebook: SharedNotebook,
 }
 
 #[derive(Default)]
-struct Inside {
+struct SharedSession {
     kernel: Option<Kernel>,
     notebook: SharedNotebook,
     environment: Option<PythonEnvironment>,
@@ -103,8 +139,11 @@ struct Inside {
 impl PythonSession {
     pub(crate) fn new(settings: &Settings) -> Self {
         let notebook = SharedNotebook::default();
-        let inside =
-            Inside { notebook: Arc::clone(&notebook), is_trusted: settings.is_trusted, ..Inside::default() };
+        let inside = SharedSession {
+            notebook: Arc::clone(&notebook),
+            is_trusted: settings.is_trusted,
+            ..SharedSession::default()
+        };
         Self { inside: Mutex::new(inside), notebook }
     }
 
@@ -117,7 +156,7 @@ impl PythonSession {
         limits: &Limits,
         warn: &dyn Fn(String),
         observe: &mut dyn FnMut(Observed),
-    ) -> Result<StageEnded, String> {
+    ) -> Result<StageEnded, SessionError> {
         let mut inside = self.turn(job)?;
         let ended = inside.run(job, stage, environment, limits, warn, observe);
         if ended.is_err() {
@@ -128,7 +167,7 @@ impl PythonSession {
     }
 
     /// Waits for the stage that has the kernel now, unless this one is to end meanwhile.
-    fn turn(&self, job: &Job) -> Result<MutexGuard<'_, Inside>, String> {
+    fn turn(&self, job: &Job) -> Result<MutexGuard<'_, SharedSession>, SessionError> {
         loop {
             match self.inside.try_lock() {
                 Ok(inside) => return Ok(inside),
@@ -147,7 +186,7 @@ impl PythonSession {
         }
     }
 
-    /// Puts the cell of a saved checkpoint into the notebook.
+    /// Puts the cell of a saved checkpoint into the notebook; answers with what a person should know.
     pub(crate) fn note_checkpoint(
         &self,
         layout: &Layout,
@@ -155,15 +194,18 @@ impl PythonSession {
         attempt: u32,
         checkpoint: &str,
         created_at: &str,
-    ) -> Result<(), String> {
+    ) -> Option<String> {
         let mut shown = self.notebook.lock().unwrap_or_else(PoisonError::into_inner);
-        let manifest = layout.manifest(checkpoint).map_err(|error| told(&error))?;
+        let manifest = match layout.manifest(checkpoint) {
+            Ok(manifest) => layout.relative(&manifest),
+            Err(error) => return Some(error.to_string()),
+        };
         let id = checkpoint_cell_id(layout.run(), stage, attempt);
-        shown.put(NewCell::checkpoint(id, checkpoint, stage, created_at, &layout.relative(&manifest)))
+        shown.put(NewCell::checkpoint(id, checkpoint, stage, created_at, &manifest))
     }
 }
 
-impl Inside {
+impl SharedSession {
     fn run(
         &mut self,
         job: &Job,
@@ -172,18 +214,18 @@ impl Inside {
         limits: &Limits,
         warn: &dyn Fn(String),
         observe: &mut dyn FnMut(Observed),
-    ) -> Result<StageEnded, String> {
+    ) -> Result<StageEnded, SessionError> {
         let code = code(job, stage)?;
         go_on(job)?;
         if self.kernel.as_mut().is_none_or(|kernel| !kernel.is_alive()) {
             self.kernel = None;
             self.start(job, stage, environment, warn)?;
         }
-        let kernel = self.kernel.as_mut().ok_or("there is no kernel")?;
+        let kernel = self.kernel.as_mut().ok_or(SessionError::NoKernel)?;
         kernel.heed(&job.controls);
         go_on(job)?;
         begin_stage(kernel, &job.layout.root().join(&stage.directory), environment)?;
-        let attempt = job.layout.attempt(&stage.id, job.attempt).map_err(|error| told(&error))?;
+        let attempt = job.layout.attempt(&stage.id, job.attempt)?;
         let spool = spool(&job.layout, &attempt.join("output.log"));
         let cell = |running| {
             let about = lost::about(&job.layout, &stage.id, job.attempt, running);
@@ -195,9 +237,8 @@ impl Inside {
             }
         };
         self.put(cell(Some(&code)), warn);
-        let kernel = self.kernel.as_mut().ok_or("there is no kernel")?;
-        let executed =
-            kernel.execute(&code, &spool, limits, &job.controls, observe).map_err(|error| told(&error))?;
+        let kernel = self.kernel.as_mut().ok_or(SessionError::NoKernel)?;
+        let executed = kernel.execute(&code, &spool, limits, &job.controls, observe)?;
         let isolated = kernel.isolated();
         self.note(cell(None), &executed, warn);
         if let Some(trouble) = &executed.trouble {
@@ -249,12 +290,12 @@ impl Inside {
         stage: &Stage,
         environment: &[(OsString, OsString)],
         warn: &dyn Fn(String),
-    ) -> Result<(), String> {
+    ) -> Result<(), SessionError> {
         let layout = &job.layout;
         let wanted = job.plan.python.interpreter.as_deref();
         let surroundings = Surroundings::of(&job.environment, wanted);
-        let found = python_environment::find(layout.root(), &surroundings).map_err(|error| told(&error))?;
-        publish::make_folder(layout.root(), &layout.kernel()).map_err(|error| told(&error))?;
+        let found = python_environment::find(layout.root(), &surroundings)?;
+        publish::make_folder(layout.root(), &layout.kernel())?;
         let scratch = |name: &str| {
             let value = job
                 .environment
@@ -278,22 +319,20 @@ impl Inside {
         // The checkpoint is looked at while the kernel starts.
         let (kernel, last_saved) = std::thread::scope(|scope| {
             let last_saved = scope.spawn(|| LastSaved::find(layout));
-            let kernel = Kernel::start(&launch, &job.controls)
-                .map_err(|error| found.remedy(&error).unwrap_or_else(|| told(&error)));
+            let kernel = Kernel::start(&launch, &job.controls).map_err(|error| {
+                found.remedy(&error).map_or(SessionError::Kernel(error), SessionError::NoIpykernel)
+            });
             (kernel, last_saved.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
         let mut kernel = kernel?;
         let seeds: Vec<(&str, u64)> = match job.plan.python.seed {
             Some(seed) => {
-                kernel
-                    .run_apart(SEED, &[("SEED", &seed.to_string())], SHORT)
-                    .map_err(|error| told(&error))?;
+                kernel.run_apart(SEED, &[("SEED", &seed.to_string())], SHORT)?;
                 vec![("random", seed.into()), ("numpy", seed.into())]
             }
             None => Vec::new(),
         };
-        self.environment =
-            Some(python_environment::describe(&mut kernel, &seeds).map_err(|error| told(&error))?);
+        self.environment = Some(python_environment::describe(&mut kernel, &seeds)?);
         let is_first = self.shown().notebook.is_none();
         if is_first {
             let notebook = Notebook::open(&layout.notebook(), "python3", kernel.language_version());
@@ -306,16 +345,16 @@ impl Inside {
         self.rehydrate(job, stage, last_saved?, warn)
     }
 
-    fn shown(&self) -> MutexGuard<'_, Shown> {
+    fn shown(&self) -> MutexGuard<'_, ShownNotebook> {
         self.notebook.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn put(&self, cell: NewCell, warn: &dyn Fn(String)) {
-        let put = self.shown().put(cell);
-        put.unwrap_or_else(warn);
+        let trouble = self.shown().put(cell);
+        trouble.into_iter().for_each(warn);
     }
 
-    fn note(&mut self, cell: NewCell, executed: &Executed, warn: &dyn Fn(String)) {
+    fn note(&mut self, cell: NewCell, executed: &ExecutedCell, warn: &dyn Fn(String)) {
         self.execution_count = executed.execution_count.unwrap_or(self.execution_count);
         if let Some(notebook) = &mut self.shown().notebook {
             for (display, data, metadata) in &executed.updates {
@@ -333,7 +372,12 @@ impl Inside {
     }
 
     /// Without them the checkpoint still has the artifacts.
-    fn save_variables(&mut self, job: &Job, artifacts: &Path, warn: &dyn Fn(String)) -> Result<(), String> {
+    fn save_variables(
+        &mut self,
+        job: &Job,
+        artifacts: &Path,
+        warn: &dyn Fn(String),
+    ) -> Result<(), SessionError> {
         let (Some(kernel), layout) = (&mut self.kernel, &job.layout) else { return Ok(()) };
         match SavedVariables::save(kernel, layout.root(), &layout.relative(artifacts), SAVING) {
             Ok(saved) => {
@@ -348,7 +392,7 @@ impl Inside {
                 // Half of them would be taken for all.
                 let _ = fs_err::remove_dir_all(artifacts.join(VARIABLES_FOLDER));
                 go_on(job)?;
-                warn(format!("the session's variables are not saved: {}", told(&error)));
+                warn(format!("the session's variables are not saved: {}", error_chain(&error)));
             }
         }
         Ok(())
@@ -356,17 +400,17 @@ impl Inside {
 }
 
 /// Nothing more is begun once the stage is to end.
-fn go_on(job: &Job) -> Result<(), String> {
-    if job.controls.is_asked() { Err("aborted".to_owned()) } else { Ok(()) }
+fn go_on(job: &Job) -> Result<(), SessionError> {
+    if job.controls.is_asked() { Err(SessionError::Aborted) } else { Ok(()) }
 }
 
 /// The cell's text: in the plan, or in the one file that it names.
-fn code(job: &Job, stage: &Stage) -> Result<String, String> {
+fn code(job: &Job, stage: &Stage) -> Result<String, SessionError> {
     match &stage.command {
         Program::Shell(text) => Ok(text.trim_matches('\n').to_owned()),
         Program::Words(words) => {
-            let file = words.first().ok_or("there is no code to run")?;
-            fs_err::read_to_string(job.layout.root().join(file)).map_err(|error| error.to_string())
+            let file = words.first().ok_or(SessionError::NoCode)?;
+            fs_err::read_to_string(job.layout.root().join(file)).map_err(SessionError::Code)
         }
     }
 }
@@ -375,13 +419,14 @@ fn begin_stage(
     kernel: &mut Kernel,
     folder: &Path,
     environment: &[(OsString, OsString)],
-) -> Result<(), String> {
+) -> Result<(), SessionError> {
     let pairs = environment.iter().map(|(name, value)| {
         (name.to_string_lossy().into_owned(), Value::String(value.to_string_lossy().into_owned()))
     });
     let environment = Value::Object(pairs.collect()).to_string();
     let given = [("ENVIRONMENT", environment.as_str()), ("FOLDER", &folder.to_string_lossy())];
-    kernel.run_apart(BEGIN_STAGE, &given, SHORT).map(drop).map_err(|error| told(&error))
+    kernel.run_apart(BEGIN_STAGE, &given, SHORT)?;
+    Ok(())
 }
 
 fn spool(layout: &Layout, path: &Path) -> Spool {

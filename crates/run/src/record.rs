@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use rustix::fs::OFlags;
 
-use crate::drift::Surroundings;
 use crate::event::{Accepted, Ending, Event, FORMAT, What};
 use crate::state::{RunState, StageState, TransitionError};
+use crate::surroundings::Surroundings;
 
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
@@ -209,7 +209,7 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, RecordError> {
 fn events<'a>(path: &'a Path, bytes: &'a [u8]) -> impl Iterator<Item = Result<Event, RecordError>> + 'a {
     let whole = bytes.get(..whole_length(bytes)).unwrap_or_default();
     whole.split_inclusive(|byte| *byte == b'\n').enumerate().map(|(number, line)| {
-        serde_json::from_slice(line).map_err(|error| RecordError::Damaged {
+        serde_json::from_slice(line).map(Event::upgraded).map_err(|error| RecordError::Damaged {
             path: path.to_owned(),
             line: number + 1,
             message: error.to_string(),

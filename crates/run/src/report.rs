@@ -50,7 +50,7 @@ pub struct Report {
 
 /// Where a report was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct ReportFiles {
     pub markdown: PathBuf,
     pub html: PathBuf,
 }
@@ -78,7 +78,7 @@ impl Report {
     }
 
     /// Writes `reports/{title}/README.md` and `reports/{title}/{run}/report.html`, each whole or not at all.
-    pub fn write(&self, layout: &Layout) -> Result<Written, ReportError> {
+    pub fn write(&self, layout: &Layout) -> Result<ReportFiles, ReportError> {
         let html = layout.run_directory().join("report.html");
         let markdown = layout.run_directory().with_file_name("README.md");
         let existing = match fs_err::symlink_metadata(&markdown) {
@@ -91,7 +91,7 @@ impl Report {
         };
         write(&markdown, &self.markdown(existing.as_deref()))?;
         write(&html, &self.html())?;
-        Ok(Written { markdown, html })
+        Ok(ReportFiles { markdown, html })
     }
 }
 

@@ -2,13 +2,12 @@
 //! nothing of the caller's environment but `PATH`, and a hard limit on the time of every run.
 
 use std::ffi::OsStr;
-use std::io::{self, BufRead as _, BufReader, Read};
-use std::os::unix::process::CommandExt as _;
+use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use files::{BoundedChild, Bounds, ChildError};
 use serde_json::Value;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,14 +59,6 @@ impl Run {
         };
         self.lines.iter().rev().find(|(_, line)| is_end(line)).map(|(at, _)| *at)
     }
-}
-
-/// What is heard of a running client.
-enum Heard {
-    Line(Instant, String),
-    /// It prints no more.
-    Closed,
-    Ended(io::Result<ExitStatus>),
 }
 
 impl Client {
@@ -153,35 +144,24 @@ impl Installed<'_> {
     fn run(&self, mut command: Command, limit: Duration) -> io::Result<Run> {
         self.environment(&mut command);
         let stderr = self.home.join("tmp/stderr");
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
         command.stderr(fs_err::File::create(&stderr)?.into_parts().0);
-        let deadline = Instant::now() + limit;
-        let mut child = command.spawn()?;
-        let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
-        let (sender, heard) = mpsc::channel();
-        if let Some(stdout) = child.stdout.take() {
-            let sender = sender.clone();
-            std::thread::spawn(move || listen(stdout, &sender));
-        }
-        std::thread::spawn(move || sender.send(Heard::Ended(child.wait())));
-        let (mut status, mut lines, mut is_closed) = (None, Vec::new(), false);
-        let mut wait_until = deadline;
-        while status.is_none() || !is_closed {
-            match heard.recv_timeout(wait_until.saturating_duration_since(Instant::now())) {
-                Ok(Heard::Line(at, line)) => lines.push((at, line)),
-                Ok(Heard::Closed) => is_closed = true,
-                Ok(Heard::Ended(ended)) => {
-                    status = Some(ended?);
-                    // A process that the client left behind may keep its output open for ever.
-                    wait_until = wait_until.min(Instant::now() + LAST_WORDS);
+        let bounds = Bounds { stdout: LONGEST_LINE, ..Bounds::within(limit) };
+        let mut child = BoundedChild::start(&mut command, bounds)?;
+        let mut lines = Vec::new();
+        let status = loop {
+            match child.line() {
+                Ok(Some(line)) => {
+                    lines.push((Instant::now(), String::from_utf8_lossy(&line).trim_end().to_owned()));
                 }
-                Err(_) => break,
+                Ok(None) => break child.finish().map(|ended| ended.status),
+                Err(error) => break Err(error),
             }
-        }
-        // Whatever is left of the group goes as well.
-        if let Some(group) = group {
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-        }
+        };
+        let status = match status {
+            Err(ChildError::TimedOut { .. }) => None,
+            status => Some(status.map_err(io::Error::other)?),
+        };
         let stderr = String::from_utf8_lossy(&fs_err::read(stderr)?).into_owned();
         Ok(Run { status, lines, stderr })
     }
@@ -192,18 +172,8 @@ impl Installed<'_> {
     }
 }
 
-/// How long the last lines of a client that has ended are waited for.
-const LAST_WORDS: Duration = Duration::from_secs(5);
-
-fn listen(stdout: impl Read, sender: &mpsc::Sender<Heard>) {
-    for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-        // Nobody listens any more once the run is over.
-        if sender.send(Heard::Line(Instant::now(), line)).is_err() {
-            return;
-        }
-    }
-    let _ = sender.send(Heard::Closed);
-}
+/// Events of a client are shorter.
+const LONGEST_LINE: usize = 64 << 20;
 
 const CLAUDE_SWITCHES: &[&str] = &[
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",

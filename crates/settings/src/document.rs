@@ -2,9 +2,13 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+use crate::lines::Lines;
+use crate::problem::{Place, Problems};
 
 /// A key as it is written, without its quotes.
 pub type Key<'a> = Spanned<Cow<'a, str>>;
@@ -17,33 +21,22 @@ pub struct Document<'a> {
     root: Table<'a>,
 }
 
-/// Where a text stops being TOML. Nothing of the text is quoted: it may hold a token.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct SyntaxError {
-    /// The byte at which it shows, after a byte order mark.
-    pub offset: usize,
-    pub message: String,
-}
-
 impl<'a> Document<'a> {
     /// All that is wrong with the text is found in one go; what is left of a broken one is not looked at, since that would
-    /// only give more of the same mistakes.
-    pub fn parse(text: &'a str) -> Result<Self, Vec<SyntaxError>> {
+    /// only give more of the same mistakes. Nothing of the text is quoted: it may hold a token.
+    pub fn parse(file: &str, text: &'a str) -> Result<Self, Problems> {
         let text = without_byte_order_mark(text);
         let (root, errors) = DeTable::parse_recoverable(text);
         if errors.is_empty() {
             return Ok(Self { text, root: root.into_inner() });
         }
-        let mut errors: Vec<SyntaxError> = errors
-            .iter()
-            .map(|error| SyntaxError {
-                offset: error.span().unwrap_or(0..0).start,
-                message: error.message().lines().collect::<Vec<_>>().join(", "),
-            })
-            .collect();
-        errors.sort_by_key(|error| error.offset);
-        Err(errors)
+        let (file, lines) = (Arc::from(file), Lines::of(text));
+        let problems = errors.iter().map(|error| {
+            let (line, column) = lines.place(error.span().unwrap_or(0..0).start);
+            let message = error.message().lines().collect::<Vec<_>>().join(", ");
+            Place { file: Arc::clone(&file), line, column }.problem(message)
+        });
+        Err(Problems::sorted(problems.collect()))
     }
 
     pub fn root(&self) -> &Table<'a> {
@@ -125,7 +118,7 @@ mod tests {
     use super::*;
 
     fn without(key: &str, text: &str) -> String {
-        Document::parse(text).unwrap().text_of(|name, _| name != key)
+        Document::parse("x.toml", text).unwrap().text_of(|name, _| name != key)
     }
 
     #[test]
@@ -152,9 +145,13 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_without_the_text() {
-        let errors = Document::parse("a = 1\ntoken = very_secret\nsecret = \"very_secret\n[x\n").unwrap_err();
-        assert!(errors.len() > 1);
-        assert_eq!(errors.first().map(|error| error.offset), Some(14));
-        assert_eq!(format!("{errors:?}").find("very_secret"), None);
+        let text = "a = 1\ntoken = very_secret\nsecret = \"very_secret\n[x\n";
+        let problems = Document::parse("x.toml", text).unwrap_err();
+        assert_eq!(
+            problems.to_string(),
+            "x.toml:2:9: string values must be quoted, expected literal string\n\
+             x.toml:3:22: invalid basic string, expected `\"`\n\
+             x.toml:4:3: unclosed table, expected `]`"
+        );
     }
 }

@@ -1,8 +1,19 @@
 //! Reads the TOML files that people write: the policy, the user's own configuration, the plan of a run. Pure: texts come
-//! in, values and mistakes go out, each with its line and column.
+//! in, values and mistakes go out, each with its line and column. What keys there are is said once, in a [`table!`].
 
 mod document;
+mod kind;
 mod lines;
+mod problem;
+mod reader;
+mod table;
 
-pub use document::{Document, Key, SyntaxError, Table, Value};
+pub use document::{Document, Key, Table, Value};
+pub use kind::{
+    Boolean, Choice, Choices, Kind, List, Name, Names, Nested, OneOrMore, Pairs, Placed, Seconds, Text, Time,
+    TimeLimit, Whole,
+};
 pub use lines::Lines;
+pub use problem::{At, Place, Problem, Problems};
+pub use reader::{Entry, Quoting, Reader};
+pub use table::{KeyReference, Shape, TableOfKeys, TableReference, merge_key};

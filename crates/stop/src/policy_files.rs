@@ -4,7 +4,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use gate::policy::{Policy, Problem, ProblemKind, Problems, Source, UserFile};
+use gate::policy::{Policy, Problem, Problems, Source, UserFile};
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
@@ -157,8 +157,8 @@ pub fn detected_presets(root: &Path) -> Vec<&'static str> {
 }
 
 fn no_policy(name: &str, message: &'static str) -> Problem {
-    let kind = ProblemKind::BadPath { message };
-    Problem { file: name.to_owned(), line: 1, column: 1, found: name.to_owned(), kind }
+    let message = format!("bad path `{name}`: {message}");
+    Problem { file: name.to_owned(), line: 1, column: 1, message, nearest: None }
 }
 
 /// A file of the repository, unless a link leads out of it.

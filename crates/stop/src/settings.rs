@@ -8,7 +8,7 @@ pub struct StopSettings {
     pub state: PathBuf,
     /// The user's own configuration.
     pub user_file: Option<PathBuf>,
-    pub git: changes::Settings,
+    pub git: changes::GitProgram,
     /// The work item of sessions that have none of their own.
     pub slug: Option<String>,
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use change_set::BytePath;
-use changes::{Baseline, Repository, Settings};
+use changes::{Baseline, GitProgram, Repository};
 use files::Lock;
 use gate::policy::SnapshotSettings;
 use jiff::Timestamp;
@@ -128,7 +128,7 @@ impl SnapshotOrder {
         // One at a time in each working tree: a second would be of the same state, or a hook that is registered twice.
         let lock = lock_file(&settings.state, "snapshot", &repository);
         let _lock = Lock::acquire(&lock, Duration::ZERO).map_err(|_| SnapshotProblem::Locked)?;
-        let git = Settings { time_limit: TIME_LIMIT, ..settings.git.clone() };
+        let git = settings.git.within(TIME_LIMIT);
         let snapshots = Snapshots::of(repository, &git)?;
         let now_ns = nanoseconds(Timestamp::now());
         let new = NewSnapshot {
@@ -176,7 +176,7 @@ pub(crate) fn better_baseline(
     quick: Option<Baseline>,
     turn: &Turn,
     repository: &Repository,
-    git: &Settings,
+    git: &GitProgram,
     journal: &mut Journal,
 ) -> Option<Baseline> {
     if quick.as_ref().is_some_and(|baseline| baseline.complete) {
@@ -188,7 +188,7 @@ pub(crate) fn better_baseline(
 fn baseline_of_snapshot(
     turn: &Turn,
     repository: &Repository,
-    git: &Settings,
+    git: &GitProgram,
     journal: &mut Journal,
 ) -> Option<Baseline> {
     let taken = journal.read(|reader| reader.value(turn.session, VALUE)).ok().flatten()?;

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use change_set::ChangeSet;
 use changes::{Baseline, Pending, Request, Touched};
-use gate::policy::{Policy, Scope};
+use gate::policy::{JudgedScope, Policy};
 use gate::{Changes, Inputs, RecordedCall};
-use programs::shell::{Intents, SimpleCommand, Word};
+use programs::shell::{Intents, SimpleCommand};
 use transcript::{Extent, Kind, Outcome};
 
 /// The files that the timeline shows as written; `None` where nobody knows.
@@ -41,9 +41,9 @@ pub(crate) fn change_set(
 ) -> Result<ChangeSet, changes::Error> {
     let touched = touched.map(|paths| Touched { paths, cwd });
     let request = match policy.gate.scope {
-        Scope::Turn => Request::Turn { baseline, touched },
-        Scope::Worktree => Request::Worktree,
-        Scope::Diff => Request::DiffHead,
+        JudgedScope::Turn => Request::Turn { baseline, touched },
+        JudgedScope::Worktree => Request::Worktree,
+        JudgedScope::Diff => Request::DiffHead,
     };
     pending.and_then(|pending| pending.change_set(request))
 }
@@ -65,23 +65,9 @@ fn shows_its_writing(recorded: &RecordedCall) -> bool {
         Kind::Read => true,
         Kind::Edit | Kind::Write => !recorded.call.paths.is_empty(),
         Kind::Shell => match &recorded.intents {
-            Some(Intents::Understood(commands)) => commands.iter().all(only_looks),
+            Some(Intents::Understood(commands)) => commands.iter().all(SimpleCommand::surely_writes_nothing),
             _ => false,
         },
         Kind::Other => false,
-    }
-}
-
-fn only_looks(command: &SimpleCommand) -> bool {
-    if !command.edits.is_nothing() {
-        return false;
-    }
-    let subcommand = command.arguments.first().and_then(Word::known);
-    match command.program.as_str() {
-        "cat" | "cd" | "cmp" | "cut" | "diff" | "echo" | "file" | "grep" | "head" | "ls" | "nl"
-        | "printf" | "pwd" | "rg" | "stat" | "tail" | "test" | "tree" | "true" | "wc" | "which" => true,
-        "sed" => subcommand == Some("-n"),
-        "git" => matches!(subcommand, Some("blame" | "diff" | "log" | "ls-files" | "show" | "status")),
-        _ => false,
     }
 }

@@ -83,6 +83,15 @@ pub enum StallLooks {
     Hung,
 }
 
+impl StallLooks {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Slow => "slow",
+            Self::Hung => "hung",
+        }
+    }
+}
+
 /// How a supervised tree ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ending {

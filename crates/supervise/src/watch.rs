@@ -67,7 +67,7 @@ pub(super) struct Watch<'a> {
     leftovers: u32,
     markers: Reader,
     vitals: Vitals,
-    output_told: Told,
+    reported_output: ReportedOutput,
     /// Output is not read before.
     read_after: Duration,
     last_read: Duration,
@@ -78,7 +78,7 @@ pub(super) struct Watch<'a> {
 }
 
 /// The output as it was told last.
-struct Told {
+struct ReportedOutput {
     bytes: u64,
     at: Duration,
 }
@@ -110,7 +110,7 @@ impl<'a> Watch<'a> {
             leftovers: 0,
             markers: Reader::new(),
             vitals: Vitals::new(&limits.stalls),
-            output_told: Told { bytes: 0, at: Duration::ZERO },
+            reported_output: ReportedOutput { bytes: 0, at: Duration::ZERO },
             read_after: Duration::ZERO,
             last_read: Duration::ZERO,
             buffer: vec![0; SMALL_PIECE],
@@ -413,15 +413,17 @@ impl<'a> Watch<'a> {
                 observe(Observed::Marker(marker));
             });
         }
-        if self.output_told.bytes == 0 || self.clock.awake() >= self.output_told.at + OUTPUT_TOLD_EVERY {
+        if self.reported_output.bytes == 0
+            || self.clock.awake() >= self.reported_output.at + OUTPUT_TOLD_EVERY
+        {
             self.tell_output();
         }
     }
 
     fn tell_output(&mut self) {
         let bytes = self.supervised.keeper.total();
-        if bytes != self.output_told.bytes {
-            self.output_told = Told { bytes, at: self.clock.awake() };
+        if bytes != self.reported_output.bytes {
+            self.reported_output = ReportedOutput { bytes, at: self.clock.awake() };
             (self.observe)(Observed::Output { bytes });
         }
     }

@@ -25,6 +25,15 @@ pub fn tail(text: &str, bytes: usize) -> &str {
     text.get(text.ceil_char_boundary(text.len().saturating_sub(bytes))..).unwrap_or(text)
 }
 
+/// The first `bytes` of the text or a little less, with `…` behind them if it is longer.
+pub fn shortened_to_bytes(mut text: String, bytes: usize) -> String {
+    if text.len() > bytes {
+        text.truncate(text.floor_char_boundary(bytes));
+        text.push('…');
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -36,6 +45,7 @@ mod tests {
         assert_eq!(["äöü", "äöüx", "äöüxy"].map(|text| shortened(text, 4)), ["äöü", "äöüx", "äöü…"]);
         assert_eq!([0, 1, 2].map(|most| shortened("abc", most)), ["", "…", "a…"]);
         assert_eq!(shortened("", 0), "");
+        assert_eq!(["äö", "äöü"].map(|text| shortened_to_bytes(text.to_owned(), 5)), ["äö", "äö…"]);
         assert_eq!((first_characters("äöü", 2), head("äöü", 3), tail("äöü", 3)), ("äö", "ä", "ü"));
     }
 

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use crate::entry::{CallMade, CallResult, ContextUse, Entry, Record, SCRIPT, SNIPPET, TaskReport, set_paths};
+use crate::json_text;
 use crate::model::{Call, Kind, Message, Outcome};
-use crate::text;
 
 /// A record and where it stands.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub(crate) fn timeline(records: Vec<Placed>) -> Timeline {
                 Entry::Call(made) => timeline.call(*made, placed.offset, placed.line),
                 Entry::Result(result) => timeline.result(*result, placed.offset, placed.line),
                 Entry::Said(said) => {
-                    let text = text::snippet(&said.text, SNIPPET);
+                    let text = json_text::snippet(&said.text, SNIPPET);
                     let calls_before = timeline.calls.len();
                     timeline.messages.push(Message { text, at: said.at, calls_before });
                     timeline.last_assistant = Some(said.text);

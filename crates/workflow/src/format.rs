@@ -131,7 +131,9 @@ impl WorkflowFile {
     pub(crate) fn read(document: &Map<String, Value>) -> Result<Self, Wrong> {
         let version = match document.get("version") {
             Some(version) if version.as_f64() == Some(1.0) => 1,
-            Some(other) => return Err(Wrong::Version(other.to_string().chars().take(40).collect())),
+            Some(other) => {
+                return Err(Wrong::Version(text::first_characters(&other.to_string(), 40).to_owned()));
+            }
             None => return Err(Wrong::Version("none".to_owned())),
         };
         let top = LocatedObject { path: String::new(), object: document };

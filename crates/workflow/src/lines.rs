@@ -1,10 +1,11 @@
 //! Files of one JSON record a line, to which is only appended. A line that was cut off by a crash is passed over, and
 //! the next one begins on a line of its own.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
+use files::{Links, regular_file};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -21,7 +22,7 @@ pub(crate) fn append(path: &Path, records: &[impl Serialize], durable: Durable) 
         serde_json::to_writer(&mut bytes, record)?;
         bytes.push(b'\n');
     }
-    let mut file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
+    let mut file = regular_file::append(path, 0o666)?;
     if file.metadata()?.len() > 0 {
         file.seek(SeekFrom::End(-1))?;
         let mut last = [0];
@@ -78,9 +79,9 @@ pub(crate) fn last<Record: DeserializeOwned>(path: &Path) -> io::Result<Option<R
 
 /// `None` where there is no such file. The callers' errors name the path.
 pub(crate) fn open(path: &Path) -> io::Result<Option<File>> {
-    match OpenOptions::new().read(true).open(path) {
+    match regular_file::open(path, Links::Follow) {
         Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }

@@ -81,8 +81,7 @@ impl Name {
             .chain_update([0])
             .chain_update(self.feature.as_deref().unwrap_or_default())
             .finalize();
-        let mark: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-        format!("{}~{mark}", self.usual_stem())
+        format!("{}~{}", self.usual_stem(), text::head(&text::hexadecimal(&digest), 8))
     }
 
     /// Its usual file is the one of the workflow without a feature, which other tools look for there.

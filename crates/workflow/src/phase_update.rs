@@ -34,7 +34,7 @@ impl Workflow {
         now: Timestamp,
     ) -> Result<Self, WorkflowError> {
         if name.is_empty() || name.len() > LONGEST_PHASE_NAME || name.chars().any(char::is_control) {
-            return Err(WorkflowError::PhaseName { name: name.chars().take(100).collect() });
+            return Err(WorkflowError::PhaseName { name: text::first_characters(name, 100).to_owned() });
         }
         self.changed(|document| {
             document.shift_remove("completed_at");

@@ -53,7 +53,10 @@ impl StateDirectory {
         }
         let command = cut(&name.command, WORD);
         let phase = cut(point.phase.as_deref().unwrap_or("PHASE"), WORD);
-        let feature = name.feature.as_deref().map(|feature| format!(" --feature '{}'", cut(feature, WORD)));
+        let feature = name
+            .feature
+            .as_deref()
+            .map(|feature| format!(" --feature {}", text::shell_word(&cut(feature, WORD))));
         let feature = feature.unwrap_or_default();
         let _ = write!(
             text,
@@ -90,8 +93,5 @@ fn cut(text: &str, limit: usize) -> String {
     let clean: String =
         text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
     let words = clean.split_whitespace().collect::<Vec<_>>().join(" ");
-    match words.char_indices().nth(limit) {
-        Some((end, _)) => format!("{}…", words.get(..end).unwrap_or(&words)),
-        None => words,
-    }
+    text::shortened(&words, limit)
 }

@@ -11,7 +11,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use changes::Repository;
+use changes::{GitProgram, Repository};
 use files::{Lock, atomic_file};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -39,7 +39,7 @@ pub struct StateDirectory {
     /// The root of the working tree, or the folder itself.
     root: PathBuf,
     repository: Option<Repository>,
-    settings: changes::Settings,
+    git: GitProgram,
 }
 
 /// A workflow as it was found, or as it was saved.
@@ -92,19 +92,15 @@ enum Commit {
 
 impl StateDirectory {
     /// The one that a folder belongs to: its repository's, each working tree with its own.
-    pub fn of(folder: &Path, settings: &changes::Settings) -> Self {
-        let repository = Repository::discover(folder).ok();
+    pub fn of(folder: &Path, git: &GitProgram) -> Self {
+        Self::at(folder, Repository::discover(folder).ok(), git)
+    }
+
+    /// The same, if the caller has looked for the repository of the folder already.
+    pub fn at(folder: &Path, repository: Option<Repository>, git: &GitProgram) -> Self {
         let root =
             repository.as_ref().map_or_else(|| folder.to_owned(), |repository| repository.root.clone());
-        Self { root, repository, settings: settings.clone() }
-    }
-
-    pub fn in_repository(repository: Repository, settings: &changes::Settings) -> Self {
-        Self { root: repository.root.clone(), repository: Some(repository), settings: settings.clone() }
-    }
-
-    pub fn without_repository(folder: &Path) -> Self {
-        Self { root: folder.to_owned(), repository: None, settings: changes::Settings::default() }
+        Self { root, repository, git: git.clone() }
     }
 
     pub fn root(&self) -> &Path {
@@ -126,7 +122,7 @@ impl StateDirectory {
 
     /// What HEAD is; `None` without git, and before the first commit.
     pub fn head(&self) -> Option<String> {
-        self.repository.as_ref()?.head(&self.settings).ok().flatten()
+        self.repository.as_ref()?.head(&self.git).ok().flatten()
     }
 
     /// Reads a workflow. A damaged file is told of, and the last save stands in for it.

@@ -63,5 +63,5 @@ impl fmt::Display for Warning {
 
 /// The first seven characters of a commit's id.
 pub(crate) fn short(commit: &str) -> &str {
-    commit.get(..commit.floor_char_boundary(7)).unwrap_or(commit)
+    text::head(commit, 7)
 }

@@ -7,7 +7,6 @@ use transcript::Agent;
 
 use super::layout::{Addition, applied};
 use super::own_call::program_of_line;
-use super::quoted;
 use super::settings::{Settings, SettingsError, split_mark};
 
 pub(super) const NAME: &str = "statusLine";
@@ -23,7 +22,7 @@ pub(super) struct StatusLine {
 
 impl StatusLine {
     fn new(program: &str) -> Self {
-        Self { kind: "command", command: format!("{} {COMMAND}", quoted(program)) }
+        Self { kind: "command", command: format!("{} {COMMAND}", text::shell_word(program)) }
     }
 }
 

@@ -4,13 +4,12 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use files::{BoundedChild, Bounds, ChildError};
 use keeping::{Added, AddedFile};
-use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Deserialize;
 
 use super::{Allow, Finding, is_allowed_at};
@@ -23,8 +22,8 @@ pub enum GitleaksError {
     Run { program: String, source: io::Error },
     #[error("`{program}` failed: {status}")]
     Failed { program: String, status: String },
-    #[error("`{program}` took longer than {limit:?}")]
-    TimedOut { program: String, limit: Duration },
+    #[error("`{program}` did not end by itself: {source}")]
+    Ended { program: String, source: ChildError },
     #[error("cannot understand the report of gitleaks: {source}")]
     Report { source: serde_json::Error },
 }
@@ -98,22 +97,12 @@ fn run(program: &OsStr, place: &Path, report: &Path, limit: Duration) -> Result<
     command.args(["detect", "--no-git", "--no-banner", "--redact", "--exit-code=0"]);
     command.args(["--report-format=json", "--source"]).arg(place.join("files"));
     command.arg("--report-path").arg(report);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let cannot = |source| GitleaksError::Run { program: name.clone(), source };
-    let mut child = command.spawn().map_err(cannot)?;
-    let deadline = Instant::now() + limit;
-    loop {
-        if let Some(status) = child.try_wait().map_err(cannot)? {
-            let status = status.success().then_some(()).ok_or_else(|| status.to_string());
-            return status.map_err(|status| GitleaksError::Failed { program: name.clone(), status });
-        }
-        if Instant::now() >= deadline {
-            if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-                let _ = kill_process_group(group, Signal::KILL);
-            }
-            let _ = child.wait();
-            return Err(GitleaksError::TimedOut { program: name, limit });
-        }
-        std::thread::sleep(Duration::from_millis(5));
+    let child = BoundedChild::start(&mut command, Bounds::within(limit)).map_err(cannot)?;
+    let ended = child.finish().map_err(|source| GitleaksError::Ended { program: name.clone(), source })?;
+    if ended.status.success() {
+        return Ok(());
     }
+    Err(GitleaksError::Failed { program: name, status: ended.status.to_string() })
 }

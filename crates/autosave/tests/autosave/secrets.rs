@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use autosave::secrets::{self, Allow, Finding, GitleaksError};
 use change_set::BytePath;
+use files::ChildError;
 use keeping::{Added, AddedFile};
 
 const HEX: &str = "0123456789abcdef";
@@ -372,7 +373,10 @@ fn the_report_of_gitleaks_is_read() {
         ask("for last; do :; done; echo '{' >\"$last\"", 60_000),
         Err(GitleaksError::Report { .. })
     ));
-    assert!(matches!(ask("sleep 600", 200), Err(GitleaksError::TimedOut { .. })));
+    assert!(matches!(
+        ask("sleep 600", 200),
+        Err(GitleaksError::Ended { source: ChildError::TimedOut { .. }, .. })
+    ));
     let missing = secrets::by_gitleaks(
         "gitleaks-is-not-here".as_ref(),
         &added,

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use ::sandbox::wait_for;
 
-use changes::{Error, Request};
+use changes::{Error, GitProgram, Request};
 
 use crate::sandbox::{Sandbox, lines, now_ns};
 
 #[test]
 fn no_git_program() {
     let mut sandbox = Sandbox::new();
-    sandbox.settings.git = "no-such-git".into();
+    sandbox.program = GitProgram::in_path(sandbox.repo.as_os_str());
     let error = sandbox.ask(Request::Worktree).unwrap_err();
-    assert!(matches!(&error, Error::NoGit { program } if program == "no-such-git"), "{error}");
+    assert!(matches!(&error, Error::NoGit { program } if program == "git"), "{error}");
 }
 
 /// C5: `safe.directory`
@@ -56,11 +56,11 @@ fn child_runs(sandbox: &Sandbox) -> bool {
 fn a_hanging_git_is_ended_at_its_limit() {
     let mut sandbox = Sandbox::new();
     sandbox.use_git("git-that-hangs.sh");
-    sandbox.settings.time_limit = Duration::from_millis(500);
-    let pending = changes::start(&sandbox.repo, &sandbox.settings).unwrap();
+    sandbox.program = sandbox.program.within(Duration::from_millis(500));
+    let pending = changes::start(&sandbox.repo, &sandbox.program).unwrap();
     let written =
         || fs_err::read_to_string(sandbox.root().join("child")).is_ok_and(|pid| pid.ends_with('\n'));
-    wait_for("the end of the process", written);
+    wait_for("the child of git", written);
     let error = pending.change_set(Request::Worktree).unwrap_err();
     assert!(matches!(error, Error::TimedOut { .. }), "{error}");
     wait_for("the end of the process", || !child_runs(&sandbox));
@@ -70,7 +70,7 @@ fn a_hanging_git_is_ended_at_its_limit() {
 fn an_abandoned_question_ends_git() {
     let mut sandbox = Sandbox::new();
     sandbox.use_git("git-that-hangs.sh");
-    let pending = changes::start(&sandbox.repo, &sandbox.settings).unwrap();
+    let pending = changes::start(&sandbox.repo, &sandbox.program).unwrap();
     wait_for("the end of the process", || {
         fs_err::read_to_string(sandbox.root().join("child")).is_ok_and(|pid| pid.ends_with('\n'))
     });
@@ -86,7 +86,7 @@ fn a_process_that_git_leaves_behind_is_not_waited_for() {
     sandbox.use_git("git-that-leaves-a-child.sh");
     sandbox.write("a", "changed\n");
     let changes =
-        changes::start(&sandbox.repo, &sandbox.settings).unwrap().change_set(Request::Worktree).unwrap();
+        changes::start(&sandbox.repo, &sandbox.program).unwrap().change_set(Request::Worktree).unwrap();
     assert_eq!(lines(&changes.files), ["modified a [unstaged]"]);
     let pid = fs_err::read_to_string(sandbox.root().join("child")).unwrap();
     std::process::Command::new("kill").arg(pid.trim()).status().unwrap();
@@ -137,7 +137,7 @@ fn nothing_that_the_repository_configures_is_run() {
         let changes = sandbox.turn(&baseline);
         assert_eq!(changes.files.len(), 3, "{:?}", lines(&changes.files));
         sandbox.ask(Request::DiffHead).unwrap();
-        changes::start(&sandbox.repo, &sandbox.settings).unwrap().baseline(now_ns()).unwrap();
+        changes::start(&sandbox.repo, &sandbox.program).unwrap().baseline(now_ns()).unwrap();
         assert!(!trap.exists(), "included: {included}");
         // The bait works: plain git does run it.
         let _ = sandbox.command(&sandbox.repo, &["status"]).output().unwrap();

@@ -267,7 +267,7 @@ fn the_whole_repository_is_gone() {
     fs_err::remove_dir_all(&sandbox.repo).unwrap();
     let error = sandbox.ask(Request::Worktree).unwrap_err();
     assert!(matches!(error, Error::NotARepository { .. }), "{error}");
-    let error = changes::start(Path::new("/nonexistent/folder"), &sandbox.settings).unwrap_err();
+    let error = changes::start(Path::new("/nonexistent/folder"), &sandbox.program).unwrap_err();
     assert!(matches!(error, Error::NotARepository { .. }), "{error}");
 }
 
@@ -280,7 +280,7 @@ fn an_invalid_dot_git_is_passed_over() {
     assert_eq!(found.root, sandbox.repo);
     let top = sandbox.git_in(&sandbox.repo.join("sub"), &["rev-parse", "--show-toplevel"]);
     assert_eq!(Path::new(top.trim()), found.root);
-    changes::start(&sandbox.repo.join("sub"), &sandbox.settings).unwrap().baseline(now_ns()).unwrap();
+    changes::start(&sandbox.repo.join("sub"), &sandbox.program).unwrap().baseline(now_ns()).unwrap();
 }
 
 /// The walk finds `.git` where the files are not.

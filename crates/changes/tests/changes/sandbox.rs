@@ -9,14 +9,14 @@ use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
 use change_set::{Change, ChangeSet, ChangedFile};
-use changes::{Baseline, Error, Request, Settings};
+use changes::{Baseline, Error, GitProgram, Request};
 use tempfile::TempDir;
 
 pub(crate) struct Sandbox {
     folder: TempDir,
     /// Where git runs, and where the library is asked.
     pub(crate) repo: PathBuf,
-    pub(crate) settings: Settings,
+    pub(crate) program: GitProgram,
 }
 
 impl Sandbox {
@@ -49,9 +49,8 @@ impl Sandbox {
         let root = fs_err::canonicalize(folder.path()).unwrap();
         let repo = root.join("repo");
         fs_err::create_dir_all(&repo).unwrap();
-        let mut sandbox = Self { folder, repo, settings: Settings::default() };
+        let mut sandbox = Self { folder, repo, program: GitProgram::in_path("".as_ref()) };
         sandbox.use_git("git.sh");
-        sandbox.settings.time_limit = Duration::from_secs(120);
         sandbox.git(&[&["init", "--quiet", "--initial-branch=main"], init].concat());
         sandbox
     }
@@ -70,7 +69,7 @@ impl Sandbox {
         let _ = fs_err::remove_file(&link);
         // A link, not a copy: a file that was just written cannot always be executed at once.
         fs_err::os::unix::fs::symlink(script.unwrap(), &link).unwrap();
-        self.settings.git = link.into();
+        self.program = GitProgram::in_path(self.root().as_os_str()).within(Duration::from_secs(120));
     }
 
     pub(crate) fn git(&self, arguments: &[&str]) -> String {
@@ -141,7 +140,7 @@ impl Sandbox {
 
     pub(crate) fn unwatched_baseline(&self, cwd: &Path) -> Result<Baseline, Error> {
         let before = self.everything();
-        let baseline = changes::start(cwd, &self.settings)?.baseline(now_ns());
+        let baseline = changes::start(cwd, &self.program)?.baseline(now_ns());
         assert_same(&before, &self.everything());
         baseline
     }
@@ -158,7 +157,7 @@ impl Sandbox {
 
     pub(crate) fn ask_in(&self, cwd: &Path, request: Request<'_>) -> Result<ChangeSet, Error> {
         let before = self.everything();
-        let changes = changes::start(cwd, &self.settings)?.change_set(request);
+        let changes = changes::start(cwd, &self.program)?.change_set(request);
         assert_same(&before, &self.everything());
         changes
     }

@@ -46,12 +46,12 @@ impl Identity {
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Known {
+pub(crate) struct KnownFiles {
     files: HashMap<String, (Identity, String)>,
     objects: HashMap<String, Identity>,
 }
 
-impl Known {
+impl KnownFiles {
     pub(super) fn read(store: &Folder) -> Self {
         Self::try_read(store).unwrap_or_default()
     }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use checkpoint::layout::Layout;
 use checkpoint::manifest::{Reason, Status};
 use checkpoint::{
-    Depth, EmergencyRequest, SaveError, SaveRequest, SaveWarning, Saved, SizeLimits, add_partial, emergency,
-    last_valid, list, prune, restore, save, validate,
+    Depth, EmergencyRequest, SaveError, SaveRequest, SaveWarning, SavedCheckpoint, SizeLimits, add_partial,
+    emergency, last_valid, list, prune, restore, save, validate,
 };
 use jiff::{Timestamp, ToSpan as _};
 use sandbox::{now, wait_for};
@@ -50,7 +50,7 @@ impl Project {
         request
     }
 
-    pub(crate) fn save(&self, stage: &str, artifacts: &[&str]) -> Saved {
+    pub(crate) fn save(&self, stage: &str, artifacts: &[&str]) -> SavedCheckpoint {
         save(&self.layout, &self.request(stage, artifacts)).unwrap()
     }
 
@@ -98,7 +98,7 @@ impl Project {
     }
 }
 
-fn id(saved: &Saved) -> String {
+fn id(saved: &SavedCheckpoint) -> String {
     saved.sealed.manifest.checkpoint_id.clone()
 }
 
@@ -134,7 +134,7 @@ fn what_is_checkpointed_survives_overwriting_in_place() {
     let found = last_valid(project.root(), "churn", None, Depth::Full).unwrap().checkpoint.unwrap();
     assert_eq!(found.to_restore.len(), 1);
     let restored = restore(&project.layout, &found.to_restore).unwrap();
-    assert_eq!(restored.written, ["a"]);
+    assert_eq!(restored, ["a"]);
     assert_eq!(project.read("a"), "one\n");
     assert!(validate(&project.layout, &id(&saved), Depth::Full).unwrap().is_valid());
     fs::remove_file(project.path("a")).unwrap();

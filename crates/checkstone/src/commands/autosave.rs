@@ -183,7 +183,7 @@ fn prepare(
         .and_then(|turn| turn.baseline.as_deref())
         .and_then(|bytes| serde_json::from_slice(bytes).ok());
     let request = Request::Turn { baseline: baseline.as_ref(), touched: None };
-    let git = saving::git_settings();
+    let git = saving::git();
     let set = changes::start_in(repository.clone(), &git)
         .and_then(|pending| pending.change_set(request))
         .map_err(|error| CommandError::of(&error))?;
@@ -218,7 +218,7 @@ fn reading(agent: Agent, path: Option<&Path>) -> Reading {
 }
 
 fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result<ExitCode, CommandError> {
-    let (git, lock) = (saving::git_settings(), save.lock_file());
+    let (git, lock) = (saving::git(), save.lock_file());
     let look = saving::look(&save.settings, &save.state);
     let job = save.job(&git, &look, &lock);
     let (notes, section, message) = (job.notes_name(), job.section(), job.message());
@@ -261,7 +261,7 @@ fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result
 }
 
 /// Why nothing would be committed, as far as that can be seen without trying.
-fn refusal(save: &Save, git: &changes::Settings) -> Option<String> {
+fn refusal(save: &Save, git: &changes::GitProgram) -> Option<String> {
     match keeping::commit::in_progress(&save.repository, git) {
         Ok(Some(operation)) => Some(format!("a {operation} is in progress; finish or abort it first")),
         Err(error) => Some(error.to_string()),
@@ -270,7 +270,7 @@ fn refusal(save: &Save, git: &changes::Settings) -> Option<String> {
 }
 
 /// Where it would be pushed to.
-fn destination(save: &Save, git: &changes::Settings) -> String {
+fn destination(save: &Save, git: &changes::GitProgram) -> String {
     if !save.settings.push {
         return "none, it is switched off".to_owned();
     }

@@ -140,7 +140,7 @@ fn push(id: AutosaveId) -> Result<(), CommandError> {
 
 /// Pushes the commit of the save; a sentence of how it went.
 pub(crate) fn pushed(autosave: &Autosave, ours: &[String], look: &Look) -> Result<String, String> {
-    let git = saving::git_settings();
+    let git = saving::git();
     let commit = autosave.commit.as_deref().ok_or("there is no commit")?;
     let repository = Repository::discover(&autosave.repository).map_err(|error| error.to_string())?;
     let mut plan = match keeping::push::plan(&repository, &git).map_err(|error| error.to_string())? {

@@ -12,7 +12,6 @@ use serde::Serialize;
 use transcript::{Agent, visible};
 
 use crate::arguments::AgentName;
-use crate::bounded_child::Interruption;
 use crate::clients::{ClientFiles, Scope};
 use crate::doctor::client::Client;
 use crate::doctor::codex_hooks::{self, CodexHook};
@@ -23,6 +22,7 @@ use crate::environment;
 use crate::error::CommandError;
 use crate::home_relative::home_relative;
 use crate::installed;
+use crate::interruption::Interruption;
 use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::settings_file::SettingsFile;

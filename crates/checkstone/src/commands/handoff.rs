@@ -17,6 +17,7 @@ use workflow::handoff::{
 use workflow::tokens;
 
 use crate::commands::tokens::warning_limit;
+use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
@@ -235,8 +236,7 @@ fn facts(arguments: &NewArguments, printer: &Printer) -> Result<Option<Facts>, C
     }
     let folder = arguments.repository.folder()?;
     let repository = changes::Repository::discover(&folder).ok();
-    let head =
-        repository.as_ref().and_then(|repository| repository.head(&changes::Settings::default()).ok()?);
+    let head = repository.as_ref().and_then(|repository| repository.head(&environment::git()).ok()?);
     let root = repository.as_ref().map(|repository| repository.root.as_path());
     let facts = match journal_access::open_existing(&journal_access::state_directory()?)? {
         Some(mut journal) => recorded_facts::read(&mut journal, root, arguments.verdict, head.as_deref())?,

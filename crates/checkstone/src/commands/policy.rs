@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use gate::policy::{Fresh, Policy, Problems, RuleLevel, Scope, Telling, Trust};
+use gate::policy::{Fresh, JudgedScope, Policy, Problem, RuleLevel, Telling, Trust};
 use serde::Serialize;
 use serde_json::{Value, json};
+use settings::Choices as _;
 use stop::policy_files::{FILE_NAME, PolicyTexts, USER_FILE_NAME};
 use stop::trust::Standing;
 use text::{counted, wrap, wrap_behind};
@@ -66,23 +67,41 @@ pub(crate) fn run(arguments: &PolicyArguments, printer: &Printer) -> Result<Exit
 fn check(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandError> {
     let root = place.repository.find()?.root;
     let texts = repository_policy::of(&root);
-    let problems = texts.as_ref().and_then(|texts| texts.load().err());
-    let code = if problems.is_some() { ExitCode::from(2) } else { ExitCode::SUCCESS };
+    let (problems, warnings) = match texts.as_ref().map(PolicyTexts::load) {
+        Some(Ok(policy)) => (Vec::new(), policy.warnings(|path| root.join(path).is_dir())),
+        Some(Err(problems)) => (problems.0, Vec::new()),
+        None => (Vec::new(), Vec::new()),
+    };
+    let code = if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) };
     if place.json {
         printer.json(&PolicyCheck {
             policy: texts.is_some(),
-            problems: problems.as_ref().map_or_else(Vec::new, listed),
+            problems: problems.iter().map(PolicyProblem::of).collect(),
+            warnings: warnings.iter().map(PolicyProblem::of).collect(),
         })?;
-    } else if let Some(problems) = problems {
-        printer.data(&format!("{}\n", shown(&problems.to_string())));
-        let count = counted(problems.0.len(), "mistake");
+        return Ok(code);
+    }
+    for problem in problems.iter().chain(&warnings) {
+        printer.data(&format!("{}\n", shown(&problem.to_string())));
+    }
+    if !problems.is_empty() {
+        let count = counted(problems.len(), "mistake");
         return Err(CommandError::new(format!("the policy of `{}` has {count}", root.display()))
             .hint("agents are not held while the policy is broken"));
-    } else if let Some(texts) = texts {
-        let from: Vec<&str> = texts.texts.iter().map(|text| text.name.as_str()).collect();
-        printer.text(&format!("{GOOD}✓{GOOD:#} the policy is sound ({})\n", from.join(", ")));
-    } else {
-        printer.text(&format!("{}\n{}\n", no_policy(&root), policy_hint(&root)));
+    }
+    match texts {
+        Some(texts) => {
+            let from: Vec<&str> = texts.texts.iter().map(|text| text.name.as_str()).collect();
+            let from = from.join(", ");
+            printer.text(&match warnings.len() {
+                0 => format!("{GOOD}✓{GOOD:#} the policy is sound ({from})\n"),
+                count => {
+                    let count = counted(count, "warning");
+                    format!("{DOUBTFUL}!{DOUBTFUL:#} the policy is sound, with {count} ({from})\n")
+                }
+            });
+        }
+        None => printer.text(&format!("{}\n{}\n", no_policy(&root), policy_hint(&root))),
     }
     Ok(code)
 }
@@ -94,6 +113,8 @@ pub(crate) struct PolicyCheck<'a> {
     /// Whether the repository has a policy.
     policy: bool,
     problems: Vec<PolicyProblem<'a>>,
+    /// What is allowed and probably not meant: globs that can match no file.
+    warnings: Vec<PolicyProblem<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -106,14 +127,11 @@ struct PolicyProblem<'a> {
     message: String,
 }
 
-fn listed(problems: &Problems) -> Vec<PolicyProblem<'_>> {
-    let listed = problems.0.iter().map(|problem| {
-        let whole = problem.to_string();
-        let place = format!("{}:{}:{}: ", problem.file, problem.line, problem.column);
-        let message = whole.strip_prefix(&place).unwrap_or(&whole).to_owned();
-        PolicyProblem { file: &problem.file, line: problem.line, column: problem.column, message }
-    });
-    listed.collect()
+impl<'a> PolicyProblem<'a> {
+    fn of(problem: &'a Problem) -> Self {
+        let Problem { file, line, column, .. } = problem;
+        Self { file, line: *line, column: *column, message: problem.sentence() }
+    }
 }
 
 fn show(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandError> {
@@ -259,25 +277,16 @@ fn gate_sentence(policy: &Policy) -> String {
         return "switched off (`enabled = false`)".to_owned();
     }
     let scope = match gate.scope {
-        Scope::Turn => "what the turn changed",
-        Scope::Worktree => "everything that is not committed",
-        Scope::Diff => "everything that differs from HEAD",
-    };
-    let level = |level: RuleLevel| match level {
-        RuleLevel::Hold => "hold",
-        RuleLevel::Notify => "notify",
-        RuleLevel::Off => "off",
-    };
-    let all_clear = match gate.all_clear {
-        Telling::Silent => "silent",
-        Telling::Notify => "notify",
-        Telling::Hold => "hold",
+        JudgedScope::Turn => "what the turn changed",
+        JudgedScope::Worktree => "everything that is not committed",
+        JudgedScope::Diff => "everything that differs from HEAD",
     };
     let mut sentence = format!(
-        "looks at {scope}; missing actions: hold; errors: {}; hygiene: {}; plan drift: {}; all clear: {all_clear}",
-        level(gate.rules.errors),
-        level(gate.rules.hygiene),
-        level(gate.rules.drift),
+        "looks at {scope}; missing actions: hold; errors: {}; hygiene: {}; plan drift: {}; all clear: {}",
+        RuleLevel::word(gate.rules.errors),
+        RuleLevel::word(gate.rules.hygiene),
+        RuleLevel::word(gate.rules.drift),
+        Telling::word(gate.all_clear),
     );
     if !gate.min_turn.is_zero() {
         let _ = write!(sentence, "; turns shorter than {:?} pass", gate.min_turn);

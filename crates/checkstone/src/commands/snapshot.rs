@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use change_set::BytePath;
-use changes::{Repository, Settings};
+use changes::Repository;
 use jiff::Timestamp;
 use keeping::snapshot::{
     Caller, Difference, LeftOut, NewSnapshot, Reason, Reasons, Restored, Retention, SessionName, Side,
@@ -331,8 +331,8 @@ impl Place {
         let folder = argument.folder()?;
         let folder = fs_err::canonicalize(&folder).map_err(|error| CommandError::of(&error))?;
         let repository = find(&folder)?;
-        let settings = Settings { time_limit: TIME_LIMIT, ..Settings::default() };
-        let snapshots = Snapshots::of(repository.clone(), &settings).map_err(|error| explained(&error))?;
+        let git = environment::git().within(TIME_LIMIT);
+        let snapshots = Snapshots::of(repository.clone(), &git).map_err(|error| explained(&error))?;
         Ok(Self { repository, folder, snapshots })
     }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use autosave::AutonomousExecution;
 use changes::Repository;
-use checkpoint::Listed;
+use checkpoint::ListedCheckpoint;
 use gate::policy::Policy;
 use journal::{Journal, Of, switch};
 use keeping::snapshot::{Snapshot, Snapshots, Which};
@@ -54,7 +54,7 @@ const RUNS: usize = 5;
 
 pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let folder = arguments.repository.folder()?;
-    let workflows = StateDirectory::of(&folder, &changes::Settings::default());
+    let workflows = StateDirectory::of(&folder, &environment::git());
     let root = workflows.repository().map(|repository| repository.root.clone());
     let project = root.clone().unwrap_or(folder);
     let mut status = Status::of(root)?;
@@ -95,7 +95,7 @@ struct Status {
     autosave: AutosaveStatus,
     /// Runs that nobody has in hand and that are not complete.
     runs: Vec<Record>,
-    last_checkpoint: Option<Listed>,
+    last_checkpoint: Option<ListedCheckpoint>,
 }
 
 enum PolicyState {
@@ -422,7 +422,7 @@ enum Resumable<'a> {
 
 /// Where git cannot be asked, there is none to tell of.
 fn newest_snapshot(repository: &Repository) -> Option<Snapshot> {
-    let snapshots = Snapshots::of(repository.clone(), &changes::Settings::default()).ok()?;
+    let snapshots = Snapshots::of(repository.clone(), &environment::git()).ok()?;
     snapshots.list(Which::ThisWorktree).ok()?.into_iter().next()
 }
 

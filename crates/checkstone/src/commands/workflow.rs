@@ -24,6 +24,7 @@ use workflow::output::WorkflowOutput;
 use workflow::{Name, ResumePoint, StateDirectory, USUAL_PHASES, Warning, Workflow, WorkflowError};
 
 use crate::commands::tokens::warning_limit;
+use crate::environment;
 use crate::error::CommandError;
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
@@ -107,7 +108,7 @@ struct CommonArguments {
 
 impl CommonArguments {
     fn state(&self) -> Result<StateDirectory, CommandError> {
-        Ok(StateDirectory::of(&self.repository.folder()?, &changes::Settings::default()))
+        Ok(StateDirectory::of(&self.repository.folder()?, &environment::git()))
     }
 }
 

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::bounded_child::{self, Ended, Interruption};
+use files::ChildError;
+
 use crate::environment;
 use crate::error::CommandError;
+use crate::interruption::Interruption;
 
 use super::differs;
 
@@ -108,7 +110,9 @@ impl Scratch {
 
     /// What git says; it has to end well.
     pub(super) fn git(&self, arguments: &[&str]) -> Result<String, CommandError> {
-        let said = self.run(self.command(OsStr::new("git")).args(arguments), "")?;
+        let git = environment::program("git")
+            .ok_or_else(|| CommandError::new("the demo needs `git`, and there is none on `PATH`"))?;
+        let said = self.run(self.command(git.as_os_str()).args(arguments), "")?;
         match said.code {
             Some(0) => Ok(said.stdout.trim_end().to_owned()),
             _ => Err(differs(&format!("`git {}` failed", arguments.join(" ")), said.stderr.trim())),
@@ -143,19 +147,19 @@ impl Scratch {
 
     fn run(&self, command: &mut Command, input: &str) -> Result<Said, CommandError> {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        match bounded_child::run(command, input.as_bytes(), LIMIT, &self.interruption) {
-            Ended::Exited { code, stdout, stderr } => {
-                Ok(Said { code, stdout: text(stdout), stderr: text(stderr) })
+        match self.interruption.run(command, input.as_bytes(), LIMIT) {
+            Ok(ended) => {
+                Ok(Said { code: ended.status.code(), stdout: text(ended.stdout), stderr: text(ended.stderr) })
             }
-            Ended::NotStarted(error) => {
+            Err(ChildError::Start(error)) => {
                 let program = command.get_program().to_string_lossy().into_owned();
                 Err(CommandError::new(format!(
                     "the demo needs `{program}`, which cannot be started: {error}"
                 )))
             }
-            Ended::TimedOut => Err(differs("a command did not end", &format!("{command:?}"))),
-            Ended::Interrupted => Err(CommandError::new("interrupted")
+            Err(ChildError::Interrupted) => Err(CommandError::new("interrupted")
                 .hint(format!("what was made so far is in `{}`", self.folder.display()))),
+            Err(_) => Err(differs("a command did not end", &format!("{command:?}"))),
         }
     }
 }

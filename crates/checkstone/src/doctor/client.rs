@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use files::ChildError;
 use transcript::Agent;
 
 use super::finding::Finding;
-use crate::bounded_child::{self, Ended, Interruption};
 use crate::environment;
+use crate::interruption::Interruption;
 
 /// Gemini CLI needs more than a second to tell its version on an idle machine.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -57,15 +58,17 @@ pub(crate) fn command(agent: Agent, program: &Path) -> Command {
 }
 
 fn version(agent: Agent, program: &Path, interruption: &Interruption) -> Result<String, String> {
-    match bounded_child::run(command(agent, program).arg("--version"), b"", LIMIT, interruption) {
-        Ended::Exited { code: Some(0), stdout, .. } => {
-            read_version(&String::from_utf8_lossy(&stdout)).ok_or_else(|| "says no version".to_owned())
-        }
-        Ended::Exited { code: Some(code), .. } => Err(format!("ended with exit code {code}")),
-        Ended::Exited { code: None, .. } => Err("was killed".to_owned()),
-        Ended::NotStarted(error) => Err(format!("cannot be started: {error}")),
-        Ended::TimedOut => Err(format!("took longer than {} seconds", LIMIT.as_secs())),
-        Ended::Interrupted => Err("was interrupted".to_owned()),
+    match interruption.run(command(agent, program).arg("--version"), b"", LIMIT) {
+        Ok(ended) => match ended.status.code() {
+            Some(0) => read_version(&String::from_utf8_lossy(&ended.stdout))
+                .ok_or_else(|| "says no version".to_owned()),
+            Some(code) => Err(format!("ended with exit code {code}")),
+            None => Err("was killed".to_owned()),
+        },
+        Err(ChildError::Start(error)) => Err(format!("cannot be started: {error}")),
+        Err(ChildError::TimedOut { .. }) => Err(format!("took longer than {} seconds", LIMIT.as_secs())),
+        Err(ChildError::Interrupted) => Err("was interrupted".to_owned()),
+        Err(error) => Err(format!("cannot be asked: {}", text::error_chain(&error))),
     }
 }
 

@@ -1,15 +1,18 @@
 //! What Codex says of our hooks: its own app server is asked which hooks it knows and which of them it trusts. Only
 //! asked; the trust itself is the person's to give.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::Duration;
 
 use agents::OwnCall;
+use files::BoundedChild;
 use serde_json::{Value, json};
 use transcript::Agent;
 
 use super::client;
-use crate::bounded_child::{Interruption, Running};
+use crate::interruption::Interruption;
 
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -70,9 +73,12 @@ pub(crate) fn ask(
         json!({"id": QUESTION, "method": "hooks/list", "params": {"cwds": [folder.to_string_lossy()]}}),
     ];
     let input: String = messages.iter().map(|message| format!("{message}\n")).collect();
-    let mut running = Running::start(&mut command, input.as_bytes(), LIMIT, interruption)
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = BoundedChild::start(&mut command, interruption.bounds(LIMIT))
         .map_err(|error| format!("`codex app-server` cannot be started: {error}"))?;
-    while let Some(line) = running.line() {
+    // It ends when its stdin does, so that stays open; all of this fits into the pipe.
+    let _ = child.stdin().map(|stdin| stdin.write_all(input.as_bytes()));
+    while let Ok(Some(line)) = child.line() {
         let Ok(message) = serde_json::from_slice::<Value>(&line) else { continue };
         if message.get("id").and_then(Value::as_u64) != Some(QUESTION) {
             continue;

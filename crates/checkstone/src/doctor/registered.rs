@@ -10,9 +10,9 @@ use transcript::Agent;
 
 use super::client::{self, Client};
 use super::codex_hooks::CodexHook;
-use crate::bounded_child::{self, Ended, Interruption};
 use crate::clients::{ClientFiles, Scope};
 use crate::home_relative::home_relative;
+use crate::interruption::Interruption;
 use crate::settings_file::SettingsFile;
 
 /// What our plugin and our extension are called.
@@ -141,10 +141,8 @@ fn plugin_folders(client: &Client, home: &Path, interruption: &Interruption) -> 
     let asked = client.program.as_ref().and_then(|program| {
         let mut command = client::command(Agent::Claude, program);
         command.args(["plugin", "list", "--json"]);
-        match bounded_child::run(&mut command, b"", PLUGIN_LIST_LIMIT, interruption) {
-            Ended::Exited { code: Some(0), stdout, .. } => serde_json::from_slice::<Value>(&stdout).ok(),
-            _ => None,
-        }
+        let ended = interruption.run(&mut command, b"", PLUGIN_LIST_LIMIT).ok();
+        serde_json::from_slice::<Value>(&ended.filter(|ended| ended.status.success())?.stdout).ok()
     });
     let text = |plugin: &Value, name: &str| plugin.get(name).and_then(Value::as_str).map(PathBuf::from);
     if let Some(plugins) = asked.as_ref().and_then(Value::as_array) {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use files::ChildError;
 use jiff::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -13,8 +14,8 @@ use transcript::{Agent, OWN_PREFIX, visible};
 
 use super::registered::{CommandLine, Hook, Registered};
 use super::rehearsed_turn::{FILE, RehearsedTurn, Tests};
-use crate::bounded_child::{self, Ended, Interruption};
 use crate::environment;
+use crate::interruption::Interruption;
 
 /// A hook that needs longer would be felt at every stop.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -151,24 +152,26 @@ fn send(
         .env_remove(environment::SLUG)
         .current_dir(scratch.repository());
     let payload = format!("{payload}\n");
-    match bounded_child::run(&mut command, payload.as_bytes(), LIMIT, interruption) {
-        Ended::Exited { code: Some(0), stdout, stderr } => Ok(Said {
-            stdout: String::from_utf8_lossy(&stdout).trim().to_owned(),
-            stderr: String::from_utf8_lossy(&stderr).trim().to_owned(),
-        }),
-        Ended::Exited { code, stderr, .. } => {
-            let how =
-                code.map_or_else(|| "was killed".to_owned(), |code| format!("ended with exit code {code}"));
-            Err(Failure(format!("`{}` {how}{}", hook.line, quoted(&String::from_utf8_lossy(&stderr)))))
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    match interruption.run(&mut command, payload.as_bytes(), LIMIT) {
+        Ok(ended) if ended.status.success() => {
+            Ok(Said { stdout: text(&ended.stdout), stderr: text(&ended.stderr) })
         }
-        Ended::NotStarted(error) if error.kind() == std::io::ErrorKind::NotFound => {
+        Ok(ended) => {
+            let how = match ended.status.code() {
+                None => "was killed".to_owned(),
+                Some(code) => format!("ended with exit code {code}"),
+            };
+            Err(Failure(format!("`{}` {how}{}", hook.line, quoted(&text(&ended.stderr)))))
+        }
+        Err(ChildError::Start(error)) if error.kind() == std::io::ErrorKind::NotFound => {
             Err(Failure(format!("there is no program `{}`", hook.line.program())))
         }
-        Ended::NotStarted(error) => Err(Failure(format!("`{}` cannot be started: {error}", hook.line))),
-        Ended::TimedOut => {
+        Err(ChildError::TimedOut { .. }) => {
             Err(Failure(format!("`{}` did not answer within {} seconds", hook.line, LIMIT.as_secs())))
         }
-        Ended::Interrupted => Err(Failure("interrupted".to_owned())),
+        Err(ChildError::Interrupted) => Err(Failure("interrupted".to_owned())),
+        Err(error) => Err(Failure(format!("`{}`: {}", hook.line, text::error_chain(&error)))),
     }
 }
 

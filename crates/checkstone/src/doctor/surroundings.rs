@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use changes::{GitVersion, Settings};
+use changes::GitVersion;
 use journal::{Soundness, switch};
 
 use super::finding::{About, Finding};
@@ -49,7 +49,8 @@ pub(crate) fn machine() -> Vec<Finding> {
 }
 
 fn git() -> Finding {
-    let Some(program) = environment::program("git") else {
+    let git = environment::git().within(GIT_LIMIT);
+    let Some(program) = git.path() else {
         return Finding::problem(
             About::Machine,
             "git",
@@ -58,7 +59,7 @@ fn git() -> Finding {
         .advice("install git");
     };
     let shown = program.display().to_string();
-    match GitVersion::ask(&Settings { git: program.into_os_string(), time_limit: GIT_LIMIT }) {
+    match GitVersion::ask(&git) {
         Ok(version) if version < GitVersion::OLDEST_SAFE => Finding::problem(
             About::Machine,
             "git",

@@ -296,17 +296,17 @@ impl SavingStop {
         let read =
             self.judged.journal.read(|reader| Ok((reader.first_turn(session)?, reader.last_saved(session)?)));
         let Ok((Some(first), last)) = read else { return false };
-        let settings = self.judged.event.settings.git.clone();
+        let git = self.judged.event.settings.git.clone();
         let Some(baseline) = baseline(&first) else { return false };
         let request = Request::Turn { baseline: Some(&baseline), touched: None };
-        let changed = changes::start_in(repository.clone(), &settings)
+        let changed = changes::start_in(repository.clone(), &git)
             .and_then(|pending| pending.change_set(request))
             .is_ok_and(|set| !set.files.is_empty() && set.scope == change_set::Scope::TurnBaseline);
         let Some(last) = last.and_then(|last| last.snapshot) else { return changed };
         let own = saving::own_files(self.judged.event.payload.agent, autosave);
         let own = own.map(|name| BytePath::from(name.as_str()));
         let scratch = environment::temporary_directory();
-        let differs = Snapshots::of(repository, &settings).and_then(|snapshots| {
+        let differs = Snapshots::of(repository, &git).and_then(|snapshots| {
             let last = snapshots.find(&last)?;
             let found =
                 snapshots.diff(Side::Snapshot(&last), Side::WorkingTree { scratch: &scratch }, &[])?;

@@ -24,10 +24,7 @@ pub(crate) fn tell(event: &ClientEvent, source: &str) -> Decision {
     }
     let root = workplace.repository_root().map(Path::to_owned);
     // Git is asked only where its files do not tell what HEAD is.
-    let state = match workplace.repository {
-        Some(repository) => StateDirectory::in_repository(repository, &event.settings.git),
-        None => StateDirectory::without_repository(&event.cwd),
-    };
+    let state = StateDirectory::at(&event.cwd, workplace.repository, &event.settings.git);
     let workflow = state.session_start();
     // Gemini CLI 0.61.0 drops a prompt with a hook's words in it from a session that it goes on with.
     let is_forgotten =

@@ -25,6 +25,7 @@ mod log;
 #[allow(dead_code, reason = "the tests of the library need more of it")]
 #[path = "../../../workflow/tests/workflow/integrations/server.rs"]
 mod loopback_server;
+mod one_door_to_git;
 mod policy;
 mod program;
 mod replay;

@@ -29,6 +29,24 @@ fn a_sound_policy_and_none() {
     assert_eq!(value["policy"], json!(null));
 }
 
+/// `src` is a folder, and a folder is no file.
+#[test]
+fn a_glob_that_can_match_no_file_is_warned_about() {
+    let workplace = Workplace::new(Some(
+        "presets = [\"rust\"]\n[[category]]\nname = \"code\"\ninclude = [\"src\", \"src/**\"]\n",
+    ));
+    assert_eq!(
+        workplace.shown(&["policy", "check"]),
+        "exit code: 0\n--- stdout\ncheckstone.toml:4:12: the glob `src` matches no file; write `src/**`\n\
+         ! the policy is sound, with 1 warning (checkstone.toml)\n--- stderr\n"
+    );
+    let value = workplace.json(&["policy", "check", "--json"], "policy-check.schema.json");
+    let warning = json!({
+        "file": "checkstone.toml", "line": 4, "column": 12, "message": "the glob `src` matches no file; write `src/**`",
+    });
+    assert_eq!(value, json!({"policy": true, "problems": [], "warnings": [warning]}));
+}
+
 #[test]
 fn the_merged_policy_says_where_it_comes_from_and_what_is_ignored() {
     let workplace = Workplace::new(Some(CHECKED));

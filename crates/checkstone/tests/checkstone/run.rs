@@ -360,8 +360,8 @@ fn mistakes_in_a_plan_are_told_before_anything_runs() {
     assert_eq!(
         done.stderr,
         "error: the plan cannot be run:\n\
-         \x20 plan.toml:2:1: S1 has no `goal`\n\
-         \x20 plan.toml:2:1: S1 has no `command`\n\
+         \x20 plan.toml:2:1: `[[stage]]` has no `goal`\n\
+         \x20 plan.toml:2:1: `[[stage]]` has no `command`\n\
          \x20 plan.toml:3:11: `S1` is no stage id; write it like `S01_load_data`: number, verb, noun\n\
          \x20 plan.toml:4:1: unknown key `comand`; did you mean `command`?\n"
     );

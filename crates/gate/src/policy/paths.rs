@@ -22,8 +22,8 @@ pub enum Class {
 pub struct Globs(Vec<Glob>);
 
 impl Globs {
-    /// Parses one more; the message where it is none.
-    pub(crate) fn push(&mut self, text: &str) -> Result<(), String> {
+    /// Parses one more.
+    pub(crate) fn push(&mut self, text: &str) -> Result<(), GlobError> {
         self.0.push(glob(text)?);
         Ok(())
     }
@@ -61,22 +61,49 @@ impl Globs {
     }
 }
 
-fn glob(text: &str) -> Result<Glob, String> {
+/// Why a text is no glob.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum GlobError {
+    #[error("it is empty")]
+    Empty,
+    #[error("it must be relative to the root of the repository; write `{instead}`")]
+    Absolute { instead: String },
+    #[error("it must not leave the repository")]
+    Leaves,
+    #[error("{}", .0.kind())]
+    Malformed(globset::Error),
+}
+
+fn glob(text: &str) -> Result<Glob, GlobError> {
     let relative = text.strip_prefix("./").unwrap_or(text);
     if relative.is_empty() {
-        return Err("it is empty".to_owned());
+        return Err(GlobError::Empty);
     }
     if relative.starts_with('/') {
-        return Err("it must be relative to the root of the repository".to_owned());
+        return Err(GlobError::Absolute { instead: relative.trim_start_matches('/').to_owned() });
     }
     if relative.split('/').any(|part| part == "..") {
-        return Err("it must not leave the repository".to_owned());
+        return Err(GlobError::Leaves);
     }
     GlobBuilder::new(relative)
         .literal_separator(true)
         .backslash_escape(true)
+        .empty_alternates(true)
         .build()
-        .map_err(|error| error.kind().to_string())
+        .map_err(GlobError::Malformed)
+}
+
+/// What to write in place of a glob that can match no file: the paths of files have no empty parts and no `.`, and a folder is
+/// no file.
+pub(crate) fn instead_of(text: &str, is_folder: impl Fn(&str) -> bool) -> Option<String> {
+    let relative = text.strip_prefix("./").unwrap_or(text);
+    let parts: Vec<&str> = relative.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let clean = parts.join("/");
+    let names_a_folder = relative.ends_with('/') || relative.ends_with("/.") || is_folder(&clean);
+    if names_a_folder {
+        return Some(if clean.is_empty() { "**".to_owned() } else { format!("{clean}/**") });
+    }
+    (clean != relative).then_some(clean)
 }
 
 /// What one glob of the set says about a file that it matches.

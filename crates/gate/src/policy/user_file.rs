@@ -1,11 +1,7 @@
 //! The user's own configuration, `config.toml`: a policy for every repository, and beside it services outside with their
 //! tokens. A verdict is recorded with the policy's part alone.
 
-use settings::Document;
-use toml::de::DeValue;
-
-use super::Problems;
-use super::file::syntax_problems;
+use settings::{Document, Problems};
 
 /// The part of the file that is a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,12 +19,11 @@ impl UserFile {
         if ["integrations", "\"auto\"", "'auto'", "\\"].iter().all(|sign| !text.contains(sign)) {
             return Ok(Self { policy: text.to_owned(), detects_presets: false });
         }
-        let document =
-            Document::parse(text).map_err(|errors| Problems(syntax_problems(name, text, &errors)))?;
+        let document = Document::parse(name, text)?;
         let mut detects_presets = false;
-        let policy = document.text_of(|key, value| match (key, value) {
-            ("integrations", _) => false,
-            ("presets", DeValue::String(word)) if word == "auto" => {
+        let policy = document.text_of(|key, value| match key {
+            "integrations" => false,
+            "presets" if value.as_str() == Some("auto") => {
                 detects_presets = true;
                 false
             }

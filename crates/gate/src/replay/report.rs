@@ -188,7 +188,7 @@ impl Report {
                         transcript: transcript.to_owned(),
                         line: turn.line,
                         started_at: turn.started_at,
-                        prompt: beginning(&turn.prompt),
+                        prompt: text::shortened(&turn.prompt, PROMPT_SHOWN),
                         held_then: turn.was_held,
                         verdict,
                     });
@@ -269,11 +269,4 @@ fn found<T>(entries: &mut Vec<T>, is_it: impl Fn(&T) -> bool, new: impl FnOnce()
     });
     #[expect(clippy::indexing_slicing, reason = "it was found or pushed just now")]
     &mut entries[place]
-}
-
-fn beginning(prompt: &str) -> String {
-    match prompt.char_indices().nth(PROMPT_SHOWN) {
-        Some((at, _)) => format!("{}…", prompt.get(..at).unwrap_or_default()),
-        None => prompt.to_owned(),
-    }
 }

@@ -1,6 +1,7 @@
 //! What failed in `cargo test && git commit`, where the client only knows that the whole did: a runner whose own
 //! summary tells of a pass did not, and neither did what had to succeed before it.
 
+use programs::Deed;
 use programs::runner_summary::{self, Summary};
 use programs::shell::{Attribution, Failed, Intents, SimpleCommand};
 use transcript::Outcome;
@@ -37,7 +38,7 @@ fn is_refused_push(recorded: &RecordedCall) -> bool {
 }
 
 fn is_push(command: &SimpleCommand) -> bool {
-    command.program == "git" && command.arguments.iter().any(|word| word.text() == "push")
+    command.deed() == Deed::Pushes
 }
 
 fn all_suspects(recorded: &RecordedCall) -> Vec<&SimpleCommand> {
@@ -50,13 +51,8 @@ fn all_suspects(recorded: &RecordedCall) -> Vec<&SimpleCommand> {
 
 /// The runner that the summary is from, where something comes after it that can have failed instead.
 fn passed_runner(recorded: &RecordedCall, suspects: &[&SimpleCommand]) -> Option<usize> {
-    const RUNNERS: &[&str] = &[
-        "pytest", "cargo", "go", "npm", "pnpm", "yarn", "bun", "jest", "vitest", "mocha", "tox", "nox",
-        "make", "just", "dotnet", "ctest", "phpunit", "mvn", "gradle", "python", "python3", "node",
-    ];
-    let is_runner = |command: &&SimpleCommand| {
-        RUNNERS.contains(&command.program.as_str()) && command.attribution == Attribution::Decides
-    };
+    let is_runner =
+        |command: &&SimpleCommand| command.may_print_summary() && command.attribution == Attribution::Decides;
     // Two runners: it is not known whose summary it is.
     let place = suspects.iter().position(is_runner)?;
     let alone = suspects.iter().filter(|command| is_runner(command)).count() == 1;

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use programs::own_words;
 use programs::runner_summary::{self, Summary};
 use programs::shell::{Attribution, Output};
 use transcript::{Call, Outcome};
@@ -39,7 +38,7 @@ pub(crate) fn objection(ran: &Ran<'_>) -> Option<String> {
         (_, Some(Summary::NoTestsRan)) => Some("no tests ran".to_owned()),
         (_, Some(Summary::Failed { .. })) => Some("its own summary tells of failures".to_owned()),
         (Attribution::Decides, _) | (Attribution::Masked(_), Some(Summary::Passed { .. })) => None,
-        (Attribution::Masked(_), None) if own_words::prove(ran.command, output) => None,
+        (Attribution::Masked(_), None) if ran.command.says_it_is_done(output) => None,
         (Attribution::Masked(mask), None) => Some(mask.to_string()),
     }
 }

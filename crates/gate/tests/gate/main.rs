@@ -17,6 +17,7 @@ mod matching;
 mod policy_errors;
 mod policy_paths;
 mod policy_presets;
+mod policy_reference;
 mod replay;
 mod replayed_turns;
 mod required_actions;

@@ -25,10 +25,11 @@ fn each_mistake_has_its_place_and_its_words() {
         ("webhook = 1", "checkstone.toml:1:1: unknown key `webhook`"),
         ("[gate]\nenabled = \"yes\"", "checkstone.toml:2:11: `yes` is not true or false"),
         ("[gate]\nblast_radius = -1", "checkstone.toml:2:16: `-1` is not a whole number from 0 up"),
-        ("[autosave]\nwindow = 0", "checkstone.toml:2:10: `0` is not a whole number of tokens from 1 up"),
+        ("[autosave]\nwindow = 0", "checkstone.toml:2:10: `0` is not a whole number from 1 up"),
         ("[autosave]\nhook_timeout = \"0s\"", "checkstone.toml:2:16: `0s` is not a time above zero"),
         ("[gate]\nblast_radius = 3.5", "checkstone.toml:2:16: `3.5` is not a whole number from 0 up"),
-        ("[gate]\nmin_turn = 30", "checkstone.toml:2:12: `30` is not a string"),
+        ("[gate]\nmin_turn = 30", "checkstone.toml:2:12: `30` is no duration; write `\"30s\"`"),
+        ("[gate]\nmin_turn = true", "checkstone.toml:2:12: `true` is no duration; write it like `\"30s\"`"),
         (
             "[gate]\nmin_turn = \"30\"",
             "checkstone.toml:2:12: `30` is no duration; write it like `30s`, `2m`, `1m30s`",
@@ -51,7 +52,7 @@ fn each_mistake_has_its_place_and_its_words() {
         ),
         (
             "prose = [\"/etc/*\"]",
-            "checkstone.toml:1:10: bad glob `/etc/*`: it must be relative to the root of the repository",
+            "checkstone.toml:1:10: bad glob `/etc/*`: it must be relative to the root of the repository; write `etc/*`",
         ),
         ("prose = [\"../x\"]", "checkstone.toml:1:10: bad glob `../x`: it must not leave the repository"),
         ("prose = [\"\"]", "checkstone.toml:1:10: bad glob ``: it is empty"),
@@ -94,6 +95,14 @@ fn each_mistake_has_its_place_and_its_words() {
         (
             "[plan]\npath = \"../{slug}.md\"",
             "checkstone.toml:2:8: bad path `../{slug}.md`: it must be relative to the root of the repository and stay inside",
+        ),
+        (
+            "[integrations.linear]\ntoken = \"x\"",
+            "checkstone.toml:1:2: `integrations` counts only in your own `config.toml`",
+        ),
+        (
+            "[integrtions.linear]\ntoken = \"x\"",
+            "checkstone.toml:1:2: unknown key `integrtions`; did you mean `integrations`?",
         ),
         ("\"ünï\" = 1", "checkstone.toml:1:1: unknown key `ünï`"),
         ("# ü\n[gate] # ü\n\"ü\" = 1", "checkstone.toml:3:1: unknown key `ü`"),

@@ -170,3 +170,52 @@ fn language_presets() {
     );
     check("presets = [\"docs\"]", &[("src/x.py", "prose"), ("README.md", "prose"), (".hidden/x", "prose")]);
 }
+
+/// `{,x}` is nothing, or `x`.
+#[test]
+fn an_alternative_may_be_empty() {
+    check(
+        "[[category]]\nname = \"app\"\ninclude = [\"app.py{,x}\", \"lib{/**,}/*.cfg\"]\n",
+        &[
+            ("app.py", "app"),
+            ("app.pyx", "app"),
+            ("app.pyi", "code"),
+            ("lib/a.cfg", "app"),
+            ("lib/b/a.cfg", "app"),
+        ],
+    );
+}
+
+/// A glob that can match no file is warned about, with what to write in its place; those of presets are not.
+#[test]
+fn globs_that_match_no_file() {
+    let text = r#"
+presets = ["rust", "node"]
+prose = ["docs", "./guide/", "README.md"]
+[[category]]
+name = "a"
+include = ["src", "src/**", "a//b.py", "./a.py", "Makefile", "lib/./x.py"]
+exclude = ["src/gen/."]
+[[check]]
+when = ["tests/"]
+run = "true"
+[autosave]
+allow_secrets_in = ["fixtures"]
+"#;
+    let folders = ["docs", "src", "fixtures"];
+    let warnings = policy(text).warnings(|path| folders.contains(&path));
+    let said: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        [
+            "checkstone.toml:3:10: the glob `docs` matches no file; write `docs/**`",
+            "checkstone.toml:3:18: the glob `./guide/` matches no file; write `guide/**`",
+            "checkstone.toml:6:12: the glob `src` matches no file; write `src/**`",
+            "checkstone.toml:6:29: the glob `a//b.py` matches no file; write `a/b.py`",
+            "checkstone.toml:6:62: the glob `lib/./x.py` matches no file; write `lib/x.py`",
+            "checkstone.toml:7:12: the glob `src/gen/.` matches no file; write `src/gen/**`",
+            "checkstone.toml:9:9: the glob `tests/` matches no file; write `tests/**`",
+            "checkstone.toml:12:21: the glob `fixtures` matches no file; write `fixtures/**`",
+        ]
+    );
+}

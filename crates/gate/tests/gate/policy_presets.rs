@@ -1,9 +1,13 @@
 //! The presets, and how files override them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use gate::policy::{Fresh, NoGit, PRESETS, Policy, RuleLevel, Scope, SecondStop, Source, Telling, Trust};
-use programs::shell::Intents;
+use gate::policy::{
+    Fresh, JudgedScope, NoGit, PRESETS, Policy, RuleLevel, SecondStop, Source, Telling, Trust,
+};
+use programs::Deed;
+use programs::shell::{Intents, Pattern};
 
 fn load(text: &str) -> Policy {
     Policy::load(&[Source { name: "checkstone.toml", text }]).unwrap_or_else(|problems| panic!("{problems}"))
@@ -26,7 +30,7 @@ fn a_policy_without_a_word_asks_for_nothing() {
     let policy = load("");
     assert!(policy.gate.enabled && policy.actions.is_empty() && policy.categories.is_empty());
     assert_eq!(policy.gate.min_turn, Duration::ZERO);
-    assert_eq!(policy.gate.scope, Scope::Turn);
+    assert_eq!(policy.gate.scope, JudgedScope::Turn);
     assert_eq!(policy.gate.all_clear, Telling::Notify);
     assert_eq!(policy.gate.docs_only, Telling::Silent);
     assert_eq!(policy.gate.no_git, NoGit::Silent);
@@ -155,6 +159,20 @@ fn proves(policy: &Policy, action: &str, command: &str) -> bool {
     policy.action(action).unwrap().evidence.iter().any(|pattern| pattern.find(&intents).is_some())
 }
 
+/// What the presets take for a test run is one by the table of programs too.
+#[test]
+fn presets_and_the_table_of_programs_agree_on_tests() {
+    let policy = load("presets = [\"rust\", \"python\", \"node\", \"go\", \"make\"]");
+    let tests = policy.actions.iter().filter(|action| action.id.ends_with("-tests"));
+    let patterns = tests.flat_map(|action| &action.evidence).map(Pattern::as_str);
+    let is_test = |text: &str| {
+        Intents::read(&text.replace('*', "x")).commands().iter().all(|command| command.does(Deed::Tests))
+    };
+    let others: BTreeSet<&str> = patterns.filter(|pattern| !is_test(pattern)).collect();
+    // Everything that is affected: which targets it runs, its options say.
+    assert_eq!(others, BTreeSet::from(["nx affected"]));
+}
+
 #[test]
 fn evidence_that_people_really_run() {
     let policy = load("presets = [\"rust\", \"python\", \"node\", \"go\", \"make\"]");
@@ -215,7 +233,7 @@ fn evidence_that_people_really_run() {
 fn teleclaude_is_the_specification() {
     let policy = load("presets = [\"teleclaude\"]");
     assert_eq!(policy.gate.min_turn, Duration::from_secs(30));
-    assert_eq!(policy.gate.scope, Scope::Diff);
+    assert_eq!(policy.gate.scope, JudgedScope::Diff);
     assert_eq!(policy.gate.no_git, NoGit::Generic);
     assert_eq!(policy.gate.second_stop, SecondStop::Pass);
     assert_eq!(policy.gate.always, ["logs"]);

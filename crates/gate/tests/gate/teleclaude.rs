@@ -639,7 +639,7 @@ fn a_single_step_reads_well() {
 /// R1: the change set is git's own difference to HEAD, and one mapping serves every client.
 #[test]
 fn r1_the_scope_is_the_plain_difference_to_head() {
-    assert_eq!(tele().gate.scope, gate::policy::Scope::Diff);
+    assert_eq!(tele().gate.scope, gate::policy::JudgedScope::Diff);
     let staged = change_set::ChangedFile { how: vec![change_set::How::Staged], ..changed("teleclaude/a.py") };
     let one = judge(&tele(), &with_files(vec![], vec![staged]));
     let other = verdict(vec![], &["teleclaude/a.py"]);

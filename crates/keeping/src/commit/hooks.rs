@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -27,12 +28,8 @@ pub(super) fn run(
     arguments: &[&OsStr],
     limit: Duration,
 ) -> Result<(), CommitError> {
-    let mut command = git.command(&git.settings.git);
-    command
-        .arg("-C")
-        .arg(&git.directory)
-        .args(["hook", "run", "--ignore-missing", name, "--"])
-        .args(arguments);
+    let mut command = git.command(&["hook", "run", "--ignore-missing", name, "--"])?;
+    command.args(arguments);
     let said = match end(workplace, command, name, limit)? {
         None => return Ok(()),
         Some(said) => said,
@@ -42,8 +39,14 @@ pub(super) fn run(
     }
     // Git before 2.36.
     let Some(program) = by_path(git, name)? else { return Ok(()) };
-    let mut command = git.command(program.as_os_str());
-    command.args(arguments).current_dir(&git.directory);
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(&git.directory).process_group(0);
+    for (variable, value) in git.command::<&OsStr>(&[])?.get_envs() {
+        match value {
+            Some(value) => command.env(variable, value),
+            None => command.env_remove(variable),
+        };
+    }
     match end(workplace, command, name, limit)? {
         None => Ok(()),
         Some(said) => Err(CommitError::HookFailed { hook: name, said }),

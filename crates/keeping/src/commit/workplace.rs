@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use change_set::BytePath;
-use changes::{Repository, Settings};
+use changes::{GitProgram, Repository};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
@@ -107,7 +107,7 @@ impl Workplace {
 
     pub(super) fn open(
         repository: &Repository,
-        settings: &Settings,
+        program: &GitProgram,
         limit: Duration,
     ) -> Result<Self, CommitError> {
         let folder = folder(repository);
@@ -128,7 +128,7 @@ impl Workplace {
             }
         }
         let run = tempfile::Builder::new().prefix(RUN).tempdir_in(&folder).map_err(unusable)?;
-        let git = Acting::new(settings, &repository.root);
+        let git = Acting::new(program, &repository.root);
         Ok(Self { repository: repository.clone(), git, folder, run, lock })
     }
 

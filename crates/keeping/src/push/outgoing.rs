@@ -1,6 +1,6 @@
 //! What a push would send, from what is known here: nobody is asked.
 
-use changes::{Error, Repository, Settings};
+use changes::{Error, GitProgram, Repository};
 use serde::Serialize;
 
 use super::said::without_credentials;
@@ -26,7 +26,7 @@ pub enum Planned {
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(super) repository: Repository,
-    pub(super) settings: Settings,
+    pub(super) program: GitProgram,
     pub(super) remote: String,
     /// What is pushed.
     pub id: String,
@@ -48,8 +48,8 @@ pub struct OutgoingCommit {
     pub message: String,
 }
 
-pub fn plan(repository: &Repository, settings: &Settings) -> Result<Planned, Error> {
-    let git = Acting::new(settings, &repository.root);
+pub fn plan(repository: &Repository, program: &GitProgram) -> Result<Planned, Error> {
+    let git = Acting::new(program, &repository.root);
     let remotes = git.line(&["remote"])?;
     if !remotes.lines().any(|remote| remote == REMOTE) {
         return Ok(Planned::NoRemote);
@@ -66,7 +66,7 @@ pub fn plan(repository: &Repository, settings: &Settings) -> Result<Planned, Err
     let commits = outgoing(&git, &id)?;
     Ok(Planned::Ready(Box::new(Plan {
         repository: repository.clone(),
-        settings: settings.clone(),
+        program: program.clone(),
         remote: REMOTE.to_owned(),
         id,
         branch,
@@ -132,7 +132,7 @@ impl Plan {
     /// What the outgoing commits add, each to its parent. Of merges, what they add to their first parent and no
     /// other parent has.
     pub fn added(&self) -> Result<Added, Error> {
-        let git = Acting::new(&self.settings, &self.repository.root);
+        let git = Acting::new(&self.program, &self.repository.root);
         let mut all = Added::default();
         for commit in &self.commits {
             let added = added::by_commit(&git, commit.parents.first().map(String::as_str), &commit.id)?;

@@ -34,7 +34,7 @@ fn try_in(sandbox: &Sandbox, folder: &Path, paths: &[&str]) -> Result<CommitOutc
         hook_limit: Duration::from_secs(60),
         lock_limit: Duration::from_secs(20),
     };
-    commit::commit(&Repository::discover(folder).unwrap(), &sandbox.settings, &new, &mut |_| true)
+    commit::commit(&Repository::discover(folder).unwrap(), &sandbox.program, &new, &mut |_| true)
 }
 
 pub(crate) fn attempt(sandbox: &Sandbox, paths: &[&str]) -> Result<CommitOutcome, CommitError> {
@@ -294,7 +294,7 @@ fn a_hanging_hook_is_ended_with_its_children() {
         lock_limit: Duration::from_secs(1),
     };
     let repository = Repository::discover(&sandbox.repo).unwrap();
-    let error = commit::commit(&repository, &sandbox.settings, &new, &mut |_| true).unwrap_err();
+    let error = commit::commit(&repository, &sandbox.program, &new, &mut |_| true).unwrap_err();
     assert!(matches!(error, CommitError::HookTimedOut { hook: "pre-commit", .. }), "{error}");
     let child = fs_err::read_to_string(sandbox.repo.join("child")).unwrap();
     wait_for("the end of the hook's child", || !is_running(child.trim()));
@@ -449,7 +449,7 @@ fn only_a_lock_of_ours_is_removed() {
     let repository = Repository::discover(&sandbox.repo).unwrap();
     let run = sandbox.repo.join(".git/checkstone/run-dead");
     let (ours, lock) = (run.join("next-index"), sandbox.repo.join(".git/index.lock"));
-    let recover = || commit::recover(&repository, &sandbox.settings, Duration::from_secs(5)).unwrap();
+    let recover = || commit::recover(&repository, &sandbox.program, Duration::from_secs(5)).unwrap();
     fs_err::create_dir(&run).unwrap();
     fs_err::copy(sandbox.repo.join(".git/index"), &ours).unwrap();
     fs_err::copy(&ours, &lock).unwrap();
@@ -656,7 +656,7 @@ fn a_held_index_is_waited_for() {
     let new =
         NewCommit { paths: &paths, message: "x", hook_limit: Duration::from_secs(60), lock_limit: limit };
     let repository = Repository::discover(&sandbox.repo).unwrap();
-    let error = commit::commit(&repository, &sandbox.settings, &new, &mut |_| true).unwrap_err();
+    let error = commit::commit(&repository, &sandbox.program, &new, &mut |_| true).unwrap_err();
     assert!(matches!(&error, CommitError::IndexLocked { path } if *path == lock), "{error}");
     assert!(lock.exists(), "a lock of somebody else was removed");
     std::thread::scope(|scope| {
@@ -684,7 +684,7 @@ fn a_lock_that_comes_during_the_hooks_is_respected() {
         NewCommit { paths: &paths, message: "x", hook_limit: Duration::from_secs(60), lock_limit: limit };
     let repository = Repository::discover(&sandbox.repo).unwrap();
     let head = sandbox.git(&["rev-parse", "HEAD"]);
-    let error = commit::commit(&repository, &sandbox.settings, &new, &mut |_| true).unwrap_err();
+    let error = commit::commit(&repository, &sandbox.program, &new, &mut |_| true).unwrap_err();
     assert!(matches!(error, CommitError::IndexLocked { .. }), "{error}");
     fs_err::remove_file(sandbox.repo.join(".git/index.lock")).unwrap();
     assert_eq!((sandbox.git(&["rev-parse", "HEAD"]), status(&sandbox)), (head, vec![" M a".to_owned()]));
@@ -722,7 +722,7 @@ fn a12_what_is_not_approved_is_not_committed() {
     let repository = Repository::discover(&sandbox.repo).unwrap();
     let head = sandbox.git(&["rev-parse", "HEAD"]);
     let mut seen = Vec::new();
-    let outcome = commit::commit(&repository, &sandbox.settings, &new, &mut |added| {
+    let outcome = commit::commit(&repository, &sandbox.program, &new, &mut |added| {
         seen.extend(added.files.clone());
         false
     });

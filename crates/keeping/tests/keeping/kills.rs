@@ -9,7 +9,7 @@ use ::sandbox::wait_for_some;
 use ::sandbox::waiting::{at_moment, span_of};
 
 use change_set::BytePath;
-use changes::{Repository, Settings};
+use changes::{GitProgram, Repository};
 use keeping::commit::{self, NewCommit};
 use keeping::push::PushLimits;
 use rustix::process::{Pid, Signal, kill_process};
@@ -37,28 +37,28 @@ fn the_killed_process() {
     let (Some(folder), Some(git), Some(job)) = (variable(FOLDER), variable(GIT), variable(JOB)) else {
         return;
     };
-    let settings = Settings { git: git.into(), time_limit: Duration::from_secs(60) };
+    let git = GitProgram::in_path(git.as_ref()).within(Duration::from_secs(60));
     let repository = Repository::discover(Path::new(&folder)).unwrap();
     let limit = Duration::from_secs(30);
     if job == "push" {
-        let head = repository.head(&settings).unwrap().unwrap();
+        let head = repository.head(&git).unwrap().unwrap();
         let ours = [head];
         println!(
             "{:?}",
-            keeping::push::push(&repository, &settings, &PushLimits { ours: &ours, ..pushes::limits() })
+            keeping::push::push(&repository, &git, &PushLimits { ours: &ours, ..pushes::limits() })
         );
         return;
     }
     let paths = [BytePath::from("notes")];
     let new =
         NewCommit { paths: &paths, message: "checkpoint: killed", hook_limit: limit, lock_limit: limit };
-    println!("{:?}", commit::commit(&repository, &settings, &new, &mut |_| true).unwrap());
+    println!("{:?}", commit::commit(&repository, &git, &new, &mut |_| true).unwrap());
 }
 
 fn start(sandbox: &Sandbox, job: &str) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "kills::the_killed_process", "--ignored", "--quiet", "--nocapture"]);
-    command.env(FOLDER, &sandbox.repo).env(GIT, &sandbox.settings.git).env(JOB, job);
+    command.env(FOLDER, &sandbox.repo).env(GIT, sandbox.root()).env(JOB, job);
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
@@ -156,7 +156,7 @@ fn a11_a_kill_at_any_instant_of_a_commit_harms_nothing() {
         // A lock of two system calls; known as ours if it is there at all.
         let held = sandbox.repo.join(".git/index.lock").exists();
         let index = sandbox.git(&["ls-files", "--stage", "notes"]);
-        commit::recover(&repository, &sandbox.settings, Duration::from_secs(20)).unwrap();
+        commit::recover(&repository, &sandbox.program, Duration::from_secs(20)).unwrap();
         assert!(!sandbox.repo.join(".git/index.lock").exists());
         locks += usize::from(held);
         let now = sandbox.git(&["rev-parse", "HEAD"]);
@@ -220,7 +220,7 @@ fn a11_a_git_that_outlives_a_killed_run_does_not_disturb_the_next() {
         if step == "update-ref" {
             let repository = Repository::discover(&sandbox.repo).unwrap();
             let error =
-                commit::recover(&repository, &sandbox.settings, Duration::from_millis(50)).unwrap_err();
+                commit::recover(&repository, &sandbox.program, Duration::from_millis(50)).unwrap_err();
             assert!(matches!(error, commit::CommitError::Busy), "{error}");
             let_go();
             assert_ne!(sandbox.git(&["rev-parse", "HEAD"]), head, "the orphan has committed");

@@ -48,11 +48,11 @@ fn remote_head(sandbox: &Sandbox) -> String {
 }
 
 pub(crate) fn pushed(sandbox: &Sandbox, limits: &PushLimits<'_>) -> PushOutcome {
-    push::push(&Repository::discover(&sandbox.repo).unwrap(), &sandbox.settings, limits)
+    push::push(&Repository::discover(&sandbox.repo).unwrap(), &sandbox.program, limits)
 }
 
 fn plan(sandbox: &Sandbox) -> Plan {
-    match push::plan(&Repository::discover(&sandbox.repo).unwrap(), &sandbox.settings).unwrap() {
+    match push::plan(&Repository::discover(&sandbox.repo).unwrap(), &sandbox.program).unwrap() {
         Planned::Ready(plan) => *plan,
         other => panic!("{other:?}"),
     }

@@ -197,7 +197,7 @@ fn an_import_that_fails_leaves_no_part_of_a_pack() {
         let mut sandbox = Sandbox::new();
         sandbox.write("a", "changed\n");
         sandbox.use_git(script);
-        sandbox.settings.time_limit = Duration::from_secs(3);
+        sandbox.program = sandbox.program.within(Duration::from_secs(3));
         let packs = sandbox.repo.join(".git/objects/pack");
         fs_err::write(packs.join("tmp_pack_others"), "PACK").unwrap();
         sandbox.snapshots().create(&new_snapshot("fails")).unwrap_err();

@@ -14,7 +14,7 @@ impl Sandbox {
     }
 
     pub(crate) fn snapshots_in(&self, folder: &Path) -> Snapshots {
-        Snapshots::of(Repository::discover(folder).unwrap(), &self.settings).unwrap()
+        Snapshots::of(Repository::discover(folder).unwrap(), &self.program).unwrap()
     }
 
     /// Takes a snapshot, and checks that of all files only objects and our refs are new or changed (invariant 5).

@@ -10,7 +10,7 @@ use std::time::Duration;
 use checkpoint::manifest::Manifest;
 use serde::Deserialize;
 
-use super::{Cell, IMPORTS, Loads, NUMPY, Pickles, UNPICKLES, Variable, Withheld, names};
+use super::{Loads, NUMPY, Pickles, RehydrationCell, Variable, WhyWithheld, WithheldArtifact, names};
 use crate::python_literal::python_literal;
 use crate::{Kernel, KernelError};
 
@@ -36,17 +36,17 @@ pub struct SavedVariables {
     /// The index's own path, relative to the project's root; its files lie beside it.
     #[serde(skip)]
     pub index: String,
-    pub saved: Vec<Saved>,
+    pub saved: Vec<SavedVariable>,
     /// Modules that were imported under a name.
-    pub modules: Vec<Module>,
-    pub unsaved: Vec<Unsaved>,
+    pub modules: Vec<ImportedModule>,
+    pub unsaved: Vec<UnsavedVariable>,
     /// Generators whose state is in `values.json`: `random`, `numpy`.
     #[serde(default)]
     pub generators: Vec<String>,
 }
 
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
-pub struct Saved {
+pub struct SavedVariable {
     pub name: String,
     #[serde(rename = "as")]
     pub way: Way,
@@ -66,14 +66,14 @@ pub enum Way {
 }
 
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
-pub struct Module {
+pub struct ImportedModule {
     pub name: String,
     pub module: String,
 }
 
 /// A variable that could not be saved, and why.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
-pub struct Unsaved {
+pub struct UnsavedVariable {
     pub name: String,
     #[serde(rename = "type")]
     pub kind: String,
@@ -121,7 +121,12 @@ impl SavedVariables {
     }
 }
 
-pub(super) fn load(saved: &SavedVariables, artifacts: &[&str], loads: &mut Loads, cell: &mut Cell) {
+pub(super) fn load(
+    saved: &SavedVariables,
+    artifacts: &[&str],
+    loads: &mut Loads,
+    cell: &mut RehydrationCell,
+) {
     let folder = saved.index.rsplit_once('/').map_or("", |(folder, _)| folder);
     let beside = |file: &str| format!("{folder}/{file}");
     let uses_values = saved.saved.iter().any(|saved| saved.way == Way::Value) || !saved.generators.is_empty();
@@ -144,16 +149,16 @@ pub(super) fn load(saved: &SavedVariables, artifacts: &[&str], loads: &mut Loads
             format!("globals()[{}]", python_literal(name))
         };
         let why = if name.starts_with("__") {
-            Some("its name is Python's own")
+            Some(WhyWithheld::PythonsOwnName)
         } else if !artifacts.contains(&path.as_str()) {
-            Some("it is not among the checkpoint's artifacts")
+            Some(WhyWithheld::NotAnArtifact)
         } else if variable.way == Way::Pickle && loads.pickles == Pickles::Withhold {
-            Some(UNPICKLES)
+            Some(WhyWithheld::Unpickles)
         } else {
             None
         };
         if let Some(why) = why {
-            cell.withheld.push(Withheld { path, what: format!("the variable `{name}`"), why });
+            cell.withheld.push(WithheldArtifact { path, what: format!("the variable `{name}`"), why });
             continue;
         }
         let literal = python_literal(&path);
@@ -207,7 +212,7 @@ pub(super) fn load(saved: &SavedVariables, artifacts: &[&str], loads: &mut Loads
             // An artifact can be a module, below the folder that the kernel starts in.
             let path = format!("{}: import {}", saved.index, module.module);
             let what = format!("`import {}`", module.module);
-            cell.withheld.push(Withheld { path, what, why: IMPORTS });
+            cell.withheld.push(WithheldArtifact { path, what, why: WhyWithheld::Imports });
         } else if is_path && names::is_identifier(&module.name) {
             loads.lines.push(format!("import {} as {}", module.module, module.name));
         }

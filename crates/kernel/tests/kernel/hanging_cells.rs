@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use kernel::{CellEnding, Executed};
+use kernel::{CellEnding, ExecutedCell};
 use serde_json::json;
 use supervise::{Cause, Controls, Grace, Limits, Observed, Signal};
 
@@ -24,8 +24,8 @@ fn impatient() -> Limits {
 fn ends_as(
     code: &str,
     limits: &Limits,
-    expected: impl Fn(&Session, &Executed) -> bool,
-) -> (Session, Executed) {
+    expected: impl Fn(&Session, &ExecutedCell) -> bool,
+) -> (Session, ExecutedCell) {
     let mut last = None;
     for factor in [1, 2, 4, 8, 16] {
         let mut session = Session::new();
@@ -201,7 +201,7 @@ fn showing(end: &str) -> String {
 }
 
 /// What there is of it, in short.
-fn shown(executed: &Executed) -> Vec<String> {
+fn shown(executed: &ExecutedCell) -> Vec<String> {
     let of = |output: &serde_json::Value| {
         let what = match output["text"].as_str() {
             Some(text) => text,

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use kernel::python_environment::{self, Found, Surroundings, describe};
+use kernel::python_environment::{self, FoundPython, Surroundings, describe};
 use kernel::{Kernel, Launch};
 use sandbox::redacted;
 use supervise::Controls;
@@ -18,7 +18,7 @@ fn surroundings(given: &[(&str, &Path)], wanted: Option<&str>) -> Surroundings {
 }
 
 /// The interpreter that its kernel says it is.
-fn started(project: &Path, found: Found) -> String {
+fn started(project: &Path, found: FoundPython) -> String {
     let argv = found.argv;
     let mut environment = launch(project).environment;
     environment.extend(found.environment);

@@ -57,7 +57,7 @@ fn stage_folder(session: &Session) -> String {
     layout.relative(&folder)
 }
 
-fn last_valid(project: &Path) -> checkpoint::Found {
+fn last_valid(project: &Path) -> checkpoint::CheckpointSearch {
     checkpoint::last_valid(project, "churn", Some("run-001"), Depth::Full).unwrap()
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kernel::{Executed, Kernel, Launch, Spool};
+use kernel::{ExecutedCell, Kernel, Launch, Spool};
 use serde_json::Value;
 use supervise::{Controls, Grace, Isolation, Limits, Observed};
 
@@ -40,14 +40,14 @@ impl Session {
         Spool::new(&self.project.join("output.log"), "output.log")
     }
 
-    pub(crate) fn execute(&mut self, code: &str) -> Executed {
+    pub(crate) fn execute(&mut self, code: &str) -> ExecutedCell {
         self.execute_within(
             code,
             &Limits { max_duration: Some(Duration::from_secs(120)), ..Limits::default() },
         )
     }
 
-    pub(crate) fn execute_within(&mut self, code: &str, limits: &Limits) -> Executed {
+    pub(crate) fn execute_within(&mut self, code: &str, limits: &Limits) -> ExecutedCell {
         let controls = Controls::new().unwrap();
         let spool = self.spool();
         let observed = &mut self.observed;
@@ -94,7 +94,7 @@ pub(crate) fn hurried() -> Limits {
 }
 
 /// All the text that a cell put out, in order.
-pub(crate) fn text_of(executed: &Executed) -> String {
+pub(crate) fn text_of(executed: &ExecutedCell) -> String {
     let texts = executed.outputs.iter().filter_map(|output| output["text"].as_str());
     texts.collect()
 }

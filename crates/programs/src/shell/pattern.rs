@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::word::Word;
 use super::wrapper::{self, Peeled};
-use super::{Intents, SimpleCommand, dry_run, subcommand};
+use super::{Intents, SimpleCommand, subcommand};
+use crate::table::{self, Program, base_name, matches_glob};
 
 /// A pattern, as written and as compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,8 +41,8 @@ impl Pattern {
         }
         let Peeled::Command { words, .. } = wrapper::peel(words) else { return Err(not_simple()) };
         let mut words = words.iter().map(Word::text);
-        let program = wrapper::base_name(words.next().ok_or_else(not_simple)?);
-        let words = subcommand::scripts_by_name(&program, words.collect());
+        let program = base_name(words.next().ok_or_else(not_simple)?).to_owned();
+        let words = subcommand::scripts_by_name(table::find(&program), words.collect());
         let words = words.into_iter().map(str::to_owned).collect();
         Ok(Self { written: text.to_owned(), program, words })
     }
@@ -55,21 +56,20 @@ impl Pattern {
         if self.program != command.program {
             return false;
         }
-        let with_rest = self.words.iter().any(|word| word == "--");
-        let arguments = subcommand::significant(command, with_rest);
+        let row = command.row();
+        let arguments = subcommand::significant(command, row, &self.words);
         let mut rest = arguments.iter();
         for (index, word) in self.words.iter().enumerate() {
-            let place = if index == 0 && subcommand::has_subcommands(&self.program) && !word.starts_with('-')
-            {
-                rest.next().filter(|argument| word_matches(word, argument))
+            let place = if index == 0 && row.is_some_and(Program::has_subcommands) && !word.starts_with('-') {
+                rest.next().filter(|argument| same_word(word, argument))
             } else {
-                rest.find(|argument| word_matches(word, argument))
+                rest.find(|argument| same_word(word, argument))
             };
             if place.is_none() {
                 return false;
             }
         }
-        dry_run::flag(command).is_none_or(|flag| self.words.iter().any(|word| word == flag))
+        command.idle_argument().is_none_or(|idle| self.words.iter().any(|word| word == idle))
     }
 
     /// The first command that matches.
@@ -91,20 +91,10 @@ impl From<Pattern> for String {
     }
 }
 
-/// `*` stands for any text.
-fn word_matches(word: &str, argument: &str) -> bool {
-    let mut pieces = word.split('*');
-    let Some(mut rest) = argument.strip_prefix(pieces.next().unwrap_or_default()) else { return false };
-    let mut pieces = pieces.peekable();
-    if pieces.peek().is_none() {
-        return rest.is_empty();
+/// `./tools/check.py` and `tools/check.py` are one file.
+fn same_word(word: &str, argument: &str) -> bool {
+    fn plain(word: &str) -> &str {
+        word.strip_prefix("./").filter(|rest| !rest.is_empty()).unwrap_or(word)
     }
-    while let Some(piece) = pieces.next() {
-        if pieces.peek().is_none() {
-            return rest.ends_with(piece);
-        }
-        let Some(at) = rest.find(piece) else { return false };
-        rest = rest.get(at + piece.len()..).unwrap_or_default();
-    }
-    true
+    matches_glob(plain(word), plain(argument))
 }

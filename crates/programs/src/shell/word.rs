@@ -46,7 +46,7 @@ impl From<&str> for Word {
 /// Takes the quotes and escapes off a word as it stands in a stripped command.
 pub(crate) fn unquote(raw: &str, command: &Stripped<'_>) -> Word {
     let unexpanded = raw.starts_with('~');
-    let mut reader = Reader { rest: raw, text: String::with_capacity(raw.len()), unexpanded, command };
+    let mut reader = Unquoter { rest: raw, text: String::with_capacity(raw.len()), unexpanded, command };
     reader.unquoted();
     if reader.unexpanded {
         Word::Unexpanded { unexpanded: command.restore(&reader.text) }
@@ -55,14 +55,14 @@ pub(crate) fn unquote(raw: &str, command: &Stripped<'_>) -> Word {
     }
 }
 
-struct Reader<'a> {
+struct Unquoter<'a> {
     rest: &'a str,
     text: String,
     unexpanded: bool,
     command: &'a Stripped<'a>,
 }
 
-impl Reader<'_> {
+impl Unquoter<'_> {
     fn next(&mut self) -> Option<char> {
         let mut characters = self.rest.chars();
         let character = characters.next();
@@ -119,7 +119,7 @@ impl Reader<'_> {
             let string = self.command.string(quoted);
             if !std::ptr::eq(string, quoted) {
                 let mut inner =
-                    Reader { rest: string, text: String::new(), unexpanded: false, command: self.command };
+                    Unquoter { rest: string, text: String::new(), unexpanded: false, command: self.command };
                 inner.double_quoted();
                 self.text.push_str(&inner.text);
                 self.rest = after;

@@ -60,6 +60,12 @@ fn whole_arguments_in_order() {
         ("scripts/test.sh", "bash scripts/test.sh"),
         ("./scripts/test.sh", "./scripts/test.sh --fast"),
         ("mvn verify", "mvn -q -pl x verify"),
+        ("mvn -pl x verify", "mvn -q -pl x verify"),
+        ("nox -s tests", "nox -s tests"),
+        ("python tools/check.py", "python3 ./tools/check.py"),
+        ("python ./tools/check.py", "python3 tools/check.py --fast"),
+        ("./tools/check.py", "tools/check.py"),
+        ("tools/check.py", "./tools/check.py"),
         ("cargo run -- check", "cargo run -q -- check"),
     ] {
         assert!(matches(pattern, command), "`{pattern}` should match `{command}`");
@@ -98,6 +104,9 @@ fn near_misses() {
         ("curl */agent-restart", "curl http://localhost/status"),
         ("pytest", "bash -n pytest"),
         ("make test", "make $TARGET"),
+        ("python tools/check.py", "python3 other/check.py"),
+        ("python tools/check.py", "python3 ../tools/check.py"),
+        ("pytest tests", "pytest -k tests"),
     ] {
         assert!(!matches(pattern, command), "`{pattern}` should not match `{command}`");
     }

@@ -9,17 +9,17 @@ use checkpoint::layout::Layout;
 use checkpoint::manifest::Reason;
 use files::{Lock, LockError};
 use jiff::Timestamp;
+use text::error_chain;
 
 use super::{Engine, EngineError, Settings};
-use crate::attempt::told;
 use crate::control;
-use crate::drift::Surroundings;
 use crate::event::{Event, FORMAT, What};
-use crate::keeping;
 use crate::plan::{Kind, Plan};
 use crate::publish;
 use crate::record::{Record, RecordError, Recorder};
+use crate::stage_checkpoint;
 use crate::state::{RunState, StageState};
+use crate::surroundings::Surroundings;
 
 /// A plan with the text that it was read from.
 #[derive(Clone, Debug)]
@@ -201,16 +201,16 @@ impl Engine<'_> {
                 self.sweep(&stage_id, attempt)?;
                 self.lost_to(&stage_id, attempt, state, StageState::Interrupted)?;
             }
-            let to = match keeping::emergency(&self.layout, &stage_id, attempt, reason) {
-                Ok((kept, warnings)) => {
+            let to = match stage_checkpoint::emergency(&self.layout, &stage_id, attempt, reason) {
+                Ok((checkpoint, warnings)) => {
                     for text in warnings {
                         self.append(What::Warning { stage_id: Some(stage_id.clone()), text })?;
                     }
-                    self.append(kept.event(stage_id.clone(), attempt))?;
+                    self.append(checkpoint.event(stage_id.clone(), attempt))?;
                     StageState::Resumable
                 }
-                Err(text) => {
-                    let text = format!("no emergency checkpoint: {text}");
+                Err(error) => {
+                    let text = format!("no emergency checkpoint: {}", error_chain(&error));
                     self.append(What::Warning { stage_id: Some(stage_id.clone()), text })?;
                     StageState::Blocked
                 }
@@ -255,7 +255,8 @@ impl Engine<'_> {
         let found = match checkpoint::last_valid(root, title, Some(run), Depth::Quick) {
             Ok(found) => found,
             Err(error) => {
-                return self.warn(None, format!("the checkpoints cannot be looked at: {}", told(&error)));
+                return self
+                    .warn(None, format!("the checkpoints cannot be looked at: {}", error_chain(&error)));
             }
         };
         for skipped in &found.skipped {

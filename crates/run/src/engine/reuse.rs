@@ -3,12 +3,14 @@
 
 use checkpoint::manifest::Artifact;
 use serde_json::Map;
+use text::error_chain;
 
 use super::{Engine, EngineError};
-use crate::attempt::{input_path, told};
+use crate::attempt::input_path;
 use crate::event::{Accepted, What};
 use crate::fingerprint;
 use crate::publish;
+use crate::stage_checkpoint::StageCheckpointError;
 
 impl Engine<'_> {
     /// Says so in the record where it is.
@@ -24,8 +26,8 @@ impl Engine<'_> {
                 self.append(What::StageReused { stage_id, restored })?;
                 Ok(true)
             }
-            Err(reason) => {
-                self.warn(Some(index), format!("its outputs are gone: {reason}"))?;
+            Err(error) => {
+                self.warn(Some(index), format!("its outputs are gone: {}", error_chain(&error)))?;
                 Ok(false)
             }
         }
@@ -63,8 +65,12 @@ impl Engine<'_> {
     }
 
     /// The paths that had to be brought back.
-    fn outputs_restored(&self, stage: &str, accepted: &Accepted) -> Result<Vec<String>, String> {
-        let folder = self.layout.published(stage).map_err(|error| error.to_string())?;
+    fn outputs_restored(
+        &self,
+        stage: &str,
+        accepted: &Accepted,
+    ) -> Result<Vec<String>, StageCheckpointError> {
+        let folder = self.layout.published(stage)?;
         let mut missing = Vec::new();
         for artifact in &accepted.artifacts {
             let path = folder.join(&artifact.path);
@@ -82,7 +88,6 @@ impl Engine<'_> {
                 });
             }
         }
-        let restored = checkpoint::restore(&self.layout, &missing).map_err(|error| told(&error))?;
-        Ok(restored.written)
+        Ok(checkpoint::restore(&self.layout, &missing)?)
     }
 }

@@ -5,85 +5,96 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
 use checkpoint::layout::Segment;
+use settings::{At, Place, Problem, Reader, TableOfKeys as _};
 
-use super::file::{At, Draft, Places, StageDraft};
-use super::problem::Problem;
+use super::keys::{Grace, Kind, PlanLayer, Python, StageLayer, Stall};
 use super::{
-    DEFAULT_DURATION, Input, InputSource, Kind, LONGEST_WITHOUT_CHECKPOINT, Output, Plan, Program, Stage,
+    DEFAULT_DURATION, Input, InputSource, LONGEST_WITHOUT_CHECKPOINT, Output, Plan, Program, Stage,
     is_stage_id, order,
 };
 
-pub(super) fn check(draft: Draft<'_>, root: &Path, problems: &mut Vec<Problem>) -> Plan {
-    let Draft { places, title, python, stages, is_text_sound } = draft;
+pub(super) fn check(layer: PlanLayer, root: &Path, reader: &mut Reader<'_>) -> Plan {
     let mut checker = Checker {
-        places,
         root,
         resolved_root: fs_err::canonicalize(root).unwrap_or_else(|_| root.to_owned()),
-        problems,
+        reader,
         ids: HashMap::new(),
         outputs: HashMap::new(),
     };
-    let mut plan = Plan { title: String::new(), python, stages: Vec::new(), warnings: Vec::new() };
-    if !is_text_sound {
-        return plan;
-    }
-    match title {
+    let python = Python::finish(layer.python.unwrap_or_default());
+    let mut plan = Plan { python, ..Plan::default() };
+    match layer.title {
         Some(title) => plan.title = checker.title(&title),
-        None => checker.problem(&(0..0), "the plan has no `title`"),
+        None => checker.reader.problem(0..0, "the plan has no `title`"),
     }
+    let stages = layer.stages.unwrap_or_default();
     if stages.is_empty() {
-        checker.problem(&(0..0), "the plan has no `[[stage]]`");
+        checker.reader.problem(0..0, "the plan has no `[[stage]]`");
     }
     checker.learn(&stages);
     for (index, stage) in stages.iter().enumerate() {
-        if let Some(warning) = checker.warning(stage) {
-            plan.warnings.push(warning);
-        }
-        let stage = checker.stage(index, stage);
-        plan.stages.push(stage);
+        plan.warnings.extend(warning(&stage.value));
+        plan.stages.push(checker.stage(index, &stage.value));
     }
     checker.cycles(&stages, &plan);
     plan
 }
 
-struct Checker<'a, 'p> {
-    places: Places<'a>,
+struct Checker<'a, 'r, 't> {
     root: &'a Path,
     resolved_root: PathBuf,
-    problems: &'p mut Vec<Problem>,
+    reader: &'r mut Reader<'t>,
     /// The place of every stage, by its id.
     ids: HashMap<String, usize>,
     /// What every stage declares to make.
     outputs: HashMap<usize, Vec<String>>,
 }
 
-impl Checker<'_, '_> {
-    fn problem(&mut self, span: &std::ops::Range<usize>, message: impl Into<String>) {
-        self.problems.push(self.places.problem(span, message.into()));
+fn warning(stage: &StageLayer) -> Option<Problem> {
+    let limit = stage.max_duration.as_ref()?;
+    let is_long = limit.value > LONGEST_WITHOUT_CHECKPOINT;
+    (is_long && stage.mid_stage_checkpoints != Some(true)).then(|| {
+        limit.place.problem(format!(
+            "`{}` may run for {} s without a checkpoint; split it, or let it print `[CHECKPOINT:saved:…]` and say \
+             `midStageCheckpoints = true`",
+            stage.id.as_ref().map_or("the stage", |id| &id.value),
+            limit.value.as_secs()
+        ))
+    })
+}
+
+impl Checker<'_, '_, '_> {
+    fn problem(&mut self, place: &Place, message: impl Into<String>) {
+        self.reader.problems.push(place.problem(message));
+    }
+
+    /// A stage that is none of those there are.
+    fn unknown_stage(&mut self, place: &Place, message: String, written: &str) {
+        self.reader.unknown(place.clone(), message, written, self.ids.keys().map(String::as_str));
     }
 
     fn title(&mut self, title: &At<String>) -> String {
         match Segment::visible("report title", &title.value) {
             Ok(segment) => segment.as_str().to_owned(),
             Err(error) => {
-                self.problem(&title.span, error.to_string());
+                self.problem(&title.place, error.to_string());
                 String::new()
             }
         }
     }
 
     /// The ids and outputs of all, before any of them is looked at closely.
-    fn learn(&mut self, stages: &[StageDraft]) {
+    fn learn(&mut self, stages: &[At<StageLayer>]) {
         let mut first: HashMap<&str, usize> = HashMap::new();
         for (index, stage) in stages.iter().enumerate() {
-            let declared =
-                stage.outputs.iter().filter_map(|(_, path)| inner_path(&path.value).ok()).collect();
+            let declared = stage.value.outputs.iter().flatten();
+            let declared = declared.filter_map(|(_, path)| inner_path(&path.value).ok()).collect();
             self.outputs.insert(index, declared);
-            let Some(id) = &stage.id else { continue };
+            let Some(id) = &stage.value.id else { continue };
             if let Some(earlier) = first.get(id.value.as_str()) {
-                let line = self.places.line(&stages.get(*earlier).map_or(0..0, |stage| stage.span.clone()));
+                let line = stages.get(*earlier).map_or(1, |stage| stage.place.line);
                 self.problem(
-                    &id.span,
+                    &id.place,
                     format!("`{}` stands here again; it is already the stage on line {line}", id.value),
                 );
                 continue;
@@ -93,52 +104,31 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn warning(&self, stage: &StageDraft) -> Option<Problem> {
-        let limit = stage.max_duration.as_ref()?;
-        let is_long = limit.value > LONGEST_WITHOUT_CHECKPOINT;
-        (is_long && stage.mid_stage_checkpoints != Some(true)).then(|| {
-            self.places.problem(
-                &limit.span,
-                format!(
-                    "`{}` may run for {} s without a checkpoint; split it, or let it print `[CHECKPOINT:saved:…]` and \
-                     say `midStageCheckpoints = true`",
-                    stage.name(),
-                    limit.value.as_secs()
-                ),
-            )
-        })
-    }
-
-    fn stage(&mut self, index: usize, draft: &StageDraft) -> Stage {
-        for key in ["stageId", "goal", "command"] {
-            if !draft.written.iter().any(|written| written == key) {
-                self.problem(&draft.span, format!("{} has no `{key}`", draft.name()));
-            }
-        }
+    fn stage(&mut self, index: usize, draft: &StageLayer) -> Stage {
         if let Some(id) = &draft.id {
             if !is_stage_id(&id.value) {
                 self.problem(
-                    &id.span,
+                    &id.place,
                     format!(
                         "`{}` is no stage id; write it like `S01_load_data`: number, verb, noun",
                         id.value
                     ),
                 );
             } else if let Err(error) = Segment::visible("stage", &id.value) {
-                self.problem(&id.span, error.to_string());
+                self.problem(&id.place, error.to_string());
             }
         }
         if let Some(goal) = &draft.goal {
             let length = goal.value.chars().count();
             if !(10..=200).contains(&length) {
                 self.problem(
-                    &goal.span,
+                    &goal.place,
                     format!("a goal is 10 to 200 characters long; this one has {length}"),
                 );
             }
         }
         if let Some(command) = &draft.command
-            && draft.kind.as_ref().is_some_and(|kind| kind.value == Kind::Python)
+            && draft.kind == Some(Kind::Python)
             && let Program::Words(words) = &command.value
         {
             let is_file = match words.as_slice() {
@@ -147,7 +137,7 @@ impl Checker<'_, '_> {
             };
             if !is_file {
                 self.problem(
-                    &command.span,
+                    &command.place,
                     "a stage of kind `python` is its code as one string, or `[\"FILE\"]` below the project's root",
                 );
             }
@@ -157,21 +147,18 @@ impl Checker<'_, '_> {
             && retries.value > 0
             && !is_retryable
         {
-            self.problem(&retries.span, "a stage with `retryable = false` has no `retries`");
+            self.problem(&retries.place, "a stage with `retryable = false` has no `retries`");
         }
         let mut dependencies = self.dependencies(index, draft);
         let inputs = self.inputs(draft, &mut dependencies);
         dependencies.sort_unstable();
         dependencies.dedup();
         Stage {
-            id: draft.id.as_ref().map(|id| id.value.clone()).unwrap_or_default(),
-            goal: draft.goal.as_ref().map(|goal| goal.value.clone()).unwrap_or_default(),
-            kind: draft.kind.as_ref().map_or(Kind::Command, |kind| kind.value),
-            command: draft
-                .command
-                .as_ref()
-                .map_or_else(|| Program::Words(Vec::new()), |command| command.value.clone()),
-            verify: draft.verify.as_ref().map(|verify| verify.value.clone()),
+            id: draft.id.clone().unwrap_or_default().value,
+            goal: draft.goal.clone().unwrap_or_default().value,
+            kind: draft.kind.unwrap_or(Kind::Command),
+            command: draft.command.clone().unwrap_or_default().value,
+            verify: draft.verify.clone(),
             environment: self.environment(draft),
             directory: self.directory(draft),
             inputs,
@@ -181,56 +168,57 @@ impl Checker<'_, '_> {
             is_retryable,
             retries: draft.retries.as_ref().map_or(0, |retries| retries.value),
             checkpoint_after: draft.checkpoint_after.unwrap_or(true),
-            stall: draft.stall,
-            grace: draft.grace,
+            stall: Stall::finish(draft.stall.clone().unwrap_or_default()),
+            grace: Grace::finish(draft.grace.clone().unwrap_or_default()),
         }
     }
 
-    fn dependencies(&mut self, index: usize, draft: &StageDraft) -> Vec<usize> {
+    fn dependencies(&mut self, index: usize, draft: &StageLayer) -> Vec<usize> {
         let mut dependencies = Vec::new();
-        for name in &draft.dependencies {
+        for name in draft.dependencies.iter().flatten() {
             match self.ids.get(&name.value).copied() {
-                Some(on) if on == index => self.problem(&name.span, "a stage cannot depend on itself"),
+                Some(on) if on == index => self.problem(&name.place, "a stage cannot depend on itself"),
                 Some(on) => dependencies.push(on),
                 None => {
-                    let meant = self.places.meant(&name.value, self.ids.keys().map(String::as_str));
-                    self.problem(&name.span, format!("there is no stage `{}`{meant}", name.value));
+                    let message = format!("there is no stage `{}`", name.value);
+                    self.unknown_stage(&name.place, message, &name.value);
                 }
             }
         }
         dependencies
     }
 
-    fn environment(&mut self, draft: &StageDraft) -> Vec<(String, String)> {
-        for (name, value) in &draft.environment {
+    fn environment(&mut self, draft: &StageLayer) -> Vec<(String, String)> {
+        for (name, value) in draft.environment.iter().flatten() {
             let text = &name.value;
-            if text.is_empty() || text.contains(['=', '\0']) || value.contains('\0') {
-                self.problem(&name.span, format!("`{text}` cannot be an environment variable"));
+            if text.is_empty() || text.contains(['=', '\0']) || value.value.contains('\0') {
+                self.problem(&name.place, format!("`{text}` cannot be an environment variable"));
             } else if text.starts_with("CHECKSTONE_") {
-                self.problem(&name.span, format!("`{text}` is set by checkstone itself; take another name"));
+                self.problem(&name.place, format!("`{text}` is set by checkstone itself; take another name"));
             }
         }
-        draft.environment.iter().map(|(name, value)| (name.value.clone(), value.clone())).collect()
+        let pairs = draft.environment.iter().flatten();
+        pairs.map(|(name, value)| (name.value.clone(), value.value.clone())).collect()
     }
 
-    fn directory(&mut self, draft: &StageDraft) -> PathBuf {
+    fn directory(&mut self, draft: &StageLayer) -> PathBuf {
         let Some(directory) = &draft.directory else { return PathBuf::new() };
         match self.inside_root(&directory.value) {
             Ok(resolved) if resolved.is_dir() => {}
-            Ok(_) => self.problem(&directory.span, format!("`{}` is not a folder", directory.value)),
-            Err(message) => self.problem(&directory.span, message),
+            Ok(_) => self.problem(&directory.place, format!("`{}` is not a folder", directory.value)),
+            Err(message) => self.problem(&directory.place, message),
         }
         PathBuf::from(&directory.value)
     }
 
-    fn inputs(&mut self, draft: &StageDraft, dependencies: &mut Vec<usize>) -> Vec<Input> {
+    fn inputs(&mut self, draft: &StageLayer, dependencies: &mut Vec<usize>) -> Vec<Input> {
         let mut inputs = Vec::new();
         let mut variables = HashSet::new();
-        for (name, path) in &draft.inputs {
+        for (name, path) in draft.inputs.iter().flatten() {
             let is_name = name.value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
             if name.value.is_empty() || !is_name {
                 self.problem(
-                    &name.span,
+                    &name.place,
                     format!(
                         "`{}` cannot be part of a variable's name; use letters, digits and `_`",
                         name.value
@@ -238,7 +226,7 @@ impl Checker<'_, '_> {
                 );
             } else if !variables.insert(name.value.to_ascii_uppercase()) {
                 self.problem(
-                    &name.span,
+                    &name.place,
                     format!(
                         "two inputs would both be `CHECKSTONE_INPUT_{}`",
                         name.value.to_ascii_uppercase()
@@ -265,24 +253,22 @@ impl Checker<'_, '_> {
             if declared.contains(&wanted) {
                 return Some(InputSource::Output { stage: index, path: wanted });
             }
-            let meant = self.places.meant(output, declared.iter().map(String::as_str));
-            self.problem(&path.span, format!("`{stage}` has no output `{output}`{meant}"));
+            let message = format!("`{stage}` has no output `{output}`");
+            self.reader.unknown(path.place.clone(), message, output, declared.iter().map(String::as_str));
             return None;
         }
         match self.inside_root(&path.value) {
             Ok(resolved) if resolved.is_file() => Some(InputSource::File(PathBuf::from(&path.value))),
             Ok(_) => {
-                self.problem(&path.span, format!("the input `{}` is not a regular file", path.value));
+                self.problem(&path.place, format!("the input `{}` is not a regular file", path.value));
                 None
             }
             Err(message) => {
                 let stage = path.value.split('/').next().unwrap_or_default();
-                let meant = if is_stage_id(stage) {
-                    self.places.meant(stage, self.ids.keys().map(String::as_str))
-                } else {
-                    String::new()
-                };
-                self.problem(&path.span, format!("{message}{meant}"));
+                match is_stage_id(stage) {
+                    true => self.unknown_stage(&path.place, message, stage),
+                    false => self.problem(&path.place, message),
+                }
                 None
             }
         }
@@ -307,13 +293,13 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn outputs(&mut self, draft: &StageDraft) -> Vec<Output> {
+    fn outputs(&mut self, draft: &StageLayer) -> Vec<Output> {
         let mut outputs: Vec<Output> = Vec::new();
-        for (name, path) in &draft.outputs {
+        for (name, path) in draft.outputs.iter().flatten() {
             let inner = match inner_path(&path.value) {
                 Ok(inner) => inner,
                 Err(message) => {
-                    self.problem(&path.span, format!("the output `{}`: {message}", path.value));
+                    self.problem(&path.place, format!("the output `{}`: {message}", path.value));
                     continue;
                 }
             };
@@ -325,7 +311,7 @@ impl Checker<'_, '_> {
             };
             if let Some(other) = outputs.iter().find(|other| collides(other)) {
                 let message = format!("the output `{}` collides with `{}`", path.value, other.path);
-                self.problem(&path.span, message);
+                self.problem(&path.place, message);
                 continue;
             }
             outputs.push(Output { name: name.value.clone(), path: inner });
@@ -333,7 +319,7 @@ impl Checker<'_, '_> {
         outputs
     }
 
-    fn cycles(&mut self, drafts: &[StageDraft], plan: &Plan) {
+    fn cycles(&mut self, stages: &[At<StageLayer>], plan: &Plan) {
         let dependencies: Vec<&[usize]> =
             plan.stages.iter().map(|stage| stage.dependencies.as_slice()).collect();
         for cycle in order::cycles(&dependencies) {
@@ -343,15 +329,9 @@ impl Checker<'_, '_> {
                 .chain([&first])
                 .filter_map(|index| plan.stages.get(*index).map(|stage| stage.id.as_str()))
                 .collect();
-            let span = drafts.get(first).map_or(0..0, |draft| draft.span.clone());
-            self.problem(&span, format!("these stages wait for each other: {}", names.join(" → ")));
+            let place = stages.get(first).map(|stage| stage.place.clone()).unwrap_or_default();
+            self.problem(&place, format!("these stages wait for each other: {}", names.join(" → ")));
         }
-    }
-}
-
-impl StageDraft {
-    fn name(&self) -> &str {
-        self.id.as_ref().map_or("the stage", |id| &id.value)
     }
 }
 

@@ -5,9 +5,9 @@ use checkpoint::hash;
 use checkpoint::layout::Layout;
 use kernel::notebook::{self, NewCell};
 use serde_json::{Value, json};
+use text::error_chain;
 
-use super::{Inside, spool};
-use crate::attempt::told;
+use super::{SharedSession, spool};
 
 /// What the notebook says of our cell; `running` is its source until its outputs are there, so that a cell which a
 /// person changed is not taken for ours.
@@ -19,7 +19,7 @@ pub(super) fn about(layout: &Layout, stage: &str, attempt: u32, running: Option<
     about
 }
 
-impl Inside {
+impl SharedSession {
     /// Completes the run's cells that were left running.
     pub(super) fn complete_lost_cells(&mut self, layout: &Layout, warn: &dyn Fn(String)) {
         // A notebook that cannot be read is told when a cell is put into it.
@@ -30,7 +30,7 @@ impl Inside {
             let mut outputs = match kernel::read_again(&spool) {
                 Ok(outputs) => outputs,
                 Err(error) => {
-                    warn(told(&error));
+                    warn(error_chain(&error));
                     continue;
                 }
             };

@@ -9,9 +9,10 @@ use kernel::python_environment;
 use kernel::rehydration::{self, Checkpoint, Pickles, SavedVariables};
 use serde_json::{Value, json};
 use supervise::{Controls, Limits};
+use text::error_chain;
 
-use super::{Inside, SHORT, spool};
-use crate::attempt::{Job, told};
+use super::{SHORT, SessionError, SharedSession, described, spool};
+use crate::attempt::{Job, in_words};
 use crate::plan::Stage;
 
 /// Python code that says which of the names in `NAMES` the session does not have.
@@ -20,7 +21,7 @@ import json
 RESULT = [name for name in json.loads(NAMES) if name not in get_ipython().user_ns]
 ";
 
-impl Inside {
+impl SharedSession {
     /// Nothing where the run has saved no checkpoint and no cell of it was run before.
     pub(super) fn rehydrate(
         &mut self,
@@ -28,7 +29,7 @@ impl Inside {
         stage: &Stage,
         last_saved: LastSaved,
         warn: &dyn Fn(String),
-    ) -> Result<(), String> {
+    ) -> Result<(), SessionError> {
         let layout = &job.layout;
         last_saved.passed_over.into_iter().for_each(warn);
         let Some(manifest) = last_saved.manifest else {
@@ -46,7 +47,7 @@ impl Inside {
             warn(format!("the environment has changed since the checkpoint `{id}`: {}", drift.join("; ")));
         }
         let variables = match SavedVariables::index_of(&manifest) {
-            Some(index) => Some(SavedVariables::read(layout.root(), index).map_err(|error| told(&error))?),
+            Some(index) => Some(SavedVariables::read(layout.root(), index)?),
             None => None,
         };
         let pickles = if self.is_trusted { Pickles::Load } else { Pickles::for_trust(manifest.trust()) };
@@ -77,29 +78,28 @@ impl Inside {
         job: &Job,
         stage: &Stage,
         manifest: &Manifest,
-        cell: &rehydration::Cell,
+        cell: &rehydration::RehydrationCell,
         warn: &dyn Fn(String),
-    ) -> Result<(), String> {
+    ) -> Result<(), SessionError> {
         let layout = &job.layout;
-        let failed =
-            |why: String| format!("the checkpoint `{}` cannot be rehydrated: {why}", manifest.checkpoint_id);
-        let kernel = self.kernel.as_mut().ok_or("there is no kernel")?;
+        let checkpoint = || manifest.checkpoint_id.clone();
+        let failed = |why: String| SessionError::Rehydrate { checkpoint: checkpoint(), why };
+        let kernel = self.kernel.as_mut().ok_or(SessionError::NoKernel)?;
         let limits = Limits { max_duration: Some(stage.max_duration), ..Limits::default() };
         let spool = spool(layout, &layout.kernel().join("rehydration.log"));
         let controls: &Controls = &job.controls;
         let executed = kernel
             .execute(&cell.text(), &spool, &limits, controls, &mut |_| {})
-            .map_err(|error| failed(told(&error)))?;
+            .map_err(|error| failed(error_chain(&error)))?;
         let shown = NewCell {
             id: rehydration_cell_id(layout.run(), &manifest.checkpoint_id, &stage.id, job.attempt),
             source: cell.text(),
             ..NewCell::default()
         };
         self.note(shown, &executed, warn);
-        match &executed.ending {
-            CellEnding::Finished => {}
-            CellEnding::Raised { name, value } => return Err(failed(format!("{name}: {value}"))),
-            other => return Err(failed(format!("{other:?}").to_lowercase())),
+        if executed.ending != CellEnding::Finished {
+            let (how, _, why) = described(&executed.ending, executed.elapsed);
+            return Err(failed(why.unwrap_or_else(|| in_words(how, executed.elapsed))));
         }
         let marker = rehydration::marker(&manifest.checkpoint_id);
         let texts = executed.outputs.iter().filter_map(|output| output.get("text").and_then(Value::as_str));
@@ -107,10 +107,10 @@ impl Inside {
             return Err(failed(format!("it did not print `{marker}`")));
         }
         let names: Vec<&str> = cell.variables.iter().map(|variable| variable.name.as_str()).collect();
-        let kernel = self.kernel.as_mut().ok_or("there is no kernel")?;
+        let kernel = self.kernel.as_mut().ok_or(SessionError::NoKernel)?;
         let missing = kernel
             .run_apart(MISSING, &[("NAMES", &json!(names).to_string())], SHORT)
-            .map_err(|error| failed(told(&error)))?;
+            .map_err(|error| failed(error_chain(&error)))?;
         let missing: Vec<&str> = missing.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         if missing.is_empty() {
             Ok(())
@@ -140,17 +140,15 @@ pub(super) struct LastSaved {
 }
 
 impl LastSaved {
-    pub(super) fn find(layout: &Layout) -> Result<Self, String> {
-        let listing = checkpoint::list(layout.root(), Some(layout.title()), Some(layout.run()))
-            .map_err(|error| told(&error))?;
+    pub(super) fn find(layout: &Layout) -> Result<Self, SessionError> {
+        let listing = checkpoint::list(layout.root(), Some(layout.title()), Some(layout.run()))?;
         let mut passed_over = Vec::new();
         for listed in listing.checkpoints.iter().filter(|listed| listed.status == Status::Saved) {
-            let checked = checkpoint::validate(layout, &listed.checkpoint_id, Depth::Quick)
-                .map_err(|error| told(&error))?;
+            let checked = checkpoint::validate(layout, &listed.checkpoint_id, Depth::Quick)?;
             let (usable, issues) = (checked.is_usable(), checked.issues);
             match checked.manifest {
                 Some(sealed) if usable => {
-                    checkpoint::restore(layout, &checked.to_restore).map_err(|error| told(&error))?;
+                    checkpoint::restore(layout, &checked.to_restore)?;
                     return Ok(Self { manifest: Some(sealed.manifest), passed_over });
                 }
                 _ => {

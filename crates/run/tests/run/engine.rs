@@ -2,13 +2,13 @@
 
 use checkpoint::layout::Layout;
 use jiff::Timestamp;
-use run::drift::Surroundings;
 use run::engine::{self, PlanText, Settings};
 use run::event::{Accepted, FORMAT, What};
 use run::fingerprint;
 use run::plan::Plan;
 use run::record::Recorder;
 use run::state::{RunState, StageState};
+use run::surroundings::Surroundings;
 
 /// 9,999 of 10,000 stages are complete: each is looked at, and the last one begins. `cargo xtask bench run` says when.
 #[test]

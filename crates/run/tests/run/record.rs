@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use run::drift::Surroundings;
-use run::event::{FORMAT, What};
+use run::event::{Ending, FORMAT, HowEnded, What};
 use run::record::{Record, RecordError, Recorder, read_events};
 use run::state::{RunState, StageState};
+use run::surroundings::Surroundings;
 use sandbox::redacted;
 
 fn planned(format: u32) -> What {
@@ -106,4 +106,26 @@ fn the_record_of_a_newer_version_is_left_alone() {
         Recorder::create(&path, Timestamp::UNIX_EPOCH, planned(FORMAT + 1)),
         Err(RecordError::Newer { .. })
     ));
+}
+
+/// Format 1 said only in its reason that it was the `verify` that failed.
+#[test]
+fn a_record_of_format_1_is_read_and_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("events.jsonl");
+    std::fs::write(&path, include_str!("../records/format-1.jsonl")).unwrap();
+    let record = Record::read(&path).unwrap();
+    assert_eq!((record.state, record.last_sequence), (RunState::Failed, 7));
+    let ending = Ending {
+        how: HowEnded::Exited,
+        exit_code: Some(0),
+        signal: None,
+        elapsed_milliseconds: 12,
+        output_bytes: 0,
+        verify_failed: true,
+    };
+    assert_eq!(record.stage("S01_load_data").ending, Some(ending));
+    let mut recorder = Recorder::open(&path).unwrap();
+    recorder.append(Timestamp::UNIX_EPOCH, run_state(RunState::Failed, RunState::InProgress)).unwrap();
+    assert_eq!(Record::read(&path).unwrap().last_sequence, 8);
 }

@@ -83,7 +83,14 @@ impl Teller {
 }
 
 fn ending(how: HowEnded, elapsed_milliseconds: u64) -> Ending {
-    Ending { how, exit_code: Some(0), signal: None, elapsed_milliseconds, output_bytes: 0 }
+    Ending {
+        how,
+        exit_code: Some(0),
+        signal: None,
+        elapsed_milliseconds,
+        output_bytes: 0,
+        verify_failed: false,
+    }
 }
 
 /// The first stage completes; the second loses its supervisor, is gone on with two hours later, and completes.

@@ -151,7 +151,7 @@ fn expression(call: &Call) -> Option<String> {
 
 /// There is no tool that reads.
 fn print(path: &Path) -> String {
-    format!("cat '{}'", path.display().to_string().replace('\'', r"'\''"))
+    text::command_line(&["cat", &path.display().to_string()])
 }
 
 fn addition(path: &Path, content: &str) -> String {

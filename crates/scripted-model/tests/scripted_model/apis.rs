@@ -56,7 +56,7 @@ fn codex_gets_calls_of_its_plain_tools() {
         (&done[1]["name"], &done[1]["arguments"]),
         (&json!("exec_command"), &json!(r#"{"cmd":"make test"}"#))
     );
-    assert_eq!(done[2]["arguments"], r#"{"cmd":"cat 'a.py'"}"#);
+    assert_eq!(done[2]["arguments"], r#"{"cmd":"cat a.py"}"#);
     assert_eq!(done[3]["input"], "*** Begin Patch\n*** Add File: b's.py\n+one\n+two\n*** End Patch\n");
     assert_eq!(done[4]["input"], "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n+z\n*** End Patch\n");
     assert_eq!((&done[5]["name"], &done[5]["namespace"]), (&json!("Own"), &json!("n")));

@@ -10,14 +10,14 @@ pub const LONGEST_LINE: usize = 16 * 1024;
 /// Reads markers from pieces of output.
 #[derive(Debug)]
 pub struct Reader {
-    place: Place,
+    place: LinePlace,
     /// The beginning of a line that may become a marker, from its bracket on.
     line: Vec<u8>,
 }
 
 /// Where in its line the last piece ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Place {
+enum LinePlace {
     /// Nothing but white space so far.
     Beginning,
     /// In a line that is no marker.
@@ -34,13 +34,13 @@ impl Default for Reader {
 
 impl Reader {
     pub fn new() -> Self {
-        Self { place: Place::Beginning, line: Vec::new() }
+        Self { place: LinePlace::Beginning, line: Vec::new() }
     }
 
     /// Takes the next piece, and hands out the markers whose lines ended in it.
     pub fn read(&mut self, piece: &[u8], found: &mut dyn FnMut(Marker)) {
         let mut rest = piece;
-        if self.place == Place::Candidate {
+        if self.place == LinePlace::Candidate {
             let Some(after) = self.go_on(rest, found) else { return };
             rest = after;
         }
@@ -51,31 +51,31 @@ impl Reader {
             if !self.begins_line(rest.get(..bracket).unwrap_or_default()) {
                 continue;
             }
-            self.place = Place::Candidate;
+            self.place = LinePlace::Candidate;
             let Some(after) = self.go_on(rest.get(bracket..).unwrap_or_default(), found) else { return };
             rest = after;
             from = 0;
         }
         let last_line = memchr::memrchr(b'\n', rest).map(|newline| newline + 1);
-        let begins_here = last_line.is_some() || self.place == Place::Beginning;
+        let begins_here = last_line.is_some() || self.place == LinePlace::Beginning;
         let blank = rest.get(last_line.unwrap_or(0)..).unwrap_or_default().iter().all(is_white_space);
-        self.place = if begins_here && blank { Place::Beginning } else { Place::Elsewhere };
+        self.place = if begins_here && blank { LinePlace::Beginning } else { LinePlace::Elsewhere };
     }
 
     /// The stream is over: a last line without a line end counts as well.
     pub fn finish(&mut self, found: &mut dyn FnMut(Marker)) {
-        if self.place == Place::Candidate {
+        if self.place == LinePlace::Candidate {
             hand_out(&self.line, found);
         }
         self.line.clear();
-        self.place = Place::Beginning;
+        self.place = LinePlace::Beginning;
     }
 
     /// Whether only white space lies between the line's beginning and the end of `before`.
     fn begins_line(&self, before: &[u8]) -> bool {
         match before.iter().rposition(|byte| !is_white_space(byte)) {
             Some(other) => before.get(other) == Some(&b'\n'),
-            None => self.place == Place::Beginning,
+            None => self.place == LinePlace::Beginning,
         }
     }
 
@@ -85,7 +85,7 @@ impl Reader {
         let (of_line, after) = piece.split_at_checked(newline.unwrap_or(piece.len()))?;
         if self.line.len() + of_line.len() > LONGEST_LINE {
             self.line.clear();
-            self.place = Place::Elsewhere;
+            self.place = LinePlace::Elsewhere;
         } else if newline.is_none() {
             self.line.extend_from_slice(of_line);
         } else if self.line.is_empty() {
@@ -96,7 +96,7 @@ impl Reader {
         }
         newline?;
         self.line.clear();
-        self.place = Place::Beginning;
+        self.place = LinePlace::Beginning;
         after.get(1..)
     }
 }

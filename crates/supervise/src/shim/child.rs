@@ -27,7 +27,7 @@ pub(super) fn shim(prepared: &mut Prepared) -> ! {
         Ok(files) => files,
         Err(_) => raw::leave(1),
     };
-    let Files { control, status } = files;
+    let KeptFiles { control, status } = files;
     if let Err((step, error)) = prepare_surroundings(prepared) {
         give_up(&status, step, &error);
     }
@@ -57,16 +57,16 @@ pub(super) fn shim(prepared: &mut Prepared) -> ! {
     }
     let descendants = Descendants::new(&mut prepared.room);
     let isolated = prepared.isolated;
-    Shim { isolated, control, events, stage, stage_is_over: false, killed: 0, descendants }.run()
+    ShimProcess { isolated, control, events, stage, stage_is_over: false, killed: 0, descendants }.run()
 }
 
-struct Files {
+struct KeptFiles {
     control: OwnedFd,
     status: OwnedFd,
 }
 
 /// Standard streams for the stage, the two ways to the supervisor, and nothing else.
-fn arrange_files(prepared: &Prepared) -> io::Result<Files> {
+fn arrange_files(prepared: &Prepared) -> io::Result<KeptFiles> {
     let mut above = [0; 5];
     for (place, descriptor) in above.iter_mut().zip(prepared.files.all()) {
         *place = raw::copy_above(descriptor.as_raw_fd(), ABOVE)?;
@@ -78,7 +78,7 @@ fn arrange_files(prepared: &Prepared) -> io::Result<Files> {
     raw::copy_to(control, CONTROL, Inherited::ByNobody)?;
     raw::copy_to(status, STATUS, Inherited::ByNobody)?;
     raw::close_from(STATUS + 1);
-    Ok(Files { control: raw::owned(CONTROL), status: raw::owned(STATUS) })
+    Ok(KeptFiles { control: raw::owned(CONTROL), status: raw::owned(STATUS) })
 }
 
 fn prepare_surroundings(prepared: &Prepared) -> Result<(), (Step, io::Error)> {
@@ -159,13 +159,13 @@ extern "C" fn become_stage(start: *mut c_void) -> c_int {
     give_up(status, Step::Execute, &worst.into())
 }
 
-struct Shim<'a> {
+struct ShimProcess<'a> {
     isolated: Isolated,
     control: OwnedFd,
     events: OwnedFd,
     stage: Pid,
     stage_is_over: bool,
-    /// How many others have ended since [`Shim::kill`] began.
+    /// How many others have ended since [`ShimProcess::kill`] began.
     killed: u32,
     descendants: Descendants<'a>,
 }
@@ -177,7 +177,7 @@ enum Left {
     Nobody,
 }
 
-impl Shim<'_> {
+impl ShimProcess<'_> {
     fn run(&mut self) -> ! {
         loop {
             let mut watched = [readable(self.control.as_fd()), readable(self.events.as_fd())];

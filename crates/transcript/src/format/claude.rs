@@ -10,8 +10,8 @@ use crate::entry::{
     COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, SNIPPET, Said,
     Standing, TaskReport, set_paths,
 };
+use crate::json_text::{self, Text};
 use crate::model::{Call, Kind, Outcome};
-use crate::text::{self, Text};
 
 /// Record types that carry nothing about a turn. Those the client writes type first are passed over by
 /// their first bytes.
@@ -342,7 +342,7 @@ fn prompt(line: &Line<'_>, typed: &str) -> Option<Entry> {
     }
     let at = line.timestamp.as_ref().map(Text::owned);
     let opens = |text: &str, standing| {
-        Some(Entry::Prompt(Prompt { text: text::snippet(text, PROMPT), at: at.clone(), standing }))
+        Some(Entry::Prompt(Prompt { text: json_text::snippet(text, PROMPT), at: at.clone(), standing }))
     };
     if typed.starts_with("<command-message>") || typed.starts_with("<command-name>") {
         let standing = if line.turn_origin.is_some() { Standing::Opens } else { Standing::IfExpanded };
@@ -482,7 +482,7 @@ fn assistant(line: &Line<'_>) -> Record {
         Some(id) => id.owned(),
         None => "sidechain".to_owned(),
     });
-    let said = |text: &str| Entry::Said(Said { text: text::snippet(text, LAST_TEXT), at: at() });
+    let said = |text: &str| Entry::Said(Said { text: json_text::snippet(text, LAST_TEXT), at: at() });
     match &message.content {
         Content::Text(text) if subagent.is_none() => record.entries.push(said(text.as_str())),
         Content::Text(_) => {}
@@ -550,7 +550,9 @@ fn tool_use(block: &Block<'_>) -> Call {
     let input = block.input.and_then(|input| serde_json::from_str::<Input<'_>>(input.get()).ok());
     let Some(input) = input else { return call };
     match kind {
-        Kind::Shell => call.command = content::string(input.command).map(|text| text::head(text, COMMAND)),
+        Kind::Shell => {
+            call.command = content::string(input.command).map(|text| text::shortened_to_bytes(text, COMMAND))
+        }
         Kind::Other => {}
         Kind::Read | Kind::Edit | Kind::Write => {
             let mut paths: Vec<String> =

@@ -14,8 +14,8 @@ use crate::entry::{
     COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, SNIPPET, Said,
     Standing,
 };
+use crate::json_text::{self, Text};
 use crate::model::{Call, Kind, Outcome};
-use crate::text::{self, Text};
 
 /// Record types that carry nothing about a turn; their type comes before their body.
 const BOOKKEEPING: &[&str] = &[
@@ -316,7 +316,7 @@ fn prompt(typed: &str, at: Option<String>, standing: Standing) -> Option<Entry> 
     if typed.is_empty() || INJECTED.iter().any(|prefix| typed.starts_with(prefix)) {
         return None;
     }
-    let text = text::snippet(typed, PROMPT);
+    let text = json_text::snippet(typed, PROMPT);
     Some(Entry::Prompt(Prompt { text, at, standing }))
 }
 
@@ -384,7 +384,7 @@ fn unannounced(id: &str, call: Call) -> Option<Call> {
 }
 
 fn said(text: String, at: Option<String>) -> Record {
-    Record::of(Entry::Said(Said { text: text::snippet(&text, LAST_TEXT), at }))
+    Record::of(Entry::Said(Said { text: json_text::snippet(&text, LAST_TEXT), at }))
 }
 
 fn succeeded(success: bool) -> Outcome {
@@ -432,7 +432,10 @@ fn item_completed(item: &Item<'_>, began: Option<String>, at: Option<String>) ->
             let call = Call {
                 tool: "exec_command".to_owned(),
                 kind: Kind::Shell,
-                command: item.command.and_then(command_line).map(|command| text::head(command, COMMAND)),
+                command: item
+                    .command
+                    .and_then(command_line)
+                    .map(|command| text::shortened_to_bytes(command, COMMAND)),
                 at: began.or_else(|| at.clone()),
                 ..Call::default()
             };

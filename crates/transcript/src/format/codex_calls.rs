@@ -7,8 +7,8 @@ use super::codex::{ResponseItem, call_id};
 use super::content;
 use super::patch::patched_files;
 use crate::entry::{COMMAND, CallMade, SCRIPT, set_paths};
+use crate::json_text;
 use crate::model::{Call, Kind};
-use crate::text;
 
 #[derive(Deserialize)]
 struct Arguments<'a> {
@@ -31,7 +31,7 @@ pub(super) fn call(item: &ResponseItem<'_>) -> CallMade {
     let mut call = Call { id: call_id(item), tool, ..Call::default() };
     let mut polls = None;
     let arguments = match item.arguments.or(item.action) {
-        Some(raw) if raw.get().starts_with('"') => text::decode(raw.get()),
+        Some(raw) if raw.get().starts_with('"') => json_text::decode(raw.get()),
         Some(raw) => raw.get().to_owned(),
         None => String::new(),
     };
@@ -44,7 +44,7 @@ pub(super) fn call(item: &ResponseItem<'_>) -> CallMade {
             if let Some(patch) = command.as_deref().filter(|command| carries_patch(command)) {
                 edit(&mut call, patch);
             }
-            call.command = command.map(|command| text::head(command, COMMAND));
+            call.command = command.map(|command| text::shortened_to_bytes(command, COMMAND));
         }
         "apply_patch" => {
             let patch = content::string(item.input)
@@ -108,16 +108,7 @@ pub(super) fn command_line(command: &RawValue) -> Option<String> {
             return Some(script.clone());
         }
     }
-    Some(words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "))
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
+    Some(text::command_line(&words))
 }
 
 #[cfg(test)]

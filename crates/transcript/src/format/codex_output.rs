@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 use super::codex_calls::script_task;
 use super::content;
 use crate::entry::{CallResult, SNIPPET};
+use crate::json_text::{self, Snippet};
 use crate::model::Outcome;
-use crate::text::{self, Snippet};
 
 /// Outputs that begin so are failures that the client itself reports.
 const FAILURES: &[&str] = &[
@@ -57,7 +57,7 @@ pub(super) fn output(raw: Option<&RawValue>) -> CallResult {
     }
     let Some(literal) = content::first_literal(raw) else { return CallResult::default() };
     if literal.starts_with(r#""{\"output\""#) || literal.starts_with(r#""{\"metadata\""#) {
-        let document = text::decode(literal);
+        let document = json_text::decode(literal);
         if let Ok(OutputDocument { output, metadata }) = serde_json::from_str(&document) {
             return CallResult {
                 snippet: output.and_then(|output| content::snippet(output, SNIPPET)),
@@ -65,7 +65,10 @@ pub(super) fn output(raw: Option<&RawValue>) -> CallResult {
             };
         }
     }
-    CallResult { snippet: printed(raw), ..header(&text::decode(text::literal_head(literal, HEADER))) }
+    CallResult {
+        snippet: printed(raw),
+        ..header(&json_text::decode(json_text::literal_head(literal, HEADER)))
+    }
 }
 
 /// The client's own lines above a command's output take no more than this.
@@ -84,7 +87,7 @@ fn printed(raw: &RawValue) -> Option<String> {
 
 fn below_header(literal: &str) -> &str {
     const OUTPUT: &str = r"\nOutput:\n";
-    let head = text::literal_head(literal, HEADER);
+    let head = json_text::literal_head(literal, HEADER);
     match head.find(OUTPUT).and_then(|at| literal.get(at + OUTPUT.len()..)) {
         Some(below) => below,
         None => literal,

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::text::{Snippet, Text};
+use crate::json_text::{Snippet, Text};
 
 /// A string, one block, or a list of blocks.
 #[derive(Debug)]
@@ -103,5 +103,5 @@ impl<'de> Deserialize<'de> for Present {
 
 /// A string where there is one, and nothing where the client writes something else in its place.
 pub(crate) fn string(value: Option<&RawValue>) -> Option<String> {
-    value.map(RawValue::get).filter(|raw| raw.starts_with('"')).map(crate::text::decode)
+    value.map(RawValue::get).filter(|raw| raw.starts_with('"')).map(crate::json_text::decode)
 }

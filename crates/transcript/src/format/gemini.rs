@@ -9,8 +9,8 @@ use crate::entry::{
     COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, SNIPPET, Said,
     Standing, set_paths,
 };
+use crate::json_text::{self, Text};
 use crate::model::{Call, Kind, Outcome};
-use crate::text::{self, Text};
 
 /// What the client says in the user's name.
 const INJECTED: &[&str] = &[
@@ -162,7 +162,7 @@ fn user(line: &Line<'_>) -> Record {
         return Record::bookkeeping();
     }
     let at = line.timestamp.as_ref().map(Text::owned);
-    let text = text::snippet(typed, PROMPT);
+    let text = json_text::snippet(typed, PROMPT);
     Record::of(Entry::Prompt(Prompt { text, at, standing: Standing::Opens }))
 }
 
@@ -196,7 +196,7 @@ fn gemini(line: &Line<'_>) -> Record {
     }
     let at = || line.timestamp.as_ref().map(Text::owned);
     if !said.trim().is_empty() {
-        record.entries.push(Entry::Said(Said { text: text::snippet(&said, LAST_TEXT), at: at() }));
+        record.entries.push(Entry::Said(Said { text: json_text::snippet(&said, LAST_TEXT), at: at() }));
     }
     for tool_call in line.tool_calls.iter().flatten() {
         let mut call = call(tool_call);
@@ -245,7 +245,8 @@ fn call(tool_call: &ToolCall<'_>) -> Call {
     let Some(arguments) = arguments else { return call };
     match kind {
         Kind::Shell => {
-            call.command = content::string(arguments.command).map(|text| text::head(text, COMMAND));
+            call.command =
+                content::string(arguments.command).map(|text| text::shortened_to_bytes(text, COMMAND));
         }
         Kind::Other => {}
         Kind::Read | Kind::Edit | Kind::Write => {
@@ -305,12 +306,12 @@ fn result(call: &Call, tool_call: &ToolCall<'_>) -> CallResult {
 /// output. A program may print the same words, but then they are also in the display, which has no footer.
 fn shell_outcome(output: Option<&RawValue>, display: Option<&RawValue>) -> (Outcome, Option<i32>) {
     let Some(output) = output.and_then(content::first_literal) else { return (Outcome::Unknown, None) };
-    let head = text::decode(text::literal_head(output, 200));
+    let head = json_text::decode(json_text::literal_head(output, 200));
     let head = head.strip_prefix("<untrusted_context>\n").unwrap_or(&head);
     if head.starts_with("Command moved to background") {
         return (Outcome::Unknown, None);
     }
-    let tail = text::decode(text::literal_tail(output, 4096));
+    let tail = json_text::decode(json_text::literal_tail(output, 4096));
     let mut lines = tail.trim_end().lines().rev().peekable();
     while lines.next_if(|line| is_footer(line)).is_some() {}
     let signal = lines.next_if(|line| line.starts_with("Signal: "));
@@ -343,7 +344,7 @@ fn is_footer(line: &str) -> bool {
 fn last_line(display: &RawValue) -> Option<String> {
     let raw = display.get();
     if raw.starts_with('"') {
-        let tail = text::decode(text::literal_tail(raw, 4096));
+        let tail = json_text::decode(json_text::literal_tail(raw, 4096));
         return tail.trim_end().lines().next_back().map(str::to_owned);
     }
     let rows: Vec<Vec<Part<'_>>> = serde_json::from_str(raw).ok()?;

@@ -62,9 +62,7 @@ impl Facts {
         self.commands_left_out += surplus;
         self.commands.drain(..surplus);
         for run in &mut self.commands {
-            if run.command.chars().count() > Self::LONGEST_COMMAND {
-                run.command = run.command.chars().take(Self::LONGEST_COMMAND - 1).chain(['…']).collect();
-            }
+            run.command = text::shortened(&run.command, Self::LONGEST_COMMAND);
         }
         self
     }

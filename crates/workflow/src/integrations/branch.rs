@@ -21,8 +21,7 @@ pub fn branch_name(prefix: &str, issue: &IssueId, title: Option<&str>) -> String
     name.push_str(&issue.0);
     let title = plain(title.unwrap_or_default(), Case::Lower);
     // Long enough to be recognised, short enough for a prompt.
-    let title: String = title.chars().take(50).collect();
-    let title = title.trim_end_matches('-');
+    let title = text::first_characters(&title, 50).trim_end_matches('-');
     if !title.is_empty() {
         name.push('-');
         name.push_str(title);

@@ -66,7 +66,7 @@ impl fmt::Debug for Endpoint {
 }
 
 /// A token or secret. It is never shown.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {

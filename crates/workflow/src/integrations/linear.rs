@@ -143,7 +143,8 @@ fn authorization(token: &str) -> String {
 
 fn meaning(error: &Value, status: u16) -> Failed {
     let code = error.pointer("/extensions/code").and_then(Value::as_str).unwrap_or_default();
-    let message = error.get("message").and_then(Value::as_str).map(|text| text.chars().take(200).collect());
+    let message =
+        error.get("message").and_then(Value::as_str).map(|text| text::first_characters(text, 200).to_owned());
     let says = Says(message);
     match code {
         "RATELIMITED" => Failed::for_now(ServiceError::TooOften { service: SERVICE, status }),
@@ -167,7 +168,7 @@ fn comment_id(issue: &str, body: &str, occasion: &str) -> String {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
-    let hex: String = hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let hex = text::hexadecimal(&hash.finalize());
     let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
     format!("{}-{}-4{}-a{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32))
 }

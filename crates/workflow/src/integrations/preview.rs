@@ -243,7 +243,7 @@ fn seen(deployments: &Deployments, commit: &str) -> DeploymentState {
 fn why(deployment: &Deployment, how: &str) -> String {
     let mut why = format!("{} {how}", deployment.shown_project());
     if let Some(message) = &deployment.error_message {
-        why.push_str(&format!(": {}", message.chars().take(200).collect::<String>()));
+        why.push_str(&format!(": {}", text::first_characters(message, 200)));
     }
     if let Some(url) = &deployment.inspector_url {
         why.push_str(&format!(" ({url})"));

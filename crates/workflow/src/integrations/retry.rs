@@ -127,7 +127,7 @@ fn words_of(body: &[u8]) -> Option<String> {
         Err(_) if text.len() <= 80 && !text.contains('<') => text.to_owned(),
         Err(_) => return None,
     };
-    Some(words.chars().take(200).collect::<String>()).filter(|words| !words.is_empty())
+    Some(text::first_characters(&words, 200).to_owned()).filter(|words| !words.is_empty())
 }
 
 impl Retry {

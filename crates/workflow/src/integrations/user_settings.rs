@@ -1,9 +1,15 @@
 //! What the user allows: which services are switched on, where they are, and with which token or secret. It comes from
 //! the `[integrations]` table of the user's own configuration, and from the environment, which counts more.
 
-use serde::Deserialize;
+use settings::{
+    Boolean, Choice, Document, Entry, Kind, List, Nested, Problems, Quoting, Reader, Shape, TableOfKeys as _,
+    TableReference, Text, choices, table,
+};
 
 use super::http::{Endpoint, EndpointError, Secret};
+
+/// How the user's own configuration is called in messages.
+const FILE_NAME: &str = "config.toml";
 
 const VERCEL: &str = "https://api.vercel.com";
 const LINEAR: &str = "https://api.linear.app/graphql";
@@ -45,14 +51,13 @@ pub struct Webhook {
     pub secret: Option<Secret>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum WebhookFormat {
-    /// One `text`, as Slack's incoming webhooks and those of many others take it.
-    Slack,
-    /// The event with all its fields.
-    #[default]
-    Generic,
+choices! {
+    pub enum WebhookFormat {
+        /// One `text`, as Slack's incoming webhooks and those of many others take it.
+        Slack = "slack",
+        /// The event with all its fields.
+        Generic = "generic",
+    }
 }
 
 /// What the environment says.
@@ -70,65 +75,97 @@ pub struct FromEnvironment {
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SettingsError {
-    /// The text of the line is left out: it may hold a token.
-    #[error("`[integrations]` in `config.toml`{line} is not understood: {message}", line = at(*line))]
-    NotUnderstood { line: Option<usize>, message: String },
+    /// Keys are named and values are not: those are tokens.
+    #[error("`[integrations]` is not understood: {0}")]
+    NotUnderstood(Problems),
     #[error("the URL for {what} cannot be used: {source}")]
     Url { what: String, source: EndpointError },
     #[error("`{name}` is no service; `vercel` and `linear` are")]
     UnknownService { name: String },
 }
 
-fn at(line: Option<usize>) -> String {
-    line.map(|line| format!(", line {line},")).unwrap_or_default()
+table! {
+    #[derive(Debug)]
+    pub(crate) struct IntegrationsTable, layer IntegrationsLayer {
+        /// Preview deployments that `checkstone workflow gate` waits for.
+        vercel: Nested<ServiceTable> = ServiceTable::default();
+        /// Issues that are told of phases.
+        linear: Nested<ServiceTable> = ServiceTable::default();
+        /// Where phases that end are sent.
+        webhook: List<WebhookTable> = Vec::new();
+    }
 }
 
-/// The user's whole configuration; only one table of it is looked at.
-#[derive(Default, Deserialize)]
-struct Configuration {
-    #[serde(default)]
-    integrations: Table,
+table! {
+    #[derive(Debug)]
+    pub(crate) struct ServiceTable, layer ServiceLayer {
+        /// Whether it is asked and told at all.
+        enabled: Boolean = false;
+        /// Where it is.
+        url: SecretText, or "the service's own";
+        /// The token; one in the environment counts more.
+        token: SecretText, or "none";
+        /// Vercel's project, by id or name.
+        project: Text, or "none";
+        /// Vercel's team, by id or slug.
+        team: Text, or "none";
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Table {
-    vercel: ServiceTable,
-    linear: ServiceTable,
-    webhook: Vec<WebhookTable>,
+table! {
+    #[derive(Debug)]
+    pub(crate) struct WebhookTable, layer WebhookLayer {
+        /// Where it is; the path may be a secret too.
+        url: SecretText;
+        /// One `text`, as Slack takes it, or the event with all its fields.
+        format: Choice<WebhookFormat> = WebhookFormat::Generic;
+        /// What the events are signed with.
+        secret: SecretText, or "none";
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct ServiceTable {
-    enabled: bool,
-    url: Option<String>,
-    token: Option<String>,
-    project: Option<String>,
-    team: Option<String>,
+/// A text that is never shown.
+pub(crate) struct SecretText;
+
+impl Kind for SecretText {
+    type Written = Secret;
+    type Value = Secret;
+
+    fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<Secret> {
+        reader.string(entry).map(Secret::new)
+    }
+
+    fn value(written: Secret) -> Secret {
+        written
+    }
+
+    fn shape() -> Shape {
+        Shape::Text
+    }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WebhookTable {
-    url: String,
-    #[serde(default)]
-    format: WebhookFormat,
-    secret: Option<String>,
+/// Every key of `[integrations]`, for whoever writes them down.
+pub fn reference() -> TableReference {
+    IntegrationsTable::reference()
+}
+
+fn read_table(configuration: &str) -> Result<IntegrationsTable, Problems> {
+    let document = Document::parse(FILE_NAME, configuration)?;
+    let mut reader = Reader::new(FILE_NAME, configuration, Quoting::KeysOnly);
+    let table = match document.root().get_key_value("integrations") {
+        Some((key, value)) => Nested::<IntegrationsTable>::read(Entry { key, value }, &mut reader),
+        None => None,
+    };
+    match reader.problems.is_empty() {
+        true => Ok(table.map(IntegrationsTable::finish).unwrap_or_default()),
+        false => Err(Problems::sorted(reader.problems)),
+    }
 }
 
 impl UserSettings {
     /// `configuration` is the text of the user's own file, empty where there is none.
     pub fn read(configuration: &str, environment: &FromEnvironment) -> Result<Self, SettingsError> {
-        let table = toml::from_str::<Configuration>(configuration)
-            .map_err(|error| SettingsError::NotUnderstood {
-                line: error
-                    .span()
-                    .and_then(|span| configuration.get(..span.start))
-                    .map(|before| before.bytes().filter(|byte| *byte == b'\n').count() + 1),
-                message: error.message().to_owned(),
-            })?
-            .integrations;
+        let table = read_table(configuration).map_err(SettingsError::NotUnderstood)?;
         let mut settings = Self::default();
         let named = services(environment.services.as_deref())?;
         settings.vercel = access(
@@ -148,9 +185,9 @@ impl UserSettings {
         for (number, webhook) in table.webhook.into_iter().enumerate() {
             let what = format!("webhook {}", number + 1);
             settings.webhooks.push(Webhook {
-                endpoint: endpoint(&what, &webhook.url)?,
+                endpoint: endpoint(&what, webhook.url.reveal())?,
                 format: webhook.format,
-                secret: webhook.secret.filter(|secret| !secret.is_empty()).map(Secret::new),
+                secret: webhook.secret.filter(|secret| !secret.reveal().is_empty()),
             });
         }
         if let Some(url) = &environment.webhook_url {
@@ -187,11 +224,13 @@ fn access(
     if !table.enabled && !named {
         return Ok(Access::Off);
     }
-    let token = token.clone().or(table.token).map(|token| token.trim().to_owned());
-    let Some(token) = token.filter(|token| !token.is_empty()) else { return Ok(Access::NoToken) };
-    let url = url.clone().or(table.url).unwrap_or_else(|| usual_url.to_owned());
+    let token = token.as_deref().or(table.token.as_ref().map(Secret::reveal)).unwrap_or_default().trim();
+    if token.is_empty() {
+        return Ok(Access::NoToken);
+    }
+    let url = url.as_deref().or(table.url.as_ref().map(Secret::reveal)).unwrap_or(usual_url);
     Ok(Access::On(Service {
-        endpoint: endpoint(what, &url)?,
+        endpoint: endpoint(what, url)?,
         token: Secret::new(token),
         project: table.project,
         team: table.team,

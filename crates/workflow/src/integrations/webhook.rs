@@ -94,8 +94,7 @@ pub fn signature(secret: &Secret, timestamp: &str, body: &[u8]) -> String {
     };
     mac.update(format!("v0:{timestamp}:").as_bytes());
     mac.update(body);
-    let hex: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("v0={hex}")
+    format!("v0={}", text::hexadecimal(&mac.finalize().into_bytes()))
 }
 
 fn body(format: WebhookFormat, event: &PhaseEvent) -> Value {
@@ -105,8 +104,7 @@ fn body(format: WebhookFormat, event: &PhaseEvent) -> Value {
             let mut text = escaped(&event.line());
             for (name, more) in [("", &event.summary), ("Error: ", &event.error)] {
                 if let Some(more) = more {
-                    let short: String = more.chars().take(1000).collect();
-                    text.push_str(&format!("\n{name}{}", escaped(&short)));
+                    text.push_str(&format!("\n{name}{}", escaped(text::first_characters(more, 1000))));
                 }
             }
             json!({"text": text})
@@ -120,5 +118,5 @@ fn escaped(text: &str) -> String {
 }
 
 fn delivery(body: &str) -> String {
-    Sha256::digest(body.as_bytes()).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    text::head(&text::hexadecimal(&Sha256::digest(body.as_bytes())), 32).to_owned()
 }

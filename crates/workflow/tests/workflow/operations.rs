@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use workflow::{PhaseUpdate, Status, Workflow, WorkflowError};
 
-use crate::repository::{Folder, git_in, minute, name, status, summed_up};
+use crate::repository::{Folder, git_in, git_program, minute, name, status, summed_up};
 
 const SAMPLE: &str = include_str!("samples/implement-checkpoint-infrastructure.json");
 
@@ -279,12 +279,12 @@ fn each_working_tree_has_its_own_and_a_subfolder_the_same() {
     let beside = folder.path().join("beside");
     folder.git(&["worktree", "add", "--quiet", "-b", "other", beside.to_str().unwrap()]);
     git_in(&beside, &["commit", "--quiet", "--allow-empty", "--message=there"]);
-    let there = workflow::StateDirectory::of(&beside, &changes::Settings::default());
+    let there = workflow::StateDirectory::of(&beside, &git_program());
     assert_eq!(there.head().unwrap(), git_in(&beside, &["rev-parse", "HEAD"]).trim());
     assert_ne!(there.head(), folder.state().head());
     assert_eq!(there.folder(), beside.join(".claude/state"));
     std::fs::create_dir_all(folder.path().join("src/deep")).unwrap();
-    let deep = workflow::StateDirectory::of(&folder.path().join("src/deep"), &changes::Settings::default());
+    let deep = workflow::StateDirectory::of(&folder.path().join("src/deep"), &git_program());
     assert_eq!(deep.folder(), folder.file("").join("").components().collect::<std::path::PathBuf>());
 }
 

@@ -29,7 +29,7 @@ impl Folder {
     }
 
     pub(crate) fn state(&self) -> StateDirectory {
-        StateDirectory::of(&self.path(), &changes::Settings::default())
+        StateDirectory::of(&self.path(), &git_program())
     }
 
     pub(crate) fn commit(&self) -> String {
@@ -54,6 +54,11 @@ impl Folder {
     pub(crate) fn json(&self, name: &str) -> Value {
         serde_json::from_slice(&std::fs::read(self.file(name)).unwrap()).unwrap()
     }
+}
+
+/// The git of this machine.
+pub(crate) fn git_program() -> changes::GitProgram {
+    changes::GitProgram::in_path(&std::env::var_os("PATH").unwrap())
 }
 
 pub(crate) fn git_in(folder: &Path, arguments: &[&str]) -> String {

@@ -79,3 +79,15 @@ fn it_stays_short_and_harmless() {
     Where the user's request is about this: `checkstone workflow resume-point implement --feature '8-ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff'` tells more, and `checkstone workflow phase implement 'pppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp' --feature '8-ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff' --status complete --summary '…'` records progress.
     ");
 }
+
+/// The command that it names can be typed as it stands.
+#[test]
+fn a_feature_with_a_quote_in_it_is_one_word_of_the_command() {
+    let folder = Folder::with_git();
+    let (state, name) = (folder.state(), name("implement", Some("it's new")));
+    state.update_phase(&name, "analysis", &status(Status::InProgress), minute(0)).unwrap();
+    let text = state.session_start().unwrap();
+    let begin = text.find("checkstone workflow resume-point").unwrap();
+    let command = text[begin..].split('`').next().unwrap();
+    assert_eq!(command, r"checkstone workflow resume-point implement --feature 'it'\''s new'");
+}

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use checkpoint::output::ResumeOutput;
-use checkpoint::{Depth, Found, last_valid};
+use checkpoint::{CheckpointSearch, Depth, last_valid};
 use text::counted;
 use transcript::visible;
 
@@ -57,7 +57,7 @@ fn newest_title(arguments: &ResumeArguments) -> Result<String, CommandError> {
     newest.or_else(damaged).ok_or_else(none_here)
 }
 
-fn text(output: &ResumeOutput, found: &Found) -> String {
+fn text(output: &ResumeOutput, found: &CheckpointSearch) -> String {
     let mut text = String::new();
     for skipped in &found.skipped {
         let _ = writeln!(text, "{DOUBTFUL}→{DOUBTFUL:#} {} cannot be used:", visible(&skipped.id));

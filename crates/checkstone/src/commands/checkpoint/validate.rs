@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use checkpoint::output::ValidateOutput;
-use checkpoint::{Depth, ValidateError, Validated, validate};
+use checkpoint::{Depth, ValidateError, Validation, validate};
 use text::counted;
 use transcript::visible;
 
@@ -47,7 +47,7 @@ pub(super) fn run(arguments: &ValidateArguments, printer: &Printer) -> Result<Ex
     Ok(if output.valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn text(output: &ValidateOutput, validated: &Validated) -> String {
+fn text(output: &ValidateOutput, validated: &Validation) -> String {
     let id = visible(&output.checkpoint_id);
     let mut text = String::new();
     for issue in &validated.issues {

@@ -13,6 +13,7 @@ use workflow::output::GateOutput;
 use workflow::{Name, PreviewState, ShipFacts, StateDirectory, Uncommitted, WorkflowFile, ship_gate};
 
 use super::{CommonArguments, NameArguments, explained, warn};
+use crate::environment;
 use crate::error::CommandError;
 use crate::integrations::Integrations;
 use crate::journal_access;
@@ -82,7 +83,7 @@ pub(super) fn run(arguments: &GateArguments, printer: &Printer) -> Result<ExitCo
 /// Without a repository there is nothing to commit to.
 fn uncommitted(state: &StateDirectory) -> Uncommitted {
     let Some(repository) = state.repository() else { return Uncommitted::default() };
-    let changes = changes::start_in(repository.clone(), &changes::Settings::default())
+    let changes = changes::start_in(repository.clone(), &environment::git())
         .and_then(|pending| pending.change_set(changes::Request::Worktree));
     match changes {
         Ok(changes) => {

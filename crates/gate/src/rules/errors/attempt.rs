@@ -22,7 +22,7 @@ fn is_same_command(failure: &RecordedCall, later: &RecordedCall) -> bool {
     repeated::is_same(&failure.call, &later.call)
         || repeated::suspects(failure)
             .iter()
-            .any(|suspect| commands.iter().any(|command| repeated::is_same_program(command, suspect)))
+            .any(|suspect| commands.iter().any(|command| command.is_same_use(suspect)))
 }
 
 fn names_same_area(failure: &RecordedCall, later: &RecordedCall) -> bool {

@@ -1,7 +1,8 @@
 //! Failures that say nothing about the code: answers by exit status (E8), looking for what is not there, trying
 //! something out, calls that the client did not carry out.
 
-use programs::shell::{Intents, SimpleCommand, Word};
+use programs::Deed;
+use programs::shell::{Intents, SimpleCommand};
 use transcript::{Call, Kind};
 
 use crate::inputs::RecordedCall;
@@ -44,7 +45,7 @@ pub(super) fn was_ended(recorded: &RecordedCall) -> bool {
 pub(super) fn ends_others(recorded: &RecordedCall) -> bool {
     let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
     matches!(recorded.call.tool.as_str(), "TaskStop" | "KillShell" | "KillBash")
-        || commands.iter().any(|command| matches!(command.program.as_str(), "kill" | "pkill" | "killall"))
+        || commands.iter().any(|command| command.deed() == Deed::Ends)
 }
 
 /// Programs that answer a question by their exit status (E8), unless they say that a file was missing or denied.
@@ -56,14 +57,14 @@ pub(super) fn answers(recorded: &RecordedCall) -> bool {
     let could_not_look =
         ["No such file", "Permission denied", "Is a directory"].iter().any(|text| printed.contains(text));
     !could_not_look
-        && all_suspects(recorded, looks)
-        && chain::suspects(recorded).iter().any(|command| is_question(command))
+        && all_suspects(recorded, SimpleCommand::only_looks)
+        && chain::suspects(recorded).into_iter().any(SimpleCommand::asks)
 }
 
 /// Whether all that can have failed only reads, or is not even installed.
 pub(super) fn only_looked(recorded: &RecordedCall) -> bool {
     let not_installed = recorded.call.exit_code == Some(127);
-    not_installed || all_suspects(recorded, looks)
+    not_installed || all_suspects(recorded, SimpleCommand::only_looks)
 }
 
 /// Whether all that can have failed was code on the command line, made up to find something out, or a change of
@@ -71,101 +72,8 @@ pub(super) fn only_looked(recorded: &RecordedCall) -> bool {
 pub(super) fn only_tried(recorded: &RecordedCall) -> bool {
     let printed = recorded.call.snippet.as_deref().unwrap_or_default();
     all_suspects(recorded, |command| {
-        looks(command)
-            || is_inline_code(command)
-            || (command.program == "mkdir" && printed.contains("File exists"))
-            || (matches!(command.program.as_str(), "rm" | "rmdir" | "unlink")
-                && printed.contains("No such file"))
+        command.only_looks() || command.is_inline_code() || command.was_done_before(printed)
     })
-}
-
-/// `python -c …`, `node -e …`, and a script on standard input.
-pub(super) fn is_inline_code(command: &SimpleCommand) -> bool {
-    let interprets = matches!(
-        command.program.as_str(),
-        "python" | "python3" | "python2" | "node" | "ruby" | "perl" | "php" | "deno" | "bun" | "lua"
-    );
-    let first = command.arguments.first().map(Word::text);
-    interprets && matches!(first, None | Some("-" | "-c" | "-e" | "-p" | "--eval" | "--print" | "eval"))
-}
-
-/// Whether the command only reads.
-pub(super) fn looks(command: &SimpleCommand) -> bool {
-    const LOOKS: &[&str] = &[
-        "awk", "cat", "cd", "column", "cut", "du", "env", "fd", "file", "find", "head", "jq", "less", "ls",
-        "lsof", "nl", "ps", "pwd", "readlink", "realpath", "sed", "sort", "ss", "stat", "tail", "tree",
-        "type", "uniq", "wc", "xxd", "yq",
-    ];
-    const GIT_LOOKS: &[&str] = &[
-        "blame",
-        "branch",
-        "cat-file",
-        "check-ignore",
-        "config",
-        "describe",
-        "diff",
-        "for-each-ref",
-        "grep",
-        "log",
-        "ls-files",
-        "ls-remote",
-        "ls-tree",
-        "merge-base",
-        "name-rev",
-        "reflog",
-        "remote",
-        "rev-list",
-        "rev-parse",
-        "shortlog",
-        "show",
-        "show-ref",
-        "status",
-        "symbolic-ref",
-        "tag",
-        "worktree",
-    ];
-    if !command.edits.is_nothing() {
-        return false;
-    }
-    let asks_about_itself =
-        command.arguments.iter().any(|word| matches!(word.text(), "--help" | "--version" | "-V"));
-    let git_looks = command.program == "git"
-        && command.arguments.iter().any(|word| GIT_LOOKS.contains(&word.text()))
-        && !command
-            .arguments
-            .iter()
-            .any(|word| matches!(word.text(), "commit" | "push" | "merge" | "rebase"));
-    asks_about_itself || git_looks || LOOKS.contains(&command.program.as_str()) || is_question(command)
-}
-
-fn is_question(command: &SimpleCommand) -> bool {
-    const ANSWERS: &[&str] = &[
-        "grep",
-        "egrep",
-        "fgrep",
-        "zgrep",
-        "rg",
-        "ag",
-        "ack",
-        "diff",
-        "colordiff",
-        "test",
-        "[",
-        "[[",
-        "cmp",
-        "pgrep",
-        "pkill",
-        "kill",
-        "killall",
-        "which",
-        "command",
-        "type",
-        "false",
-    ];
-    const GIT_ANSWERS: &[&str] = &["grep", "diff", "check-ignore", "merge-base", "show-ref", "config"];
-    ANSWERS.contains(&command.program.as_str())
-        || (command.program == "git"
-            && command.arguments.iter().any(|word| GIT_ANSWERS.contains(&word.text())))
 }
 
 fn all_suspects(recorded: &RecordedCall, holds: impl Fn(&SimpleCommand) -> bool) -> bool {

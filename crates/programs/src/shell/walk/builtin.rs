@@ -3,7 +3,8 @@
 use super::{Status, Walk};
 use crate::shell::flow::{Blame, Flow};
 use crate::shell::word::Word;
-use crate::shell::{Directory, Output, files};
+use crate::shell::{Directory, Output, SimpleCommand, files};
+use crate::table::Fact;
 
 impl Walk {
     /// The effect of a command on the shell itself, and its flow.
@@ -42,7 +43,8 @@ impl Walk {
             "false" => return Flow::failure(strict),
             _ => {}
         }
-        let can_fail = self.found.get(index).is_some_and(|command| !files::never_fails(&command.program));
+        let never_fails = |command: &SimpleCommand| command.row().is_some_and(|row| row.is(Fact::NeverFails));
+        let can_fail = !self.found.get(index).is_none_or(never_fails);
         Flow::command(index, can_fail, strict)
     }
 

@@ -7,7 +7,8 @@ use super::{Status, Tested, Walk, Walked};
 use crate::shell::flow::{Flow, Set};
 use crate::shell::opaque::Stripped;
 use crate::shell::word::Word;
-use crate::shell::{Directory, Mask, Output, files};
+use crate::shell::{Directory, Mask, Output};
+use crate::table::Fact;
 
 impl Walk {
     /// The parser nests lists to the left, as deep as they are long; this walks them without recursion.
@@ -142,7 +143,8 @@ impl Walk {
             let range = self.found.get_mut(*first..*end).unwrap_or_default();
             let lets_through = range.iter().all(|command| {
                 // Behind `xargs` the input becomes arguments.
-                files::lets_output_through(&command.program) && !command.arguments.contains(&Word::unknown())
+                command.row().is_some_and(|row| row.is(Fact::Filters))
+                    && !command.arguments.contains(&Word::unknown())
             });
             let hidden =
                 range.iter().any(|command| command.output == Output::Hidden && command.program != "tee");

@@ -12,6 +12,7 @@ use crate::shell::opaque::Stripped;
 use crate::shell::word::{self, Word};
 use crate::shell::wrapper::{self, Peeled};
 use crate::shell::{Attribution, Mask, NotUnderstood, Output, SimpleCommand, files};
+use crate::table::base_name;
 
 impl Walk {
     /// The commands inside `$(…)`, `` `…` ``, `<(…)` of a word; the flow of the last one.
@@ -234,21 +235,21 @@ impl Walk {
             return Err(NotUnderstood::TooManyCommands);
         }
         let mut words = words.into_iter();
-        let program = words.next().map(|word| wrapper::base_name(word.text())).unwrap_or_default();
-        let arguments: Vec<Word> = words.collect();
-        let (mut edits, mut reads) = files::touched(&program, &arguments, &self.shell.directory, body);
-        edits.add(effect.edits);
-        reads.extend(effect.reads);
-        self.found.push(SimpleCommand {
+        let program = words.next().map(|word| base_name(word.text()).to_owned()).unwrap_or_default();
+        let mut command = SimpleCommand {
             program,
-            arguments,
+            arguments: words.collect(),
             directory: self.shell.directory.clone(),
             attribution: Attribution::Masked(Mask::Conditional),
             suspect: false,
             output,
-            edits,
-            reads,
-        });
+            edits: effect.edits,
+            reads: effect.reads,
+        };
+        let (mut edits, mut reads) = files::touched(&command, body);
+        edits.add(command.edits);
+        reads.append(&mut command.reads);
+        self.found.push(SimpleCommand { edits, reads, ..command });
         self.masks.push(None);
         Ok(self.found.len() - 1)
     }

@@ -177,12 +177,45 @@ fn secrets_are_not_shown() {
     let settings = UserSettings::read(CONFIG, &FromEnvironment::default()).unwrap();
     let shown = format!("{settings:?}");
     insta::assert_snapshot!(shown, @r#"UserSettings { vercel: On(Service { endpoint: Endpoint(https://api.vercel.com), token: Secret(…), project: Some("web"), team: None }), linear: NoToken, webhooks: [Webhook { endpoint: Endpoint(https://hooks.slack.com), format: Slack, secret: None }, Webhook { endpoint: Endpoint(https://example.org), format: Generic, secret: Some(Secret(…)) }] }"#);
-    let broken = "[integrations.linear]\nenabled = true\ntoken = lin_api_very_secret\n";
-    let error = UserSettings::read(broken, &FromEnvironment::default()).unwrap_err().to_string();
-    insta::assert_snapshot!(error, @"`[integrations]` in `config.toml`, line 3, is not understood: string values must be quoted, expected literal string");
-    let unknown = "[integrations.linear]\ntokn = \"lin_api_very_secret\"\n";
-    let error = UserSettings::read(unknown, &FromEnvironment::default()).unwrap_err().to_string();
-    insta::assert_snapshot!(error, @"`[integrations]` in `config.toml`, line 2, is not understood: unknown field `tokn`, expected one of `enabled`, `url`, `token`, `project`, `team`");
+    for (text, said) in [
+        (
+            "[integrations.linear]\nenabled = true\ntoken = lin_api_very_secret\n",
+            "config.toml:3:9: string values must be quoted, expected literal string",
+        ),
+        (
+            "[integrations.linear]\ntokn = \"lin_api_very_secret\"\n",
+            "config.toml:2:1: unknown key `tokn`; did you mean `token`?",
+        ),
+        (
+            "[integrations.linear]\nenabled = \"very_secret\"\n",
+            "config.toml:2:11: `enabled` is not true or false",
+        ),
+        ("integrations.linear = \"very_secret\"\n", "config.toml:1:23: `linear` is not a table"),
+        ("integrations.webhook = [\n  \"very_secret\",\n]\n", "config.toml:2:3: `webhook` is not a table"),
+        (
+            "integrations.webhook = [{secret = \"very_secret\", format = \"slakc\"}]\n",
+            "config.toml:1:25: `webhook` has no `url`\n\
+             config.toml:1:59: `format` is none of slack, generic; did you mean `slack`?",
+        ),
+    ] {
+        let error = UserSettings::read(text, &FromEnvironment::default()).unwrap_err().to_string();
+        assert_eq!(error, format!("`[integrations]` is not understood: {said}"), "{text}");
+    }
+}
+
+/// However it is written, it is what the policy leaves out.
+#[test]
+fn services_are_found_in_any_spelling() {
+    for text in [
+        "integrations.linear = { enabled = true, token = 'k' }\n",
+        "[\"integrations\".'linear'] # mine\nenabled = true\n\"token\" = \"\"\"\nk\"\"\"\n",
+        "\u{feff}\"int\\u0065grations\".linear.enabled = true\nintegrations.linear.token = \"k\"\n",
+    ] {
+        let settings = UserSettings::read(text, &FromEnvironment::default()).unwrap();
+        assert!(matches!(settings.linear, Access::On(_)), "{text}");
+    }
+    let list = "integrations.webhook = [\n  {url = \"https://example.org\", secret = \"s\"}, # one\n]\n";
+    assert_eq!(UserSettings::read(list, &FromEnvironment::default()).unwrap().webhooks.len(), 1);
 }
 
 #[test]

@@ -213,15 +213,6 @@ impl Snippet {
     }
 }
 
-/// The first `bytes` of `text` where it is longer, with a mark that it was cut.
-pub(crate) fn head(mut text: String, bytes: usize) -> String {
-    if text.len() > bytes {
-        text.truncate(text.floor_char_boundary(bytes));
-        text.push('…');
-    }
-    text
-}
-
 /// The ends of `text` in at most `limit` characters.
 pub(crate) fn snippet(text: &str, limit: usize) -> String {
     let mut snippet = Snippet::new(limit);

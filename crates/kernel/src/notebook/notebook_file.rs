@@ -9,22 +9,22 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::NotebookError;
-use super::cell::{numbered_id, sorted};
+use super::new_cell::{numbered_id, sorted};
 use crate::json::{at, set};
 
-pub(super) struct File {
+pub(super) struct NotebookFile {
     /// Every key but `cells`, in the file's order, with the place of `cells` among them.
     values: Vec<(String, String)>,
     cells_at: usize,
-    cells: Vec<Cell>,
+    cells: Vec<NotebookCell>,
 }
 
-struct Cell {
+struct NotebookCell {
     id: Option<String>,
     text: String,
 }
 
-impl File {
+impl NotebookFile {
     pub(super) fn new(metadata: &Value) -> Self {
         let values = [("metadata", metadata.clone()), ("nbformat", json!(4)), ("nbformat_minor", json!(5))];
         let values = values.map(|(key, value)| (key.to_owned(), text_of(&sorted(value), 1)));
@@ -40,8 +40,8 @@ impl File {
                 let cells: Vec<Box<RawValue>> = serde_json::from_str(value.get()).map_err(failed)?;
                 file.cells_at = file.values.len();
                 for cell in cells {
-                    let known: Known = serde_json::from_str(cell.get()).map_err(failed)?;
-                    file.cells.push(Cell { id: known.id, text: cell.get().to_owned() });
+                    let known: KnownKeys = serde_json::from_str(cell.get()).map_err(failed)?;
+                    file.cells.push(NotebookCell { id: known.id, text: cell.get().to_owned() });
                 }
             } else {
                 file.values.push((key, value.get().to_owned()));
@@ -74,7 +74,7 @@ impl File {
                 let id = self.free_id(&json!(format!("cell-{place}")));
                 set(&mut value, "id", json!(id));
                 if let Some(cell) = self.cells.get_mut(place) {
-                    *cell = Cell { id: Some(id), text: text_of(&value, 2) };
+                    *cell = NotebookCell { id: Some(id), text: text_of(&value, 2) };
                 }
             }
         }
@@ -94,7 +94,7 @@ impl File {
 
     pub(super) fn insert(&mut self, place: usize, cell: &Value) {
         let id = at(cell, "id").as_str().map(str::to_owned);
-        self.cells.insert(place.min(self.cells.len()), Cell { id, text: text_of(cell, 2) });
+        self.cells.insert(place.min(self.cells.len()), NotebookCell { id, text: text_of(cell, 2) });
     }
 
     /// Outputs, count and metadata of ours for a cell that is there; what others added to its metadata stays.
@@ -161,7 +161,7 @@ fn text_of(value: &Value, level: usize) -> String {
 }
 
 #[derive(Deserialize)]
-struct Known {
+struct KnownKeys {
     #[serde(default)]
     id: Option<String>,
 }

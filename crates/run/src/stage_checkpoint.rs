@@ -4,19 +4,31 @@
 use std::path::{Path, PathBuf};
 
 use checkpoint::PathError;
-use checkpoint::layout::{DISPLAYS_FILE, Layout};
+use checkpoint::layout::{DISPLAYS_FILE, Layout, NameError};
 use checkpoint::manifest::{Artifact, Reason, Status};
-use checkpoint::{EmergencyRequest, SaveError, SaveRequest, SaveWarning, Saved};
+use checkpoint::{EmergencyRequest, RestoreError, SaveError, SaveRequest, SaveWarning, SavedCheckpoint};
 use jiff::Timestamp;
+use text::error_chain;
 
-use crate::attempt::told;
 use crate::event::What;
 use crate::executor::SessionState;
-use crate::publish;
+use crate::publish::{self, PublishError};
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StageCheckpointError {
+    #[error(transparent)]
+    Name(#[from] NameError),
+    #[error(transparent)]
+    Save(#[from] SaveError),
+    #[error(transparent)]
+    Files(#[from] PublishError),
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
+}
 
 /// A checkpoint that was saved.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct StageCheckpoint {
     pub(crate) id: String,
     pub(crate) status: Status,
     pub(crate) reason: Option<Reason>,
@@ -25,7 +37,7 @@ pub(crate) struct Kept {
     pub(crate) is_mid_stage: bool,
 }
 
-type WithWarnings = (Kept, Vec<String>);
+type WithWarnings = (StageCheckpoint, Vec<String>);
 
 /// The stage is done: what it published, and what the stages before it did.
 pub(crate) fn after_stage(
@@ -35,7 +47,7 @@ pub(crate) fn after_stage(
     earlier: &[PathBuf],
     execution_count: u64,
     session: Option<SessionState>,
-) -> Result<WithWarnings, String> {
+) -> Result<WithWarnings, StageCheckpointError> {
     let mut request = SaveRequest {
         artifacts: together(published, earlier),
         execution_count,
@@ -47,7 +59,7 @@ pub(crate) fn after_stage(
         request.execution_count = session.execution_count;
         request.rehydrate = Some(session.rehydrate);
     }
-    checkpoint::save(layout, &request).map(|saved| kept(saved, false)).map_err(|error| told(&error))
+    Ok(with_warnings(checkpoint::save(layout, &request)?, false))
 }
 
 /// The stage says that what it has written so far is worth keeping. It is not done, so that whoever resumes from here
@@ -58,8 +70,8 @@ pub(crate) fn mid_stage(
     artifacts: &Path,
     earlier: &[PathBuf],
     execution_count: u64,
-) -> Result<WithWarnings, String> {
-    let files = publish::files(artifacts).map_err(|error| told(&error))?;
+) -> Result<WithWarnings, StageCheckpointError> {
+    let files = publish::files(artifacts)?;
     let partial: Vec<PathBuf> = files.iter().map(|file| artifacts.join(file)).collect();
     let mut request = SaveRequest {
         status: Status::Interrupted,
@@ -72,21 +84,21 @@ pub(crate) fn mid_stage(
     loop {
         let error = match checkpoint::save(layout, &request) {
             Ok(saved) => {
-                let (kept, mut warnings) = kept(saved, true);
+                let (checkpoint, mut warnings) = with_warnings(saved, true);
                 warnings.extend(left_out);
-                return Ok((kept, warnings));
+                return Ok((checkpoint, warnings));
             }
             Err(error) => error,
         };
         // The stage is at work: a log that grows, or a file that was renamed meanwhile, is no reason to lose the rest.
         let (SaveError::Changing { path } | SaveError::Artifact(PathError::NotFound { path })) = &error
         else {
-            return Err(told(&error));
+            return Err(error.into());
         };
         let before = request.artifacts.len();
         request.artifacts.retain(|artifact| layout.relative(artifact) != *path);
         if request.artifacts.len() == before {
-            return Err(told(&error));
+            return Err(error.into());
         }
         left_out.push(format!("a checkpoint is without `{path}`, which changed while it was being saved"));
     }
@@ -99,18 +111,22 @@ pub(crate) fn emergency(
     stage: &str,
     attempt: u32,
     reason: Reason,
-) -> Result<WithWarnings, String> {
-    let (kept, mut warnings) = with_partial(layout, stage, attempt, reason)?;
+) -> Result<WithWarnings, StageCheckpointError> {
+    let (checkpoint, mut warnings) = with_partial(layout, stage, attempt, reason)?;
     if let Err(error) = checkpoint::prune_after_save(layout, checkpoint::DEFAULT_KEEP, None) {
-        warnings.push(not_pruned(&told(&error)));
+        warnings.push(not_pruned(&error_chain(&error)));
     }
-    Ok((kept, warnings))
+    Ok((checkpoint, warnings))
 }
 
-fn with_partial(layout: &Layout, stage: &str, attempt: u32, reason: Reason) -> Result<WithWarnings, String> {
+fn with_partial(
+    layout: &Layout,
+    stage: &str,
+    attempt: u32,
+    reason: Reason,
+) -> Result<WithWarnings, StageCheckpointError> {
     let request = EmergencyRequest::new(stage, reason, Timestamp::now());
-    let saved = checkpoint::emergency(layout, &request).map_err(|error| told(&error))?;
-    let (made, mut warnings) = kept(saved, false);
+    let (made, mut warnings) = with_warnings(checkpoint::emergency(layout, &request)?, false);
     let Ok(folder) = layout.attempt(stage, attempt) else { return Ok((made, warnings)) };
     let artifacts = folder.join("artifacts");
     let mut partial: Vec<PathBuf> =
@@ -124,12 +140,15 @@ fn with_partial(layout: &Layout, stage: &str, attempt: u32, reason: Reason) -> R
     }
     match checkpoint::add_partial(layout, &made.id, &partial) {
         Ok(saved) => {
-            let (with_partial, more) = kept(saved, false);
+            let (with_partial, more) = with_warnings(saved, false);
             warnings.extend(more);
             Ok((with_partial, warnings))
         }
         Err(error) => {
-            warnings.push(format!("the emergency checkpoint holds no partial artifacts: {}", told(&error)));
+            warnings.push(format!(
+                "the emergency checkpoint holds no partial artifacts: {}",
+                error_chain(&error)
+            ));
             Ok((made, warnings))
         }
     }
@@ -137,7 +156,11 @@ fn with_partial(layout: &Layout, stage: &str, attempt: u32, reason: Reason) -> R
 
 /// Puts the files of a checkpoint into another folder: those below `.attempts/{stage}/{number}/artifacts/` go below
 /// `prefix`.
-pub(crate) fn bring_back(layout: &Layout, artifacts: &[Artifact], prefix: &str) -> Result<(), String> {
+pub(crate) fn bring_back(
+    layout: &Layout,
+    artifacts: &[Artifact],
+    prefix: &str,
+) -> Result<(), StageCheckpointError> {
     let moved: Vec<Artifact> = artifacts
         .iter()
         .filter_map(|artifact| {
@@ -146,7 +169,8 @@ pub(crate) fn bring_back(layout: &Layout, artifacts: &[Artifact], prefix: &str) 
             Some(Artifact { relative_path: format!("{prefix}{inner}"), ..artifact.clone() })
         })
         .collect();
-    checkpoint::restore(layout, &moved).map(drop).map_err(|error| told(&error))
+    checkpoint::restore(layout, &moved)?;
+    Ok(())
 }
 
 /// What was there before and is there no more cannot be in a checkpoint; it is made anew where it is needed.
@@ -155,7 +179,7 @@ fn together(own: &[PathBuf], earlier: &[PathBuf]) -> Vec<PathBuf> {
     own.iter().chain(earlier.iter().filter(is_there)).cloned().collect()
 }
 
-fn kept(saved: Saved, is_mid_stage: bool) -> WithWarnings {
+fn with_warnings(saved: SavedCheckpoint, is_mid_stage: bool) -> WithWarnings {
     let warnings = saved
         .warnings
         .iter()
@@ -167,7 +191,7 @@ fn kept(saved: Saved, is_mid_stage: bool) -> WithWarnings {
         })
         .collect();
     let manifest = saved.sealed.manifest;
-    let kept = Kept {
+    let checkpoint = StageCheckpoint {
         id: manifest.checkpoint_id,
         status: manifest.status,
         reason: manifest.reason,
@@ -175,14 +199,14 @@ fn kept(saved: Saved, is_mid_stage: bool) -> WithWarnings {
         artifacts: manifest.artifacts,
         is_mid_stage,
     };
-    (kept, warnings)
+    (checkpoint, warnings)
 }
 
 fn not_pruned(why: &str) -> String {
     format!("old checkpoints stay: {why}")
 }
 
-impl Kept {
+impl StageCheckpoint {
     pub(crate) fn event(&self, stage_id: String, attempt: u32) -> What {
         What::Checkpoint {
             stage_id,

@@ -1,0 +1,311 @@
+//! Every key of a policy: its name, what it may be set to, what counts if it is left out, and what it means. Reading, merging,
+//! `schemas/policy.schema.json` and `docs/policy.md` come from these rows.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use settings::{
+    Boolean, Choice, List, Name, Names, Nested, OneOrMore, Text, Time, TimeLimit, Whole, choices, table,
+};
+
+use super::kinds::{Actions, Categories, PathInside, Patterns, Presets, UsersOwn};
+use super::paths::Globs;
+
+table! {
+    /// The whole file.
+    #[derive(Debug)]
+    pub(crate) struct PolicyFile, layer PolicyLayer {
+        /// Presets that this file builds on, in order; what stands here overrides them by name.
+        presets: Presets = Vec::new();
+        /// Globs of files that need no action. A category beats prose.
+        prose: Globs, or "documents, Markdown and the like";
+        /// Actions that code in no category needs.
+        other_code: Names, or "`tests`, if there is such an action";
+        /// How the gate behaves.
+        gate: Nested<Gate> = Gate::default();
+        /// Where the plan of the work item is.
+        plan: Nested<Plan> = Plan::default();
+        /// Snapshots that are taken by themselves: in your own configuration, or once you trust the file.
+        snapshot: Nested<SnapshotSettings> = SnapshotSettings::default();
+        /// Files that need the same actions.
+        categories as "category": Categories = Vec::new();
+        /// Actions by their id.
+        actions as "action": Actions = Vec::new();
+        /// What to say about an unresolved error.
+        errors as "error": List<ErrorText> = Vec::new();
+        /// Commands that run at the stop, once you trust the file.
+        checks as "check": List<Check> = Vec::new();
+        /// Fixed sentences of the message.
+        messages as "message": Nested<Messages> = Messages::default();
+        /// What is saved when the context fills up: in your own configuration, or once you trust the file.
+        autosave: Nested<Autosave> = Autosave::default();
+        /// Services outside, and their tokens: only in your own configuration; see [integrations.md](integrations.md).
+        integrations: UsersOwn, or "none";
+    }
+}
+
+table! {
+    /// How the gate behaves.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+    pub struct Gate, layer GateLayer {
+        /// Whether anything is judged at all.
+        enabled: Boolean = true;
+        /// Turns that are shorter, or whose beginning is not known, pass: `30s`, `2m`.
+        min_turn: Time = Duration::ZERO;
+        /// What counts as changed: this turn's changes, the whole dirty tree, or `git diff --name-only HEAD`.
+        scope: Choice<JudgedScope> = JudgedScope::Turn;
+        /// What to do if everything required was seen.
+        all_clear: Choice<Telling> = Telling::Notify;
+        /// What to do if only prose changed.
+        docs_only: Choice<Telling> = Telling::Silent;
+        /// What to do if git cannot be asked: nothing, or a generic checkpoint.
+        no_git: Choice<NoGit> = NoGit::Silent;
+        /// What to do at the stop after a hold: let go, or hold once more if code is not committed.
+        second_stop: Choice<SecondStop> = SecondStop::Pass;
+        /// The closing reminder to write down what was learnt.
+        capture: Boolean = false;
+        /// The step that says to commit last.
+        commit: Boolean = false;
+        /// Changes in more top-level folders than this are remarked on.
+        blast_radius: Whole<u64> = 3;
+        /// Ask again for an action that was asked for in the turn before, and neither done nor touched since.
+        ask_again: Boolean = false;
+        /// Accept `checkstone: cannot ACTION: REASON`.
+        waivers: Boolean = true;
+        /// What settles an error: the same going well later, or any later attempt.
+        resolved_by: Choice<ResolvedBy> = ResolvedBy::Success;
+        /// Actions that any change needs, prose too.
+        always: Names = Vec::new();
+        /// What each rule may do if it is alone.
+        rules: Nested<Rules> = Rules::default();
+    }
+}
+
+table! {
+    /// What each rule may do if it is alone.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    pub struct Rules, layer RulesLayer {
+        /// Errors of the turn that nothing settled.
+        errors: Choice<RuleLevel> = RuleLevel::Hold;
+        /// Files edited without being read, and changes all over the place.
+        hygiene: Choice<RuleLevel> = RuleLevel::Notify;
+        /// Changes that the work item's plan does not mention.
+        drift: Choice<RuleLevel> = RuleLevel::Notify;
+    }
+}
+
+choices! {
+    pub enum RuleLevel { Hold = "hold", Notify = "notify", Off = "off" }
+}
+
+choices! {
+    /// What counts as changed.
+    pub enum JudgedScope {
+        /// What this turn changed.
+        Turn = "turn",
+        /// The whole dirty tree.
+        Worktree = "worktree",
+        /// `git diff --name-only HEAD`: the dirty tree without untracked files.
+        Diff = "diff",
+    }
+}
+
+choices! {
+    pub enum Telling { Silent = "silent", Notify = "notify", Hold = "hold" }
+}
+
+choices! {
+    pub enum NoGit {
+        Silent = "silent",
+        /// The generic checkpoint.
+        Generic = "generic",
+    }
+}
+
+choices! {
+    pub enum SecondStop {
+        Pass = "pass",
+        /// Hold once more if changes are not committed.
+        HoldUncommitted = "hold-uncommitted",
+    }
+}
+
+choices! {
+    /// What settles an error that a call ended with.
+    pub enum ResolvedBy {
+        /// The same thing went well later.
+        Success = "success",
+        /// Something about it was tried later, whatever came of it.
+        Attempt = "attempt",
+    }
+}
+
+table! {
+    /// Where the plan of the work item is.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+    pub struct Plan, layer PlanLayer {
+        /// A branch name with `{slug}` in it; empty is no plan.
+        slug_from_branch: Text = String::new();
+        /// A path with `{slug}` in it.
+        path: PathInside = "todos/{slug}/implementation-plan.md".to_owned();
+    }
+}
+
+table! {
+    /// Which snapshots are taken by themselves, and how long those are kept.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    pub struct SnapshotSettings, layer SnapshotLayer {
+        /// One at the start of every turn.
+        at_turn_start: Boolean = false;
+        /// The newest so many of each working tree are kept.
+        keep: Whole<usize> = 50;
+        /// And those only so long: `12h`, `7d`.
+        keep_for: Time = Duration::from_secs(7 * 24 * 60 * 60);
+    }
+}
+
+table! {
+    /// Files that need the same actions.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+    pub struct Category, layer CategoryLayer {
+        /// What the files are called in messages; a later file changes the category by this name.
+        name: Name;
+        /// Globs, relative to the root of the repository; `*` stays inside a folder, `**` does not.
+        include: Globs;
+        /// Globs of files that are not meant.
+        exclude: Globs = Vec::new();
+        /// Ids of actions.
+        require: Names = Vec::new();
+        /// Counts only if no other category and no other code changed.
+        alone: Boolean = false;
+    }
+}
+
+table! {
+    /// Something that has to be done, and what proves that it was.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+    pub struct Action, layer ActionLayer, named id {
+        /// Smaller comes first.
+        order: Whole<i64, { i64::MIN }> = 50;
+        /// The instruction; `{since}` is the log window of the turn.
+        say: Text;
+        /// What is added to the instruction of `after` if both are required.
+        say_after: Text, or "none";
+        /// The observation if no evidence was seen; `{category}` is what changed.
+        gap: Text, or "none";
+        /// Commands that prove it: a program and words that must occur as whole arguments, in order. `make restart` is met by
+        /// `make -j4 restart`; a `*` stands for any text within an argument, as in `npm run test:*`.
+        evidence: Patterns;
+        /// Whether the evidence has to come after the last change of the files, or only in this turn.
+        fresh: Choice<Fresh> = Fresh::AfterChange;
+        /// The evidence must come after that of this action.
+        after: Name, or "none";
+    }
+}
+
+choices! {
+    pub enum Fresh {
+        /// After the last change that it covers.
+        AfterChange = "after-change",
+        /// Anywhere in the turn.
+        ThisTurn = "this-turn",
+    }
+}
+
+table! {
+    /// What to say about an unresolved error.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+    pub struct ErrorText, layer ErrorTextLayer {
+        /// One of these texts is in the output; none: any output.
+        contains: OneOrMore = Vec::new();
+        /// One of these was what failed, written as evidence is; none: anything.
+        ran: Patterns = Vec::new();
+        /// The sentence.
+        say: Text;
+    }
+}
+
+table! {
+    /// A command to run at the stop.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+    pub struct Check, layer CheckLayer {
+        /// Globs of the changed files that it is for.
+        when: Globs;
+        /// The command line, for `sh -c`.
+        run: Text;
+        /// A command that takes longer is ended.
+        timeout: Time = Duration::from_secs(60);
+    }
+}
+
+table! {
+    /// Fixed sentences of the message.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+    pub struct Messages, layer MessagesLayer {
+        /// If everything required was seen.
+        all_clear: Text = "All expected validations were observed. Commit if ready.".to_owned();
+        /// If only prose changed.
+        docs_only: Text = "No code changes detected.".to_owned();
+        /// The closing reminder.
+        capture: Text = "Capture anything worth keeping (memories, bugs, ideas).".to_owned();
+        /// The last step; `{steps}` stands for the steps before: `step 1 is`, `steps 1-3 are`.
+        commit: Text = "Commit only after the steps above are complete".to_owned();
+        /// The generic checkpoint.
+        generic: Text = "Continue or validate your work if needed.".to_owned();
+        /// The second hold.
+        uncommitted: Text = "You have uncommitted code changes. Commit your work before stopping.".to_owned();
+    }
+}
+
+table! {
+    /// How a full context is answered. It commits and pushes, so a repository's own file has a say in it only once the user
+    /// trusts that file.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+    pub struct Autosave, layer AutosaveLayer {
+        /// Nothing, telling the person, or notes, commit and push.
+        mode: Choice<AutosaveMode> = AutosaveMode::Off;
+        /// Percent of the window, from 1 to 99.
+        threshold: Whole<u8, 1, 99> = 40;
+        /// The size of the window in tokens, for models that nobody else knows.
+        window: Whole<u64, 1>, or "none";
+        /// Push to `origin`, if there is one.
+        push: Boolean = true;
+        /// What is committed: the notes and `buildguide.md`, or what the turn changed as well.
+        include: Choice<Include> = Include::Notes;
+        /// The notes file.
+        notes: PathInside, or "the client's own";
+        /// The first line of the commit's message.
+        subject: Text = "checkpoint: auto-checkpoint".to_owned();
+        /// What stands below it; `{reason}`, `{percent}`, `{agent}`, `{branch}` and `{iteration}` are filled in.
+        body: Text = "Saved by itself: {reason}.".to_owned();
+        /// `Name <address>`; empty is nobody.
+        co_author: Text, or "the client";
+        /// Globs of files in which a text that looks like a secret is none.
+        allow_secrets_in: Globs = Vec::new();
+        /// Kinds of secrets, and single ones by the fingerprint that they are reported with, that are none.
+        allow_secrets: Names = Vec::new();
+        /// A commit hook that takes longer is ended.
+        hook_timeout: TimeLimit = Duration::from_secs(60);
+    }
+}
+
+choices! {
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum AutosaveMode {
+        Off = "off",
+        /// The person is told.
+        Normal = "normal",
+        /// Notes, commit and push, without asking.
+        Autonomous = "autonomous",
+    }
+}
+
+choices! {
+    /// What is committed.
+    pub enum Include {
+        /// The notes file and `buildguide.md`.
+        Notes = "notes",
+        /// And what the turn changed.
+        All = "all",
+    }
+}

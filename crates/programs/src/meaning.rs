@@ -1,0 +1,137 @@
+//! What a command does: the questions that the table of programs answers about one command of a command line.
+
+use crate::shell::{SimpleCommand, Word, subcommand};
+use crate::table::{self, Deed, Fact, Grammar, Program, Reads};
+
+/// Options that keep any program from doing its work.
+const IDLE: &str = "--help --version --dry-run";
+/// Options with which a program tells of itself.
+const TELLS_OF_ITSELF: &str = "--help --version -V";
+/// What is given first to an interpreter whose code stands on the command line or comes from its input.
+const INLINE: &str = "- -c -e -p --eval --print eval";
+
+impl SimpleCommand {
+    pub(crate) fn row(&self) -> Option<&'static Program> {
+        table::find(&self.program)
+    }
+
+    /// What the command does, as far as its words tell.
+    pub fn deed(&self) -> Deed {
+        self.row().map_or(Deed::Other, |row| self.deed_by(row))
+    }
+
+    pub(crate) fn deed_by(&self, row: &Program) -> Deed {
+        let words = subcommand::significant(self, Some(row), &[]);
+        let words: Vec<&str> = words.into_iter().filter(|word| !word.starts_with('-')).collect();
+        let options: Vec<&str> = self.known_arguments().filter(|word| word.starts_with('-')).collect();
+        let task = |word: &&str| row.used(&[word], &options).unwrap_or_else(|| table::usual_deed(word));
+        match row.grammar {
+            Grammar::Operands | Grammar::Subcommand => row.used(&words, &options).unwrap_or(row.deed),
+            Grammar::Targets => words.iter().map(task).max().unwrap_or(row.deed),
+            Grammar::Scripts => {
+                row.used(&words, &options).unwrap_or_else(|| words.first().map_or(row.deed, task))
+            }
+        }
+    }
+
+    /// Whether the command does this, and does not only list or explain it (E7).
+    pub fn does(&self, deed: Deed) -> bool {
+        self.deed() == deed && self.idle_argument().is_none()
+    }
+
+    /// The argument that keeps the command from doing what it names, if there is one (E7): `pytest --collect-only`,
+    /// `cargo test --no-run`, `make -n restart`.
+    pub fn idle_argument(&self) -> Option<&str> {
+        let (idle, letters) = self.row().map_or(("", ""), |row| (row.idle, row.idle_letters));
+        let mut previous = "";
+        self.known_arguments().find(|argument| {
+            let with_value = |(option, value): (&str, &str)| match value {
+                "" => argument.strip_prefix(option).is_some_and(|rest| rest.starts_with('=')),
+                _ => previous == option && *argument == value,
+            };
+            let found = table::has(IDLE, argument)
+                || table::has(idle, argument)
+                || idle.split(' ').filter_map(|word| word.split_once('=')).any(with_value)
+                || begins_cluster(argument, letters);
+            previous = argument;
+            found
+        })
+    }
+
+    /// Whether the command only reads.
+    pub fn only_looks(&self) -> bool {
+        let reads = || matches!(self.deed(), Deed::Looks | Deed::Prints | Deed::Steers) || self.asks();
+        let tells_of_itself = || self.arguments.iter().any(|word| table::has(TELLS_OF_ITSELF, word.text()));
+        self.edits.is_nothing() && (tells_of_itself() || reads())
+    }
+
+    /// Whether the command answers a question by its exit status (E8).
+    pub fn asks(&self) -> bool {
+        matches!(self.deed(), Deed::Asks | Deed::Ends)
+    }
+
+    /// Whether the command surely writes no file. A script of `awk` or `sed` may.
+    pub fn surely_writes_nothing(&self) -> bool {
+        let runs_script =
+            self.row().is_some_and(|row| row.reads == Reads::AfterScript && row.deed == Deed::Looks);
+        let only_shows = self.arguments.first().and_then(Word::known) == Some("-n");
+        self.edits.is_nothing()
+            && matches!(self.deed(), Deed::Looks | Deed::Asks | Deed::Prints | Deed::Steers)
+            && (!runs_script || only_shows)
+    }
+
+    /// Whether the command, beside a formatter or a commit, writes no file of its own: what was written meanwhile was
+    /// laid out anew. A script before the commit may have done more than that, and so may a task that is called `lint`.
+    pub fn stands_by(&self) -> bool {
+        match self.deed() {
+            Deed::Formats | Deed::Commits | Deed::Pushes | Deed::Records => true,
+            Deed::Looks | Deed::Asks | Deed::Prints | Deed::Steers => true,
+            Deed::Lints => self.row().is_some_and(|row| !row.runs_tasks()),
+            _ => false,
+        }
+    }
+
+    /// `python -c …`, `node -e …`, and a script on standard input.
+    pub fn is_inline_code(&self) -> bool {
+        let first = self.arguments.first().map(Word::text);
+        self.row().is_some_and(|row| row.is(Fact::Interprets))
+            && first.is_none_or(|first| table::has(INLINE, first))
+    }
+
+    /// Whether a summary of tests in the output can be from this command.
+    pub fn may_print_summary(&self) -> bool {
+        self.row().is_some_and(|row| !row.prints.is_empty() || row.runs_tasks() || row.is(Fact::Interprets))
+    }
+
+    /// Whether the output says that there was nothing left to do: `mkdir` of a folder that is there.
+    pub fn was_done_before(&self, printed: &str) -> bool {
+        self.row().is_some_and(|row| !row.already.is_empty() && printed.contains(row.already))
+    }
+
+    /// Whether the output shows by the program's own words that the command came to its good end. It is the proof where
+    /// a pipe hides the exit status of a builder or an installer, as `cargo check 2>&1 | tail -5` does; test runners have
+    /// summaries of their own.
+    pub fn says_it_is_done(&self, printed: &str) -> bool {
+        let Some(row) = self.row().filter(|row| row.done.deeds.contains(&self.deed_by(row))) else {
+            return false;
+        };
+        let begins = |line: &str, mark: &str| match mark.strip_suffix('#') {
+            Some(text) => line
+                .strip_prefix(text)
+                .is_some_and(|rest| rest.starts_with(|next: char| next.is_ascii_digit())),
+            None => line.starts_with(mark),
+        };
+        let mut lines = printed.lines().map(str::trim);
+        lines.clone().any(|line| row.done.well.iter().any(|mark| begins(line, mark)))
+            && !lines.any(|line| line.starts_with(row.done.badly))
+    }
+}
+
+/// `-nB`, but neither `-j4` nor `--trace`.
+fn begins_cluster(argument: &str, letters: &str) -> bool {
+    argument.strip_prefix('-').is_some_and(|cluster| {
+        cluster.len() > 1
+            && cluster.bytes().all(|byte| byte.is_ascii_alphabetic())
+            && cluster.starts_with(|first| letters.contains(first))
+    })
+}

@@ -1,0 +1,108 @@
+//! What the words of a command choose from all that its program could do, and whether another command does at least as
+//! much: `pytest` settles `pytest a`, while `pytest a` settles neither `pytest` nor `pytest b` (E9).
+
+use crate::shell::{SimpleCommand, Word};
+use crate::table::{self, Deed, Fact, Grammar};
+
+/// Options with a value that leave something out: `-k name`.
+const NARROWS: &str = "-k -m -run --run -t --filter --grep -g --package -p --test -E --testNamePattern \
+    --test-name-pattern --testPathPattern --project --ignore --deselect --exclude --skip --bin --example --bench -e -w -R";
+/// Options that leave something out by themselves.
+const NARROWS_ALONE: &str = "--lib --bins --doc --tests --examples --no-run";
+/// Options whose value chooses nothing.
+const VALUED: &str = "-n -j --jobs --tb --maxfail --timeout -timeout --reporter --color -count --manifest-path --config \
+    -c --features --profile --durations --rootdir -C";
+
+impl SimpleCommand {
+    /// Whether both run the same program, for a program of many uses the same use of it.
+    pub fn is_same_use(&self, other: &Self) -> bool {
+        self.program == other.program && Selection::of(self).does == Selection::of(other).does
+    }
+
+    /// Whether this does at least what the earlier command was meant to do, wherever they ran.
+    pub fn does_as_much_as(&self, earlier: &Self) -> bool {
+        if !self.is_same_use(earlier) && !self.compiles_for(earlier) {
+            return false;
+        }
+        let is = |fact| self.row().is_some_and(|row| row.is(fact));
+        if is(Fact::AnyWords) {
+            return true;
+        }
+        let (later, earlier) = (Selection::of(self), Selection::of(earlier));
+        let covers = |word: &&str| later.words.iter().any(|wider| contains(wider, word));
+        let covered = match (later.words.is_empty(), earlier.words.is_empty()) {
+            (true, _) if is(Fact::TakesAll) => true,
+            (false, true) if is(Fact::TakesAll) => false,
+            _ => earlier.words.iter().all(covers),
+        };
+        covered && later.narrows.iter().all(|narrow| earlier.narrows.contains(narrow))
+    }
+
+    /// Tests that ran were compiled before: they settle what did not compile.
+    fn compiles_for(&self, earlier: &Self) -> bool {
+        let (before, after) = (earlier.deed(), self.deed());
+        self.program == earlier.program
+            && self.row().is_some_and(|row| row.is(Fact::CompilesTests))
+            && matches!(before, Deed::TypeChecks | Deed::Builds)
+            && before < after
+    }
+}
+
+fn contains(wider: &str, word: &str) -> bool {
+    let wider = wider.trim_end_matches('/');
+    let (wide, narrow) = (wider.trim_start_matches("./"), word.trim_start_matches("./"));
+    wide == narrow
+        || matches!(wide, "." | "...")
+        || narrow.strip_prefix(wide).is_some_and(|rest| rest.starts_with(['/', ':']))
+        || wide.strip_suffix("...").is_some_and(|folder| narrow.starts_with(folder))
+}
+
+struct Selection<'a> {
+    /// The subcommand, target or script.
+    does: Option<&'a str>,
+    words: Vec<&'a str>,
+    /// Options that leave something out.
+    narrows: Vec<String>,
+}
+
+impl<'a> Selection<'a> {
+    fn of(command: &'a SimpleCommand) -> Self {
+        let mut selection = Self { does: None, words: Vec::new(), narrows: Vec::new() };
+        if command.is_inline_code() {
+            return selection;
+        }
+        let row = command.row();
+        let mut arguments = command.arguments.iter().map(Word::text).peekable();
+        while let Some(argument) = arguments.next() {
+            if !argument.starts_with('-') || argument == "-" {
+                selection.words.push(argument);
+                continue;
+            }
+            let (name, value) = match argument.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (argument, None),
+            };
+            if table::has(NARROWS, name) || row.is_some_and(|row| table::has(row.package, name)) {
+                let value =
+                    value.or_else(|| arguments.next_if(|next| !next.starts_with('-'))).unwrap_or_default();
+                selection.narrows.push(format!("{name} {value}"));
+            } else if table::has(NARROWS_ALONE, name) {
+                selection.narrows.push(name.to_owned());
+            } else if table::has(VALUED, name) && value.is_none() {
+                arguments.next();
+            }
+        }
+        let grammar = row.map_or(Grammar::Operands, |row| row.grammar);
+        if grammar == Grammar::Scripts && matches!(selection.words.first(), Some(&("run" | "run-script"))) {
+            selection.words.remove(0);
+        }
+        if grammar != Grammar::Operands && !selection.words.is_empty() {
+            selection.does = Some(selection.words.remove(0)).filter(|word| !word.starts_with('+'));
+        }
+        // `cargo nextest run` has a use within its use.
+        if selection.does == Some("nextest") && matches!(selection.words.first(), Some(&("run" | "r"))) {
+            selection.words.remove(0);
+        }
+        selection
+    }
+}

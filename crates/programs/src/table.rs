@@ -1,0 +1,363 @@
+//! The one table of programs: what each of them is, and what its words and options mean. A row stands for one program
+//! or for several that are alike; the rows lie in files by kind. Lists of words are texts with spaces between, which
+//! keeps a row readable and costs nothing when the process starts.
+//!
+//! A new test runner is one row here, one line in `tests/labelled/commands.txt`, and one labelled turn in
+//! `crates/gate/tests/corpus`.
+
+/// Rows as `"name" | "other name" => Deed { column: value, … }`; a column that is not named is empty.
+macro_rules! programs {
+    ($($name:literal $(| $other:literal)* => $deed:ident { $($column:ident: $value:expr),* $(,)? })*) => {
+        pub(super) fn find(name: &str) -> Option<&'static Program> {
+            match name {
+                $($name $(| $other)* => {
+                    static ROW: Program = Program { deed: Deed::$deed, $($column: $value,)* ..Program::EMPTY };
+                    Some(&ROW)
+                })*
+                _ => None,
+            }
+        }
+
+        /// The names of each row.
+        #[cfg(test)]
+        pub(super) const NAMES: &[&[&str]] = &[$(&[$name $(, $other)*]),*];
+    };
+}
+
+mod compiled;
+mod files;
+mod git;
+mod launchers;
+mod node;
+mod python;
+mod rust;
+mod shell;
+mod tasks;
+
+use crate::runner_summary::Runner;
+
+pub(crate) use tasks::usual_deed;
+
+/// What a command does. In order: of several targets of one command the last counts, and from [`Deed::Runs`] on each
+/// says more about the code than the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Deed {
+    /// Lays code out anew and changes nothing else.
+    Formats,
+    /// Prints what it is told to.
+    Prints,
+    /// Does something to the shell that it runs in.
+    Steers,
+    /// Only reads.
+    Looks,
+    /// Only reads, and answers by its exit status.
+    Asks,
+    /// Ends or signals processes; that there are none is an answer.
+    Ends,
+    /// Changes what the repository knows of the files, and not the files.
+    Records,
+    Pushes,
+    Commits,
+    /// Nobody knows, or it depends.
+    Other,
+    /// Changes files.
+    Changes,
+    /// Rewrites code so that a linter is content.
+    Fixes,
+    /// Installs dependencies.
+    Installs,
+    /// Runs the program that is worked on, or a script.
+    Runs,
+    Lints,
+    TypeChecks,
+    Builds,
+    Tests,
+}
+
+/// How the words of a program are to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Grammar {
+    Operands,
+    /// The first word says what it does.
+    Subcommand,
+    /// Words name targets, which the repository defines.
+    Targets,
+    /// The first word is a subcommand or names a script, which the repository defines.
+    Scripts,
+}
+
+/// The lines with which a builder or an installer itself says how it ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Done {
+    /// Where it does this; other things would have to be done after the lines.
+    pub(crate) deeds: &'static [Deed],
+    /// How a line begins that says that all went well; `#` is a digit.
+    pub(crate) well: &'static [&'static str],
+    /// How a line begins that says that something did not.
+    pub(crate) badly: &'static str,
+}
+
+/// What a program starts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Launches {
+    Nothing,
+    /// The command after its own words.
+    Rest(&'static [Launch]),
+    /// A shell: the script that it is given.
+    Script,
+    /// `eval`: its words as a script.
+    Words,
+    /// `find -exec`
+    PerFile,
+    /// `xargs`: the command with more arguments than are written.
+    WithArguments,
+    /// `python -m`
+    Module,
+    /// What comes after one of these options.
+    After(&'static str),
+}
+
+/// A way to start another program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Launch {
+    /// Words between the program and the command, with `/` between: `tool/run`.
+    pub(crate) after: &'static str,
+    /// Options whose value is the next word, beside those of the row.
+    pub(crate) valued: &'static str,
+    /// Words before the command that are no options: the duration of `timeout`, the container of `docker exec`.
+    pub(crate) operands: usize,
+    /// Options with which it starts nothing that is waited for.
+    pub(crate) unless: &'static str,
+    /// The option without which it starts something else.
+    pub(crate) only_with: &'static str,
+    /// The option without which it leaves at once.
+    pub(crate) waits_with: &'static str,
+    /// The last word of `after` is itself the program: `uv pip`.
+    pub(crate) is_program: bool,
+}
+
+const LAUNCH: Launch = Launch {
+    after: "",
+    valued: "",
+    operands: 0,
+    unless: "",
+    only_with: "",
+    waits_with: "",
+    is_program: false,
+};
+
+const fn after(after: &'static str, valued: &'static str) -> Launch {
+    Launch { after, valued, ..LAUNCH }
+}
+
+/// Which files a program writes, as far as the command line tells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Writes {
+    Nothing,
+    Operands,
+    /// The last operand; the others go away.
+    Moved,
+    /// The last operand.
+    Copied,
+    /// The value of one of these options.
+    ValueOf(&'static str),
+    /// The rest of the operand that begins with this.
+    Named(&'static str),
+    /// Its input files, if it has one of these options.
+    InPlace(&'static str),
+    /// Files that the command line does not name, if it has this option.
+    Unnamed(&'static str),
+    /// As `sed -i` does.
+    Sed,
+    /// As `perl -i -e` does.
+    OneLiner,
+    /// As a patch that is read says.
+    Patch,
+    /// As the patch in its text says.
+    PatchText,
+    Git,
+}
+
+/// Which files a program reads, as far as the command line tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reads {
+    Nothing,
+    Operands,
+    /// The operands after a script or a pattern.
+    AfterScript,
+    Git,
+}
+
+/// What is true of few programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fact {
+    /// Its output is a part of its input.
+    Filters,
+    /// No failure comes from it.
+    NeverFails,
+    /// It takes everything where nothing is chosen.
+    TakesAll,
+    /// Other words are a new try of the same: another message, another branch, another version of a package.
+    AnyWords,
+    /// Its tests are compiled by it before they run.
+    CompilesTests,
+    /// Takes code on the command line or from its input.
+    Interprets,
+    /// `yarn`, `pnpm` and `bun` run it by its name alone.
+    NodeTool,
+    /// Runs installed tools by their name alone.
+    RunsNodeTools,
+}
+
+/// One row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Program {
+    /// What it does where no use says more.
+    pub(crate) deed: Deed,
+    /// What it does by its words; the first that fits counts. There are several ways to say it, each of words with `/`
+    /// between that follow each other; `*` is any text, and an option may stand anywhere.
+    uses: &'static [(&'static str, Deed)],
+    pub(crate) grammar: Grammar,
+    /// Options whose value is the next word.
+    pub(crate) valued: &'static str,
+    /// The same, of those that say in which folder it works.
+    pub(crate) folder: &'static str,
+    /// The same, of those that choose packages of the repository.
+    pub(crate) package: &'static str,
+    /// What keeps it from doing its work: it lists, explains itself, or only says what it would do. `-x=y` is also `-x y`.
+    pub(crate) idle: &'static str,
+    /// Letters that mean the same at the beginning of a cluster of short options.
+    pub(crate) idle_letters: &'static str,
+    pub(crate) launches: Launches,
+    pub(crate) writes: Writes,
+    pub(crate) reads: Reads,
+    /// Whose summaries of tests it prints, beside those of what it starts.
+    pub(crate) prints: &'static [Runner],
+    pub(crate) done: Done,
+    /// What it prints where its work had been done before.
+    pub(crate) already: &'static str,
+    facts: &'static [Fact],
+}
+
+impl Program {
+    const EMPTY: Self = Self {
+        deed: Deed::Other,
+        uses: &[],
+        grammar: Grammar::Operands,
+        valued: "",
+        folder: "",
+        package: "",
+        idle: "",
+        idle_letters: "",
+        launches: Launches::Nothing,
+        writes: Writes::Nothing,
+        reads: Reads::Nothing,
+        prints: &[],
+        done: Done { deeds: &[], well: &[], badly: "" },
+        already: "",
+        facts: &[],
+    };
+
+    pub(crate) fn is(&self, fact: Fact) -> bool {
+        self.facts.contains(&fact)
+    }
+
+    /// What it does by these words and options, where a use says so.
+    pub(crate) fn used(&self, words: &[&str], options: &[&str]) -> Option<Deed> {
+        let part_fits = |part: &str, from: &mut usize, anywhere: bool| {
+            let rest = words.get(*from..).unwrap_or_default();
+            let within = if anywhere { rest.len() } else { 1 };
+            let found = rest.iter().take(within).position(|word| matches_glob(part, word));
+            *from += found.unwrap_or(0) + 1;
+            found.is_some()
+        };
+        let fits = |path: &str| {
+            let mut from = 0;
+            path.split('/').enumerate().all(|(place, part)| match part.starts_with('-') {
+                true => options.contains(&part),
+                false => part_fits(part, &mut from, place == 0 && self.grammar == Grammar::Operands),
+            })
+        };
+        self.uses.iter().find(|(paths, _)| paths.split(' ').any(fits)).map(|(_, deed)| *deed)
+    }
+
+    /// Whether it can do one of these things.
+    pub(crate) fn can(&self, deeds: &[Deed]) -> bool {
+        deeds.contains(&self.deed) || self.uses.iter().any(|(_, deed)| deeds.contains(deed))
+    }
+
+    /// Whether the first word of a pattern for this program has to be the subcommand.
+    pub(crate) fn has_subcommands(&self) -> bool {
+        matches!(self.grammar, Grammar::Subcommand | Grammar::Scripts)
+    }
+
+    /// Whether what it does is defined by the repository.
+    pub(crate) fn runs_tasks(&self) -> bool {
+        matches!(self.grammar, Grammar::Targets | Grammar::Scripts)
+    }
+
+    /// Whether the next word is the value of this option.
+    pub(crate) fn takes_value(&self, option: &str) -> bool {
+        has(self.valued, option) || has(self.folder, option) || has(self.package, option)
+    }
+}
+
+/// The row of a program, by the name that it goes by.
+pub(crate) fn find(name: &str) -> Option<&'static Program> {
+    let families = [
+        files::find,
+        shell::find,
+        git::find,
+        launchers::find,
+        python::find,
+        node::find,
+        rust::find,
+        compiled::find,
+        tasks::find,
+    ];
+    let row = families.iter().find_map(|find| find(name));
+    #[cfg(test)]
+    let row = row.filter(|row| !labelled::is_left_out(row));
+    row
+}
+
+/// Whether a word is in a list.
+pub(crate) fn has(words: &str, word: &str) -> bool {
+    !words.is_empty() && words.split(' ').any(|one| one == word)
+}
+
+/// The name that a program goes by, whatever its folder and version: `python` for `/usr/bin/python3.12`.
+pub(crate) fn base_name(program: &str) -> &str {
+    let name = program.trim_end_matches('/').rsplit(['/', '\\']).next().unwrap_or(program);
+    let name = [".exe", ".cmd", ".bat"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name);
+    let versionless = name.trim_end_matches(|character: char| character.is_ascii_digit() || character == '.');
+    match name {
+        "py.test" => "pytest",
+        "nodejs" => "node",
+        "gmake" => "make",
+        _ if matches!(versionless, "python" | "pip" | "pytest-") => versionless.trim_end_matches('-'),
+        _ => name,
+    }
+}
+
+/// `*` stands for any text.
+pub(crate) fn matches_glob(glob: &str, word: &str) -> bool {
+    let mut pieces = glob.split('*');
+    let Some(mut rest) = word.strip_prefix(pieces.next().unwrap_or_default()) else { return false };
+    let mut pieces = pieces.peekable();
+    if pieces.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(piece) = pieces.next() {
+        if pieces.peek().is_none() {
+            return rest.ends_with(piece);
+        }
+        let Some(at) = rest.find(piece) else { return false };
+        rest = rest.get(at + piece.len()..).unwrap_or_default();
+    }
+    true
+}
+
+#[cfg(test)]
+#[path = "../tests/labelled/rows.rs"]
+mod labelled;

@@ -1,0 +1,80 @@
+//! Go, Java, .NET, C and C++, Swift and other languages, one or two rows each.
+
+use super::Deed::{self, *};
+use super::Fact::*;
+use super::Grammar::*;
+use super::Program;
+use crate::runner_summary::Runner::*;
+
+programs! {
+    "go" => Other {
+        grammar: Subcommand, folder: "-C", facts: &[CompilesTests], prints: &[Go],
+        idle: "-c -list -list= -run=^$ -run=NONE -run=XXX -n -h -help",
+        uses: &[
+            ("test", Tests), ("build install", Builds), ("vet", Lints), ("fmt", Formats), ("fix", Fixes), ("run generate", Runs),
+            ("mod/tidy mod/download get", Installs), ("list env version doc", Looks),
+        ],
+    }
+    "gotestsum" | "gotest" => Tests { prints: &[Gotestsum, Go] }
+    "ginkgo" => Tests {}
+    "richgo" => Other { grammar: Subcommand, uses: &[("test", Tests)], prints: &[Go] }
+    "gofmt" => Lints { uses: &[("-w", Formats)] }
+    "goimports" => Lints { uses: &[("-w", Fixes)] }
+    "golangci-lint" | "staticcheck" => Lints { uses: &[("--fix", Fixes)] }
+
+    "gradle" | "gradlew" => Other {
+        idle: "-m -x=test -h", valued: "-x", folder: "-p --project-dir", prints: &[Gradle],
+        uses: &[("test* *:test* check *:check", Tests), ("build assemble* compile* *:build *:assemble*", Builds)],
+    }
+    "mvn" | "mvnw" => Other {
+        idle: "-DskipTests -DskipTests=true -Dmaven.test.skip -Dmaven.test.skip=true -h -v", folder: "-f --file",
+        package: "-pl --projects", prints: &[Maven],
+        uses: &[("test verify install integration-test", Tests), ("compile test-compile package", Builds)],
+    }
+    "sbt" => Other { uses: &[("test *Test* test*", Tests), ("compile", Builds)] }
+    "bazel" | "bazelisk" => Other {
+        grammar: Subcommand, uses: &[("test coverage", Tests), ("build", Builds), ("run", Runs), ("query", Looks)],
+    }
+    "dotnet" => Other {
+        grammar: Subcommand, idle: "--list-tests -lt -h", facts: &[TakesAll], prints: &[Dotnet],
+        uses: &[
+            ("test", Tests), ("build publish", Builds), ("format/--verify-no-changes", Lints), ("format", Fixes),
+            ("run", Runs), ("restore add", Installs),
+        ],
+    }
+    "ctest" => Tests {
+        idle: "-N --show-only --print-labels -h", folder: "--test-dir", facts: &[TakesAll], prints: &[Ctest],
+    }
+    "cmake" => Other { uses: &[("--build", Builds)] }
+    "ninja" | "meson" => Builds { folder: "-C", uses: &[("test", Tests)] }
+    "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "javac" | "kotlinc" | "scalac" => Builds {}
+    "clang-format" => Lints { uses: &[("-i", Formats)] }
+    "swift" => Other {
+        grammar: Subcommand, folder: "--package-path", facts: &[TakesAll],
+        uses: &[("test", Tests), ("build", Builds), ("format", Formats), ("run", Runs)],
+    }
+    "zig" => Other {
+        grammar: Subcommand,
+        uses: &[("test build/test", Tests), ("build build-exe build-lib", Builds), ("fmt/--check", Lints), ("fmt", Formats), ("run", Runs)],
+    }
+    "dart" | "flutter" => Other {
+        grammar: Subcommand,
+        uses: &[("test", Tests), ("analyze", Lints), ("format", Formats), ("compile build", Builds), ("pub/get", Installs), ("run", Runs)],
+    }
+    "mix" => Other {
+        grammar: Subcommand,
+        uses: &[("test", Tests), ("compile", Builds), ("format/--check-formatted credo dialyzer", Lints), ("format", Formats), ("deps.get", Installs)],
+    }
+    "terraform" => Other { grammar: Subcommand, uses: &[("fmt/-check", Lints), ("fmt", Formats), ("validate", Lints)] }
+    "buf" => Other { grammar: Subcommand, uses: &[("format", Formats), ("lint", Lints), ("build", Builds)] }
+    "stylua" => Formats { uses: &[("--check", Lints)] }
+    "shfmt" => Lints { uses: &[("-w", Formats)] }
+    "shellcheck" => Lints {}
+    "bats" => Tests { idle: "-c --count -h", prints: &[CountedPhrase, Tap] }
+    "rspec" => Tests { idle: "-h -v", facts: &[TakesAll], prints: &[CountedPhrase] }
+    "rubocop" => Lints { uses: &[("-a -A --fix --autocorrect", Fixes)] }
+    "phpunit" => Tests {
+        idle: "--list-tests --list-suites --list-groups -h", facts: &[TakesAll], prints: &[Phpunit],
+    }
+    "telec" => Other { grammar: Subcommand }
+}

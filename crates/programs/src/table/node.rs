@@ -1,0 +1,80 @@
+//! JavaScript and TypeScript: package managers, their runners of installed tools, and those tools.
+
+use super::Deed::{self, *};
+use super::Fact::*;
+use super::Grammar::*;
+use super::Launches::Rest;
+use super::{Done, LAUNCH, Program, after};
+use crate::runner_summary::Runner::*;
+
+const NPX: &str = "-p --package -c --call";
+const ADDED: Done = Done { deeds: &[Installs], well: &["added #", "up to date"], badly: "npm error" };
+
+programs! {
+    "npm" => Other {
+        grammar: Scripts, folder: "--prefix -C", package: "-w --workspace", facts: &[TakesAll],
+        launches: Rest(&[after("exec", NPX), after("x", NPX)]), done: ADDED,
+        uses: &[("install i ci add uninstall update", Installs), ("ls view outdated", Looks)],
+    }
+    "pnpm" => Other {
+        grammar: Scripts, folder: "-C --dir --prefix", package: "--filter -F", facts: &[TakesAll, RunsNodeTools],
+        launches: Rest(&[after("exec", "--package -w"), after("dlx", "--package -w")]), done: ADDED,
+        uses: &[("install i ci add remove update", Installs), ("ls list outdated", Looks)],
+    }
+    "yarn" => Other {
+        grammar: Scripts, folder: "--cwd", facts: &[TakesAll, RunsNodeTools],
+        launches: Rest(&[after("exec", ""), after("dlx", "-p --package")]),
+        uses: &[("install add remove up", Installs)],
+    }
+    "bun" => Other {
+        grammar: Scripts, folder: "--cwd", package: "--filter -F", idle: "-h", facts: &[TakesAll, RunsNodeTools, Interprets],
+        launches: Rest(&[after("x", "")]), prints: &[Bun],
+        uses: &[("install i add remove", Installs), ("test test:* test-*", Tests), ("build", Builds)],
+    }
+    "npx" => Other { launches: Rest(&[after("", NPX)]), folder: "--prefix", package: "-w --workspace" }
+    "bunx" => Other { launches: Rest(&[LAUNCH]) }
+    "nyc" | "c8" => Other { launches: Rest(&[LAUNCH]), valued: "--reporter -r" }
+
+    "node" => Runs { uses: &[("--test", Tests)], facts: &[Interprets, NodeTool], prints: &[Node, Tap] }
+    "tsx" | "ts-node" => Runs { uses: &[("--test", Tests)], facts: &[NodeTool] }
+    "deno" => Other {
+        grammar: Subcommand, prints: &[Deno], facts: &[Interprets],
+        uses: &[
+            ("test", Tests), ("check", TypeChecks), ("lint/--fix", Fixes), ("lint", Lints),
+            ("fmt/--check", Lints), ("fmt", Formats), ("run", Runs), ("install add", Installs),
+        ],
+    }
+
+    "jest" => Tests {
+        idle: "--listTests --showConfig --init -h -v", facts: &[TakesAll, NodeTool], prints: &[Jest],
+    }
+    "vitest" => Tests { idle: "list -h -v", facts: &[TakesAll, NodeTool], prints: &[Vitest] }
+    "mocha" => Tests {
+        idle: "--list-files --list-reporters --list-interfaces -h -V", facts: &[TakesAll, NodeTool],
+        prints: &[Mocha],
+    }
+    "ava" => Tests { idle: "-h", facts: &[TakesAll, NodeTool], prints: &[Tap] }
+    "tap" => Tests { facts: &[NodeTool], prints: &[Tap] }
+    "karma" => Tests { facts: &[NodeTool] }
+    "web-test-runner" => Tests {}
+    "playwright" => Other {
+        grammar: Subcommand, idle: "--list -h -V", facts: &[TakesAll, NodeTool],
+        uses: &[("test", Tests), ("install", Installs)],
+    }
+    "cypress" => Other { grammar: Subcommand, facts: &[NodeTool], uses: &[("run", Tests)], prints: &[Mocha] }
+    "ng" => Other { grammar: Subcommand, uses: &[("test e2e", Tests), ("build", Builds), ("lint", Lints)] }
+
+    "tsc" => TypeChecks { facts: &[TakesAll, NodeTool] }
+    "vue-tsc" | "svelte-check" => TypeChecks {}
+    "eslint" => Lints { uses: &[("--fix", Fixes)], facts: &[NodeTool] }
+    "stylelint" | "oxlint" => Lints { uses: &[("--fix", Fixes)] }
+    "prettier" => Lints { uses: &[("--write -w", Formats)], facts: &[NodeTool] }
+    "biome" => Lints {
+        grammar: Subcommand, facts: &[NodeTool],
+        uses: &[("format/--write format/--fix", Formats), ("--write --apply --fix", Fixes)],
+    }
+    "turbo" | "nx" => Other {
+        grammar: Targets, package: "--filter -F -p --projects", facts: &[NodeTool],
+    }
+    "lerna" => Other { grammar: Targets, package: "--scope" }
+}

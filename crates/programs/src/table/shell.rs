@@ -1,0 +1,23 @@
+//! What a shell itself can do, the shells, and interpreters of other languages.
+
+use super::Fact::*;
+use super::{Deed, LAUNCH, Launch, Launches, Program, Writes};
+
+programs! {
+    "echo" | "printf" | "true" | ":" => Prints { facts: &[NeverFails] }
+    "pwd" | "date" => Looks { facts: &[NeverFails] }
+    "set" | "export" | "unset" | "sleep" | "trap" | "shopt" | "alias" | "local" | "declare" | "clear" | "break"
+        | "continue" => Steers { facts: &[NeverFails] }
+    "cd" | "pushd" | "popd" => Steers {}
+    "test" | "[" | "which" | "type" | "false" => Asks {}
+    "command" => Asks { launches: Launches::Rest(&[Launch { unless: "-v -V", ..LAUNCH }]) }
+    "kill" | "pkill" | "killall" => Ends {}
+
+    "bash" | "sh" | "zsh" | "dash" | "ksh" | "ash" => Runs { launches: Launches::Script }
+    "eval" => Runs { launches: Launches::Words }
+
+    "perl" => Runs { writes: Writes::OneLiner, facts: &[Filters, Interprets] }
+    "ruby" => Runs { writes: Writes::OneLiner, facts: &[Interprets] }
+    "php" => Runs { facts: &[Interprets] }
+    "lua" => Runs { facts: &[Interprets] }
+}

@@ -1,0 +1,176 @@
+//! Every key of a plan file: its name, what it may be set to, what counts if it is left out, and what it means. What can only
+//! be seen when all of it is read is in `check.rs`.
+
+use std::time::Duration;
+
+use settings::{
+    Boolean, Choice, Choices, Entry, List, Names, Nested, Pairs, Placed, Reader, Seconds, Shape, Text, Whole,
+    choices, table,
+};
+use supervise::StallInterrupt;
+
+use super::{LONGEST_DURATION, Program};
+
+table! {
+    #[derive(Debug)]
+    pub(super) struct PlanFile, layer PlanLayer {
+        /// What the report is called.
+        title: Placed<Text>;
+        /// What the stages of kind `python` have in common.
+        python: Nested<Python> = Python::default();
+        /// The stages.
+        stages as "stage": List<StageFile> = Vec::new();
+    }
+}
+
+table! {
+    /// What the stages of kind `python` have in common: one kernel.
+    #[derive(Clone, Debug, Eq, PartialEq)]
+    pub struct Python, layer PythonLayer {
+        /// An interpreter below the root, or the name of a Jupyter kernelspec.
+        interpreter: Text, or "the project's own Python";
+        /// What the random generators of a new kernel begin with.
+        seed: Whole<u32>, or "none";
+        /// Whether the session's variables are saved at each checkpoint, besides the artifacts.
+        saves_variables as "variables": Boolean = false;
+    }
+}
+
+table! {
+    #[derive(Debug)]
+    pub(super) struct StageFile, layer StageLayer {
+        /// A number of two digits or more, a verb and a noun: `S01_load_data`.
+        id as "stageId": Placed<Text>;
+        /// What it is for, in 10 to 200 characters.
+        goal: Placed<Text>;
+        /// A program, or a cell of the run's Python kernel.
+        kind: Choice<Kind> = Kind::Command;
+        /// What is run.
+        command: Placed<ProgramText>;
+        /// Has to end well before anything of the stage is accepted.
+        verify: ProgramText, or "none";
+        /// Environment variables of the command.
+        environment: Pairs = Vec::new();
+        /// Where it runs, below the root.
+        directory: Placed<Text>, or "the root";
+        /// Files that it reads, by name: below the root, or `STAGE/PATH` for an output of another stage.
+        inputs: Pairs = Vec::new();
+        /// Files that it makes, by name, below its artifacts.
+        outputs: Pairs = Vec::new();
+        /// A stage that takes longer is ended.
+        max_duration as "maxDurationSec": Placed<Seconds<1, LONGEST_DURATION>>, or "240";
+        /// Stages that have to be done before.
+        dependencies: Names = Vec::new();
+        /// Whether it may be run again after it failed or was interrupted.
+        is_retryable as "retryable": Boolean = true;
+        /// How often it is run again by itself.
+        retries: Placed<Whole<u32, 0, 100>>, or "0";
+        /// Whether a checkpoint is saved when it is done.
+        checkpoint_after as "checkpointAfter": Boolean = true;
+        /// Whether it prints `[CHECKPOINT:saved:…]` by itself.
+        mid_stage_checkpoints as "midStageCheckpoints": Boolean = false;
+        /// When it counts as stalled.
+        stall: Nested<Stall> = Stall::default();
+        /// How long it may take to end by itself after each signal.
+        grace: Nested<Grace> = Grace::default();
+    }
+}
+
+choices! {
+    pub enum Kind { Command = "command", Python = "python" }
+}
+
+table! {
+    /// After how much of each kind of silence a stage counts as stalled; `None`: never.
+    #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+    pub struct Stall, layer StallLayer {
+        /// Seconds without output; 0 is never.
+        output as "outputSec": SecondsOrNever = Some(Duration::from_secs(60));
+        /// Seconds without a marker; 0 is never.
+        marker as "markerSec": SecondsOrNever = Some(Duration::from_secs(90));
+        /// Silent for as long as this without processor time or growing artifacts: hung, not slow.
+        idle as "idleSec": Seconds<1, LONGEST_DURATION> = Duration::from_secs(60);
+        /// Which stalled stages are interrupted.
+        interrupt: Choice<Interrupts> = StallInterrupt::Never;
+    }
+}
+
+table! {
+    /// How long a stage may take to end by itself after each signal.
+    #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+    pub struct Grace, layer GraceLayer {
+        /// After the interrupt.
+        interrupt as "interruptSec": Seconds<0, 30> = Duration::from_secs(5);
+        /// After the request to terminate.
+        terminate as "terminateSec": Seconds<0, 30> = Duration::from_secs(3);
+    }
+}
+
+/// The words for [`StallInterrupt`].
+pub(super) struct Interrupts;
+
+impl Choices for Interrupts {
+    type Choice = StallInterrupt;
+    const WORDS: &'static [(&'static str, StallInterrupt)] =
+        &[("never", StallInterrupt::Never), ("hung", StallInterrupt::Hung), ("any", StallInterrupt::Any)];
+}
+
+/// Whole seconds; 0 is never.
+pub(super) struct SecondsOrNever;
+
+impl settings::Kind for SecondsOrNever {
+    type Written = Option<Duration>;
+    type Value = Option<Duration>;
+
+    fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<Option<Duration>> {
+        let seconds = Seconds::<0, LONGEST_DURATION>::read(entry, reader)?;
+        Some(Some(seconds).filter(|seconds| !seconds.is_zero()))
+    }
+
+    fn value(written: Option<Duration>) -> Option<Duration> {
+        written
+    }
+
+    fn shape() -> Shape {
+        Shape::Whole
+    }
+}
+
+/// A list of words, or one text for the shell.
+pub(super) struct ProgramText;
+
+impl settings::Kind for ProgramText {
+    type Written = Program;
+    type Value = Program;
+
+    fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<Program> {
+        let program = match entry.value.get_ref() {
+            value if value.is_str() => Program::Shell(reader.string(entry)?),
+            value if value.is_array() => Program::Words(Names::value(reader.strings(entry)?)),
+            _ => {
+                reader.wrong(entry, "an array of words, or a string for the shell");
+                return None;
+            }
+        };
+        let (is_empty, has_nul) = match &program {
+            Program::Shell(text) => (text.trim().is_empty(), text.contains('\0')),
+            Program::Words(words) => (
+                words.first().is_none_or(|word| word.is_empty()),
+                words.iter().any(|word| word.contains('\0')),
+            ),
+        };
+        if is_empty || has_nul {
+            reader.wrong(entry, if is_empty { "something to run" } else { "free of NUL characters" });
+            return None;
+        }
+        Some(program)
+    }
+
+    fn value(written: Program) -> Program {
+        written
+    }
+
+    fn shape() -> Shape {
+        Shape::TextOrTexts
+    }
+}

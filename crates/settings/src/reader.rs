@@ -1,0 +1,154 @@
+//! Reads a document key by key and notes all that is wrong with it, each with its place.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use toml::de::DeValue;
+
+use crate::document::{Document, Key, Table, Value};
+use crate::lines::Lines;
+use crate::problem::{At, Place, Problem};
+use crate::table::TableOfKeys;
+
+/// So many slips are answered with the name that was meant; with more of them the file is another kind of file.
+const SUGGESTIONS: usize = 20;
+
+/// Whether a message may quote what was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quoting {
+    Values,
+    /// The values may be tokens: a message names the key instead.
+    KeysOnly,
+}
+
+/// A key and what it is set to; for an item of an array, the key of the array.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'v, 'a> {
+    pub key: &'v Key<'a>,
+    pub value: &'v Value<'a>,
+}
+
+#[derive(Debug)]
+pub struct Reader<'a> {
+    file: Arc<str>,
+    text: &'a str,
+    lines: Lines<'a>,
+    quoting: Quoting,
+    suggestions: usize,
+    pub problems: Vec<Problem>,
+    /// Values that whoever asked for the reading wants to look at again.
+    pub noted: Vec<At<String>>,
+}
+
+impl<'a> Reader<'a> {
+    /// `text` is that of the document, `file` how it is called in messages.
+    pub fn new(file: &str, text: &'a str, quoting: Quoting) -> Self {
+        let text = crate::document::without_byte_order_mark(text);
+        Self {
+            file: file.into(),
+            text,
+            lines: Lines::of(text),
+            quoting,
+            suggestions: SUGGESTIONS,
+            problems: Vec::new(),
+            noted: Vec::new(),
+        }
+    }
+
+    /// Reads the document as a table of known keys; `None` if it is not TOML.
+    pub fn read<T: TableOfKeys>(&mut self) -> Option<T::Layer> {
+        match Document::parse(&self.file, self.text) {
+            Ok(document) => Some(T::read(document.root(), self)),
+            Err(problems) => {
+                self.problems.extend(problems.0);
+                None
+            }
+        }
+    }
+
+    pub fn place(&self, span: Range<usize>) -> Place {
+        let (line, column) = self.lines.place(span.start);
+        Place { file: Arc::clone(&self.file), line, column }
+    }
+
+    pub fn problem(&mut self, span: Range<usize>, message: impl Into<String>) {
+        self.problems.push(self.place(span).problem(message));
+    }
+
+    /// The value as a message may show it.
+    pub fn found(&self, entry: Entry<'_, '_>) -> String {
+        if self.quoting == Quoting::KeysOnly {
+            return entry.key.get_ref().to_string();
+        }
+        let found = self.text.get(entry.value.span()).unwrap_or_default();
+        found.lines().next().unwrap_or_default().trim_matches(['"', '\'']).chars().take(60).collect()
+    }
+
+    pub fn wrong(&mut self, entry: Entry<'_, '_>, expected: &str) {
+        self.problem(entry.value.span(), format!("`{}` is not {expected}", self.found(entry)));
+    }
+
+    /// Notes a name that is none of those that are known.
+    pub fn unknown<'n>(
+        &mut self,
+        place: Place,
+        message: String,
+        written: &str,
+        known: impl Iterator<Item = &'n str>,
+    ) {
+        let nearest = match self.suggestions.checked_sub(1) {
+            Some(left) => {
+                self.suggestions = left;
+                text::nearest(written, known)
+            }
+            None => None,
+        };
+        self.problems.push(Problem { nearest, ..place.problem(message) });
+    }
+
+    pub fn string(&mut self, entry: Entry<'_, '_>) -> Option<String> {
+        match entry.value.get_ref() {
+            DeValue::String(text) => Some(text.clone().into_owned()),
+            _ => {
+                self.wrong(entry, "a string");
+                None
+            }
+        }
+    }
+
+    /// An array of strings, each with its place.
+    pub fn strings(&mut self, entry: Entry<'_, '_>) -> Option<Vec<At<String>>> {
+        let DeValue::Array(items) = entry.value.get_ref() else {
+            self.wrong(entry, "an array of strings");
+            return None;
+        };
+        let items = items.iter().filter_map(|value| {
+            let text = self.string(Entry { key: entry.key, value })?;
+            Some(At { value: text, place: self.place(value.span()) })
+        });
+        Some(items.collect())
+    }
+
+    pub fn table<'v, 'd>(&mut self, entry: Entry<'v, 'd>) -> Option<&'v Table<'d>> {
+        match entry.value.get_ref() {
+            DeValue::Table(table) => Some(table),
+            _ => {
+                self.wrong(entry, "a table");
+                None
+            }
+        }
+    }
+
+    /// `[[name]]`, each with its entry.
+    pub fn tables<'v, 'd>(&mut self, entry: Entry<'v, 'd>) -> Vec<(Entry<'v, 'd>, &'v Table<'d>)> {
+        let DeValue::Array(items) = entry.value.get_ref() else {
+            self.wrong(entry, "an array of tables");
+            return Vec::new();
+        };
+        let items = items.iter().filter_map(|value| {
+            let entry = Entry { key: entry.key, value };
+            Some((entry, self.table(entry)?))
+        });
+        items.collect()
+    }
+}

@@ -1,0 +1,225 @@
+//! A table of keys: one row says how a key is called, what it may be set to, what counts if it is left out, and what it
+//! means. Reading, merging, the nearest name, the JSON schema and the reference all come from the rows.
+
+use std::fmt::Debug;
+
+use crate::document::Table;
+use crate::kind::Kind;
+use crate::reader::{Entry, Reader};
+
+/// A table whose keys are known. [`table!`](crate::table!) makes one.
+pub trait TableOfKeys: Debug + Sized {
+    /// What one file sets.
+    type Layer: Clone + Debug + Default;
+
+    /// Every key, and whether it has to be there.
+    const KEYS: &'static [(&'static str, bool)];
+
+    /// Sets a key; false if there is none of that name.
+    fn set(layer: &mut Self::Layer, entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> bool;
+
+    /// What the newer layer sets wins.
+    fn merge(older: &mut Self::Layer, newer: Self::Layer);
+
+    /// Keys that have to be there, and that no layer sets.
+    fn missing(layer: &Self::Layer) -> Vec<&'static str>;
+
+    fn finish(layer: Self::Layer) -> Self;
+
+    fn reference() -> TableReference;
+
+    fn read(table: &Table<'_>, reader: &mut Reader<'_>) -> Self::Layer {
+        let mut layer = Self::Layer::default();
+        for (key, value) in table {
+            if !Self::set(&mut layer, Entry { key, value }, reader) {
+                let name = key.get_ref();
+                let known = Self::KEYS.iter().map(|(name, _)| *name);
+                reader.unknown(reader.place(key.span()), format!("unknown key `{name}`"), name, known);
+            }
+        }
+        layer
+    }
+}
+
+/// The rows of a table, for whoever writes them down.
+#[derive(Clone, Debug)]
+pub struct TableReference {
+    pub keys: Vec<KeyReference>,
+}
+
+#[derive(Clone, Debug)]
+pub struct KeyReference {
+    pub name: &'static str,
+    pub about: String,
+    pub shape: Shape,
+    /// What counts if it is left out, as Markdown; `None`: it has to be there.
+    pub default: Option<String>,
+}
+
+/// What a key may be set to.
+#[derive(Clone, Debug)]
+pub enum Shape {
+    Boolean,
+    Whole,
+    Text,
+    OneOf(Vec<&'static str>),
+    Texts,
+    TextsOf(Vec<&'static str>),
+    TextOrTexts,
+    Table(TableReference),
+    /// `[[key]]`, each whole in itself.
+    Tables(TableReference),
+    /// `[[key]]`, merged by what the key `name` is set to.
+    MergedTables {
+        table: TableReference,
+        name: &'static str,
+    },
+    /// `[key.ID]`, merged by id; `None`: what stands in them is known elsewhere.
+    NamedTables(Option<TableReference>),
+}
+
+/// Merges one key of two layers.
+pub fn merge_key<K: Kind>(older: &mut Option<K::Written>, newer: Option<K::Written>) {
+    match (older, newer) {
+        (Some(older), Some(newer)) => K::merge(older, newer),
+        (older @ None, newer) => *older = newer,
+        (Some(_), None) => {}
+    }
+}
+
+/// Declares a table of keys: the struct that is used, and the layer that one file sets. A row is
+///
+/// ```text
+/// /// What it means.
+/// field as "key": Kind = default;
+/// ```
+///
+/// `as "key"` is left out if the key is called as the field; `, or "words"` in place of the default makes it an option and says
+/// what counts without it; with neither, the key has to be there. `named id` adds a field for the name of the table.
+#[macro_export]
+macro_rules! table {
+    (
+        $(#[$meta:meta])*
+        $visibility:vis struct $name:ident, layer $layer:ident $(, named $id:ident)? {
+            $(
+                $(#[doc = $about:literal])+
+                $field:ident $(as $key:literal)? : $kind:ty $(= $default:expr)? $(, or $otherwise:literal)? ;
+            )+
+        }
+    ) => {
+        $(#[$meta])*
+        $visibility struct $name {
+            $(pub $id: String,)?
+            $(
+                $(#[doc = $about])+
+                pub $field: $crate::table_row!(type $kind $(= $default)? $(, or $otherwise)?),
+            )+
+        }
+
+        #[derive(Clone, Debug, Default)]
+        $visibility struct $layer {
+            $(pub(crate) $id: Option<$crate::At<String>>,)?
+            $(pub(crate) $field: Option<<$kind as $crate::Kind>::Written>,)+
+        }
+
+        impl $crate::TableOfKeys for $name {
+            type Layer = $layer;
+
+            const KEYS: &'static [(&'static str, bool)] = &[$((
+                $crate::table_row!(name $field $(as $key)?),
+                $crate::table_row!(required $(= $default)? $(, or $otherwise)?),
+            )),+];
+
+            fn set(
+                layer: &mut $layer,
+                entry: $crate::Entry<'_, '_>,
+                reader: &mut $crate::Reader<'_>,
+            ) -> bool {
+                let key: &str = entry.key.get_ref();
+                $(
+                    if key == $crate::table_row!(name $field $(as $key)?) {
+                        layer.$field = <$kind as $crate::Kind>::read(entry, reader);
+                        return true;
+                    }
+                )+
+                false
+            }
+
+            fn merge(older: &mut $layer, newer: $layer) {
+                $($crate::merge_key::<$kind>(&mut older.$field, newer.$field);)+
+            }
+
+            fn missing(layer: &$layer) -> Vec<&'static str> {
+                let set = [$(layer.$field.is_some()),+];
+                let keys = Self::KEYS.iter().zip(set);
+                keys.filter(|((_, required), set)| *required && !set).map(|((name, _), _)| *name).collect()
+            }
+
+            fn finish(layer: $layer) -> Self {
+                Self {
+                    $($id: layer.$id.map(|id| id.value).unwrap_or_default(),)?
+                    $(
+                        $field: $crate::table_row!(
+                            value layer.$field.map(<$kind as $crate::Kind>::value), $(= $default)? $(, or $otherwise)?
+                        ),
+                    )+
+                }
+            }
+
+            fn reference() -> $crate::TableReference {
+                $crate::TableReference {
+                    keys: vec![$($crate::KeyReference {
+                        name: $crate::table_row!(name $field $(as $key)?),
+                        about: concat!($($about),+).trim().to_owned(),
+                        shape: <$kind as $crate::Kind>::shape(),
+                        default: $crate::table_row!(default $kind $(= $default)? $(, or $otherwise)?),
+                    }),+],
+                }
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                <Self as $crate::TableOfKeys>::finish(Default::default())
+            }
+        }
+    };
+}
+
+/// What [`table!`](crate::table!) makes of the parts of a row.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! table_row {
+    (name $field:ident) => { stringify!($field) };
+    (name $field:ident as $key:literal) => { $key };
+    (type $kind:ty, or $otherwise:literal) => { Option<<$kind as $crate::Kind>::Value> };
+    (type $kind:ty $(= $default:expr)?) => { <$kind as $crate::Kind>::Value };
+    (required) => { true };
+    (required = $default:expr) => { false };
+    (required, or $otherwise:literal) => { false };
+    (value $value:expr,) => { $value.unwrap_or_default() };
+    (value $value:expr, = $default:expr) => { $value.unwrap_or_else(|| $default) };
+    (value $value:expr, , or $otherwise:literal) => { $value };
+    (default $kind:ty, or $otherwise:literal) => { Some($otherwise.to_owned()) };
+    (default $kind:ty = $default:expr) => { Some(format!("`{}`", <$kind as $crate::Kind>::written(&$default))) };
+    (default $kind:ty) => { None };
+}
+
+/// An enum whose variants are the words that a key may be set to.
+#[macro_export]
+macro_rules! choices {
+    ($(#[$meta:meta])* $visibility:vis enum $name:ident {
+        $($(#[$about:meta])* $variant:ident = $word:literal),+ $(,)?
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, ::serde::Serialize)]
+        $visibility enum $name {
+            $($(#[$about])* #[serde(rename = $word)] $variant),+
+        }
+
+        impl $crate::Choices for $name {
+            type Choice = Self;
+            const WORDS: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),+];
+        }
+    };
+}
