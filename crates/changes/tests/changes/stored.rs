@@ -45,6 +45,6 @@ fn a_lost_commit_leads_to_the_fall_back() {
     sandbox.write("a", "changed\n");
     let changes = sandbox.turn(&lost);
     assert_eq!(changes.scope, change_set::Scope::Worktree);
-    insta::assert_snapshot!(redacted(changes.baseline_unusable.unwrap()), @"");
+    insta::assert_snapshot!(redacted(changes.baseline_unusable.unwrap()), @"fatal: bad object [hash]");
     assert_eq!(lines(&changes.files), ["modified a [unstaged]"]);
 }

@@ -240,7 +240,7 @@ fn the_commit_hooks_run() {
     let seen = fs_err::read_to_string(sandbox.repo.join("seen")).unwrap();
     assert_eq!(seen, "a\nb\nprepare message\nmessage\npost M  b\n");
     assert!(sandbox.git(&["show", "--no-patch", "--format=%B"]).trim_end().ends_with("\nTicket: 7"));
-    insta::assert_snapshot!(redacted(commit.complaint.unwrap()), @"");
+    insta::assert_snapshot!(redacted(commit.complaint.unwrap()), @"the hook `post-commit` refused the commit: it ended with exit status: 3");
 }
 
 /// Elsewhere by `core.hooksPath`, and in a linked worktree those of the repository.
@@ -391,7 +391,12 @@ fn hooks_run_with_an_older_git_too() {
     hook(&sandbox, "post-commit", "echo done >>seen");
     assert!(matches!(attempt(&sandbox, &["a"]).unwrap(), CommitOutcome::Made(_)));
     assert_eq!(fs_err::read_to_string(sandbox.repo.join("seen")).unwrap(), "a\ndone\n");
-    insta::assert_snapshot!(redacted(sandbox.git(&["show", "--no-patch", "--format=%B"])), @"");
+    insta::assert_snapshot!(redacted(sandbox.git(&["show", "--no-patch", "--format=%B"])), @"
+    checkpoint: a test
+
+    Co-Authored-By: A <a@example.com>
+    Ticket: 7
+    ");
     hook(&sandbox, "pre-commit", "echo no; exit 1");
     sandbox.write("a", "changed again\n");
     let error = attempt(&sandbox, &["a"]).unwrap_err();

@@ -198,7 +198,7 @@ fn the_users_own_commits_are_never_rewritten() {
     let theirs = remote_head(&sandbox);
     let ours = [saved(&sandbox, "notes", "ours\n")];
     let outcome = pushed(&sandbox, &PushLimits { ours: &ours, ..limits() });
-    insta::assert_snapshot!(redacted(format!("{outcome:?}")), @"");
+    insta::assert_snapshot!(redacted(format!("{outcome:?}")), @r#"Rejected { reason: "the remote has newer commits, and 1 unpushed commit is not of autosave's making: pull, then push" }"#);
     assert_eq!(remote_head(&sandbox), theirs);
 }
 
@@ -210,7 +210,7 @@ fn a6_a_remote_that_refuses_is_told_with_its_words() {
     let before = remote_head(&sandbox);
     saved(&sandbox, "notes", "x\n");
     let outcome = pushed(&sandbox, &limits());
-    insta::assert_snapshot!(redacted(format!("{outcome:?}")), @"");
+    insta::assert_snapshot!(redacted(format!("{outcome:?}")), @r#"Rejected { reason: "[remote rejected] (pre-receive hook declined): not on Fridays" }"#);
     assert_eq!(remote_head(&sandbox), before);
 }
 

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use ::sandbox::redacted;
 use keeping::snapshot::{Caller, NewSnapshot, Reason, Reasons, Retention, Snapshot, SnapshotError, Which};
 
 use crate::sandbox::{Sandbox, now_ns};
@@ -127,7 +126,7 @@ fn packed_refs_are_removed_by_git() {
     let lock = sandbox.repo.join(".git/packed-refs.lock");
     fs_err::write(&lock, "").unwrap();
     let failed = sandbox.snapshots().prune(Which::ThisWorktree, ALL, now_ns()).unwrap_err();
-    insta::assert_snapshot!(redacted(failed.to_string()), @"");
+    assert!(failed.to_string().contains("packed-refs.lock"), "{failed}");
     assert!(matches!(failed, SnapshotError::Git(_)));
     assert_eq!(sandbox.snapshots().list(Which::ThisWorktree).unwrap(), both[1..]);
     fs_err::remove_file(lock).unwrap();

@@ -246,7 +246,39 @@ mod tests {
         let story = Story { stages: vec![stage], markers, ..Story::default() };
         let once = refreshed(&story, None, "now");
         assert_eq!(refreshed(&story, Some(&once), "now"), once);
-        insta::assert_snapshot!(once, @"");
+        insta::assert_snapshot!(once, @r"
+        # 
+
+        <!-- GYOSHU:REPORT:EXEC_SUMMARY:BEGIN -->
+        ## Executive Summary
+
+        **Status**: PLANNED, 0 of 1 stages completed (run ``, now)
+
+        <!-- GYOSHU:REPORT:EXEC_SUMMARY:END -->
+
+        <!-- GYOSHU:REPORT:METRICS:BEGIN -->
+        ## Performance Metrics
+
+        - acc = 0.9
+
+        <!-- GYOSHU:REPORT:METRICS:END -->
+
+        <!-- GYOSHU:REPORT:ARTIFACTS:BEGIN -->
+        ## Output Files
+
+        - `//a\u{a}<​!-- GYOSHU:REPORT:ARTIFACTS:END -->\u{a}'b` (1 B)
+
+        <!-- GYOSHU:REPORT:ARTIFACTS:END -->
+
+        <!-- GYOSHU:REPORT:EXECUTION_HISTORY:BEGIN -->
+        ## Execution History
+
+        | Stage | Status | Duration |
+        |-------|--------|----------|
+        |  | PENDING | - |
+
+        <!-- GYOSHU:REPORT:EXECUTION_HISTORY:END -->
+        ");
     }
 
     /// A begin without its end is a person's own text: a new block is put after it.

@@ -7,7 +7,7 @@ use std::process::Child;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use sandbox::{redacted, wait_for, waiting::at_moment, waiting::let_time_pass};
+use sandbox::{wait_for, waiting::at_moment, waiting::let_time_pass};
 use supervise::{Isolation, SweepError, sweep};
 
 use crate::processes::{Stage, each_way, start_supervisor, supervise};
@@ -209,7 +209,7 @@ fn without_rights_the_strongest_way_that_is_allowed_is_taken() {
     let mut command = start_supervisor(&program, &stage, &[], "id -u; exit 2");
     let output = command.uid(65_534).gid(65_534).output().unwrap();
     let told = String::from_utf8(output.stdout).unwrap();
-    insta::assert_snapshot!(redacted(&told), @"");
+    assert!(told.contains("ended Exited(2)"), "{told}");
     assert!(
         told.starts_with("began PID namespace in a user namespace") || told.starts_with("began subreaper"),
         "{told}"

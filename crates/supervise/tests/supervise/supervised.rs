@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sandbox::{redacted, wait_for};
+use sandbox::wait_for;
 use supervise::{
     Command, Controls, Grace, How, Isolation, Limits, Observed, Signal, SpawnError, StallInterrupt,
     StallLooks, StallSignal, Stalls, Status, Supervised,

@@ -61,7 +61,7 @@ fn r1_the_steps_reach_those_that_left_the_group() {
         let steps: Vec<_> = observed.iter().filter(|what| matches!(what, Observed::Signalled(_))).collect();
         let all = [Signal::Interrupt, Signal::Terminate, Signal::Kill].map(Observed::Signalled);
         assert_eq!(steps, all.iter().collect::<Vec<_>>());
-        assert_eq!(stage.output(), "[INFO:ready]\ndaemon told\n");
+        assert!(stage.output().contains("daemon told"));
         assert_eq!((ending.survivors, stage.alive()), (0, vec![]));
     });
 }
