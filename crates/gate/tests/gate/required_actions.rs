@@ -301,7 +301,7 @@ fn c6_a_category_beats_prose() {
         ("requirements.txt", "install"),
     ] {
         let verdict = judge(&tele, &inputs(vec![], &[path]));
-        assert!(required(&verdict).contains(&id), "{path}: {}", brief(&verdict));
+        assert!(required(&verdict).into_iter().any(|known| known == id), "{path}: {}", brief(&verdict));
     }
 }
 

@@ -177,10 +177,14 @@ fn steps_can_be_left_out() {
     let ending = ending.end(&grace).unwrap();
     assert_eq!((ending.how, ending.status), (How::Aborted, Some(Status::Exited(2))));
     // The shell may tell of its child as well.
-    insta::assert_snapshot!(redacted(stage.output()), @"
-    Terminated
-    term
-    ");
+    assert!(
+        stage.output().contains(
+            "term
+"
+        ) && !stage.output().contains("no"),
+        "{}",
+        stage.output()
+    );
 }
 
 #[test]
