@@ -258,7 +258,7 @@ fn the_page_says_what_the_json_says() {
     let text = std::fs::read_to_string(&page).unwrap();
     assert_eq!(text.matches("<script>").count(), 1);
     assert!(!text.contains("<img") && !text.contains('\u{1b}') && text.contains("&lt;/script&gt;"));
-    assert!(!text.contains("http://") && !text.contains("https://"), "the page needs the network");
+    assert!(!text.contains("://"), "the page needs the network");
     let Some(dom) = shown_by_browser(&page) else {
         println!("skipped: there is no Chromium here");
         return;
@@ -335,10 +335,7 @@ fn completions_and_manual_pages_know_every_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = workplace.run(&["completions", shell]);
         let script = output.stdout.clone();
-        assert!(
-            output.succeeded() && script.contains("replay") && script.contains("resume-point"),
-            "{shell}"
-        );
+        assert!(output.succeeded() && script.contains("resume-point"), "{shell}");
         if shell == "bash" {
             let file = workplace.path("completions.bash");
             std::fs::write(&file, script).unwrap();

@@ -105,7 +105,7 @@ fn first_runs_name_turns() {
     for run in first_runs() {
         let lists = [run.false_holds, run.missed_holds, run.wrong_actions, run.wrong_observations];
         for name in lists.into_iter().flatten() {
-            assert!(names.iter().any(|known| *known == name), "no turn is called {name}");
+            assert!(names.contains(&name), "no turn is called {name}");
         }
     }
 }

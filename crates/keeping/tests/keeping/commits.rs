@@ -67,7 +67,7 @@ fn made_in(sandbox: &Sandbox, folder: &Path, paths: &[&str]) -> Commit {
     let changed =
         sandbox.git_in(folder, &["show", "--format=", "--name-only", "--no-renames", "-z", &commit.id]);
     for path in changed.split('\0').filter(|path| !path.is_empty()) {
-        assert!(paths.iter().any(|named| *named == path), "{path} was not named");
+        assert!(paths.contains(&path), "{path} was not named");
     }
     clean(sandbox, folder);
     commit

@@ -68,7 +68,7 @@ fn an_import_that_meets_a_fault_leaves_nothing_half_done() {
             let which = format!("{calls} {error} {number}: {taken:?}");
             let listed = sandbox.snapshots().list(Which::EveryWorktree).unwrap();
             if let Ok(taken) = &taken {
-                assert!(listed.iter().any(|listed| listed == taken), "{which}");
+                assert!(listed.contains(taken), "{which}");
             } else {
                 failures += 1;
             }
