@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agents::{Decision, Event, Notification, Payload};
+use agents::{Answer, Event, Notification, Payload};
 use transcript::Agent;
 
 /// Does with the bytes, read as each client's, everything that a caller does with a payload.
@@ -18,7 +18,7 @@ pub fn check(bytes: &[u8]) {
         assert!(!(payload.opens_turn() && payload.is_own_text()));
         let _ = payload.is_planning();
         let _ = payload.transcript_is_complete(payload.prompt.as_deref());
-        let hold = Decision::Hold {
+        let hold = Answer::Hold {
             to_agent: payload.prompt.clone().unwrap_or_default(),
             to_person: payload.last_text.clone(),
         };

@@ -52,7 +52,7 @@ fn all() -> Result<Vec<(&'static str, String)>, String> {
         rendered("report.schema.json", &schemars::schema_for!(run::output::ReportOutput))?,
         rendered("run-event.schema.json", &schemars::schema_for!(run::event::Event))?,
         rendered("policy.schema.json", &policy_reference::schema(&reference()))?,
-        rendered("replay.schema.json", &schemars::schema_for!(gate::replay::Report))?,
+        rendered("replay.schema.json", &schemars::schema_for!(stop::replay::Report))?,
         rendered("timeline.schema.json", &schemars::schema_for!(transcript::Reading))?,
         rendered("tokens.schema.json", &schemars::schema_for!(workflow::output::TokensOutput))?,
         rendered("workflow.schema.json", &schemars::schema_for!(workflow::output::WorkflowOutput))?,

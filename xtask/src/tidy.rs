@@ -2,7 +2,11 @@
 
 mod crate_graph;
 pub(crate) mod map;
+<<<<<<< HEAD
 mod test_code;
+=======
+mod module_graph;
+>>>>>>> main
 mod type_names;
 
 use std::process::Command;
@@ -63,6 +67,7 @@ pub(crate) fn check() -> Result<Done, String> {
     }
     let sources = sources()?;
     wrong.extend(crate_graph::wrong(&sources)?);
+    wrong.extend(module_graph::wrong(&sources));
     wrong.extend(type_names::wrong(&sources));
     wrong.extend(map::wrong(&sources)?);
     if wrong.is_empty() { Ok(Done::Passed) } else { Err(wrong.join("\n")) }

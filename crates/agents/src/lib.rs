@@ -1,6 +1,6 @@
 //! The clients' side of the hook: what each of them sends, and what each of them accepts.
 //!
-//! [`Payload`] is what a client says at an event, in the same words for every client; [`Decision`] is what it
+//! [`Payload`] is what a client says at an event, in the same words for every client; [`Answer`] is what it
 //! is told, rendered in that client's own schema; [`Registration`] is what makes it call, and
 //! [`registration::settings`] puts that into its settings and takes it out again. What was learnt from the real clients stands beside the code
 //! that relies on it, with the versions it was seen in: Claude Code 2.1.325, Gemini CLI 0.61.0, Codex CLI
@@ -11,7 +11,7 @@
 //!
 //! Nothing here decides anything. A payload that is not understood is an error on which the caller passes.
 
-mod decision;
+mod answer;
 mod field;
 mod foreground;
 mod notification;
@@ -21,7 +21,7 @@ pub mod registration;
 mod tmux;
 pub mod transcripts;
 
-pub use decision::Decision;
+pub use answer::Answer;
 pub use foreground::Foreground;
 pub use notification::Notification;
 pub use payload::{Event, Payload, PayloadError, Subagent};

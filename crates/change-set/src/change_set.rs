@@ -40,6 +40,8 @@ pub enum Scope {
 }
 
 impl Scope {
+    pub const ALL: [Self; 4] = [Self::TurnBaseline, Self::Touched, Self::Worktree, Self::Transcript];
+
     /// As it is written in JSON.
     pub fn name(self) -> &'static str {
         match self {

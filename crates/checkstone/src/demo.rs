@@ -13,12 +13,12 @@ use std::path::PathBuf;
 use crate::error::CommandError;
 use crate::interruption::Interruption;
 use crate::printer::{FAINT, GOOD, Printer, STRONG};
-use scratch::Scratch;
+use scratch::DemoFolder;
 
 /// Plays all scenes; each checks itself. What was written where comes at the end.
 pub(crate) fn play(folder: PathBuf, printer: &Printer) -> Result<(), CommandError> {
     let interruption = Interruption::listen().map_err(CommandError::new)?;
-    let scratch = Scratch::make(folder, interruption)?;
+    let scratch = DemoFolder::make(folder, interruption)?;
     let stage = Stage { printer };
     stop::play(&scratch, &stage)?;
     context::play(&scratch, &stage)?;
@@ -55,7 +55,7 @@ impl Stage<'_> {
         self.printer.text(&format!("   {GOOD}✓{GOOD:#} {text}\n"));
     }
 
-    fn ending(&self, scratch: &Scratch) {
+    fn ending(&self, scratch: &DemoFolder) {
         let folder = scratch.folder().display();
         self.printer.text(&format!(
             "\n{STRONG}Where it all is{STRONG:#}\n\

@@ -16,17 +16,7 @@ impl CommandError {
 
     /// An error of a library, with what caused it.
     pub(crate) fn of(error: &dyn std::error::Error) -> Self {
-        let mut message = error.to_string();
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            // Some say it themselves.
-            let text = error.to_string();
-            if !message.ends_with(&text) {
-                message.push_str(&format!(": {text}"));
-            }
-            cause = error.source();
-        }
-        Self::new(message)
+        Self::new(text::error_chain(error))
     }
 
     pub(crate) fn hint(mut self, hint: impl fmt::Display) -> Self {

@@ -18,8 +18,9 @@ const LONGEST_LINE: usize = 2_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "State"))]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum State {
+pub(crate) enum ChangeState {
     /// It is done, or would be.
     Changed,
     /// Nothing was to be done.
@@ -34,7 +35,7 @@ pub(crate) enum State {
 #[cfg_attr(feature = "schema", schemars(rename = "FileChange"))]
 pub(crate) struct FileChangeOutput<'a> {
     file: Cow<'a, str>,
-    state: State,
+    state: ChangeState,
     message: &'a str,
     notes: &'a [String],
     /// A unified diff; empty where nothing changes.
@@ -56,7 +57,7 @@ pub(crate) struct FileChange {
     /// The client, or `checkstone.toml`.
     pub(crate) subject: &'static str,
     pub(crate) path: PathBuf,
-    pub(crate) state: State,
+    pub(crate) state: ChangeState,
     /// One sentence: what is done, or why not.
     pub(crate) message: String,
     /// What a person should know besides.
@@ -65,7 +66,12 @@ pub(crate) struct FileChange {
 }
 
 impl FileChange {
-    pub(crate) fn new(subject: &'static str, path: &Path, state: State, message: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        subject: &'static str,
+        path: &Path,
+        state: ChangeState,
+        message: impl Into<String>,
+    ) -> Self {
         Self {
             subject,
             path: path.to_owned(),
@@ -89,13 +95,13 @@ impl FileChange {
 
     /// It was only shown.
     pub(crate) fn not_done(&mut self) {
-        if self.state == State::Changed {
+        if self.state == ChangeState::Changed {
             self.message = format!("`{}` would be changed as shown", self.path.display());
         }
     }
 
     pub(crate) fn refuse(&mut self, error: &CommandError) {
-        self.state = State::Refused;
+        self.state = ChangeState::Refused;
         self.message = error.message().to_owned();
         self.notes = error.hints().to_vec();
     }
@@ -130,9 +136,9 @@ impl FileChange {
 
     fn line(&self) -> String {
         let (style, mark) = match self.state {
-            State::Changed => (GOOD, '✓'),
-            State::Unchanged => (FAINT, '·'),
-            State::Refused => (BAD, '✗'),
+            ChangeState::Changed => (GOOD, '✓'),
+            ChangeState::Unchanged => (FAINT, '·'),
+            ChangeState::Refused => (BAD, '✗'),
         };
         let message = visible(&self.message);
         let mut text = format!("{style}{mark}{style:#} {STRONG}{}{STRONG:#}: {message}\n", self.subject);
@@ -169,7 +175,7 @@ impl Manner {
         question: &str,
         printer: &Printer,
     ) -> Result<Answer, CommandError> {
-        let pending: Vec<_> = changes.iter().filter(|change| change.state == State::Changed).collect();
+        let pending: Vec<_> = changes.iter().filter(|change| change.state == ChangeState::Changed).collect();
         if !self.json {
             for change in &pending {
                 printer.text(&format!("{}\n", change.shown_diff()));
@@ -186,7 +192,7 @@ impl Manner {
                 .hint("say `--yes`, or look first with `--dry-run`"));
         }
         let refused: Vec<_> =
-            changes.iter().copied().filter(|change| change.state == State::Refused).collect();
+            changes.iter().copied().filter(|change| change.state == ChangeState::Refused).collect();
         printer.text(&told(&refused));
         Ok(if confirmed(question)? { Answer::Go } else { Answer::No })
     }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ::stop::{ClientEvent, SAME_DELIVERY, StopSettings, Stopwatch, Workplace, append_to_log};
-use agents::{Decision, Event, Payload};
+use agents::{Answer, Event, Payload};
 use jiff::Timestamp;
 use journal::{Journal, OpenFor};
 use transcript::Agent;
@@ -68,11 +68,11 @@ pub(crate) fn answer(agent: Agent, bytes: &[u8], stopwatch: Stopwatch) -> Option
 
 /// The end of a session, and a compaction that is about to begin: recorded, and where the user wants it, what was done is
 /// saved by a process of its own, for which nobody waits. Nothing is said: no client would show it as it is meant.
-fn record_session(event: ClientEvent) -> Decision {
+fn record_session(event: ClientEvent) -> Answer {
     let workplace = Workplace::find(&event.cwd, event.settings.user_file.as_deref());
     let wish = Wish::of(&workplace, &event.cwd);
     if workplace.is_switched_off() && wish.is_none() {
-        return Decision::Pass;
+        return Answer::Pass;
     }
     let is_end = event.payload.event == Event::SessionEnd;
     let recorded = Journal::open(&event.settings.state, OpenFor::Hook).and_then(|mut journal| {
@@ -92,7 +92,7 @@ fn record_session(event: ClientEvent) -> Decision {
         Ok(false) => {}
         Err(error) => event.log("pass", &format!("not recorded: {error}")),
     }
-    Decision::Pass
+    Answer::Pass
 }
 
 fn start_save(event: &ClientEvent, is_end: bool) {

@@ -2,7 +2,6 @@
 //! directory. The record is written before the file, so that a kill in between leaves a record that fits nothing,
 //! which does no harm.
 
-use std::fmt::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
@@ -144,8 +143,5 @@ fn backup_path(state: &Path, hash: &str) -> PathBuf {
 }
 
 fn hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut hash, byte| {
-        let _ = write!(hash, "{byte:02x}");
-        hash
-    })
+    text::hexadecimal(&Sha256::digest(text.as_bytes()))
 }

@@ -1,10 +1,12 @@
 //! The `checkstone` program: arguments, printing, exit codes and the wiring of the library crates. One file
 //! per command in [`commands`].
 
+mod agent_name;
 mod agent_session;
 mod arguments;
 mod autosaving;
 mod background;
+mod byte_size;
 mod clients;
 mod commands;
 mod demo;
@@ -24,7 +26,8 @@ mod own_program;
 mod printer;
 mod project_root;
 mod recorded_facts;
-mod replay;
+mod replay_page;
+mod replay_table;
 mod repository_argument;
 mod repository_policy;
 mod run_display;
@@ -41,7 +44,7 @@ mod window;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser};
 
 use arguments::{Arguments, Command};
 use printer::Printer;
@@ -93,8 +96,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Abort(arguments) => commands::abort::run(arguments, &printer),
         Command::Watch(arguments) => commands::watch::run(arguments, &printer),
         Command::Markers(arguments) => commands::markers::run(arguments, &printer),
-        Command::Completions(arguments) => commands::completions::run(arguments, &printer),
-        Command::Man(arguments) => commands::man::run(arguments, &printer),
+        Command::Completions(arguments) => {
+            commands::completions::run(arguments, Arguments::command(), &printer)
+        }
+        Command::Man(arguments) => commands::man::run(arguments, Arguments::command(), &printer),
         Command::Inject(arguments) => commands::inject::run(arguments, &printer),
         // Answered above, before anything could go wrong.
         Command::Hook(_) => Ok(ExitCode::SUCCESS),

@@ -58,7 +58,7 @@ fn latest(journal: &mut Journal, repository: Option<&Path>) -> Result<Option<Rec
 fn facts(recorded: &RecordedVerdict, record: Option<Record>, head: Option<&str>) -> Facts {
     let mut facts = Facts {
         verdict: recorded.id.0,
-        decision: recorded.verdict.as_str().to_owned(),
+        decision: recorded.decision.name().to_owned(),
         at: recorded.at.to_string(),
         agent: recorded.agent.clone(),
         session: recorded.client_id.clone(),

@@ -13,7 +13,7 @@ use run::plan::{DEFAULT_DURATION, Plan};
 use run::record::{Record, RecordError};
 use run::state::{RunState, StageState};
 use supervise::marker::Marker;
-use text::{counted, fit};
+use text::{Cell, Column, Table, counted};
 use transcript::visible;
 
 use crate::error::CommandError;
@@ -283,8 +283,7 @@ fn seconds(milliseconds: u64) -> String {
 
 /// How every stage of a run stands, and what to do next (R10: a failed stage is shown as failed).
 pub(crate) fn summary(record: &Record, plan: &Plan, layout: &Layout, width: Option<usize>) -> String {
-    let mut text = String::new();
-    let widest = plan.stages.iter().map(|stage| stage.id.len()).max().unwrap_or(0);
+    let mut table = Table::new([Column::left(0), Column::left(12), Column::left(0)]);
     // Thousands of lines tell nobody anything; the first of those that did not complete do.
     let is_long = plan.stages.len() > MOST_STAGES;
     let is_told = |state| !is_long || !matches!(state, StageState::Completed | StageState::Pending);
@@ -298,12 +297,9 @@ pub(crate) fn summary(record: &Record, plan: &Plan, layout: &Layout, width: Opti
             _ => DOUBTFUL,
         };
         let reason = here.reason.as_deref().map(visible).unwrap_or_default();
-        let line = format!("{:<widest$}  {:<12}  {reason}", visible(&stage.id), here.state.name());
-        let line = fit(line.trim_end(), width);
-        let state = here.state.name();
-        text.push_str(&line.replacen(state, &format!("{style}{state}{style:#}"), 1));
-        text.push('\n');
+        table.row([visible(&stage.id).into(), Cell::styled(here.state.name(), style), reason.into()]);
     }
+    let mut text = table.lines(width);
     let done =
         plan.stages.iter().filter(|stage| record.stage(&stage.id).state == StageState::Completed).count();
     let run = visible(layout.run());

@@ -392,11 +392,7 @@ pub(crate) fn append_to_client_log(lines: &[&str]) {
     let Some(path) = autosaving::client_log() else { return };
     let now = Timestamp::now().strftime("%Y-%m-%d %H:%M:%S").to_string();
     let text: String = lines.iter().map(|line| format!("[{now}] {}\n", transcript::visible(line))).collect();
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let mut options = fs_err::OpenOptions::new();
-    options.append(true).create(true);
-    std::os::unix::fs::OpenOptionsExt::custom_flags(options.options_mut(), flags.bits().cast_signed());
-    let _ = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    let _ = files::regular_file::append(&path, 0o666).map(|mut file| file.write_all(text.as_bytes()));
 }
 
 /// What a person is told in normal mode.

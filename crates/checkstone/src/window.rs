@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 const NAME: &str = "context-window";
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Told {
+struct ToldWindow {
     tokens: u64,
     model: Option<String>,
 }
@@ -19,7 +19,7 @@ pub(crate) fn of_session(
     model: Option<&str>,
 ) -> Result<Option<u64>, JournalError> {
     let told = stored(reader, session)?;
-    let fits = |told: &Told| match (&told.model, model) {
+    let fits = |told: &ToldWindow| match (&told.model, model) {
         // The status line names variants, `…[1m]`, which a transcript does not.
         (Some(told), Some(model)) => told.starts_with(model),
         _ => true,
@@ -34,7 +34,7 @@ pub(crate) fn is_known(
     tokens: u64,
     model: Option<&str>,
 ) -> Result<bool, JournalError> {
-    Ok(stored(reader, session)? == Some(Told { tokens, model: model.map(str::to_owned) }))
+    Ok(stored(reader, session)? == Some(ToldWindow { tokens, model: model.map(str::to_owned) }))
 }
 
 pub(crate) fn remember(
@@ -43,12 +43,12 @@ pub(crate) fn remember(
     tokens: u64,
     model: Option<&str>,
 ) -> Result<(), JournalError> {
-    let told = Told { tokens, model: model.map(str::to_owned) };
+    let told = ToldWindow { tokens, model: model.map(str::to_owned) };
     let bytes = serde_json::to_vec(&told).unwrap_or_default();
     writing.set_value(session, NAME, &bytes)
 }
 
-fn stored(reader: &Reading<'_>, session: SessionId) -> Result<Option<Told>, JournalError> {
+fn stored(reader: &Reading<'_>, session: SessionId) -> Result<Option<ToldWindow>, JournalError> {
     let bytes = reader.value(session, NAME)?;
     Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
 }

@@ -4,18 +4,19 @@
 #![doc = include_str!("../README.md")]
 
 mod changed;
+mod edited_files;
 mod explain;
 mod inputs;
 mod judge;
 mod message;
 pub mod policy;
-pub mod replay;
 mod rules;
 mod second_stop;
 mod silence;
 mod verdict;
 mod work;
 
+pub use edited_files::edited_files;
 pub use explain::{Explanation, RuleState, explain};
 pub use inputs::{
     Changes, CheckOutcome, CheckResult, History, INPUTS_VERSION, Inputs, PlanFile, RecordedCall, Stop,

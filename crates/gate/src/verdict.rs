@@ -35,6 +35,19 @@ pub enum Decision {
     Hold,
 }
 
+impl Decision {
+    pub const ALL: [Self; 3] = [Self::Pass, Self::Notify, Self::Hold];
+
+    /// As it is written in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Notify => "notify",
+            Self::Hold => "hold",
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChangedCategory {

@@ -32,5 +32,5 @@ pub use run::NotedRun;
 pub use session::{SeenSession, Session, SessionId};
 pub use trust::{Trust, TrustEntry};
 pub use turn::{NewTurn, Turn, TurnId};
-pub use verdict::{Inputs, NewVerdict, Of, RecordedVerdict, Verdict, VerdictId};
+pub use verdict::{Inputs, NewVerdict, Of, RecordedVerdict, VerdictId};
 pub use waiver::Waiver;

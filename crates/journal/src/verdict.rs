@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use change_set::Scope;
+use gate::Decision;
 use jiff::Timestamp;
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use rusqlite::{Row, params};
 
-use crate::column::{Milliseconds, PathText, StoredPath};
+use crate::column::{Milliseconds, PathText, StoredDecision, StoredPath, StoredScope};
 use crate::{JournalError, Reading, SessionId, TurnId, Writing};
 
 /// Larger inputs are not kept; the verdict then cannot be replayed, and says so.
@@ -17,34 +18,6 @@ const LONGEST_MESSAGE: usize = 16 * 1024;
 
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct VerdictId(pub i64);
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Verdict {
-    Pass,
-    Notify,
-    Hold,
-}
-
-impl Verdict {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Notify => "notify",
-            Self::Hold => "hold",
-        }
-    }
-}
-
-impl FromSql for Verdict {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        match value.as_str()? {
-            "pass" => Ok(Self::Pass),
-            "notify" => Ok(Self::Notify),
-            "hold" => Ok(Self::Hold),
-            _ => Err(FromSqlError::InvalidType),
-        }
-    }
-}
 
 /// What the verdict was made from, in the caller's own form; `version` is that form's version.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,9 +30,9 @@ pub struct Inputs<Bytes> {
 pub struct NewVerdict<'a> {
     pub turn: TurnId,
     pub at: Timestamp,
-    pub verdict: Verdict,
-    /// Which source the change set came from.
-    pub scope: &'a str,
+    pub decision: Decision,
+    /// Where the change set comes from.
+    pub scope: Option<Scope>,
     pub message: &'a str,
     /// The time spent in each part, in the caller's own form.
     pub timings: &'a str,
@@ -75,8 +48,8 @@ pub struct RecordedVerdict {
     pub client_id: String,
     pub repository: Option<PathBuf>,
     pub at: Timestamp,
-    pub verdict: Verdict,
-    pub scope: String,
+    pub decision: Decision,
+    pub scope: Option<Scope>,
     pub message: String,
     pub timings: String,
 }
@@ -107,8 +80,8 @@ impl RecordedVerdict {
             client_id: row.get(4)?,
             repository: row.get::<_, Option<StoredPath>>(5)?.map(|path| path.0),
             at: row.get::<_, Milliseconds>(6)?.0,
-            verdict: row.get(7)?,
-            scope: row.get(8)?,
+            decision: row.get::<_, StoredDecision>(7)?.0,
+            scope: row.get::<_, StoredScope>(8)?.0,
             message: row.get(9)?,
             timings: row.get(10)?,
         })
@@ -159,8 +132,8 @@ impl Writing<'_> {
         let parameters = params![
             new.turn.0,
             Milliseconds(new.at),
-            new.verdict.as_str(),
-            new.scope,
+            new.decision.name(),
+            new.scope.map_or("", Scope::name),
             text::head(new.message, LONGEST_MESSAGE),
             text::head(new.timings, LONGEST_MESSAGE),
             new.inputs.version,

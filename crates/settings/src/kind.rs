@@ -10,6 +10,19 @@ use crate::problem::At;
 use crate::reader::{Entry, Reader};
 use crate::table::{Shape, TableOfKeys};
 
+/// For a kind whose values are used as they are read.
+#[macro_export]
+macro_rules! used_as_written {
+    ($value:ty) => {
+        type Written = $value;
+        type Value = $value;
+
+        fn value(written: $value) -> $value {
+            written
+        }
+    };
+}
+
 pub trait Kind {
     /// As it is read, with the places that a later look needs.
     type Written: Clone + Debug;
@@ -26,7 +39,9 @@ pub trait Kind {
         *older = newer;
     }
 
-    fn shape() -> Shape;
+    fn shape() -> Shape {
+        Shape::Text
+    }
 
     /// As it would be written in a file.
     fn written(value: &Self::Value) -> String {
@@ -39,8 +54,7 @@ pub trait Kind {
 pub struct Boolean;
 
 impl Kind for Boolean {
-    type Written = bool;
-    type Value = bool;
+    used_as_written!(bool);
 
     fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<bool> {
         match entry.value.get_ref() {
@@ -50,10 +64,6 @@ impl Kind for Boolean {
                 None
             }
         }
-    }
-
-    fn value(written: bool) -> bool {
-        written
     }
 
     fn shape() -> Shape {
@@ -69,8 +79,7 @@ impl<T, const LEAST: i64, const MOST: i64> Kind for Whole<T, LEAST, MOST>
 where
     T: TryFrom<i64> + Copy + Debug,
 {
-    type Written = T;
-    type Value = T;
+    used_as_written!(T);
 
     fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<T> {
         let number = match entry.value.get_ref() {
@@ -90,10 +99,6 @@ where
         number
     }
 
-    fn value(written: T) -> T {
-        written
-    }
-
     fn shape() -> Shape {
         Shape::Whole
     }
@@ -104,15 +109,10 @@ where
 pub struct Seconds<const LEAST: i64, const MOST: i64>;
 
 impl<const LEAST: i64, const MOST: i64> Kind for Seconds<LEAST, MOST> {
-    type Written = Duration;
-    type Value = Duration;
+    used_as_written!(Duration);
 
     fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<Duration> {
         Whole::<u32, LEAST, MOST>::read(entry, reader).map(|seconds| Duration::from_secs(seconds.into()))
-    }
-
-    fn value(written: Duration) -> Duration {
-        written
     }
 
     fn shape() -> Shape {
@@ -132,8 +132,7 @@ pub struct Time<const ABOVE_ZERO: bool = false>;
 pub type TimeLimit = Time<true>;
 
 impl<const ABOVE_ZERO: bool> Kind for Time<ABOVE_ZERO> {
-    type Written = Duration;
-    type Value = Duration;
+    used_as_written!(Duration);
 
     fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<Duration> {
         let advice = match entry.value.get_ref() {
@@ -145,19 +144,11 @@ impl<const ABOVE_ZERO: bool> Kind for Time<ABOVE_ZERO> {
                 Some(duration) => return Some(duration),
                 None => "write it like `30s`, `2m`, `1m30s`".to_owned(),
             },
-            DeValue::Integer(number) => format!("write `\"{number}s\"`"),
+            DeValue::Integer(number) if reader.quotes_values() => format!("write `\"{number}s\"`"),
             _ => "write it like `\"30s\"`".to_owned(),
         };
         reader.problem(entry.value.span(), format!("`{}` is no duration; {advice}", reader.found(entry)));
         None
-    }
-
-    fn value(written: Duration) -> Duration {
-        written
-    }
-
-    fn shape() -> Shape {
-        Shape::Text
     }
 
     fn written(value: &Duration) -> String {
@@ -173,19 +164,10 @@ impl<const ABOVE_ZERO: bool> Kind for Time<ABOVE_ZERO> {
 pub struct Text;
 
 impl Kind for Text {
-    type Written = String;
-    type Value = String;
+    used_as_written!(String);
 
     fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<String> {
         reader.string(entry)
-    }
-
-    fn value(written: String) -> String {
-        written
-    }
-
-    fn shape() -> Shape {
-        Shape::Text
     }
 }
 
@@ -203,10 +185,6 @@ impl Kind for Name {
 
     fn value(written: At<String>) -> String {
         written.value
-    }
-
-    fn shape() -> Shape {
-        Shape::Text
     }
 }
 
@@ -271,8 +249,7 @@ pub trait Choices {
 pub struct Choice<C>(PhantomData<C>);
 
 impl<C: Choices> Kind for Choice<C> {
-    type Written = C::Choice;
-    type Value = C::Choice;
+    used_as_written!(C::Choice);
 
     fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<C::Choice> {
         let text = reader.string(entry)?;
@@ -283,10 +260,6 @@ impl<C: Choices> Kind for Choice<C> {
             reader.unknown(reader.place(entry.value.span()), message, &text, words.into_iter());
         }
         chosen
-    }
-
-    fn value(written: C::Choice) -> C::Choice {
-        written
     }
 
     fn shape() -> Shape {
@@ -329,8 +302,7 @@ impl<K: Kind> Kind for Placed<K> {
 pub struct Pairs;
 
 impl Kind for Pairs {
-    type Written = Vec<(At<String>, At<String>)>;
-    type Value = Vec<(At<String>, At<String>)>;
+    used_as_written!(Vec<(At<String>, At<String>)>);
 
     fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<Self::Written> {
         let DeValue::Table(table) = entry.value.get_ref() else {
@@ -344,10 +316,6 @@ impl Kind for Pairs {
         let mut pairs: Vec<_> = pairs.collect();
         pairs.sort_by(|(one, _), (other, _)| one.place.cmp(&other.place));
         Some(pairs)
-    }
-
-    fn value(written: Self::Written) -> Self::Value {
-        written
     }
 
     fn shape() -> Shape {

@@ -75,9 +75,13 @@ impl<'a> Reader<'a> {
         self.problems.push(self.place(span).problem(message));
     }
 
+    pub fn quotes_values(&self) -> bool {
+        self.quoting == Quoting::Values
+    }
+
     /// The value as a message may show it.
     pub fn found(&self, entry: Entry<'_, '_>) -> String {
-        if self.quoting == Quoting::KeysOnly {
+        if !self.quotes_values() {
             return entry.key.get_ref().to_string();
         }
         let found = self.text.get(entry.value.span()).unwrap_or_default();

@@ -3,11 +3,10 @@
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
+use files::{BoundedChild, Bounds, Leftovers};
 use gate::policy::{Check, Policy, Trust};
 use gate::{Changes, CheckOutcome, CheckResult};
 
@@ -16,8 +15,6 @@ use crate::trust;
 
 /// Of a check's output so much is shown.
 const OUTPUT: u64 = 800;
-
-const POLL: Duration = Duration::from_millis(10);
 
 /// Runs the checks for what changed: all of the policy's where the repository's file is trusted, else those of the
 /// user's own configuration.
@@ -42,41 +39,23 @@ pub(crate) fn run_allowed(
 fn run(check: &Check, root: &Path) -> CheckResult {
     let result = |outcome, output| CheckResult { run: check.run.clone(), outcome, output };
     let Ok(mut output) = tempfile::tempfile() else { return result(CheckOutcome::NotStarted, String::new()) };
-    let Some(mut child) = start(check, root, &output) else {
+    let Some(child) = start(check, root, &output) else {
         return result(CheckOutcome::NotStarted, String::new());
     };
-    let outcome = wait(&mut child, check.timeout);
+    let outcome = match child.finish() {
+        Ok(ended) if ended.status.success() => CheckOutcome::Passed,
+        Ok(_) => CheckOutcome::Failed,
+        Err(_) => CheckOutcome::TimedOut,
+    };
     result(outcome, end_of(&mut output))
 }
 
-fn start(check: &Check, root: &Path, output: &File) -> Option<Child> {
+fn start(check: &Check, root: &Path, output: &File) -> Option<BoundedChild> {
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", &check.run]).current_dir(root).stdin(Stdio::null()).process_group(0);
+    command.args(["-c", &check.run]).current_dir(root).stdin(Stdio::null());
     command.stdout(output.try_clone().ok()?).stderr(output.try_clone().ok()?);
-    command.spawn().ok()
-}
-
-fn wait(child: &mut Child, limit: Duration) -> CheckOutcome {
-    let deadline = Instant::now() + limit;
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) if status.success() => return CheckOutcome::Passed,
-            Ok(Some(_)) => return CheckOutcome::Failed,
-            Ok(None) if Instant::now() < deadline => std::thread::sleep(POLL),
-            Ok(None) | Err(_) => {
-                end(child);
-                return CheckOutcome::TimedOut;
-            }
-        }
-    }
-}
-
-/// Ends the whole group: a test runner has children.
-fn end(child: &mut Child) {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-    let _ = child.wait();
+    let bounds = Bounds { leftovers: Leftovers::Leave, ..Bounds::within(check.timeout) };
+    BoundedChild::start(&mut command, bounds).ok()
 }
 
 fn end_of(output: &mut File) -> String {

@@ -1,7 +1,7 @@
 //! The agent wants to stop, and its client waits for the answer: git is started first, and everything else is done while
 //! it runs. Whatever fails makes the agent pass; the log says so.
 
-use agents::Decision;
+use agents::Answer;
 use journal::{Journal, OpenFor};
 use transcript::OWN_PREFIX;
 
@@ -16,7 +16,7 @@ use crate::workplace::Workplace;
 #[derive(Debug)]
 pub enum Stop {
     /// Nothing is left to do; the reason is in the log too.
-    Settled { decision: Decision, reason: String },
+    Settled { answer: Answer, reason: String },
     /// The gate has judged, and nothing of it is recorded yet.
     Judged(Box<JudgedStop>),
 }
@@ -90,7 +90,7 @@ fn broken_policy(event: &ClientEvent, problems: &str) -> Stop {
     let reason = format!("the policy is broken: {problems}");
     event.log("pass", &reason);
     if event.is_dry_run {
-        return Stop::Settled { decision: Decision::Pass, reason };
+        return Stop::Settled { answer: Answer::Pass, reason };
     }
     let name = "told-policy-problem";
     let told = Journal::open(&event.settings.state, OpenFor::Hook).and_then(|mut journal| {
@@ -101,21 +101,21 @@ fn broken_policy(event: &ClientEvent, problems: &str) -> Stop {
             Ok(before.as_deref() == Some(problems.as_bytes()))
         })
     });
-    let decision = match told {
-        Ok(false) => Decision::Notify {
+    let answer = match told {
+        Ok(false) => Answer::Notify {
             to_person: format!("{OWN_PREFIX} The policy is broken, so nothing is checked:\n{problems}"),
         },
-        _ => Decision::Pass,
+        _ => Answer::Pass,
     };
-    Stop::Settled { decision, reason }
+    Stop::Settled { answer, reason }
 }
 
 /// Passes without a word, also in the log.
 fn silent(reason: &str) -> Stop {
-    Stop::Settled { decision: Decision::Pass, reason: reason.to_owned() }
+    Stop::Settled { answer: Answer::Pass, reason: reason.to_owned() }
 }
 
 fn settled(event: &ClientEvent, reason: &str) -> Stop {
     event.log("pass", reason);
-    Stop::Settled { decision: Decision::Pass, reason: reason.to_owned() }
+    Stop::Settled { answer: Answer::Pass, reason: reason.to_owned() }
 }

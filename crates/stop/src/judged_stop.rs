@@ -3,9 +3,8 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use agents::Decision;
-use change_set::Scope;
-use gate::{ActionState, History, INPUTS_VERSION, Verdict, Waived};
+use agents::Answer;
+use gate::{ActionState, Decision, History, INPUTS_VERSION, Verdict, Waived};
 use journal::{Journal, JournalError, NewTurn, NewVerdict, SessionId, TurnId, Writing};
 use transcript::OWN_PREFIX;
 
@@ -42,14 +41,14 @@ enum RecordedStop {
 
 impl JudgedStop {
     /// Records the verdict, counts the hold, and only then says it.
-    pub fn conclude(self, delivery: Delivery) -> Decision {
+    pub fn conclude(self, delivery: Delivery) -> Answer {
         let (decision, journal) = self.record_and_decide(delivery);
         journal.leave();
         decision
     }
 
     /// As `conclude`, for a caller that has more to record.
-    pub fn record_and_decide(mut self, delivery: Delivery) -> (Decision, Journal) {
+    pub fn record_and_decide(mut self, delivery: Delivery) -> (Answer, Journal) {
         let JudgedTurn { inputs, verdict, calls, .. } = &mut self.turn;
         let waived = gate::waivers(&self.case.policy, inputs);
         let history = &inputs.history;
@@ -67,14 +66,14 @@ impl JudgedStop {
         event.stopwatch.lap("write");
         let pass = |reason: &str| {
             event.log("pass", reason);
-            Decision::Pass
+            Answer::Pass
         };
         let held = match recorded {
             Ok(RecordedStop::Again) => {
                 return (pass("answered already: the hook is registered twice"), journal);
             }
             Ok(RecordedStop::First { held }) => held,
-            Err(error) if verdict.decision == gate::Decision::Hold => {
+            Err(error) if verdict.decision == Decision::Hold => {
                 return (pass(&format!("fail open: the hold cannot be counted: {error}")), journal);
             }
             Err(error) => {
@@ -84,23 +83,21 @@ impl JudgedStop {
         };
         let message = verdict.message.unwrap_or_default();
         let decision = match verdict.decision {
-            gate::Decision::Hold if held => {
+            Decision::Hold if held => {
                 event.log("hold", &verdict.reason);
-                Decision::Hold { to_agent: message, to_person: None }
+                Answer::Hold { to_agent: message, to_person: None }
             }
-            gate::Decision::Hold if delivery == Delivery::Impossible => {
-                Decision::Notify { to_person: message }
-            }
-            gate::Decision::Hold => pass("held already in this turn"),
-            gate::Decision::Notify => {
+            Decision::Hold if delivery == Delivery::Impossible => Answer::Notify { to_person: message },
+            Decision::Hold => pass("held already in this turn"),
+            Decision::Notify => {
                 event.log("notify", &verdict.reason);
-                Decision::Notify { to_person: message }
+                Answer::Notify { to_person: message }
             }
-            gate::Decision::Pass if was_held && !new.is_empty() => {
+            Decision::Pass if was_held && !new.is_empty() => {
                 event.log("notify", "waived");
-                Decision::Notify { to_person: format!("{OWN_PREFIX} Not done: {}", new.join(", ")) }
+                Answer::Notify { to_person: format!("{OWN_PREFIX} Not done: {}", new.join(", ")) }
             }
-            gate::Decision::Pass => pass(&verdict.reason),
+            Decision::Pass => pass(&verdict.reason),
         };
         (decision, journal)
     }
@@ -113,12 +110,12 @@ impl JudgedStop {
         delivery: Delivery,
     ) -> Result<RecordedStop, JournalError> {
         let Self { event, case, journal, turn: JudgedTurn { known, inputs, verdict, .. } } = self;
-        let is_hold = verdict.decision == gate::Decision::Hold;
+        let is_hold = verdict.decision == Decision::Hold;
         let undelivered = is_hold && delivery == Delivery::Impossible;
         journal.write(|writing| {
             let session = writing.see_session(&event.seen(Some(&case.root)), event.now)?;
             // Silence may be repeated: it must not swallow what a later stop with the same words has to hear.
-            let speaks = verdict.decision != gate::Decision::Pass && !undelivered;
+            let speaks = verdict.decision != Decision::Pass && !undelivered;
             let fingerprint = fingerprint(event, known);
             if speaks && !writing.first_delivery(session.id, &fingerprint, event.now, SAME_DELIVERY)? {
                 return Ok(RecordedStop::Again);
@@ -126,16 +123,15 @@ impl JudgedStop {
             let turn = turn_of(writing, session.id, known, event)?;
             let held = is_hold && !undelivered && writing.try_hold(turn, case.most_holds())?;
             let recorded = match verdict.decision {
-                gate::Decision::Hold if held => journal::Verdict::Hold,
-                gate::Decision::Notify => journal::Verdict::Notify,
-                _ if undelivered => journal::Verdict::Notify,
-                _ => journal::Verdict::Pass,
+                Decision::Hold if undelivered => Decision::Notify,
+                Decision::Hold if !held => Decision::Pass,
+                decision => decision,
             };
             writing.record_verdict(&NewVerdict {
                 turn,
                 at: event.now,
-                verdict: recorded,
-                scope: verdict.scope.map_or("", Scope::name),
+                decision: recorded,
+                scope: verdict.scope,
                 message: verdict.message.as_deref().unwrap_or_default(),
                 timings: &event.stopwatch.report(),
                 inputs: journal::Inputs { version: INPUTS_VERSION, bytes: record },
@@ -152,7 +148,7 @@ impl JudgedStop {
 /// The actions that the agent has been asked for and has not done. What was left out because the turn before was held
 /// for it stays among them.
 pub(crate) fn open_actions<'a>(verdict: &'a Verdict, history: &History, delivery: Delivery) -> Vec<&'a str> {
-    let undelivered = verdict.decision == gate::Decision::Hold && delivery == Delivery::Impossible;
+    let undelivered = verdict.decision == Decision::Hold && delivery == Delivery::Impossible;
     verdict
         .actions
         .iter()

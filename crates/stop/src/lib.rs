@@ -18,6 +18,7 @@ mod lock_file;
 mod plan_file;
 pub mod policy_files;
 pub mod record;
+pub mod replay;
 mod settings;
 mod stop_case;
 mod stopwatch;

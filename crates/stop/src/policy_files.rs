@@ -1,11 +1,10 @@
 //! Which policy holds for a repository: the user's own configuration, then the repository's `checkstone.toml`.
 //! Without the latter there is none, unless the user asked for presets by detection.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use files::{FileError, Links, regular_file};
 use gate::policy::{Policy, Problem, Problems, Source, UserFile};
-use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
 pub const FILE_NAME: &str = "checkstone.toml";
@@ -175,19 +174,13 @@ pub fn inside(root: &Path, file: &Path) -> Result<PathBuf, &'static str> {
 
 /// `None` where there is no such file. Nothing here waits: a named pipe is refused.
 pub fn read(path: &Path) -> Result<Option<String>, &'static str> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = match rustix::fs::open(path, flags, Mode::empty()) {
-        Ok(file) => std::fs::File::from(file),
-        Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Ok(None),
+    let bytes = match regular_file::read(path, Links::Follow, LARGEST) {
+        Ok(bytes) => bytes,
+        Err(FileError::NotFound { .. } | FileError::NotAFolder { .. }) => return Ok(None),
+        Err(FileError::NotAFile { .. }) => return Err("it is not a regular file"),
+        Err(FileError::TooLarge { .. }) => return Err("it is larger than 1 MiB"),
+        Err(FileError::Failed { doing: "read", .. }) => return Err("it cannot be read"),
         Err(_) => return Err("it cannot be opened"),
     };
-    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return Err("it is not a regular file");
-    }
-    let mut bytes = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|_| "it cannot be read")?;
-    if bytes.len() as u64 > LARGEST {
-        return Err("it is larger than 1 MiB");
-    }
     String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8")
 }

@@ -4,6 +4,7 @@
 use gate::policy::{Autosave, Check, Policy, SnapshotSettings, Trust};
 use journal::{Journal, Reading};
 use sha2::{Digest as _, Sha256};
+use text::hexadecimal;
 
 use crate::policy_files::{PolicyText, PolicyTexts};
 
@@ -87,7 +88,7 @@ pub fn own_text(texts: &PolicyTexts) -> Option<&PolicyText> {
 }
 
 pub fn hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&Sha256::digest(text.as_bytes()))
 }
 
 /// What the user's own configuration says alone; it needs nobody's trust.

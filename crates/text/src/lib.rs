@@ -7,6 +7,7 @@ mod hexadecimal;
 mod nearest;
 mod shell_quoting;
 mod shortening;
+mod table;
 mod width;
 
 pub use counted::counted;
@@ -16,4 +17,5 @@ pub use hexadecimal::{from_hexadecimal, hexadecimal};
 pub use nearest::nearest;
 pub use shell_quoting::{command_line, shell_word};
 pub use shortening::{first_characters, head, shortened, shortened_to_bytes, tail};
+pub use table::{Cell, Column, Table};
 pub use width::{fit, wrap, wrap_behind};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use agents::{Decision, Event, Payload};
+use agents::{Answer, Event, Payload};
 use serde_json::{Value, json};
 use transcript::{Agent, OWN_PREFIX};
 
@@ -18,20 +18,20 @@ fn events() -> Vec<Event> {
     ]
 }
 
-fn decisions() -> Vec<Decision> {
+fn decisions() -> Vec<Answer> {
     let agent = "[checkstone] Context-aware checkpoint\n\n1. Run `make \"test\"` – now".to_owned();
     let person = "checkstone held: tests were not run".to_owned();
     vec![
-        Decision::Pass,
-        Decision::Notify { to_person: person.clone() },
-        Decision::Hold { to_agent: agent.clone(), to_person: None },
-        Decision::Hold { to_agent: agent.clone(), to_person: Some(person.clone()) },
-        Decision::Continue {
+        Answer::Pass,
+        Answer::Notify { to_person: person.clone() },
+        Answer::Hold { to_agent: agent.clone(), to_person: None },
+        Answer::Hold { to_agent: agent.clone(), to_person: Some(person.clone()) },
+        Answer::Continue {
             to_agent: agent.clone(),
             to_person: Some(person),
             autonomous_execution: Box::new(json!({"enabled": true, "executed_directly": true})),
         },
-        Decision::Context { to_agent: agent },
+        Answer::Context { to_agent: agent },
     ]
 }
 
@@ -96,7 +96,7 @@ fn h1_h2_every_decision_fits_the_schema_of_its_client() {
 fn h2_a_pass_is_empty_stdout() {
     for agent in Agent::ALL {
         for event in events() {
-            assert_eq!(Decision::Pass.render(agent, &event), None);
+            assert_eq!(Answer::Pass.render(agent, &event), None);
         }
     }
 }
@@ -108,7 +108,7 @@ fn only_a_stop_is_ever_held() {
         for event in events() {
             for decision in decisions() {
                 let holds = decision.render(agent, &event).is_some_and(|text| text.contains("\"block\""));
-                let may = matches!(decision, Decision::Hold { .. } | Decision::Continue { .. })
+                let may = matches!(decision, Answer::Hold { .. } | Answer::Continue { .. })
                     && (event == Event::Stop || (event == Event::SubagentStop && agent != Agent::Gemini));
                 assert_eq!(holds, may, "{agent:?} {event:?} {decision:?}");
             }
@@ -120,7 +120,7 @@ fn only_a_stop_is_ever_held() {
 #[test]
 fn t4_what_an_agent_is_told_is_known_again() {
     for said in ["", "Run the tests", "[checkstone] Run the tests"] {
-        let hold = Decision::Hold { to_agent: said.to_owned(), to_person: None };
+        let hold = Answer::Hold { to_agent: said.to_owned(), to_person: None };
         let rendered = hold.render(Agent::Gemini, &Event::Stop).unwrap();
         let reason = serde_json::from_str::<Value>(&rendered).unwrap()["reason"].as_str().unwrap().to_owned();
         assert!(reason.starts_with(OWN_PREFIX));

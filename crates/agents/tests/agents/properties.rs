@@ -1,6 +1,6 @@
 //! What holds for any bytes, and for real payloads with anything changed.
 
-use agents::{Decision, Payload};
+use agents::{Answer, Payload};
 use proptest::prelude::*;
 use serde_json::Value;
 use transcript::Agent;
@@ -15,7 +15,7 @@ fn exercise(agent: Agent, bytes: &[u8]) {
     assert!(!(payload.opens_turn() && payload.is_own_text()));
     let _ = payload.is_planning();
     let _ = payload.transcript_is_complete(payload.prompt.as_deref());
-    let hold = Decision::Hold {
+    let hold = Answer::Hold {
         to_agent: payload.prompt.clone().unwrap_or_default(),
         to_person: payload.last_text.clone(),
     };

@@ -17,8 +17,8 @@ use text::counted;
 use transcript::{Agent, Options, Reading, visible};
 
 use super::background;
+use crate::agent_name::AgentName;
 use crate::agent_session::AgentSession;
-use crate::arguments::AgentName;
 use crate::autosaving;
 use crate::environment;
 use crate::error::CommandError;

@@ -69,7 +69,7 @@ impl AutosaveStatus {
         execution
     }
 
-    pub(crate) fn output(&self) -> AutosaveOutput<'_> {
+    pub(crate) fn output(&self) -> AutosaveStatusOutput<'_> {
         let AutosaveCounts {
             all,
             saved,
@@ -79,7 +79,7 @@ impl AutosaveStatus {
             mean_milliseconds,
             longest_milliseconds,
         } = self.counts;
-        AutosaveOutput {
+        AutosaveStatusOutput {
             mode: self.settings.mode,
             threshold: self.settings.threshold,
             ignored: self.is_ignored,
@@ -158,7 +158,7 @@ impl AutosaveStatus {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Autosave"))]
-pub(crate) struct AutosaveOutput<'a> {
+pub(crate) struct AutosaveStatusOutput<'a> {
     mode: AutosaveMode,
     /// Percent.
     threshold: u8,

@@ -34,11 +34,11 @@ const OWN_COMMITS: usize = 200;
 #[derive(Debug, clap::Args)]
 pub(crate) struct BackgroundArguments {
     #[command(subcommand)]
-    work: Work,
+    work: BackgroundWork,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Work {
+enum BackgroundWork {
     /// Push the commit of an autosave, and say in the journal how it ended
     Push { autosave: i64 },
     /// Save what the session on stdin did
@@ -50,9 +50,9 @@ enum Work {
 pub(crate) fn run(arguments: &BackgroundArguments) -> Result<ExitCode, CommandError> {
     background::survive_hangup();
     match &arguments.work {
-        Work::Push { autosave } => push(AutosaveId(*autosave))?,
-        Work::Save => save()?,
-        Work::Snapshot => {
+        BackgroundWork::Push { autosave } => push(AutosaveId(*autosave))?,
+        BackgroundWork::Save => save()?,
+        BackgroundWork::Snapshot => {
             let order: SnapshotOrder = read()?;
             order.carry_out(&hook::settings(journal_access::state_directory()?));
         }

@@ -14,8 +14,8 @@ use stop::{AskedBy, ClientEvent, StopCase, StopError, Stopwatch};
 use text::counted;
 use transcript::{Agent, Coverage, Extent, Options, Reading};
 
+use crate::agent_name::AgentName;
 use crate::agent_session::AgentSession;
-use crate::arguments::AgentName;
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;

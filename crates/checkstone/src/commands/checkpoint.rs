@@ -44,10 +44,10 @@ pub(crate) struct CheckpointArguments {
 #[derive(Debug, Subcommand)]
 enum CheckpointCommand {
     Save(Box<save::SaveArguments>),
-    List(list::ListArguments),
+    List(list::CheckpointListArguments),
     Validate(validate::ValidateArguments),
-    Resume(resume::ResumeArguments),
-    Prune(prune::PruneArguments),
+    Resume(resume::CheckpointResumeArguments),
+    Prune(prune::CheckpointPruneArguments),
     Emergency(Box<emergency::EmergencyArguments>),
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &CheckpointArguments, printer: &Printer) -> Result<
 
 /// The run that is written to.
 #[derive(Debug, clap::Args)]
-struct RunArguments {
+struct StageArguments {
     /// The report that the run belongs to
     #[arg(long, value_name = "TITLE")]
     title: String,
@@ -101,7 +101,7 @@ struct WhichArguments {
 
 /// Where, and how it is answered.
 #[derive(Debug, clap::Args)]
-struct CommonArguments {
+struct CheckpointCommonArguments {
     #[command(flatten)]
     repository: RepositoryArgument,
     /// Print JSON (schemas/checkpoint-*.schema.json)
@@ -109,7 +109,7 @@ struct CommonArguments {
     json: bool,
 }
 
-impl CommonArguments {
+impl CheckpointCommonArguments {
     /// The folder that `reports/` lies in.
     fn root(&self) -> Result<PathBuf, CommandError> {
         Ok(project_root::of(&self.repository.folder()?))
@@ -121,13 +121,13 @@ impl CommonArguments {
 }
 
 impl WhichArguments {
-    fn list(&self, common: &CommonArguments) -> Result<Listing, CommandError> {
+    fn list(&self, common: &CheckpointCommonArguments) -> Result<Listing, CommandError> {
         checkpoint::list(&common.root()?, self.title.as_deref(), self.run.as_deref())
             .map_err(|error| folder_error(&error))
     }
 
     /// The one run that is meant: the named one, or the only one there is.
-    fn one_run(&self, common: &CommonArguments) -> Result<Layout, CommandError> {
+    fn one_run(&self, common: &CheckpointCommonArguments) -> Result<Layout, CommandError> {
         if let (Some(title), Some(run)) = (&self.title, &self.run) {
             return common.layout(title, run);
         }
@@ -151,7 +151,7 @@ impl WhichArguments {
     }
 
     /// The run that has the checkpoint of that id.
-    fn run_of(&self, id: &str, common: &CommonArguments) -> Result<Layout, CommandError> {
+    fn run_of(&self, id: &str, common: &CheckpointCommonArguments) -> Result<Layout, CommandError> {
         if let (Some(title), Some(run)) = (&self.title, &self.run) {
             return common.layout(title, run);
         }

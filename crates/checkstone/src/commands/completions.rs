@@ -2,10 +2,8 @@
 
 use std::process::ExitCode;
 
-use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-use crate::arguments::Arguments;
 use crate::error::CommandError;
 use crate::printer::Printer;
 
@@ -19,9 +17,13 @@ pub(crate) struct CompletionsArguments {
     shell: Shell,
 }
 
-pub(crate) fn run(arguments: &CompletionsArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(
+    arguments: &CompletionsArguments,
+    mut whole: clap::Command,
+    printer: &Printer,
+) -> Result<ExitCode, CommandError> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Arguments::command(), "checkstone", &mut script);
+    clap_complete::generate(arguments.shell, &mut whole, "checkstone", &mut script);
     printer.data(&String::from_utf8_lossy(&script));
     Ok(ExitCode::SUCCESS)
 }

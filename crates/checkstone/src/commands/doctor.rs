@@ -11,11 +11,11 @@ use changes::Repository;
 use serde::Serialize;
 use transcript::{Agent, visible};
 
-use crate::arguments::AgentName;
+use crate::agent_name::AgentName;
 use crate::clients::{ClientFiles, Scope};
 use crate::doctor::client::Client;
 use crate::doctor::codex_hooks::{self, CodexHook};
-use crate::doctor::finding::{About, Finding, State};
+use crate::doctor::finding::{About, Finding, FindingState};
 use crate::doctor::registered::{self, Registered, Way};
 use crate::doctor::{newest_transcript, rehearsal, surroundings};
 use crate::environment;
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<Exit
     }
     findings.extend(surroundings::machine());
     findings.extend(surroundings::repository(root.as_deref()));
-    let sound = findings.iter().all(|finding| finding.state != State::Problem);
+    let sound = findings.iter().all(|finding| finding.state != FindingState::Problem);
     if arguments.json {
         printer.json(&DoctorOutput {
             version: env!("CARGO_PKG_VERSION"),
@@ -329,9 +329,9 @@ fn text(findings: &[Finding]) -> String {
         let _ = writeln!(text, "{STRONG}{}{STRONG:#}", about.title());
         for finding in own {
             let (style, mark) = match finding.state {
-                State::Good => (GOOD, "✓"),
-                State::Note => (FAINT, "–"),
-                State::Problem => (BAD, "✗"),
+                FindingState::Good => (GOOD, "✓"),
+                FindingState::Note => (FAINT, "–"),
+                FindingState::Problem => (BAD, "✗"),
             };
             let advice =
                 finding.advice.as_ref().map(|advice| format!(" → {}", visible(advice))).unwrap_or_default();

@@ -9,7 +9,7 @@ use gate::{CheckOutcome, CheckResult, Explanation, RuleState, Verdict};
 use journal::{Journal, Of, RecordedVerdict, VerdictId};
 use serde::Serialize;
 use stop::{ExplainedVerdict, Replay, explain, recorded_reason};
-use text::{fit, wrap};
+use text::{Cell, Column, Table, fit, wrap};
 use transcript::visible;
 
 use crate::error::CommandError;
@@ -133,7 +133,7 @@ pub(crate) fn recent(
                     at: recorded.at.to_string(),
                     agent: recorded.agent,
                     session: recorded.client_id,
-                    verdict: recorded.verdict.as_str(),
+                    verdict: recorded.decision.name(),
                     reason,
                 });
             }
@@ -152,24 +152,27 @@ fn list(
     } else if listed.is_empty() {
         printer.text("No verdict is recorded for this repository.\n");
     } else {
-        let lines: String = listed.iter().map(|verdict| listed_line(verdict, printer.width())).collect();
-        printer.text(&lines);
+        printer.text(&listed_lines(listed, printer.width()));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// `   12  2026-11-15 04:12:09  claude  hold    missing: tests`
-pub(crate) fn listed_line(verdict: &ListedVerdict, width: Option<usize>) -> String {
-    let style = match verdict.verdict {
-        "hold" => BAD,
-        "notify" => DOUBTFUL,
-        _ => GOOD,
-    };
-    let at = verdict.at.get(..19).unwrap_or(&verdict.at).replace('T', " ");
-    let reason = visible(verdict.reason.as_deref().unwrap_or("(not kept)"));
-    let reason = fit(&reason, width.map(|width| width.saturating_sub(45).max(10)));
-    let (id, agent, word) = (verdict.id, &verdict.agent, verdict.verdict);
-    format!("{id:>6}  {at}  {agent:<6}  {style}{word:<6}{style:#}  {reason}\n")
+pub(crate) fn listed_lines(verdicts: &[ListedVerdict], width: Option<usize>) -> String {
+    let word = Column::left(6);
+    let mut table = Table::new([Column::right(6), Column::left(0), word, word, Column::left(0)]);
+    for verdict in verdicts {
+        let style = match verdict.verdict {
+            "hold" => BAD,
+            "notify" => DOUBTFUL,
+            _ => GOOD,
+        };
+        let at = verdict.at.get(..19).unwrap_or(&verdict.at).replace('T', " ");
+        let reason = visible(verdict.reason.as_deref().unwrap_or("(not kept)"));
+        let (agent, word) = (verdict.agent.as_str().into(), Cell::styled(verdict.verdict, style));
+        table.row([verdict.id.to_string().into(), at.into(), agent, word, reason.into()]);
+    }
+    table.lines(width)
 }
 
 /// A recorded verdict with how it came about.
@@ -192,7 +195,7 @@ impl Explained {
             agent: &self.recorded.agent,
             session: &self.recorded.client_id,
             repository: self.recorded.repository.as_ref().map(|path| path.to_string_lossy()),
-            answered: self.recorded.verdict.as_str(),
+            answered: self.recorded.decision.name(),
             timings: &self.recorded.timings,
             verdict: verdict.as_ref(),
             rules,
@@ -216,11 +219,11 @@ impl Explained {
         match verdict {
             Some(verdict) => text.push_str(&verdict_text(verdict, width)),
             None => {
-                let _ = writeln!(text, "{}", recorded.verdict.as_str());
+                let _ = writeln!(text, "{}", recorded.decision.name());
             }
         }
         let held = verdict.as_ref().is_some_and(|verdict| verdict.decision == gate::Decision::Hold);
-        if held && recorded.verdict != journal::Verdict::Hold {
+        if held && recorded.decision != gate::Decision::Hold {
             text.push_str("The agent was not held: the turn had been held already.\n");
         }
         let _ = writeln!(text, "\n{STRONG}Rules{STRONG:#}");

@@ -58,7 +58,7 @@ enum HandoffCommand {
   checkstone handoff check request.json
   sub-agent | checkstone handoff check - --oversized truncate > response.json
   checkstone handoff check response.json --json | jq '.summary.tokens'")]
-    Check(CheckArguments),
+    Check(HandoffCheckArguments),
 }
 
 #[derive(Debug, clap::Args)]
@@ -127,7 +127,7 @@ struct NewArguments {
 }
 
 #[derive(Debug, clap::Args)]
-struct CheckArguments {
+struct HandoffCheckArguments {
     /// The document; `-` reads stdin
     file: PathBuf,
     /// What it has to be; told by its fields where it is not given
@@ -360,7 +360,7 @@ impl OneInput {
     }
 }
 
-fn check_document(arguments: &CheckArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+fn check_document(arguments: &HandoffCheckArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let document = read_document(&arguments.file)?;
     let kind = arguments.kind.map(|kind| match kind {
         KindName::Request => Kind::Request,

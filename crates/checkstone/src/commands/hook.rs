@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use stop::Stopwatch;
 use transcript::Agent;
 
-use crate::arguments::AgentName;
+use crate::agent_name::AgentName;
 use crate::environment;
 use crate::hook;
 

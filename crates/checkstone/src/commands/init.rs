@@ -11,10 +11,10 @@ use serde::Serialize;
 use stop::policy_files::FILE_NAME;
 use transcript::Agent;
 
-use crate::arguments::AgentName;
+use crate::agent_name::AgentName;
 use crate::clients::{self, ClientFiles, Scope};
 use crate::error::CommandError;
-use crate::file_change::{Answer, ClientOutput, FileChange, FileChangeOutput, Manner, State, told};
+use crate::file_change::{Answer, ChangeState, ClientOutput, FileChange, FileChangeOutput, Manner, told};
 use crate::installed::{self, Before};
 use crate::journal_access;
 use crate::new_policy::NewPolicy;
@@ -78,15 +78,17 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
         }
         (_, false) => Scope::User,
     };
-    let place = Place {
+    let place = RegistrationPlan {
         root: root.as_deref(),
         program: &program.path,
         scope,
         with_status_line: arguments.statusline,
     };
     let agents = wanted(&arguments.agent);
-    let mut clients: Vec<Client> =
-        agents.iter().filter_map(|agent| Client::plan(ClientFiles::of(*agent, scope)?, &place)).collect();
+    let mut clients: Vec<ClientRegistration> = agents
+        .iter()
+        .filter_map(|agent| ClientRegistration::plan(ClientFiles::of(*agent, scope)?, &place))
+        .collect();
     let policy = root.as_deref().map(|root| NewPolicy::of_repository(root, &arguments.preset));
     let mut policy = policy.map(|policy| (plan_policy(&policy), policy));
     let manner = Manner { dry_run: arguments.dry_run, yes: arguments.yes, json: arguments.json };
@@ -117,7 +119,8 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
     } else {
         printer.text(&report.text());
     }
-    let is_done = !report.clients.is_empty() && report.changes().all(|change| change.state != State::Refused);
+    let is_done =
+        !report.clients.is_empty() && report.changes().all(|change| change.state != ChangeState::Refused);
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }
 
@@ -132,7 +135,7 @@ fn wanted(named: &[AgentName]) -> Vec<Agent> {
 }
 
 /// What the plans for all clients have in common.
-struct Place<'a> {
+struct RegistrationPlan<'a> {
     root: Option<&'a Path>,
     program: &'a str,
     scope: Scope<'a>,
@@ -140,25 +143,25 @@ struct Place<'a> {
 }
 
 /// One client, and what is to be done in its file.
-struct Client {
+struct ClientRegistration {
     agent: Agent,
     change: FileChange,
     /// The file as it was read and its new text, where it is to be changed.
     work: Option<(SettingsFile, String)>,
 }
 
-impl Client {
-    fn plan(files: ClientFiles, place: &Place<'_>) -> Option<Self> {
+impl ClientRegistration {
+    fn plan(files: ClientFiles, place: &RegistrationPlan<'_>) -> Option<Self> {
         let agent = files.agent;
         let subject = settings::client(agent);
         let path = files.settings.clone();
         let shown = path.display().to_string();
         let refused = |why: String| {
-            let change = FileChange::new(subject, &path, State::Refused, why);
+            let change = FileChange::new(subject, &path, ChangeState::Refused, why);
             Some(Self { agent, change, work: None })
         };
         let unchanged = |message: String, notes: Vec<String>| {
-            let mut change = FileChange::new(subject, &path, State::Unchanged, message);
+            let mut change = FileChange::new(subject, &path, ChangeState::Unchanged, message);
             change.notes = notes;
             Some(Self { agent, change, work: None })
         };
@@ -246,8 +249,9 @@ impl Client {
             notes.push(format!("it is a link; `{}` is written", target.display()));
         }
         notes.extend(to_know(agent, place.scope));
-        let mut change = FileChange::new(subject, &path, State::Changed, format!("registered in `{shown}`"))
-            .with_diff(file.text.as_deref(), Some(&new));
+        let mut change =
+            FileChange::new(subject, &path, ChangeState::Changed, format!("registered in `{shown}`"))
+                .with_diff(file.text.as_deref(), Some(&new));
         change.notes = notes;
         Some(Self { agent, change, work: Some((file, new)) })
     }
@@ -402,7 +406,7 @@ fn plan_policy(policy: &NewPolicy) -> FileChange {
         return FileChange::new(
             FILE_NAME,
             &policy.file,
-            State::Unchanged,
+            ChangeState::Unchanged,
             format!("`{shown}` is there and stays as it is"),
         );
     }
@@ -410,19 +414,20 @@ fn plan_policy(policy: &NewPolicy) -> FileChange {
         [] => "no preset fits, so it asks for nothing yet".to_owned(),
         presets => format!("presets {}", presets.join(", ")),
     };
-    let change = FileChange::new(FILE_NAME, &policy.file, State::Changed, format!("written, {presets}"));
+    let change =
+        FileChange::new(FILE_NAME, &policy.file, ChangeState::Changed, format!("written, {presets}"));
     change.with_diff(None, Some(&policy.text()))
 }
 
 fn write_policy(change: &mut FileChange, policy: &NewPolicy) {
-    if change.state != State::Changed {
+    if change.state != ChangeState::Changed {
         return;
     }
     let text = policy.text();
     match files::atomic_file::replace_if_unchanged(&policy.file, None, text.as_bytes(), 0o644) {
         Ok(files::atomic_file::Replaced::Yes) => {}
         Ok(files::atomic_file::Replaced::Changed) => {
-            change.state = State::Unchanged;
+            change.state = ChangeState::Unchanged;
             change.message = format!("`{}` is there and stays as it is", policy.file.display());
         }
         Err(error) => change.refuse(&CommandError::of(&error)),
@@ -440,21 +445,21 @@ pub(crate) struct InitOutput<'a> {
     program_note: Option<&'a str>,
     clients: Vec<ClientOutput<'a>>,
     /// Null where there is no repository.
-    policy: Option<PolicyOutput<'a>>,
+    policy: Option<NewPolicyOutput<'a>>,
 }
 
 /// What becomes of `checkstone.toml`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Policy"))]
-struct PolicyOutput<'a> {
+struct NewPolicyOutput<'a> {
     presets: &'a [String],
     #[serde(flatten)]
     change: FileChangeOutput<'a>,
 }
 
 struct Report {
-    clients: Vec<Client>,
+    clients: Vec<ClientRegistration>,
     policy: Option<(FileChange, Vec<String>)>,
     program: OwnProgram,
     dry_run: bool,
@@ -478,7 +483,7 @@ impl Report {
             policy: self
                 .policy
                 .as_ref()
-                .map(|(change, presets)| PolicyOutput { presets, change: change.output() }),
+                .map(|(change, presets)| NewPolicyOutput { presets, change: change.output() }),
         }
     }
 
@@ -492,7 +497,7 @@ impl Report {
         if self.policy.is_none() {
             text.push_str(&format!("{FAINT}·{FAINT:#} no repository here, so no `{FILE_NAME}` is written\n"));
         }
-        let has_changed = changes.iter().any(|change| change.state == State::Changed);
+        let has_changed = changes.iter().any(|change| change.state == ChangeState::Changed);
         if let Some(note) = self.program.note.as_ref().filter(|_| has_changed) {
             text.push_str(&format!("{note}.\n"));
         }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use agents::{Decision, Event, Pane, PaneAddress, Payload, Receiver, Tmux, transcripts};
+use agents::{Answer, Event, Pane, PaneAddress, Payload, Receiver, Tmux, transcripts};
 use jiff::Timestamp;
 use journal::{Journal, Session, switch};
 use serde::Serialize;
@@ -13,7 +13,7 @@ use stop::{ClientEvent, Delivery, Purpose, SESSIONS_LOOKED_AT, Stop, Stopwatch, 
 use text::wrap;
 use transcript::{Agent, Options, visible};
 
-use crate::arguments::AgentName;
+use crate::agent_name::AgentName;
 use crate::clients;
 use crate::environment;
 use crate::error::CommandError;
@@ -121,9 +121,9 @@ fn judge_and_type(
         is_dry_run,
     };
     let judged = match stop::judge(event, workplace, Purpose::Verdict) {
-        Stop::Settled { decision, reason } => {
+        Stop::Settled { answer, reason } => {
             outcome.reason = reason;
-            if let Decision::Notify { to_person } = decision {
+            if let Answer::Notify { to_person } = answer {
                 outcome.verdict = gate::Decision::Notify;
                 outcome.message = Some(to_person);
             }
@@ -139,13 +139,13 @@ fn judge_and_type(
         return Ok(());
     }
     match judged.conclude(Delivery::Sure) {
-        Decision::Hold { to_agent, .. } => {
+        Answer::Hold { to_agent, .. } => {
             let recorded = typed_message::deliver(tmux, pane, receiver, &to_agent, &place.transcript);
             outcome.confirmed = recorded.map_err(|error| tmux_argument::explained(&error))?;
             outcome.delivered = true;
         }
         // Another process was faster, or the journal could not be written.
-        Decision::Pass if outcome.verdict == gate::Decision::Hold => {
+        Answer::Pass if outcome.verdict == gate::Decision::Hold => {
             outcome.verdict = gate::Decision::Pass;
             outcome.reason = "the hold was not counted, so it was not given (`checkstone log`)".to_owned();
             outcome.message = None;

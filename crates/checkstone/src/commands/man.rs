@@ -3,9 +3,6 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::CommandFactory as _;
-
-use crate::arguments::Arguments;
 use crate::error::CommandError;
 use crate::printer::Printer;
 
@@ -21,9 +18,13 @@ pub(crate) struct ManArguments {
     folder: PathBuf,
 }
 
-pub(crate) fn run(arguments: &ManArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(
+    arguments: &ManArguments,
+    whole: clap::Command,
+    printer: &Printer,
+) -> Result<ExitCode, CommandError> {
     let folder = &arguments.folder;
-    clap_mangen::generate_to(Arguments::command(), folder).map_err(|error| {
+    clap_mangen::generate_to(whole, folder).map_err(|error| {
         CommandError::new(format!("the pages cannot be written into `{}`: {error}", folder.display()))
     })?;
     printer.progress(&format!("written: `{}`", folder.join("checkstone.1").display()));

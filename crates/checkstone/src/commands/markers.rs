@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use run::output::{MarkerOutput, MarkersOutput};
 use supervise::marker::{Counts, Marker, Reader};
-use text::{counted, fit};
+use text::{Column, Table, counted};
 use transcript::visible;
 
 use crate::error::CommandError;
@@ -36,7 +36,8 @@ pub(crate) fn run(arguments: &MarkersArguments, printer: &Printer) -> Result<Exi
         printer.json(&output)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut text = String::new();
+    let kind = Column::left(14).gap(1);
+    let mut table = Table::new([kind, Column::left(10).gap(1), Column::left(0)]);
     for marker in &markers {
         let subtype = marker.subtype.as_deref().map(visible).unwrap_or_default();
         let mut rest: Vec<String> =
@@ -54,10 +55,9 @@ pub(crate) fn run(arguments: &MarkersArguments, printer: &Printer) -> Result<Exi
         if !marker.text.is_empty() {
             rest.push(visible(&marker.text));
         }
-        let line = format!("{:<14} {subtype:<10} {}", visible(&marker.kind), rest.join("  "));
-        text.push_str(&fit(line.trim_end(), printer.width()));
-        text.push('\n');
+        table.row([visible(&marker.kind).into(), subtype.into(), rest.join("  ").into()]);
     }
+    let mut text = table.lines(printer.width());
     let kinds: Vec<String> =
         counts.0.iter().map(|(kind, number)| format!("{} {number}", visible(kind))).collect();
     let unknown: Vec<String> = counts.unknown().map(|(kind, _)| visible(kind)).collect();

@@ -5,17 +5,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::{SignedDuration, Timestamp};
 use stop::policy_files::PolicyTexts;
+use stop::replay::{ReplayFilter, ReplayPolicies, ReplayRequest, replay};
 use transcript::Agent;
 
-use crate::arguments::AgentName;
+use crate::agent_name::AgentName;
 use crate::environment;
 use crate::error::CommandError;
 use crate::home_relative::home_relative;
 use crate::printer::{Printer, STRONG};
-use crate::replay::sessions::Policies;
-use crate::replay::{Request, page, replay, table};
+use crate::replay_page::page;
+use crate::replay_table::table;
 use crate::repository_policy::mistakes;
 
 /// Show what a policy would have said about recorded turns
@@ -74,20 +76,26 @@ pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<Exit
             .map_err(|error| CommandError::new(format!("Ctrl-C cannot be waited for: {error}")))?;
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let request = Request {
-        paths: arguments.paths.clone(),
+    let filter = ReplayFilter {
         agent: arguments.agent.map(Agent::from),
         since: arguments.since.map(|since| since.0),
         policies: policies(arguments.policy.as_deref())?,
-        threads: arguments.threads.map_or(cores, usize::from),
         interrupted,
     };
-    let Some(report) = replay(&request) else {
+    let threads = arguments.threads.map_or(cores, usize::from);
+    let request = ReplayRequest { paths: arguments.paths.clone(), filter, threads };
+    let bar = progress_bar();
+    let report = replay(&request, |read, all| {
+        bar.set_length(all);
+        bar.set_position(read);
+    });
+    bar.finish_and_clear();
+    let Some(report) = report else {
         printer.error(&CommandError::new("interrupted; nothing was written"));
         return Ok(ExitCode::from(INTERRUPTED));
     };
     if let Some(file) = &arguments.html {
-        files::atomic_file::write(file, page::page(&report).as_bytes(), PAGE_MODE)
+        files::atomic_file::write(file, page(&report).as_bytes(), PAGE_MODE)
             .map_err(|error| CommandError::of(&error))?;
     }
     if arguments.json {
@@ -97,7 +105,7 @@ pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<Exit
         if report.totals.sessions == 0 {
             printer.warning(&CommandError::new("no such turn is recorded under these paths").hint(WHERE));
         }
-        printer.text(&table::table(&report, printer.width()));
+        printer.text(&table(&report, printer.width()));
         if let Some(file) = &arguments.html {
             printer.text(&format!("\nThe page: {STRONG}{}{STRONG:#}\n", home_relative(file)));
         }
@@ -105,14 +113,26 @@ pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-fn policies(file: Option<&Path>) -> Result<Policies, CommandError> {
-    let Some(file) = file else { return Ok(Policies::own()) };
+/// Shown where somebody watches; a short run does not flicker.
+fn progress_bar() -> ProgressBar {
+    let is_watched = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let target = if is_watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(None, target);
+    match ProgressStyle::with_template("{bar:30} {percent:>3} % of {total_bytes}, {binary_bytes_per_sec}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+fn policies(file: Option<&Path>) -> Result<ReplayPolicies, CommandError> {
+    let user_file = environment::configuration_file();
+    let Some(file) = file else { return Ok(ReplayPolicies::own(user_file)) };
     let shown = file.display();
-    let texts = PolicyTexts::of_file(file, environment::configuration_file().as_deref())
+    let texts = PolicyTexts::of_file(file, user_file.as_deref())
         .map_err(|reason| CommandError::new(format!("`{shown}` is no policy: {reason}")))?;
     let policy = texts.load().map_err(|problems| mistakes(&problems))?;
     policy.prepare();
-    Ok(Policies::Given { policy: Arc::new(policy), file: file.to_owned() })
+    Ok(ReplayPolicies::Given { policy: Arc::new(policy), file: file.to_owned() })
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -10,8 +10,8 @@ use journal::{Journal, JournalError, SeenSession, Session, Writing};
 use serde::Serialize;
 use transcript::{Agent, visible};
 
+use crate::agent_name::AgentName;
 use crate::agent_session::AgentSession;
-use crate::arguments::AgentName;
 use crate::error::CommandError;
 use crate::journal_access::{self, explained};
 use crate::printer::{BAD, GOOD, Printer, STRONG};

@@ -14,7 +14,7 @@ use keeping::snapshot::{
     Skipped, Snapshot, SnapshotError, Snapshots, Which,
 };
 use serde::Serialize;
-use text::{counted, fit};
+use text::{Cell, Column, Table, counted};
 use transcript::visible;
 
 use crate::agent_session::AgentSession;
@@ -56,13 +56,13 @@ enum SnapshotCommand {
     #[command(after_help = "Examples:
   checkstone snapshot list
   checkstone snapshot list --all --json | jq -r '.snapshots[].id'")]
-    List(ListArguments),
+    List(SnapshotListArguments),
     /// Show what has changed since a snapshot
     #[command(after_help = "Examples:
   checkstone snapshot diff
   checkstone snapshot diff 20261115-0749 --patch
   checkstone snapshot diff 20261115-0749 latest -- src")]
-    Diff(DiffArguments),
+    Diff(SnapshotDiffArguments),
     /// Bring a snapshot back: contents, deletions and modes
     ///
     /// Shows what it will do and asks; where nobody can be asked, it needs `--yes`. It takes a snapshot first, so that
@@ -82,7 +82,7 @@ enum SnapshotCommand {
   checkstone snapshot prune
   checkstone snapshot prune --keep 10
   checkstone snapshot prune --older-than 7 --all")]
-    Prune(PruneArguments),
+    Prune(SnapshotPruneArguments),
 }
 
 #[derive(Debug, clap::Args)]
@@ -98,7 +98,7 @@ struct CreateArguments {
 }
 
 #[derive(Debug, clap::Args)]
-struct ListArguments {
+struct SnapshotListArguments {
     /// Those of every working tree of the repository
     #[arg(long)]
     all: bool,
@@ -110,7 +110,7 @@ struct ListArguments {
 }
 
 #[derive(Debug, clap::Args)]
-struct DiffArguments {
+struct SnapshotDiffArguments {
     /// The older side: an id, the beginning of one, or `latest`
     #[arg(default_value = "latest")]
     snapshot: String,
@@ -151,7 +151,7 @@ struct RestoreArguments {
 }
 
 #[derive(Debug, clap::Args)]
-struct PruneArguments {
+struct SnapshotPruneArguments {
     /// Keep the newest so many of each working tree; 100 where neither limit is given
     #[arg(long, value_name = "COUNT")]
     keep: Option<usize>,
@@ -182,7 +182,7 @@ pub(crate) fn run(arguments: &SnapshotArguments, printer: &Printer) -> Result<Ex
 }
 
 fn create(arguments: &CreateArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
-    let place = Place::find(&arguments.repository)?;
+    let place = SnapshotPlace::find(&arguments.repository)?;
     let Caller { session, turn } = calling(&place.repository.root);
     let new =
         NewSnapshot { reason: Reason::Asked, message: &arguments.message, now_ns: now_ns(), session, turn };
@@ -201,8 +201,8 @@ fn create(arguments: &CreateArguments, printer: &Printer) -> Result<ExitCode, Co
     Ok(ExitCode::from(u8::from(!snapshot.facts.left_out.is_empty())))
 }
 
-fn list(arguments: &ListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
-    let place = Place::find(&arguments.repository)?;
+fn list(arguments: &SnapshotListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let place = SnapshotPlace::find(&arguments.repository)?;
     let found = place.snapshots.list(which(arguments.all)).map_err(|error| explained(&error))?;
     if arguments.json {
         printer.json(&SnapshotList::of(&found))?;
@@ -214,8 +214,8 @@ fn list(arguments: &ListArguments, printer: &Printer) -> Result<ExitCode, Comman
     Ok(ExitCode::SUCCESS)
 }
 
-fn diff(arguments: &DiffArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
-    let place = Place::find(&arguments.repository)?;
+fn diff(arguments: &SnapshotDiffArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let place = SnapshotPlace::find(&arguments.repository)?;
     let paths = place.paths(&arguments.paths)?;
     let find = |id: &str| place.snapshots.find(id).map_err(|error| explained(&error));
     let old = find(&arguments.snapshot)?;
@@ -251,7 +251,7 @@ fn diff(arguments: &DiffArguments, printer: &Printer) -> Result<ExitCode, Comman
 }
 
 fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
-    let place = Place::find(&arguments.repository)?;
+    let place = SnapshotPlace::find(&arguments.repository)?;
     let (snapshot, paths) = match &arguments.snapshot {
         Some(id) => {
             let snapshot = place.snapshots.find(id).map_err(|error| explained(&error))?;
@@ -296,8 +296,8 @@ fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, 
     Ok(ExitCode::from(u8::from(!restored.skipped.is_empty())))
 }
 
-fn prune(arguments: &PruneArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
-    let place = Place::find(&arguments.repository)?;
+fn prune(arguments: &SnapshotPruneArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let place = SnapshotPlace::find(&arguments.repository)?;
     let days = |days: u32| Duration::from_secs(u64::from(days) * 24 * 60 * 60);
     let retention = match (arguments.keep, arguments.older_than) {
         (None, None) => Retention { keep: Some(100), max_age: Some(days(30)), reasons: Reasons::All },
@@ -320,13 +320,13 @@ fn prune(arguments: &PruneArguments, printer: &Printer) -> Result<ExitCode, Comm
 }
 
 /// The repository, and where in it the command was called.
-struct Place {
+struct SnapshotPlace {
     repository: Repository,
     folder: PathBuf,
     snapshots: Snapshots,
 }
 
-impl Place {
+impl SnapshotPlace {
     fn find(argument: &RepositoryArgument) -> Result<Self, CommandError> {
         let folder = argument.folder()?;
         let folder = fs_err::canonicalize(&folder).map_err(|error| CommandError::of(&error))?;
@@ -463,18 +463,18 @@ pub(crate) fn about(snapshot: &Snapshot) -> String {
 }
 
 fn table(found: &[Snapshot], all: bool, printer: &Printer) -> String {
-    let mut text = String::new();
+    let files = Column::right(10).gap(1);
+    let mut table = Table::new([Column::left(0), Column::left(0), files, Column::right(9), Column::left(0)]);
     for snapshot in found {
         let facts = &snapshot.facts;
         let about = about(snapshot);
         let tree = if all { format!("{:<8} ", snapshot.worktree) } else { String::new() };
         let files = counted(usize::try_from(facts.files).unwrap_or(usize::MAX), "file");
         let time = time(facts.taken_ns).strftime("%Y-%m-%d %H:%M").to_string();
-        let rest = format!("  {time}  {files:>10} {:>9}  {tree}{about}", size(facts.bytes));
-        let width = printer.width().map(|width| width.saturating_sub(snapshot.id.len()));
-        let _ = writeln!(text, "{STRONG}{}{STRONG:#}{}", snapshot.id, fit(&rest, width));
+        let id = Cell::styled(snapshot.id.to_string(), STRONG);
+        table.row([id, time.into(), files.into(), size(facts.bytes).into(), format!("{tree}{about}").into()]);
     }
-    text
+    table.lines(printer.width())
 }
 
 fn restored_text(restored: &Restored) -> String {

@@ -21,8 +21,8 @@ use text::counted;
 use transcript::{Agent, visible};
 use workflow::{StateDirectory, Summary};
 
-use super::autosave_status::{AutosaveOutput, AutosaveStatus};
-use super::explain::{ListedVerdict, listed_line, recent};
+use super::autosave_status::{AutosaveStatus, AutosaveStatusOutput};
+use super::explain::{ListedVerdict, listed_lines, recent};
 use super::policy::{CheckOutput, files};
 use super::snapshot::{SnapshotOutput, about};
 use crate::agent_session::AgentSession;
@@ -278,7 +278,7 @@ impl Status {
         }
         if !self.verdicts.is_empty() {
             let _ = writeln!(text, "\n{STRONG}Last verdicts{STRONG:#} (`checkstone explain ID`)");
-            text.extend(self.verdicts.iter().map(|verdict| listed_line(verdict, width)));
+            text.push_str(&listed_lines(&self.verdicts, width));
         }
         text
     }
@@ -339,7 +339,7 @@ pub(crate) struct StatusOutput<'a> {
     journal_problem: Option<&'a str>,
     verdicts: &'a [ListedVerdict],
     autonomous_execution: AutonomousExecution,
-    autosave: AutosaveOutput<'a>,
+    autosave: AutosaveStatusOutput<'a>,
     /// The newest snapshot of this working tree.
     snapshot: Option<SnapshotOutput<'a>>,
     /// The newest checkpoint of all runs of this project.

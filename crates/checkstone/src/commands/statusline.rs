@@ -4,7 +4,8 @@
 use std::io::Read as _;
 use std::process::ExitCode;
 
-use journal::{Journal, Of, OpenFor, SeenSession, Verdict};
+use gate::Decision;
+use journal::{Journal, Of, OpenFor, SeenSession};
 use serde::Deserialize;
 use transcript::Agent;
 
@@ -30,7 +31,7 @@ const LARGEST: u64 = 1024 * 1024;
 /// What the client tells. Whatever it does not tell is left out of the line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Told {
+struct StatuslinePayload {
     session_id: Option<String>,
     model: Option<Model>,
     context_window: Option<ContextWindow>,
@@ -58,7 +59,7 @@ struct CurrentUsage {
     cache_read_input_tokens: u64,
 }
 
-impl Told {
+impl StatuslinePayload {
     /// As the hook counts it.
     fn percent(&self) -> Option<u64> {
         let context = self.context_window.as_ref()?;
@@ -82,7 +83,7 @@ impl Told {
 pub(crate) fn run(_: &StatuslineArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let mut bytes = Vec::new();
     let _ = std::io::stdin().take(LARGEST).read_to_end(&mut bytes);
-    let told: Told = serde_json::from_slice(&bytes).unwrap_or_default();
+    let told: StatuslinePayload = serde_json::from_slice(&bytes).unwrap_or_default();
     let mut parts = Vec::new();
     if let Some(percent) = told.percent() {
         let style = match percent {
@@ -96,8 +97,8 @@ pub(crate) fn run(_: &StatuslineArguments, printer: &Printer) -> Result<ExitCode
         parts.push(format!("{FAINT}off{FAINT:#}"));
     } else {
         match last_verdict(&told) {
-            Some(Verdict::Hold) => parts.push(format!("{DOUBTFUL}held{DOUBTFUL:#}")),
-            Some(Verdict::Pass | Verdict::Notify) => parts.push(format!("{GOOD}clear{GOOD:#}")),
+            Some(Decision::Hold) => parts.push(format!("{DOUBTFUL}held{DOUBTFUL:#}")),
+            Some(Decision::Pass | Decision::Notify) => parts.push(format!("{GOOD}clear{GOOD:#}")),
             None => {}
         }
     }
@@ -109,7 +110,7 @@ pub(crate) fn run(_: &StatuslineArguments, printer: &Printer) -> Result<ExitCode
 
 /// What the gate said last in this session; on the way, the size of the window is remembered. Where the journal cannot be
 /// used, the line is shorter.
-fn last_verdict(told: &Told) -> Option<Verdict> {
+fn last_verdict(told: &StatuslinePayload) -> Option<Decision> {
     let client_id = told.session_id.as_deref()?;
     let state = environment::state_directory()?;
     let mut journal = Journal::open(&state, OpenFor::Hook).ok()?;
@@ -123,7 +124,7 @@ fn last_verdict(told: &Told) -> Option<Verdict> {
                 Some(tokens) => window::is_known(reader, session.id, tokens, model)?,
                 None => true,
             };
-            Ok((Some(known), last.map(|last| last.verdict)))
+            Ok((Some(known), last.map(|last| last.decision)))
         })
         .ok()?;
     if let (Some(tokens), false) = (told.window(), session == Some(true)) {

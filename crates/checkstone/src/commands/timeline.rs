@@ -6,11 +6,12 @@ use std::process::ExitCode;
 
 use anstyle::Style;
 use jiff::Timestamp;
-use text::fit;
+use text::{counted, fit};
 use transcript::{Agent, Call, Extent, Kind, Options, Outcome, Reading};
 use unicode_width::UnicodeWidthStr;
 
-use crate::arguments::{AgentName, byte_size};
+use crate::agent_name::AgentName;
+use crate::byte_size::byte_size;
 use crate::error::CommandError;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 
@@ -111,7 +112,7 @@ pub(crate) fn table(reading: &Reading, width: Option<usize>) -> String {
 
 fn summary(reading: &Reading, began: Option<Timestamp>) -> String {
     let calls = reading.calls.len();
-    let mut summary = format!("{calls} {}", if calls == 1 { "call" } else { "calls" });
+    let mut summary = counted(calls, "call");
     let failed = reading.calls.iter().filter(|call| call.outcome == Outcome::Error).count();
     if failed > 0 {
         let _ = write!(summary, ", {BAD}{failed} failed{BAD:#}");
@@ -199,12 +200,7 @@ fn instant(text: Option<&str>) -> Option<Timestamp> {
 }
 
 fn seconds(from: Timestamp, to: Timestamp) -> String {
-    let tenths = to.duration_since(from).as_millis().max(0) / 100;
-    match tenths {
-        0..600 => format!("{}.{}s", tenths / 10, tenths % 10),
-        600..36_000 => format!("{}m{:02}s", tenths / 600, tenths / 10 % 60),
-        _ => format!("{}h{:02}m", tenths / 36_000, tenths / 600 % 60),
-    }
+    text::short_duration(to.duration_since(from).try_into().unwrap_or_default())
 }
 
 fn grouped(number: u64) -> String {

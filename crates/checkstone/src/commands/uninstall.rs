@@ -10,11 +10,11 @@ use serde::Serialize;
 use stop::policy_files::FILE_NAME;
 use transcript::Agent;
 
-use crate::arguments::AgentName;
+use crate::agent_name::AgentName;
 use crate::clients::{ClientFiles, Scope};
 use crate::environment;
 use crate::error::CommandError;
-use crate::file_change::{Answer, ClientOutput, FileChange, Manner, State, told};
+use crate::file_change::{Answer, ChangeState, ClientOutput, FileChange, Manner, told};
 use crate::installed::{self, Before, Record};
 use crate::journal_access;
 use crate::printer::Printer;
@@ -59,10 +59,10 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
     let folder = std::env::current_dir().map_err(|error| CommandError::of(&error))?;
     let root = Repository::discover(&folder).ok().map(|repository| repository.root);
     let named: Vec<Agent> = arguments.agent.iter().map(|name| Agent::from(*name)).collect();
-    let mut files: Vec<Registered> = candidates(&state, root.as_deref())
+    let mut files: Vec<OwnEntries> = candidates(&state, root.as_deref())
         .into_iter()
         .filter(|(agent, _)| named.is_empty() || named.contains(agent))
-        .filter_map(|(agent, path)| Registered::plan(agent, &path, &state))
+        .filter_map(|(agent, path)| OwnEntries::plan(agent, &path, &state))
         .collect();
     files.extend(written_by_hand(root.as_deref(), &named));
     let manner = Manner { dry_run: arguments.dry_run, yes: arguments.yes, json: arguments.json };
@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
     } else {
         printer.text(&report_text(&files, &state, policy.as_deref(), arguments.dry_run));
     }
-    let is_done = files.iter().all(|file| file.change.state != State::Refused);
+    let is_done = files.iter().all(|file| file.change.state != ChangeState::Refused);
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }
 
@@ -122,26 +122,30 @@ fn candidates(state: &Path, root: Option<&Path>) -> Vec<(Agent, PathBuf)> {
 }
 
 /// A file that has entries of ours, and what becomes of it.
-struct Registered {
+struct OwnEntries {
     agent: Agent,
     change: FileChange,
-    work: Option<Work>,
+    work: Option<PlannedRemoval>,
 }
 
-struct Work {
+struct PlannedRemoval {
     file: SettingsFile,
     after: Before,
     made_folder: bool,
 }
 
-impl Registered {
+impl OwnEntries {
     /// `None` where nothing of ours is, or could be, in the file.
     fn plan(agent: Agent, path: &Path, state: &Path) -> Option<Self> {
         let subject = settings::client(agent);
         let shown = path.display();
         let record = installed::of_file(state, agent, path);
         let refused = |why: String| {
-            Some(Self { agent, change: FileChange::new(subject, path, State::Refused, why), work: None })
+            Some(Self {
+                agent,
+                change: FileChange::new(subject, path, ChangeState::Refused, why),
+                work: None,
+            })
         };
         let file = match SettingsFile::read(path) {
             Ok(file) => file,
@@ -179,10 +183,10 @@ impl Registered {
             Before::Absent => None,
             Before::Text(text) => Some(text.as_str()),
         };
-        let change = FileChange::new(subject, path, State::Changed, format!("`{shown}` {message}"))
+        let change = FileChange::new(subject, path, ChangeState::Changed, format!("`{shown}` {message}"))
             .with_diff(Some(text), new);
         let made_folder = record.is_some_and(|record| record.made_folder());
-        Some(Self { agent, change, work: Some(Work { file, after, made_folder }) })
+        Some(Self { agent, change, work: Some(PlannedRemoval { file, after, made_folder }) })
     }
 
     fn take_out(&mut self, state: &Path) {
@@ -236,7 +240,7 @@ fn after(
 }
 
 /// Hooks in Codex's `config.toml` were written by hand, and only a hand takes them away.
-fn written_by_hand(root: Option<&Path>, named: &[Agent]) -> Vec<Registered> {
+fn written_by_hand(root: Option<&Path>, named: &[Agent]) -> Vec<OwnEntries> {
     if !named.is_empty() && !named.contains(&Agent::Codex) {
         return Vec::new();
     }
@@ -252,8 +256,8 @@ fn written_by_hand(root: Option<&Path>, named: &[Agent]) -> Vec<Registered> {
                 path.display(),
                 events.join(", ")
             );
-            let change = FileChange::new(settings::client(Agent::Codex), &path, State::Refused, why);
-            Registered { agent: Agent::Codex, change, work: None }
+            let change = FileChange::new(settings::client(Agent::Codex), &path, ChangeState::Refused, why);
+            OwnEntries { agent: Agent::Codex, change, work: None }
         })
     });
     configs.collect()
@@ -277,7 +281,7 @@ struct Kept<'a> {
     state_directory: Cow<'a, str>,
 }
 
-fn report_text(files: &[Registered], state: &Path, policy: Option<&Path>, dry_run: bool) -> String {
+fn report_text(files: &[OwnEntries], state: &Path, policy: Option<&Path>, dry_run: bool) -> String {
     if files.is_empty() {
         return "Nothing of checkstone is registered in any client.\n".to_owned();
     }
@@ -285,7 +289,7 @@ fn report_text(files: &[Registered], state: &Path, policy: Option<&Path>, dry_ru
     let mut text = told(&changes);
     if dry_run {
         text.push_str("Nothing was changed: this was only shown.\n");
-    } else if changes.iter().any(|change| change.state == State::Changed) {
+    } else if changes.iter().any(|change| change.state == ChangeState::Changed) {
         let policy = policy.map(|file| format!("`{}` and ", file.display())).unwrap_or_default();
         let state = state.display();
         text.push_str(&format!(

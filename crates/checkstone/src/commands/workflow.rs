@@ -49,11 +49,11 @@ enum WorkflowCommand {
     Start(start::StartArguments),
     Phase(Box<phase::PhaseArguments>),
     Show(show::ShowArguments),
-    List(list::ListArguments),
+    List(list::WorkflowListArguments),
     ResumePoint(resume_point::ResumePointArguments),
     Complete(complete::CompleteArguments),
     Gate(gate::GateArguments),
-    Diff(diff::DiffArguments),
+    Diff(diff::WorkflowDiffArguments),
     Archive(archive::ArchiveArguments),
     Branch(branch::BranchArguments),
 }
@@ -98,7 +98,7 @@ impl NameArguments {
 
 /// Where, and how it is answered.
 #[derive(Debug, clap::Args)]
-struct CommonArguments {
+struct WorkflowCommonArguments {
     #[command(flatten)]
     repository: RepositoryArgument,
     /// Print JSON (schemas/workflow*.schema.json)
@@ -106,7 +106,7 @@ struct CommonArguments {
     json: bool,
 }
 
-impl CommonArguments {
+impl WorkflowCommonArguments {
     fn state(&self) -> Result<StateDirectory, CommandError> {
         Ok(StateDirectory::of(&self.repository.folder()?, &environment::git()))
     }
@@ -178,13 +178,9 @@ fn output(
 
 /// The command line that is about a phase, up to what is said about it.
 pub(crate) fn typed_phase(name: &Name, phase: &str) -> String {
-    let feature = name.feature().map(|feature| format!(" --feature {}", quoted(feature))).unwrap_or_default();
-    format!("checkstone workflow phase {} {}{feature}", name.command(), quoted(phase))
-}
-
-fn quoted(word: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_+=:,./-".contains(&byte);
-    if word.bytes().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    let feature =
+        name.feature().map(|feature| format!(" --feature {}", text::shell_word(feature))).unwrap_or_default();
+    format!("checkstone workflow phase {} {}{feature}", name.command(), text::shell_word(phase))
 }
 
 /// One sentence about where it goes on.

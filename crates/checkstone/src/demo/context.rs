@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use crate::error::CommandError;
 
 use super::played_agent::PlayedAgent;
-use super::scratch::Scratch;
+use super::scratch::DemoFolder;
 use super::stop::shown;
 use super::{Stage, differs};
 
 /// The push runs beside everything else.
 const PUSH_LIMIT: Duration = Duration::from_secs(15);
 
-pub(super) fn play(scratch: &Scratch, stage: &Stage<'_>) -> Result<(), CommandError> {
+pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), CommandError> {
     stage.scene(2, "The context fills up");
     let before = scratch.git(&["rev-parse", "HEAD"])?;
     // Something of the person's own is staged, and has to stay so.

@@ -3,10 +3,10 @@
 use crate::error::CommandError;
 
 use super::played_agent::PlayedAgent;
-use super::scratch::Scratch;
+use super::scratch::DemoFolder;
 use super::{Stage, differs};
 
-pub(super) fn play(scratch: &Scratch, stage: &Stage<'_>) -> Result<(), CommandError> {
+pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), CommandError> {
     stage.scene(3, "A phase of a workflow ends");
     for arguments in [
         &["workflow", "start", "implement", "--feature", "invoice"][..],

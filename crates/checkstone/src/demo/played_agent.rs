@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use crate::error::CommandError;
 
-use super::scratch::{Said, Scratch};
+use super::scratch::{DemoFolder, ProgramOutput};
 
 pub(super) struct PlayedAgent<'a> {
-    scratch: &'a Scratch,
+    scratch: &'a DemoFolder,
     session: String,
     turn: usize,
     calls: usize,
@@ -19,7 +19,7 @@ pub(super) struct PlayedAgent<'a> {
 }
 
 impl<'a> PlayedAgent<'a> {
-    pub(super) fn new(scratch: &'a Scratch, session: &str) -> Self {
+    pub(super) fn new(scratch: &'a DemoFolder, session: &str) -> Self {
         Self { scratch, session: session.to_owned(), turn: 0, calls: 0, tokens: 30_000, lines: String::new() }
     }
 
@@ -44,7 +44,7 @@ impl<'a> PlayedAgent<'a> {
     }
 
     /// The agent runs a command.
-    pub(super) fn run(&mut self, command: &str) -> Result<Said, CommandError> {
+    pub(super) fn run(&mut self, command: &str) -> Result<ProgramOutput, CommandError> {
         let said = self.scratch.shell(command)?;
         let failed = said.code != Some(0);
         let output = match said.code {
@@ -96,7 +96,7 @@ impl<'a> PlayedAgent<'a> {
         format!("home/{}.jsonl", self.session)
     }
 
-    fn tell_hook(&self, event: &str, more: Value) -> Result<Said, CommandError> {
+    fn tell_hook(&self, event: &str, more: Value) -> Result<ProgramOutput, CommandError> {
         let mut payload = json!({
             "session_id": self.session,
             "transcript_path": self.scratch.folder().join(self.transcript()).to_string_lossy(),

@@ -37,19 +37,19 @@ const TESTS: &str = "# From the fourth piece on, every piece is 10 % cheaper.\n\
     test \"$(sh price.sh 1)\" = 250 && test \"$(sh price.sh 4)\" = 900 && echo '2 tests passed'\n";
 const GUIDE: &str = "# Build guide\n\n- [x] Prices\n- [ ] Discounts in the invoice\n- [ ] Taxes\n";
 
-pub(super) struct Scratch {
+pub(super) struct DemoFolder {
     folder: PathBuf,
     interruption: Interruption,
 }
 
 /// What a program wrote, once it ended well or not.
-pub(super) struct Said {
+pub(super) struct ProgramOutput {
     pub(super) code: Option<i32>,
     pub(super) stdout: String,
     pub(super) stderr: String,
 }
 
-impl Scratch {
+impl DemoFolder {
     pub(super) fn make(folder: PathBuf, interruption: Interruption) -> Result<Self, CommandError> {
         let scratch = Self { folder, interruption };
         for (file, text) in [
@@ -97,7 +97,7 @@ impl Scratch {
     }
 
     /// This very program, as a person or a client would run it.
-    pub(super) fn checkstone(&self, arguments: &[&str], input: &str) -> Result<Said, CommandError> {
+    pub(super) fn checkstone(&self, arguments: &[&str], input: &str) -> Result<ProgramOutput, CommandError> {
         self.run(&mut self.own_command(arguments)?, input)
     }
 
@@ -120,7 +120,7 @@ impl Scratch {
     }
 
     /// What the agent types into its shell.
-    pub(super) fn shell(&self, text: &str) -> Result<Said, CommandError> {
+    pub(super) fn shell(&self, text: &str) -> Result<ProgramOutput, CommandError> {
         self.run(self.command(OsStr::new("sh")).arg("-c").arg(text), "")
     }
 
@@ -145,12 +145,14 @@ impl Scratch {
         command
     }
 
-    fn run(&self, command: &mut Command, input: &str) -> Result<Said, CommandError> {
+    fn run(&self, command: &mut Command, input: &str) -> Result<ProgramOutput, CommandError> {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         match self.interruption.run(command, input.as_bytes(), LIMIT) {
-            Ok(ended) => {
-                Ok(Said { code: ended.status.code(), stdout: text(ended.stdout), stderr: text(ended.stderr) })
-            }
+            Ok(ended) => Ok(ProgramOutput {
+                code: ended.status.code(),
+                stdout: text(ended.stdout),
+                stderr: text(ended.stderr),
+            }),
             Err(ChildError::Start(error)) => {
                 let program = command.get_program().to_string_lossy().into_owned();
                 Err(CommandError::new(format!(

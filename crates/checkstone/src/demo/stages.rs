@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::CommandError;
 
-use super::scratch::Scratch;
+use super::scratch::DemoFolder;
 use super::{Stage, differs};
 
 const PLAN: &str = r#"title = "demo"
@@ -46,7 +46,7 @@ const RESULT: &str = "333833500";
 
 const KILL_LIMIT: Duration = Duration::from_secs(15);
 
-pub(super) fn play(scratch: &Scratch, stage: &Stage<'_>) -> Result<(), CommandError> {
+pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), CommandError> {
     stage.scene(4, "A stage of a long run hangs");
     let plan = PLAN.replace("$DEMO_FOLDER", &scratch.folder().join("home").to_string_lossy());
     scratch.write("repository/plan.toml", &plan)?;
@@ -105,7 +105,7 @@ pub(super) fn play(scratch: &Scratch, stage: &Stage<'_>) -> Result<(), CommandEr
 }
 
 /// The only run there is, and its events.
-fn newest_run(scratch: &Scratch) -> Result<(String, String), CommandError> {
+fn newest_run(scratch: &DemoFolder) -> Result<(String, String), CommandError> {
     let folder = scratch.repository().join("reports/demo/checkpoints");
     let entries = fs_err::read_dir(&folder).map_err(CommandError::new)?;
     let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());

@@ -6,13 +6,13 @@ use serde_json::Value;
 use crate::error::CommandError;
 
 use super::played_agent::PlayedAgent;
-use super::scratch::Scratch;
+use super::scratch::DemoFolder;
 use super::{Stage, differs};
 
 const FIXED: &str = "# Prints the price of $1 pieces, in cents.\n\
     if [ \"$1\" -gt 3 ]; then echo $(( $1 * 225 )); else echo $(( $1 * 250 )); fi\n";
 
-pub(super) fn play(scratch: &Scratch, stage: &Stage<'_>) -> Result<(), CommandError> {
+pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), CommandError> {
     stage.scene(1, "The agent wants to stop");
     let mut agent = PlayedAgent::new(scratch, "demo-stop");
     agent.prompt("Make four pieces or more 10 % cheaper")?;

@@ -42,8 +42,9 @@ impl From<Agent> for About {
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "State"))]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum State {
+pub(crate) enum FindingState {
     Good,
     /// Worth knowing; nobody has to do anything.
     Note,
@@ -57,7 +58,7 @@ pub(crate) struct Finding {
     /// One word for what was looked at.
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["installed", "registered", "trusted", "switch", "fires", "status", "transcript", "git", "state", "journal", "policy"])))]
     pub(crate) check: &'static str,
-    pub(crate) state: State,
+    pub(crate) state: FindingState,
     pub(crate) text: String,
     /// What to do.
     pub(crate) advice: Option<String>,
@@ -65,21 +66,21 @@ pub(crate) struct Finding {
 
 impl Finding {
     pub(crate) fn good(about: impl Into<About>, check: &'static str, text: impl Into<String>) -> Self {
-        Self { about: about.into(), check, state: State::Good, text: text.into(), advice: None }
+        Self { about: about.into(), check, state: FindingState::Good, text: text.into(), advice: None }
     }
 
     pub(crate) fn note(about: impl Into<About>, check: &'static str, text: impl Into<String>) -> Self {
-        Self { state: State::Note, ..Self::good(about, check, text) }
+        Self { state: FindingState::Note, ..Self::good(about, check, text) }
     }
 
     pub(crate) fn problem(about: impl Into<About>, check: &'static str, text: impl Into<String>) -> Self {
-        Self { state: State::Problem, ..Self::good(about, check, text) }
+        Self { state: FindingState::Problem, ..Self::good(about, check, text) }
     }
 
     /// A problem that harms nobody here is only worth knowing.
     pub(crate) fn weaken(&mut self) {
-        if self.state == State::Problem {
-            self.state = State::Note;
+        if self.state == FindingState::Problem {
+            self.state = FindingState::Note;
         }
     }
 

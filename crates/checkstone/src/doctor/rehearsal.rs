@@ -31,11 +31,11 @@ const LONGEST_REASON: usize = 160;
 pub(crate) struct Failure(pub(crate) String);
 
 /// A repository, a state directory and a configuration of their own, gone when this is dropped.
-pub(crate) struct Scratch {
+pub(crate) struct RehearsalFolder {
     folder: TempDir,
 }
 
-impl Scratch {
+impl RehearsalFolder {
     pub(crate) fn new() -> Result<Self, Failure> {
         let made = || {
             let scratch = Self { folder: tempfile::Builder::new().prefix("checkstone-doctor-").tempdir()? };
@@ -76,7 +76,7 @@ pub(crate) fn rehearse(
     registered: &Registered,
     interruption: &Interruption,
 ) -> Result<Duration, Failure> {
-    let scratch = Scratch::new()?;
+    let scratch = RehearsalFolder::new()?;
     let stop = registered
         .hook(registered_stop(agent))
         .ok_or_else(|| Failure(format!("nothing is registered for `{}`", registered_stop(agent))))?;
@@ -122,7 +122,7 @@ pub(crate) fn rehearse(
 }
 
 /// What the command wrote.
-struct Said {
+struct CommandOutput {
     stdout: String,
     stderr: String,
 }
@@ -139,9 +139,9 @@ fn send(
     agent: Agent,
     hook: &Hook,
     payload: &Value,
-    scratch: &Scratch,
+    scratch: &RehearsalFolder,
     interruption: &Interruption,
-) -> Result<Said, Failure> {
+) -> Result<CommandOutput, Failure> {
     let mut command = as_the_client_runs_it(agent, &hook.line);
     command
         .envs(hook.variables.iter().map(|(name, value)| (name, value)))
@@ -155,7 +155,7 @@ fn send(
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     match interruption.run(&mut command, payload.as_bytes(), LIMIT) {
         Ok(ended) if ended.status.success() => {
-            Ok(Said { stdout: text(&ended.stdout), stderr: text(&ended.stderr) })
+            Ok(CommandOutput { stdout: text(&ended.stdout), stderr: text(&ended.stderr) })
         }
         Ok(ended) => {
             let how = match ended.status.code() {
@@ -197,7 +197,7 @@ fn as_the_client_runs_it(agent: Agent, line: &CommandLine) -> Command {
     }
 }
 
-fn expect_hold(said: &Said) -> Result<(), String> {
+fn expect_hold(said: &CommandOutput) -> Result<(), String> {
     let Ok(answer) = serde_json::from_str::<Value>(&said.stdout) else { return Err(answered(said)) };
     let text = |name: &str| answer.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     if text("decision") == "block" && text("reason").starts_with(OWN_PREFIX) {
@@ -207,15 +207,15 @@ fn expect_hold(said: &Said) -> Result<(), String> {
     }
 }
 
-fn expect_silence(said: &Said) -> Result<(), String> {
+fn expect_silence(said: &CommandOutput) -> Result<(), String> {
     if said.stdout.is_empty() { Ok(()) } else { Err(answered(said)) }
 }
 
-fn answered(said: &Said) -> String {
+fn answered(said: &CommandOutput) -> String {
     if said.stdout.is_empty() { "silence".to_owned() } else { format!("`{}`", short(&said.stdout)) }
 }
 
-fn unexpected(what: &str, answer: &str, said: &Said, scratch: &Scratch) -> Failure {
+fn unexpected(what: &str, answer: &str, said: &CommandOutput, scratch: &RehearsalFolder) -> Failure {
     let reason = match scratch.logged() {
         _ if !said.stderr.is_empty() => quoted(&said.stderr),
         Some(reason) => quoted(&reason),

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use agents::{Decision, Notification, Pane, PaneAddress, Receiver, Tmux, transcripts};
+use agents::{Answer, Notification, Pane, PaneAddress, Receiver, Tmux, transcripts};
 use jiff::Timestamp;
 use journal::{Journal, OpenFor, switch};
 use stop::{ClientEvent, Delivery, JudgedStop, Purpose, Stop, Stopwatch, Workplace, append_to_log};
@@ -84,7 +84,7 @@ fn hold(judged: JudgedStop, notification: &Notification, transcript: &Path) {
             return event.log("notify", &format!("{reason}; not delivered: {why}"));
         }
     };
-    let Decision::Hold { to_agent, .. } = judged.conclude(Delivery::Sure) else { return };
+    let Answer::Hold { to_agent, .. } = judged.conclude(Delivery::Sure) else { return };
     match typed_message::deliver(&tmux, &pane, RECEIVER, &to_agent, transcript) {
         Ok(true) => {}
         Ok(false) => event.log("hold", "typed into the pane, but not yet in the transcript"),

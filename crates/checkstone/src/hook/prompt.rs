@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use agents::Decision;
+use agents::Answer;
 use changes::Repository;
 use gate::policy::SnapshotSettings;
 use journal::{Journal, JournalError, NewTurn, OpenFor, SessionId, Turn};
@@ -15,14 +15,14 @@ use crate::autosaving::Wish;
 use crate::background;
 use crate::saving;
 
-pub(crate) fn record(mut event: ClientEvent) -> Decision {
+pub(crate) fn record(mut event: ClientEvent) -> Answer {
     if !event.payload.opens_turn() {
-        return Decision::Pass;
+        return Answer::Pass;
     }
     let workplace = Workplace::find(&event.cwd, event.settings.user_file.as_deref());
     let wish = Wish::of(&workplace, &event.cwd);
     if wish.is_none() && workplace.is_switched_off() {
-        return Decision::Pass;
+        return Answer::Pass;
     }
     let Workplace { repository, found, .. } = workplace;
     let root = repository.as_ref().map(|repository| repository.root.clone());
@@ -63,7 +63,7 @@ pub(crate) fn record(mut event: ClientEvent) -> Decision {
         Ok(ended) => ended,
         Err(error) => {
             event.log("prompt", &format!("not recorded: {error}"));
-            return Decision::Pass;
+            return Answer::Pass;
         }
     };
     if let Some(problem) = problem {
@@ -72,8 +72,8 @@ pub(crate) fn record(mut event: ClientEvent) -> Decision {
     // How the push of an earlier save ended.
     let told: Vec<String> = ended.iter().map(saving::push_sentence).collect();
     match told.is_empty() {
-        true => Decision::Pass,
-        false => Decision::Notify { to_person: told.join("\n") },
+        true => Answer::Pass,
+        false => Answer::Notify { to_person: told.join("\n") },
     }
 }
 

@@ -1,7 +1,7 @@
 //! A stop where something may have to be saved. The gate's steps come first and what is said of the save after them: one
 //! stop, one message, and one hold a turn, by the same count.
 
-use agents::Decision;
+use agents::Answer;
 use autosave::context::{self, Windows};
 use autosave::{Facts, Occasion, Reason, SaveOutcome};
 use change_set::BytePath;
@@ -30,7 +30,7 @@ pub(super) struct SavingStop {
 
 /// What is said beside the gate's own words.
 #[derive(Default)]
-struct Answer {
+struct SaveAnswer {
     to_agent: Option<String>,
     to_person: Vec<String>,
     execution: Option<Box<Value>>,
@@ -50,9 +50,9 @@ struct Due {
 
 impl SavingStop {
     /// As `JudgedStop::conclude`, where something may have to be saved.
-    pub(super) fn conclude(mut self) -> Decision {
+    pub(super) fn conclude(mut self) -> Answer {
         let settings = self.settings();
-        let mut answer = Answer { to_person: self.ended_pushes(), ..Answer::default() };
+        let mut answer = SaveAnswer { to_person: self.ended_pushes(), ..SaveAnswer::default() };
         if settings.mode != AutosaveMode::Off {
             match self.due(&settings) {
                 Ok(Some(due)) => self.act(&settings, &due, &mut answer),
@@ -127,7 +127,7 @@ impl SavingStop {
         self.judged.turn.prompt.clone().or_else(|| self.judged.event.payload.prompt.clone()).or_else(recorded)
     }
 
-    fn act(&mut self, settings: &Autosave, due: &Due, answer: &mut Answer) {
+    fn act(&mut self, settings: &Autosave, due: &Due, answer: &mut SaveAnswer) {
         answer.turn = Some(due.turn);
         if settings.mode == AutosaveMode::Normal {
             let advice = saving::advice(&due.occasion);
@@ -217,13 +217,13 @@ impl SavingStop {
     }
 
     /// The gate's words first, then those of the save.
-    fn answer(self, answer: Answer) -> Decision {
-        let Answer { to_agent, to_person, execution, turn } = answer;
+    fn answer(self, answer: SaveAnswer) -> Answer {
+        let SaveAnswer { to_agent, to_person, execution, turn } = answer;
         let event = self.judged.event.clone();
         let is_held = self.judged.turn.inputs.history.holds_this_turn > 0;
         let (decision, mut journal) = match self.judged.case.is_gated {
             true => self.judged.record_and_decide(Delivery::Sure),
-            false => (Decision::Pass, self.judged.journal),
+            false => (Answer::Pass, self.judged.journal),
         };
         let joined = |first: Option<String>| {
             let texts: Vec<String> = first.into_iter().chain(to_person.clone()).collect();
@@ -231,20 +231,20 @@ impl SavingStop {
         };
         let goes_on = to_agent.zip(execution);
         let answered = match (decision, goes_on) {
-            (Decision::Hold { to_agent, to_person }, Some((more, autonomous_execution))) => {
+            (Answer::Hold { to_agent, to_person }, Some((more, autonomous_execution))) => {
                 let more = more.strip_prefix(OWN_PREFIX).unwrap_or(&more).trim_start().to_owned();
-                Decision::Continue {
+                Answer::Continue {
                     to_agent: format!("{to_agent}\n\n{more}"),
                     to_person: joined(to_person),
                     autonomous_execution,
                 }
             }
-            (Decision::Hold { to_agent, to_person }, None) => {
-                Decision::Hold { to_agent, to_person: joined(to_person) }
+            (Answer::Hold { to_agent, to_person }, None) => {
+                Answer::Hold { to_agent, to_person: joined(to_person) }
             }
             (decision, goes_on) => {
                 let said = match decision {
-                    Decision::Notify { to_person } => Some(to_person),
+                    Answer::Notify { to_person } => Some(to_person),
                     _ => None,
                 };
                 let holds = match (&goes_on, turn) {
@@ -254,10 +254,10 @@ impl SavingStop {
                 match (goes_on, joined(said)) {
                     (Some((to_agent, autonomous_execution)), to_person) if holds => {
                         event.log("hold", "the agent was told of the save and goes on");
-                        Decision::Continue { to_agent, to_person, autonomous_execution }
+                        Answer::Continue { to_agent, to_person, autonomous_execution }
                     }
-                    (_, Some(to_person)) => Decision::Notify { to_person },
-                    (_, None) => Decision::Pass,
+                    (_, Some(to_person)) => Answer::Notify { to_person },
+                    (_, None) => Answer::Pass,
                 }
             }
         };

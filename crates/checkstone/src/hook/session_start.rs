@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use agents::Decision;
+use agents::Answer;
 use checkpoint::layout::Layout;
 use journal::{Journal, NotedRun, OpenFor};
 use run::control;
@@ -17,10 +17,10 @@ use workflow::StateDirectory;
 /// Longer than any session is gone on with.
 const WHOLE_SESSION: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
-pub(crate) fn tell(event: &ClientEvent, source: &str) -> Decision {
+pub(crate) fn tell(event: &ClientEvent, source: &str) -> Answer {
     let workplace = Workplace::find(&event.cwd, event.settings.user_file.as_deref());
     if workplace.is_switched_off() {
-        return Decision::Pass;
+        return Answer::Pass;
     }
     let root = workplace.repository_root().map(Path::to_owned);
     // Git is asked only where its files do not tell what HEAD is.
@@ -49,17 +49,17 @@ pub(crate) fn tell(event: &ClientEvent, source: &str) -> Decision {
         })
     });
     match (text, is_new) {
-        (Some(text), Ok(true)) => Decision::Context { to_agent: text },
+        (Some(text), Ok(true)) => Answer::Context { to_agent: text },
         // Told twice is better than not at all.
         (Some(text), Err(error)) => {
             event.log("resume point", &format!("not recorded: {error}"));
-            Decision::Context { to_agent: text }
+            Answer::Context { to_agent: text }
         }
         (None, Err(error)) => {
             event.log("pass", &format!("not recorded: {error}"));
-            Decision::Pass
+            Answer::Pass
         }
-        (_, Ok(_)) => Decision::Pass,
+        (_, Ok(_)) => Answer::Pass,
     }
 }
 

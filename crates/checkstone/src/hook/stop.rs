@@ -1,16 +1,16 @@
 //! The agent wants to stop: the gate judges, and where the user wants that, something may have to be saved.
 
-use agents::Decision;
+use agents::Answer;
 use stop::{ClientEvent, Delivery, Purpose, Stop, Workplace};
 
 use super::saving_stop::SavingStop;
 use crate::autosaving::Wish;
 
 /// The decision for the client that waits for it.
-pub(crate) fn decide(event: ClientEvent) -> Decision {
+pub(crate) fn decide(event: ClientEvent) -> Answer {
     let (stop, wish) = judge(event);
     match (stop, wish) {
-        (Stop::Settled { decision, .. }, _) => decision,
+        (Stop::Settled { answer, .. }, _) => answer,
         (Stop::Judged(judged), Some(wish)) => SavingStop { judged: *judged, wish }.conclude(),
         (Stop::Judged(judged), None) => judged.conclude(Delivery::Sure),
     }

@@ -38,8 +38,7 @@ impl Kind for Globs {
 pub(crate) struct Patterns;
 
 impl Kind for Patterns {
-    type Written = Vec<Pattern>;
-    type Value = Vec<Pattern>;
+    settings::used_as_written!(Vec<Pattern>);
 
     fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<Vec<Pattern>> {
         let mut patterns = Vec::new();
@@ -54,10 +53,6 @@ impl Kind for Patterns {
         Some(patterns)
     }
 
-    fn value(written: Vec<Pattern>) -> Vec<Pattern> {
-        written
-    }
-
     fn shape() -> Shape {
         Shape::Texts
     }
@@ -67,8 +62,7 @@ impl Kind for Patterns {
 pub(crate) struct PathInside;
 
 impl Kind for PathInside {
-    type Written = String;
-    type Value = String;
+    settings::used_as_written!(String);
 
     fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<String> {
         let path = reader.string(entry)?;
@@ -78,14 +72,6 @@ impl Kind for PathInside {
             return None;
         }
         Some(path)
-    }
-
-    fn value(written: String) -> String {
-        written
-    }
-
-    fn shape() -> Shape {
-        Shape::Text
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use journal::{Limits, NewTurn, Pruned, SessionId, Verdict, Writing};
+use gate::Decision;
+use journal::{Limits, NewTurn, Pruned, SessionId, Writing};
 
 use crate::support::{State, minute, open_turn, record, see};
 
@@ -27,13 +28,13 @@ fn old_turns_go_with_all_that_hangs_on_them() {
             let (old, young) = (see(write, "old")?, see(write, "young")?);
             for at in [0, DAY, 2 * DAY] {
                 let turn = open_at(write, old, at);
-                record(write, turn.id, Verdict::Pass, b"inputs")?;
+                record(write, turn.id, Decision::Pass, b"inputs")?;
                 write.record_held_actions(turn.id, &["tests"])?;
             }
             write.set_value(old, "window", b"1")?;
             write.first_delivery(old, "stop", minute(0), Duration::ZERO)?;
             let turn = open_at(write, young, 91 * DAY);
-            record(write, turn.id, Verdict::Pass, b"inputs")?;
+            record(write, turn.id, Decision::Pass, b"inputs")?;
             write.set_trusted("/repo/checkstone.toml".as_ref(), "aa", minute(0))?;
             write.see_session(
                 &journal::SeenSession {
@@ -71,7 +72,7 @@ fn over_the_size_the_oldest_go_but_never_a_sessions_newest() {
             let (quiet, busy) = (see(write, "quiet")?, see(write, "busy")?);
             for session in [quiet].into_iter().chain([busy; 60]) {
                 let turn = open_at(write, session, 0);
-                record(write, turn.id, Verdict::Pass, &[1; 20_000])?;
+                record(write, turn.id, Decision::Pass, &[1; 20_000])?;
             }
             Ok((quiet, busy))
         })
@@ -98,7 +99,7 @@ fn the_file_stays_bounded_without_anyone_asking() {
             .write(|write| {
                 let session = see(write, &format!("session-{}", day / 10))?;
                 let turn = open_at(write, session, day * DAY);
-                record(write, turn.id, Verdict::Pass, &[1; 20_000])
+                record(write, turn.id, Decision::Pass, &[1; 20_000])
             })
             .unwrap();
         drop(journal);
@@ -120,7 +121,7 @@ fn the_write_ahead_log_stays_bounded_over_many_short_processes() {
         journal
             .write(|write| {
                 let turn = open_turn(write, see(write, "s")?, Some(&round.to_string()))?;
-                record(write, turn.id, Verdict::Pass, &[1; 10_000])
+                record(write, turn.id, Decision::Pass, &[1; 10_000])
             })
             .unwrap();
         drop(journal);

@@ -5,7 +5,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use journal::{Journal, JournalError, OpenFor, Soundness, Verdict, examine, set_aside};
+use gate::Decision;
+use journal::{Journal, JournalError, OpenFor, Soundness, examine, set_aside};
 
 use crate::support::{State, finish, job_command, minute, open_turn, record, see};
 
@@ -21,7 +22,7 @@ fn filled() -> State {
             let session = see(write, "s")?;
             for _ in 0..40 {
                 let turn = open_turn(write, session, None)?;
-                record(write, turn.id, Verdict::Pass, &[7; 30_000])?;
+                record(write, turn.id, Decision::Pass, &[7; 30_000])?;
             }
             Ok(())
         })

@@ -5,7 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use journal::{Inputs, JournalError, NewTurn, NewVerdict, Of, SeenSession, Trust, Verdict, Waiver, switch};
+use change_set::Scope;
+use gate::Decision;
+use journal::{Inputs, JournalError, NewTurn, NewVerdict, Of, SeenSession, Trust, Waiver, switch};
 
 use crate::support::{State, minute, open_turn, record, see};
 
@@ -106,7 +108,7 @@ fn what_is_too_large_is_left_out_and_told() {
                 prompt: &"ü".repeat(10_000),
                 baseline: Some(&large),
             })?;
-            let verdict = record(write, turn.id, Verdict::Pass, &large)?;
+            let verdict = record(write, turn.id, Decision::Pass, &large)?;
             Ok((turn, verdict))
         })
         .unwrap();
@@ -128,8 +130,8 @@ fn a_verdict_comes_back_with_its_exact_inputs() {
             write.record_verdict(&NewVerdict {
                 turn: turn.id,
                 at: minute(3),
-                verdict: Verdict::Hold,
-                scope: "touched",
+                decision: Decision::Hold,
+                scope: Some(Scope::Touched),
                 message: "[checkstone] Context-aware checkpoint\n1. Run `make`",
                 timings: r#"{"git":3}"#,
                 inputs: Inputs { version: 7, bytes: &bytes },
@@ -137,8 +139,8 @@ fn a_verdict_comes_back_with_its_exact_inputs() {
         })
         .unwrap();
     let verdict = state.open().read(|read| read.verdict(id)).unwrap().unwrap();
-    assert_eq!((verdict.verdict, verdict.at), (Verdict::Hold, minute(3)));
-    assert_eq!((verdict.scope.as_str(), verdict.timings.as_str()), ("touched", r#"{"git":3}"#));
+    assert_eq!((verdict.decision, verdict.at), (Decision::Hold, minute(3)));
+    assert_eq!((verdict.scope, verdict.timings.as_str()), (Some(Scope::Touched), r#"{"git":3}"#));
     assert!(verdict.message.ends_with("1. Run `make`"));
     assert_eq!((verdict.agent.as_str(), verdict.client_id.as_str()), ("claude", "s"));
     assert_eq!(state.open().read(|read| read.inputs(id)).unwrap(), Some(Inputs { version: 7, bytes }));
@@ -163,7 +165,7 @@ fn recent_verdicts_are_found_by_session_and_by_repository() {
                     minute(0),
                 )?;
                 let turn = open_turn(write, session.id, None)?;
-                record(write, turn.id, Verdict::Notify, b"")?;
+                record(write, turn.id, Decision::Notify, b"")?;
                 sessions.push(session.id);
             }
             Ok(sessions)

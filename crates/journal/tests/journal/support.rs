@@ -4,10 +4,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use change_set::Scope;
+use gate::Decision;
 use jiff::Timestamp;
 use journal::{
     AutosaveOutcome, Inputs, Journal, JournalError, NewAutosave, NewTurn, NewVerdict, OpenFor, PushState,
-    SeenSession, SessionId, Turn, TurnId, Verdict, VerdictId, Writing,
+    SeenSession, SessionId, Turn, TurnId, VerdictId, Writing,
 };
 use tempfile::TempDir;
 
@@ -63,14 +65,14 @@ pub(crate) fn open_turn(
 pub(crate) fn record(
     write: &Writing<'_>,
     turn: TurnId,
-    verdict: Verdict,
+    decision: Decision,
     inputs: &[u8],
 ) -> Result<VerdictId, JournalError> {
     write.record_verdict(&NewVerdict {
         turn,
         at: minute(1),
-        verdict,
-        scope: "turn-baseline",
+        decision,
+        scope: Some(Scope::TurnBaseline),
         message: "steps",
         timings: "{}",
         inputs: Inputs { version: 1, bytes: inputs },

@@ -1,6 +1,7 @@
 //! Older and newer binaries on one file.
 
-use journal::{Journal, JournalError, OpenFor, Verdict};
+use gate::Decision;
+use journal::{Journal, JournalError, OpenFor};
 
 use crate::support::{State, autosave, open_turn, record, see};
 
@@ -10,7 +11,7 @@ fn filled() -> State {
         .open()
         .write(|write| {
             let turn = open_turn(write, see(write, "s")?, Some("k"))?;
-            record(write, turn.id, Verdict::Pass, b"inputs")
+            record(write, turn.id, Decision::Pass, b"inputs")
         })
         .unwrap();
     state
@@ -34,7 +35,7 @@ fn a_newer_file_that_only_has_more_is_used() {
         .write(|write| {
             let session = see(write, "s")?;
             let turn = open_turn(write, session, Some("next"))?;
-            record(write, turn.id, Verdict::Hold, b"more")?;
+            record(write, turn.id, Decision::Hold, b"more")?;
             write.try_hold(turn.id, 1)
         })
         .unwrap();

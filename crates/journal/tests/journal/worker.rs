@@ -4,7 +4,8 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use journal::{Journal, JournalError, OpenFor, Verdict, log};
+use gate::Decision;
+use journal::{Journal, JournalError, OpenFor, log};
 
 use crate::support::{JOB, open_turn, record, see, variable};
 
@@ -70,7 +71,7 @@ fn stop_hook(directory: &Path, key: &str) -> Result<bool, JournalError> {
         write.set_value(session, "number", (number + 1).to_string().as_bytes())?;
         let turn = open_turn(write, session, Some(key))?;
         let held = write.try_hold(turn.id, 1)?;
-        let verdict = if held { Verdict::Hold } else { Verdict::Pass };
+        let verdict = if held { Decision::Hold } else { Decision::Pass };
         record(write, turn.id, verdict, &[b'i'; 5000])?;
         Ok(held)
     })

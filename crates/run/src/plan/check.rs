@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
-use checkpoint::layout::Segment;
+use checkpoint::layout::{NameError, Segment};
 use settings::{At, Place, Problem, Reader, TableOfKeys as _};
 
 use super::keys::{Grace, Kind, PlanLayer, Python, StageLayer, Stall};
@@ -206,7 +206,7 @@ impl Checker<'_, '_, '_> {
         match self.inside_root(&directory.value) {
             Ok(resolved) if resolved.is_dir() => {}
             Ok(_) => self.problem(&directory.place, format!("`{}` is not a folder", directory.value)),
-            Err(message) => self.problem(&directory.place, message),
+            Err(error) => self.problem(&directory.place, error.to_string()),
         }
         PathBuf::from(&directory.value)
     }
@@ -263,7 +263,8 @@ impl Checker<'_, '_, '_> {
                 self.problem(&path.place, format!("the input `{}` is not a regular file", path.value));
                 None
             }
-            Err(message) => {
+            Err(error) => {
+                let message = error.to_string();
                 let stage = path.value.split('/').next().unwrap_or_default();
                 match is_stage_id(stage) {
                     true => self.unknown_stage(&path.place, message, stage),
@@ -275,21 +276,19 @@ impl Checker<'_, '_, '_> {
     }
 
     /// Where a path of the plan leads, which is below the root.
-    fn inside_root(&self, path: &str) -> Result<PathBuf, String> {
+    fn inside_root(&self, path: &str) -> Result<PathBuf, PlanPathError> {
+        let refused = |why: fn(String) -> PlanPathError| Err(why(path.to_owned()));
         let stays = Path::new(path)
             .components()
             .all(|component| matches!(component, Component::Normal(_) | Component::CurDir));
         if path.is_empty() || !stays || path.contains('\0') {
-            return Err(format!("`{path}` must be relative to the project's root and stay inside it"));
+            return refused(PlanPathError::NotRelative);
         }
-        let resolved = fs_err::canonicalize(self.root.join(path)).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => format!("`{path}` does not exist"),
-            _ => format!("`{path}` cannot be looked at: {error}"),
-        })?;
-        if resolved.starts_with(&self.resolved_root) {
-            Ok(resolved)
-        } else {
-            Err(format!("`{path}` leads out of the project"))
+        match fs_err::canonicalize(self.root.join(path)) {
+            Ok(resolved) if resolved.starts_with(&self.resolved_root) => Ok(resolved),
+            Ok(_) => refused(PlanPathError::LeadsOut),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => refused(PlanPathError::Missing),
+            Err(source) => Err(PlanPathError::Failed { path: path.to_owned(), source }),
         }
     }
 
@@ -298,8 +297,8 @@ impl Checker<'_, '_, '_> {
         for (name, path) in draft.outputs.iter().flatten() {
             let inner = match inner_path(&path.value) {
                 Ok(inner) => inner,
-                Err(message) => {
-                    self.problem(&path.place, format!("the output `{}`: {message}", path.value));
+                Err(error) => {
+                    self.problem(&path.place, format!("the output `{}`: {error}", path.value));
                     continue;
                 }
             };
@@ -336,11 +335,22 @@ impl Checker<'_, '_, '_> {
 }
 
 /// A path below a stage's artifacts, each part of it a name that is safe everywhere.
-fn inner_path(path: &str) -> Result<String, String> {
-    let parts: Vec<String> = path
-        .split('/')
-        .map(|part| Segment::new("file", part).map(|segment| segment.as_str().to_owned()))
-        .collect::<Result<_, _>>()
-        .map_err(|error| error.to_string())?;
+fn inner_path(path: &str) -> Result<String, NameError> {
+    let parts = path.split('/').map(|part| Segment::new("file", part));
+    let parts: Vec<String> =
+        parts.map(|part| Ok(part?.as_str().to_owned())).collect::<Result<_, NameError>>()?;
     Ok(parts.join("/"))
+}
+
+/// Why a path of the plan is not taken.
+#[derive(Debug, thiserror::Error)]
+enum PlanPathError {
+    #[error("`{0}` must be relative to the project's root and stay inside it")]
+    NotRelative(String),
+    #[error("`{0}` does not exist")]
+    Missing(String),
+    #[error("`{0}` leads out of the project")]
+    LeadsOut(String),
+    #[error("`{path}` cannot be looked at: {source}")]
+    Failed { path: String, source: std::io::Error },
 }

@@ -119,16 +119,11 @@ impl Choices for Interrupts {
 pub(super) struct SecondsOrNever;
 
 impl settings::Kind for SecondsOrNever {
-    type Written = Option<Duration>;
-    type Value = Option<Duration>;
+    settings::used_as_written!(Option<Duration>);
 
     fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<Option<Duration>> {
         let seconds = Seconds::<0, LONGEST_DURATION>::read(entry, reader)?;
         Some(Some(seconds).filter(|seconds| !seconds.is_zero()))
-    }
-
-    fn value(written: Option<Duration>) -> Option<Duration> {
-        written
     }
 
     fn shape() -> Shape {
@@ -140,8 +135,7 @@ impl settings::Kind for SecondsOrNever {
 pub(super) struct ProgramText;
 
 impl settings::Kind for ProgramText {
-    type Written = Program;
-    type Value = Program;
+    settings::used_as_written!(Program);
 
     fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<Program> {
         let program = match entry.value.get_ref() {
@@ -164,10 +158,6 @@ impl settings::Kind for ProgramText {
             return None;
         }
         Some(program)
-    }
-
-    fn value(written: Program) -> Program {
-        written
     }
 
     fn shape() -> Shape {

@@ -3,15 +3,7 @@
 use jiff::SignedDuration;
 
 pub(super) fn duration(duration: SignedDuration) -> String {
-    let milliseconds = duration.as_millis();
-    let seconds = duration.as_secs();
-    match seconds {
-        ..1 => format!("{milliseconds} ms"),
-        1..60 => format!("{}.{} s", seconds, milliseconds % 1000 / 100),
-        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        3600..172_800 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
-        _ => format!("{} days", seconds / 86_400),
-    }
+    text::duration_in_words(duration.try_into().unwrap_or_default())
 }
 
 pub(super) fn size(bytes: u64) -> String {
@@ -91,14 +83,8 @@ mod tests {
 
     #[test]
     fn durations_and_sizes_read_well() {
-        for (milliseconds, text) in [
-            (0, "0 ms"),
-            (999, "999 ms"),
-            (1_250, "1.2 s"),
-            (61_000, "1 min 1 s"),
-            (3_660_000, "1 h 1 min"),
-            (400_000_000, "4 days"),
-        ] {
+        // A clock that was set back in between makes no negative time.
+        for (milliseconds, text) in [(-5, "0 ms"), (61_000, "1 min 1 s")] {
             assert_eq!(duration(SignedDuration::from_millis(milliseconds)), text);
         }
         for (bytes, text) in

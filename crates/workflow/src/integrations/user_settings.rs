@@ -2,7 +2,7 @@
 //! the `[integrations]` table of the user's own configuration, and from the environment, which counts more.
 
 use settings::{
-    Boolean, Choice, Document, Entry, Kind, List, Nested, Problems, Quoting, Reader, Shape, TableOfKeys as _,
+    Boolean, Choice, Document, Entry, Kind, List, Nested, Problems, Quoting, Reader, TableOfKeys as _,
     TableReference, Text, choices, table,
 };
 
@@ -128,19 +128,10 @@ table! {
 pub(crate) struct SecretText;
 
 impl Kind for SecretText {
-    type Written = Secret;
-    type Value = Secret;
+    settings::used_as_written!(Secret);
 
     fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<Secret> {
         reader.string(entry).map(Secret::new)
-    }
-
-    fn value(written: Secret) -> Secret {
-        written
-    }
-
-    fn shape() -> Shape {
-        Shape::Text
     }
 }
 

@@ -8,7 +8,7 @@ use checkpoint::{EmergencyRequest, add_partial, emergency};
 use jiff::Timestamp;
 
 use super::save::notebook;
-use super::{CommonArguments, ReasonName, RunArguments, save_error};
+use super::{CheckpointCommonArguments, ReasonName, StageArguments, save_error};
 use crate::error::CommandError;
 use crate::printer::{FAINT, GOOD, Printer, STRONG};
 
@@ -23,7 +23,7 @@ use crate::printer::{FAINT, GOOD, Printer, STRONG};
   checkstone checkpoint emergency --title churn --run run-001 --stage S02_train_model --reason abort --add output.log")]
 pub(super) struct EmergencyArguments {
     #[command(flatten)]
-    run: RunArguments,
+    run: StageArguments,
     /// Why it was interrupted
     #[arg(long, value_enum)]
     reason: ReasonName,
@@ -31,7 +31,7 @@ pub(super) struct EmergencyArguments {
     #[arg(long, value_name = "PATH")]
     add: Vec<PathBuf>,
     #[command(flatten)]
-    common: CommonArguments,
+    common: CheckpointCommonArguments,
 }
 
 pub(super) fn run(arguments: &EmergencyArguments, printer: &Printer) -> Result<ExitCode, CommandError> {

@@ -1,14 +1,13 @@
 //! `checkstone checkpoint list`
 
-use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use checkpoint::manifest::Status;
 use checkpoint::output::ListOutput;
-use text::{counted, fit};
+use text::{Cell, Column, Table, counted};
 use transcript::visible;
 
-use super::{CommonArguments, WhichArguments};
+use super::{CheckpointCommonArguments, WhichArguments};
 use crate::error::CommandError;
 use crate::printer::{DOUBTFUL, GOOD, Printer, STRONG};
 
@@ -18,14 +17,14 @@ use crate::printer::{DOUBTFUL, GOOD, Printer, STRONG};
   checkstone checkpoint list
   checkstone checkpoint list --title churn --run run-001
   checkstone checkpoint list --json | jq -r '.checkpoints[0].checkpointId'")]
-pub(super) struct ListArguments {
+pub(super) struct CheckpointListArguments {
     #[command(flatten)]
     which: WhichArguments,
     #[command(flatten)]
-    common: CommonArguments,
+    common: CheckpointCommonArguments,
 }
 
-pub(super) fn run(arguments: &ListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+pub(super) fn run(arguments: &CheckpointListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let output = ListOutput::from(arguments.which.list(&arguments.common)?);
     if arguments.common.json {
         printer.json(&output)?;
@@ -44,20 +43,19 @@ fn text(output: &ListOutput, width: Option<usize>) -> String {
     if output.checkpoints.is_empty() {
         return "No checkpoints here\n".to_owned();
     }
-    let mut text = String::new();
+    let mark = Column::left(0).gap(1);
+    let status = Column::left(11).gap(1);
+    let mut table = Table::new([mark, Column::left(0), status, Column::right(12), Column::left(0)]);
     for found in &output.checkpoints {
         let (style, mark) = if found.status == Status::Saved { (GOOD, "✓") } else { (DOUBTFUL, "▶") };
-        let rest = format!(
-            "  {:<11} {:>12}  {} {} {}",
-            found.status.name(),
-            counted(found.artifact_count, "artifact"),
-            visible(&found.report_title),
-            visible(&found.run_id),
-            visible(&found.stage_id),
-        );
-        let id = visible(&found.checkpoint_id);
-        let rest = fit(&rest, width.map(|width| width.saturating_sub(id.len() + 2)));
-        let _ = writeln!(text, "{style}{mark}{style:#} {STRONG}{id}{STRONG:#}{rest}");
+        let place = [&found.report_title, &found.run_id, &found.stage_id].map(|name| visible(name)).join(" ");
+        table.row([
+            Cell::styled(mark, style),
+            Cell::styled(visible(&found.checkpoint_id), STRONG),
+            found.status.name().into(),
+            counted(found.artifact_count, "artifact").into(),
+            place.into(),
+        ]);
     }
-    text
+    table.lines(width)
 }

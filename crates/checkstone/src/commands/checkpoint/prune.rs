@@ -6,7 +6,7 @@ use checkpoint::output::PruneOutput;
 use checkpoint::{DEFAULT_KEEP, PruneError, prune};
 use text::counted;
 
-use super::{CommonArguments, WhichArguments, folder_error};
+use super::{CheckpointCommonArguments, WhichArguments, folder_error};
 use crate::error::CommandError;
 use crate::printer::{GOOD, Printer};
 
@@ -18,17 +18,17 @@ use crate::printer::{GOOD, Printer};
 #[command(after_help = "Examples:
   checkstone checkpoint prune --title churn --run run-001
   checkstone checkpoint prune --keep 2 --json")]
-pub(super) struct PruneArguments {
+pub(super) struct CheckpointPruneArguments {
     #[command(flatten)]
     which: WhichArguments,
     /// Keep this many
     #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_KEEP)]
     keep: usize,
     #[command(flatten)]
-    common: CommonArguments,
+    common: CheckpointCommonArguments,
 }
 
-pub(super) fn run(arguments: &PruneArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+pub(super) fn run(arguments: &CheckpointPruneArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let layout = arguments.which.one_run(&arguments.common)?;
     let pruned = prune(&layout, arguments.keep).map_err(|error| match &error {
         PruneError::Folder(error) => folder_error(error),

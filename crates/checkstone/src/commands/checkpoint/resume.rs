@@ -8,7 +8,7 @@ use checkpoint::{CheckpointSearch, Depth, last_valid};
 use text::counted;
 use transcript::visible;
 
-use super::{CommonArguments, WhichArguments, folder_error, none_here};
+use super::{CheckpointCommonArguments, WhichArguments, folder_error, none_here};
 use crate::error::CommandError;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 
@@ -22,17 +22,20 @@ use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 #[command(after_help = "Examples:
   checkstone checkpoint resume --title churn
   checkstone checkpoint resume --title churn --run run-001 --json | jq -r .nextStageId")]
-pub(super) struct ResumeArguments {
+pub(super) struct CheckpointResumeArguments {
     #[command(flatten)]
     which: WhichArguments,
     /// Do not read artifacts that have not been touched since they were last read
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
-    common: CommonArguments,
+    common: CheckpointCommonArguments,
 }
 
-pub(super) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+pub(super) fn run(
+    arguments: &CheckpointResumeArguments,
+    printer: &Printer,
+) -> Result<ExitCode, CommandError> {
     let title = match &arguments.which.title {
         Some(title) => title.clone(),
         None => newest_title(arguments)?,
@@ -50,7 +53,7 @@ pub(super) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
 }
 
 /// The report that was worked on last.
-fn newest_title(arguments: &ResumeArguments) -> Result<String, CommandError> {
+fn newest_title(arguments: &CheckpointResumeArguments) -> Result<String, CommandError> {
     let listing = arguments.which.list(&arguments.common)?;
     let newest = listing.checkpoints.into_iter().map(|found| found.report_title).next();
     let damaged = || listing.unreadable.into_iter().map(|found| found.report_title).next();

@@ -10,8 +10,8 @@ use clap::ValueEnum;
 use jiff::Timestamp;
 use text::counted;
 
-use super::{CommonArguments, ReasonName, RunArguments, save_error};
-use crate::arguments::byte_size;
+use super::{CheckpointCommonArguments, ReasonName, StageArguments, save_error};
+use crate::byte_size::byte_size;
 use crate::error::CommandError;
 use crate::printer::{FAINT, GOOD, Printer, STRONG};
 
@@ -28,10 +28,10 @@ pub(super) struct SaveArguments {
     /// The files that the stage made
     artifacts: Vec<PathBuf>,
     #[command(flatten)]
-    run: RunArguments,
+    run: StageArguments,
     /// How the stage ended
     #[arg(long, value_enum, default_value = "saved")]
-    status: StatusName,
+    status: CheckpointStatusName,
     /// Why it did not end well; needed with every other status
     #[arg(long, value_enum, required_if_eq_any = [("status", "interrupted"), ("status", "emergency")])]
     reason: Option<ReasonName>,
@@ -51,11 +51,11 @@ pub(super) struct SaveArguments {
     #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_KEEP)]
     keep: usize,
     #[command(flatten)]
-    common: CommonArguments,
+    common: CheckpointCommonArguments,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum StatusName {
+enum CheckpointStatusName {
     Saved,
     Interrupted,
     Emergency,
@@ -74,9 +74,9 @@ pub(super) fn run(arguments: &SaveArguments, printer: &Printer) -> Result<ExitCo
     let mut request = SaveRequest::new(&arguments.run.stage, Timestamp::now());
     request.session.clone_from(&arguments.run.session);
     request.status = match arguments.status {
-        StatusName::Saved => Status::Saved,
-        StatusName::Interrupted => Status::Interrupted,
-        StatusName::Emergency => Status::Emergency,
+        CheckpointStatusName::Saved => Status::Saved,
+        CheckpointStatusName::Interrupted => Status::Interrupted,
+        CheckpointStatusName::Emergency => Status::Emergency,
     };
     request.reason = arguments.reason.map(Into::into);
     request.trust = match arguments.trust {
@@ -112,7 +112,7 @@ pub(super) fn run(arguments: &SaveArguments, printer: &Printer) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn notebook(arguments: &RunArguments) -> NotebookReference {
+pub(super) fn notebook(arguments: &StageArguments) -> NotebookReference {
     let mut notebook = NotebookReference::default();
     if let (Some(path), Some(cell)) = (&arguments.notebook, &arguments.cell) {
         notebook.path.clone_from(path);

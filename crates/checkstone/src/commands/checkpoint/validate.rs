@@ -8,7 +8,7 @@ use checkpoint::{Depth, ValidateError, Validation, validate};
 use text::counted;
 use transcript::visible;
 
-use super::{CommonArguments, WhichArguments, folder_error};
+use super::{CheckpointCommonArguments, WhichArguments, folder_error};
 use crate::error::CommandError;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 
@@ -28,7 +28,7 @@ pub(super) struct ValidateArguments {
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
-    common: CommonArguments,
+    common: CheckpointCommonArguments,
 }
 
 pub(super) fn run(arguments: &ValidateArguments, printer: &Printer) -> Result<ExitCode, CommandError> {

@@ -7,7 +7,7 @@ use transcript::visible;
 use workflow::Name;
 use workflow::output::ArchiveOutput;
 
-use super::{CommonArguments, explained};
+use super::{WorkflowCommonArguments, explained};
 use crate::error::CommandError;
 use crate::printer::Printer;
 
@@ -23,7 +23,7 @@ pub(super) struct ArchiveArguments {
     #[arg(long, value_name = "FEATURE", requires = "command")]
     feature: Option<String>,
     #[command(flatten)]
-    common: CommonArguments,
+    common: WorkflowCommonArguments,
 }
 
 pub(super) fn run(arguments: &ArchiveArguments, printer: &Printer) -> Result<ExitCode, CommandError> {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use transcript::visible;
 use workflow::integrations::branch::{IssueBranch, IssueId, branch_name};
 
-use super::CommonArguments;
+use super::WorkflowCommonArguments;
 use crate::error::CommandError;
 use crate::integrations::Integrations;
 use crate::printer::Printer;
@@ -25,7 +25,7 @@ pub(super) struct BranchArguments {
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     #[command(flatten)]
-    common: CommonArguments,
+    common: WorkflowCommonArguments,
 }
 
 pub(super) fn run(arguments: &BranchArguments, printer: &Printer) -> Result<ExitCode, CommandError> {

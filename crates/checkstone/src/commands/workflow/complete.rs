@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use text::counted;
 use transcript::visible;
 
-use super::{CommonArguments, NameArguments, ended, explained, output, warn};
+use super::{NameArguments, WorkflowCommonArguments, ended, explained, output, warn};
 use crate::error::CommandError;
 use crate::printer::{GOOD, Printer};
 
@@ -18,7 +18,7 @@ pub(super) struct CompleteArguments {
     #[command(flatten)]
     name: NameArguments,
     #[command(flatten)]
-    common: CommonArguments,
+    common: WorkflowCommonArguments,
 }
 
 pub(super) fn run(arguments: &CompleteArguments, printer: &Printer) -> Result<ExitCode, CommandError> {

@@ -9,7 +9,7 @@ use transcript::visible;
 use workflow::output::{DiffOutput, SaveName};
 use workflow::{Difference, Name, Save};
 
-use super::{CommonArguments, explained};
+use super::{WorkflowCommonArguments, explained};
 use crate::error::CommandError;
 use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG};
 
@@ -19,7 +19,7 @@ use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG};
   checkstone workflow diff implement --feature parser
   checkstone workflow diff implement --from 1
   checkstone workflow diff --archived review-parser.1769682600000 --from 2 --to 4 --json")]
-pub(super) struct DiffArguments {
+pub(super) struct WorkflowDiffArguments {
     /// The command of the workflow
     #[arg(required_unless_present = "archived")]
     command: Option<String>,
@@ -36,10 +36,10 @@ pub(super) struct DiffArguments {
     #[arg(long, value_name = "NUMBER")]
     to: Option<usize>,
     #[command(flatten)]
-    common: CommonArguments,
+    common: WorkflowCommonArguments,
 }
 
-pub(super) fn run(arguments: &DiffArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+pub(super) fn run(arguments: &WorkflowDiffArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let state = arguments.common.state()?;
     let saves = match (&arguments.archived, &arguments.command) {
         (Some(id), _) => state.archive_content(id).map_err(|error| explained(&error))?.history,

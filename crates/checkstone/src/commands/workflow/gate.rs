@@ -12,7 +12,7 @@ use transcript::visible;
 use workflow::output::GateOutput;
 use workflow::{Name, PreviewState, ShipFacts, StateDirectory, Uncommitted, WorkflowFile, ship_gate};
 
-use super::{CommonArguments, NameArguments, explained, warn};
+use super::{NameArguments, WorkflowCommonArguments, explained, warn};
 use crate::environment;
 use crate::error::CommandError;
 use crate::integrations::Integrations;
@@ -32,7 +32,7 @@ pub(super) struct GateArguments {
     #[command(flatten)]
     name: NameArguments,
     #[command(flatten)]
-    common: CommonArguments,
+    common: WorkflowCommonArguments,
 }
 
 pub(super) fn run(arguments: &GateArguments, printer: &Printer) -> Result<ExitCode, CommandError> {

@@ -2,13 +2,12 @@
 
 use std::process::ExitCode;
 
-use text::fit;
+use text::{Cell, Column, Table};
 use transcript::visible;
-use unicode_width::UnicodeWidthStr as _;
+use workflow::Summary;
 use workflow::output::{ListOutput, UnreadableFile};
-use workflow::{ArchivedWorkflow, Summary};
 
-use super::{CommonArguments, explained};
+use super::{WorkflowCommonArguments, explained};
 use crate::error::CommandError;
 use crate::printer::{DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 
@@ -18,7 +17,7 @@ use crate::printer::{DOUBTFUL, FAINT, GOOD, Printer, STRONG};
   checkstone workflow list
   checkstone workflow list --archived --limit 20
   checkstone workflow list --json | jq '.workflows[] | select(.complete | not)'")]
-pub(super) struct ListArguments {
+pub(super) struct WorkflowListArguments {
     /// List the archive as well
     #[arg(long)]
     archived: bool,
@@ -26,10 +25,10 @@ pub(super) struct ListArguments {
     #[arg(long, value_name = "NUMBER", requires = "archived")]
     limit: Option<usize>,
     #[command(flatten)]
-    common: CommonArguments,
+    common: WorkflowCommonArguments,
 }
 
-pub(super) fn run(arguments: &ListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+pub(super) fn run(arguments: &WorkflowListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let state = arguments.common.state()?;
     let mut output = ListOutput { workflows: Vec::new(), problems: Vec::new(), archived: Vec::new() };
     for listed in state.list().map_err(|error| explained(&error))? {
@@ -59,33 +58,34 @@ fn shown(output: &ListOutput, width: Option<usize>) -> String {
     if output.workflows.is_empty() && output.archived.is_empty() {
         return "No workflows here\n".to_owned();
     }
-    let mut text: String = output.workflows.iter().map(|summary| line(summary, width)).collect();
+    let name = Column::left(32).at_most(48);
+    let mut workflows = Table::new([Column::left(0).gap(1), name, Column::right(5), Column::left(0)]);
+    output.workflows.iter().for_each(|summary| workflows.row(row(summary)));
+    let mut text = workflows.lines(width);
     if !output.archived.is_empty() {
         text.push_str(&format!("{STRONG}Archive{STRONG:#}\n"));
-        text.extend(output.archived.iter().map(|archived| archived_line(archived, width)));
+        let mut archive = Table::new([Column::left(50), Column::left(0)]);
+        for archived in &output.archived {
+            let at = archived.workflow.completed_at.as_deref().unwrap_or("unfinished");
+            let id = format!("  {}", visible(&archived.id));
+            archive.row([Cell::styled(id, FAINT), Cell::styled(at, FAINT)]);
+        }
+        text.push_str(&archive.lines(width));
     }
     text
 }
 
-fn line(summary: &Summary, width: Option<usize>) -> String {
+fn row(summary: &Summary) -> [Cell; 4] {
     let (style, mark) = if summary.complete { (GOOD, "✓") } else { (DOUBTFUL, "▶") };
     let name = match &summary.feature {
         Some(feature) => format!("{} ({})", visible(&summary.command), visible(feature)),
         None => visible(&summary.command),
     };
-    let name = format!("{name}{}", " ".repeat(32_usize.saturating_sub(name.width())));
     let at = match (&summary.phase, &summary.phase_status) {
         (Some(phase), Some(status)) => format!("{} {}", visible(phase), status.replace('_', " ")),
         _ if summary.complete => "complete".to_owned(),
         _ => "every phase is done".to_owned(),
     };
     let done = format!("{}/{}", summary.phases_done, summary.phases);
-    let rest = fit(&format!("{name}  {done:>5}  {at}"), width.map(|width| width.saturating_sub(2)));
-    format!("{style}{mark}{style:#} {rest}\n")
-}
-
-fn archived_line(archived: &ArchivedWorkflow, width: Option<usize>) -> String {
-    let at = archived.workflow.completed_at.as_deref().unwrap_or("unfinished");
-    let line = format!("{:<48}  {at}", visible(&archived.id));
-    format!("  {FAINT}{}{FAINT:#}\n", fit(&line, width.map(|width| width.saturating_sub(2))))
+    [Cell::styled(mark, style), name.into(), done.into(), at.into()]
 }

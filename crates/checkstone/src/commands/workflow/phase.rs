@@ -10,7 +10,8 @@ use transcript::visible;
 use workflow::{PhaseUpdate, ResumePoint, Status, usual_phases};
 
 use super::{
-    CommonArguments, NameArguments, ended, explained, next_sentence, object, output, warn, warn_of_length,
+    NameArguments, WorkflowCommonArguments, ended, explained, next_sentence, object, output, warn,
+    warn_of_length,
 };
 use crate::commands::tokens;
 use crate::error::CommandError;
@@ -33,7 +34,7 @@ pub(super) struct PhaseArguments {
     phase: String,
     /// How it stands
     #[arg(long)]
-    status: Option<StatusName>,
+    status: Option<PhaseStatusName>,
     /// What it came to, in at most 500 words; `-` reads it from stdin
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
@@ -53,12 +54,12 @@ pub(super) struct PhaseArguments {
     #[arg(long, value_name = "JSON", value_parser = object)]
     data: Option<Map<String, Value>>,
     #[command(flatten)]
-    common: CommonArguments,
+    common: WorkflowCommonArguments,
 }
 
 /// A status, by the name it is typed with.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum StatusName {
+enum PhaseStatusName {
     Pending,
     #[value(name = "in_progress", alias = "in-progress")]
     InProgress,
@@ -67,14 +68,14 @@ enum StatusName {
     Skipped,
 }
 
-impl From<StatusName> for Status {
-    fn from(name: StatusName) -> Self {
+impl From<PhaseStatusName> for Status {
+    fn from(name: PhaseStatusName) -> Self {
         match name {
-            StatusName::Pending => Self::Pending,
-            StatusName::InProgress => Self::InProgress,
-            StatusName::Complete => Self::Complete,
-            StatusName::Failed => Self::Failed,
-            StatusName::Skipped => Self::Skipped,
+            PhaseStatusName::Pending => Self::Pending,
+            PhaseStatusName::InProgress => Self::InProgress,
+            PhaseStatusName::Complete => Self::Complete,
+            PhaseStatusName::Failed => Self::Failed,
+            PhaseStatusName::Skipped => Self::Skipped,
         }
     }
 }

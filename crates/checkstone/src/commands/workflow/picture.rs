@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use jiff::{SignedDuration, Timestamp};
-use text::{fit, wrap};
+use jiff::Timestamp;
+use text::{Cell, Column, Table, fit, short_duration, wrap};
 use transcript::visible;
 use unicode_width::UnicodeWidthStr as _;
 use workflow::{Name, Phase, ResumePoint, Status, Workflow};
@@ -83,22 +83,24 @@ fn rows(text: &mut String, workflow: &Workflow, now: Timestamp, width: usize) {
     let name_width = shown.iter().map(|name| name.width()).max().unwrap_or(0);
     // Mark, name, status and duration stand before the bar.
     let room = width.saturating_sub(name_width + 28).clamp(10, 60);
+    let mark = Column::left(0).gap(1);
+    let mut table = Table::new([mark, Column::left(0), Column::left(11), Column::right(7), Column::left(0)]);
     for ((_, status, span), name) in phases.iter().zip(shown) {
         let (mark, style) = match status {
-            Status::Complete => ("✓", GOOD),
-            Status::Failed => ("✗", BAD),
-            Status::InProgress => ("▶", DOUBTFUL),
-            Status::Skipped => ("-", FAINT),
-            Status::Pending => ("·", FAINT),
+            Status::Complete => ("  ✓", GOOD),
+            Status::Failed => ("  ✗", BAD),
+            Status::InProgress => ("  ▶", DOUBTFUL),
+            Status::Skipped => ("  -", FAINT),
+            Status::Pending => ("  ·", FAINT),
         };
-        let space = " ".repeat(name_width.saturating_sub(name.width()));
-        let lasted = span.map(|(start, end)| duration(end.duration_since(start))).unwrap_or_default();
+        let lasted = span
+            .map(|(start, end)| short_duration(end.duration_since(start).unsigned_abs()))
+            .unwrap_or_default();
         let bar = scale.zip(*span).map(|(scale, span)| bar(scale, span, room)).unwrap_or_default();
-        let bar = if bar.is_empty() { bar } else { format!("  {style}{bar}{style:#}") };
-        let line =
-            format!("  {style}{mark}{style:#} {name}{space}  {:<11}  {lasted:>7}{bar}", status.to_string());
-        let _ = writeln!(text, "{}", line.trim_end());
+        let (mark, bar) = (Cell::styled(mark, style), Cell::styled(bar, style));
+        table.row([mark, name.into(), status.to_string().into(), lasted.into(), bar]);
     }
+    text.push_str(&table.lines(None));
 }
 
 /// The part of the whole time, at least one column wide.
@@ -111,16 +113,4 @@ fn bar(scale: Span, span: Span, room: usize) -> String {
     let start = column(span.0).min(room.saturating_sub(1));
     let end = column(span.1).max(start + 1);
     format!("{}{}", " ".repeat(start), "█".repeat(end - start))
-}
-
-/// Two units at most: `45s`, `12m`, `1h 05m`, `3d 2h`.
-fn duration(time: SignedDuration) -> String {
-    let seconds = time.as_secs();
-    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
-    match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds}s"),
-        (0, 0, minutes) => format!("{minutes}m"),
-        (0, hours, minutes) => format!("{hours}h {:02}m", minutes % 60),
-        (days, hours, _) => format!("{days}d {}h", hours % 24),
-    }
 }

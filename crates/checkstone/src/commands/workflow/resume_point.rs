@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use text::wrap;
 use transcript::visible;
 
-use super::{CommonArguments, NameArguments, explained, next_sentence, warn};
+use super::{NameArguments, WorkflowCommonArguments, explained, next_sentence, warn};
 use crate::error::CommandError;
 use crate::printer::{FAINT, Printer, STRONG};
 
@@ -18,7 +18,7 @@ pub(super) struct ResumePointArguments {
     #[command(flatten)]
     name: NameArguments,
     #[command(flatten)]
-    common: CommonArguments,
+    common: WorkflowCommonArguments,
 }
 
 pub(super) fn run(arguments: &ResumePointArguments, printer: &Printer) -> Result<ExitCode, CommandError> {

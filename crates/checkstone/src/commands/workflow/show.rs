@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use workflow::{Name, Workflow};
 
-use super::{CommonArguments, explained, output, picture, warn};
+use super::{WorkflowCommonArguments, explained, output, picture, warn};
 use crate::error::CommandError;
 use crate::printer::Printer;
 
@@ -26,7 +26,7 @@ pub(super) struct ShowArguments {
     #[arg(long, value_name = "ID", conflicts_with_all = ["command", "feature"])]
     archived: Option<String>,
     #[command(flatten)]
-    common: CommonArguments,
+    common: WorkflowCommonArguments,
 }
 
 pub(super) fn run(arguments: &ShowArguments, printer: &Printer) -> Result<ExitCode, CommandError> {

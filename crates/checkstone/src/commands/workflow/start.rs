@@ -7,7 +7,7 @@ use transcript::visible;
 use workflow::output::WorkflowOutput;
 use workflow::{Begin, ResumePoint, usual_phases};
 
-use super::{CommonArguments, NameArguments, explained, next_sentence, output, typed_phase, warn};
+use super::{NameArguments, WorkflowCommonArguments, explained, next_sentence, output, typed_phase, warn};
 use crate::error::CommandError;
 use crate::printer::{FAINT, Printer, STRONG};
 
@@ -29,7 +29,7 @@ pub(super) struct StartArguments {
     #[arg(long, value_name = "PHASE,…", value_delimiter = ',')]
     phases: Option<Vec<String>>,
     #[command(flatten)]
-    common: CommonArguments,
+    common: WorkflowCommonArguments,
 }
 
 pub(super) fn run(arguments: &StartArguments, printer: &Printer) -> Result<ExitCode, CommandError> {

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
+use gate::{ActionState, Decision, Rule, Verdict};
 use serde::Serialize;
 use transcript::Agent;
 
-use super::ReplayedTurn;
-use crate::verdict::{ActionState, Decision, Rule, Verdict};
+use crate::replay::replayed_session::ReplayedTurn;
 
 /// Of a prompt so many characters say which turn it was.
 const PROMPT_SHOWN: usize = 300;
@@ -179,7 +179,7 @@ impl Report {
             self.held_then.hold_now += u64::from(decision == Some(Decision::Hold));
         }
         match turn.judged {
-            Err(reason) => count(&mut self.not_judged, &reason),
+            Err(reason) => count(&mut self.not_judged, &reason.to_string()),
             Ok(verdict) => {
                 self.count_verdict(&verdict);
                 if verdict.decision == Decision::Hold {

@@ -1,35 +1,37 @@
 //! A policy over folders of transcripts: files are walked on all cores, each session's turns are judged in order, and
 //! what comes out is put together in the order of the files, so that the same files give the same report.
 
-pub(crate) mod page;
-pub(crate) mod sessions;
-pub(crate) mod table;
+mod replayed_session;
+mod report;
+mod transcript_file;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use gate::replay::{ReplayedTurn, Report, UnreadFile};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
-use transcript::Agent;
 
-use self::sessions::Policies;
+use self::transcript_file::ReplayedFile;
+
+pub use replayed_session::{NotJudged, ReplayedSession, ReplayedTurn};
+pub use report::{
+    ActionCount, AgentCount, Counts, DayCount, HeldThen, Hold, ReasonCount, Report, RuleCount, Totals,
+    UnreadFile,
+};
+pub use transcript_file::{ReplayFilter, ReplayPolicies};
 
 /// What is replayed.
-pub(crate) struct Request {
+#[derive(Debug)]
+pub struct ReplayRequest {
     /// Files, and folders that are searched.
-    pub(crate) paths: Vec<PathBuf>,
-    pub(crate) agent: Option<Agent>,
-    pub(crate) since: Option<Timestamp>,
-    pub(crate) policies: Policies,
-    pub(crate) threads: usize,
-    /// Set where the person has had enough.
-    pub(crate) interrupted: std::sync::Arc<AtomicBool>,
+    pub paths: Vec<PathBuf>,
+    pub filter: ReplayFilter,
+    pub threads: usize,
 }
 
 /// A file that may be a transcript.
+#[derive(Debug)]
 struct Candidate {
     path: PathBuf,
     size: u64,
@@ -37,36 +39,18 @@ struct Candidate {
     is_named: bool,
 }
 
-/// What one file gave.
-enum Walked {
-    Turns {
-        agent: Agent,
-        turns: Vec<ReplayedTurn>,
-        stopped: Option<String>,
-    },
-    /// No transcript, or one that is not meant.
-    Other,
-    Unread(String),
-}
-
-/// How far the work is, for whoever watches.
-#[derive(Default)]
-pub(crate) struct Progress {
-    bytes: AtomicU64,
-}
-
-/// Replays everything; `None` where the person interrupted it.
-pub(crate) fn replay(request: &Request) -> Option<Report> {
+/// Replays everything; `None` where the person interrupted it. `watch` is told the bytes that were read, and of how many.
+pub fn replay(request: &ReplayRequest, mut watch: impl FnMut(u64, u64)) -> Option<Report> {
+    let filter = &request.filter;
     let candidates = candidates(request);
     let total: u64 = candidates.iter().map(|candidate| candidate.size).sum();
     // The largest first, so that no core is left with one at the end.
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by_key(|place| std::cmp::Reverse(candidates.get(*place).map(|candidate| candidate.size)));
     let next = AtomicUsize::new(0);
-    let progress = Progress::default();
-    let bar = progress_bar(total);
+    let progress = AtomicU64::new(0);
     let (sender, receiver) = mpsc::channel();
-    let mut walked: Vec<Option<Walked>> = candidates.iter().map(|_| None).collect();
+    let mut walked: Vec<Option<ReplayedFile>> = candidates.iter().map(|_| None).collect();
     std::thread::scope(|scope| {
         for _ in 0..request.threads.clamp(1, candidates.len().max(1)) {
             let (sender, next, order, candidates, progress) =
@@ -74,9 +58,9 @@ pub(crate) fn replay(request: &Request) -> Option<Report> {
             scope.spawn(move || {
                 while let Some(place) = order.get(next.fetch_add(1, Ordering::Relaxed))
                     && let Some(candidate) = candidates.get(*place)
-                    && !request.interrupted.load(Ordering::Relaxed)
+                    && !filter.interrupted.load(Ordering::Relaxed)
                 {
-                    let result = sessions::walk(&candidate.path, request, &progress.bytes);
+                    let result = transcript_file::walk(&candidate.path, filter, progress);
                     if sender.send((*place, result)).is_err() {
                         return;
                     }
@@ -94,15 +78,14 @@ pub(crate) fn replay(request: &Request) -> Option<Report> {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            bar.set_position(progress.bytes.load(Ordering::Relaxed));
+            watch(progress.load(Ordering::Relaxed), total);
         }
     });
-    bar.finish_and_clear();
-    if request.interrupted.load(Ordering::Relaxed) {
+    if filter.interrupted.load(Ordering::Relaxed) {
         return None;
     }
     let mut report = Report::default();
-    report.policy = request.policies.given();
+    report.policy = filter.policies.given();
     for (candidate, result) in candidates.iter().zip(walked) {
         add(&mut report, candidate, result);
     }
@@ -110,16 +93,16 @@ pub(crate) fn replay(request: &Request) -> Option<Report> {
     Some(report)
 }
 
-fn add(report: &mut Report, candidate: &Candidate, walked: Option<Walked>) {
+fn add(report: &mut Report, candidate: &Candidate, walked: Option<ReplayedFile>) {
     let path = candidate.path.to_string_lossy();
     report.totals.files += 1;
     let mut unread = |reason| report.unread.push(UnreadFile { path: path.to_string(), reason });
     match walked {
-        None | Some(Walked::Other) => {}
+        None | Some(ReplayedFile::Other) => {}
         // A folder holds many files that are none; one that was named should be.
-        Some(Walked::Unread(reason)) if candidate.is_named => unread(reason),
-        Some(Walked::Unread(_)) => report.totals.others += 1,
-        Some(Walked::Turns { agent, turns, stopped }) => {
+        Some(ReplayedFile::Unread(reason)) if candidate.is_named => unread(reason),
+        Some(ReplayedFile::Unread(_)) => report.totals.others += 1,
+        Some(ReplayedFile::Turns { agent, turns, stopped }) => {
             if let Some(reason) = stopped {
                 unread(reason);
             }
@@ -133,7 +116,7 @@ fn add(report: &mut Report, candidate: &Candidate, walked: Option<Walked>) {
 }
 
 /// Each file once, in the order of names.
-fn candidates(request: &Request) -> Vec<Candidate> {
+fn candidates(request: &ReplayRequest) -> Vec<Candidate> {
     let mut found: Vec<(PathBuf, bool)> = Vec::new();
     for path in &request.paths {
         if path.is_dir() {
@@ -145,7 +128,7 @@ fn candidates(request: &Request) -> Vec<Candidate> {
     found.sort();
     found.dedup_by(|later, earlier| later.0 == earlier.0);
     let is_recent =
-        |path: &Path| match (request.since, fs_err::metadata(path).and_then(|file| file.modified())) {
+        |path: &Path| match (request.filter.since, fs_err::metadata(path).and_then(|file| file.modified())) {
             // Nothing in it can be newer than its last write.
             (Some(since), Ok(modified)) => {
                 Timestamp::try_from(modified).is_ok_and(|modified| modified >= since)
@@ -160,15 +143,4 @@ fn candidates(request: &Request) -> Vec<Candidate> {
             Candidate { path, size, is_named }
         })
         .collect()
-}
-
-/// Shown where somebody watches; a short run does not flicker.
-fn progress_bar(total: u64) -> ProgressBar {
-    let is_watched = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let target = if is_watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(Some(total), target);
-    match ProgressStyle::with_template("{bar:30} {percent:>3} % of {total_bytes}, {binary_bytes_per_sec}") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
 }

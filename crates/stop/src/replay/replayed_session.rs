@@ -1,30 +1,16 @@
 //! A policy over recorded turns: each turn of a session judged as at its first stop, with what the turns before it left
 //! behind. What changed is what the timeline edited; there is no repository, no clock and no disk to ask.
 
-mod report;
-
-use std::collections::BTreeSet;
-
+use gate::policy::Policy;
+use gate::{Changes, History, Inputs, Verdict, Waiting};
 use jiff::Timestamp;
-use programs::Deed;
-use programs::shell::Intents;
-use transcript::{Extent, Kind, Outcome, Reading, WalkedTurn};
+use transcript::{Extent, Reading, WalkedTurn};
 
-use crate::inputs::{Changes, History, Inputs, RecordedCall, Waiting};
-use crate::judge::judge;
-use crate::policy::Policy;
-use crate::silence::waivers;
-use crate::verdict::{ActionState, Decision, Verdict};
-use crate::work::Paths;
-
-pub use report::{
-    ActionCount, AgentCount, Counts, DayCount, HeldThen, Hold, ReasonCount, Report, RuleCount, Totals,
-    UnreadFile,
-};
+use crate::judged_stop::{Delivery, open_actions};
 
 /// One session, turn after turn.
 #[derive(Debug)]
-pub struct Session {
+pub struct ReplayedSession {
     /// The folder of the repository.
     root: String,
     /// What the turns so far left behind.
@@ -42,8 +28,22 @@ pub struct ReplayedTurn {
     pub line: Option<u64>,
     /// We held it when it took place.
     pub was_held: bool,
-    /// The verdict, or why there is none.
-    pub judged: Result<Verdict, String>,
+    pub judged: Result<Verdict, NotJudged>,
+}
+
+/// Why nothing can be said of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotJudged {
+    #[error("the turn is too long to be read whole")]
+    TooLong,
+    #[error("fewer than half of its records were understood")]
+    NotUnderstood,
+    #[error("its repository has no policy")]
+    NoPolicy,
+    #[error("the policy of its repository has mistakes")]
+    BrokenPolicy,
+    #[error("the transcript does not say in which folder the agent worked")]
+    NoFolder,
 }
 
 impl ReplayedTurn {
@@ -52,7 +52,7 @@ impl ReplayedTurn {
     }
 }
 
-impl Session {
+impl ReplayedSession {
     pub fn new(root: String) -> Self {
         Self { root, history: History::default() }
     }
@@ -63,20 +63,21 @@ impl Session {
             self.history.held_before.clear();
             return ReplayedTurn::not_judged(&turn, reason);
         }
-        let mut replayed = ReplayedTurn::not_judged(&turn, "");
+        let mut replayed = ReplayedTurn::not_judged(&turn, NotJudged::NotUnderstood);
         let WalkedTurn { reading, said_after_hold, .. } = turn;
         let waiting = Waiting::of_reading(&reading);
         let elapsed_ms = elapsed(&reading);
         let mut inputs = Inputs::of_reading(reading, Changes::Transcript(Vec::new()), self.root.clone());
-        inputs.changes = Changes::Transcript(edited(&inputs));
+        inputs.changes = Changes::Transcript(gate::edited_files(&inputs));
         inputs.stop.waiting = waiting;
         inputs.stop.elapsed_ms = elapsed_ms;
         inputs.history = std::mem::take(&mut self.history);
-        let verdict = judge(policy, &inputs);
-        let held_before = still_asked(&verdict, &inputs.history);
+        let verdict = gate::judge(policy, &inputs);
+        let open = open_actions(&verdict, &inputs.history, Delivery::Sure);
+        let held_before = open.into_iter().map(str::to_owned).collect();
         // What an agent cannot do, it says in answer to the hold.
         inputs.said.extend(said_after_hold);
-        let waived = waivers(policy, &inputs);
+        let waived = gate::waivers(policy, &inputs);
         self.history = History { holds_this_turn: 0, held_before, waived };
         replayed.judged = Ok(verdict);
         replayed
@@ -85,7 +86,7 @@ impl Session {
 
 impl ReplayedTurn {
     /// A turn of which nothing can be said, and why.
-    pub fn not_judged(turn: &WalkedTurn, reason: &str) -> Self {
+    pub fn not_judged(turn: &WalkedTurn, reason: NotJudged) -> Self {
         let opened = turn.reading.turn.as_ref();
         Self {
             id: opened.and_then(|opened| opened.id.clone()),
@@ -93,29 +94,18 @@ impl ReplayedTurn {
             started_at: opened.and_then(|opened| opened.started_at.clone()),
             line: opened.and_then(|opened| opened.line),
             was_held: turn.was_held,
-            judged: Err(reason.to_owned()),
+            judged: Err(reason),
         }
     }
 }
 
 /// What is missing of a turn is not judged by what is there: the evidence may be in the missing part.
-fn unjudgeable(reading: &Reading) -> Option<&'static str> {
+fn unjudgeable(reading: &Reading) -> Option<NotJudged> {
     match reading.coverage.extent {
         Extent::Complete => None,
-        Extent::Truncated => Some("the turn is too long to be read whole"),
-        Extent::Unavailable => Some("fewer than half of its records were understood"),
+        Extent::Truncated => Some(NotJudged::TooLong),
+        Extent::Unavailable => Some(NotJudged::NotUnderstood),
     }
-}
-
-/// As the journal remembers it: what the turn is held for, and what was asked for before and is still not done.
-fn still_asked(verdict: &Verdict, history: &History) -> Vec<String> {
-    let is_held = verdict.decision == Decision::Hold;
-    let open = verdict.actions.iter().filter(|action| match action.state {
-        ActionState::Required => is_held,
-        ActionState::Waived => history.held_before.contains(&action.id),
-        ActionState::Satisfied => false,
-    });
-    open.map(|action| action.id.clone()).collect()
 }
 
 /// How long the turn took, as far as its calls and messages tell.
@@ -126,22 +116,4 @@ fn elapsed(reading: &Reading) -> Option<u64> {
     let said = reading.messages.iter().filter_map(|message| time(message.at.as_ref()));
     let ended = calls.chain(said).max()?;
     u64::try_from(ended.duration_since(began).as_millis()).ok()
-}
-
-/// The files inside the repository that the timeline shows as edited, each once. Formatters may have changed nothing, and
-/// count for nothing here.
-fn edited(inputs: &Inputs) -> Vec<String> {
-    let spelling = Paths::new(&inputs.cwd, &inputs.cwd);
-    let mut files = BTreeSet::new();
-    for RecordedCall { call, intents } in &inputs.calls {
-        if matches!(call.kind, Kind::Edit | Kind::Write) && call.outcome != Outcome::Error {
-            files.extend(call.paths.iter().map(|path| spelling.one(path)));
-        }
-        let commands = intents.as_ref().map(Intents::commands).unwrap_or_default();
-        for command in commands.iter().filter(|command| command.deed() != Deed::Formats) {
-            files.extend(command.edits.paths.iter().map(|path| spelling.one(path)));
-        }
-    }
-    files.retain(|path| !path.starts_with('/') && !path.starts_with(".git/"));
-    files.into_iter().collect()
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use gate::replay::{Hold, Report};
+use stop::replay::{Hold, Report};
 use text::{counted, fit, wrap};
 use transcript::visible;
 use unicode_width::UnicodeWidthStr as _;

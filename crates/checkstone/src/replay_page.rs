@@ -3,17 +3,17 @@
 
 use std::fmt::Write as _;
 
-use gate::replay::{Counts, DayCount, Hold, ReasonCount, Report};
 use gate::{ActionState, Decision};
 use sha2::{Digest as _, Sha256};
+use stop::replay::{Counts, DayCount, Hold, ReasonCount, Report};
 use transcript::visible;
 
-use super::table::{place, when};
 use crate::home_relative::home_relative;
+use crate::replay_table::{place, when};
 use crate::verdict_text::explained;
 
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const STYLE: &str = include_str!("replay_page.css");
+const SCRIPT: &str = include_str!("replay_page.js");
 
 /// A page with more would be slow to open; `--json` has all.
 const HOLDS_SHOWN: usize = 2000;

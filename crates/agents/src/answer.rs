@@ -23,7 +23,7 @@ use crate::payload::Event;
 
 /// What a client is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum Answer {
     /// Nothing.
     Pass,
     /// The person is told something, which costs the agent nothing.
@@ -37,9 +37,9 @@ pub enum Decision {
     Context { to_agent: String },
 }
 
-impl Decision {
+impl Answer {
     /// The one line for the client's stdout. `None` is empty stdout, which lets the agent go on: for
-    /// [`Decision::Pass`], and for whatever this client has no way to be told at this event.
+    /// [`Answer::Pass`], and for whatever this client has no way to be told at this event.
     ///
     /// A text for the agent begins with [`OWN_PREFIX`] whether or not the caller put it there, since it must
     /// be known again when the client hands it back as a prompt.

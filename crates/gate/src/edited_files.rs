@@ -1,0 +1,28 @@
+//! What a turn edited by the word of its timeline alone, for where no repository can be asked.
+
+use std::collections::BTreeSet;
+
+use programs::Deed;
+use programs::shell::Intents;
+use transcript::{Kind, Outcome};
+
+use crate::inputs::{Inputs, RecordedCall};
+use crate::work::Paths;
+
+/// The files inside the repository that the timeline shows as edited, each once. Formatters may have changed nothing, and
+/// count for nothing here.
+pub fn edited_files(inputs: &Inputs) -> Vec<String> {
+    let spelling = Paths::new(&inputs.cwd, &inputs.cwd);
+    let mut files = BTreeSet::new();
+    for RecordedCall { call, intents } in &inputs.calls {
+        if matches!(call.kind, Kind::Edit | Kind::Write) && call.outcome != Outcome::Error {
+            files.extend(call.paths.iter().map(|path| spelling.one(path)));
+        }
+        let commands = intents.as_ref().map(Intents::commands).unwrap_or_default();
+        for command in commands.iter().filter(|command| command.deed() != Deed::Formats) {
+            files.extend(command.edits.paths.iter().map(|path| spelling.one(path)));
+        }
+    }
+    files.retain(|path| !path.starts_with('/') && !path.starts_with(".git/"));
+    files.into_iter().collect()
+}

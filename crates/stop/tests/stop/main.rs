@@ -1,0 +1,8 @@
+//! Facts about stops that need no client, by tables.
+
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod replayed_turns;
+#[allow(dead_code, reason = "the tests of the gate need more of it")]
+#[path = "../../../gate/tests/gate/turns.rs"]
+mod turns;
