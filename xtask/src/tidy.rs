@@ -2,11 +2,8 @@
 
 mod crate_graph;
 pub(crate) mod map;
-<<<<<<< HEAD
-mod test_code;
-=======
 mod module_graph;
->>>>>>> main
+mod test_code;
 mod type_names;
 
 use std::process::Command;
