@@ -35,7 +35,7 @@ fn ends_as(
         let grace = Grace {
             interrupt: doubled(limits.grace.interrupt),
             terminate: doubled(limits.grace.terminate),
-            ..limits.grace.clone()
+            ..limits.grace
         };
         let limits = Limits { max_duration: doubled(limits.max_duration), grace, ..limits.clone() };
         let executed = session.execute_within(&format!("print('begun')\n{code}"), &limits);

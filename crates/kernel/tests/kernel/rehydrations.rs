@@ -123,7 +123,7 @@ drawn = random.random(), float(np.random.rand())
         saved.unsaved.iter().map(|one| (one.name.as_str(), one.why.as_str())).collect();
     let names: Vec<&str> = unsaved.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["Here", "function", "generator", "handle", "instance", "nested"], "{unsaved:?}");
-    insta::assert_snapshot!(redacted(&unsaved[0].1), @"Here is defined in the session and not in a module; a stage that needs it has to define it");
+    insta::assert_snapshot!(redacted(unsaved[0].1), @"Here is defined in the session and not in a module; a stage that needs it has to define it");
     let modules: Vec<&str> = saved.modules.iter().map(|module| module.name.as_str()).collect();
     assert_eq!(modules, ["collections", "datetime", "decimal", "np", "paths", "pd", "random"]);
 

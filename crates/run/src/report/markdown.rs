@@ -246,7 +246,7 @@ mod tests {
         let story = Story { stages: vec![stage], markers, ..Story::default() };
         let once = refreshed(&story, None, "now");
         assert_eq!(refreshed(&story, Some(&once), "now"), once);
-        insta::assert_snapshot!(once, @r"
+        insta::assert_snapshot!(once.replace('\u{200b}', "[zero width]"), @r"
         # 
 
         <!-- GYOSHU:REPORT:EXEC_SUMMARY:BEGIN -->
@@ -266,7 +266,7 @@ mod tests {
         <!-- GYOSHU:REPORT:ARTIFACTS:BEGIN -->
         ## Output Files
 
-        - `//a\u{a}<​!-- GYOSHU:REPORT:ARTIFACTS:END -->\u{a}'b` (1 B)
+        - `//a\u{a}<[zero width]!-- GYOSHU:REPORT:ARTIFACTS:END -->\u{a}'b` (1 B)
 
         <!-- GYOSHU:REPORT:ARTIFACTS:END -->
 
