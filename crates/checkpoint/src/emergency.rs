@@ -6,14 +6,13 @@ use std::path::PathBuf;
 
 use files::{FileError, Folder, atomic_file};
 use jiff::Timestamp;
-use serde_json::Map;
 
 use crate::folders::Folders;
 use crate::id;
 use crate::layout::{ATTEMPTS, Layout, MANIFEST};
 use crate::list::entries;
-use crate::manifest::{Manifest, NotebookReference, PythonEnvironment, Reason, Rehydration, Sealed, Status};
-use crate::save::{SaveError, SavedCheckpoint, Staging, paths, remember, take_in, written_time};
+use crate::manifest::{Manifest, NotebookReference, PythonEnvironment, Reason, Sealed, Status};
+use crate::save::{self, SaveError, SaveRequest, SavedCheckpoint, Staging, paths, remember, take_in};
 use crate::store::{Store, WAIT, names_follow_files};
 use crate::validate::{Checker, Depth, Issue, checkpoints};
 
@@ -122,21 +121,15 @@ fn manifest(layout: &Layout, request: &EmergencyRequest, id: String, before: Opt
     // What other attempts left is in their own checkpoints, as long as those are worth keeping: inherited from one
     // emergency to the next it would never go.
     artifacts.retain(|artifact| !artifact.relative_path.contains(ATTEMPTS));
-    Manifest {
-        checkpoint_id: id,
-        research_session_id: request.session.clone(),
-        report_title: layout.title().to_owned(),
-        run_id: layout.run().to_owned(),
-        stage_id: request.stage.clone(),
+    let request = SaveRequest {
+        session: request.session.clone(),
         status: Status::Interrupted,
         reason: Some(request.reason),
-        trust_level: Some(trust),
-        created_at: written_time(request.now),
+        trust,
         execution_count: request.execution_count,
         notebook: request.notebook.clone(),
         python_env: request.python_env.clone(),
-        artifacts,
-        rehydration: Rehydration::default(),
-        unknown: Map::new(),
-    }
+        ..SaveRequest::new(&request.stage, request.now)
+    };
+    save::manifest(layout, &request, id, artifacts)
 }

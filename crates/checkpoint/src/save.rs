@@ -369,7 +369,12 @@ fn commit(
     Ok(sealed)
 }
 
-fn manifest(layout: &Layout, request: &SaveRequest, id: String, artifacts: Vec<Artifact>) -> Manifest {
+pub(super) fn manifest(
+    layout: &Layout,
+    request: &SaveRequest,
+    id: String,
+    artifacts: Vec<Artifact>,
+) -> Manifest {
     Manifest {
         checkpoint_id: id,
         research_session_id: request.session.clone(),
@@ -390,7 +395,7 @@ fn manifest(layout: &Layout, request: &SaveRequest, id: String, artifacts: Vec<A
 }
 
 /// In milliseconds, as the format's own tools write it.
-pub(super) fn written_time(now: Timestamp) -> String {
+fn written_time(now: Timestamp) -> String {
     let rounded = now.round(Unit::Millisecond).unwrap_or(now);
     format!("{rounded:.3}")
 }

@@ -9,7 +9,6 @@ use transcript::Agent;
 
 use crate::environment;
 use crate::error::CommandError;
-use crate::journal_access::explained;
 
 /// A session by its client and the client's own id.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,9 +50,7 @@ impl AgentSession {
                 && (session.repository.as_deref() == Some(repository)
                     || (session.repository.is_none() && session.directory.as_deref().is_some_and(here)))
         };
-        let sessions = journal
-            .read(|reader| reader.recent_sessions(SESSIONS_LOOKED_AT))
-            .map_err(|error| explained(&error))?;
+        let sessions = journal.read(|reader| reader.recent_sessions(SESSIONS_LOOKED_AT))?;
         Ok(sessions.into_iter().find(is_it).map(|session| Self { agent, id: session.client_id }))
     }
 
@@ -61,6 +58,6 @@ impl AgentSession {
     pub(crate) fn recorded(&self, journal: Option<&mut Journal>) -> Result<Option<Session>, CommandError> {
         let Some(journal) = journal else { return Ok(None) };
         let read = journal.read(|reader| reader.session(self.agent.name(), &self.id));
-        read.map_err(|error| explained(&error))
+        read.map_err(CommandError::from)
     }
 }

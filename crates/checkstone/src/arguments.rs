@@ -33,6 +33,7 @@ use crate::commands::trust::TrustArguments;
 use crate::commands::uninstall::UninstallArguments;
 use crate::commands::watch::WatchArguments;
 use crate::commands::workflow::WorkflowArguments;
+use crate::error::exit_codes_help;
 
 /// The version, and what it was built from and for, as far as that is known.
 pub(crate) const VERSION: &str = env!("CHECKSTONE_VERSION");
@@ -42,12 +43,14 @@ pub(crate) const VERSION: &str = env!("CHECKSTONE_VERSION");
 /// checkstone stands at the boundaries of an agent's work (Claude Code, Gemini CLI, Codex CLI) and verifies
 /// what was done, records it durably and makes it resumable.
 #[derive(Debug, Parser)]
-#[command(name = "checkstone", version = VERSION, max_term_width = 100, after_help = "Examples:
+#[command(name = "checkstone", version = VERSION, max_term_width = 100, after_help = format!("Examples:
   checkstone demo
   checkstone init
   checkstone doctor
   checkstone check
-  checkstone replay ~/.claude/projects --policy checkstone.toml")]
+  checkstone replay ~/.claude/projects --policy checkstone.toml
+
+{}", exit_codes_help()))]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,

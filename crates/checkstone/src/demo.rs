@@ -17,7 +17,7 @@ use scratch::DemoFolder;
 
 /// Plays all scenes; each checks itself. What was written where comes at the end.
 pub(crate) fn play(folder: PathBuf, printer: &Printer) -> Result<(), CommandError> {
-    let interruption = Interruption::listen().map_err(CommandError::new)?;
+    let interruption = Interruption::listen()?;
     let scratch = DemoFolder::make(folder, interruption)?;
     let stage = Stage { printer };
     stop::play(&scratch, &stage)?;
@@ -73,8 +73,8 @@ impl Stage<'_> {
     }
 }
 
-/// A scene that went otherwise than it must.
+/// A scene that did not go as expected.
 fn differs(what: &str, seen: &str) -> CommandError {
-    CommandError::new(format!("the demo went otherwise than it must: {what}: {seen}"))
-        .hint("this build is broken, or this machine lacks something: `checkstone doctor` may tell")
+    CommandError::failed(format!("the demo did not go as expected: {what}: {seen}"))
+        .hint("this build is broken, or this machine lacks something: try `checkstone doctor`")
 }

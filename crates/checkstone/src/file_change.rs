@@ -4,12 +4,13 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use serde::Serialize;
 use similar::TextDiff;
 use transcript::{Agent, visible};
 
-use crate::error::CommandError;
+use crate::error::{CommandError, ErrorKind};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::settings_file::confirmed;
 
@@ -188,13 +189,22 @@ impl Manner {
             return Ok(Answer::Go);
         }
         if self.json || !std::io::stdin().is_terminal() {
-            return Err(CommandError::new("nothing was changed: nobody could be asked")
-                .hint("say `--yes`, or look first with `--dry-run`"));
+            let why = if self.json { "`--json` does not ask" } else { "not a terminal" };
+            return Err(CommandError::refused(format!("nothing changed: {why}"))
+                .hint("pass `--yes`, or preview with `--dry-run`"));
         }
         let refused: Vec<_> =
             changes.iter().copied().filter(|change| change.state == ChangeState::Refused).collect();
         printer.text(&told(&refused));
         Ok(if confirmed(question)? { Answer::Go } else { Answer::No })
+    }
+}
+
+/// Whether every file could be changed.
+pub(crate) fn exit_code<'a>(mut changes: impl Iterator<Item = &'a FileChange>) -> ExitCode {
+    match changes.any(|change| change.state == ChangeState::Refused) {
+        true => ErrorKind::Refused.exit_code(),
+        false => ExitCode::SUCCESS,
     }
 }
 

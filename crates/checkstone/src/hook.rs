@@ -4,7 +4,6 @@
 mod notify;
 mod payload_input;
 mod prompt;
-mod saving_stop;
 mod session_start;
 mod stop;
 
@@ -13,13 +12,14 @@ use std::time::Duration;
 
 use ::stop::{ClientEvent, SAME_DELIVERY, StopSettings, Stopwatch, Workplace, append_to_log};
 use agents::{Answer, Event, Payload};
+use autosave::Wish;
 use jiff::Timestamp;
 use journal::{Journal, OpenFor};
 use transcript::Agent;
 
-use crate::autosaving::Wish;
 use crate::background::{self, SaveRequest};
 use crate::environment;
+use crate::saving_environment;
 
 pub(crate) use self::stop::save_without_stop;
 pub(crate) use notify::receive as receive_notification;
@@ -70,7 +70,7 @@ pub(crate) fn answer(agent: Agent, bytes: &[u8], stopwatch: Stopwatch) -> Option
 /// saved by a process of its own, for which nobody waits. Nothing is said: no client would show it as it is meant.
 fn record_session(event: ClientEvent) -> Answer {
     let workplace = Workplace::find(&event.cwd, event.settings.user_file.as_deref());
-    let wish = Wish::of(&workplace, &event.cwd);
+    let wish = Wish::of(&workplace, &event.cwd, &saving_environment::switches());
     if workplace.is_switched_off() && wish.is_none() {
         return Answer::Pass;
     }

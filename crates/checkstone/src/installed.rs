@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use transcript::Agent;
 
 use crate::error::CommandError;
+use crate::journal_access;
 
 const VERSION: u32 = 1;
 const RECORDS: &str = "installed";
@@ -106,7 +107,7 @@ pub(crate) fn keep(
         after: hash(after),
         made_folder,
     };
-    let text = serde_json::to_string_pretty(&record).map_err(|error| CommandError::of(&error))?;
+    let text = serde_json::to_string_pretty(&record)?;
     write(&record_path(state, agent, file), &(text + "\n"))?;
     Ok(record)
 }
@@ -120,16 +121,11 @@ fn write(path: &Path, text: &str) -> Result<(), CommandError> {
     if let Some(folder) = path.parent() {
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
         made.map_err(|error| {
-            CommandError::new(format!(
-                "the folder `{}` for the backup cannot be made: {error}",
-                folder.display()
-            ))
-            .hint(
-                "make the state directory writable for you, or name another one with `CHECKSTONE_STATE_DIR`",
-            )
+            CommandError::environment(format!("cannot create `{}` for the backup: {error}", folder.display()))
+                .hint(journal_access::MAKE_WRITABLE)
         })?;
     }
-    atomic_file::write(path, text.as_bytes(), 0o600).map_err(|error| CommandError::of(&error))
+    atomic_file::write(path, text.as_bytes(), 0o600).map_err(CommandError::from)
 }
 
 fn record_path(state: &Path, agent: Agent, file: &Path) -> PathBuf {

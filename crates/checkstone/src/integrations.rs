@@ -17,7 +17,7 @@ use workflow::integrations::webhook::PhaseEvent;
 use workflow::integrations::{linear, webhook};
 
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::Warning;
 use crate::printer::Printer;
 
 /// An agent waits for the command that tells others: it is told soon, or not at all.
@@ -40,14 +40,14 @@ impl Integrations {
     /// What the repository asks for and the user allows. Mistakes, and what a repository may not say, are told.
     pub(crate) fn read(root: &Path, printer: &Printer) -> Self {
         let repository = RepositorySettings::read(root).unwrap_or_else(|error| {
-            printer.warning(&CommandError::of(&error).hint(format!("until then `{PATH}` counts as empty")));
+            printer.warning(Warning::of(&error).hint(format!("`{PATH}` counts as empty until you fix it")));
             RepositorySettings::default()
         });
         for note in &repository.notes {
-            printer.warning(&CommandError::new(note));
+            printer.warning(Warning::new(note));
         }
         let user = UserSettings::read(&configuration(printer), &from_environment()).unwrap_or_else(|error| {
-            printer.warning(&CommandError::of(&error).hint("until then nothing is sent"));
+            printer.warning(Warning::of(&error).hint("nothing is sent until you fix it"));
             UserSettings::default()
         });
         Self { root: root.to_owned(), repository, user }
@@ -72,7 +72,7 @@ impl Integrations {
             Ok(service) => service,
             Err(reason) if required => return Some(PreviewState::Unknown { reason }),
             Err(reason) => {
-                printer.warning(&CommandError::new(reason));
+                printer.warning(Warning::new(reason));
                 return None;
             }
         };
@@ -99,9 +99,11 @@ impl Integrations {
             return Some(state);
         }
         if let Some(trouble) = trouble {
-            printer.warning(&CommandError::new(trouble).hint(format!(
-                "it does not stand in the way: `vercel.require_preview_success` is off in `{PATH}`"
-            )));
+            printer.warning(
+                Warning::new(trouble).hint(format!(
+                    "this does not block: `vercel.require_preview_success` is off in `{PATH}`"
+                )),
+            );
         }
         None
     }
@@ -142,7 +144,7 @@ impl Integrations {
             started.into_iter().filter_map(|sent| sent.join().ok().flatten()).collect()
         });
         for problem in problems {
-            printer.warning(&CommandError::new(problem).hint("what was recorded here is not affected"));
+            printer.warning(Warning::new(problem).hint("the local record is not affected"));
         }
     }
 
@@ -155,7 +157,7 @@ impl Integrations {
         match self.access("linear", "comment on its issues", &self.user.linear) {
             Ok(service) => Some(service),
             Err(reason) => {
-                printer.warning(&CommandError::new(reason));
+                printer.warning(Warning::new(reason));
                 None
             }
         }
@@ -196,7 +198,7 @@ fn configuration(printer: &Printer) -> String {
     let text = match stop::policy_files::read(&path) {
         Ok(text) => text.unwrap_or_default(),
         Err(problem) => {
-            printer.warning(&CommandError::new(format!("`{}` is not read: {problem}", path.display())));
+            printer.warning(Warning::new(format!("`{}` was not read: {problem}", path.display())));
             return String::new();
         }
     };
@@ -205,7 +207,7 @@ fn configuration(printer: &Printer) -> String {
         fs_err::metadata(&path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0);
     if holds_secrets && open_to_others {
         printer.warning(
-            &CommandError::new(format!("`{}` holds a token that other users can read", path.display()))
+            Warning::new(format!("other users can read the token in `{}`", path.display()))
                 .hint(format!("run `chmod 600 {}`", path.display())),
         );
     }

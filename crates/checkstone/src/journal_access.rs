@@ -4,18 +4,19 @@
 use std::path::{Path, PathBuf};
 
 use gate::policy::Policy;
+use journal::switch::SwitchError;
 use journal::{Journal, JournalError, OpenFor};
 use rustix::fs::{Access, access};
 use stop::policy_files::PolicyTexts;
 use stop::trust::{self, Standing};
 
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::{CommandError, ErrorKind};
 
 pub(crate) fn state_directory() -> Result<PathBuf, CommandError> {
     environment::state_directory().ok_or_else(|| {
-        CommandError::new(
-            "there is no place for the journal: neither `HOME` nor `CHECKSTONE_STATE_DIR` is set",
+        CommandError::environment(
+            "no place for the journal: neither `HOME` nor `CHECKSTONE_STATE_DIR` is set",
         )
         .hint("set `CHECKSTONE_STATE_DIR` to a folder of your own")
     })
@@ -30,7 +31,7 @@ pub(crate) fn open_existing(state: &Path) -> Result<Option<Journal>, CommandErro
 }
 
 pub(crate) fn open_or_create(state: &Path) -> Result<Journal, CommandError> {
-    Journal::open(state, OpenFor::Command).map_err(|error| explained(&error))
+    Ok(Journal::open(state, OpenFor::Command)?)
 }
 
 /// How the repository's own policy file stands with the user.
@@ -40,9 +41,7 @@ pub(crate) fn standing(
     policy: &Policy,
 ) -> Result<Standing, CommandError> {
     let trust = match journal {
-        Some(journal) => {
-            journal.read(|reader| trust::of_file(reader, texts)).map_err(|error| explained(&error))?
-        }
+        Some(journal) => journal.read(|reader| trust::of_file(reader, texts))?,
         None => journal::Trust::Unknown,
     };
     Ok(Standing::new(trust, texts, policy))
@@ -50,7 +49,7 @@ pub(crate) fn standing(
 
 /// What to do where the state directory cannot be written.
 pub(crate) const MAKE_WRITABLE: &str =
-    "make the state directory writable for you, or name another one with `CHECKSTONE_STATE_DIR`";
+    "make the state directory writable, or choose another with `CHECKSTONE_STATE_DIR`";
 
 /// Whether the state directory can be written, or made where it is not there yet; nothing is.
 pub(crate) fn is_writable(state: &Path) -> bool {
@@ -59,19 +58,37 @@ pub(crate) fn is_writable(state: &Path) -> bool {
         .is_some_and(|folder| folder.is_dir() && access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok())
 }
 
-pub(crate) fn explained(error: &JournalError) -> CommandError {
-    let told = CommandError::of(error);
-    match error {
-        JournalError::Corrupt { path, .. }
-        | JournalError::NotAJournal { path }
-        | JournalError::NotAFile { path } => told.hint(format!(
-            "agents are not held meanwhile; move `{}*` away, all of them, and the next hook begins a new journal",
-            path.display()
-        )),
-        JournalError::NewerSchema { .. } => told.hint("update checkstone to the version that wrote it"),
-        JournalError::Busy { .. } => told.hint("try again in a moment"),
-        JournalError::ReadOnly { .. } | JournalError::Create { .. } => told.hint(MAKE_WRITABLE),
-        JournalError::DiskFull { .. } => told.hint("make room on the disk"),
-        JournalError::Query { .. } | JournalError::SetAside { .. } => told,
+impl From<JournalError> for CommandError {
+    fn from(error: JournalError) -> Self {
+        let kind = match &error {
+            JournalError::Busy { .. } => ErrorKind::Refused,
+            JournalError::DiskFull { .. } | JournalError::Query { .. } | JournalError::SetAside { .. } => {
+                ErrorKind::Failed
+            }
+            _ => ErrorKind::Environment,
+        };
+        let told = Self::of(kind, &error);
+        match error {
+            JournalError::Corrupt { path, .. }
+            | JournalError::NotAJournal { path }
+            | JournalError::NotAFile { path } => told.hint(format!(
+                "agents are not held until then: move all of `{}*` away, and the next hook starts a new journal",
+                path.display()
+            )),
+            JournalError::NewerSchema { .. } => told.hint("update checkstone to the version that wrote it"),
+            JournalError::Busy { .. } => told.hint("try again in a moment"),
+            JournalError::ReadOnly { .. } | JournalError::Create { .. } => told.hint(MAKE_WRITABLE),
+            JournalError::DiskFull { .. } => told.hint("free some disk space"),
+            JournalError::Query { .. } | JournalError::SetAside { .. } => told,
+        }
+    }
+}
+
+impl From<SwitchError> for CommandError {
+    fn from(error: SwitchError) -> Self {
+        match error {
+            SwitchError::TooLong { .. } => Self::of(ErrorKind::Usage, &error),
+            _ => Self::of(ErrorKind::Environment, &error).hint(MAKE_WRITABLE),
+        }
     }
 }

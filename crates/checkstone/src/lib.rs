@@ -4,7 +4,6 @@
 mod agent_name;
 mod agent_session;
 mod arguments;
-mod autosaving;
 mod background;
 mod byte_size;
 mod clients;
@@ -32,14 +31,13 @@ mod repository_argument;
 mod repository_policy;
 mod run_display;
 mod run_project;
-mod saving;
+mod saving_environment;
 #[cfg(feature = "schema")]
 mod schemas;
 mod settings_file;
 mod tmux_argument;
 mod typed_message;
 mod verdict_text;
-mod window;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -47,6 +45,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser};
 
 use arguments::{Arguments, Command};
+use error::ErrorKind;
 use printer::Printer;
 
 #[cfg(feature = "schema")]
@@ -108,7 +107,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             printer.error(&error);
-            error.exit_code()
+            match &arguments.command {
+                // Asked for a yes or a no by scripts, which take 2 for neither.
+                Command::Check(_) => ErrorKind::Usage.exit_code(),
+                _ => error.kind().exit_code(),
+            }
         }
     }
 }

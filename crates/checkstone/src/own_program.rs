@@ -15,9 +15,9 @@ pub(crate) struct OwnProgram {
 
 impl OwnProgram {
     pub(crate) fn find() -> Result<Self, CommandError> {
-        let running = std::env::current_exe()
-            .and_then(|path| path.canonicalize())
-            .map_err(|error| CommandError::new(format!("this program cannot find its own file: {error}")))?;
+        let running = std::env::current_exe().and_then(|path| path.canonicalize()).map_err(|error| {
+            CommandError::environment(format!("this program cannot find its own file: {error}"))
+        })?;
         let is_named = |path: &Path| path.file_name().is_some_and(|name| name == "checkstone");
         let is_this =
             |path: &PathBuf| is_named(path) && path.canonicalize().is_ok_and(|target| target == running);
@@ -32,12 +32,15 @@ impl OwnProgram {
             .or_else(|| called_by_path().filter(is_this))
             .unwrap_or_else(|| running.clone());
         if !is_named(&path) {
-            return Err(CommandError::new(format!("`{}` is not called `checkstone`", path.display()))
-                .hint("give the program that name: it is how its entries are known in settings"));
+            return Err(CommandError::environment(format!(
+                "`{}` is not called `checkstone`",
+                path.display()
+            ))
+            .hint("rename it: its entries in settings are recognised by that name"));
         }
         let Some(text) = path.to_str() else {
-            return Err(CommandError::new(format!("`{}` is not UTF-8", path.display()))
-                .hint("settings are; put the program where its path can be written in them"));
+            return Err(CommandError::environment(format!("`{}` is not UTF-8", path.display()))
+                .hint("move the program: settings files can only hold UTF-8 paths"));
         };
         let note = is_build(&running).then(|| {
             format!(

@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::{CommandError, Warning};
 
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 pub(crate) const BAD: Style = AnsiColor::Red.on_default();
@@ -37,7 +37,7 @@ impl Printer {
 
     /// What a command answers with `--json`, on one line.
     pub(crate) fn json(&self, output: &impl Serialize) -> Result<(), CommandError> {
-        let json = serde_json::to_string(output).map_err(CommandError::new)?;
+        let json = serde_json::to_string(output)?;
         self.data(&format!("{json}\n"));
         Ok(())
     }
@@ -74,23 +74,23 @@ impl Printer {
         }
     }
 
-    /// Something that a person should know, beside the answer.
-    pub(crate) fn warning(&self, warning: &CommandError) {
-        let mut stderr = anstream::stderr().lock();
-        let doubtful = DOUBTFUL.bold();
-        let _ = writeln!(stderr, "{doubtful}warning:{doubtful:#} {}", shown(warning.message()));
-        for hint in warning.hints() {
-            let _ = writeln!(stderr, "{STRONG}hint:{STRONG:#} {}", shown(hint));
-        }
+    /// Something that a person should know beside the answer.
+    pub(crate) fn warning(&self, warning: impl Into<Warning>) {
+        let warning = warning.into();
+        labelled(DOUBTFUL, "warning", &warning.message, &warning.hints);
     }
 
     pub(crate) fn error(&self, error: &CommandError) {
-        let mut stderr = anstream::stderr().lock();
-        let bad = BAD.bold();
-        let _ = writeln!(stderr, "{bad}error:{bad:#} {}", shown(error.message()));
-        for hint in error.hints() {
-            let _ = writeln!(stderr, "{STRONG}hint:{STRONG:#} {}", shown(hint));
-        }
+        labelled(BAD, "error", error.message(), error.hints());
+    }
+}
+
+fn labelled(style: Style, label: &str, message: &str, hints: &[String]) {
+    let mut stderr = anstream::stderr().lock();
+    let style = style.bold();
+    let _ = writeln!(stderr, "{style}{label}:{style:#} {}", shown(message));
+    for hint in hints {
+        let _ = writeln!(stderr, "{STRONG}hint:{STRONG:#} {}", shown(hint));
     }
 }
 

@@ -10,7 +10,6 @@ use workflow::handoff::{ChangedFile, CommandOutcome, CommandRun, Facts};
 
 use crate::agent_session::AgentSession;
 use crate::error::CommandError;
-use crate::journal_access::explained;
 
 /// The facts of the named verdict; else of the last one of the session that calls, else of the repository. `None` where
 /// nothing was recorded. `head` is the commit now.
@@ -22,17 +21,16 @@ pub(crate) fn read(
 ) -> Result<Option<Facts>, CommandError> {
     let recorded = match named {
         Some(id) => {
-            let recorded =
-                journal.read(|reader| reader.verdict(VerdictId(id))).map_err(|error| explained(&error))?;
+            let recorded = journal.read(|reader| reader.verdict(VerdictId(id)))?;
             Some(recorded.ok_or_else(|| {
-                CommandError::new(format!("there is no verdict {id}"))
-                    .hint("`checkstone explain --list` shows the recent ones; old ones are pruned")
+                CommandError::not_found(format!("there is no verdict {id}"))
+                    .hint("`checkstone explain --list` lists recent ones; old ones are pruned")
             })?)
         }
         None => latest(journal, repository)?,
     };
     let Some(recorded) = recorded else { return Ok(None) };
-    let inputs = journal.read(|reader| reader.inputs(recorded.id)).map_err(|error| explained(&error))?;
+    let inputs = journal.read(|reader| reader.inputs(recorded.id))?;
     let record = inputs
         .filter(|inputs| inputs.version <= INPUTS_VERSION)
         .and_then(|inputs| Record::read(&inputs.bytes));
@@ -51,7 +49,7 @@ fn latest(journal: &mut Journal, repository: Option<&Path>) -> Result<Option<Rec
         (None, Some(repository)) => Of::Repository(repository),
         (None, None) => return Ok(None),
     };
-    let latest = journal.read(|reader| reader.recent_verdicts(of, 1)).map_err(|error| explained(&error))?;
+    let latest = journal.read(|reader| reader.recent_verdicts(of, 1))?;
     Ok(latest.into_iter().next())
 }
 

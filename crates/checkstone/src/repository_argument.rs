@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use changes::Repository;
 
-use crate::error::CommandError;
+use crate::error::{CommandError, ErrorKind};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RepositoryArgument {
@@ -18,15 +18,15 @@ impl RepositoryArgument {
     pub(crate) fn folder(&self) -> Result<PathBuf, CommandError> {
         let Some(folder) = &self.repo else {
             return std::env::current_dir().map_err(|error| {
-                CommandError::new(format!("the current folder cannot be found: {error}"))
-                    .hint("go to a folder that exists, or name one with `--repo`")
+                CommandError::not_found(format!("cannot find the current folder: {error}"))
+                    .hint("change to an existing folder, or name one with `--repo`")
             });
         };
         if !folder.is_dir() {
-            return Err(CommandError::new(format!("`{}` is not a folder", folder.display()))
+            return Err(CommandError::not_found(format!("`{}` is not a folder", folder.display()))
                 .hint("`--repo` takes a folder in a git repository"));
         }
-        fs_err::canonicalize(folder).map_err(|error| CommandError::of(&error))
+        Ok(fs_err::canonicalize(folder)?)
     }
 
     pub(crate) fn find(&self) -> Result<Repository, CommandError> {
@@ -36,13 +36,27 @@ impl RepositoryArgument {
 
 /// The repository of a folder.
 pub(crate) fn find(folder: &std::path::Path) -> Result<Repository, CommandError> {
-    Repository::discover(folder).map_err(|error| {
-        let told = CommandError::of(&error);
+    Ok(Repository::discover(folder)?)
+}
+
+impl From<changes::Error> for CommandError {
+    fn from(error: changes::Error) -> Self {
+        use changes::Error;
+        let kind = match &error {
+            Error::NoGit { .. } => ErrorKind::Environment,
+            Error::NotARepository { .. } => ErrorKind::NotFound,
+            Error::NoWorkTree { .. }
+            | Error::WorkTreeElsewhere { .. }
+            | Error::Refused { .. }
+            | Error::NotPushed { .. } => ErrorKind::Refused,
+            _ => ErrorKind::Failed,
+        };
+        let told = Self::of(kind, &error);
         match error {
-            changes::Error::NotARepository { .. } => {
-                told.hint("go to a git repository, or name a folder in one with `--repo`")
+            Error::NotARepository { .. } => {
+                told.hint("change to a git repository, or name a folder in one with `--repo`")
             }
             _ => told,
         }
-    })
+    }
 }

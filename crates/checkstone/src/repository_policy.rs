@@ -22,5 +22,5 @@ pub(crate) fn of(root: &Path) -> Option<PolicyTexts> {
 /// A policy that is broken, for commands that need a sound one.
 pub(crate) fn mistakes(problems: &Problems) -> CommandError {
     let count = counted(problems.0.len(), "mistake");
-    CommandError::new(format!("the policy has {count}:\n{problems}"))
+    CommandError::usage(format!("the policy has {count}:\n{problems}"))
 }

@@ -10,15 +10,14 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use run::event::{Ending, Event, What};
 use run::plan::{DEFAULT_DURATION, Plan};
-use run::record::{Record, RecordError};
+use run::record::Record;
 use run::state::{RunState, StageState};
 use supervise::marker::Marker;
 use text::{Cell, Column, Table, counted};
 use transcript::visible;
 
-use crate::error::CommandError;
+use crate::error::ErrorKind;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
-use crate::run_project;
 
 /// So many stages that need not run again are told one by one.
 const MOST_REUSED: usize = 20;
@@ -320,30 +319,7 @@ pub(crate) fn summary(record: &Record, plan: &Plan, layout: &Layout, width: Opti
 pub(crate) fn exit_code(state: RunState) -> std::process::ExitCode {
     match state {
         RunState::Completed => std::process::ExitCode::SUCCESS,
-        RunState::Aborted => std::process::ExitCode::from(130),
+        RunState::Aborted => ErrorKind::Interrupted.exit_code(),
         _ => std::process::ExitCode::from(1),
-    }
-}
-
-/// An error of the engine, with what to do about it.
-pub(crate) fn explained(error: &run::engine::EngineError, run: &str) -> CommandError {
-    use run::engine::EngineError;
-    let told = CommandError::of(error);
-    match error {
-        EngineError::Exists { .. } => told.hint(format!("`checkstone resume {run}` goes on with it")),
-        EngineError::Busy => {
-            told.hint(format!("`checkstone watch {run}` shows it, `checkstone abort {run}` ends it"))
-        }
-        EngineError::OtherTitle { .. } => {
-            told.hint("`--recorded-plan` takes the plan as it was when the run was begun")
-        }
-        EngineError::NoPython { .. } => told
-            .hint("install one that can: `cargo install --locked --path crates/checkstone --features full`"),
-        EngineError::Survivors { .. } => told.hint("end them as their owner, and resume again"),
-        EngineError::Record(error @ (RecordError::Write { .. } | RecordError::Broken { .. })) => told
-            .hint_at_room(error, &format!("`checkstone resume {run}` goes on with it"))
-            .hint("everything up to the last event that was recorded counts"),
-        EngineError::Record(error) => run_project::record_error(error),
-        _ => told.hint_at_room(error, "try again"),
     }
 }

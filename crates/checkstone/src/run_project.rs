@@ -1,14 +1,15 @@
 //! The project that a run belongs to, and the run that a person names.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use changes::Repository;
-use checkpoint::layout::Layout;
+use checkpoint::layout::{Layout, NameError};
 use jiff::Timestamp;
 use run::control;
-use run::engine::{PlanText, Settings};
+use run::engine::{EngineError, PlanText, Settings};
 use run::event::{Event, What};
 use run::fingerprint;
 use run::plan::Plan;
@@ -16,7 +17,7 @@ use run::record::{Record, RecordError};
 use run::runs::{self, FoundRun};
 
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::{CommandError, ErrorKind};
 use crate::journal_access;
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
@@ -39,21 +40,21 @@ pub(crate) fn find(
 ) -> Result<FoundRun, CommandError> {
     let Some(name) = name else {
         return runs::all(root).into_iter().find(is_wanted).ok_or_else(|| {
-            CommandError::new(format!("there is no {wanted} in `{}`", root.display()))
-                .hint("`checkstone run PLAN` begins one, `checkstone run --new pipeline` writes a plan to begin with")
+            CommandError::not_found(format!("there is no {wanted} in `{}`", root.display()))
+                .hint("`checkstone run PLAN` starts one; `checkstone run --new pipeline` writes a plan to start from")
         });
     };
     let mut found = runs::named(root, name);
     if found.len() > 1 {
         let names: Vec<String> =
             found.iter().map(|run| format!("`{}/{}`", run.layout.title(), run.layout.run())).collect();
-        return Err(CommandError::new(format!("several runs are called `{name}`"))
-            .hint(format!("say which one: {}", names.join(", "))));
+        return Err(CommandError::usage(format!("several runs are called `{name}`"))
+            .hint(format!("name one of {}", names.join(", "))));
     }
     found.pop().ok_or_else(|| {
         let known: Vec<String> =
             runs::all(root).iter().take(5).map(|run| format!("`{}`", run.layout.run())).collect();
-        let told = CommandError::new(format!("there is no run `{name}` in `{}`", root.display()));
+        let told = CommandError::not_found(format!("there is no run `{name}` in `{}`", root.display()));
         if known.is_empty() { told } else { told.hint(format!("the newest are {}", known.join(", "))) }
     })
 }
@@ -65,25 +66,71 @@ pub(crate) fn is_resumable(found: &FoundRun) -> bool {
 }
 
 pub(crate) fn record(layout: &Layout) -> Result<Record, CommandError> {
-    Record::read(&layout.events()).map_err(|error| record_error(&error))
+    Record::read(&layout.events()).map_err(CommandError::from)
 }
 
-/// A record that cannot be read or begun, with the way that is left.
-pub(crate) fn record_error(error: &RecordError) -> CommandError {
-    let told = CommandError::of(error);
+impl From<RecordError> for CommandError {
+    fn from(error: RecordError) -> Self {
+        let kind = match &error {
+            RecordError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                ErrorKind::NotFound
+            }
+            RecordError::Newer { .. } => ErrorKind::Environment,
+            _ => ErrorKind::Failed,
+        };
+        let told = Self::of(kind, &error);
+        match error {
+            RecordError::Damaged { .. } => told
+                .hint("restore it from git or a backup, or start a new run: `checkstone run PLAN`")
+                .hint("published artifacts and checkpoints of the run are not affected"),
+            _ => told.hint_at_room(&error, "try again"),
+        }
+    }
+}
+
+impl From<NameError> for CommandError {
+    fn from(error: NameError) -> Self {
+        Self::of(ErrorKind::Usage, &error)
+    }
+}
+
+/// The engine does not know the run by the name that a person types.
+pub(crate) fn engine_error(error: EngineError, run: &str) -> CommandError {
+    let kind = match &error {
+        EngineError::Plan(_)
+        | EngineError::Name(_)
+        | EngineError::Reserved { .. }
+        | EngineError::OtherTitle { .. } => ErrorKind::Usage,
+        EngineError::NoStage { .. } => ErrorKind::NotFound,
+        EngineError::Exists { .. } | EngineError::Busy => ErrorKind::Refused,
+        EngineError::NoPython { .. } => ErrorKind::Environment,
+        _ => ErrorKind::Failed,
+    };
+    let told = CommandError::of(kind, &error);
     match error {
-        RecordError::Damaged { .. } => told
-            .hint("put a copy of it back (from git or a backup), or begin a new run: `checkstone run PLAN`")
-            .hint("what the run published and its checkpoints are not touched by this"),
-        _ => told.hint_at_room(error, "try again"),
+        EngineError::Exists { .. } => told.hint(format!("`checkstone resume {run}` continues it")),
+        EngineError::Busy => {
+            told.hint(format!("`checkstone watch {run}` follows it; `checkstone abort {run}` ends it"))
+        }
+        EngineError::OtherTitle { .. } => {
+            told.hint("`--recorded-plan` uses the plan that the run was started with")
+        }
+        EngineError::NoPython { .. } => told
+            .hint("install one that can: `cargo install --locked --path crates/checkstone --features full`"),
+        EngineError::Survivors { .. } => told.hint("stop them as their owner, then resume again"),
+        EngineError::Record(error @ (RecordError::Write { .. } | RecordError::Broken { .. })) => told
+            .hint_at_room(&error, &format!("`checkstone resume {run}` continues it"))
+            .hint("everything up to the last recorded event is kept"),
+        EngineError::Record(error) => error.into(),
+        _ => told.hint_at_room(&error, "try again"),
     }
 }
 
 /// What a plan file says. It is a file that has an end, and not a pipe that nobody writes to.
 pub(crate) fn plan_text(path: &Path) -> Result<String, CommandError> {
-    fingerprint::open_regular(path)
-        .and_then(std::io::read_to_string)
-        .map_err(|error| CommandError::new(format!("cannot read the plan `{}`: {error}", path.display())))
+    fingerprint::open_regular(path).and_then(io::read_to_string).map_err(|error| {
+        CommandError::from(error).context(format!("cannot read the plan `{}`", path.display()))
+    })
 }
 
 /// Reads a plan from a text; all that is wrong with it is one error.
@@ -99,7 +146,7 @@ pub(crate) fn plan(
         if problems.0.len() > MOST_PROBLEMS {
             lines.push(format!("  and {} more", problems.0.len() - MOST_PROBLEMS));
         }
-        CommandError::new(format!("the plan cannot be run:\n{}", lines.join("\n")))
+        CommandError::usage(format!("the plan cannot be run:\n{}", lines.join("\n")))
     })?;
     Ok(PlanText { plan, text, file })
 }
@@ -113,7 +160,7 @@ pub(crate) fn settings(jobs: usize, again: &[String]) -> Result<Settings, Comman
     let is_wanted = |signal: &i32| *signal == SIGINT || ignored & (1 << (signal - 1)) == 0;
     for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(is_wanted) {
         signal_hook::flag::register(signal, Arc::clone(&interrupt))
-            .map_err(|error| CommandError::new(format!("Ctrl-C cannot be listened for: {error}")))?;
+            .map_err(|error| CommandError::failed(format!("cannot listen for Ctrl-C: {error}")))?;
     }
     Ok(Settings {
         jobs,
@@ -158,7 +205,7 @@ impl Index {
             && !self.has_warned
         {
             self.has_warned = true;
-            printer.warning(&error);
+            printer.warning(error);
         }
     }
 }
@@ -168,7 +215,7 @@ fn note(root: &Path, title: &str, run: &str, state: &str) -> Result<(), CommandE
     let mut journal = journal_access::open_or_create(&directory)?;
     journal
         .write(|writing| writing.note_run(root, title, run, state, Timestamp::now()))
-        .map_err(|error| journal_access::explained(&error))
+        .map_err(CommandError::from)
 }
 
 /// Whether this user's journal knows the run: it was begun here, and did not come with a copied repository.

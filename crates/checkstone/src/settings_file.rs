@@ -76,29 +76,32 @@ impl SettingsFile {
         if let Some(folder) = self.target.parent().filter(|folder| !folder.exists()) {
             let made = std::fs::DirBuilder::new().recursive(true).mode(NEW_FOLDER).create(folder);
             made.map_err(|error| {
-                CommandError::new(format!("the folder `{}` cannot be made: {error}", folder.display()))
+                CommandError::failed(format!("cannot create the folder `{}`: {error}", folder.display()))
             })?;
         }
         let expected = self.text.as_deref().map(str::as_bytes);
         match atomic_file::replace_if_unchanged(&self.target, expected, text.as_bytes(), NEW_FILE) {
             Ok(Replaced::Yes) => Ok(()),
             Ok(Replaced::Changed) => Err(self.changed_meanwhile()),
-            Err(error) => Err(CommandError::of(&error)),
+            Err(error) => Err(error.into()),
         }
     }
 
     /// Removes the file, if it is still as it was read.
     pub(crate) fn remove(&self) -> Result<(), CommandError> {
-        let now = fs_err::read(&self.target).map_err(|error| CommandError::of(&error))?;
+        let now = fs_err::read(&self.target)?;
         if self.text.as_deref().map(str::as_bytes) != Some(now.as_slice()) {
             return Err(self.changed_meanwhile());
         }
-        fs_err::remove_file(&self.target).map_err(|error| CommandError::of(&error))
+        fs_err::remove_file(&self.target).map_err(CommandError::from)
     }
 
     fn changed_meanwhile(&self) -> CommandError {
-        CommandError::new(format!("`{}` was changed by someone else meanwhile", self.path.display()))
-            .hint("run the command again")
+        CommandError::refused(format!(
+            "`{}` was changed by another program in the meantime",
+            self.path.display()
+        ))
+        .hint("run the command again")
     }
 }
 
@@ -107,7 +110,6 @@ pub(crate) fn confirmed(question: &str) -> Result<bool, CommandError> {
     let mut stderr = anstream::stderr().lock();
     let _ = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
     let mut answer = String::new();
-    std::io::BufRead::read_line(&mut std::io::stdin().lock(), &mut answer)
-        .map_err(|error| CommandError::of(&error))?;
+    std::io::BufRead::read_line(&mut std::io::stdin().lock(), &mut answer)?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }

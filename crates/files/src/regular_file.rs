@@ -46,6 +46,11 @@ pub fn append_to_new(path: &Path, mode: u32) -> Result<File, FileError> {
     opened(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL, Links::Refuse, mode)
 }
 
+/// As [`append`], for a file that must be there already.
+pub fn append_to_existing(path: &Path) -> Result<File, FileError> {
+    opened(path, OFlags::WRONLY | OFlags::APPEND, Links::Refuse, 0)
+}
+
 pub(crate) fn opened(path: &Path, flags: OFlags, links: Links, mode: u32) -> Result<File, FileError> {
     let links = if links == Links::Refuse { OFlags::NOFOLLOW } else { OFlags::empty() };
     let flags = flags | links | OFlags::CLOEXEC | OFlags::NONBLOCK;

@@ -63,8 +63,8 @@ pub struct Surroundings {
     pub conda_prefix: Option<PathBuf>,
     /// Where uv keeps a project's environment, if not in `.venv`.
     pub uv_project_environment: Option<PathBuf>,
-    /// The folders of `PATH`.
-    pub path: Vec<PathBuf>,
+    /// The value of `PATH`.
+    pub path: OsString,
     /// Folders that hold `kernels/NAME/kernel.json`, in Jupyter's order.
     pub jupyter: Vec<PathBuf>,
 }
@@ -85,7 +85,7 @@ impl Surroundings {
             virtual_env: folder("VIRTUAL_ENV"),
             conda_prefix: folder("CONDA_PREFIX"),
             uv_project_environment: folder("UV_PROJECT_ENVIRONMENT"),
-            path: folders("PATH"),
+            path: get("PATH").cloned().unwrap_or_default(),
             jupyter,
         }
     }
@@ -168,7 +168,7 @@ pub fn find(root: &Path, surroundings: &Surroundings) -> Result<FoundPython, Fin
     if let Some(found) = kernelspec("python3", surroundings)? {
         return Ok(found);
     }
-    let python = surroundings.path.iter().map(|folder| folder.join("python3")).find(|path| is_program(path));
+    let python = files::find_program("python3".as_ref(), &surroundings.path);
     let found = interpreter(&python.ok_or(FindError::Nothing)?, "found in `PATH`");
     // Systems do not like packages to be installed into their own Python.
     let install = "python3 -m venv .venv && .venv/bin/python -m pip install ipykernel".to_owned();

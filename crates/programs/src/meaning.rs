@@ -21,6 +21,9 @@ impl SimpleCommand {
     }
 
     pub(crate) fn deed_by(&self, row: &Program) -> Deed {
+        if !row.runs_tasks() && !row.has_uses() {
+            return row.deed;
+        }
         let words = subcommand::significant(self, Some(row), &[]);
         let words: Vec<&str> = words.into_iter().filter(|word| !word.starts_with('-')).collect();
         let options: Vec<&str> = self.known_arguments().filter(|word| word.starts_with('-')).collect();

@@ -278,7 +278,12 @@ impl Program {
                 false => part_fits(part, &mut from, place == 0 && self.grammar == Grammar::Operands),
             })
         };
-        self.uses.iter().find(|(paths, _)| paths.split(' ').any(fits)).map(|(_, deed)| *deed)
+        self.uses.iter().find(|(paths, _)| paths.split_ascii_whitespace().any(fits)).map(|(_, deed)| *deed)
+    }
+
+    /// Whether its words matter for what it does.
+    pub(crate) fn has_uses(&self) -> bool {
+        !self.uses.is_empty()
     }
 
     /// Whether it can do one of these things.
@@ -298,7 +303,8 @@ impl Program {
 
     /// Whether the next word is the value of this option.
     pub(crate) fn takes_value(&self, option: &str) -> bool {
-        has(self.valued, option) || has(self.folder, option) || has(self.package, option)
+        option.starts_with('-')
+            && (has(self.valued, option) || has(self.folder, option) || has(self.package, option))
     }
 }
 
@@ -323,7 +329,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Program> {
 
 /// Whether a word is in a list.
 pub(crate) fn has(words: &str, word: &str) -> bool {
-    !words.is_empty() && words.split(' ').any(|one| one == word)
+    !words.is_empty() && words.as_bytes().split(|byte| *byte == b' ').any(|one| one == word.as_bytes())
 }
 
 /// The name that a program goes by, whatever its folder and version: `python` for `/usr/bin/python3.12`.
@@ -342,6 +348,9 @@ pub(crate) fn base_name(program: &str) -> &str {
 
 /// `*` stands for any text.
 pub(crate) fn matches_glob(glob: &str, word: &str) -> bool {
+    if !glob.as_bytes().contains(&b'*') {
+        return glob == word;
+    }
     let mut pieces = glob.split('*');
     let Some(mut rest) = word.strip_prefix(pieces.next().unwrap_or_default()) else { return false };
     let mut pieces = pieces.peekable();

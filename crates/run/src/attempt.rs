@@ -432,8 +432,8 @@ fn checkpointed(
         .map_err(|error| failed(format!("its checkpoint cannot be saved: {}", error_chain(&error))))?;
         warnings.into_iter().for_each(|warning| tell(AttemptProgress::Warning(warning)));
         if stage.kind == Kind::Python {
-            let trouble =
-                job.python.note_checkpoint(&job.layout, &stage.id, job.attempt, &saved.id, &saved.created_at);
+            let at = format!("{:.3}", saved.created_at);
+            let trouble = job.python.note_checkpoint(&job.layout, &stage.id, job.attempt, &saved.id, &at);
             trouble.into_iter().for_each(|trouble| tell(AttemptProgress::Warning(trouble)));
         }
         for (path, hash) in paths.iter().zip(&mut hashes) {

@@ -1,14 +1,11 @@
 //! How other processes reach the one that runs: requests to abort, in a file beside the run's events. A request counts for
 //! whoever runs it at that time, and never for a later one.
 
-use std::fs::OpenOptions;
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use files::{Lock, LockError};
-use rustix::fs::OFlags;
+use files::{Lock, LockError, regular_file};
 use serde::{Deserialize, Serialize};
 
 use checkpoint::layout::Layout;
@@ -38,14 +35,8 @@ pub fn request_abort(layout: &Layout, stage: Option<&str>) -> Result<(), Request
     let request = Request { abort: true, stage_id: stage.map(str::to_owned) };
     let mut line = serde_json::to_vec(&request).map_err(|error| failed(error.into()))?;
     line.push(b'\n');
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o644)
-        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
-        .open(&path)
-        .and_then(|mut file| file.write_all(&line))
-        .map_err(failed)
+    let file = regular_file::append(&path, 0o644).map_err(io::Error::from);
+    file.and_then(|mut file| file.write_all(&line)).map_err(failed)
 }
 
 /// Processes that a killed owner had started hold its lock until they are gone, which takes them a moment.

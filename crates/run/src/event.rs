@@ -100,7 +100,9 @@ pub enum What {
         checkpoint_id: String,
         status: String,
         reason: Option<String>,
-        created_at: String,
+        #[serde(with = "time")]
+        #[cfg_attr(feature = "schema", schemars(with = "String"))]
+        created_at: Timestamp,
         artifacts: usize,
         /// Saved while the stage was running, at its own word.
         mid_stage: bool,

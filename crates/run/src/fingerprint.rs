@@ -1,12 +1,12 @@
 //! Whether a stage would do today what it did then: a hash over what it runs and over the contents of what it reads.
 
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use checkpoint::hash;
-use fs_err::os::unix::fs::OpenOptionsExt as _;
-use rustix::fs::OFlags;
+use files::{FileError, Links, regular_file};
 use serde::Serialize;
 
 use crate::plan::{Kind, Program, Python, Stage};
@@ -103,15 +103,18 @@ pub fn of_file(path: &Path) -> io::Result<(String, u64)> {
 
 /// As [`of_file`], for as long as it may go on; large ones take their time.
 pub fn of_file_while(path: &Path, may_go_on: &dyn Fn() -> bool) -> io::Result<(String, u64)> {
-    let hashed = hash::of_file_while(open_regular(path)?.file(), may_go_on)?;
+    let hashed = hash::of_file_while(&open_regular(path)?, may_go_on)?;
     Ok((hashed.sha256, hashed.bytes))
 }
 
-/// A file to read that has an end: a pipe would wait for somebody who writes, and a device for ever.
-pub fn open_regular(path: &Path) -> io::Result<fs_err::File> {
-    let mut options = fs_err::OpenOptions::new();
-    let file = options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
+/// A file to read that has an end. Callers name it in their own sentence, so that the error need not.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    regular_file::open(path, Links::Follow).map_err(|error| match error {
+        FileError::NotAFile { .. } => io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"),
+        FileError::NotFound { .. } => io::ErrorKind::NotFound.into(),
+        FileError::Failed { source, .. } => source,
+        other => other.into(),
+    })
 }
 
 #[cfg(test)]

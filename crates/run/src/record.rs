@@ -2,13 +2,13 @@
 //! is whole, so that a writer killed midway leaves the record as it was; the next writer cuts the torn end off.
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use files::regular_file;
 use jiff::Timestamp;
-use rustix::fs::OFlags;
 
 use crate::event::{Accepted, Ending, Event, FORMAT, What};
 use crate::state::{RunState, StageState, TransitionError};
@@ -50,7 +50,6 @@ pub struct Record {
     pub surroundings: Surroundings,
     pub state: RunState,
     pub stages: HashMap<String, StageRecord>,
-    pub last_checkpoint: Option<CheckpointNote>,
     pub began_at: Timestamp,
     pub changed_at: Timestamp,
     pub last_sequence: u64,
@@ -67,14 +66,6 @@ pub struct StageRecord {
     pub accepted: Option<Accepted>,
     /// The last checkpoint that was saved at its own word, while it was running.
     pub mid_stage_checkpoint: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckpointNote {
-    pub id: String,
-    pub stage: String,
-    pub status: String,
-    pub created_at: String,
 }
 
 impl Record {
@@ -117,7 +108,6 @@ impl Record {
             surroundings,
             state: RunState::default(),
             stages: HashMap::new(),
-            last_checkpoint: None,
             began_at: event.at,
             changed_at: event.at,
             last_sequence: event.sequence,
@@ -154,19 +144,12 @@ impl Record {
                     stage.accepted.clone_from(accepted);
                 }
             }
-            What::Checkpoint { stage_id, checkpoint_id, status, created_at, mid_stage, .. } => {
-                self.last_checkpoint = Some(CheckpointNote {
-                    id: checkpoint_id.clone(),
-                    stage: stage_id.clone(),
-                    status: status.clone(),
-                    created_at: created_at.clone(),
-                });
-                if *mid_stage {
-                    let stage = self.stages.entry(stage_id.clone()).or_default();
-                    stage.mid_stage_checkpoint = Some(checkpoint_id.clone());
-                }
+            What::Checkpoint { stage_id, checkpoint_id, mid_stage: true, .. } => {
+                let stage = self.stages.entry(stage_id.clone()).or_default();
+                stage.mid_stage_checkpoint = Some(checkpoint_id.clone());
             }
             What::RunPlanned { .. }
+            | What::Checkpoint { .. }
             | What::StageReused { .. }
             | What::Marker { .. }
             | What::Stall { .. }
@@ -269,17 +252,11 @@ impl Recorder {
         let failed = |source| RecordError::Create { path: path.to_owned(), source };
         let event = Event { sequence: 1, at, what: planned };
         let record = Record::begin(path, event.clone())?;
-        let file = OpenOptions::new()
-            .append(true)
-            .create_new(true)
-            .mode(0o644)
-            .custom_flags(OFlags::NOFOLLOW.bits() as i32)
-            .open(path)
-            .map_err(failed)?;
+        let file = regular_file::append_to_new(path, 0o644).map_err(|error| failed(error.into()))?;
         let mut recorder = Self { path: path.to_owned(), file, record, is_broken: false };
         recorder.write(std::slice::from_ref(&event))?;
         if let Some(folder) = path.parent() {
-            fs_err::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+            files::sync_directory(folder).map_err(|error| failed(error.into()))?;
         }
         Ok((recorder, event))
     }
@@ -289,11 +266,7 @@ impl Recorder {
         let bytes = read_bytes(path)?;
         let record = Record::of_bytes(path, &bytes)?;
         let failed = |source| RecordError::Write { path: path.to_owned(), source };
-        let file = OpenOptions::new()
-            .append(true)
-            .custom_flags(OFlags::NOFOLLOW.bits() as i32)
-            .open(path)
-            .map_err(failed)?;
+        let file = regular_file::append_to_existing(path).map_err(|error| failed(error.into()))?;
         let whole = whole_length(&bytes);
         if whole < bytes.len() {
             file.set_len(whole as u64).and_then(|()| file.sync_all()).map_err(failed)?;

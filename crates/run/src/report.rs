@@ -45,7 +45,7 @@ pub enum ReportError {
 pub struct Report {
     pub story: Story,
     excerpts: Vec<Excerpt>,
-    generated_at: String,
+    generated_at: Timestamp,
 }
 
 /// Where a report was written.
@@ -65,16 +65,16 @@ impl Report {
             .unwrap_or_else(|_| Vec::new());
         let story = Story::of(&events, &order);
         let excerpts = excerpts(layout, &story);
-        Ok(Self { story, excerpts, generated_at: format!("{now:.0}") })
+        Ok(Self { story, excerpts, generated_at: now })
     }
 
     /// The Markdown file with its blocks refreshed.
     pub fn markdown(&self, existing: Option<&str>) -> String {
-        markdown::refreshed(&self.story, existing, &self.generated_at)
+        markdown::refreshed(&self.story, existing, self.generated_at)
     }
 
     pub fn html(&self) -> String {
-        html::page(&self.story, &self.excerpts, &self.generated_at)
+        html::page(&self.story, &self.excerpts, self.generated_at)
     }
 
     /// Writes `reports/{title}/README.md` and `reports/{title}/{run}/report.html`, each whole or not at all.

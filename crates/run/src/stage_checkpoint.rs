@@ -32,7 +32,7 @@ pub(crate) struct StageCheckpoint {
     pub(crate) id: String,
     pub(crate) status: Status,
     pub(crate) reason: Option<Reason>,
-    pub(crate) created_at: String,
+    pub(crate) created_at: Timestamp,
     pub(crate) artifacts: Vec<Artifact>,
     pub(crate) is_mid_stage: bool,
 }
@@ -195,7 +195,8 @@ fn with_warnings(saved: SavedCheckpoint, is_mid_stage: bool) -> WithWarnings {
         id: manifest.checkpoint_id,
         status: manifest.status,
         reason: manifest.reason,
-        created_at: manifest.created_at,
+        // It was written a moment ago, by us.
+        created_at: manifest.created_at.parse().unwrap_or_default(),
         artifacts: manifest.artifacts,
         is_mid_stage,
     };
@@ -214,7 +215,7 @@ impl StageCheckpoint {
             checkpoint_id: self.id.clone(),
             status: self.status.name().to_owned(),
             reason: self.reason.map(|reason| reason.name().to_owned()),
-            created_at: self.created_at.clone(),
+            created_at: self.created_at,
             artifacts: self.artifacts.len(),
             mid_stage: self.is_mid_stage,
         }

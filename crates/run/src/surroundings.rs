@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -38,10 +38,9 @@ pub struct FoundProgram {
 impl Surroundings {
     /// What is here now, for the programs of this plan; `search_path` is the `PATH` that the stages get.
     pub fn look(plan: &Plan, search_path: Option<&OsStr>) -> Self {
-        let folders: Vec<PathBuf> =
-            search_path.map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
-        let programs =
-            names(plan).into_iter().filter_map(|name| Some((name.clone(), find(&name, &folders)?))).collect();
+        let search_path = search_path.unwrap_or_default();
+        let found = |name: String| find(&name, search_path).map(|found| (name, found));
+        let programs = names(plan).into_iter().filter_map(found).collect();
         Self {
             platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             system: system_name(),
@@ -107,18 +106,11 @@ fn collect_names(program: &Program, names: &mut BTreeSet<String>) {
     }
 }
 
-fn find(name: &str, folders: &[PathBuf]) -> Option<FoundProgram> {
-    let candidates: Vec<PathBuf> = if name.contains('/') {
-        // Of the project itself, or absolute; only the latter can be looked at without a folder.
-        vec![PathBuf::from(name)].into_iter().filter(|path| path.is_absolute()).collect()
-    } else {
-        folders.iter().filter(|folder| folder.is_absolute()).map(|folder| folder.join(name)).collect()
-    };
-    candidates.iter().find_map(|path| described(path))
-}
-
-fn described(path: &Path) -> Option<FoundProgram> {
-    let metadata = fs_err::metadata(path).ok()?;
+fn find(name: &str, search_path: &OsStr) -> Option<FoundProgram> {
+    // One of the project itself cannot be looked at without a folder.
+    let absolute = Some(PathBuf::from(name)).filter(|path| path.is_absolute());
+    let path = absolute.or_else(|| files::find_program(OsStr::new(name), search_path))?;
+    let metadata = fs_err::metadata(&path).ok()?;
     if !metadata.is_file() || metadata.permissions().mode() & 0o111 == 0 {
         return None;
     }
@@ -138,6 +130,8 @@ fn system_name() -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn program(path: &str, size_bytes: u64) -> FoundProgram {

@@ -15,6 +15,27 @@ pub const USER_FILE_NAME: &str = "config.toml";
 /// A larger file is no policy.
 const LARGEST: u64 = 1024 * 1024;
 
+/// Why a text was not read; the caller knows the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnreadText {
+    #[error("there is no such file")]
+    Missing,
+    #[error("the link leads nowhere")]
+    DanglingLink,
+    #[error("the link leads out of the repository")]
+    LinkOutside,
+    #[error("it is not a regular file")]
+    NotAFile,
+    #[error("it is larger than 1 MiB")]
+    TooLarge,
+    #[error("it cannot be opened")]
+    NotOpened,
+    #[error("it cannot be read")]
+    NotRead,
+    #[error("it is not UTF-8")]
+    NotUtf8,
+}
+
 /// A policy file as it was read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PolicyText {
@@ -50,9 +71,9 @@ impl PolicyTexts {
 impl FoundTexts {
     pub fn read(root: &Path, user_file: Option<&Path>) -> Self {
         let mut unreadable = None;
-        let mut text_of = |name: &str, text: Result<Option<String>, &'static str>| {
-            text.unwrap_or_else(|message| {
-                unreadable = Some(Problems(vec![no_policy(name, message)]));
+        let mut text_of = |name: &str, text: Result<Option<String>, UnreadText>| {
+            text.unwrap_or_else(|problem| {
+                unreadable = Some(Problems(vec![no_policy(name, problem)]));
                 Some(String::new())
             })
         };
@@ -97,8 +118,8 @@ impl FoundTexts {
 
 impl PolicyTexts {
     /// The policy that a repository with this file would have.
-    pub fn of_file(path: &Path, user_file: Option<&Path>) -> Result<Self, &'static str> {
-        let own = read(path)?.ok_or("there is no such file")?;
+    pub fn of_file(path: &Path, user_file: Option<&Path>) -> Result<Self, UnreadText> {
+        let own = read(path)?.ok_or(UnreadText::Missing)?;
         let user = UserFile::read(USER_FILE_NAME, &users_text(user_file)?.unwrap_or_default());
         let unreadable = user.as_ref().err().cloned();
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
@@ -132,7 +153,7 @@ impl PolicyTexts {
     }
 }
 
-fn users_text(user_file: Option<&Path>) -> Result<Option<String>, &'static str> {
+fn users_text(user_file: Option<&Path>) -> Result<Option<String>, UnreadText> {
     user_file.map_or(Ok(None), read)
 }
 
@@ -155,32 +176,31 @@ pub fn detected_presets(root: &Path) -> Vec<&'static str> {
     signs.into_iter().filter(|(_, names)| has(names)).map(|(preset, _)| preset).collect()
 }
 
-fn no_policy(name: &str, message: &'static str) -> Problem {
-    let message = format!("bad path `{name}`: {message}");
+fn no_policy(name: &str, problem: UnreadText) -> Problem {
+    let message = format!("bad path `{name}`: {problem}");
     Problem { file: name.to_owned(), line: 1, column: 1, message, nearest: None }
 }
 
 /// A file of the repository, unless a link leads out of it.
-pub fn inside(root: &Path, file: &Path) -> Result<PathBuf, &'static str> {
+pub fn inside(root: &Path, file: &Path) -> Result<PathBuf, UnreadText> {
     if !file.is_symlink() {
         return Ok(file.to_owned());
     }
-    let target = fs_err::canonicalize(file).map_err(|_| "the link leads nowhere")?;
+    let target = fs_err::canonicalize(file).map_err(|_| UnreadText::DanglingLink)?;
     match fs_err::canonicalize(root) {
         Ok(root) if target.starts_with(&root) => Ok(target),
-        _ => Err("the link leads out of the repository"),
+        _ => Err(UnreadText::LinkOutside),
     }
 }
 
 /// `None` where there is no such file. Nothing here waits: a named pipe is refused.
-pub fn read(path: &Path) -> Result<Option<String>, &'static str> {
-    let bytes = match regular_file::read(path, Links::Follow, LARGEST) {
-        Ok(bytes) => bytes,
-        Err(FileError::NotFound { .. } | FileError::NotAFolder { .. }) => return Ok(None),
-        Err(FileError::NotAFile { .. }) => return Err("it is not a regular file"),
-        Err(FileError::TooLarge { .. }) => return Err("it is larger than 1 MiB"),
-        Err(FileError::Failed { doing: "read", .. }) => return Err("it cannot be read"),
-        Err(_) => return Err("it cannot be opened"),
-    };
-    String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8")
+pub fn read(path: &Path) -> Result<Option<String>, UnreadText> {
+    match regular_file::read(path, Links::Follow, LARGEST) {
+        Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| UnreadText::NotUtf8),
+        Err(FileError::NotFound { .. } | FileError::NotAFolder { .. }) => Ok(None),
+        Err(FileError::NotAFile { .. }) => Err(UnreadText::NotAFile),
+        Err(FileError::TooLarge { .. }) => Err(UnreadText::TooLarge),
+        Err(FileError::Failed { doing: "read", .. }) => Err(UnreadText::NotRead),
+        Err(_) => Err(UnreadText::NotOpened),
+    }
 }

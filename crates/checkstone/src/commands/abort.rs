@@ -8,10 +8,9 @@ use run::control;
 use run::engine;
 use run::state::StageState;
 
-use crate::error::CommandError;
+use crate::error::{CommandError, ErrorKind};
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
-use crate::run_display::{self};
 use crate::run_project::{self, Index};
 
 /// Abort a run, or one stage of it
@@ -46,11 +45,11 @@ pub(crate) fn run(arguments: &AbortArguments, printer: &Printer) -> Result<ExitC
     if let Some(stage) = stage
         && !is_live(&layout, stage)?
     {
-        return Err(CommandError::new(format!("`{stage}` is not running"))
+        return Err(CommandError::not_found(format!("`{stage}` is not running"))
             .hint(format!("`checkstone watch {}` shows what is", layout.run())));
     }
     control::request_abort(&layout, stage)
-        .map_err(|error| CommandError::of(&error).hint_at_room(&error, "try again"))?;
+        .map_err(|error| CommandError::of(ErrorKind::Failed, &error).hint_at_room(&error, "try again"))?;
     let began = Instant::now();
     while began.elapsed() < LONGEST {
         let goes_on = control::is_taken(&layout);
@@ -69,8 +68,8 @@ pub(crate) fn run(arguments: &AbortArguments, printer: &Printer) -> Result<ExitC
         }
         std::thread::sleep(LOOK);
     }
-    Err(CommandError::new(format!("`{}` has not ended within {} s", arguments.run, LONGEST.as_secs()))
-        .hint("`checkstone abort` once more skips the grace"))
+    Err(CommandError::failed(format!("`{}` did not end within {} s", arguments.run, LONGEST.as_secs()))
+        .hint("run `checkstone abort` again to force it"))
 }
 
 fn is_live(layout: &Layout, stage: &str) -> Result<bool, CommandError> {
@@ -91,14 +90,14 @@ fn abort_lost(
     printer: &Printer,
 ) -> Result<ExitCode, CommandError> {
     if let Some(stage) = stage {
-        return Err(CommandError::new(format!(
-            "nobody runs `{}`, so that `{stage}` is not running",
+        return Err(CommandError::not_found(format!(
+            "`{}` is not running, so `{stage}` is not",
             layout.run()
         )));
     }
     let mut index = Index::new(root, Some(layout));
     let state = engine::abort_lost(layout, &mut |event| index.hear(event, printer))
-        .map_err(|error| run_display::explained(&error, layout.run()))?;
+        .map_err(|error| run_project::engine_error(error, layout.run()))?;
     printer.text(&format!("run {} {}\n", layout.run(), state.name()));
     Ok(ExitCode::SUCCESS)
 }

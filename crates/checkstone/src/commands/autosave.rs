@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use autosave::{Facts, Occasion, Reason, SaveOutcome};
+use autosave::{Facts, Occasion, Push, Reason, Save, SaveOutcome, SaveReport, save_run};
 use change_set::BytePath;
 use changes::{Baseline, Request};
 use gate::policy::Autosave;
@@ -19,13 +19,12 @@ use transcript::{Agent, Options, Reading, visible};
 use super::background;
 use crate::agent_name::AgentName;
 use crate::agent_session::AgentSession;
-use crate::autosaving;
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::{CommandError, ErrorKind, Warning};
 use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::{RepositoryArgument, find};
-use crate::saving::{self, Push, Save, SaveReport};
+use crate::saving_environment;
 
 /// Save the work now: a snapshot, the notes section, a commit of the notes, and a push
 ///
@@ -33,7 +32,7 @@ use crate::saving::{self, Push, Save, SaveReport};
 /// `[autosave]`. It commits only the notes file and buildguide.md (`include = "all"` adds what the turn changed); what you
 /// have staged stays staged. Nothing is committed where it looks like a secret, and nothing where nothing has changed.
 ///
-/// Exit code: 0 saved or nothing to save, 1 saved but not pushed, 2 not saved.
+/// Exit code: 0 saved or nothing to save, 1 saved but not pushed, 2 and above not saved.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone autosave
@@ -61,15 +60,15 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
     let repository = find(&folder)?;
     let state = journal_access::state_directory()?;
     let mut journal = journal_access::open_or_create(&state)?;
-    let found = autosaving::of_repository(&repository.root, Some(&mut journal));
+    let found = saving_environment::of_repository(&repository.root, Some(&mut journal));
     let (mut settings, is_ignored) = found.map_err(|problems| {
         let count = counted(problems.0.len(), "mistake");
-        CommandError::new(format!("the settings have {count}:\n{problems}"))
-            .hint("correct them: nothing is saved by settings that are not understood")
+        CommandError::usage(format!("the settings have {count}:\n{problems}"))
+            .hint("nothing is saved until you fix them")
     })?;
     if is_ignored && !arguments.json {
         printer.warning(
-            &CommandError::new("`[autosave]` of `checkstone.toml` is ignored: the file is not trusted")
+            Warning::new("`[autosave]` of `checkstone.toml` is ignored: the file is not trusted")
                 .hint("`checkstone trust` shows what it would do"),
         );
     }
@@ -91,31 +90,29 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
                 let all = reader.recent_autosaves(Some(&save.repository.root), SESSIONS_LOOKED_AT)?;
                 Ok((reader.autosave(id)?, all.into_iter().filter_map(|one| one.commit).collect::<Vec<_>>()))
             });
-            let (Some(autosave), ours) = read.map_err(|error| journal_access::explained(&error))? else {
-                return Err(CommandError::new("the save is not in the journal"));
+            let (Some(autosave), ours) = read? else {
+                return Err(CommandError::failed("the save is not in the journal"));
             };
             if !arguments.json {
                 printer.progress("pushing …");
             }
             let began = std::time::Instant::now();
-            let ended = background::pushed(&autosave, &ours, &saving::look(&save.settings, &save.state));
+            let ended = background::pushed(&autosave, &ours, &save.saving, &save.settings);
             let milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
             let (push, detail) = match &ended {
                 Ok(detail) => (PushState::Pushed, detail),
                 Err(detail) => (PushState::Failed, detail),
             };
-            journal
-                .write(|writing| {
-                    writing.record_push(id, push, detail, milliseconds)?;
-                    // It is told right here.
-                    autosave.session.map_or(Ok(Vec::new()), |session| writing.take_untold_pushes(session))
-                })
-                .map_err(|error| journal_access::explained(&error))?;
+            journal.write(|writing| {
+                writing.record_push(id, push, detail, milliseconds)?;
+                // It is told right here.
+                autosave.session.map_or(Ok(Vec::new()), |session| writing.take_untold_pushes(session))
+            })?;
             Some(ended)
         }
         Ok(None) => None,
         Err(error) => {
-            printer.warning(&journal_access::explained(&error));
+            printer.warning(CommandError::from(error));
             None
         }
     };
@@ -125,7 +122,7 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
         printer.text(&text(&report, pushed.as_ref()));
     }
     Ok(match (&report.ended, &pushed, &report.push) {
-        (SaveOutcome::Failed(_), ..) => ExitCode::from(2),
+        (SaveOutcome::Failed(_), ..) => ErrorKind::Failed.exit_code(),
         (_, Some(Err(_)), _) | (_, None, Push::NotStarted(_)) => ExitCode::from(1),
         _ => ExitCode::SUCCESS,
     })
@@ -139,7 +136,7 @@ fn warn_of_kinds(settings: &Autosave, printer: &Printer) {
     if !unknown.is_empty() && environment::program("gitleaks").is_none() {
         let warning = format!("`allow_secrets` names no known kind: {}", unknown.join(", "));
         let known: Vec<&str> = autosave::secrets::kinds().collect();
-        printer.warning(&CommandError::new(warning).hint(format!("the kinds are {}", known.join(", "))));
+        printer.warning(Warning::new(warning).hint(format!("the kinds are {}", known.join(", "))));
     }
 }
 
@@ -149,7 +146,7 @@ fn session(journal: &mut Journal, root: &Path) -> Result<Option<Session>, Comman
         return calling.recorded(Some(journal));
     }
     let sessions = journal.read(|reader| reader.recent_sessions(SESSIONS_LOOKED_AT));
-    let sessions = sessions.map_err(|error| journal_access::explained(&error))?;
+    let sessions = sessions?;
     Ok(sessions.into_iter().find(|session| session.repository.as_deref() == Some(root)))
 }
 
@@ -174,8 +171,7 @@ fn prepare(
     let reading = reading(agent, transcript.and_then(|session| session.transcript.as_deref()));
     let (turn, iteration) = match session {
         Some(session) => journal
-            .read(|reader| Ok((reader.latest_turn(session.id)?, reader.iterations(session.id)? + 1)))
-            .map_err(|error| journal_access::explained(&error))?,
+            .read(|reader| Ok((reader.latest_turn(session.id)?, reader.iterations(session.id)? + 1)))?,
         None => (None, 1),
     };
     let baseline: Option<Baseline> = turn
@@ -183,26 +179,25 @@ fn prepare(
         .and_then(|turn| turn.baseline.as_deref())
         .and_then(|bytes| serde_json::from_slice(bytes).ok());
     let request = Request::Turn { baseline: baseline.as_ref(), touched: None };
-    let git = saving::git();
-    let set = changes::start_in(repository.clone(), &git)
-        .and_then(|pending| pending.change_set(request))
-        .map_err(|error| CommandError::of(&error))?;
+    let saving = saving_environment::settings(state);
+    let set =
+        changes::start_in(repository.clone(), &saving.git).and_then(|pending| pending.change_set(request))?;
     let changed: Vec<BytePath> = set.files.iter().map(|file| file.path.clone()).collect();
     let percent = reading.usage.as_ref().and_then(|usage| usage.percent);
     let asked = reading.turn.as_ref().map(|turn| turn.prompt.clone());
     let asked = asked.or_else(|| turn.as_ref().map(|turn| turn.prompt.clone()));
     let inputs = Inputs::of_reading(reading, Changes::Known(set), folder.to_string_lossy().into_owned());
     let occasion = Occasion { at: Timestamp::now(), reason: Reason::Asked, percent, iteration };
-    let look = saving::look(&settings, &state);
+    let look = saving.look(&settings);
     let mut facts = Facts::new(occasion, &inputs, asked.as_deref(), &look);
-    saving::read_plans(&mut facts, &repository.root, &look);
+    save_run::read_plans(&mut facts, &repository.root, &look);
     let save = Save {
         repository,
         settings,
         agent,
         session: session.map(|session| session.client_id.clone()),
         turn_key: turn.as_ref().and_then(|turn| turn.key.clone()),
-        state,
+        saving,
         facts,
         changed,
     };
@@ -218,16 +213,16 @@ fn reading(agent: Agent, path: Option<&Path>) -> Reading {
 }
 
 fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result<ExitCode, CommandError> {
-    let (git, lock) = (saving::git(), save.lock_file());
-    let look = saving::look(&save.settings, &save.state);
-    let job = save.job(&git, &look, &lock);
+    let (git, lock) = (&save.saving.git, save.lock_file());
+    let look = save.saving.look(&save.settings);
+    let job = save.job(&look, &lock);
     let (notes, section, message) = (job.notes_name(), job.section(), job.message());
     let paths = job.paths(&save.changed);
-    let done = match refusal(save, &git) {
+    let done = match refusal(save, git) {
         Some(why) => format!("nothing was done, and nothing would be committed: {why}"),
         None => "nothing was done: this was only shown".to_owned(),
     };
-    let push = destination(save, &git);
+    let push = destination(save, git);
     if arguments.json {
         printer.json(&AutosaveOutput {
             dry_run: true,
@@ -370,7 +365,7 @@ fn text(report: &SaveReport, pushed: Option<&Result<String, String>>) -> String 
         text.push_str(&format!(
             "{STRONG}hint:{STRONG:#} take it out; if it is no secret, put `{}` into that line, or its kind or \
              fingerprint into `allow_secrets` of `[autosave]`\n",
-            saving::ALLOW
+            save_run::ALLOW
         ));
     }
     match (pushed, &report.push) {

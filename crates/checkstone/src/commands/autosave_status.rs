@@ -2,17 +2,15 @@
 
 use std::path::Path;
 
-use autosave::{AutonomousExecution, RouterDecision};
+use autosave::{AutonomousExecution, RouterDecision, save_run};
 use gate::policy::{Autosave, AutosaveMode};
 use journal::{AutosaveCounts, AutosaveOutcome, Journal, JournalError, PushState};
 use serde::Serialize;
 use transcript::visible;
 
-use crate::autosaving;
 use crate::error::CommandError;
-use crate::journal_access::explained;
 use crate::printer::{BAD, DOUBTFUL, GOOD};
-use crate::saving;
+use crate::saving_environment;
 
 #[derive(Debug, Default)]
 pub(crate) struct AutosaveStatus {
@@ -29,18 +27,19 @@ impl AutosaveStatus {
     pub(crate) fn of(root: Option<&Path>, journal: Option<&mut Journal>) -> Result<Self, CommandError> {
         let Some(root) = root else { return Ok(Self::default()) };
         let Some(journal) = journal else {
-            let (settings, is_ignored) = autosaving::of_repository(root, None).unwrap_or_default();
+            let (settings, is_ignored) = saving_environment::of_repository(root, None).unwrap_or_default();
             return Ok(Self { settings, is_ignored, ..Self::default() });
         };
         // A policy that is broken is told elsewhere, and nothing is saved by it.
-        let (settings, is_ignored) = autosaving::of_repository(root, Some(journal)).unwrap_or_default();
+        let (settings, is_ignored) =
+            saving_environment::of_repository(root, Some(journal)).unwrap_or_default();
         let read = journal.read(|reader| -> Result<_, JournalError> {
             let last = reader.recent_autosaves(Some(root), 1)?.pop();
             let session = last.as_ref().and_then(|last| last.session);
             let iteration = session.map_or(Ok(0), |session| reader.iterations(session))?;
             Ok((last, iteration, reader.autosave_counts(Some(root))?))
         });
-        let (last, iteration, counts) = read.map_err(|error| explained(&error))?;
+        let (last, iteration, counts) = read?;
         Ok(Self { settings, is_ignored, last, iteration, counts })
     }
 
@@ -135,7 +134,7 @@ impl AutosaveStatus {
             let at = last.at.strftime("%Y-%m-%d %H:%M");
             let detail = visible(&last.detail);
             lines.push(("last save", format!("{at} {style}{outcome}{style:#}: {detail}")));
-            let commit = last.commit.as_deref().map(saving::short).unwrap_or_default();
+            let commit = last.commit.as_deref().map(save_run::short).unwrap_or_default();
             let detail = visible(&last.push_detail);
             match last.push {
                 PushState::None => {}

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use agents::{Event, Payload};
-use autosave::Look;
+use autosave::{Look, SavingSettings, save_run};
 use changes::Repository;
 use jiff::Timestamp;
 use journal::{Autosave, AutosaveId, PushState};
@@ -14,13 +14,12 @@ use serde::de::DeserializeOwned;
 use stop::turn_start_snapshot::SnapshotOrder;
 use stop::{ClientEvent, Stopwatch, append_to_log};
 
-use crate::autosaving;
 use crate::background::{self, SaveRequest};
 use crate::environment;
 use crate::error::CommandError;
 use crate::hook;
 use crate::journal_access;
-use crate::saving;
+use crate::saving_environment;
 
 /// The whole of a push, retries included.
 const TOTAL: Duration = Duration::from_secs(5 * 60);
@@ -62,7 +61,7 @@ pub(crate) fn run(arguments: &BackgroundArguments) -> Result<ExitCode, CommandEr
 
 fn read<T: DeserializeOwned>() -> Result<T, CommandError> {
     serde_json::from_reader(std::io::stdin())
-        .map_err(|error| CommandError::new(format!("stdin is no request: {error}")))
+        .map_err(|error| CommandError::usage(format!("stdin is not a request: {error}")))
 }
 
 fn save() -> Result<(), CommandError> {
@@ -93,7 +92,6 @@ fn save() -> Result<(), CommandError> {
 
 fn push(id: AutosaveId) -> Result<(), CommandError> {
     let state = journal_access::state_directory()?;
-    let explained = |error: journal::JournalError| journal_access::explained(&error);
     let mut journal = journal_access::open_or_create(&state)?;
     let (autosave, ours) = journal
         .read(|reader| {
@@ -101,16 +99,16 @@ fn push(id: AutosaveId) -> Result<(), CommandError> {
             let all = reader.recent_autosaves(Some(&autosave.repository), OWN_COMMITS)?;
             let ours: Vec<String> = all.into_iter().filter_map(|one| one.commit).collect();
             Ok(Some((autosave, ours)))
-        })
-        .map_err(explained)?
-        .ok_or_else(|| CommandError::new(format!("there is no autosave {}", id.0)))?;
+        })?
+        .ok_or_else(|| CommandError::not_found(format!("there is no autosave {}", id.0)))?;
     // Where the settings cannot be understood any more, nothing that looks like a secret is allowed.
     let (settings, _) =
-        autosaving::of_repository(&autosave.repository, Some(&mut journal)).unwrap_or_default();
+        saving_environment::of_repository(&autosave.repository, Some(&mut journal)).unwrap_or_default();
     // A push can take minutes, and others write meanwhile.
     drop(journal);
     let started = Instant::now();
-    let ended = pushed(&autosave, &ours, &saving::look(&settings, &state));
+    let saving = saving_environment::settings(state.clone());
+    let ended = pushed(&autosave, &ours, &saving, &settings);
     let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (push, detail) = match &ended {
         Ok(detail) => (PushState::Pushed, detail),
@@ -118,10 +116,10 @@ fn push(id: AutosaveId) -> Result<(), CommandError> {
     };
     let recorded = journal_access::open_or_create(&state)
         .and_then(|mut journal| {
-            journal.write(|writing| writing.record_push(id, push, detail, milliseconds)).map_err(explained)
+            Ok(journal.write(|writing| writing.record_push(id, push, detail, milliseconds))?)
         })
         .err();
-    let commit = saving::short(autosave.commit.as_deref().unwrap_or_default()).to_owned();
+    let commit = save_run::short(autosave.commit.as_deref().unwrap_or_default()).to_owned();
     let line = format!("autosave {} push of {commit}: {detail} ({milliseconds} ms)", push.as_str());
     append_to_log(&state, &format!("{:.3} {line}", Timestamp::now()));
     if let Some(error) = recorded {
@@ -134,16 +132,21 @@ fn push(id: AutosaveId) -> Result<(), CommandError> {
         Ok(_) => "✅ Git push successful".to_owned(),
         Err(detail) => format!("❌ Git push failed: {detail}"),
     };
-    saving::append_to_client_log(&[&told]);
+    save_run::append_to_client_log(saving.client_log.as_deref(), &[&told]);
     Ok(())
 }
 
 /// Pushes the commit of the save; a sentence of how it went.
-pub(crate) fn pushed(autosave: &Autosave, ours: &[String], look: &Look) -> Result<String, String> {
-    let git = saving::git();
+pub(crate) fn pushed(
+    autosave: &Autosave,
+    ours: &[String],
+    saving: &SavingSettings,
+    settings: &gate::policy::Autosave,
+) -> Result<String, String> {
+    let git = &saving.git;
     let commit = autosave.commit.as_deref().ok_or("there is no commit")?;
     let repository = Repository::discover(&autosave.repository).map_err(|error| error.to_string())?;
-    let mut plan = match keeping::push::plan(&repository, &git).map_err(|error| error.to_string())? {
+    let mut plan = match keeping::push::plan(&repository, git).map_err(|error| error.to_string())? {
         Planned::Ready(plan) => plan,
         Planned::NoRemote => return Err("there is no remote `origin`".to_owned()),
         Planned::NoBranch | Planned::NoCommit => return Err("HEAD is on no branch any more".to_owned()),
@@ -153,7 +156,7 @@ pub(crate) fn pushed(autosave: &Autosave, ours: &[String], look: &Look) -> Resul
     }
     // What the user has committed since is theirs to push.
     commit.clone_into(&mut plan.id);
-    let unseen = look_through(&plan, look)?;
+    let unseen = look_through(&plan, &saving.look(settings))?;
     let ssh = environment::read(environment::SSH_COMMAND).and_then(|value| value.into_string().ok());
     let limits =
         PushLimits { total: TOTAL, attempt: ATTEMPT, pauses: &PAUSES, ours, ssh_command: ssh.as_deref() };
@@ -166,7 +169,7 @@ fn look_through(plan: &Plan, look: &Look) -> Result<String, String> {
     let added = plan.added().map_err(|error| error.to_string())?;
     let mut found = look.through(&added);
     let of_message = plan.commits.iter().filter(|commit| look.sees_secret(&commit.message));
-    found.extend(of_message.map(|commit| format!("the message of commit {}", saving::short(&commit.id))));
+    found.extend(of_message.map(|commit| format!("the message of commit {}", save_run::short(&commit.id))));
     if !found.is_empty() {
         return Err(format!("what would be pushed looks like a secret: {}", found.join("; ")));
     }
@@ -183,11 +186,11 @@ fn look_through(plan: &Plan, look: &Look) -> Result<String, String> {
 fn sentence(outcome: &PushOutcome) -> Result<String, String> {
     match outcome {
         PushOutcome::Pushed { id, branch, rebased_from } => Ok(match rebased_from {
-            None => format!("`origin` has {} on `{branch}`", saving::short(id)),
+            None => format!("`origin` has {} on `{branch}`", save_run::short(id)),
             Some(_) => format!(
                 "`origin` has it as {} on `{branch}`, on top of what others pushed; `git pull --rebase` brings both \
                  together",
-                saving::short(id)
+                save_run::short(id)
             ),
         }),
         PushOutcome::NoRemote => Err("there is no remote `origin`".to_owned()),

@@ -17,7 +17,7 @@ use transcript::{Agent, Coverage, Extent, Options, Reading};
 use crate::agent_name::AgentName;
 use crate::agent_session::AgentSession;
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::{CommandError, Warning};
 use crate::journal_access;
 use crate::printer::{Printer, STRONG};
 use crate::repository_argument::{RepositoryArgument, find};
@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
     let calling = || transcript_of_calling_session(journal.as_mut()?, &root);
     let transcript = arguments.transcript.clone().or_else(calling);
     if let (Some(problem), true) = (problem, transcript.is_some() || policy.checks.count() > 0) {
-        printer.warning(&problem);
+        printer.warning(problem);
     }
     let reading = reading(arguments, transcript.as_deref())?;
     let agent = reading.agent.unwrap_or(Agent::Claude);
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
         is_dry_run: true,
     };
     if let Err(error) = find_session(&mut event, journal.as_mut()) {
-        printer.warning(&journal_access::explained(&error));
+        printer.warning(CommandError::from(error));
         journal = None;
     }
     if !arguments.json {
@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
     let asked_by = AskedBy::Person;
     let case = StopCase { texts, policy, asked_by, is_gated: true, repository: Some(repository), root };
     let judged = case.judge(&mut event, journal.as_mut(), pending, reading).map_err(|error| match error {
-        StopError::Journal(error) => journal_access::explained(&error),
+        StopError::Journal(error) => error.into(),
         StopError::Refused(error) => git_problem(&error),
     })?;
     // Where the policy has words for this, they are what the gate would say.
@@ -107,7 +107,7 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
 }
 
 fn git_problem(problem: &impl std::fmt::Display) -> CommandError {
-    CommandError::new(format!("git could not be asked: {problem}"))
+    CommandError::failed(format!("cannot ask git: {problem}"))
 }
 
 /// The session as its hooks call it, by its transcript.
@@ -136,11 +136,11 @@ fn warn_of_ignored_checks(
         Ok(standing) => {
             let ignored = counted(standing.ignored.len(), "check");
             printer.warning(
-                &CommandError::new(format!("{ignored} of `{FILE_NAME}` not run: the file is not trusted"))
+                Warning::new(format!("{ignored} of `{FILE_NAME}` not run: the file is not trusted"))
                     .hint("`checkstone trust` shows what it would run"),
             );
         }
-        Err(error) => printer.warning(&error),
+        Err(error) => printer.warning(error),
     }
 }
 
@@ -212,11 +212,8 @@ fn reading(arguments: &CheckArguments, path: Option<&Path>) -> Result<Reading, C
         return Ok(reading);
     };
     if !path.is_file() {
-        return Err(CommandError::new(format!(
-            "`{}` is no transcript: there is no such file",
-            path.display()
-        ))
-        .hint("leave out `--transcript` to judge by the files alone"));
+        return Err(CommandError::not_found(format!("there is no transcript `{}`", path.display()))
+            .hint("leave out `--transcript` to judge by the files alone"));
     }
     let options = Options { agent: arguments.agent.map(Agent::from), ..Options::default() };
     Ok(transcript::read(path, &options))

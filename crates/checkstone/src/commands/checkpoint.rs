@@ -20,7 +20,7 @@ use checkpoint::{Listing, PathError, SaveError, StoreError};
 use clap::{Subcommand, ValueEnum};
 use transcript::visible;
 
-use crate::error::CommandError;
+use crate::error::{CommandError, ErrorKind};
 use crate::printer::Printer;
 use crate::project_root;
 use crate::repository_argument::RepositoryArgument;
@@ -116,14 +116,13 @@ impl CheckpointCommonArguments {
     }
 
     fn layout(&self, title: &str, run: &str) -> Result<Layout, CommandError> {
-        Layout::new(&self.root()?, title, run).map_err(|error| CommandError::of(&error))
+        Ok(Layout::new(&self.root()?, title, run)?)
     }
 }
 
 impl WhichArguments {
     fn list(&self, common: &CheckpointCommonArguments) -> Result<Listing, CommandError> {
-        checkpoint::list(&common.root()?, self.title.as_deref(), self.run.as_deref())
-            .map_err(|error| folder_error(&error))
+        checkpoint::list(&common.root()?, self.title.as_deref(), self.run.as_deref()).map_err(folder_error)
     }
 
     /// The one run that is meant: the named one, or the only one there is.
@@ -144,7 +143,7 @@ impl WhichArguments {
             several => {
                 let names: Vec<String> =
                     several.iter().take(5).map(|(title, run)| visible(&format!("{title} {run}"))).collect();
-                Err(CommandError::new(format!("there are {} runs: {}", several.len(), names.join(", ")))
+                Err(CommandError::usage(format!("there are {} runs: {}", several.len(), names.join(", ")))
                     .hint("name one with `--title TITLE --run RUN`"))
             }
         }
@@ -165,10 +164,12 @@ impl WhichArguments {
         let mut found = named.chain(unreadable).filter(|(found, _, _)| *found == id);
         match (found.next(), found.next()) {
             (Some((_, title, run)), None) => common.layout(title, run),
-            (None, _) => Err(CommandError::new(format!("there is no checkpoint `{}` here", visible(id)))
-                .hint("`checkstone checkpoint list` shows the ids")),
+            (None, _) => {
+                Err(CommandError::not_found(format!("there is no checkpoint `{}` here", visible(id)))
+                    .hint("`checkstone checkpoint list` shows the ids"))
+            }
             (Some(_), Some(_)) => {
-                Err(CommandError::new(format!("several runs have a checkpoint `{}`", visible(id)))
+                Err(CommandError::usage(format!("several runs have a checkpoint `{}`", visible(id)))
                     .hint("name one run with `--title TITLE --run RUN`"))
             }
         }
@@ -176,8 +177,8 @@ impl WhichArguments {
 }
 
 fn none_here() -> CommandError {
-    CommandError::new("there are no checkpoints here")
-        .hint("go to the project's folder, or name it with `--repo`")
+    CommandError::not_found("there are no checkpoints here")
+        .hint("change to the project's folder, or name it with `--repo`")
 }
 
 /// Why a checkpoint is not an ordinary one, in both spellings that exist.
@@ -200,44 +201,69 @@ impl From<ReasonName> for Reason {
     }
 }
 
-fn folder_error(error: &FileError) -> CommandError {
-    let told = CommandError::of(error);
+fn folder_error(error: FileError) -> CommandError {
     match error {
         FileError::SymbolicLink { .. } => {
-            told.hint("checkpoints are not reached through links; use a real folder")
+            CommandError::from(error).hint("checkpoints are not reached through links; use a real folder")
         }
-        FileError::Failed { source, .. } => hinted(told, source),
-        _ => told,
+        FileError::Failed { ref source, .. } => {
+            let hint = room_hint(source);
+            CommandError::from(error).hint(hint)
+        }
+        _ => error.into(),
     }
 }
 
-fn save_error(error: &SaveError) -> CommandError {
-    let told = CommandError::of(error);
-    match error {
-        SaveError::Artifact(PathError::Outside { .. } | PathError::Traversal { .. }) => {
-            told.hint("artifacts are files inside the project's folder")
+impl From<StoreError> for CommandError {
+    fn from(error: StoreError) -> Self {
+        let kind = match &error {
+            StoreError::Busy { .. } => ErrorKind::Refused,
+            _ => ErrorKind::Failed,
+        };
+        let told = Self::of(kind, &error);
+        match error {
+            StoreError::Folder(error) => folder_error(error),
+            StoreError::Copy { source, .. } | StoreError::Flush { source, .. } => {
+                told.hint(room_hint(&source))
+            }
+            _ => told,
         }
-        SaveError::Artifact(PathError::SymbolicLink { .. } | PathError::ParentSymbolicLink { .. }) => {
-            told.hint("put the file itself there; what a link leads to can change without a trace")
-        }
-        SaveError::TooLarge { .. } => told.hint("leave files out, or raise the limit with `--max-size`"),
-        SaveError::Folder(error) => folder_error(error),
-        SaveError::Write { source, .. }
-        | SaveError::Store(StoreError::Copy { source, .. } | StoreError::Flush { source, .. }) => {
-            hinted(told, source)
-        }
-        SaveError::Store(StoreError::Folder(error)) => folder_error(error),
-        _ => told,
     }
 }
 
-fn hinted(told: CommandError, source: &io::Error) -> CommandError {
+impl From<SaveError> for CommandError {
+    fn from(error: SaveError) -> Self {
+        let kind = match &error {
+            SaveError::Artifact(PathError::NotFound { .. }) => ErrorKind::NotFound,
+            SaveError::Artifact(PathError::Unreadable { .. }) => ErrorKind::Failed,
+            SaveError::Artifact(PathError::SymbolicLink { .. } | PathError::ParentSymbolicLink { .. })
+            | SaveError::Changing { .. }
+            | SaveError::TooLarge { .. } => ErrorKind::Refused,
+            SaveError::Artifact(_) | SaveError::Twice { .. } => ErrorKind::Usage,
+            _ => ErrorKind::Failed,
+        };
+        let told = Self::of(kind, &error);
+        match error {
+            SaveError::Artifact(PathError::Outside { .. } | PathError::Traversal { .. }) => {
+                told.hint("artifacts are files inside the project's folder")
+            }
+            SaveError::Artifact(PathError::SymbolicLink { .. } | PathError::ParentSymbolicLink { .. }) => {
+                told.hint("put the file itself there: the target of a link can change unnoticed")
+            }
+            SaveError::TooLarge { .. } => told.hint("leave files out, or raise the limit with `--max-size`"),
+            SaveError::Folder(error) => folder_error(error),
+            SaveError::Store(error) => error.into(),
+            SaveError::Write { source, .. } => told.hint(room_hint(&source)),
+            _ => told,
+        }
+    }
+}
+
+fn room_hint(source: &io::Error) -> String {
     let hint = match source.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room on the disk",
-        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
-            "make the folder writable for you"
-        }
-        _ => "look after the disk",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some disk space",
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => "make the folder writable",
+        _ => "check the disk",
     };
-    told.hint(format!("{hint}, then save again; earlier checkpoints are as they were"))
+    format!("{hint}, then save again; earlier checkpoints are unchanged")
 }

@@ -29,12 +29,11 @@ pub(crate) fn run(arguments: &DemoArguments, printer: &Printer) -> Result<ExitCo
 
 fn folder(given: Option<&PathBuf>) -> Result<PathBuf, CommandError> {
     let Some(given) = given else {
-        let made =
-            tempfile::Builder::new().prefix("checkstone-demo-").tempdir().map_err(CommandError::new)?;
+        let made = tempfile::Builder::new().prefix("checkstone-demo-").tempdir()?;
         return Ok(made.keep());
     };
     fs_err::create_dir(given).map_err(|error| {
-        CommandError::new(error).hint("name a folder that is not there yet, below one that is")
+        CommandError::from(error).hint("name a folder that does not exist yet, inside one that does")
     })?;
-    given.canonicalize().map_err(CommandError::new)
+    given.canonicalize().map_err(CommandError::from)
 }

@@ -19,7 +19,7 @@ use crate::doctor::finding::{About, Finding, FindingState};
 use crate::doctor::registered::{self, Registered, Way};
 use crate::doctor::{newest_transcript, rehearsal, surroundings};
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::{CommandError, ErrorKind};
 use crate::home_relative::home_relative;
 use crate::installed;
 use crate::interruption::Interruption;
@@ -32,7 +32,7 @@ use crate::settings_file::SettingsFile;
 /// Sends two made-up turns through the registered command lines, in a scratch repository with a journal of its own, and
 /// looks whether the right one is held. Writes nothing to your settings, repository or journal.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit code: 0 all is well, 1 something has to be done, 2 wrong usage.
+#[command(after_help = "Exit code: 0 all is well, 1 something has to be done, 2 and above it could not look.
 
 Examples:
   checkstone doctor
@@ -49,13 +49,10 @@ pub(crate) struct DoctorArguments {
     json: bool,
 }
 
-/// What a shell says of a program that Ctrl-C ended.
-const INTERRUPTED: u8 = 130;
-
 pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let folder = arguments.repository.folder()?;
     let root = Repository::discover(&folder).ok().map(|repository| repository.root);
-    let interruption = Interruption::listen().map_err(|error| CommandError::of(&error))?;
+    let interruption = Interruption::listen()?;
     let named: Vec<Agent> = arguments.agent.iter().copied().map(Agent::from).collect();
     let agents: Vec<Agent> =
         Agent::ALL.into_iter().filter(|agent| named.is_empty() || named.contains(agent)).collect();
@@ -71,7 +68,7 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<Exit
         started.into_iter().map(|client| client.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
     if interruption.came() {
-        return Ok(ExitCode::from(INTERRUPTED));
+        return Ok(ErrorKind::Interrupted.exit_code());
     }
     let any = clients.iter().any(|client| client.is_registered);
     let mut findings = Vec::new();

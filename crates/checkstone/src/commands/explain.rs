@@ -13,7 +13,7 @@ use text::{Cell, Column, Table, fit, wrap};
 use transcript::visible;
 
 use crate::error::CommandError;
-use crate::journal_access::{self, explained};
+use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::verdict_text::verdict_text;
@@ -61,20 +61,18 @@ pub(crate) fn run(arguments: &ExplainArguments, printer: &Printer) -> Result<Exi
         return list(arguments, &listed, printer);
     }
     let recorded = match (&mut journal, arguments.verdict) {
-        (Some(journal), Some(id)) => {
-            journal.read(|reader| reader.verdict(VerdictId(id))).map_err(|error| explained(&error))?
-        }
+        (Some(journal), Some(id)) => journal.read(|reader| reader.verdict(VerdictId(id)))?,
         (Some(journal), None) => {
             let root = arguments.repository.find()?.root;
             let latest = journal.read(|reader| reader.recent_verdicts(Of::Repository(&root), 1));
-            latest.map_err(|error| explained(&error))?.into_iter().next()
+            latest?.into_iter().next()
         }
         (None, _) => None,
     };
     let (Some(recorded), Some(journal)) = (recorded, &mut journal) else {
         return Err(unknown(arguments)?);
     };
-    let inputs = journal.read(|reader| reader.inputs(recorded.id)).map_err(|error| explained(&error))?;
+    let inputs = journal.read(|reader| reader.inputs(recorded.id))?;
     let explained = Explained { recorded, explained: explain(inputs.as_ref()) };
     if arguments.json {
         printer.json(&explained.output())?;
@@ -86,12 +84,12 @@ pub(crate) fn run(arguments: &ExplainArguments, printer: &Printer) -> Result<Exi
 
 fn unknown(arguments: &ExplainArguments) -> Result<CommandError, CommandError> {
     Ok(match arguments.verdict {
-        Some(id) => CommandError::new(format!("there is no verdict {id}"))
-            .hint("`checkstone explain --list` shows the recent ones; old ones are pruned"),
+        Some(id) => CommandError::not_found(format!("there is no verdict {id}"))
+            .hint("`checkstone explain --list` lists recent ones; old ones are pruned"),
         None => {
             let root = arguments.repository.find()?.root;
-            CommandError::new(format!("no verdict is recorded for `{}`", root.display()))
-                .hint("verdicts come from the hooks; `checkstone check` says what the gate would say now")
+            CommandError::not_found(format!("no verdict is recorded for `{}`", root.display()))
+                .hint("hooks record verdicts; `checkstone check` shows what the gate would decide now")
         }
     })
 }
@@ -139,7 +137,7 @@ pub(crate) fn recent(
             }
             Ok(listed)
         })
-        .map_err(|error| explained(&error))
+        .map_err(CommandError::from)
 }
 
 fn list(

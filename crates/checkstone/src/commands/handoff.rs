@@ -18,7 +18,7 @@ use workflow::tokens;
 
 use crate::commands::tokens::warning_limit;
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::{CommandError, Warning};
 use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
 use crate::recorded_facts;
@@ -53,7 +53,7 @@ enum HandoffCommand {
     /// Check a hand-off: its fields, and that its summary is short enough
     ///
     /// A request with a summary over the limit is rejected. A response is accepted with a warning, unless --oversized
-    /// says otherwise. Exit code: 0 accepted, 1 rejected, 2 not readable.
+    /// says otherwise. Exit code: 0 accepted, 1 rejected, 2 and above not readable.
     #[command(after_help = "Examples:
   checkstone handoff check request.json
   sub-agent | checkstone handoff check - --oversized truncate > response.json
@@ -199,12 +199,12 @@ fn new(arguments: &NewArguments, printer: &Printer) -> Result<ExitCode, CommandE
         add_changed_files(&mut request);
         serde_json::to_value(request)
     };
-    let document = document.map_err(CommandError::new)?;
+    let document = document?;
     let kind = if arguments.response { Kind::Response } else { Kind::Request };
     // Nobody creates a response that is too long; only one that comes back may be.
     let report = check(document, Some(kind), &arguments.limit.limits(), Oversized::Reject);
     for warning in &report.warnings {
-        printer.warning(&CommandError::new(&warning.message));
+        printer.warning(Warning::new(&warning.message));
     }
     match &report.document {
         Some(document) => {
@@ -213,16 +213,17 @@ fn new(arguments: &NewArguments, printer: &Printer) -> Result<ExitCode, CommandE
             } else {
                 serde_json::to_string_pretty(document)
             };
-            printer.data(&format!("{}\n", text.map_err(CommandError::new)?));
+            printer.data(&format!("{}\n", text?));
             Ok(ExitCode::SUCCESS)
         }
         None => {
             for problem in &report.problems {
-                let error = CommandError::new(&problem.message);
-                printer
-                    .error(&error.hint(
-                        "shorten it; `checkstone tokens` counts, and `--file` names what has the rest",
-                    ));
+                let error = CommandError::usage(&problem.message);
+                printer.error(
+                    &error.hint(
+                        "shorten it; `checkstone tokens` counts, and `--file` names files with the rest",
+                    ),
+                );
             }
             Ok(ExitCode::from(1))
         }
@@ -241,29 +242,25 @@ fn facts(arguments: &NewArguments, printer: &Printer) -> Result<Option<Facts>, C
     let facts = match journal_access::open_existing(&journal_access::state_directory()?)? {
         Some(mut journal) => recorded_facts::read(&mut journal, root, arguments.verdict, head.as_deref())?,
         None if arguments.verdict.is_some() => {
-            return Err(CommandError::new("no verdict is recorded yet").hint("leave out `--verdict`"));
+            return Err(CommandError::not_found("no verdict is recorded yet").hint("leave out `--verdict`"));
         }
         None => None,
     };
     if facts.is_none() {
-        let nothing = CommandError::new("nothing is recorded here: the hand-off has only your words");
-        printer.warning(&nothing.hint("facts come from the hooks; `--no-facts` leaves them out on purpose"));
+        let nothing = Warning::new("nothing is recorded here: the hand-off has only your words");
+        printer.warning(nothing.hint("hooks record facts; pass `--no-facts` to leave them out on purpose"));
     }
     Ok(facts)
 }
 
 fn request(arguments: &NewArguments, input: &mut OneInput) -> Result<Request, CommandError> {
     let Some(mode) = arguments.mode else {
-        return Err(CommandError::new(
-            "a request needs a mode: say with `--mode` what the sub-agent is to be",
-        )
-        .hint(format!("the modes are {}", Mode::NAMES.join(", "))));
+        return Err(CommandError::usage("a request needs `--mode`: the sub-agent's role")
+            .hint(format!("the modes are {}", Mode::NAMES.join(", "))));
     };
     let Some(instructions) = input.text("--instructions", arguments.instructions.as_deref())? else {
-        return Err(CommandError::new(
-            "a request needs instructions: say with `--instructions` what is to be done",
-        )
-        .hint("`--instructions -` reads them from stdin"));
+        return Err(CommandError::usage("a request needs `--instructions`: what the sub-agent should do")
+            .hint("`--instructions -` reads them from stdin"));
     };
     let phase = arguments.phase.unwrap_or_else(|| mode.usual_phase());
     Ok(Request {
@@ -316,8 +313,8 @@ fn response(arguments: &NewArguments, input: &mut OneInput) -> Result<Response, 
         ];
         let missing: Vec<String> =
             given.iter().filter(|(_, given)| !given).map(|(name, _)| format!("`{name}`")).collect();
-        return Err(CommandError::new(format!("a response needs {} as well", missing.join(", ")))
-            .hint("the task and the phase are those of the request"));
+        return Err(CommandError::usage(format!("a response also needs {}", missing.join(", ")))
+            .hint("use the task and the phase of the request"));
     };
     let findings = match input.text("--findings", arguments.findings.as_deref())? {
         Some(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
@@ -348,14 +345,14 @@ impl OneInput {
             return Ok(given.map(str::to_owned));
         }
         if let Some(other) = self.taken_by.replace(argument) {
-            return Err(CommandError::new(format!(
+            return Err(CommandError::usage(format!(
                 "`{other}` and `{argument}` cannot both be read from stdin"
             ))
-            .hint("give one of them as a text"));
+            .hint("give one of them as text"));
         }
         let bytes = read_all(std::io::stdin().lock(), "stdin")?;
         let text = String::from_utf8(bytes)
-            .map_err(|_| CommandError::new("stdin is not UTF-8").hint("give a text"))?;
+            .map_err(|_| CommandError::usage("stdin is not UTF-8").hint("give UTF-8 text"))?;
         Ok(Some(text.trim_end().to_owned()))
     }
 }
@@ -376,9 +373,9 @@ fn check_document(arguments: &HandoffCheckArguments, printer: &Printer) -> Resul
         printer.json(&report)?;
     } else if let (Oversized::Truncate, Some(document)) = (oversized, &report.document) {
         for warning in &report.warnings {
-            printer.warning(&CommandError::new(&warning.message));
+            printer.warning(Warning::new(&warning.message));
         }
-        let json = serde_json::to_string_pretty(document).map_err(CommandError::new)?;
+        let json = serde_json::to_string_pretty(document)?;
         printer.data(&format!("{json}\n"));
     } else {
         printer.text(&told(&report, printer.width()));
@@ -393,15 +390,15 @@ fn read_document(file: &Path) -> Result<Value, CommandError> {
         let name = format!("`{}`", file.display());
         // A named pipe would be waited for, a folder gives an error that nobody understands.
         if file.exists() && !file.is_file() {
-            return Err(CommandError::new(format!("{name} is not a regular file"))
+            return Err(CommandError::usage(format!("{name} is not a regular file"))
                 .hint("give a JSON file, or `-` for stdin"));
         }
-        let file = fs_err::File::open(file).map_err(|error| CommandError::of(&error))?;
+        let file = fs_err::File::open(file)?;
         (read_all(file, &name)?, name)
     };
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
     serde_json::from_slice(bytes).map_err(|error| {
-        CommandError::new(format!("{name} is not JSON: {error}"))
+        CommandError::usage(format!("{name} is not JSON: {error}"))
             .hint("a hand-off is one JSON object; `checkstone handoff new` builds one")
     })
 }
@@ -409,9 +406,9 @@ fn read_document(file: &Path) -> Result<Value, CommandError> {
 fn read_all(source: impl std::io::Read, name: &str) -> Result<Vec<u8>, CommandError> {
     let mut bytes = Vec::new();
     let read = source.take(LARGEST + 1).read_to_end(&mut bytes);
-    read.map_err(|error| CommandError::new(format!("{name} cannot be read: {error}")))?;
+    read.map_err(|error| CommandError::from(error).context(format!("cannot read {name}")))?;
     if bytes.len() as u64 > LARGEST {
-        return Err(CommandError::new(format!("{name} is larger than 1 MiB"))
+        return Err(CommandError::usage(format!("{name} is larger than 1 MiB"))
             .hint("a hand-off is short: name files instead of copying them"));
     }
     Ok(bytes)

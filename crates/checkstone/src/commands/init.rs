@@ -13,8 +13,10 @@ use transcript::Agent;
 
 use crate::agent_name::AgentName;
 use crate::clients::{self, ClientFiles, Scope};
-use crate::error::CommandError;
-use crate::file_change::{Answer, ChangeState, ClientOutput, FileChange, FileChangeOutput, Manner, told};
+use crate::error::{CommandError, ErrorKind};
+use crate::file_change::{
+    self, Answer, ChangeState, ClientOutput, FileChange, FileChangeOutput, Manner, told,
+};
 use crate::installed::{self, Before};
 use crate::journal_access;
 use crate::new_policy::NewPolicy;
@@ -29,7 +31,7 @@ use crate::settings_file::SettingsFile;
 /// in a file is touched: order, comments and layout stay, a link stays a link, and a backup is kept. A file that is
 /// not surely understood stays as it is. Running it again changes nothing. `checkstone uninstall` takes it all back.
 ///
-/// Exit code: 0 done or nothing to do, 1 you said no, 2 something could not be done.
+/// Exit code: 0 done or nothing to do, 1 you said no, 3 no client found, 4 a file was left as it is.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone init
@@ -68,13 +70,13 @@ pub(crate) struct InitArguments {
 pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let program = OwnProgram::find()?;
     let state = journal_access::state_directory()?;
-    let folder = std::env::current_dir().map_err(|error| CommandError::of(&error))?;
+    let folder = std::env::current_dir()?;
     let root = Repository::discover(&folder).ok().map(|repository| repository.root);
     let scope = match (&root, arguments.project) {
         (Some(root), true) => Scope::Project(root),
         (None, true) => {
-            return Err(CommandError::new("there is no repository here whose settings could be meant")
-                .hint("go to a git repository, or leave `--project` away"));
+            return Err(CommandError::not_found("`--project` needs a git repository")
+                .hint("change to one, or leave out `--project`"));
         }
         (_, false) => Scope::User,
     };
@@ -119,9 +121,11 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
     } else {
         printer.text(&report.text());
     }
-    let is_done =
-        !report.clients.is_empty() && report.changes().all(|change| change.state != ChangeState::Refused);
-    Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(2) })
+    Ok(if report.clients.is_empty() {
+        ErrorKind::NotFound.exit_code()
+    } else {
+        file_change::exit_code(report.changes())
+    })
 }
 
 /// The clients that were named, else those that are here.
@@ -430,7 +434,7 @@ fn write_policy(change: &mut FileChange, policy: &NewPolicy) {
             change.state = ChangeState::Unchanged;
             change.message = format!("`{}` is there and stays as it is", policy.file.display());
         }
-        Err(error) => change.refuse(&CommandError::of(&error)),
+        Err(error) => change.refuse(&error.into()),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::clients;
 use crate::environment;
 use crate::error::CommandError;
 use crate::hook;
-use crate::journal_access::{self, explained};
+use crate::journal_access;
 use crate::printer::{FAINT, Printer, STRONG};
 use crate::tmux_argument;
 use crate::typed_message;
@@ -30,7 +30,7 @@ use crate::verdict_text;
 /// turn's one hold, so that a second call says nothing. Nothing is typed into a shell, and nothing into a pane in
 /// copy mode. What a person has typed in the pane and not sent is sent along.
 ///
-/// Exit code: 0 done, or nothing to say; 2 error.
+/// Exit code: 0 done or nothing to say, 2 and above an error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone inject --tmux %3
@@ -76,10 +76,10 @@ pub(crate) fn run(arguments: &InjectArguments, printer: &Printer) -> Result<Exit
         (None, false) => Receiver::AnyAgent,
     };
     // Before anything is counted: a hold that cannot be delivered is none.
-    pane.accepts(receiver).map_err(|error| tmux_argument::explained(&error))?;
+    pane.accepts(receiver)?;
     let agent = arguments.agent.map(Agent::from).or_else(|| pane.agent());
     let agent = agent.ok_or_else(|| {
-        CommandError::new("which agent runs there is not known").hint("name it with `--agent`")
+        CommandError::usage("cannot tell which agent runs there").hint("name it with `--agent`")
     })?;
     let place = InjectTarget::find(arguments, &tmux, &pane, agent)?;
     let mut outcome = Outcome::of(&place, &pane);
@@ -101,7 +101,7 @@ fn judge_and_type(
     outcome: &mut Outcome,
 ) -> Result<(), CommandError> {
     // Opening a journal creates it, which a look must not do.
-    let nowhere = tempfile::tempdir().map_err(|error| CommandError::of(&error))?;
+    let nowhere = tempfile::tempdir()?;
     let is_dry_run = arguments.dry_run;
     let is_empty = is_dry_run && !Journal::exists(&place.state);
     let settings = hook::settings(if is_empty { nowhere.path().to_owned() } else { place.state.clone() });
@@ -141,7 +141,7 @@ fn judge_and_type(
     match judged.conclude(Delivery::Sure) {
         Answer::Hold { to_agent, .. } => {
             let recorded = typed_message::deliver(tmux, pane, receiver, &to_agent, &place.transcript);
-            outcome.confirmed = recorded.map_err(|error| tmux_argument::explained(&error))?;
+            outcome.confirmed = recorded?;
             outcome.delivered = true;
         }
         // Another process was faster, or the journal could not be written.
@@ -197,18 +197,16 @@ impl InjectTarget {
     ) -> Result<Self, CommandError> {
         let state = journal_access::state_directory()?;
         let folder = arguments.repo.as_deref().or(pane.foreground.folder()).ok_or_else(|| {
-            CommandError::new("the folder of the pane is not known").hint("name it with `--repo`")
+            CommandError::usage("cannot tell the pane's folder").hint("name it with `--repo`")
         })?;
-        let folder = fs_err::canonicalize(folder).map_err(|error| CommandError::of(&error))?;
+        let folder = fs_err::canonicalize(folder)?;
         let sessions = match journal_access::open_existing(&state)? {
-            Some(mut journal) => journal
-                .read(|reader| reader.recent_sessions(SESSIONS_LOOKED_AT))
-                .map_err(|error| explained(&error))?,
+            Some(mut journal) => journal.read(|reader| reader.recent_sessions(SESSIONS_LOOKED_AT))?,
             None => Vec::new(),
         };
         let (transcript, found) = transcript(arguments, tmux, pane, agent, &folder, &sessions)?;
         let session = session_of(agent, &transcript, &sessions).ok_or_else(|| {
-            CommandError::new(format!("`{}` does not tell which session it is of", transcript.display()))
+            CommandError::usage(format!("cannot tell which session `{}` belongs to", transcript.display()))
                 .hint("name the agent's own transcript with `--transcript`")
         })?;
         Ok(Self { state, agent, session, transcript, folder, found })
@@ -226,14 +224,11 @@ fn transcript(
     if let Some(given) = &arguments.transcript {
         let there = fs_err::canonicalize(given).ok().filter(|path| path.is_file());
         let path = there.ok_or_else(|| {
-            CommandError::new(format!("`{}` is no transcript: there is no such file", given.display()))
+            CommandError::not_found(format!("there is no transcript `{}`", given.display()))
         })?;
         return Ok((path, TranscriptSource::Given));
     }
-    let address = PaneAddress {
-        pane: pane.id.clone(),
-        socket: tmux.socket().map_err(|error| tmux_argument::explained(&error))?,
-    };
+    let address = PaneAddress { pane: pane.id.clone(), socket: tmux.socket()? };
     let is_here = |session: &&Session| {
         session.agent == agent.name()
             && session.pane.as_deref().and_then(PaneAddress::parse).as_ref() == Some(&address)
@@ -246,7 +241,7 @@ fn transcript(
     };
     let mut of_folder = transcripts::of_folder(agent, &home, folder, TRANSCRIPTS_LOOKED_AT);
     of_folder.retain(|path| !runs_elsewhere(path));
-    let screen = tmux.screen(pane).map_err(|error| tmux_argument::explained(&error))?;
+    let screen = tmux.screen(pane)?;
     let is_shown = |path: &&PathBuf| {
         let reading = transcript::read(path, &Options { agent: Some(agent), ..Options::default() });
         reading.last_assistant.is_some_and(|words| agents::shows(&screen, &words))
@@ -260,7 +255,7 @@ fn transcript(
     }
     of_folder.into_iter().next().map(|path| (path, TranscriptSource::Newest)).ok_or_else(|| {
         let (name, folder) = (agent.name(), folder.display());
-        CommandError::new(format!("no transcript of {name} was found for `{folder}`"))
+        CommandError::not_found(format!("no transcript of {name} was found for `{folder}`"))
             .hint("name it with `--transcript`")
     })
 }

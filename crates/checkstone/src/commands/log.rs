@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use fs_err::File;
 
-use crate::error::CommandError;
+use crate::error::{CommandError, Warning};
 use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer};
 
@@ -41,8 +41,8 @@ pub(crate) fn run(arguments: &LogArguments, printer: &Printer) -> Result<ExitCod
     let mut follower = Follower::new(&state);
     let whole = follower.read_all()?;
     if whole.is_empty() && !arguments.follow {
-        let nothing = CommandError::new(format!("nothing is logged yet in `{}`", state.display()));
-        printer.warning(&nothing.hint("lines come from the hooks of your agents"));
+        let nothing = Warning::new(format!("nothing logged yet in `{}`", state.display()));
+        printer.warning(nothing.hint("your agents' hooks write the log"));
         return Ok(ExitCode::SUCCESS);
     }
     let lines: Vec<&str> = whole.lines().collect();
@@ -153,11 +153,11 @@ impl Follower {
         }
         match File::open(&path) {
             Ok(file) => {
-                let inode = file.metadata().map_err(|error| CommandError::of(&error))?.ino();
+                let inode = file.metadata()?.ino();
                 Ok(Some(Open { file, inode, unfinished: Vec::new() }))
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(CommandError::of(&error)),
+            Err(error) => Err(error.into()),
         }
     }
 }
@@ -165,14 +165,13 @@ impl Follower {
 impl Open {
     /// The lines that were added since the last look.
     fn lines(&mut self) -> Result<Vec<String>, CommandError> {
-        let told = |error: std::io::Error| CommandError::of(&error);
         // Someone emptied the file: begin again.
-        let size = self.file.metadata().map_err(told)?.len();
-        if self.file.stream_position().map_err(told)? > size {
-            self.file.seek(SeekFrom::Start(0)).map_err(told)?;
+        let size = self.file.metadata()?.len();
+        if self.file.stream_position()? > size {
+            self.file.seek(SeekFrom::Start(0))?;
             self.unfinished.clear();
         }
-        self.file.read_to_end(&mut self.unfinished).map_err(told)?;
+        self.file.read_to_end(&mut self.unfinished)?;
         let Some(end) = self.unfinished.iter().rposition(|byte| *byte == b'\n') else {
             return Ok(Vec::new());
         };

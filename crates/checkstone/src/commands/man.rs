@@ -25,7 +25,7 @@ pub(crate) fn run(
 ) -> Result<ExitCode, CommandError> {
     let folder = &arguments.folder;
     clap_mangen::generate_to(whole, folder).map_err(|error| {
-        CommandError::new(format!("the pages cannot be written into `{}`: {error}", folder.display()))
+        CommandError::from(error).context(format!("cannot write the manual pages to `{}`", folder.display()))
     })?;
     printer.progress(&format!("written: `{}`", folder.join("checkstone.1").display()));
     Ok(ExitCode::SUCCESS)

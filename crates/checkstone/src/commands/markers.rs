@@ -77,7 +77,7 @@ fn read(path: &std::path::Path) -> Result<(Vec<Marker>, Counts), CommandError> {
     let mut input: Box<dyn std::io::Read> = if path.as_os_str() == "-" {
         Box::new(std::io::stdin().lock())
     } else {
-        Box::new(fs_err::File::open(path).map_err(|error| CommandError::of(&error))?)
+        Box::new(fs_err::File::open(path)?)
     };
     let mut reader = Reader::new();
     let mut markers = Vec::new();
@@ -88,7 +88,7 @@ fn read(path: &std::path::Path) -> Result<(Vec<Marker>, Counts), CommandError> {
     };
     let mut buffer = vec![0; 64 << 10];
     loop {
-        let length = input.read(&mut buffer).map_err(|error| CommandError::of(&error))?;
+        let length = input.read(&mut buffer)?;
         if length == 0 {
             break;
         }

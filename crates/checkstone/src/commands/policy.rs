@@ -14,9 +14,8 @@ use text::{counted, wrap, wrap_behind};
 use transcript::visible;
 
 use super::check::{no_policy, policy_hint};
-use crate::autosaving;
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::{CommandError, ErrorKind};
 use crate::journal_access;
 use crate::printer::{DOUBTFUL, FAINT, GOOD, Printer, STRONG, shown};
 use crate::repository_argument::RepositoryArgument;
@@ -72,7 +71,7 @@ fn check(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandErro
         Some(Err(problems)) => (problems.0, Vec::new()),
         None => (Vec::new(), Vec::new()),
     };
-    let code = if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) };
+    let code = if problems.is_empty() { ExitCode::SUCCESS } else { ErrorKind::Usage.exit_code() };
     if place.json {
         printer.json(&PolicyCheck {
             policy: texts.is_some(),
@@ -86,7 +85,7 @@ fn check(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandErro
     }
     if !problems.is_empty() {
         let count = counted(problems.len(), "mistake");
-        return Err(CommandError::new(format!("the policy of `{}` has {count}", root.display()))
+        return Err(CommandError::usage(format!("the policy of `{}` has {count}", root.display()))
             .hint("agents are not held while the policy is broken"));
     }
     match texts {
@@ -182,7 +181,7 @@ fn as_json(
     policy: &Policy,
     standing: &Standing,
 ) -> Result<Value, CommandError> {
-    let mut merged = serde_json::to_value(policy).map_err(CommandError::new)?;
+    let mut merged = serde_json::to_value(policy)?;
     // Durations as they are written in the file.
     if let Some(shortest) = merged.pointer_mut("/gate/min_turn") {
         *shortest = json!(format!("{:?}", policy.gate.min_turn));
@@ -196,9 +195,9 @@ fn as_json(
         *checks = json!(standing.allowed.iter().map(CheckOutput::of).collect::<Vec<_>>());
     }
     if let Some(autosave) = merged.get_mut("autosave") {
-        let allowed = autosaving::allowed(policy, texts, || standing.trust);
+        let allowed = autosave::wish::allowed(policy, texts, || standing.trust);
         let timeout = format!("{:?}", allowed.hook_timeout);
-        *autosave = serde_json::to_value(allowed).map_err(CommandError::new)?;
+        *autosave = serde_json::to_value(allowed)?;
         if let Some(written) = autosave.get_mut("hook_timeout") {
             *written = json!(timeout);
         }

@@ -13,7 +13,7 @@ use transcript::Agent;
 
 use crate::agent_name::AgentName;
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::{CommandError, Warning};
 use crate::home_relative::home_relative;
 use crate::printer::{Printer, STRONG};
 use crate::replay_page::page;
@@ -55,9 +55,6 @@ pub(crate) struct ReplayArguments {
     threads: Option<u16>,
 }
 
-/// How a program ends that Ctrl-C ended.
-const INTERRUPTED: u8 = 130;
-
 /// The page shows what an agent was asked and did.
 const PAGE_MODE: u32 = 0o600;
 
@@ -66,14 +63,14 @@ const WHERE: &str = "Claude Code keeps transcripts in `~/.claude/projects`, Code
 
 pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     if let Some(missing) = arguments.paths.iter().find(|path| !path.exists()) {
-        return Err(CommandError::new(format!("there is no `{}`", missing.display())).hint(WHERE));
+        return Err(CommandError::not_found(format!("there is no `{}`", missing.display())).hint(WHERE));
     }
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // The second one ends the program at once.
         signal_hook::flag::register_conditional_default(signal, Arc::clone(&interrupted))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&interrupted)))
-            .map_err(|error| CommandError::new(format!("Ctrl-C cannot be waited for: {error}")))?;
+            .map_err(|error| CommandError::failed(format!("cannot listen for Ctrl-C: {error}")))?;
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let filter = ReplayFilter {
@@ -91,19 +88,17 @@ pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<Exit
     });
     bar.finish_and_clear();
     let Some(report) = report else {
-        printer.error(&CommandError::new("interrupted; nothing was written"));
-        return Ok(ExitCode::from(INTERRUPTED));
+        return Err(CommandError::interrupted("interrupted; nothing was written"));
     };
     if let Some(file) = &arguments.html {
-        files::atomic_file::write(file, page(&report).as_bytes(), PAGE_MODE)
-            .map_err(|error| CommandError::of(&error))?;
+        files::atomic_file::write(file, page(&report).as_bytes(), PAGE_MODE)?;
     }
     if arguments.json {
         printer.json(&report)?;
     } else {
         // A report of nothing looks like a policy that lets everything pass.
         if report.totals.sessions == 0 {
-            printer.warning(&CommandError::new("no such turn is recorded under these paths").hint(WHERE));
+            printer.warning(Warning::new("no such turn is recorded under these paths").hint(WHERE));
         }
         printer.text(&table(&report, printer.width()));
         if let Some(file) = &arguments.html {
@@ -129,7 +124,7 @@ fn policies(file: Option<&Path>) -> Result<ReplayPolicies, CommandError> {
     let Some(file) = file else { return Ok(ReplayPolicies::own(user_file)) };
     let shown = file.display();
     let texts = PolicyTexts::of_file(file, user_file.as_deref())
-        .map_err(|reason| CommandError::new(format!("`{shown}` is no policy: {reason}")))?;
+        .map_err(|reason| CommandError::usage(format!("`{shown}` is not a policy: {reason}")))?;
     let policy = texts.load().map_err(|problems| mistakes(&problems))?;
     policy.prepare();
     Ok(ReplayPolicies::Given { policy: Arc::new(policy), file: file.to_owned() })

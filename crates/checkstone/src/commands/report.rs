@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use run::output::ReportOutput;
 use run::report::{Outcome, Report, ReportError};
 
-use crate::error::CommandError;
+use crate::error::{CommandError, ErrorKind};
 use crate::printer::{Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::run_project;
@@ -33,8 +33,8 @@ pub(crate) struct ReportArguments {
 pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let root = run_project::root(&arguments.repository)?;
     let layout = run_project::find(&root, arguments.run.as_deref(), |_| true, "run")?.layout;
-    let report = Report::of_run(&layout, Timestamp::now()).map_err(|error| explained(&error))?;
-    let written = report.write(&layout).map_err(|error| explained(&error))?;
+    let report = Report::of_run(&layout, Timestamp::now())?;
+    let written = report.write(&layout)?;
     let attempts = || report.story.stages.iter().flat_map(|stage| &stage.attempts);
     let output = ReportOutput {
         title: report.story.title.clone(),
@@ -61,9 +61,16 @@ pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-fn explained(error: &ReportError) -> CommandError {
-    match error {
-        ReportError::Record(error) => run_project::record_error(error),
-        error => CommandError::of(error).hint_at_room(error, "try again"),
+impl From<ReportError> for CommandError {
+    fn from(error: ReportError) -> Self {
+        let kind = match &error {
+            ReportError::Link { .. } => ErrorKind::Refused,
+            _ => ErrorKind::Failed,
+        };
+        let told = Self::of(kind, &error);
+        match error {
+            ReportError::Record(error) => error.into(),
+            _ => told.hint_at_room(&error, "try again"),
+        }
     }
 }

@@ -51,8 +51,8 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
     let run_name = layout.run().to_owned();
     // A record says what to run. One that came with a copied repository is run only by somebody who names it.
     if name.is_none() && !run_project::is_known(&root, &layout) {
-        return Err(CommandError::new(format!("the newest run, `{run_name}`, was not begun here"))
-            .hint(format!("look at its plan, and name it to run it: `checkstone resume {run_name}`")));
+        return Err(CommandError::refused(format!("the newest run, `{run_name}`, was not started here"))
+            .hint(format!("check its plan, then name it to run it: `checkstone resume {run_name}`")));
     }
     let record = run_project::record(&layout)?;
     let plan = plan(&layout, &record, arguments, printer)?;
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
         display.hear(event);
     });
     display.finish();
-    let state = ended.map_err(|error| run_display::explained(&error, &run_name))?;
+    let state = ended.map_err(|error| run_project::engine_error(error, &run_name))?;
     if !arguments.json {
         let record = run_project::record(&layout)?;
         printer.text(&run_display::summary(&record, &stages, &layout, printer.width()));
@@ -105,7 +105,7 @@ fn plan(
     let is_changed = text != record.plan;
     run_project::plan(&file, text, Some(file.clone()), layout.root()).map_err(|error| {
         if is_changed {
-            error.hint("`--recorded-plan` takes the plan as it was when the run was begun")
+            error.hint("`--recorded-plan` uses the plan that the run was started with")
         } else {
             error
         }

@@ -9,7 +9,7 @@ use run::engine;
 use run::plan;
 use text::counted;
 
-use crate::error::CommandError;
+use crate::error::{CommandError, Warning};
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
 use crate::run_display::{self, Display};
@@ -56,25 +56,25 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
         return write_plan(kind, arguments.plan.as_deref(), &root, printer);
     }
     let Some(path) = arguments.plan.as_deref() else {
-        return Err(CommandError::new("there is no plan to run").hint("`checkstone run PLAN`"));
+        return Err(CommandError::usage("no plan to run").hint("name one: `checkstone run PLAN`"));
     };
     let text = run_project::plan_text(path)
-        .map_err(|error| error.hint("`checkstone run --new pipeline` writes a plan to begin with"))?;
+        .map_err(|error| error.hint("`checkstone run --new pipeline` writes a plan to start from"))?;
     let file = below(&root, path);
     let plan = run_project::plan(&path.to_string_lossy(), text, file, &root)?;
     if arguments.check {
         for warning in &plan.plan.warnings {
-            printer.warning(&CommandError::new(warning));
+            printer.warning(Warning::new(warning));
         }
         if let Err(error) = engine::can_run(&plan.plan) {
-            printer.warning(&run_display::explained(&error, ""));
+            printer.warning(run_project::engine_error(error, ""));
         }
         let stages = counted(plan.plan.stages.len(), "stage");
         printer.text(&format!("`{}` is sound: {stages}\n", path.display()));
         return Ok(ExitCode::SUCCESS);
     }
     let id = arguments.id.clone().unwrap_or_else(new_id);
-    let layout = Layout::new(&root, &plan.plan.title, &id).map_err(|error| CommandError::of(&error))?;
+    let layout = Layout::new(&root, &plan.plan.title, &id)?;
     let settings = run_project::settings(usize::from(arguments.jobs), &[])?;
     let mut display = Display::new(printer, arguments.json);
     display.know(&plan.plan, &layout);
@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
         display.hear(event);
     });
     display.finish();
-    let state = ended.map_err(|error| run_display::explained(&error, &id))?;
+    let state = ended.map_err(|error| run_project::engine_error(error, &id))?;
     if !arguments.json {
         let record = run_project::record(&layout)?;
         printer.text(&run_display::summary(&record, &stages, &layout, printer.width()));
@@ -118,8 +118,8 @@ fn write_plan(
     let title = title(root, kind);
     let Some(text) = plan::template(kind, &title) else {
         let known: Vec<&str> = plan::KINDS.iter().map(|(name, _)| *name).collect();
-        let told = CommandError::new(format!("there is no kind of plan called `{kind}`"));
-        return Err(told.hint(format!("there is {}", known.join(", "))));
+        let told = CommandError::usage(format!("there is no kind of plan called `{kind}`"));
+        return Err(told.hint(format!("the kinds are {}", known.join(", "))));
     };
     let written = fs_err::OpenOptions::new()
         .write(true)
@@ -128,10 +128,10 @@ fn write_plan(
         .and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
     written.map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
-            CommandError::new(format!("`{}` is there already, and is not overwritten", path.display()))
+            CommandError::refused(format!("`{}` exists already and is not overwritten", path.display()))
                 .hint(format!("name another file: `checkstone run --new {kind} other.toml`"))
         }
-        _ => CommandError::of(&error),
+        _ => error.into(),
     })?;
     printer.text(&format!("wrote `{0}`; run it with `checkstone run {0}`\n", path.display()));
     Ok(ExitCode::SUCCESS)

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use agents::PaneAddress;
 use jiff::Timestamp;
-use journal::switch::{self, SwitchError};
+use journal::switch;
 use journal::{Journal, JournalError, SeenSession, Session, Writing};
 use serde::Serialize;
 use transcript::{Agent, visible};
@@ -13,7 +13,7 @@ use transcript::{Agent, visible};
 use crate::agent_name::AgentName;
 use crate::agent_session::AgentSession;
 use crate::error::CommandError;
-use crate::journal_access::{self, explained};
+use crate::journal_access;
 use crate::printer::{BAD, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::tmux_argument;
@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<Exi
     let session = find(arguments, journal.as_mut(), root.as_deref())?;
     if let Some(slug) = arguments.slug.as_deref() {
         if !slug.is_empty() && !stop::is_slug(slug) {
-            return Err(CommandError::new(format!("`{}` is no slug of a work item", visible(slug)))
+            return Err(CommandError::usage(format!("`{}` is not the slug of a work item", visible(slug)))
                 .hint("a slug is one name of a folder, without `/`"));
         }
         let slug = Some(slug).filter(|slug| !slug.is_empty());
@@ -80,15 +80,11 @@ pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<Exi
         })?;
     }
     let name = session.agent.name();
-    let switched = |error: SwitchError| match error {
-        SwitchError::TooLong { .. } => CommandError::of(&error),
-        _ => CommandError::of(&error).hint(journal_access::MAKE_WRITABLE),
-    };
     if arguments.off {
-        switch::turn_off(&state, name, &session.id).map_err(switched)?;
+        switch::turn_off(&state, name, &session.id)?;
     }
     if arguments.on {
-        switch::turn_on(&state, name, &session.id).map_err(switched)?;
+        switch::turn_on(&state, name, &session.id)?;
     }
     let recorded = session.recorded(journal.as_mut())?;
     let slug = recorded.as_ref().and_then(|recorded| recorded.slug.clone());
@@ -162,13 +158,13 @@ fn find(
         _ => AgentSession::calling(journal, root)?,
     };
     found.ok_or_else(|| match arguments.agent {
-        Some(agent) => CommandError::new(format!(
+        Some(agent) => CommandError::not_found(format!(
             "no session of {} is recorded for this repository",
             Agent::from(agent).name()
         ))
         .hint("name one with `--id`"),
-        None => CommandError::new("this is no agent's session")
-            .hint("let the agent run it, or name the session with `--agent` and `--id`"),
+        None => CommandError::not_found("no agent's session is running this command")
+            .hint("have the agent run it, or name the session with `--agent` and `--id`"),
     })
 }
 
@@ -187,7 +183,7 @@ fn address(arguments: &SessionArguments, target: &str) -> Result<Option<String>,
     }
     let tmux = tmux_argument::server(arguments.socket.clone())?;
     let pane = tmux_argument::pane(&tmux, target)?.id;
-    let socket = tmux.socket().map_err(|error| tmux_argument::explained(&error))?;
+    let socket = tmux.socket()?;
     Ok(Some(PaneAddress { pane, socket }.to_string()))
 }
 
@@ -213,5 +209,5 @@ fn set(
             };
             change(writing, &recorded)
         })
-        .map_err(|error| explained(&error))
+        .map_err(CommandError::from)
 }

@@ -19,7 +19,7 @@ use transcript::visible;
 
 use crate::agent_session::AgentSession;
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::{CommandError, ErrorKind, Warning};
 use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::{RepositoryArgument, find};
@@ -47,7 +47,7 @@ pub(crate) struct SnapshotArguments {
 enum SnapshotCommand {
     /// Take a snapshot of the working tree
     ///
-    /// Exit code: 0 taken, 1 taken but something could not be saved, 2 not taken.
+    /// Exit code: 0 taken, 1 taken but something could not be saved, 2 and above not taken.
     #[command(after_help = "Examples:
   checkstone snapshot create
   checkstone snapshot create --message 'before the big rename'")]
@@ -69,7 +69,7 @@ enum SnapshotCommand {
     /// `--undo` brings back what was there. Files that no snapshot has, ignored ones for example, are neither removed
     /// nor overwritten. The index, HEAD and submodules stay as they are.
     ///
-    /// Exit code: 0 done, 1 you said no or something was left alone, 2 nothing was done.
+    /// Exit code: 0 done, 1 you said no or something was left alone, 2 and above nothing was done.
     #[command(after_help = "Examples:
   checkstone snapshot restore latest
   checkstone snapshot restore 20261115-074912-3fa2c1 src/parser.rs --yes
@@ -186,7 +186,7 @@ fn create(arguments: &CreateArguments, printer: &Printer) -> Result<ExitCode, Co
     let Caller { session, turn } = calling(&place.repository.root);
     let new =
         NewSnapshot { reason: Reason::Asked, message: &arguments.message, now_ns: now_ns(), session, turn };
-    let snapshot = place.snapshots.create(&new).map_err(|error| explained(&error))?;
+    let snapshot = place.snapshots.create(&new)?;
     if arguments.json {
         printer.json(&SnapshotOutput::of(&snapshot))?;
     } else {
@@ -203,7 +203,7 @@ fn create(arguments: &CreateArguments, printer: &Printer) -> Result<ExitCode, Co
 
 fn list(arguments: &SnapshotListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let place = SnapshotPlace::find(&arguments.repository)?;
-    let found = place.snapshots.list(which(arguments.all)).map_err(|error| explained(&error))?;
+    let found = place.snapshots.list(which(arguments.all))?;
     if arguments.json {
         printer.json(&SnapshotList::of(&found))?;
     } else if found.is_empty() {
@@ -217,14 +217,14 @@ fn list(arguments: &SnapshotListArguments, printer: &Printer) -> Result<ExitCode
 fn diff(arguments: &SnapshotDiffArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let place = SnapshotPlace::find(&arguments.repository)?;
     let paths = place.paths(&arguments.paths)?;
-    let find = |id: &str| place.snapshots.find(id).map_err(|error| explained(&error));
+    let find = |id: &str| place.snapshots.find(id).map_err(CommandError::from);
     let old = find(&arguments.snapshot)?;
     let new = arguments.other.as_deref().map(find).transpose()?;
     let scratch = environment::temporary_directory();
     let newer = new.as_ref().map_or(Side::WorkingTree { scratch: &scratch }, Side::Snapshot);
     if arguments.patch {
         let patch = place.snapshots.patch(Side::Snapshot(&old), newer, &paths);
-        let patch = patch.map_err(|error| explained(&error))?;
+        let patch = patch?;
         let text = String::from_utf8_lossy(&patch);
         // A patch that goes into a file or a program stays as git wrote it.
         if std::io::stdout().is_terminal() {
@@ -234,8 +234,7 @@ fn diff(arguments: &SnapshotDiffArguments, printer: &Printer) -> Result<ExitCode
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let found =
-        place.snapshots.diff(Side::Snapshot(&old), newer, &paths).map_err(|error| explained(&error))?;
+    let found = place.snapshots.diff(Side::Snapshot(&old), newer, &paths)?;
     if arguments.json {
         printer.json(&SnapshotDiff {
             old: &old.id,
@@ -254,20 +253,21 @@ fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, 
     let place = SnapshotPlace::find(&arguments.repository)?;
     let (snapshot, paths) = match &arguments.snapshot {
         Some(id) => {
-            let snapshot = place.snapshots.find(id).map_err(|error| explained(&error))?;
+            let snapshot = place.snapshots.find(id)?;
             (snapshot, place.paths(&arguments.paths)?)
         }
-        None => place.snapshots.undoable().map_err(|error| explained(&error))?,
+        None => place.snapshots.undoable()?,
     };
     if !arguments.yes {
         if arguments.json || !std::io::stdin().is_terminal() {
-            return Err(CommandError::new("nothing was restored: nobody could be asked")
-                .hint("say `--yes`, or look first with `checkstone snapshot diff`"));
+            let why = if arguments.json { "`--json` does not ask" } else { "not a terminal" };
+            return Err(CommandError::refused(format!("nothing restored: {why}"))
+                .hint("pass `--yes`, or preview with `checkstone snapshot diff`"));
         }
         let scratch = environment::temporary_directory();
         let now = Side::WorkingTree { scratch: &scratch };
         let planned = place.snapshots.diff(now, Side::Snapshot(&snapshot), &paths);
-        let planned = planned.map_err(|error| explained(&error))?;
+        let planned = planned?;
         if planned.is_empty() {
             printer.text(&format!("Nothing differs from {}.\n", snapshot.id));
             return Ok(ExitCode::SUCCESS);
@@ -278,10 +278,7 @@ fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, 
             return Ok(ExitCode::from(1));
         }
     }
-    let restored = place
-        .snapshots
-        .restore(&snapshot, &paths, calling(&place.repository.root), now_ns())
-        .map_err(|error| explained(&error))?;
+    let restored = place.snapshots.restore(&snapshot, &paths, calling(&place.repository.root), now_ns())?;
     if arguments.json {
         printer.json(&SnapshotRestore {
             snapshot: &restored.snapshot.id,
@@ -309,7 +306,7 @@ fn prune(arguments: &SnapshotPruneArguments, printer: &Printer) -> Result<ExitCo
     } else {
         place.snapshots.prune(which, retention, now_ns())
     };
-    let gone = gone.map_err(|error| explained(&error))?;
+    let gone = gone?;
     if arguments.json {
         printer.json(&SnapshotList::of(&gone))?;
         return Ok(ExitCode::SUCCESS);
@@ -329,10 +326,10 @@ struct SnapshotPlace {
 impl SnapshotPlace {
     fn find(argument: &RepositoryArgument) -> Result<Self, CommandError> {
         let folder = argument.folder()?;
-        let folder = fs_err::canonicalize(&folder).map_err(|error| CommandError::of(&error))?;
+        let folder = fs_err::canonicalize(&folder)?;
         let repository = find(&folder)?;
         let git = environment::git().within(TIME_LIMIT);
-        let snapshots = Snapshots::of(repository.clone(), &git).map_err(|error| explained(&error))?;
+        let snapshots = Snapshots::of(repository.clone(), &git)?;
         Ok(Self { repository, folder, snapshots })
     }
 
@@ -342,7 +339,7 @@ impl SnapshotPlace {
         for path in typed {
             let whole = plain(&self.folder.join(path));
             let Ok(inside) = whole.strip_prefix(&self.repository.root) else {
-                return Err(explained(&SnapshotError::Outside { path: BytePath::from(path.as_path()) }));
+                return Err(SnapshotError::Outside { path: BytePath::from(path.as_path()) }.into());
             };
             if inside.as_os_str().is_empty() {
                 // The root is everything.
@@ -392,22 +389,34 @@ fn now_ns() -> i64 {
     i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX)
 }
 
-fn explained(error: &SnapshotError) -> CommandError {
-    let told = CommandError::of(error);
-    match error {
-        SnapshotError::Unknown { .. } | SnapshotError::Ambiguous { .. } => {
-            told.hint("`checkstone snapshot list` shows the ids")
+impl From<SnapshotError> for CommandError {
+    fn from(error: SnapshotError) -> Self {
+        let kind = match &error {
+            SnapshotError::Unknown { .. }
+            | SnapshotError::NothingToUndo
+            | SnapshotError::NoSuchPath { .. } => ErrorKind::NotFound,
+            SnapshotError::Ambiguous { .. } | SnapshotError::Outside { .. } => ErrorKind::Usage,
+            _ => ErrorKind::Failed,
+        };
+        let told = Self::of(kind, &error);
+        match error {
+            SnapshotError::Git(error) => error.into(),
+            SnapshotError::Unknown { .. } | SnapshotError::Ambiguous { .. } => {
+                told.hint("`checkstone snapshot list` shows the ids")
+            }
+            SnapshotError::NothingToUndo => {
+                told.hint("`checkstone snapshot restore ID` restores any snapshot")
+            }
+            SnapshotError::Outside { .. } => told.hint("name files and folders in the working tree"),
+            SnapshotError::Spool { .. } => {
+                told.hint("free some disk space, and make the git folder writable")
+            }
+            SnapshotError::Forget { .. } => told.hint("make the git folder writable"),
+            SnapshotError::Scratch { .. } => {
+                told.hint("free some space there, or set `TMPDIR` to a folder that has some")
+            }
+            _ => told,
         }
-        SnapshotError::NothingToUndo => told.hint("`checkstone snapshot restore ID` restores any snapshot"),
-        SnapshotError::Outside { .. } => told.hint("name files and folders of the working tree"),
-        SnapshotError::Spool { .. } => {
-            told.hint("make room on the disk, and the git folder writable for you")
-        }
-        SnapshotError::Forget { .. } => told.hint("make the git folder writable for you"),
-        SnapshotError::Scratch { .. } => {
-            told.hint("make room there, or set `TMPDIR` to a folder that has some")
-        }
-        _ => told,
     }
 }
 
@@ -417,7 +426,7 @@ fn warn(left_out: &[LeftOut], printer: &Printer) {
             Some(path) => format!("`{path}` is not in the snapshot as it is: {}", left.reason),
             None => format!("git could not look at everything: {}", left.reason),
         };
-        printer.warning(&CommandError::new(told));
+        printer.warning(Warning::new(told));
     }
 }
 

@@ -27,7 +27,7 @@ use super::policy::{CheckOutput, files};
 use super::snapshot::{SnapshotOutput, about};
 use crate::agent_session::AgentSession;
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::{CommandError, Warning};
 use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         && let Err(problems) = repository_policy::files(root).user.load()
     {
         let warning = format!("your configuration has mistakes and is not followed:\n{problems}");
-        printer.warning(&CommandError::new(warning));
+        printer.warning(Warning::new(warning));
     }
     if arguments.json {
         printer.json(&status.output())?;

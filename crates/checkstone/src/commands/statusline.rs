@@ -4,6 +4,7 @@
 use std::io::Read as _;
 use std::process::ExitCode;
 
+use autosave::told_window;
 use gate::Decision;
 use journal::{Journal, Of, OpenFor, SeenSession};
 use serde::Deserialize;
@@ -12,7 +13,6 @@ use transcript::Agent;
 use crate::environment;
 use crate::error::CommandError;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer};
-use crate::window;
 
 /// Print the status line of Claude Code: how full the context is, and what the gate said last
 ///
@@ -121,7 +121,7 @@ fn last_verdict(told: &StatuslinePayload) -> Option<Decision> {
             let Some(session) = reader.session(agent, client_id)? else { return Ok((None, None)) };
             let last = reader.recent_verdicts(Of::Session(session.id), 1)?.pop();
             let known = match told.window() {
-                Some(tokens) => window::is_known(reader, session.id, tokens, model)?,
+                Some(tokens) => told_window::is_known(reader, session.id, tokens, model)?,
                 None => true,
             };
             Ok((Some(known), last.map(|last| last.decision)))
@@ -132,7 +132,7 @@ fn last_verdict(told: &StatuslinePayload) -> Option<Decision> {
         let now = jiff::Timestamp::now();
         let _ = journal.write(|writing| {
             let session = writing.see_session(&seen, now)?;
-            window::remember(writing, session.id, tokens, model)
+            told_window::remember(writing, session.id, tokens, model)
         });
     }
     verdict

@@ -71,10 +71,14 @@ pub(crate) fn run(arguments: &TimelineArguments, printer: &Printer) -> Result<Ex
 fn unreadable(arguments: &TimelineArguments, reading: &Reading) -> CommandError {
     let path = arguments.transcript.display();
     let reason = reading.coverage.reason.as_deref().unwrap_or("nothing was understood");
-    let error = CommandError::new(format!("nothing to show of `{path}`: {reason}"));
+    let message = format!("nothing to show of `{path}`: {reason}");
+    let error = match arguments.transcript.exists() {
+        true => CommandError::usage(message),
+        false => CommandError::not_found(message),
+    };
     match (arguments.agent, reading.agent) {
         (Some(_), _) if reading.coverage.records > 0 => {
-            error.hint("leave out `--agent` to have the client guessed from the content")
+            error.hint("leave out `--agent` to detect the client from the content")
         }
         (None, None) if arguments.transcript.is_file() => error.hint(
             "transcripts of Claude Code, Gemini CLI and Codex CLI are understood; name one with `--agent`",

@@ -92,9 +92,9 @@ pub(crate) fn read(file: Option<&Path>) -> Result<String, CommandError> {
         }
         None => std::io::stdin().lock().take(LARGEST + 1).read_to_end(&mut bytes),
     };
-    taken.map_err(|error| CommandError::new(format!("the text cannot be read: {error}")))?;
+    taken.map_err(|error| CommandError::from(error).context("cannot read the text"))?;
     if bytes.len() as u64 > LARGEST {
-        return Err(CommandError::new("the text is larger than 64 MB").hint("count a part of it"));
+        return Err(CommandError::usage("the text is larger than 64 MB").hint("count part of it"));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -1,7 +1,7 @@
 //! `checkstone trust`: allows a repository's policy file, as it is now, to run its checks and to save by itself.
 
 use std::fmt::Write as _;
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -16,10 +16,11 @@ use transcript::visible;
 
 use crate::environment;
 use crate::error::CommandError;
-use crate::journal_access::{self, explained};
+use crate::journal_access;
 use crate::printer::{DOUBTFUL, GOOD, Printer, STRONG};
 use crate::repository_argument::find;
 use crate::repository_policy::{self, mistakes};
+use crate::settings_file;
 
 /// Trust a repository's `checkstone.toml`, as it is now: its checks, snapshots and autosave
 ///
@@ -56,18 +57,17 @@ pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitC
         return revoke(arguments, printer);
     }
     if environment::is_called_by_agent() {
-        return Err(CommandError::new("an agent cannot give trust: it is the person's word")
-            .hint("run `checkstone trust` yourself, in a terminal of your own"));
+        return Err(CommandError::refused("an agent cannot give trust: that is your decision")
+            .hint("run `checkstone trust` yourself, in your own terminal"));
     }
     let root = root(arguments.path.as_deref())?;
     let texts = repository_policy::of(&root).filter(|texts| texts.own_file.is_some());
     let Some((texts, text)) = texts.as_ref().and_then(|texts| Some((texts, trust::own_text(texts)?))) else {
-        return Err(CommandError::new(format!("`{}` has no `{FILE_NAME}` to trust", root.display()))
-            .hint("only what a repository's own file wants to run needs trust"));
+        return Err(CommandError::not_found(format!("`{}` has no `{FILE_NAME}` to trust", root.display()))
+            .hint("only what a repository's own file would run needs trust"));
     };
-    let policy = texts
-        .load()
-        .map_err(|problems| mistakes(&problems).hint("a file that is not understood cannot be trusted"))?;
+    let policy =
+        texts.load().map_err(|problems| mistakes(&problems).hint("fix the file before you trust it"))?;
     let state = journal_access::state_directory()?;
     let standing = journal_access::standing(journal_access::open_existing(&state)?.as_mut(), texts, &policy)?;
     let file = root.join(FILE_NAME);
@@ -82,8 +82,7 @@ pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitC
     }
     let hash = trust::hash(&text.text);
     journal_access::open_or_create(&state)?
-        .write(|writing| writing.set_trusted(&file, &hash, Timestamp::now()))
-        .map_err(|error| explained(&error))?;
+        .write(|writing| writing.set_trusted(&file, &hash, Timestamp::now()))?;
     printer.text(&format!("{GOOD}✓{GOOD:#} trusted, until the file changes\n"));
     Ok(ExitCode::SUCCESS)
 }
@@ -138,27 +137,19 @@ fn autosave_sentence(autosave: &Autosave) -> String {
 }
 
 fn confirmed(file: &Path) -> Result<bool, CommandError> {
-    let stdin = std::io::stdin();
-    if !stdin.is_terminal() {
-        return Err(CommandError::new(format!(
-            "`{}` was not trusted: nobody could be asked",
-            file.display()
-        ))
-        .hint("run it in a terminal, or say `--yes`"));
+    if !std::io::stdin().is_terminal() {
+        return Err(CommandError::refused(format!("`{}` was not trusted: not a terminal", file.display()))
+            .hint("run it in a terminal, or pass `--yes`"));
     }
-    let mut stderr = anstream::stderr().lock();
-    let _ = write!(stderr, "Trust it? [y/N] ").and_then(|()| stderr.flush());
-    let mut answer = String::new();
-    stdin.lock().read_line(&mut answer).map_err(|error| CommandError::of(&error))?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    settings_file::confirmed("Trust it?")
 }
 
 /// The repository of a folder, or of its policy file.
 fn root(path: Option<&Path>) -> Result<PathBuf, CommandError> {
-    let here = || std::env::current_dir().map_err(|error| CommandError::of(&error));
+    let here = || std::env::current_dir().map_err(CommandError::from);
     let Some(path) = path else { return Ok(find(&here()?)?.root) };
     let whole = fs_err::canonicalize(path).map_err(|_| {
-        CommandError::new(format!("there is no `{}`", path.display()))
+        CommandError::not_found(format!("there is no `{}`", path.display()))
             .hint("name a folder in a git repository, or its `checkstone.toml`")
     })?;
     if whole.is_dir() {
@@ -171,8 +162,8 @@ fn root(path: Option<&Path>) -> Result<PathBuf, CommandError> {
     if is_it {
         return Ok(root);
     }
-    Err(CommandError::new(format!("`{}` is no policy of a repository", path.display()))
-        .hint("only the `checkstone.toml` at the root of a repository is one"))
+    Err(CommandError::usage(format!("`{}` is not a repository's policy", path.display()))
+        .hint("only the `checkstone.toml` at the root of a repository is"))
 }
 
 fn revoke(arguments: &TrustArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
@@ -184,9 +175,7 @@ fn revoke(arguments: &TrustArguments, printer: &Printer) -> Result<ExitCode, Com
         None => root(arguments.path.as_deref())?.join(FILE_NAME),
     };
     let revoked = match journal_access::open_existing(&state)? {
-        Some(mut journal) => {
-            journal.write(|writing| writing.revoke_trust(&file)).map_err(|error| explained(&error))?
-        }
+        Some(mut journal) => journal.write(|writing| writing.revoke_trust(&file))?,
         None => false,
     };
     let file = file.display();
@@ -200,9 +189,7 @@ fn revoke(arguments: &TrustArguments, printer: &Printer) -> Result<ExitCode, Com
 fn list(arguments: &TrustArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let state = journal_access::state_directory()?;
     let entries = match journal_access::open_existing(&state)? {
-        Some(mut journal) => {
-            journal.read(|reader| reader.trusted_files()).map_err(|error| explained(&error))?
-        }
+        Some(mut journal) => journal.read(|reader| reader.trusted_files())?,
         None => Vec::new(),
     };
     if arguments.json {

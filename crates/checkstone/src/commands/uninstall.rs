@@ -14,7 +14,7 @@ use crate::agent_name::AgentName;
 use crate::clients::{ClientFiles, Scope};
 use crate::environment;
 use crate::error::CommandError;
-use crate::file_change::{Answer, ChangeState, ClientOutput, FileChange, Manner, told};
+use crate::file_change::{self, Answer, ChangeState, ClientOutput, FileChange, Manner, told};
 use crate::installed::{self, Before, Record};
 use crate::journal_access;
 use crate::printer::Printer;
@@ -27,7 +27,7 @@ use crate::settings_file::SettingsFile;
 /// at every file that `init` ever wrote. `checkstone.toml` and what is recorded stay. Shows a diff and asks once; where
 /// nobody can be asked, it needs `--yes`.
 ///
-/// Exit code: 0 done or nothing to do, 1 you said no, 2 something could not be done.
+/// Exit code: 0 done or nothing to do, 1 you said no, 4 a file was left as it is.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone uninstall
@@ -50,13 +50,11 @@ pub(crate) struct UninstallArguments {
 
 pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     if environment::is_called_by_agent() && !arguments.dry_run {
-        return Err(CommandError::new(
-            "an agent cannot take its own hooks away: it is for the person to decide",
-        )
-        .hint("run `checkstone uninstall` yourself, in a terminal of your own"));
+        return Err(CommandError::refused("an agent cannot remove its own hooks: that is your decision")
+            .hint("run `checkstone uninstall` yourself, in your own terminal"));
     }
     let state = journal_access::state_directory()?;
-    let folder = std::env::current_dir().map_err(|error| CommandError::of(&error))?;
+    let folder = std::env::current_dir()?;
     let root = Repository::discover(&folder).ok().map(|repository| repository.root);
     let named: Vec<Agent> = arguments.agent.iter().map(|name| Agent::from(*name)).collect();
     let mut files: Vec<OwnEntries> = candidates(&state, root.as_deref())
@@ -94,8 +92,7 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
     } else {
         printer.text(&report_text(&files, &state, policy.as_deref(), arguments.dry_run));
     }
-    let is_done = files.iter().all(|file| file.change.state != ChangeState::Refused);
-    Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(2) })
+    Ok(file_change::exit_code(files.iter().map(|file| &file.change)))
 }
 
 /// Every file that could hold entries of ours, each once.

@@ -8,7 +8,7 @@ use run::event::What;
 use run::plan::Plan;
 use run::record::Tail;
 
-use crate::error::CommandError;
+use crate::error::{CommandError, Warning};
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
 use crate::run_display::{self, Display};
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &WatchArguments, printer: &Printer) -> Result<ExitC
     loop {
         // Asked before reading: what is written until then is read, so that the last event is never missed.
         let goes_on = control::is_taken(&layout);
-        for event in tail.new_events().map_err(|error| run_project::record_error(&error))? {
+        for event in tail.new_events()? {
             if let What::RunPlanned { plan, .. } | What::PlanChanged { plan } = &event.what
                 && let Ok(plan) = Plan::read("plan", plan, layout.root())
             {
@@ -59,8 +59,8 @@ pub(crate) fn run(arguments: &WatchArguments, printer: &Printer) -> Result<ExitC
     let record = run_project::record(&layout)?;
     if record.state == run::state::RunState::InProgress {
         printer.warning(
-            &CommandError::new(format!("nobody runs `{}` any more: its supervisor was lost", layout.run()))
-                .hint(format!("`checkstone resume {}` goes on with it", layout.run())),
+            Warning::new(format!("`{}` is no longer running: its supervisor is gone", layout.run()))
+                .hint(format!("`checkstone resume {}` continues it", layout.run())),
         );
     }
     if !arguments.json

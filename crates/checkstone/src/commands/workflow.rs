@@ -21,11 +21,14 @@ use files::LockError;
 use serde_json::{Map, Value};
 use transcript::visible;
 use workflow::output::WorkflowOutput;
-use workflow::{Name, ResumePoint, StateDirectory, USUAL_PHASES, Warning, Workflow, WorkflowError};
+use workflow::{
+    Name, NameError, ResumePoint, StateDirectory, USUAL_PHASES, Warning, Workflow, WorkflowError,
+    usual_phases,
+};
 
 use crate::commands::tokens::warning_limit;
 use crate::environment;
-use crate::error::CommandError;
+use crate::error::{self, CommandError, ErrorKind};
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
 
@@ -85,14 +88,24 @@ struct NameArguments {
 
 impl NameArguments {
     fn name(&self) -> Result<Name, CommandError> {
-        Name::new(&self.command, self.feature.as_deref()).map_err(|error| CommandError::of(&error))
+        Ok(Name::new(&self.command, self.feature.as_deref())?)
+    }
+
+    /// A file of a command that we do not know is a workflow too; a mistyped word is none.
+    fn must_be_known(&self, name: &Name, state: &StateDirectory) -> Result<(), CommandError> {
+        let is_known = usual_phases(name.command()).is_some() || state.load(name)?.workflow.is_some();
+        if is_known { Ok(()) } else { Err(self.unknown_command()) }
     }
 
     /// A word that was mistyped must not become a workflow of its own.
     fn unknown_command(&self) -> CommandError {
         let known: Vec<&str> = USUAL_PHASES.iter().map(|(command, _)| *command).collect();
-        CommandError::new(format!("`{}` is none of {}", visible(&self.command), known.join(", ")))
-            .hint("a workflow of your own begins with `checkstone workflow start NAME --phases FIRST,SECOND`")
+        CommandError::not_found(format!(
+            "there is no workflow `{}`; the usual ones are {}",
+            visible(&self.command),
+            known.join(", ")
+        ))
+        .hint("start one of your own with `checkstone workflow start NAME --phases FIRST,SECOND`")
     }
 }
 
@@ -112,36 +125,60 @@ impl WorkflowCommonArguments {
     }
 }
 
-fn explained(error: &WorkflowError) -> CommandError {
-    let told = CommandError::of(error);
-    match error {
-        WorkflowError::NotFound { .. } => told.hint(
-            "`checkstone workflow list` shows what is there; `checkstone workflow start` begins one",
-        ),
-        WorkflowError::SummaryTooLong { .. } => {
-            told.hint("shorten it to what the next phase has to know; `checkstone tokens` counts")
+impl From<NameError> for CommandError {
+    fn from(error: NameError) -> Self {
+        Self::of(ErrorKind::Usage, &error)
+    }
+}
+
+impl From<WorkflowError> for CommandError {
+    fn from(error: WorkflowError) -> Self {
+        use WorkflowError as E;
+        let kind = match &error {
+            E::NotFound { .. } => ErrorKind::NotFound,
+            E::Outside { .. }
+            | E::Changed { .. }
+            | E::Unfinished { .. }
+            | E::Lock(LockError::Busy { .. }) => ErrorKind::Refused,
+            E::Name(_)
+            | E::NotAFile { .. }
+            | E::TooLarge { .. }
+            | E::UnsupportedVersion { .. }
+            | E::WrongShape { .. }
+            | E::NotAWorkflow { .. }
+            | E::SummaryTooLong { .. }
+            | E::PhaseName { .. } => ErrorKind::Usage,
+            _ => ErrorKind::Failed,
+        };
+        let told = Self::of(kind, &error);
+        match error {
+            E::NotFound { .. } => {
+                told.hint("`checkstone workflow list` lists them; `checkstone workflow start` starts one")
+            }
+            E::SummaryTooLong { .. } => {
+                told.hint("shorten it to what the next phase has to know; `checkstone tokens` counts")
+            }
+            E::UnsupportedVersion { .. } => {
+                told.hint("the file is left as it is; open it with the tool that wrote it, or move it away")
+            }
+            E::WrongShape { .. } | E::TooLarge { .. } | E::NotAFile { .. } => {
+                told.hint("the file is left as it is; fix it, or move it away")
+            }
+            E::Unfinished { .. } => told.hint(
+                "finish it with `checkstone workflow complete`, or replace it with `checkstone workflow start --fresh`",
+            ),
+            E::Lock(LockError::Busy { .. }) => told.hint("another checkstone is writing there; try again"),
+            E::Create { .. } | E::Write(_) | E::Append { .. } | E::Lock(_) => {
+                told.hint("make the folder `.claude/state` writable")
+            }
+            _ => told,
         }
-        WorkflowError::UnsupportedVersion { .. } => {
-            told.hint("the file is left as it is; read it with the tool that wrote it, or move it away")
-        }
-        WorkflowError::WrongShape { .. } | WorkflowError::TooLarge { .. } | WorkflowError::NotAFile { .. } => {
-            told.hint("it is left as it is; correct it, or move it away")
-        }
-        WorkflowError::Unfinished { .. } => told.hint(
-            "end it with `checkstone workflow complete`, or replace it with `checkstone workflow start --fresh`",
-        ),
-        WorkflowError::Create { .. } | WorkflowError::Write(_) | WorkflowError::Append { .. } => {
-            told.hint("the folder `.claude/state` must be writable for you")
-        }
-        WorkflowError::Lock(LockError::Busy { .. }) => told.hint("another checkstone writes there; try again"),
-        WorkflowError::Lock(_) => told.hint("the folder `.claude/state` must be writable for you"),
-        _ => told,
     }
 }
 
 fn warn(warnings: &[Warning], printer: &Printer) {
     for warning in warnings {
-        printer.warning(&CommandError::new(warning));
+        printer.warning(error::Warning::new(warning));
     }
 }
 
@@ -150,8 +187,8 @@ fn warn_of_length(workflow: &Workflow, phase: &str, printer: &Printer) {
     let long = workflow.long_summaries(warning_limit());
     if let Some((_, estimate)) = long.iter().find(|(name, _)| name == phase) {
         printer.warning(
-            &CommandError::new(format!(
-                "the summary of `{}` has about {estimate} tokens of a model, though few words",
+            error::Warning::new(format!(
+                "the summary of `{}` is about {estimate} tokens for a model, though few words",
                 visible(phase)
             ))
             .hint("the next session reads it whole; shorten it"),
@@ -206,8 +243,9 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
 /// Why a workflow that was asked for is not there.
 fn not_found(state: &StateDirectory, name: &Name, warnings: &[Warning]) -> CommandError {
     if let Some(damage) = warnings.iter().find(|warning| warning.is_damage()) {
-        return CommandError::new(damage)
-            .hint("no earlier version is kept; correct it or move it away, or let the next `workflow phase` do that");
+        return CommandError::usage(damage).hint(
+            "no earlier version is kept; fix it, or move it away, or let the next `workflow phase` do that",
+        );
     }
-    explained(&WorkflowError::NotFound { name: name.to_string(), directory: state.folder() })
+    WorkflowError::NotFound { name: name.to_string(), directory: state.folder() }.into()
 }

@@ -65,7 +65,7 @@ impl DemoFolder {
         ] {
             scratch.write(file, text)?;
         }
-        fs_err::create_dir_all(scratch.folder.join("home")).map_err(CommandError::new)?;
+        fs_err::create_dir_all(scratch.folder.join("home"))?;
         scratch.git(&["init", "--quiet"])?;
         scratch.git(&["add", "."])?;
         scratch.git(&["commit", "--quiet", "-m", "Prices"])?;
@@ -87,13 +87,13 @@ impl DemoFolder {
     pub(super) fn write(&self, file: &str, text: &str) -> Result<(), CommandError> {
         let path = self.folder.join(file);
         if let Some(parent) = path.parent() {
-            fs_err::create_dir_all(parent).map_err(CommandError::new)?;
+            fs_err::create_dir_all(parent)?;
         }
-        fs_err::write(path, text).map_err(CommandError::new)
+        fs_err::write(path, text).map_err(CommandError::from)
     }
 
     pub(super) fn read(&self, file: &str) -> Result<String, CommandError> {
-        fs_err::read_to_string(self.folder.join(file)).map_err(CommandError::new)
+        fs_err::read_to_string(self.folder.join(file)).map_err(CommandError::from)
     }
 
     /// This very program, as a person or a client would run it.
@@ -102,7 +102,7 @@ impl DemoFolder {
     }
 
     pub(super) fn own_command(&self, arguments: &[&str]) -> Result<Command, CommandError> {
-        let program = std::env::current_exe().map_err(CommandError::new)?;
+        let program = std::env::current_exe()?;
         let mut command = self.command(program.as_os_str());
         command.args(arguments);
         Ok(command)
@@ -111,7 +111,7 @@ impl DemoFolder {
     /// What git says; it has to end well.
     pub(super) fn git(&self, arguments: &[&str]) -> Result<String, CommandError> {
         let git = environment::program("git")
-            .ok_or_else(|| CommandError::new("the demo needs `git`, and there is none on `PATH`"))?;
+            .ok_or_else(|| CommandError::environment("the demo needs `git`, and there is none on `PATH`"))?;
         let said = self.run(self.command(git.as_os_str()).args(arguments), "")?;
         match said.code {
             Some(0) => Ok(said.stdout.trim_end().to_owned()),
@@ -155,12 +155,12 @@ impl DemoFolder {
             }),
             Err(ChildError::Start(error)) => {
                 let program = command.get_program().to_string_lossy().into_owned();
-                Err(CommandError::new(format!(
+                Err(CommandError::environment(format!(
                     "the demo needs `{program}`, which cannot be started: {error}"
                 )))
             }
-            Err(ChildError::Interrupted) => Err(CommandError::new("interrupted")
-                .hint(format!("what was made so far is in `{}`", self.folder.display()))),
+            Err(ChildError::Interrupted) => Err(CommandError::interrupted("interrupted")
+                .hint(format!("what was created so far is in `{}`", self.folder.display()))),
             Err(_) => Err(differs("a command did not end", &format!("{command:?}"))),
         }
     }

@@ -69,21 +69,20 @@ pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), Comman
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .spawn()
-        .map_err(CommandError::new)?;
+        .spawn()?;
     let deadline = Instant::now() + KILL_LIMIT;
     let is_third = |events: &str| {
         events.lines().any(|line| line.contains("S03_add_squares") && line.contains("\"to\":\"RUNNING\""))
     };
     while !is_third(&newest_run(scratch)?.1) {
-        let ended = resumed.try_wait().map_err(CommandError::new)?;
+        let ended = resumed.try_wait()?;
         if Instant::now() > deadline || ended.is_some() {
             let _ = resumed.kill();
             return Err(differs("the third stage never began", &newest_run(scratch)?.1));
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    resumed.kill().and_then(|()| resumed.wait()).map_err(CommandError::new)?;
+    resumed.kill().and_then(|()| resumed.wait())?;
     stage.check("killed; the stage died with it");
 
     stage.tell("`checkstone resume` once more:");
@@ -107,7 +106,7 @@ pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), Comman
 /// The only run there is, and its events.
 fn newest_run(scratch: &DemoFolder) -> Result<(String, String), CommandError> {
     let folder = scratch.repository().join("reports/demo/checkpoints");
-    let entries = fs_err::read_dir(&folder).map_err(CommandError::new)?;
+    let entries = fs_err::read_dir(&folder)?;
     let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let run = names
         .find(|name| !name.starts_with('.'))

@@ -10,6 +10,7 @@ use journal::{Soundness, switch};
 use super::finding::{About, Finding};
 use crate::agent_session::AgentSession;
 use crate::environment;
+use crate::error::CommandError;
 use crate::home_relative::home_relative;
 use crate::journal_access;
 use crate::repository_policy;
@@ -110,7 +111,7 @@ fn journal(state: &Path) -> Option<Finding> {
             Some(Finding::good(About::Machine, "journal", "sound as far as it could be read in two seconds"))
         }
         Err(error) => {
-            let told = journal_access::explained(&error);
+            let told = CommandError::from(error);
             let finding = Finding::problem(About::Machine, "journal", told.message());
             Some(match told.hints().first() {
                 Some(hint) => finding.advice(hint),

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use agents::Answer;
+use autosave::{Wish, save_run};
 use changes::Repository;
 use gate::policy::SnapshotSettings;
 use journal::{Journal, JournalError, NewTurn, OpenFor, SessionId, Turn};
@@ -11,16 +12,15 @@ use stop::turn_start_snapshot::{self, SnapshotOrder};
 use stop::{ClientEvent, SAME_DELIVERY, Workplace};
 use transcript::Agent;
 
-use crate::autosaving::Wish;
 use crate::background;
-use crate::saving;
+use crate::saving_environment;
 
 pub(crate) fn record(mut event: ClientEvent) -> Answer {
     if !event.payload.opens_turn() {
         return Answer::Pass;
     }
     let workplace = Workplace::find(&event.cwd, event.settings.user_file.as_deref());
-    let wish = Wish::of(&workplace, &event.cwd);
+    let wish = Wish::of(&workplace, &event.cwd, &saving_environment::switches());
     if wish.is_none() && workplace.is_switched_off() {
         return Answer::Pass;
     }
@@ -70,7 +70,7 @@ pub(crate) fn record(mut event: ClientEvent) -> Answer {
         event.log("prompt", &format!("without a baseline: {problem}"));
     }
     // How the push of an earlier save ended.
-    let told: Vec<String> = ended.iter().map(saving::push_sentence).collect();
+    let told: Vec<String> = ended.iter().map(save_run::push_sentence).collect();
     match told.is_empty() {
         true => Answer::Pass,
         false => Answer::Notify { to_person: told.join("\n") },

@@ -518,5 +518,5 @@ fn ctrl_c_clears_everything_away() {
 fn wrong_usage_has_its_own_exit_code() {
     let patient = Patient::new(RUST);
     assert_eq!(patient.command(&["--agent", "emacs"]).answer().code, Some(2));
-    assert_eq!(patient.command(&["--repo", "/nowhere"]).answer().code, Some(2));
+    assert_eq!(patient.command(&["--repo", "/nowhere"]).answer().code, Some(3));
 }

@@ -16,6 +16,7 @@ mod check;
 mod checkpoint;
 mod demo;
 mod doctor;
+mod exit_codes;
 mod explain;
 mod handoff;
 mod hook;

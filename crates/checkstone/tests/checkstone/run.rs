@@ -176,7 +176,7 @@ fn the_plan_that_is_written_runs() {
     let written = project.output(&["run", "--new", "pipeline", "mine.toml"]);
     assert!(written.succeeded(), "{written:?}");
     // Never over something that is there.
-    assert_eq!(project.output(&["run", "--new", "pipeline", "mine.toml"]).code, Some(2));
+    assert_eq!(project.output(&["run", "--new", "pipeline", "mine.toml"]).code, Some(4));
     assert_eq!(project.output(&["run", "--new", "nothing", "other.toml"]).code, Some(2));
     let checked = project.output(&["run", "mine.toml", "--check"]);
     assert_eq!(checked.stdout, "`mine.toml` is sound: 4 stages\n");
@@ -374,10 +374,10 @@ fn a_run_that_never_began_is_in_nobodys_way() {
     for torn in ["", "{\"sequence\":1,\"at\":\"2026-1"] {
         let project = Project::new(&plan(&[stage("S01_do_nothing", "command = 'true'")]));
         project.workplace.write("reports/study/checkpoints/r1/events.jsonl", torn);
-        assert_eq!(project.resume().code, Some(2));
+        assert_eq!(project.resume().code, Some(5));
         assert_eq!(project.run().code, Some(0), "{torn:?}");
         // And one that did is not begun twice.
-        assert_eq!(project.run().code, Some(2));
+        assert_eq!(project.run().code, Some(4));
     }
 }
 
@@ -388,7 +388,7 @@ fn reports_that_lead_elsewhere_are_refused() {
     let project = Project::new(&plan(&[stage("S01_do_nothing", "command = 'true'")]));
     std::os::unix::fs::symlink(outside.path(), project.path("reports")).unwrap();
     let done = project.run();
-    assert_eq!(done.code, Some(2));
+    assert_eq!(done.code, Some(5));
     insta::assert_snapshot!(without_durations(&done.stderr), @"error: `[folder]/repo/reports` is a symbolic link; nothing is published through it");
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
 }

@@ -126,7 +126,7 @@ fn paths_are_taken_from_the_current_folder() {
     assert_eq!(
         run("../../elsewhere"),
         "exit code: 2\n--- stdout\n--- stderr\nerror: `../../elsewhere` is not a path in the repository\n\
-         hint: name files and folders of the working tree\n"
+         hint: name files and folders in the working tree\n"
     );
     insta::assert_snapshot!(redacted(run("nowhere")), @"
     exit code: 2
@@ -150,8 +150,8 @@ fn nothing_is_restored_without_an_answer() {
     let now = tree(&workplace);
     assert_eq!(
         workplace.shown(&["snapshot", "restore", "latest"]),
-        "exit code: 2\n--- stdout\n--- stderr\nerror: nothing was restored: nobody could be asked\n\
-         hint: say `--yes`, or look first with `checkstone snapshot diff`\n"
+        "exit code: 4\n--- stdout\n--- stderr\nerror: nothing restored: not a terminal\n\
+         hint: pass `--yes`, or preview with `checkstone snapshot diff`\n"
     );
     for (answer, code) in [("n\n", 1), ("\n", 1), ("y\n", 0)] {
         assert_eq!(tree(&workplace), now);

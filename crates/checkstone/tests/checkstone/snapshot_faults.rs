@@ -88,7 +88,7 @@ fn a_disk_that_cannot_be_written_can_be_looked_at() {
     assert_eq!(lines.len(), 8, "{said}");
     for at in [0, 2] {
         assert!(lines[at].starts_with("error: cannot prepare the snapshot"), "{said}");
-        assert_eq!(lines[at + 1], "hint: make room on the disk, and the git folder writable for you");
+        assert_eq!(lines[at + 1], "hint: free some disk space, and make the git folder writable");
     }
     assert!(lines[4].starts_with("error: cannot forget the snapshot"), "{said}");
     assert_eq!(lines[6..], ["modified README.md", "1"], "{said}");

@@ -46,9 +46,9 @@ fn an_agent_cannot_give_trust() {
         let output = workplace.checkstone(&["trust", "--yes"]).env(variable, "1").answer();
         assert_eq!(
             output.to_string(),
-            "exit code: 2\n--- stdout\n--- stderr\n\
-             error: an agent cannot give trust: it is the person's word\n\
-             hint: run `checkstone trust` yourself, in a terminal of your own\n"
+            "exit code: 4\n--- stdout\n--- stderr\n\
+             error: an agent cannot give trust: that is your decision\n\
+             hint: run `checkstone trust` yourself, in your own terminal\n"
         );
     }
     assert_eq!(standing(&workplace), "untrusted");

@@ -375,7 +375,7 @@ fn a_command_of_ones_own_names_its_phases() {
     assert_eq!(started["resume_point"]["phase"], "build");
     phase(&workplace, &["deploy", "build", "--status", "complete"]);
     let output = workplace.run(&["workflow", "phase", "deplyo", "build", "--status", "complete"]);
-    assert_eq!(output.code, Some(2));
+    assert_eq!(output.code, Some(3));
 }
 
 /// Where there is unfinished work, a session that begins is told, in every client's own form, and once.

@@ -3,7 +3,7 @@
 
 use super::Deed::{self, *};
 use super::Grammar::*;
-use super::{Program, has, matches_glob};
+use super::{Program, matches_glob};
 
 programs! {
     "make" => Builds {
@@ -35,6 +35,6 @@ const USUAL: &[(&str, Deed)] = &[
 
 /// What a task of this name does in most repositories.
 pub(crate) fn usual_deed(task: &str) -> Deed {
-    let is_named = |names: &str| has(names, task) || names.split(' ').any(|name| matches_glob(name, task));
+    let is_named = |names: &str| names.split(' ').any(|name| matches_glob(name, task));
     USUAL.iter().find(|(names, _)| is_named(names)).map_or(Other, |(_, deed)| *deed)
 }

@@ -39,6 +39,7 @@ fn whole_arguments_in_order() {
         ("npm test", "npm test -- --watch=false"),
         ("npm run test", "npm test"),
         ("npm test:*", "npm run test:unit"),
+        ("npm run test:*", "npm run test:unit"),
         ("pnpm test", "pnpm -r test"),
         ("pnpm test", "pnpm --filter web run test"),
         ("yarn test", "yarn workspace web test"),

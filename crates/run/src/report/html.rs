@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use jiff::Timestamp;
+
 use super::gantt;
 use super::story::{IncidentKind, Outcome, StageStory, Story};
 use super::words;
@@ -21,7 +23,7 @@ pub struct Excerpt {
     pub before: u64,
 }
 
-pub(super) fn page(story: &Story, excerpts: &[Excerpt], generated_at: &str) -> String {
+pub(super) fn page(story: &Story, excerpts: &[Excerpt], generated_at: Timestamp) -> String {
     let mut body = facts(story, generated_at);
     let _ = write!(body, "<div class=\"chart\">\n{}</div>\n{}", gantt::chart(story), legend());
     stages(&mut body, story);
@@ -52,7 +54,7 @@ pub(super) fn page(story: &Story, excerpts: &[Excerpt], generated_at: &str) -> S
     page
 }
 
-fn facts(story: &Story, generated_at: &str) -> String {
+fn facts(story: &Story, generated_at: Timestamp) -> String {
     let attempts = || story.stages.iter().flat_map(|stage| &stage.attempts);
     let completed = story.stages.iter().filter(|stage| outcome(stage) == Some(Outcome::Completed)).count();
     let broken = attempts()
@@ -69,7 +71,7 @@ fn facts(story: &Story, generated_at: &str) -> String {
         ("broken off", broken.to_string()),
         ("resumed", story.resumes().to_string()),
         ("time in hand", words::duration(busy)),
-        ("as of", generated_at.to_owned()),
+        ("as of", format!("{generated_at:.0}")),
     ] {
         let _ = write!(text, "<div><dt>{name}</dt><dd>{}</dd></div>", words::html(&value));
     }

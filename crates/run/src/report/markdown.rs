@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use jiff::Timestamp;
 use supervise::marker::Marker;
 
 use crate::state::StageState;
@@ -24,7 +25,7 @@ const SAID: &[(&str, &str, &[&str])] = &[
 ];
 
 /// The report with its blocks refreshed: `existing` is what the file holds, or nothing yet.
-pub(super) fn refreshed(story: &Story, existing: Option<&str>, generated_at: &str) -> String {
+pub(super) fn refreshed(story: &Story, existing: Option<&str>, generated_at: Timestamp) -> String {
     let mut text = match existing {
         Some(existing) => existing.to_owned(),
         None => format!("# {}\n", words::markdown(&story.title)),
@@ -77,7 +78,7 @@ fn put(text: &mut String, name: &str, content: &str) {
     }
 }
 
-fn summary(story: &Story, generated_at: &str) -> String {
+fn summary(story: &Story, generated_at: Timestamp) -> String {
     let done = story.stages.iter().filter(|stage| stage.state == StageState::Completed).count();
     let mut text = "## Executive Summary\n\n".to_owned();
     if let Some(goal) = story.markers.iter().find(|marker| marker.kind == "OBJECTIVE") {
@@ -85,7 +86,7 @@ fn summary(story: &Story, generated_at: &str) -> String {
     }
     let _ = writeln!(
         text,
-        "**Status**: {}, {done} of {} stages completed (run `{}`, {generated_at})",
+        "**Status**: {}, {done} of {} stages completed (run `{}`, {generated_at:.0})",
         story.state.name(),
         story.stages.len(),
         words::code(&story.run)
@@ -227,8 +228,8 @@ mod tests {
             "# Mine\r\n\r\nbefore\n\n<!-- GYOSHU:REPORT:A:BEGIN -->\ntwo\nlines\n<!-- GYOSHU:REPORT:A:END -->\n\nafter, without a line end"
         );
         let story = Story::default();
-        let once = refreshed(&story, Some(&text), "now");
-        assert_eq!(refreshed(&story, Some(&once), "now"), once);
+        let once = refreshed(&story, Some(&text), Timestamp::UNIX_EPOCH);
+        assert_eq!(refreshed(&story, Some(&once), Timestamp::UNIX_EPOCH), once);
         assert!(once.starts_with(&text), "{once}");
     }
 
@@ -244,15 +245,15 @@ mod tests {
         let stage = StageStory { artifacts: vec![artifact], ..StageStory::default() };
         let markers = vec![Marker::parse("[METRIC:acc=0.9]").unwrap()];
         let story = Story { stages: vec![stage], markers, ..Story::default() };
-        let once = refreshed(&story, None, "now");
-        assert_eq!(refreshed(&story, Some(&once), "now"), once);
+        let once = refreshed(&story, None, Timestamp::UNIX_EPOCH);
+        assert_eq!(refreshed(&story, Some(&once), Timestamp::UNIX_EPOCH), once);
         insta::assert_snapshot!(once.replace('\u{200b}', "[zero width]"), @r"
         # 
 
         <!-- GYOSHU:REPORT:EXEC_SUMMARY:BEGIN -->
         ## Executive Summary
 
-        **Status**: PLANNED, 0 of 1 stages completed (run ``, now)
+        **Status**: PLANNED, 0 of 1 stages completed (run ``, 1970-01-01T00:00:00Z)
 
         <!-- GYOSHU:REPORT:EXEC_SUMMARY:END -->
 
@@ -285,8 +286,8 @@ mod tests {
     #[test]
     fn a_block_that_was_torn_is_left_alone() {
         let torn = "<!-- GYOSHU:REPORT:ARTIFACTS:BEGIN -->\nmine\n";
-        let text = refreshed(&Story::default(), Some(torn), "now");
+        let text = refreshed(&Story::default(), Some(torn), Timestamp::UNIX_EPOCH);
         assert!(text.starts_with(torn));
-        assert_eq!(refreshed(&Story::default(), Some(&text), "now"), text);
+        assert_eq!(refreshed(&Story::default(), Some(&text), Timestamp::UNIX_EPOCH), text);
     }
 }

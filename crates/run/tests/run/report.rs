@@ -114,7 +114,7 @@ fn lost_and_resumed(root: &Path) -> Layout {
         checkpoint_id: "ckpt-7".to_owned(),
         status: "saved".to_owned(),
         reason: None,
-        created_at: "2026-11-15T09:30:05.000Z".to_owned(),
+        created_at: "2026-11-15T09:30:05Z".parse().unwrap(),
         artifacts: 1,
         mid_stage: true,
     };

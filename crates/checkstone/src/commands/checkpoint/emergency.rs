@@ -8,7 +8,7 @@ use checkpoint::{EmergencyRequest, add_partial, emergency};
 use jiff::Timestamp;
 
 use super::save::notebook;
-use super::{CheckpointCommonArguments, ReasonName, StageArguments, save_error};
+use super::{CheckpointCommonArguments, ReasonName, StageArguments};
 use crate::error::CommandError;
 use crate::printer::{FAINT, GOOD, Printer, STRONG};
 
@@ -41,16 +41,15 @@ pub(super) fn run(arguments: &EmergencyArguments, printer: &Printer) -> Result<E
     request.session.clone_from(&arguments.run.session);
     request.execution_count = arguments.run.execution_count;
     request.notebook = notebook(&arguments.run);
-    let mut saved = emergency(&layout, &request).map_err(|error| save_error(&error))?;
+    let mut saved = emergency(&layout, &request)?;
     let mut code = ExitCode::SUCCESS;
     if !arguments.add.is_empty() {
         let paths: Vec<PathBuf> = arguments.add.iter().map(|path| folder.join(path)).collect();
         match add_partial(&layout, &saved.sealed.manifest.checkpoint_id, &paths) {
             Ok(added) => saved = added,
             Err(error) => {
-                printer.error(
-                    &save_error(&error).hint("the checkpoint itself is saved, without the files to add"),
-                );
+                let told = CommandError::from(error);
+                printer.error(&told.hint("the checkpoint itself is saved, without the added files"));
                 code = ExitCode::FAILURE;
             }
         }

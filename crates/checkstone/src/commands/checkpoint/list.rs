@@ -8,7 +8,7 @@ use text::{Cell, Column, Table, counted};
 use transcript::visible;
 
 use super::{CheckpointCommonArguments, WhichArguments};
-use crate::error::CommandError;
+use crate::error::{CommandError, Warning};
 use crate::printer::{DOUBTFUL, GOOD, Printer, STRONG};
 
 /// List checkpoints, the newest first
@@ -33,8 +33,7 @@ pub(super) fn run(arguments: &CheckpointListArguments, printer: &Printer) -> Res
     }
     for unreadable in &output.unreadable {
         let (run, id) = (visible(&unreadable.run_id), visible(&unreadable.checkpoint_id));
-        printer
-            .warning(&CommandError::new(format!("`{id}` of {run} cannot be read: {}", unreadable.problem)));
+        printer.warning(Warning::new(format!("`{id}` of {run} cannot be read: {}", unreadable.problem)));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -30,9 +30,9 @@ pub(super) struct CheckpointPruneArguments {
 
 pub(super) fn run(arguments: &CheckpointPruneArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let layout = arguments.which.one_run(&arguments.common)?;
-    let pruned = prune(&layout, arguments.keep).map_err(|error| match &error {
+    let pruned = prune(&layout, arguments.keep).map_err(|error| match error {
         PruneError::Folder(error) => folder_error(error),
-        PruneError::Store(_) => CommandError::of(&error),
+        PruneError::Store(error) => error.into(),
     })?;
     let output = PruneOutput::from(pruned);
     if arguments.common.json {

@@ -17,7 +17,7 @@ use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 /// Only answers: the newest checkpoint that is valid, or whose artifacts are all kept, and why newer ones cannot be used.
 /// `checkstone resume` goes on from there.
 ///
-/// Exit code: 0 found, 1 none can be used, 2 it could not be looked for.
+/// Exit code: 0 found, 1 none can be used, 2 and above the search failed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone checkpoint resume --title churn
@@ -42,7 +42,7 @@ pub(super) fn run(
     };
     let depth = if arguments.quick { Depth::Quick } else { Depth::Full };
     let found = last_valid(&arguments.common.root()?, &title, arguments.which.run.as_deref(), depth)
-        .map_err(|error| folder_error(&error))?;
+        .map_err(folder_error)?;
     let output = ResumeOutput::from(&found);
     if arguments.common.json {
         printer.json(&output)?;

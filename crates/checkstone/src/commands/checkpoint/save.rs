@@ -10,9 +10,9 @@ use clap::ValueEnum;
 use jiff::Timestamp;
 use text::counted;
 
-use super::{CheckpointCommonArguments, ReasonName, StageArguments, save_error};
+use super::{CheckpointCommonArguments, ReasonName, StageArguments};
 use crate::byte_size::byte_size;
-use crate::error::CommandError;
+use crate::error::{CommandError, Warning};
 use crate::printer::{FAINT, GOOD, Printer, STRONG};
 
 /// Save a checkpoint of a stage with its artifacts
@@ -90,10 +90,10 @@ pub(super) fn run(arguments: &SaveArguments, printer: &Printer) -> Result<ExitCo
     request.depth = if arguments.full { Depth::Full } else { Depth::Quick };
     request.limits = SizeLimits { warn: arguments.warn_size, refuse: arguments.max_size };
     request.keep = arguments.keep;
-    let saved = save(&layout, &request).map_err(|error| save_error(&error))?;
+    let saved = save(&layout, &request)?;
     let warnings: Vec<String> = saved.warnings.iter().map(warning).collect();
     for warning in &warnings {
-        printer.warning(&CommandError::new(warning));
+        printer.warning(Warning::new(warning));
     }
     let output = SaveOutput {
         success: true,

@@ -14,7 +14,7 @@ use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 
 /// Check a checkpoint: its manifest, and every artifact by size and hash
 ///
-/// Exit code: 0 valid, 1 not valid, 2 it could not be looked at.
+/// Exit code: 0 valid, 1 not valid, 2 and above it could not be checked.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone checkpoint validate ckpt-000012-20261115T091011Z-3fa2c1
@@ -34,9 +34,9 @@ pub(super) struct ValidateArguments {
 pub(super) fn run(arguments: &ValidateArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let layout = arguments.which.run_of(&arguments.id, &arguments.common)?;
     let depth = if arguments.quick { Depth::Quick } else { Depth::Full };
-    let validated = validate(&layout, &arguments.id, depth).map_err(|error| match &error {
+    let validated = validate(&layout, &arguments.id, depth).map_err(|error| match error {
         ValidateError::Folder(error) => folder_error(error),
-        ValidateError::Name(_) => CommandError::of(&error),
+        ValidateError::Name(error) => error.into(),
     })?;
     let output = ValidateOutput::new(layout.run(), &arguments.id, &validated);
     if arguments.common.json {

@@ -7,7 +7,7 @@ use transcript::visible;
 use workflow::Name;
 use workflow::output::ArchiveOutput;
 
-use super::{WorkflowCommonArguments, explained};
+use super::WorkflowCommonArguments;
 use crate::error::CommandError;
 use crate::printer::Printer;
 
@@ -32,12 +32,11 @@ pub(super) fn run(arguments: &ArchiveArguments, printer: &Printer) -> Result<Exi
     let archived = match &arguments.command {
         None => state.archive_complete(now),
         Some(command) => {
-            let name =
-                Name::new(command, arguments.feature.as_deref()).map_err(|error| CommandError::of(&error))?;
+            let name = Name::new(command, arguments.feature.as_deref())?;
             state.archive(&name, now).map(|archived| vec![archived])
         }
     };
-    let output = ArchiveOutput { archived: archived.map_err(|error| explained(&error))? };
+    let output = ArchiveOutput { archived: archived? };
     if arguments.common.json {
         printer.json(&output)?;
         return Ok(ExitCode::SUCCESS);

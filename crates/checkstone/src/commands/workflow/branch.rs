@@ -30,8 +30,8 @@ pub(super) struct BranchArguments {
 
 pub(super) fn run(arguments: &BranchArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let Some(issue) = IssueId::parse(&arguments.issue) else {
-        return Err(CommandError::new(format!("`{}` is not the id of an issue", visible(&arguments.issue)))
-            .hint("an id is the key of a team and a number, such as `BAS-6`"));
+        return Err(CommandError::usage(format!("`{}` is not an issue id", visible(&arguments.issue)))
+            .hint("an id is a team key and a number, such as `BAS-6`"));
     };
     let state = arguments.common.state()?;
     let integrations = Integrations::read(state.root(), printer);

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use text::counted;
 use transcript::visible;
 
-use super::{NameArguments, WorkflowCommonArguments, ended, explained, output, warn};
+use super::{NameArguments, WorkflowCommonArguments, ended, output, warn};
 use crate::error::CommandError;
 use crate::printer::{GOOD, Printer};
 
@@ -24,7 +24,7 @@ pub(super) struct CompleteArguments {
 pub(super) fn run(arguments: &CompleteArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let name = arguments.name.name()?;
     let state = arguments.common.state()?;
-    let saved = state.complete(&name, Timestamp::now()).map_err(|error| explained(&error))?;
+    let saved = state.complete(&name, Timestamp::now())?;
     warn(&saved.warnings, printer);
     if arguments.common.json {
         let output = output(&name, Some(&saved.path), &saved.workflow, &saved.warnings);

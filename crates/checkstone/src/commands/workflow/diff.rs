@@ -9,7 +9,7 @@ use transcript::visible;
 use workflow::output::{DiffOutput, SaveName};
 use workflow::{Difference, Name, Save};
 
-use super::{WorkflowCommonArguments, explained};
+use super::WorkflowCommonArguments;
 use crate::error::CommandError;
 use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG};
 
@@ -42,11 +42,10 @@ pub(super) struct WorkflowDiffArguments {
 pub(super) fn run(arguments: &WorkflowDiffArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let state = arguments.common.state()?;
     let saves = match (&arguments.archived, &arguments.command) {
-        (Some(id), _) => state.archive_content(id).map_err(|error| explained(&error))?.history,
+        (Some(id), _) => state.archive_content(id)?.history,
         (None, command) => {
-            let name = Name::new(command.as_deref().unwrap_or_default(), arguments.feature.as_deref())
-                .map_err(|error| CommandError::of(&error))?;
-            let saves = state.history(&name).map_err(|error| explained(&error))?;
+            let name = Name::new(command.as_deref().unwrap_or_default(), arguments.feature.as_deref())?;
+            let saves = state.history(&name)?;
             if saves.is_empty() {
                 return Err(super::not_found(&state, &name, &[]));
             }
@@ -81,7 +80,7 @@ fn at(saves: &[Save], number: usize) -> Result<Option<&Save>, CommandError> {
         return Ok(None);
     }
     saves.get(number - 1).map(Some).ok_or_else(|| {
-        CommandError::new(format!("there is no save {number}"))
+        CommandError::not_found(format!("there is no save {number}"))
             .hint(format!("{} kept; 1 is the oldest", counted(saves.len(), "save")))
     })
 }

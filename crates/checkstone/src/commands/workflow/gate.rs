@@ -12,7 +12,7 @@ use transcript::visible;
 use workflow::output::GateOutput;
 use workflow::{Name, PreviewState, ShipFacts, StateDirectory, Uncommitted, WorkflowFile, ship_gate};
 
-use super::{NameArguments, WorkflowCommonArguments, explained, warn};
+use super::{NameArguments, WorkflowCommonArguments, warn};
 use crate::environment;
 use crate::error::CommandError;
 use crate::integrations::Integrations;
@@ -38,12 +38,12 @@ pub(super) struct GateArguments {
 pub(super) fn run(arguments: &GateArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let name = arguments.name.name()?;
     let state = arguments.common.state()?;
-    let loaded = state.load(&name).map_err(|error| explained(&error))?;
+    let loaded = state.load(&name)?;
     let ship = loaded.workflow.ok_or_else(|| super::not_found(&state, &name, &loaded.warnings))?;
     // That HEAD moved is one of the blockers.
     let warnings: Vec<_> = loaded.warnings.into_iter().filter(|warning| !warning.is_stale()).collect();
     warn(&warnings, printer);
-    let listed = state.list().map_err(|error| explained(&error))?;
+    let listed = state.list()?;
     let related: Vec<(Name, &WorkflowFile)> = listed
         .iter()
         .filter_map(|one| Some((one.name()?, one.workflow.as_ref().ok()?.file())))
@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &GateArguments, printer: &Printer) -> Result<ExitCo
     {
         gate = ship_gate(ship.file(), &related, &facts(Some(preview)));
     }
-    state.record_gate(&name, &gate, Timestamp::now()).map_err(|error| explained(&error))?;
+    state.record_gate(&name, &gate, Timestamp::now())?;
     let allowed = gate.ship_allowed;
     if arguments.common.json {
         let warnings = warnings.iter().map(ToString::to_string).collect();
@@ -104,7 +104,7 @@ fn unresolved(root: &Path, printer: &Printer) -> Vec<String> {
             Some(verdict) => reader.inputs(verdict.id),
             None => Ok(None),
         });
-        let inputs = inputs.map_err(|error| journal_access::explained(&error))?;
+        let inputs = inputs?;
         Ok(inputs.and_then(|inputs| Record::read(&inputs.bytes)))
     };
     match read() {
@@ -115,7 +115,7 @@ fn unresolved(root: &Path, printer: &Printer) -> Vec<String> {
             .map(|seen| seen.text)
             .collect(),
         Err(problem) => {
-            printer.warning(&problem);
+            printer.warning(problem);
             Vec::new()
         }
     }

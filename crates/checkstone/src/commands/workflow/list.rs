@@ -7,8 +7,8 @@ use transcript::visible;
 use workflow::Summary;
 use workflow::output::{ListOutput, UnreadableFile};
 
-use super::{WorkflowCommonArguments, explained};
-use crate::error::CommandError;
+use super::WorkflowCommonArguments;
+use crate::error::{CommandError, Warning};
 use crate::printer::{DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 
 /// List the workflows of this repository, all features together
@@ -31,7 +31,7 @@ pub(super) struct WorkflowListArguments {
 pub(super) fn run(arguments: &WorkflowListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let state = arguments.common.state()?;
     let mut output = ListOutput { workflows: Vec::new(), problems: Vec::new(), archived: Vec::new() };
-    for listed in state.list().map_err(|error| explained(&error))? {
+    for listed in state.list()? {
         match listed.workflow {
             Ok(workflow) => output.workflows.push(Summary::of(&listed.stem, &workflow)),
             Err(problem) => {
@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &WorkflowListArguments, printer: &Printer) -> Resul
     }
     if arguments.archived {
         let limit = arguments.limit.unwrap_or(usize::MAX);
-        output.archived = state.archived(limit).map_err(|error| explained(&error))?;
+        output.archived = state.archived(limit)?;
     }
     if arguments.common.json {
         printer.json(&output)?;
@@ -49,7 +49,7 @@ pub(super) fn run(arguments: &WorkflowListArguments, printer: &Printer) -> Resul
         printer.text(&shown(&output, printer.width()));
     }
     for problem in &output.problems {
-        printer.warning(&CommandError::new(format!("`{}`: {}", problem.file, problem.problem)));
+        printer.warning(Warning::new(format!("`{}`: {}", problem.file, problem.problem)));
     }
     Ok(ExitCode::SUCCESS)
 }

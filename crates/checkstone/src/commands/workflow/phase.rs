@@ -7,11 +7,10 @@ use clap::ValueEnum;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use transcript::visible;
-use workflow::{PhaseUpdate, ResumePoint, Status, usual_phases};
+use workflow::{PhaseUpdate, ResumePoint, Status};
 
 use super::{
-    NameArguments, WorkflowCommonArguments, ended, explained, next_sentence, object, output, warn,
-    warn_of_length,
+    NameArguments, WorkflowCommonArguments, ended, next_sentence, object, output, warn, warn_of_length,
 };
 use crate::commands::tokens;
 use crate::error::CommandError;
@@ -83,13 +82,7 @@ impl From<PhaseStatusName> for Status {
 pub(super) fn run(arguments: &PhaseArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let name = arguments.name.name()?;
     let state = arguments.common.state()?;
-    // Also a file of a command that we do not know is a workflow; a mistyped word is none.
-    if usual_phases(name.command()).is_none() {
-        let loaded = state.load(&name).map_err(|error| explained(&error))?;
-        if loaded.workflow.is_none() {
-            return Err(arguments.name.unknown_command());
-        }
-    }
+    arguments.name.must_be_known(&name, &state)?;
     let summary = match arguments.summary.as_deref() {
         Some("-") => Some(tokens::read(Some(Path::new("-")))?.trim_end().to_owned()),
         other => other.map(ToOwned::to_owned),
@@ -104,11 +97,11 @@ pub(super) fn run(arguments: &PhaseArguments, printer: &Printer) -> Result<ExitC
         other: arguments.data.clone().unwrap_or_default(),
     };
     if let Some(key) = update.other.keys().find(|key| KNOWN_KEYS.contains(&key.as_str())) {
-        return Err(CommandError::new(format!("`{key}` has an option of its own and cannot be in `--data`")));
+        return Err(CommandError::usage(format!(
+            "`{key}` has an option of its own and cannot be in `--data`"
+        )));
     }
-    let saved = state
-        .update_phase(&name, &arguments.phase, &update, Timestamp::now())
-        .map_err(|error| explained(&error))?;
+    let saved = state.update_phase(&name, &arguments.phase, &update, Timestamp::now())?;
     warn(&saved.warnings, printer);
     warn_of_length(&saved.workflow, &arguments.phase, printer);
     if arguments.common.json {

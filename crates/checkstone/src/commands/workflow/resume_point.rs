@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use text::wrap;
 use transcript::visible;
 
-use super::{NameArguments, WorkflowCommonArguments, explained, next_sentence, warn};
+use super::{NameArguments, WorkflowCommonArguments, next_sentence, warn};
 use crate::error::CommandError;
 use crate::printer::{FAINT, Printer, STRONG};
 
@@ -24,7 +24,8 @@ pub(super) struct ResumePointArguments {
 pub(super) fn run(arguments: &ResumePointArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let name = arguments.name.name()?;
     let state = arguments.common.state()?;
-    let (point, warnings) = state.resume_point(&name).map_err(|error| explained(&error))?;
+    arguments.name.must_be_known(&name, &state)?;
+    let (point, warnings) = state.resume_point(&name)?;
     warn(&warnings, printer);
     if arguments.common.json {
         printer.json(&point)?;

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use workflow::{Name, Workflow};
 
-use super::{WorkflowCommonArguments, explained, output, picture, warn};
+use super::{WorkflowCommonArguments, output, picture, warn};
 use crate::error::CommandError;
 use crate::printer::Printer;
 
@@ -33,15 +33,13 @@ pub(super) fn run(arguments: &ShowArguments, printer: &Printer) -> Result<ExitCo
     let state = arguments.common.state()?;
     let (name, path, workflow, warnings) = match (&arguments.archived, &arguments.command) {
         (Some(id), _) => {
-            let content = state.archive_content(id).map_err(|error| explained(&error))?;
-            let workflow =
-                Workflow::from_value(Value::Object(content.workflow)).map_err(|error| explained(&error))?;
+            let content = state.archive_content(id)?;
+            let workflow = Workflow::from_value(Value::Object(content.workflow))?;
             (workflow.name(), None, workflow, Vec::new())
         }
         (None, command) => {
-            let name = Name::new(command.as_deref().unwrap_or_default(), arguments.feature.as_deref())
-                .map_err(|error| CommandError::of(&error))?;
-            let loaded = state.load(&name).map_err(|error| explained(&error))?;
+            let name = Name::new(command.as_deref().unwrap_or_default(), arguments.feature.as_deref())?;
+            let loaded = state.load(&name)?;
             let missing = || super::not_found(&state, &name, &loaded.warnings);
             let workflow = loaded.workflow.ok_or_else(missing)?;
             warn(&loaded.warnings, printer);

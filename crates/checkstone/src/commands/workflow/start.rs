@@ -7,8 +7,8 @@ use transcript::visible;
 use workflow::output::WorkflowOutput;
 use workflow::{Begin, ResumePoint, usual_phases};
 
-use super::{NameArguments, WorkflowCommonArguments, explained, next_sentence, output, typed_phase, warn};
-use crate::error::CommandError;
+use super::{NameArguments, WorkflowCommonArguments, next_sentence, output, typed_phase, warn};
+use crate::error::{CommandError, Warning};
 use crate::printer::{FAINT, Printer, STRONG};
 
 /// Begin a workflow, or go on with one that is unfinished
@@ -41,20 +41,17 @@ pub(super) fn run(arguments: &StartArguments, printer: &Printer) -> Result<ExitC
     }
     let is_phase = |phase: &String| !phase.trim().is_empty() && !phase.chars().any(char::is_control);
     if let Some(phases) = arguments.phases.as_ref().filter(|phases| !phases.iter().all(is_phase)) {
-        return Err(CommandError::new(format!(
-            "`{}` has a phase without a name",
+        return Err(CommandError::usage(format!(
+            "every phase in `{}` needs a name",
             visible(&phases.join(","))
         )));
     }
     let begin = if arguments.fresh { Begin::Fresh } else { Begin::Resume };
-    let started = state
-        .start(&name, arguments.phases.as_deref(), begin, Timestamp::now())
-        .map_err(|error| explained(&error))?;
+    let started = state.start(&name, arguments.phases.as_deref(), begin, Timestamp::now())?;
     warn(&started.warnings, printer);
     if started.resumed && arguments.phases.is_some() {
-        let kept =
-            CommandError::new("the workflow is unfinished and keeps its phases; `--phases` is ignored");
-        printer.warning(&kept.hint("`--fresh` archives it and begins anew"));
+        let kept = Warning::new("the workflow is unfinished and keeps its phases; `--phases` is ignored");
+        printer.warning(kept.hint("`--fresh` archives it and starts over"));
     }
     let archived = started.archived.map(|archived| archived.id);
     if arguments.common.json {

@@ -173,14 +173,14 @@ fn what_cannot_be_typed_to_is_refused_and_not_counted() {
     let shell = server.shell();
     let window = server.client("editor", &world.repository, WORDS, &session.transcript);
     let mut shown = String::new();
-    for (target, more) in [
-        (shell.as_str(), &[][..]),
-        (shell.as_str(), &["--force", "--agent", "codex"]),
-        (window.target.as_str(), &[]),
-        ("=nosuch:", &[]),
+    for (target, more, code) in [
+        (shell.as_str(), &[][..], 4),
+        (shell.as_str(), &["--force", "--agent", "codex"], 4),
+        (window.target.as_str(), &[], 4),
+        ("=nosuch:", &[], 3),
     ] {
         let answer = inject(&world, &server, target, more).0;
-        assert_eq!((answer.code, answer.stdout.as_str()), (Some(2), ""));
+        assert_eq!((answer.code, answer.stdout.as_str()), (Some(code), ""));
         shown.push_str(&answer.stderr);
     }
     insta::assert_snapshot!("refusals", shown);

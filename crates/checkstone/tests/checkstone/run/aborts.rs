@@ -227,7 +227,7 @@ fn a_run_is_aborted_from_elsewhere_and_so_is_one_stage_of_it() {
     project.wait_for("two");
     // One writer at a time.
     let busy = project.resume();
-    assert_eq!(busy.code, Some(2));
+    assert_eq!(busy.code, Some(4));
     insta::assert_snapshot!(without_durations(&busy.stderr), @"
     run r1 of study
     error: the run is in the hands of another process
@@ -237,12 +237,12 @@ fn a_run_is_aborted_from_elsewhere_and_so_is_one_stage_of_it() {
     assert_eq!(stage.code, Some(0), "{stage:?}");
     assert_ne!(project.state("S01_sleep_long"), "RUNNING");
     assert_eq!(project.state("S02_sleep_longer"), "RUNNING");
-    assert_eq!(project.output(&["abort", "r1", "S01_sleep_long"]).code, Some(2), "it is not running");
+    assert_eq!(project.output(&["abort", "r1", "S01_sleep_long"]).code, Some(3), "it is not running");
     let whole = project.output(&["abort", "r1"]);
     assert_eq!((whole.code, whole.stdout.as_str()), (Some(0), "run r1 ABORTED\n"));
     assert_eq!(finish(child).code, Some(130));
     assert_eq!(project.state("S02_sleep_longer"), "RESUMABLE");
-    assert_eq!(project.output(&["abort", "nobody"]).code, Some(2));
+    assert_eq!(project.output(&["abort", "nobody"]).code, Some(3));
 }
 
 #[test]

@@ -317,10 +317,10 @@ fn r15_a_read_only_project_is_a_clear_error_and_the_checkpoint_before_stays() {
         println!("skipped: nothing can be mounted here: {}", done.stderr);
         return;
     }
-    assert_eq!(done.stdout, "code=2\ncode=2\ncode=2\ncode=0\n", "{done:?}");
+    assert_eq!(done.stdout, "code=5\ncode=5\ncode=5\ncode=0\n", "{done:?}");
     assert_eq!(done.stderr.matches("Read-only file system").count(), 3, "{done:?}");
     assert_eq!(done.stderr.matches("error: ").count(), 3, "{done:?}");
-    let hint = "hint: make its folder writable for you; then try again\n";
+    let hint = "hint: make the folder writable, then try again\n";
     assert_eq!(done.stderr.matches(hint).count(), 3, "{done:?}");
     assert_eq!((project.checkpoints(), project.read("reports/study/checkpoints/r1/events.jsonl")), before);
     // Writable again, it goes on.

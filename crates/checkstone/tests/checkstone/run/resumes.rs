@@ -51,7 +51,7 @@ fn it_goes_on_with_what_failed() {
     assert_eq!(attempts(&project), [1, 1, 2]);
     assert_eq!(project.read("reports/study/r1/S03_finish_all/final.txt"), "2\n");
     let nothing = project.output(&["resume"]);
-    assert_eq!(nothing.code, Some(2));
+    assert_eq!(nothing.code, Some(3));
     insta::assert_snapshot!(without_durations(&nothing.stderr), @"
     error: there is no run that can be resumed in `[folder]/repo`
     hint: `checkstone run PLAN` begins one, `checkstone run --new pipeline` writes a plan to begin with
@@ -76,7 +76,7 @@ fn what_has_changed_is_run_again_and_no_more_than_that() {
     assert_eq!(attempts(&project), [3, 2, 3]);
     assert_eq!(project.output(&["resume", "r1", "--again", "S02_count_lines"]).code, Some(0));
     assert_eq!(attempts(&project), [3, 3, 3]);
-    assert_eq!(project.output(&["resume", "r1", "--again", "S09_not_there"]).code, Some(2));
+    assert_eq!(project.output(&["resume", "r1", "--again", "S09_not_there"]).code, Some(3));
 }
 
 /// A script that a command names is part of the command.
@@ -457,7 +457,7 @@ fn a_copied_repository_resumes_by_name() {
     }
     std::fs::remove_file(copy.path("plan.toml")).unwrap();
     let unnamed = copy.output(&["resume"]);
-    assert_eq!(unnamed.code, Some(2));
+    assert_eq!(unnamed.code, Some(4));
     insta::assert_snapshot!(without_durations(&unnamed.stderr), @"
     error: the newest run, `r1`, was not begun here
     hint: look at its plan, and name it to run it: `checkstone resume r1`
@@ -512,7 +512,7 @@ fn a_removed_directory_is_a_clear_error() {
     let before = project.checkpoints();
     std::fs::remove_file(project.path("reports/study/checkpoints/r1/events.jsonl")).unwrap();
     let gone = project.resume();
-    assert_eq!(gone.code, Some(2));
+    assert_eq!(gone.code, Some(3));
     insta::assert_snapshot!(without_durations(&gone.stderr), @"error: there is no run `r1` in `[folder]/repo`");
     assert_eq!(project.checkpoints(), before);
     // The folder of artifacts vanishes under a stage that is running.
@@ -530,7 +530,7 @@ fn a_removed_directory_is_a_clear_error() {
         stage("S02_go_on", "command = 'touch on'\ndependencies = [\"S01_remove_reports\"]"),
     ]));
     let done = project.run();
-    assert_eq!(done.code, Some(2), "{done:?}");
+    assert_eq!(done.code, Some(5), "{done:?}");
     insta::assert_snapshot!(without_durations(&done.stderr), @"
     run r1 of study
     S01_remove_reports  running, at most [duration]

@@ -94,7 +94,7 @@ fn the_markers_of_a_log_are_shown() {
     let again = project.checkstone(&["markers", "-", "--json"]).answer_to(log);
     let again = valid(&again.stdout, "markers.schema.json");
     assert_eq!(again, value);
-    assert_eq!(project.output(&["markers", "nothing"]).code, Some(2));
+    assert_eq!(project.output(&["markers", "nothing"]).code, Some(3));
 }
 
 /// Spec 5, task 5.1; and an agent whose session begins is told, once, what can be resumed.

@@ -13,7 +13,7 @@ struct ToldWindow {
 }
 
 /// What was told for this session, unless it was for another model.
-pub(crate) fn of_session(
+pub fn of_session(
     reader: &Reading<'_>,
     session: SessionId,
     model: Option<&str>,
@@ -28,7 +28,7 @@ pub(crate) fn of_session(
 }
 
 /// Whether this is known already; then nothing has to be written.
-pub(crate) fn is_known(
+pub fn is_known(
     reader: &Reading<'_>,
     session: SessionId,
     tokens: u64,
@@ -37,7 +37,7 @@ pub(crate) fn is_known(
     Ok(stored(reader, session)? == Some(ToldWindow { tokens, model: model.map(str::to_owned) }))
 }
 
-pub(crate) fn remember(
+pub fn remember(
     writing: &Writing<'_>,
     session: SessionId,
     tokens: u64,

@@ -2,8 +2,6 @@
 //! stop, one message, and one hold a turn, by the same count.
 
 use agents::Answer;
-use autosave::context::{self, Windows};
-use autosave::{Facts, Occasion, Reason, SaveOutcome};
 use change_set::BytePath;
 use changes::Request;
 use gate::Changes;
@@ -14,18 +12,25 @@ use serde_json::Value;
 use stop::{ClientEvent, Delivery, JudgedStop, baseline, trust, turn_of};
 use transcript::OWN_PREFIX;
 
-use crate::autosaving::Wish;
-use crate::environment;
-use crate::saving::{self, Save, SaveReport};
-use crate::window;
+use crate::context::{self, Windows};
+use crate::facts::{Facts, Occasion};
+use crate::reason::Reason;
+use crate::save::SaveOutcome;
+use crate::save_run::{self, Save, SaveReport};
+use crate::saving_settings::SavingSettings;
+use crate::stop_words::wants_to_stop;
+use crate::told_window;
+use crate::wish::Wish;
 
 /// So often a save is tried at one crossing, where what stands in its way may pass.
 const TRIES: u32 = 3;
 
 /// A stop that was judged, and what the user wants saved there.
-pub(super) struct SavingStop {
-    pub(super) judged: JudgedStop,
-    pub(super) wish: Wish,
+#[derive(Debug)]
+pub struct SavingStop {
+    pub judged: JudgedStop,
+    pub wish: Wish,
+    pub saving: SavingSettings,
 }
 
 /// What is said beside the gate's own words.
@@ -50,7 +55,7 @@ struct Due {
 
 impl SavingStop {
     /// As `JudgedStop::conclude`, where something may have to be saved.
-    pub(super) fn conclude(mut self) -> Answer {
+    pub fn conclude(mut self) -> Answer {
         let settings = self.settings();
         let mut answer = SaveAnswer { to_person: self.ended_pushes(), ..SaveAnswer::default() };
         if settings.mode != AutosaveMode::Off {
@@ -74,7 +79,7 @@ impl SavingStop {
     fn ended_pushes(&mut self) -> Vec<String> {
         let Some(session) = &self.judged.turn.known.session else { return Vec::new() };
         let ended = self.judged.journal.write(|writing| writing.take_untold_pushes(session.id));
-        ended.unwrap_or_default().iter().map(saving::push_sentence).collect()
+        ended.unwrap_or_default().iter().map(save_run::push_sentence).collect()
     }
 
     /// Whether the threshold is crossed at this stop. Only then a session is recorded as being above it.
@@ -85,7 +90,7 @@ impl SavingStop {
         }
         let Some(percent) = self.percent(settings)? else { return Ok(None) };
         if percent >= u64::from(settings.threshold)
-            && self.asked().is_some_and(|prompt| autosave::wants_to_stop(&prompt))
+            && self.asked().is_some_and(|prompt| wants_to_stop(&prompt))
         {
             self.judged.event.log("autosave", "nothing saved: the prompt asks to stop");
             return Ok(None);
@@ -112,7 +117,7 @@ impl SavingStop {
         let model = self.judged.turn.usage.as_ref().and_then(|usage| usage.model.as_deref());
         let told = match &self.judged.turn.known.session {
             Some(session) => {
-                self.judged.journal.read(|reader| window::of_session(reader, session.id, model))?
+                self.judged.journal.read(|reader| told_window::of_session(reader, session.id, model))?
             }
             None => None,
         };
@@ -130,7 +135,7 @@ impl SavingStop {
     fn act(&mut self, settings: &Autosave, due: &Due, answer: &mut SaveAnswer) {
         answer.turn = Some(due.turn);
         if settings.mode == AutosaveMode::Normal {
-            let advice = saving::advice(&due.occasion);
+            let advice = save_run::advice(&due.occasion);
             self.record_advice(due, &advice);
             self.judged.event.log("autosave", &advice);
             answer.to_person.push(format!("{OWN_PREFIX} {advice}"));
@@ -138,7 +143,7 @@ impl SavingStop {
         }
         let Some(save) = self.prepare(settings, due.occasion) else { return };
         let report = save.run(&mut self.judged.journal, Some(due.session), Some(due.turn));
-        report.log(&self.judged.event);
+        report.log(&self.judged.event, self.saving.client_log.as_deref());
         let is_tried_again = self.try_again(due, &report);
         let again = if is_tried_again { "; it is tried again at the next stop" } else { "" };
         answer.to_person.extend(report.to_person().map(|said| format!("{said}{again}")));
@@ -197,9 +202,9 @@ impl SavingStop {
 
     fn prepare(&self, settings: &Autosave, occasion: Occasion) -> Option<Save> {
         let repository = self.judged.case.repository.clone()?;
-        let look = saving::look(settings, &self.judged.event.settings.state);
+        let look = self.saving.look(settings);
         let mut facts = Facts::new(occasion, &self.judged.turn.inputs, self.asked().as_deref(), &look);
-        saving::read_plans(&mut facts, &repository.root, &look);
+        save_run::read_plans(&mut facts, &repository.root, &look);
         let changed = match &self.judged.turn.inputs.changes {
             Changes::Known(set) => set.files.iter().map(|file| file.path.clone()).collect(),
             Changes::Transcript(_) | Changes::Unknown(_) => Vec::new(),
@@ -210,7 +215,7 @@ impl SavingStop {
             agent: self.judged.event.payload.agent,
             session: Some(self.judged.event.session.clone()),
             turn_key: self.judged.turn.known.key.clone(),
-            state: self.judged.event.settings.state.clone(),
+            saving: self.saving.clone(),
             facts,
             changed,
         })
@@ -267,7 +272,7 @@ impl SavingStop {
 
     /// Saves apart from a stop, and pushes at once: nobody waits. Only where this session has changed something since
     /// it was saved last: what a person did in the same tree is theirs.
-    pub(super) fn save(mut self, reason: Reason) {
+    pub fn save(mut self, reason: Reason) {
         let settings = self.settings();
         if settings.mode != AutosaveMode::Autonomous || !self.has_unsaved_work(&settings) {
             return;
@@ -285,7 +290,7 @@ impl SavingStop {
         let occasion = Occasion { at: self.judged.event.now, reason, percent, iteration };
         let Some(save) = self.prepare(&settings, occasion) else { return };
         let report: SaveReport = save.run(&mut self.judged.journal, Some(session), turn);
-        report.log(&self.judged.event);
+        report.log(&self.judged.event, self.saving.client_log.as_deref());
     }
 
     fn has_unsaved_work(&mut self, autosave: &Autosave) -> bool {
@@ -303,13 +308,12 @@ impl SavingStop {
             .and_then(|pending| pending.change_set(request))
             .is_ok_and(|set| !set.files.is_empty() && set.scope == change_set::Scope::TurnBaseline);
         let Some(last) = last.and_then(|last| last.snapshot) else { return changed };
-        let own = saving::own_files(self.judged.event.payload.agent, autosave);
+        let own = save_run::own_files(self.judged.event.payload.agent, autosave);
         let own = own.map(|name| BytePath::from(name.as_str()));
-        let scratch = environment::temporary_directory();
+        let scratch = &self.saving.temporary;
         let differs = Snapshots::of(repository, &git).and_then(|snapshots| {
             let last = snapshots.find(&last)?;
-            let found =
-                snapshots.diff(Side::Snapshot(&last), Side::WorkingTree { scratch: &scratch }, &[])?;
+            let found = snapshots.diff(Side::Snapshot(&last), Side::WorkingTree { scratch }, &[])?;
             Ok(found.iter().any(|difference| !own.contains(&difference.path)))
         });
         changed && differs.unwrap_or(true)

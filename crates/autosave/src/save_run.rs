@@ -1,13 +1,10 @@
 //! One save from its facts to what is recorded and said of it. Shared by the hook, by the process that it leaves behind
 //! and by `checkstone autosave`. Says only what was seen to be done.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use autosave::build_state::{self, BuildState};
-use autosave::{
-    AutonomousExecution, Facts, Job, Look, Occasion, RouterDecision, SaveOutcome, Saved, Taken, buildguide,
-};
 use change_set::BytePath;
 use changes::{GitProgram, Repository};
 use gate::policy::{Autosave, AutosaveMode};
@@ -18,51 +15,55 @@ use journal::{
 use keeping::push::Planned;
 use keeping::snapshot::{LeftOut, Reasons, Retention, SessionName, Snapshots, Which};
 use serde_json::Value;
+use stop::policy_files::FoundTexts;
 use stop::{ClientEvent, lock_file, policy_files, trust};
 use text::counted;
 use transcript::{Agent, OWN_PREFIX};
 
-use crate::autosaving;
-use crate::background;
-use crate::environment;
-use crate::repository_policy;
-
-/// No git process of ours takes longer, snapshots of large trees included.
-const GIT_LIMIT: Duration = Duration::from_secs(30);
+use crate::build_state::{self, BuildState};
+use crate::buildguide;
+use crate::continuation::{continuation, signal};
+use crate::facts::{Facts, Occasion};
+use crate::look::Look;
+use crate::report::{AutonomousExecution, RouterDecision};
+use crate::save::{Job, SaveOutcome, Saved, Taken, notes_of};
+use crate::saving_settings::SavingSettings;
 
 const BUILDGUIDE: &str = "buildguide.md";
 
 /// In a line, it says that what looks like a secret is none.
-pub(crate) const ALLOW: &str = "checkstone:allow-secret";
+pub const ALLOW: &str = "checkstone:allow-secret";
 
 /// So many characters of a commit's id tell it from others.
 const SHORT: usize = 10;
 
 /// Everything that a save is made of.
-pub(crate) struct Save {
-    pub(crate) repository: Repository,
-    pub(crate) settings: Autosave,
-    pub(crate) agent: Agent,
-    pub(crate) session: Option<String>,
-    pub(crate) turn_key: Option<String>,
-    pub(crate) state: PathBuf,
-    pub(crate) facts: Facts,
+#[derive(Debug)]
+pub struct Save {
+    pub repository: Repository,
+    pub settings: Autosave,
+    pub agent: Agent,
+    pub session: Option<String>,
+    pub turn_key: Option<String>,
+    pub saving: SavingSettings,
+    pub facts: Facts,
     /// What the turn changed.
-    pub(crate) changed: Vec<BytePath>,
+    pub changed: Vec<BytePath>,
 }
 
 /// What came of it.
-pub(crate) struct SaveReport {
-    pub(crate) mode: AutosaveMode,
-    pub(crate) occasion: Occasion,
-    pub(crate) ended: SaveOutcome,
-    pub(crate) push: Push,
-    pub(crate) took: Duration,
+#[derive(Debug)]
+pub struct SaveReport {
+    pub mode: AutosaveMode,
+    pub occasion: Occasion,
+    pub ended: SaveOutcome,
+    pub push: Push,
+    pub took: Duration,
 }
 
 /// How far the push has got.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Push {
+pub enum Push {
     /// Nothing was to be pushed, and why, where that is worth a word.
     None(Option<String>),
     Started,
@@ -70,10 +71,10 @@ pub(crate) enum Push {
 }
 
 impl Save {
-    pub(crate) fn job<'a>(&'a self, git: &'a GitProgram, look: &'a Look, lock: &'a Path) -> Job<'a> {
+    pub fn job<'a>(&'a self, look: &'a Look, lock: &'a Path) -> Job<'a> {
         Job {
             repository: &self.repository,
-            git,
+            git: &self.saving.git,
             settings: &self.settings,
             agent: self.agent,
             facts: &self.facts,
@@ -89,16 +90,11 @@ impl Save {
     }
 
     /// Saves, records it, and leaves the push to a process of its own.
-    pub(crate) fn run(
-        &self,
-        journal: &mut Journal,
-        session: Option<SessionId>,
-        turn: Option<TurnId>,
-    ) -> SaveReport {
+    pub fn run(&self, journal: &mut Journal, session: Option<SessionId>, turn: Option<TurnId>) -> SaveReport {
         let (mut report, recorded) = self.save(journal, session, turn);
         match recorded {
             Ok(Some(id)) => {
-                if let Err(error) = background::start(&["push", &id.0.to_string()], b"") {
+                if let Err(error) = (self.saving.start_push)(id) {
                     let why = format!("the push could not be started: {error}");
                     let failed = PushState::Failed;
                     let _ = journal.write(|writing| writing.record_push(id, failed, &why, 0));
@@ -112,19 +108,19 @@ impl Save {
     }
 
     /// Saves and records it. The id is that of a save whose push is left to the caller.
-    pub(crate) fn save(
+    pub fn save(
         &self,
         journal: &mut Journal,
         session: Option<SessionId>,
         turn: Option<TurnId>,
     ) -> (SaveReport, Result<Option<AutosaveId>, JournalError>) {
         let started = Instant::now();
-        let git = git();
+        let git = &self.saving.git;
         let lock = self.lock_file();
-        let look = look(&self.settings, &self.state);
-        let ended = self.job(&git, &look, &lock).save(&self.changed);
+        let look = self.saving.look(&self.settings);
+        let ended = self.job(&look, &lock).save(&self.changed);
         let push = match &ended {
-            SaveOutcome::Saved(_) => self.planned_push(&git),
+            SaveOutcome::Saved(_) => self.planned_push(git),
             _ => Push::None(None),
         };
         let report = SaveReport {
@@ -136,7 +132,7 @@ impl Save {
         };
         let recorded = report.record(journal, &self.repository.root, session, turn);
         if report.snapshot().is_some() {
-            self.forget_old_snapshots(&git);
+            self.forget_old_snapshots(git);
         }
         let is_started = report.push == Push::Started;
         (report, recorded.map(|id| Some(id).filter(|_| is_started)))
@@ -145,7 +141,7 @@ impl Save {
     /// Saves make snapshots, so they clear old ones away: as the user's own configuration says, and never those that
     /// somebody asked for, nor the one that was made just now and is told of.
     fn forget_old_snapshots(&self, git: &GitProgram) {
-        let texts = repository_policy::files(&self.repository.root);
+        let texts = FoundTexts::read(&self.repository.root, self.saving.user_file.as_deref());
         let Some(kept) = trust::snapshot_settings(journal::Trust::Unknown, texts.texts()) else { return };
         let retention = Retention {
             keep: Some(kept.keep.max(1)),
@@ -172,8 +168,8 @@ impl Save {
         }
     }
 
-    pub(crate) fn lock_file(&self) -> PathBuf {
-        lock_file(&self.state, "autosave", &self.repository)
+    pub fn lock_file(&self) -> PathBuf {
+        lock_file(&self.saving.state, "autosave", &self.repository)
     }
 }
 
@@ -211,14 +207,14 @@ impl SaveReport {
         journal.write(|writing| writing.record_autosave(&new))
     }
 
-    pub(crate) fn saved(&self) -> Option<&Saved> {
+    pub fn saved(&self) -> Option<&Saved> {
         match &self.ended {
             SaveOutcome::Saved(saved) => Some(saved),
             SaveOutcome::Nothing | SaveOutcome::Failed(_) => None,
         }
     }
 
-    pub(crate) fn snapshot(&self) -> Option<&str> {
+    pub fn snapshot(&self) -> Option<&str> {
         match &self.ended {
             SaveOutcome::Saved(saved) => saved.snapshot.as_ref(),
             SaveOutcome::Failed(failed) => failed.snapshot.as_ref(),
@@ -227,7 +223,7 @@ impl SaveReport {
         .map(|taken| taken.id.as_str())
     }
 
-    pub(crate) fn outcome(&self) -> AutosaveOutcome {
+    pub fn outcome(&self) -> AutosaveOutcome {
         match &self.ended {
             SaveOutcome::Saved(_) => AutosaveOutcome::Saved,
             SaveOutcome::Nothing => AutosaveOutcome::Nothing,
@@ -236,7 +232,7 @@ impl SaveReport {
     }
 
     /// What was done, and how far the push has got, in one sentence that is true now.
-    pub(crate) fn sentence(&self) -> String {
+    pub fn sentence(&self) -> String {
         let mut text = self.detail();
         match &self.push {
             Push::Started => text.push_str(", push to `origin` started"),
@@ -247,7 +243,7 @@ impl SaveReport {
     }
 
     /// What was done.
-    pub(crate) fn detail(&self) -> String {
+    pub fn detail(&self) -> String {
         match &self.ended {
             SaveOutcome::Saved(saved) => {
                 let Saved { commit, notes, snapshot, snapshot_problem } = saved;
@@ -282,7 +278,7 @@ impl SaveReport {
     }
 
     /// What else came of it, for somebody who has asked.
-    pub(crate) fn remarks(&self) -> Vec<String> {
+    pub fn remarks(&self) -> Vec<String> {
         let Some(commit) = self.saved().map(|saved| &saved.commit) else { return Vec::new() };
         let superseded = commit.superseded.iter().map(|(path, id)| {
             format!("of `{path}` another version was staged; `git cat-file -p {}` shows it", short(id))
@@ -291,7 +287,7 @@ impl SaveReport {
         superseded.chain(complaint).collect()
     }
 
-    pub(crate) fn to_person(&self) -> Option<String> {
+    pub fn to_person(&self) -> Option<String> {
         let sentence = self.sentence();
         match &self.ended {
             SaveOutcome::Saved(_) => Some(format!("✅ {OWN_PREFIX} Auto-checkpoint executed: {sentence}")),
@@ -301,16 +297,16 @@ impl SaveReport {
     }
 
     /// What the agent is told; `None` where there is nothing to go on with.
-    pub(crate) fn to_agent(&self, facts: &Facts) -> Option<String> {
+    pub fn to_agent(&self, facts: &Facts) -> Option<String> {
         let why = self.occasion.reason.sentence(self.occasion.percent);
         match &self.ended {
             SaveOutcome::Saved(_) => {
                 let saved = format!("Your work was saved, since {why}: {}.", self.sentence());
-                Some(autosave::continuation(facts, &saved))
+                Some(continuation(facts, &saved))
             }
             SaveOutcome::Nothing if facts.next.is_some() || facts.build.is_some() => {
                 let saved = format!("Nothing had to be saved, though {why}: {}.", self.sentence());
-                Some(autosave::continuation(facts, &saved))
+                Some(continuation(facts, &saved))
             }
             SaveOutcome::Nothing => None,
             SaveOutcome::Failed(failed) if failed.error.is_refusal() => Some(format!(
@@ -318,12 +314,12 @@ impl SaveReport {
                  the line with `{ALLOW}` if it is none; do not commit it.",
                 self.sentence()
             )),
-            SaveOutcome::Failed(_) => Some(autosave::signal(facts, &self.sentence())),
+            SaveOutcome::Failed(_) => Some(signal(facts, &self.sentence())),
         }
     }
 
     /// The account for programs.
-    pub(crate) fn execution(&self) -> Option<Value> {
+    pub fn execution(&self) -> Option<Value> {
         let commit = self.saved().map(|saved| &saved.commit);
         let decision = RouterDecision {
             route: match &self.ended {
@@ -351,7 +347,7 @@ impl SaveReport {
     }
 
     /// In our log, and in that of the script that this replaces where its flag is there.
-    pub(crate) fn log(&self, event: &ClientEvent) {
+    pub fn log(&self, event: &ClientEvent, client_log: Option<&Path>) {
         let sentence = self.sentence();
         let milliseconds = self.took.as_millis();
         event.log("autosave", &format!("{}: {sentence} ({milliseconds} ms)", self.occasion.reason.as_str()));
@@ -360,7 +356,7 @@ impl SaveReport {
             SaveOutcome::Nothing => "No changes to commit",
             SaveOutcome::Failed(_) => "❌ Direct checkpoint execution failed",
         };
-        append_to_client_log(&["🚀 Executing checkpoint directly in hook", &sentence, outcome]);
+        append_to_client_log(client_log, &["🚀 Executing checkpoint directly in hook", &sentence, outcome]);
     }
 }
 
@@ -387,23 +383,22 @@ fn left_out(files: &[LeftOut]) -> Option<String> {
 }
 
 /// Lines with a time before them. That they cannot be written stops nobody.
-pub(crate) fn append_to_client_log(lines: &[&str]) {
-    use std::io::Write as _;
-    let Some(path) = autosaving::client_log() else { return };
+pub fn append_to_client_log(client_log: Option<&Path>, lines: &[&str]) {
+    let Some(path) = client_log else { return };
     let now = Timestamp::now().strftime("%Y-%m-%d %H:%M:%S").to_string();
     let text: String = lines.iter().map(|line| format!("[{now}] {}\n", transcript::visible(line))).collect();
-    let _ = files::regular_file::append(&path, 0o666).map(|mut file| file.write_all(text.as_bytes()));
+    let _ = files::regular_file::append(path, 0o666).map(|mut file| file.write_all(text.as_bytes()));
 }
 
 /// What a person is told in normal mode.
-pub(crate) fn advice(occasion: &Occasion) -> String {
+pub fn advice(occasion: &Occasion) -> String {
     let why = occasion.reason.sentence(occasion.percent);
     let why = why.strip_prefix("the").map_or(why.clone(), |rest| format!("The{rest}"));
     format!("{why}: run `checkstone autosave` to save the work, then compact or begin a new session")
 }
 
 /// How a push ended.
-pub(crate) fn push_sentence(autosave: &journal::Autosave) -> String {
+pub fn push_sentence(autosave: &journal::Autosave) -> String {
     let commit = autosave.commit.as_deref().map(short).unwrap_or_default();
     match autosave.push {
         PushState::Pushed => {
@@ -413,12 +408,12 @@ pub(crate) fn push_sentence(autosave: &journal::Autosave) -> String {
     }
 }
 
-pub(crate) fn short(commit: &str) -> &str {
+pub fn short(commit: &str) -> &str {
     commit.get(..SHORT).unwrap_or(commit)
 }
 
 /// What the repository's own files say is next.
-pub(crate) fn read_plans(facts: &mut Facts, root: &Path, look: &Look) {
+pub fn read_plans(facts: &mut Facts, root: &Path, look: &Look) {
     let read = |name: &str| {
         let path = policy_files::inside(root, &root.join(name)).ok()?;
         policy_files::read(&path).ok()?
@@ -432,19 +427,7 @@ pub(crate) fn read_plans(facts: &mut Facts, root: &Path, look: &Look) {
 }
 
 /// The files that a save writes or commits in any case.
-pub(crate) fn own_files(agent: Agent, settings: &Autosave) -> [String; 2] {
-    let notes = settings.notes.clone().unwrap_or_else(|| autosave::notes_of(agent).to_owned());
+pub fn own_files(agent: Agent, settings: &Autosave) -> [String; 2] {
+    let notes = settings.notes.clone().unwrap_or_else(|| notes_of(agent).to_owned());
     [notes, BUILDGUIDE.to_owned()]
-}
-
-/// Who looks for secrets.
-pub(crate) fn look(settings: &Autosave, state: &Path) -> Look {
-    let gitleaks = environment::program("gitleaks")
-        .map(|program| autosave::Gitleaks { program, folder: state.to_owned() });
-    Look::new(settings, gitleaks)
-}
-
-/// For everything that is not on the clock of a hook.
-pub(crate) fn git() -> GitProgram {
-    environment::git().within(GIT_LIMIT)
 }
