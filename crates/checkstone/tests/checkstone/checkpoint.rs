@@ -104,7 +104,7 @@ fn mistakes_are_told_with_what_to_do() {
     ]
     .map(|arguments| project.run(&[&save[..], &arguments].concat()).to_string());
     insta::assert_snapshot!(redacted(told.concat()), @"
-    exit code: 2
+    exit code: 3
     --- stdout
     --- stderr
     error: Artifact not found: missing
@@ -113,7 +113,7 @@ fn mistakes_are_told_with_what_to_do() {
     --- stderr
     error: Path traversal detected: [folder]/../outside
     hint: artifacts are files inside the project's folder
-    exit code: 2
+    exit code: 4
     --- stdout
     --- stderr
     error: the artifacts have 4 bytes together, more than the limit of 3
@@ -130,11 +130,11 @@ fn mistakes_are_told_with_what_to_do() {
     ");
     let shown = project.run(&["resume"]).to_string();
     insta::assert_snapshot!(redacted(&shown), @"
-    exit code: 2
+    exit code: 3
     --- stdout
     --- stderr
     error: there are no checkpoints here
-    hint: go to the project's folder, or name it with `--repo`
+    hint: change to the project's folder, or name it with `--repo`
     ");
     let shown = project.run(&["save", "--title=../x", "--run=r", "--stage=S01_a_b"]).to_string();
     insta::assert_snapshot!(redacted(&shown), @"
@@ -145,7 +145,7 @@ fn mistakes_are_told_with_what_to_do() {
     ");
     let shown = project.run(&["validate", "nothing"]).to_string();
     insta::assert_snapshot!(redacted(&shown), @"
-    exit code: 2
+    exit code: 3
     --- stdout
     --- stderr
     error: there is no checkpoint `nothing` here
@@ -203,19 +203,19 @@ fn r15_full_and_read_only_disks_are_clear_errors_and_the_checkpoint_before_stays
     project.assert_sound();
     let found = project.json(&["resume"], "checkpoint-resume.schema.json");
     insta::assert_snapshot!(redacted(&full), @"
-    exit code: 2
+    exit code: 5
     --- stdout
     --- stderr
     error: cannot copy `b` into the store: No space left on device (os error 28)
-    hint: make room on the disk, then save again; earlier checkpoints are as they were
+    hint: free some disk space, then save again; earlier checkpoints are unchanged
     ");
     assert_eq!((left, count), (0, 1));
     insta::assert_snapshot!(redacted(&read_only), @"
-    exit code: 2
+    exit code: 5
     --- stdout
     --- stderr
     error: cannot open `[folder]/reports/churn/checkpoints/.store/lock`: Read-only file system (os error 30)
-    hint: make the folder writable for you, then save again; earlier checkpoints are as they were
+    hint: make the folder writable, then save again; earlier checkpoints are unchanged
     ");
     assert_eq!(found["checkpoint"]["stageId"], "S01_load_data");
 }

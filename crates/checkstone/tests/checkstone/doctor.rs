@@ -301,7 +301,7 @@ fn a_damaged_journal_is_told_and_left_alone() {
     let examined = patient.examine();
     assert_eq!(examined.code, Some(1));
     let told = examined.one("machine", "journal");
-    insta::assert_snapshot!(without_durations(&told), @"problem: `[folder]/state/journal.db` is damaged: file is not a database → agents are not held meanwhile; move `[folder]/state/journal.db*` away, all of them, and the next hook begins a new journal");
+    insta::assert_snapshot!(without_durations(&told), @"problem: `[folder]/state/journal.db` is damaged: file is not a database → agents are not held until then: move all of `[folder]/state/journal.db*` away, and the next hook starts a new journal");
     assert!(std::fs::read_to_string(patient.path("state/journal.db")).unwrap().starts_with("no database"));
 }
 

@@ -78,7 +78,7 @@ fn codex_in_code_mode_gets_one_script() {
     let script = calls[0]["input"].as_str().unwrap();
     assert_eq!((&calls[0]["name"], &calls[0]["type"]), (&json!("exec"), &json!("custom_tool_call")));
     insta::assert_snapshot!(script, @r#"
-    const results = await Promise.all([tools.exec_command({"cmd":"make test"}), tools.exec_command({"cmd":"cat 'a.py'"}), tools.apply_patch("*** Begin Patch\n*** Add File: b's.py\n+one\n+two\n*** End Patch\n"), tools.apply_patch("*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n+z\n*** End Patch\n")]);
+    const results = await Promise.all([tools.exec_command({"cmd":"make test"}), tools.exec_command({"cmd":"cat a.py"}), tools.apply_patch("*** Begin Patch\n*** Add File: b's.py\n+one\n+two\n*** End Patch\n"), tools.apply_patch("*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n+z\n*** End Patch\n")]);
     for (const result of results) text(result);
     "#);
     assert_eq!(calls[1]["name"], "Own");

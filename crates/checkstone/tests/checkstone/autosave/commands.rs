@@ -209,7 +209,7 @@ fn settings_with_a_mistake_save_nothing() {
     insta::assert_snapshot!(without_durations(&said), @"
     error: the settings have 1 mistake:
     config.toml:2:1: unknown key `mod`; did you mean `mode`?
-    hint: correct them: nothing is saved by settings that are not understood
+    hint: nothing is saved until you fix them
     ");
 }
 

@@ -247,11 +247,11 @@ fn a_failed_flush_is_never_tried_again() {
     let output = traced(strace, &options, &project.command(&arguments));
     let shown = output.to_string();
     insta::assert_snapshot!(redacted(&shown), @"
-    exit code: 2
+    exit code: 5
     --- stdout
     --- stderr
     error: cannot flush the copy of `a` in the store: Input/output error (os error 5)
-    hint: look after the disk, then save again; earlier checkpoints are as they were
+    hint: check the disk, then save again; earlier checkpoints are unchanged
     ");
     let log = fs::read_to_string(log).unwrap();
     assert_eq!(log.matches("fsync(").count(), 1, "{log}");
