@@ -289,9 +289,9 @@ fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
-        let (piece, after) = rest.split_at(rest.floor_char_boundary(LONGEST_PIECE));
+        let piece = text::head(rest, LONGEST_PIECE);
         pieces.push(piece);
-        rest = after;
+        rest = rest.get(piece.len()..).unwrap_or_default();
     }
     pieces
 }

@@ -9,9 +9,9 @@ pub(crate) fn line(text: &str, most: usize) -> String {
         return visible;
     }
     let is_of_word = |letter: char| letter.is_ascii_alphanumeric() || "_-+/=.".contains(letter);
-    let mut kept: String = visible.chars().take(most.saturating_sub(1)).collect();
+    let mut kept = text::first_characters(&visible, most.saturating_sub(1));
     if visible.chars().nth(most.saturating_sub(1)).is_some_and(is_of_word) {
-        kept.truncate(kept.trim_end_matches(is_of_word).len());
+        kept = kept.trim_end_matches(is_of_word);
     }
     format!("{}…", kept.trim_end())
 }

@@ -6,12 +6,10 @@ use std::time::Duration;
 
 use change_set::{BytePath, ChangeSet};
 use changes::{GitProgram, Repository, Request};
-use files::{Lock, LockError};
+use files::{Lock, LockError, TemporaryFile};
 use gate::policy::{Autosave, Include};
 use keeping::commit::{self, Commit, CommitError, CommitOutcome, NewCommit};
-use keeping::snapshot::{
-    LeftOut, NewSnapshot, Reason as SnapshotReason, SessionName, SnapshotError, Snapshots,
-};
+use keeping::snapshot::{LeftOut, NewSnapshot, SessionName, SnapshotError, SnapshotReason, Snapshots};
 use transcript::Agent;
 
 use crate::facts::{Facts, Occasion};
@@ -174,12 +172,7 @@ impl Job<'_> {
         else {
             return;
         };
-        let is_leftover = |file: &str| {
-            let middle = file.strip_prefix(&format!(".{name}.")).and_then(|rest| rest.strip_suffix(".tmp"));
-            middle.is_some_and(|middle| {
-                middle.len() == 6 && middle.bytes().all(|byte| byte.is_ascii_alphanumeric())
-            })
-        };
+        let is_leftover = |file: &str| TemporaryFile::is_left_of(file, name);
         for entry in fs_err::read_dir(folder).into_iter().flatten().flatten() {
             let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
             if is_file && entry.file_name().to_str().is_some_and(is_leftover) {
@@ -212,11 +205,10 @@ impl Job<'_> {
     fn snapshot(&self) -> Result<Taken, SnapshotError> {
         let Occasion { at, reason, percent, .. } = self.facts.occasion;
         let message = format!("autosave: {}", reason.sentence(percent));
-        let now_ns = i64::try_from(at.as_nanosecond()).unwrap_or(i64::MAX);
         let new = NewSnapshot {
             reason: SnapshotReason::Autosave,
             message: &message,
-            now_ns,
+            now: at,
             session: self.session.clone(),
             turn: self.turn.clone(),
         };

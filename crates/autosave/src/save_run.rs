@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use journal::{
     AutosaveId, AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, TurnId,
 };
-use keeping::push::Planned;
-use keeping::snapshot::{LeftOut, Reasons, Retention, SessionName, Snapshots, Which};
+use keeping::push::PushReadiness;
+use keeping::snapshot::{LeftOut, PrunableReasons, Retention, SessionName, Snapshots, WhichWorktrees};
 use serde_json::Value;
 use stop::policy_files::FoundTexts;
 use stop::{ClientEvent, lock_file, policy_files, trust};
@@ -146,11 +146,11 @@ impl Save {
         let retention = Retention {
             keep: Some(kept.keep.max(1)),
             max_age: Some(kept.keep_for),
-            reasons: Reasons::Automatic,
+            reasons: PrunableReasons::Automatic,
         };
-        let now_ns = i64::try_from(self.facts.occasion.at.as_nanosecond()).unwrap_or(i64::MAX);
+        let now = self.facts.occasion.at;
         let pruned = Snapshots::of(self.repository.clone(), git)
-            .and_then(|snapshots| snapshots.prune(Which::ThisWorktree, retention, now_ns));
+            .and_then(|snapshots| snapshots.prune(WhichWorktrees::ThisWorktree, retention, now));
         // Whatever stands in the way now, the next save tries again.
         drop(pruned);
     }
@@ -160,9 +160,11 @@ impl Save {
             return Push::None(Some("`push = false`".to_owned()));
         }
         match keeping::push::plan(&self.repository, git) {
-            Ok(Planned::Ready(_)) => Push::Started,
-            Ok(Planned::NoRemote) => Push::None(Some("there is no remote `origin`".to_owned())),
-            Ok(Planned::NoBranch | Planned::NoCommit) => Push::None(Some("HEAD is on no branch".to_owned())),
+            Ok(PushReadiness::Ready(_)) => Push::Started,
+            Ok(PushReadiness::NoRemote) => Push::None(Some("there is no remote `origin`".to_owned())),
+            Ok(PushReadiness::NoBranch | PushReadiness::NoCommit) => {
+                Push::None(Some("HEAD is on no branch".to_owned()))
+            }
             Err(error @ changes::Error::NotPushed { .. }) => Push::None(Some(error.to_string())),
             Err(error) => Push::NotStarted(error.to_string()),
         }

@@ -9,6 +9,7 @@ use std::path::Path;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
+use text::{from_hexadecimal, hexadecimal};
 
 /// A path of bytes. In JSON it is a string, or `{"hex": "…"}` where the bytes are no UTF-8.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,7 +81,7 @@ impl Serialize for BytePath {
             Ok(text) => serializer.serialize_str(text),
             Err(_) => {
                 let mut map = serializer.serialize_map(Some(1))?;
-                map.serialize_entry("hex", &hex(&self.0))?;
+                map.serialize_entry("hex", &hexadecimal(&self.0))?;
                 map.end()
             }
         }
@@ -119,31 +120,13 @@ impl<'de> Deserialize<'de> for BytePath {
                 let entry = map.next_entry::<String, String>()?;
                 let digits = entry.filter(|(key, _)| key == "hex").map(|(_, digits)| digits);
                 digits
-                    .and_then(|digits| from_hex(&digits))
+                    .and_then(|digits| from_hexadecimal(&digits))
                     .map(BytePath)
                     .ok_or_else(|| A::Error::custom("expected hexadecimal digits under `hex`"))
             }
         }
         deserializer.deserialize_any(BytePathVisitor)
     }
-}
-
-/// Two digits for each byte.
-pub fn hex(bytes: &[u8]) -> String {
-    use fmt::Write;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-fn from_hex(digits: &str) -> Option<Vec<u8>> {
-    let digits = digits.as_bytes();
-    if !digits.len().is_multiple_of(2) {
-        return None;
-    }
-    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }
 
 #[cfg(test)]

@@ -4,5 +4,5 @@
 mod byte_path;
 mod change_set;
 
-pub use byte_path::{BytePath, hex};
+pub use byte_path::BytePath;
 pub use change_set::{Change, ChangeSet, ChangedFile, How, Scope};

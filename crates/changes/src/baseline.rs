@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::repository::Repository;
 use crate::state::{Disk, FileState, ObjectFormat};
-use crate::status::{Entry, EntryKind, Status};
+use crate::status::{EntryKind, Status, StatusEntry};
 
 /// The layout of `Baseline`. Another number means another layout, which is then not used.
 pub const BASELINE_VERSION: u32 = 1;
@@ -101,7 +101,7 @@ impl Baseline {
     }
 }
 
-fn known(disk: &mut Disk<'_>, entry: Entry) -> KnownFile {
+fn known(disk: &mut Disk<'_>, entry: StatusEntry) -> KnownFile {
     let mut state = disk.state(&entry.path);
     if let (FileState::Repository { dirt, .. }, Some(inside)) = (&mut state, &entry.submodule) {
         *dirt = inside.digest.clone();

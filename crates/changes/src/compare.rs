@@ -14,11 +14,12 @@ use crate::baseline::{Baseline, KnownFile};
 use crate::dirty::{Dirt, changed_file, differ_in_executable_bit, join_renames};
 use crate::error::Error;
 use crate::git::Git;
-use crate::history::{self, Made, TreeChange};
-use crate::reflog::{self, Movements};
+use crate::history::{self, TurnCommits};
+use crate::reflog::{self, HeadMovements};
 use crate::repository::Repository;
-use crate::state::{ABSENT, Disk, FileState, Identity, nanoseconds};
-use crate::status::{Entry, EntryKind, Status};
+use crate::state::{ABSENT, ContentIdentity, Disk, FileState, nanoseconds};
+use crate::status::{EntryKind, Status, StatusEntry};
+use crate::tree_change::TreeChange;
 
 /// File times and the baseline's time come from clocks that tick differently.
 const CLOCK_SLACK_NS: i64 = 1_000_000_000;
@@ -43,7 +44,7 @@ pub(crate) fn compare(
     disk: &mut Disk<'_>,
 ) -> Result<Comparison, Error> {
     let history = TurnHistory::read(git, repository, baseline, status)?;
-    let mut turn = Turn { baseline, changed, history: &history, dirt: Dirt::new(status), disk };
+    let mut turn = TurnComparison { baseline, changed, history: &history, dirt: Dirt::new(status), disk };
     let mut comparison = turn.compare();
     turn.add_commits_elsewhere(&mut comparison.files);
     Ok(comparison)
@@ -74,9 +75,9 @@ impl TurnHistory {
             // A branch without a commit holds none of this turn.
             history.committed = Some(BTreeMap::new());
         }
-        let Movements::Mixed { made, left } = movements else { return Ok(history) };
+        let HeadMovements::Mixed { made, left } = movements else { return Ok(history) };
         let since_seconds = baseline.taken_ns.div_euclid(1_000_000_000);
-        let made = Made { named: &made, since_seconds };
+        let made = TurnCommits { named: &made, since_seconds };
         if let (false, Some(new)) = (history.between.is_empty(), new) {
             let excluded: Vec<&str> = old.into_iter().collect();
             history.committed = Some(history::touched_by_commits(git, &[new.to_owned()], &excluded, &made)?);
@@ -96,7 +97,7 @@ impl TurnHistory {
     }
 }
 
-struct Turn<'a, 'disk> {
+struct TurnComparison<'a, 'disk> {
     baseline: &'a Baseline,
     changed: &'a BTreeSet<&'a BytePath>,
     history: &'a TurnHistory,
@@ -104,7 +105,7 @@ struct Turn<'a, 'disk> {
     disk: &'a mut Disk<'disk>,
 }
 
-impl Turn<'_, '_> {
+impl TurnComparison<'_, '_> {
     fn compare(&mut self) -> Comparison {
         let mut paths: BTreeSet<BytePath> =
             self.baseline.files.iter().map(|known| known.path.clone()).collect();
@@ -159,7 +160,7 @@ impl Turn<'_, '_> {
     }
 
     /// HEAD moved away from under a file that is dirty now: after a soft reset, for example, it is just as it was.
-    fn differs_from_old_head(&mut self, entry: &Entry, change: &TreeChange) -> bool {
+    fn differs_from_old_head(&mut self, entry: &StatusEntry, change: &TreeChange) -> bool {
         // A commit of this turn that takes a file out of git and leaves it on disk is a change.
         let was_untracked = !change.is_there() && self.history.was_committed(&entry.path);
         if !change.was_there() || was_untracked {
@@ -290,7 +291,7 @@ impl Turn<'_, '_> {
 
 fn blob_of(state: &FileState) -> Option<String> {
     match &state.content()?.identity {
-        Identity::Blob(id) => Some(id.clone()),
+        ContentIdentity::Blob(id) => Some(id.clone()),
         _ => None,
     }
 }

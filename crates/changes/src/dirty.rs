@@ -2,7 +2,6 @@
 //! the files of `git diff --name-only HEAD`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use change_set::{BytePath, Change, ChangedFile, How};
@@ -10,14 +9,14 @@ use change_set::{BytePath, Change, ChangedFile, How};
 use crate::error::Error;
 use crate::git::Git;
 use crate::state::{ABSENT, Disk, modified_ns};
-use crate::status::{Entry, EntryKind, Status};
+use crate::status::{EntryKind, Status, StatusEntry};
 
 /// What git's records say, path by path.
 pub(crate) struct Dirt<'a> {
     /// A path can have two records: removed from the index, and untracked since it still lies there.
-    entries: BTreeMap<&'a BytePath, Vec<&'a Entry>>,
+    entries: BTreeMap<&'a BytePath, Vec<&'a StatusEntry>>,
     /// Old paths of renames in the index, which have no record of their own.
-    renamed: BTreeMap<&'a BytePath, &'a Entry>,
+    renamed: BTreeMap<&'a BytePath, &'a StatusEntry>,
 }
 
 impl<'a> Dirt<'a> {
@@ -37,7 +36,7 @@ impl<'a> Dirt<'a> {
         self.entries.keys().chain(self.renamed.keys()).copied().collect()
     }
 
-    pub(crate) fn records(&self, path: &BytePath) -> &[&'a Entry] {
+    pub(crate) fn records(&self, path: &BytePath) -> &[&'a StatusEntry] {
         self.entries.get(path).map(Vec::as_slice).unwrap_or_default()
     }
 
@@ -131,7 +130,7 @@ pub(crate) fn join_renames(found: &mut BTreeMap<BytePath, ChangedFile>) {
     }
 }
 
-fn is_mode_change(entry: &Entry, now: &str, disk: &mut Disk<'_>) -> bool {
+fn is_mode_change(entry: &StatusEntry, now: &str, disk: &mut Disk<'_>) -> bool {
     if !differ_in_executable_bit(&entry.head_mode, now) || entry.kind != EntryKind::Tracked {
         return false;
     }
@@ -210,7 +209,7 @@ pub(crate) fn diff_head(git: &Git, status: &Status, disk: &mut Disk<'_>) -> Resu
 
 /// Records of files that `git diff HEAD` sees no difference in: staged, and set back on disk; or a submodule
 /// with nothing but untracked files inside.
-fn equals_head(entry: &Entry, change: &Change, disk: &mut Disk<'_>) -> bool {
+fn equals_head(entry: &StatusEntry, change: &Change, disk: &mut Disk<'_>) -> bool {
     if entry.kind != EntryKind::Tracked || *change == Change::Deleted {
         return false;
     }
@@ -228,9 +227,9 @@ fn equals_head(entry: &Entry, change: &Change, disk: &mut Disk<'_>) -> bool {
 fn renames_are_open(status: &Status) -> bool {
     let tracked = || status.entries.iter().filter(|entry| entry.kind == EntryKind::Tracked);
     let is_removed =
-        |entry: &Entry| entry.renamed_from.is_some() || entry.staged == b'D' || entry.unstaged == b'D';
+        |entry: &StatusEntry| entry.renamed_from.is_some() || entry.staged == b'D' || entry.unstaged == b'D';
     let is_added =
-        |entry: &Entry| entry.renamed_from.is_some() || entry.staged == b'A' || entry.unstaged == b'A';
+        |entry: &StatusEntry| entry.renamed_from.is_some() || entry.staged == b'A' || entry.unstaged == b'A';
     tracked().any(is_removed)
         && tracked().any(is_added)
         && tracked().any(|entry| entry.is_unstaged() && (is_removed(entry) || is_added(entry)))
@@ -249,6 +248,6 @@ fn by_git(git: &Git) -> Result<BTreeSet<BytePath>, Error> {
         "HEAD",
         "--",
     ];
-    let output = git.run(&arguments.map(OsStr::new), &[])?;
+    let output = git.run(&arguments, &[])?;
     Ok(output.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(BytePath::from).collect())
 }

@@ -37,7 +37,7 @@ pub enum Error {
     /// With the first line that git wrote to stderr.
     #[error("`{command}` failed: {reason}")]
     Failed { command: String, reason: String },
-    #[error("`{command}` took longer than {limit:?}")]
+    #[error("`{command}` took longer than {}", text::duration_in_words(*limit))]
     TimedOut { command: String, limit: Duration },
     #[error("`{command}` wrote more than {limit} bytes")]
     TooMuch { command: String, limit: usize },

@@ -4,8 +4,6 @@
 //! Without its filter a file that was rewritten with equal content counts as dirty. The content ids of the
 //! baseline are those of the files on disk, so such a file still is not taken for a change of the turn.
 
-use std::ffi::OsStr;
-
 use change_set::BytePath;
 
 use crate::error::Error;
@@ -80,7 +78,7 @@ fn quoted(text: &[u8]) -> Option<BytePath> {
 fn by_git(git: &Git) -> Result<Vec<BytePath>, Error> {
     let mut filters = Vec::new();
     for scope in ["--local", "--worktree"] {
-        let arguments = ["config", scope, "--includes", "--list", "--name-only", "-z"].map(OsStr::new);
+        let arguments = ["config", scope, "--includes", "--list", "--name-only", "-z"];
         let names = match git.run(&arguments, &[]) {
             Ok(names) => names,
             // `--worktree` is refused where several worktrees share one config: there is none of its own then.

@@ -16,16 +16,14 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use change_set::BytePath;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, kill_process_group};
+use files::{BoundedChild, Bounds, ChildError, Ended, Leftovers};
 
 use crate::error::Error;
 use crate::filters;
@@ -90,36 +88,40 @@ impl Git {
     }
 
     /// Runs git to its end, with `input` on its stdin.
-    pub fn run(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Vec<u8>, Error> {
+    pub fn run<A: AsRef<OsStr>>(&self, arguments: &[A], input: &[u8]) -> Result<Vec<u8>, Error> {
         self.start(arguments, input)?.finish()
     }
 
     /// Starts git and returns at once.
-    pub fn start(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Running, Error> {
+    pub fn start<A: AsRef<OsStr>>(&self, arguments: &[A], input: &[u8]) -> Result<RunningGit, Error> {
         let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
         let mut running = self.spawn(arguments, stdin)?;
-        running.feed(input);
+        running.child.feed(input);
         Ok(running)
     }
 
     /// Starts git with a file as its stdin: what it reads is complete, whatever becomes of us.
-    pub fn start_with_file(&self, arguments: &[&OsStr], input: File) -> Result<Running, Error> {
+    pub fn start_with_file<A: AsRef<OsStr>>(
+        &self,
+        arguments: &[A],
+        input: File,
+    ) -> Result<RunningGit, Error> {
         self.spawn(arguments, Stdio::from(input))
     }
 
     /// Starts git with a pipe to its stdin, for a caller that asks and reads in turns.
-    pub fn converse(&self, arguments: &[&OsStr]) -> Result<Running, Error> {
+    pub fn converse<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<RunningGit, Error> {
         self.spawn(arguments, Stdio::piped())
     }
 
-    fn spawn(&self, arguments: &[&OsStr], stdin: Stdio) -> Result<Running, Error> {
+    fn spawn<A: AsRef<OsStr>>(&self, arguments: &[A], stdin: Stdio) -> Result<RunningGit, Error> {
         let text = describe(arguments);
         let mut command = self.command(arguments)?;
         command.stdin(stdin);
-        Running::spawn(command, text, &self.directory, self.program.time_limit())
+        RunningGit::spawn(command, text, &self.directory, self.program.time_limit())
     }
 
-    fn command(&self, arguments: &[&OsStr]) -> Result<Command, Error> {
+    fn command<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Command, Error> {
         let mut command = self.program.reading_command()?;
         // Not `current_dir`: a static program would have to fork for it, which copies its memory map.
         command.arg("-C").arg(&self.directory);
@@ -149,9 +151,10 @@ impl Git {
 }
 
 /// `git status …`, without arguments that are only ids.
-pub fn describe(arguments: &[&OsStr]) -> String {
+pub fn describe<A: AsRef<OsStr>>(arguments: &[A]) -> String {
     let mut words = arguments
         .iter()
+        .map(AsRef::as_ref)
         .skip_while(|word| word.as_bytes().starts_with(b"-") || word.as_bytes().contains(&b'='));
     let name = words.next().map(|name| name.to_string_lossy()).unwrap_or_default();
     format!("git {name}")
@@ -159,51 +162,28 @@ pub fn describe(arguments: &[&OsStr]) -> String {
 
 /// A git process that was started. Dropping it ends the process.
 #[derive(Debug)]
-pub struct Running {
-    child: Child,
+pub struct RunningGit {
+    child: BoundedChild,
     command: String,
     directory: PathBuf,
-    limit: Duration,
-    deadline: Instant,
 }
 
-/// A process that has ended, well or not.
-#[derive(Debug)]
-pub struct Ended {
-    pub status: ExitStatus,
-    pub output: Vec<u8>,
-    pub complaint: Vec<u8>,
-}
-
-impl Running {
-    /// The number of the process.
-    pub fn id(&self) -> u32 {
-        self.child.id()
-    }
-
-    /// Its input and output, for a caller that asks and reads in turns.
-    pub fn take_pipes(&mut self) -> Option<(ChildStdin, ChildStdout)> {
-        Some((self.child.stdin.take()?, self.child.stdout.take()?))
-    }
-
-    /// Writes to the child's stdin beside the reading: neither side may wait for the other. Git may end early, over a bad
-    /// id for example; its own complaint then says more than the broken pipe.
-    pub fn feed(&mut self, input: &[u8]) {
-        let Some(mut pipe) = self.child.stdin.take() else { return };
-        let input = input.to_vec();
-        std::thread::spawn(move || {
-            let _ = pipe.write_all(&input);
-        });
-    }
-
-    /// The command should be in a process group of its own: the time limit ends the group.
+impl RunningGit {
+    /// Starts a command that runs in `directory`; `text` is what errors call it.
     pub fn spawn(
         mut command: Command,
         text: String,
         directory: &Path,
         limit: Duration,
     ) -> Result<Self, Error> {
-        let child = command.spawn().map_err(|source| match source.kind() {
+        let bounds = Bounds {
+            stdout: LARGEST_OUTPUT,
+            stderr: LARGEST_COMPLAINT,
+            // Git's own maintenance in the background, or what a hook started, goes on.
+            leftovers: Leftovers::Leave,
+            ..Bounds::within(limit)
+        };
+        let child = BoundedChild::start(&mut command, bounds).map_err(|source| match source.kind() {
             // The same error means a missing program and a missing folder to run it in.
             io::ErrorKind::NotFound if directory.is_dir() => {
                 Error::NoGit { program: command.get_program().to_string_lossy().into_owned() }
@@ -211,8 +191,12 @@ impl Running {
             io::ErrorKind::NotFound => Error::NotARepository { directory: directory.to_owned() },
             _ => Error::Start { command: text.clone(), source },
         })?;
-        let directory = directory.to_owned();
-        Ok(Self { child, command: text, directory, limit, deadline: Instant::now() + limit })
+        Ok(Self { child, command: text, directory: directory.to_owned() })
+    }
+
+    /// The process itself, for a caller that asks and reads in turns.
+    pub fn child(&mut self) -> &mut BoundedChild {
+        &mut self.child
     }
 
     /// What git wrote to stdout, once it has ended well.
@@ -225,66 +209,21 @@ impl Running {
         let (command, directory) = (self.command.clone(), self.directory.clone());
         let ended = self.end()?;
         if ended.status.success() {
-            return Ok((ended.output, ended.complaint));
+            return Ok((ended.stdout, ended.stderr));
         }
-        Err(failure(command, directory, &ended.complaint, &ended.status.to_string()))
+        Err(failure(command, directory, &ended.stderr, &ended.status.to_string()))
     }
 
-    /// Waits for the end, and tells how it ended.
-    pub fn end(mut self) -> Result<Ended, Error> {
-        let mut output = Channel::new(self.child.stdout.take().map(OwnedFd::from), LARGEST_OUTPUT);
-        let mut complaint = Channel::new(self.child.stderr.take().map(OwnedFd::from), LARGEST_COMPLAINT);
-        let exit = pidfd(&self.child);
-        let mut exited = false;
-        // Where the kernel has no pidfd, the end of both pipes has to do for the exit.
-        while !exited && (output.pipe.is_some() || complaint.pipe.is_some() || exit.is_some()) {
-            exited = self.wait_for_any(&mut output, &mut complaint, exit.as_ref())?;
-            if output.overflowed {
-                return Err(Error::TooMuch { command: self.command.clone(), limit: LARGEST_OUTPUT });
-            }
-        }
-        let status = self.child.wait().map_err(|source| self.unreadable(source))?;
-        // A process that git left behind may hold the pipes open: take what is there, and do not wait for more.
-        for channel in [&mut output, &mut complaint] {
-            channel.drain().map_err(|source| self.unreadable(source))?;
-        }
-        Ok(Ended { status, output: output.bytes, complaint: complaint.bytes })
-    }
-
-    /// Waits for output, a complaint or the exit, reads what there is, and says whether git has exited.
-    fn wait_for_any(
-        &self,
-        output: &mut Channel,
-        complaint: &mut Channel,
-        exit: Option<&OwnedFd>,
-    ) -> Result<bool, Error> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(Error::TimedOut { command: self.command.clone(), limit: self.limit });
-        }
-        let timeout = Timespec::try_from(left).ok();
-        let pipes = [output.pipe.as_ref(), complaint.pipe.as_ref(), exit];
-        let mut waiting: Vec<PollFd<'_>> =
-            pipes.into_iter().flatten().map(|pipe| PollFd::new(pipe, PollFlags::IN)).collect();
-        match poll(&mut waiting, timeout.as_ref()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(errno) => return Err(self.unreadable(errno.into())),
-        }
-        let mut ready = waiting.iter().map(|pipe| !pipe.revents().is_empty());
-        let mut is_ready = |there: bool| there && ready.next().unwrap_or(false);
-        let output_ready = is_ready(output.pipe.is_some());
-        let complaint_ready = is_ready(complaint.pipe.is_some());
-        let exited = is_ready(exit.is_some());
-        for (channel, ready) in [(output, output_ready), (complaint, complaint_ready)] {
-            if ready {
-                channel.read_some().map_err(|source| self.unreadable(source))?;
-            }
-        }
-        Ok(exited)
-    }
-
-    fn unreadable(&self, source: io::Error) -> Error {
-        Error::Read { command: self.command.clone(), source }
+    /// Waits for the end, well or not.
+    pub fn end(self) -> Result<Ended, Error> {
+        let command = self.command;
+        self.child.finish().map_err(|error| match error {
+            ChildError::TimedOut { limit } => Error::TimedOut { command, limit },
+            ChildError::TooMuch { limit } => Error::TooMuch { command, limit },
+            ChildError::Interrupted => Error::Read { command, source: io::ErrorKind::Interrupted.into() },
+            ChildError::Start(source) => Error::Start { command, source },
+            ChildError::Follow(source) => Error::Read { command, source },
+        })
     }
 }
 
@@ -312,75 +251,6 @@ pub fn failure(command: String, directory: PathBuf, complaint: &[u8], status: &s
     Error::Failed { command, reason }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        if let Ok(Some(_)) = self.child.try_wait() {
-            return;
-        }
-        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-        let _ = self.child.wait();
-    }
-}
-
-/// Becomes readable when the child exits.
-#[cfg(target_os = "linux")]
-fn pidfd(child: &Child) -> Option<OwnedFd> {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw)?;
-    rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn pidfd(_child: &Child) -> Option<OwnedFd> {
-    None
-}
-
-/// One of git's pipes, read as far as its limit.
-struct Channel {
-    pipe: Option<OwnedFd>,
-    bytes: Vec<u8>,
-    limit: usize,
-    overflowed: bool,
-}
-
-impl Channel {
-    fn new(pipe: Option<OwnedFd>, limit: usize) -> Self {
-        Self { pipe, bytes: Vec::new(), limit, overflowed: false }
-    }
-
-    /// One read; the pipe is dropped at its end.
-    fn read_some(&mut self) -> io::Result<()> {
-        let Some(pipe) = &self.pipe else { return Ok(()) };
-        // A larger one is more fresh memory than most answers need; a long answer takes more reads.
-        let mut buffer = [0; 16 * 1024];
-        match rustix::io::read(pipe.as_fd(), &mut buffer) {
-            Ok(0) => self.pipe = None,
-            Ok(count) => {
-                let room = self.limit.saturating_sub(self.bytes.len());
-                self.overflowed |= count > room;
-                self.bytes.extend_from_slice(buffer.get(..count.min(room)).unwrap_or_default());
-            }
-            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
-            Err(errno) => return Err(errno.into()),
-        }
-        Ok(())
-    }
-
-    /// Reads what the pipe holds now.
-    fn drain(&mut self) -> io::Result<()> {
-        while let Some(pipe) = &self.pipe {
-            let mut waiting = [PollFd::new(pipe, PollFlags::IN)];
-            let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-            if poll(&mut waiting, Some(&now))? == 0 || self.overflowed {
-                return Ok(());
-            }
-            self.read_some()?;
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -390,7 +260,7 @@ mod tests {
     fn the_environment_leads_to_no_other_repository() {
         let mut git = Git::at(PathBuf::from("/"), &GitProgram::of_this_machine());
         git.filters = vec![BytePath::from("a=b")];
-        let command = git.command(&[OsStr::new("status")]).unwrap();
+        let command = git.command(&["status"]).unwrap();
         let value = |name: &str| command.get_envs().find(|(key, _)| *key == name).map(|(_, value)| value);
         let local = Command::new("git").args(["rev-parse", "--local-env-vars"]).output().unwrap();
         for name in

@@ -3,7 +3,6 @@
 //! else names one.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -100,12 +99,10 @@ impl GitProgram {
         self.time_limit
     }
 
-    /// A process of it in a group of its own, so that the time limit ends git's children too. No variable leads it to
-    /// another repository.
+    /// A command whose environment leads git to no other repository.
     pub fn command(&self) -> Result<Command, Error> {
         let program = self.program.as_ref().ok_or_else(|| Error::NoGit { program: NAME.to_owned() })?;
         let mut command = Command::new(program);
-        command.process_group(0);
         for variable in REMOVED_VARIABLES {
             command.env_remove(variable);
         }

@@ -20,6 +20,7 @@ mod repository;
 pub mod state;
 pub mod status;
 mod submodules;
+mod tree_change;
 mod version;
 
 pub use baseline::{BASELINE_VERSION, Baseline, KnownFile};
@@ -27,4 +28,5 @@ pub use error::Error;
 pub use git_program::GitProgram;
 pub use pending::{Pending, Request, Touched, start, start_in};
 pub use repository::Repository;
+pub use tree_change::TreeChange;
 pub use version::GitVersion;

@@ -4,18 +4,19 @@
 use std::path::{Path, PathBuf};
 
 use change_set::{BytePath, ChangeSet, ChangedFile, Scope};
+use jiff::Timestamp;
 
 use crate::baseline::{self, Baseline};
 use crate::compare;
 use crate::dirty::{self, Dirt};
 use crate::error::Error;
-use crate::git::{Git, Running};
+use crate::git::{Git, RunningGit};
 use crate::git_program::GitProgram;
 use crate::reflog;
 use crate::repository::Repository;
-use crate::state::Disk;
+use crate::state::{Disk, nanoseconds_of};
 use crate::status::{self, Status};
-use crate::submodules::{self, Inner};
+use crate::submodules::{self, SubmoduleStatus};
 
 /// Finds the repository of `cwd` and starts `git status` in it. `cwd` is absolute.
 pub fn start(cwd: &Path, program: &GitProgram) -> Result<Pending, Error> {
@@ -37,8 +38,8 @@ pub struct Pending {
     repository: Repository,
     git: Git,
     reflog_size: Option<u64>,
-    status: Running,
-    submodules: Vec<Inner>,
+    status: RunningGit,
+    submodules: Vec<SubmoduleStatus>,
 }
 
 /// Which files are asked for.
@@ -69,10 +70,10 @@ impl Pending {
         &self.repository
     }
 
-    /// The baseline of a turn that begins at `now_ns` (nanoseconds since 1970, by the machine's real clock).
-    pub fn baseline(self, now_ns: i64) -> Result<Baseline, Error> {
+    /// The baseline of a turn that begins now, by the machine's real clock.
+    pub fn baseline(self, now: Timestamp) -> Result<Baseline, Error> {
         let status = answer(self.status, self.submodules)?;
-        Ok(Baseline::new(&self.repository, status, self.reflog_size, now_ns))
+        Ok(Baseline::new(&self.repository, status, self.reflog_size, nanoseconds_of(now)))
     }
 
     pub fn change_set(self, request: Request<'_>) -> Result<ChangeSet, Error> {
@@ -105,7 +106,7 @@ impl Touched<'_> {
     }
 }
 
-fn answer(status: Running, submodules: Vec<Inner>) -> Result<Status, Error> {
+fn answer(status: RunningGit, submodules: Vec<SubmoduleStatus>) -> Result<Status, Error> {
     let mut status = status::parse(&status.finish()?)?;
     submodules::finish(submodules, &mut status);
     Ok(status)

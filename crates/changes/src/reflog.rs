@@ -12,7 +12,7 @@ use std::path::Path;
 const LARGEST_PART: u64 = 1024 * 1024;
 
 #[derive(Debug, PartialEq)]
-pub(crate) enum Movements {
+pub(crate) enum HeadMovements {
     /// The log did not grow.
     None,
     /// Only commits, each on top of the one before or in its place: whatever differs now was committed here.
@@ -31,25 +31,30 @@ pub(crate) fn size(git_dir: &Path) -> Option<u64> {
 }
 
 /// The movements since the log had `from` bytes, from `old` to `new` commit (`None`: before the first commit).
-pub(crate) fn since(git_dir: &Path, from: Option<u64>, old: Option<&str>, new: Option<&str>) -> Movements {
+pub(crate) fn since(
+    git_dir: &Path,
+    from: Option<u64>,
+    old: Option<&str>,
+    new: Option<&str>,
+) -> HeadMovements {
     let Some(now) = size(git_dir) else {
-        return if old == new { Movements::None } else { Movements::Unknown };
+        return if old == new { HeadMovements::None } else { HeadMovements::Unknown };
     };
     // A repository without a commit has no log yet.
     let from = match (from, old) {
         (Some(from), _) => from,
         (None, None) => 0,
-        (None, Some(_)) => return Movements::Unknown,
+        (None, Some(_)) => return HeadMovements::Unknown,
     };
     if now == from && old == new {
-        return Movements::None;
+        return HeadMovements::None;
     }
     if now <= from || now - from > LARGEST_PART {
-        return Movements::Unknown;
+        return HeadMovements::Unknown;
     }
     match read_part(git_dir, from) {
         Some(text) => movements(&text, old, new),
-        None => Movements::Unknown,
+        None => HeadMovements::Unknown,
     }
 }
 
@@ -62,7 +67,7 @@ fn read_part(git_dir: &Path, from: u64) -> Option<String> {
 }
 
 /// Lines of `old new name <mail> time zone<TAB>message`.
-fn movements(text: &str, old: Option<&str>, new: Option<&str>) -> Movements {
+fn movements(text: &str, old: Option<&str>, new: Option<&str>) -> HeadMovements {
     let mut position = old.map(str::to_owned);
     let mut linear = true;
     let mut made = BTreeSet::new();
@@ -70,7 +75,7 @@ fn movements(text: &str, old: Option<&str>, new: Option<&str>) -> Movements {
     for line in text.lines() {
         let (who, message) = line.split_once('\t').unwrap_or((line, ""));
         let mut ids = who.split(' ');
-        let (Some(from), Some(to)) = (ids.next(), ids.next()) else { return Movements::Unknown };
+        let (Some(from), Some(to)) = (ids.next(), ids.next()) else { return HeadMovements::Unknown };
         let starts_here = match &position {
             Some(position) => position == from,
             None => from.bytes().all(|byte| byte == b'0'),
@@ -85,9 +90,9 @@ fn movements(text: &str, old: Option<&str>, new: Option<&str>) -> Movements {
     }
     // A log that does not end where HEAD is was not kept all the time.
     if position.as_deref() != new {
-        return Movements::Unknown;
+        return HeadMovements::Unknown;
     }
-    if linear { Movements::Linear } else { Movements::Mixed { made, left } }
+    if linear { HeadMovements::Linear } else { HeadMovements::Mixed { made, left } }
 }
 
 /// Commands whose commit holds nothing but what the turn put into it.
@@ -119,9 +124,9 @@ mod tests {
     #[test]
     fn commits_and_amendments_are_linear() {
         let text = log(&[("a", "b", "commit: one"), ("b", "c", "commit (amend): one")]);
-        assert_eq!(movements(&text, Some("a"), Some("c")), Movements::Linear);
+        assert_eq!(movements(&text, Some("a"), Some("c")), HeadMovements::Linear);
         let first = log(&[("0000", "a", "commit (initial): first")]);
-        assert_eq!(movements(&first, None, Some("a")), Movements::Linear);
+        assert_eq!(movements(&first, None, Some("a")), HeadMovements::Linear);
     }
 
     #[test]
@@ -131,7 +136,7 @@ mod tests {
             ("a", "b", "commit: work"),
             ("b", "a", "checkout: moving from feature to main"),
         ]);
-        let Movements::Mixed { made, left } = movements(&text, Some("a"), Some("a")) else { panic!() };
+        let HeadMovements::Mixed { made, left } = movements(&text, Some("a"), Some("a")) else { panic!() };
         assert_eq!(made.into_iter().collect::<Vec<_>>(), ["b"]);
         assert_eq!(left.into_iter().collect::<Vec<_>>(), ["feature", "main"]);
     }
@@ -149,7 +154,7 @@ mod tests {
             "cherry-pick: fast-forward",
         ] {
             let text = log(&[("a", "b", message)]);
-            let expected = Movements::Mixed { made: BTreeSet::new(), left: BTreeSet::new() };
+            let expected = HeadMovements::Mixed { made: BTreeSet::new(), left: BTreeSet::new() };
             assert_eq!(movements(&text, Some("a"), Some("b")), expected, "{message}");
         }
     }
@@ -158,7 +163,7 @@ mod tests {
     fn what_else_moves_head_counts_as_made() {
         for message in ["rebase (pick): work", "merge x: Merge made by the 'ort' strategy.", "my-tool", ""] {
             let text = log(&[("a", "b", message)]);
-            let Movements::Mixed { made, .. } = movements(&text, Some("a"), Some("b")) else {
+            let HeadMovements::Mixed { made, .. } = movements(&text, Some("a"), Some("b")) else {
                 panic!("{message}")
             };
             assert!(made.contains("b"), "{message}");
@@ -169,13 +174,13 @@ mod tests {
     #[test]
     fn a_log_with_a_gap_is_not_linear() {
         let text = log(&[("x", "b", "commit: one")]);
-        assert!(matches!(movements(&text, Some("a"), Some("b")), Movements::Mixed { .. }));
+        assert!(matches!(movements(&text, Some("a"), Some("b")), HeadMovements::Mixed { .. }));
     }
 
     #[test]
     fn a_log_that_ends_elsewhere_knows_nothing() {
         let text = log(&[("a", "b", "commit: one")]);
-        assert_eq!(movements(&text, Some("a"), Some("c")), Movements::Unknown);
-        assert_eq!(movements("garbage", Some("a"), Some("c")), Movements::Unknown);
+        assert_eq!(movements(&text, Some("a"), Some("c")), HeadMovements::Unknown);
+        assert_eq!(movements("garbage", Some("a"), Some("c")), HeadMovements::Unknown);
     }
 }

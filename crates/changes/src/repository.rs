@@ -8,7 +8,6 @@
 //! - Git refuses a repository of another owner; the walk finds it. Nothing of it may be trusted before git has
 //!   answered.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use change_set::BytePath;
@@ -101,7 +100,7 @@ impl Repository {
             return Ok(Some(commit));
         }
         let git = Git::at(self.root.clone(), program);
-        let arguments = ["rev-parse", "--verify", "--quiet", "HEAD"].map(OsStr::new);
+        let arguments = ["rev-parse", "--verify", "--quiet", "HEAD"];
         match git.run(&arguments, b"") {
             Ok(output) => Ok(std::str::from_utf8(&output).ok().and_then(commit_id)),
             // Without a word: there is no commit yet.

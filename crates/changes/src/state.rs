@@ -7,17 +7,19 @@
 //! size and modification time only.
 
 use std::collections::HashMap;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use change_set::{BytePath, hex};
-use rustix::fs::{Mode, OFlags};
+use change_set::BytePath;
+use files::{Links, regular_file};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
+use text::hexadecimal;
 
 use crate::repository::Repository;
 
@@ -79,12 +81,12 @@ pub struct FileContent {
     /// When content or metadata changed last, which nobody can set back.
     pub changed_ns: i64,
     #[serde(flatten)]
-    pub identity: Identity,
+    pub identity: ContentIdentity,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Identity {
+pub enum ContentIdentity {
     /// The blob id of the whole content.
     Blob(String),
     /// Of a large file: a hash over size, modification time and both ends.
@@ -97,8 +99,8 @@ impl FileContent {
     /// What tells this content from another.
     pub(crate) fn identity_or_times(&self) -> String {
         match &self.identity {
-            Identity::Blob(id) | Identity::Ends(id) => id.clone(),
-            Identity::Unread(()) => format!("{} {}", self.size, self.modified_ns),
+            ContentIdentity::Blob(id) | ContentIdentity::Ends(id) => id.clone(),
+            ContentIdentity::Unread(()) => format!("{} {}", self.size, self.modified_ns),
         }
     }
 }
@@ -201,17 +203,17 @@ impl<'a> Disk<'a> {
         };
         if metadata.is_symlink() {
             let target = fs_err::read_link(full).unwrap_or_default();
-            return FileState::Symlink(content(Identity::Blob(blob_id(
+            return FileState::Symlink(content(ContentIdentity::Blob(blob_id(
                 self.format,
                 target.as_os_str().as_bytes(),
             ))));
         }
         let identity =
             if !metadata.is_file() || self.hashed.saturating_add(size.min(LARGEST_HASHED)) > HASH_BUDGET {
-                Identity::Unread(())
+                ContentIdentity::Unread(())
             } else {
                 self.hashed += size.min(LARGEST_HASHED);
-                identity(self.format, full, metadata).unwrap_or(Identity::Unread(()))
+                identity(self.format, full, metadata).unwrap_or(ContentIdentity::Unread(()))
             };
         if metadata.mode() & 0o100 != 0 {
             FileState::Executable(content(identity))
@@ -234,7 +236,7 @@ impl<'a> Disk<'a> {
             if settled && content.changed_ns == changed_ns {
                 return false;
             }
-            if matches!(content.identity, Identity::Unread(())) {
+            if matches!(content.identity, ContentIdentity::Unread(())) {
                 return false;
             }
         }
@@ -285,15 +287,20 @@ pub fn modified_ns(metadata: &Metadata) -> i64 {
     nanoseconds(metadata.mtime(), metadata.mtime_nsec())
 }
 
+/// An instant as file times and records have it: nanoseconds since 1970.
+pub fn nanoseconds_of(time: Timestamp) -> i64 {
+    i64::try_from(time.as_nanosecond()).unwrap_or(i64::MAX)
+}
+
 pub fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
 }
 
-fn identity(format: ObjectFormat, full: &Path, metadata: &Metadata) -> io::Result<Identity> {
+fn identity(format: ObjectFormat, full: &Path, metadata: &Metadata) -> io::Result<ContentIdentity> {
     if metadata.len() <= LARGEST_HASHED {
-        return hash_file(format, full, metadata.len()).map(Identity::Blob);
+        return hash_file(format, full, metadata.len()).map(ContentIdentity::Blob);
     }
-    let mut file = open(full)?;
+    let mut file = regular_file::open(full, Links::Refuse)?;
     let mut hash = Sha1::new();
     hash.update(metadata.len().to_le_bytes());
     hash.update(modified_ns(metadata).to_le_bytes());
@@ -302,18 +309,12 @@ fn identity(format: ObjectFormat, full: &Path, metadata: &Metadata) -> io::Resul
     file.seek(SeekFrom::Start(metadata.len().saturating_sub(SAMPLE)))?;
     file.take(SAMPLE).read_to_end(&mut ends)?;
     hash.update(&ends);
-    Ok(Identity::Ends(hex(&hash.finalize())))
-}
-
-/// Never follows a link and never waits on a pipe that took the file's place.
-fn open(full: &Path) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    Ok(File::from(rustix::fs::open(full, flags, Mode::empty())?))
+    Ok(ContentIdentity::Ends(hexadecimal(&hash.finalize())))
 }
 
 /// The blob id of a file of `size` bytes; an error where it has another size meanwhile.
 fn hash_file(format: ObjectFormat, full: &Path, size: u64) -> io::Result<String> {
-    let mut file = open(full)?;
+    let mut file = regular_file::open(full, Links::Refuse)?;
     match format {
         ObjectFormat::Sha1 => hash_reader(Sha1::new(), &mut file, size),
         ObjectFormat::Sha256 => hash_reader(Sha256::new(), &mut file, size),
@@ -337,7 +338,7 @@ fn hash_reader<D: Digest>(mut hash: D, source: &mut dyn Read, size: u64) -> io::
     if total != size {
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file changed while it was read"));
     }
-    Ok(hex(&hash.finalize()))
+    Ok(hexadecimal(&hash.finalize()))
 }
 
 fn blob_id(format: ObjectFormat, mut bytes: &[u8]) -> String {
@@ -403,7 +404,7 @@ mod tests {
         let path = BytePath::from("a");
         let mut before = tree.disk().state(&path);
         if let FileState::File(content) = &mut before {
-            content.identity = Identity::Blob("an id that no content has".to_owned());
+            content.identity = ContentIdentity::Blob("an id that no content has".to_owned());
         }
         assert!(!tree.disk().differs(&path, &before, i64::MAX));
         assert!(tree.disk().differs(&path, &before, NEVER_SETTLED));
@@ -416,7 +417,7 @@ mod tests {
         tree.write("large", &content);
         let path = BytePath::from("large");
         let before = tree.disk().state(&path);
-        assert!(matches!(before.content().unwrap().identity, Identity::Ends(_)));
+        assert!(matches!(before.content().unwrap().identity, ContentIdentity::Ends(_)));
         assert!(!tree.disk().differs(&path, &before, NEVER_SETTLED));
         *content.last_mut().unwrap() = 8;
         tree.write("large", &content);
@@ -433,7 +434,7 @@ mod tests {
             let name = number.to_string();
             tree.write(&name, &content);
             let state = disk.state(&BytePath::from(name.as_str()));
-            unread += usize::from(state.content().unwrap().identity == Identity::Unread(()));
+            unread += usize::from(state.content().unwrap().identity == ContentIdentity::Unread(()));
         }
         assert_eq!(unread, 4);
     }

@@ -1,11 +1,9 @@
 //! Reads `git status --porcelain=v2 -z --branch`.
 
-use std::ffi::OsStr;
-
 use change_set::BytePath;
 
 use crate::error::Error;
-use crate::git::{Git, Running};
+use crate::git::{Git, RunningGit};
 
 /// What is asked of git, always the same: which scope the policy wants is not known yet when git starts.
 /// Comparing with the upstream branch would walk history, and nobody here needs it. For submodules see there.
@@ -20,8 +18,8 @@ pub const STATUS_ARGUMENTS: [&str; 8] = [
     "--ignore-submodules=dirty",
 ];
 
-pub(crate) fn start(git: &Git) -> Result<Running, Error> {
-    git.start(&STATUS_ARGUMENTS.map(OsStr::new), &[])
+pub(crate) fn start(git: &Git) -> Result<RunningGit, Error> {
+    git.start(&STATUS_ARGUMENTS, &[])
 }
 
 #[derive(Debug, Default, PartialEq)]
@@ -30,12 +28,12 @@ pub struct Status {
     pub head: Option<String>,
     /// `None` where HEAD is detached.
     pub branch: Option<String>,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<StatusEntry>,
 }
 
 /// A file that is not as HEAD has it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Entry {
+pub struct StatusEntry {
     pub path: BytePath,
     pub kind: EntryKind,
     /// HEAD against index and index against working tree, in git's letters; `.` where equal.
@@ -72,7 +70,7 @@ pub(crate) struct SubmoduleDirt {
     pub(crate) digest: Option<String>,
 }
 
-impl Entry {
+impl StatusEntry {
     pub fn is_staged(&self) -> bool {
         self.staged != b'.'
     }
@@ -132,21 +130,21 @@ fn header(record: &[u8], status: &mut Status) {
     }
 }
 
-fn untracked(record: &[u8]) -> Option<Entry> {
+fn untracked(record: &[u8]) -> Option<StatusEntry> {
     // A repository inside this one is given as a folder.
     let path = record.strip_prefix(b"? ")?;
     let path = path.strip_suffix(b"/").unwrap_or(path);
-    Some(Entry {
+    Some(StatusEntry {
         path: BytePath::from(path),
         kind: EntryKind::Untracked,
         staged: b'.',
         unstaged: b'.',
-        ..Entry::default()
+        ..StatusEntry::default()
     })
 }
 
 /// A record of `count` fields separated by spaces, of which the last is the path, spaces and all.
-fn fields(record: &[u8], kind: EntryKind, count: usize) -> Option<Entry> {
+fn fields(record: &[u8], kind: EntryKind, count: usize) -> Option<StatusEntry> {
     let fields: Vec<&[u8]> = record.splitn(count, |byte| *byte == b' ').collect();
     let text = |at: usize| fields.get(at).map(|field| String::from_utf8_lossy(field).into_owned());
     let states = fields.get(1).filter(|states| states.len() == 2)?;
@@ -157,7 +155,7 @@ fn fields(record: &[u8], kind: EntryKind, count: usize) -> Option<Entry> {
         EntryKind::Unmerged => (text(4)?, text(8)?, text(4)?, text(8)?),
         _ => (text(3)?, text(6)?, text(4)?, text(7)?),
     };
-    Some(Entry {
+    Some(StatusEntry {
         path: BytePath::from(*fields.get(count - 1)?),
         kind,
         staged: *states.first()?,

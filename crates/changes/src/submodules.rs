@@ -7,15 +7,16 @@
 
 use std::collections::BTreeMap;
 
-use change_set::{BytePath, hex};
+use change_set::BytePath;
 use sha1::{Digest, Sha1};
+use text::hexadecimal;
 
 use crate::baseline::object_format;
-use crate::git::{Git, Running};
+use crate::git::{Git, RunningGit};
 use crate::git_program::GitProgram;
 use crate::repository::Repository;
 use crate::state::{Disk, FileState, ObjectFormat};
-use crate::status::{self, Entry, EntryKind, Status, SubmoduleDirt};
+use crate::status::{self, EntryKind, Status, StatusEntry, SubmoduleDirt};
 
 /// A submodule of a submodule of a submodule of a submodule is not looked into.
 const DEEPEST: usize = 4;
@@ -27,15 +28,15 @@ const LARGEST_LIST: u64 = 256 * 1024;
 
 /// One submodule whose status is under way.
 #[derive(Debug)]
-pub(crate) struct Inner {
+pub(crate) struct SubmoduleStatus {
     /// The submodule of the main repository that this one is, or is inside of.
     outermost: BytePath,
     repository: Repository,
-    status: Running,
+    status: RunningGit,
 }
 
 /// Starts git in every submodule of `repository`.
-pub(crate) fn start(repository: &Repository, program: &GitProgram) -> Vec<Inner> {
+pub(crate) fn start(repository: &Repository, program: &GitProgram) -> Vec<SubmoduleStatus> {
     let mut started = Vec::new();
     let mut waiting = vec![(repository.clone(), None::<BytePath>, 0)];
     while let Some((outer, outermost, depth)) = waiting.pop() {
@@ -52,7 +53,7 @@ pub(crate) fn start(repository: &Repository, program: &GitProgram) -> Vec<Inner>
             if depth < DEEPEST {
                 waiting.push((repository.clone(), Some(outermost.clone()), depth + 1));
             }
-            started.push(Inner { outermost, repository, status });
+            started.push(SubmoduleStatus { outermost, repository, status });
         }
     }
     started
@@ -79,7 +80,7 @@ fn listed(repository: &Repository) -> Vec<BytePath> {
 }
 
 /// Waits for the submodules and adds what they say to the status of the main repository.
-pub(crate) fn finish(submodules: Vec<Inner>, status: &mut Status) {
+pub(crate) fn finish(submodules: Vec<SubmoduleStatus>, status: &mut Status) {
     let mut found: BTreeMap<BytePath, (SubmoduleDirt, Sha1)> = BTreeMap::new();
     for inner in submodules {
         let inside = inner.status.finish().and_then(|output| status::parse(&output)).unwrap_or_default();
@@ -95,20 +96,20 @@ pub(crate) fn finish(submodules: Vec<Inner>, status: &mut Status) {
         }
     }
     for (path, (mut dirt, hash)) in found {
-        dirt.digest = Some(hex(&hash.finalize()));
+        dirt.digest = Some(hexadecimal(&hash.finalize()));
         match status.entries.iter_mut().find(|entry| entry.path == path) {
             Some(entry) => {
                 dirt.new_commits = entry.submodule.as_ref().is_some_and(|known| known.new_commits);
                 entry.submodule = Some(dirt);
             }
-            None => status.entries.push(Entry {
+            None => status.entries.push(StatusEntry {
                 path,
                 staged: b'.',
                 unstaged: b'M',
                 head_mode: "160000".to_owned(),
                 index_mode: "160000".to_owned(),
                 submodule: Some(dirt),
-                ..Entry::default()
+                ..StatusEntry::default()
             }),
         }
     }

@@ -1,6 +1,5 @@
 //! Which git there is, and whether it is new enough for what we ask of it.
 
-use std::ffi::OsStr;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -23,7 +22,7 @@ impl GitVersion {
     /// Asks the program itself.
     pub fn ask(program: &GitProgram) -> Result<Self, Error> {
         let git = Git::at(PathBuf::from("/"), program);
-        let said = git.run(&[OsStr::new("version")], &[])?;
+        let said = git.run(&["version"], &[])?;
         let said = String::from_utf8_lossy(&said);
         Self::read(&said).ok_or_else(|| Error::NotUnderstood {
             command: "git version".to_owned(),

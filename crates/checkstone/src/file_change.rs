@@ -126,11 +126,12 @@ impl FileChange {
                 Some(b'@') => FAINT,
                 _ => anstyle::Style::new(),
             };
-            let cut = line.floor_char_boundary(LONGEST_LINE);
-            let (line, more) = line.split_at_checked(cut).unwrap_or((line, ""));
-            let more =
-                if more.is_empty() { String::new() } else { format!(" … {} more bytes", more.len()) };
-            let _ = writeln!(text, "{style}{}{style:#}{more}", visible(line));
+            let shown = text::head(line, LONGEST_LINE);
+            let more = match line.len() - shown.len() {
+                0 => String::new(),
+                more => format!(" … {more} more bytes"),
+            };
+            let _ = writeln!(text, "{style}{}{style:#}{more}", visible(shown));
         }
         text
     }

@@ -3,9 +3,8 @@
 use std::fmt::Write as _;
 
 use stop::replay::{Hold, Report};
-use text::{counted, fit, wrap};
+use text::{Cell, Column, Table, counted, fit, wrap};
 use transcript::visible;
-use unicode_width::UnicodeWidthStr as _;
 
 use crate::home_relative::home_relative;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, STRONG};
@@ -64,16 +63,18 @@ fn rules(text: &mut String, report: &Report) {
     }
     let _ = writeln!(text, "\n{STRONG}Rules{STRONG:#} (turns held, turns told)");
     let most = report.rules.iter().map(|count| count.hold + count.notify).max().unwrap_or(1);
+    let number = Column::right(6);
+    let mut table = Table::new([Column::left(20).gap(1), number.gap(1), number, Column::left(0)]);
     for count in &report.rules {
         let (held, told) = (bar(count.hold, most), bar(count.notify, most));
-        let _ = writeln!(
-            text,
-            "  {:<18} {:>6} {:>6}  {BAD}{held}{BAD:#}{DOUBTFUL}{told}{DOUBTFUL:#}",
-            count.rule.name(),
-            count.hold,
-            count.notify
-        );
+        table.row([
+            format!("  {}", count.rule.name()).into(),
+            count.hold.to_string().into(),
+            count.notify.to_string().into(),
+            format!("{BAD}{held}{BAD:#}{DOUBTFUL}{told}{DOUBTFUL:#}").into(),
+        ]);
     }
+    text.push_str(&table.lines(None));
 }
 
 fn bar(count: u64, most: u64) -> String {
@@ -86,15 +87,17 @@ fn actions(text: &mut String, report: &Report) {
         return;
     }
     let _ = writeln!(text, "\n{STRONG}Actions{STRONG:#} (turns: missing, done, waived)");
+    let number = Column::right(6).gap(1);
+    let mut table = Table::new([Column::left(20).at_most(20).gap(1), number, number, number]);
     for count in &report.actions {
-        let name = fit(&visible(&count.action), Some(18));
-        let pad = 18_usize.saturating_sub(name.width());
-        let _ = writeln!(
-            text,
-            "  {name}{:pad$} {BAD}{:>6}{BAD:#} {GOOD}{:>6}{GOOD:#} {:>6}",
-            "", count.required, count.satisfied, count.waived
-        );
+        table.row([
+            format!("  {}", visible(&count.action)).into(),
+            Cell::styled(count.required.to_string(), BAD),
+            Cell::styled(count.satisfied.to_string(), GOOD),
+            count.waived.to_string().into(),
+        ]);
     }
+    text.push_str(&table.lines(None));
 }
 
 fn held_then(text: &mut String, report: &Report, width: Option<usize>) {

@@ -24,6 +24,16 @@ pub fn open(path: &Path, links: Links) -> Result<File, FileError> {
     opened(path, OFlags::RDONLY, links, 0)
 }
 
+/// Opens a regular file for reading and writing. A link in its place is refused.
+pub fn edit(path: &Path) -> Result<File, FileError> {
+    opened(path, OFlags::RDWR, Links::Refuse, 0)
+}
+
+/// As [`edit`], emptied, and made with `mode` if it is missing.
+pub fn rewrite(path: &Path, mode: u32) -> Result<File, FileError> {
+    opened(path, OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC, Links::Refuse, mode)
+}
+
 /// The whole content of a regular file; an error if it is larger than `limit` bytes.
 pub fn read(path: &Path, links: Links, limit: u64) -> Result<Vec<u8>, FileError> {
     let failed = |source| FileError::Failed { doing: "read", path: path.to_owned(), source };

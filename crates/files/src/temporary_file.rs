@@ -29,6 +29,13 @@ impl<'a> TemporaryFile<'a> {
         Ok(Self { folder, name, file, is_placed: false })
     }
 
+    /// Whether `file` is what a killed process may have left of a file for `for_name`; former versions had shorter ids.
+    pub fn is_left_of(file: &str, for_name: &str) -> bool {
+        let id = file.strip_prefix('.').and_then(|rest| rest.strip_prefix(for_name));
+        let id = id.and_then(|rest| rest.strip_prefix('.')?.strip_suffix(".tmp"));
+        id.is_some_and(|id| matches!(id.len(), 6 | 12) && id.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    }
+
     pub fn file(&self) -> &File {
         &self.file
     }

@@ -49,7 +49,7 @@ fn marker(state_directory: &Path, agent: &str, client_id: &str) -> Option<PathBu
     for byte in agent.bytes().chain([b'.']).chain(client_id.bytes()) {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' => name.push(char::from(byte)),
-            _ => name.push_str(&format!("_{byte:02x}")),
+            _ => name.push_str(&format!("_{}", text::hexadecimal(&[byte]))),
         }
     }
     (name.len() <= LONGEST_NAME).then(|| state_directory.join(DIRECTORY).join(name))

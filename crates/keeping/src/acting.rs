@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use changes::git::{Ended, Running, describe, failure, is_of_git};
+use changes::git::{RunningGit, describe, failure, is_of_git};
 use changes::{Error, GitProgram};
+use files::Ended;
 
 /// Set for every process, hooks too.
 const VARIABLES: [(&str, &str); 8] = [
@@ -33,14 +34,14 @@ const VARIABLES: [(&str, &str); 8] = [
 const ASKING: [&str; 4] = ["GPG_TTY", "DISPLAY", "WAYLAND_DISPLAY", "LANGUAGE"];
 
 #[derive(Clone, Debug)]
-pub(crate) struct Acting {
+pub(crate) struct ActingGit {
     program: GitProgram,
     pub(crate) directory: PathBuf,
     /// Beside those that every process gets: an index of its own, for example.
     variables: Vec<(OsString, OsString)>,
 }
 
-impl Acting {
+impl ActingGit {
     pub(crate) fn new(program: &GitProgram, directory: &Path) -> Self {
         Self { program: program.clone(), directory: directory.to_owned(), variables: Vec::new() }
     }
@@ -60,7 +61,7 @@ impl Acting {
     /// What git wrote, once it has ended well.
     pub(crate) fn run<A: AsRef<OsStr>>(&self, arguments: &[A], input: &[u8]) -> Result<Vec<u8>, Error> {
         let ended = self.end(arguments, input)?;
-        if ended.status.success() { Ok(ended.output) } else { Err(self.failure(arguments, &ended)) }
+        if ended.status.success() { Ok(ended.stdout) } else { Err(self.failure(arguments, &ended)) }
     }
 
     /// The same as one line of text.
@@ -74,9 +75,9 @@ impl Acting {
     pub(crate) fn line_or_none<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Option<String>, Error> {
         let ended = self.end(arguments, b"")?;
         if ended.status.success() {
-            return Ok(Some(String::from_utf8_lossy(&ended.output).trim_end_matches('\n').to_owned()));
+            return Ok(Some(String::from_utf8_lossy(&ended.stdout).trim_end_matches('\n').to_owned()));
         }
-        let complaint = String::from_utf8_lossy(&ended.complaint);
+        let complaint = String::from_utf8_lossy(&ended.stderr);
         let is_failure = complaint.lines().any(is_of_git);
         if ended.status.code() == Some(1) && !is_failure {
             Ok(None)
@@ -86,14 +87,14 @@ impl Acting {
     }
 
     pub(crate) fn failure<A: AsRef<OsStr>>(&self, arguments: &[A], ended: &Ended) -> Error {
-        failure(text(arguments), self.directory.clone(), &ended.complaint, &ended.status.to_string())
+        failure(describe(arguments), self.directory.clone(), &ended.stderr, &ended.status.to_string())
     }
 
     /// Runs git to its end, however it ends.
     pub(crate) fn end<A: AsRef<OsStr>>(&self, arguments: &[A], input: &[u8]) -> Result<Ended, Error> {
         let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
         let mut running = self.spawn(arguments, stdin)?;
-        running.feed(input);
+        running.child().feed(input);
         running.end()
     }
 
@@ -103,10 +104,10 @@ impl Acting {
         self.spawn(arguments, Stdio::from(held))?.end()
     }
 
-    fn spawn<A: AsRef<OsStr>>(&self, arguments: &[A], stdin: Stdio) -> Result<Running, Error> {
+    fn spawn<A: AsRef<OsStr>>(&self, arguments: &[A], stdin: Stdio) -> Result<RunningGit, Error> {
         let mut command = self.command(arguments)?;
         command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Running::spawn(command, text(arguments), &self.directory, self.program.time_limit())
+        RunningGit::spawn(command, describe(arguments), &self.directory, self.program.time_limit())
     }
 
     /// Git with these arguments, which finds nobody to ask.
@@ -119,9 +120,4 @@ impl Acting {
         command.arg("-C").arg(&self.directory).args(arguments);
         Ok(command)
     }
-}
-
-fn text<A: AsRef<OsStr>>(arguments: &[A]) -> String {
-    let arguments: Vec<&OsStr> = arguments.iter().map(AsRef::as_ref).collect();
-    describe(&arguments)
 }

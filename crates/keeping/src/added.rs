@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use change_set::BytePath;
 use changes::Error;
+use changes::state::ObjectFormat;
 
-use crate::acting::Acting;
+use crate::acting::ActingGit;
+use crate::difference::{Difference, Version};
 
 /// A larger file is named and not read.
 pub const LARGEST_FILE: u64 = 32 * 1024 * 1024;
@@ -48,64 +50,18 @@ pub struct Added {
     pub unread: Vec<BytePath>,
 }
 
-/// A path that differs between two trees; the ids are those of its content, `None` where it is absent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Differing {
-    pub(crate) path: BytePath,
-    pub(crate) old: Option<Entry>,
-    pub(crate) new: Option<Entry>,
-}
-
-/// A file in a tree or in the index.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub(crate) mode: String,
-    pub(crate) id: String,
-}
-
-/// The tree without anything, in the repository's own object format. Git knows it without having it.
-pub(crate) fn empty_tree(git: &Acting) -> Result<String, Error> {
-    git.line(&["hash-object", "-t", "tree", "/dev/null"])
-}
-
 /// What differs between two trees. Renames are not looked for.
-pub(crate) fn differing(git: &Acting, old: &str, new: &str) -> Result<Vec<Differing>, Error> {
+pub(crate) fn differing(git: &ActingGit, old: &str, new: &str) -> Result<Vec<Difference>, Error> {
     let output =
         git.run(&["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", old, new, "--"], b"")?;
-    parse_raw(&output)
-}
-
-/// `:old-mode new-mode old-id new-id letter`, then the path.
-pub(crate) fn parse_raw(output: &[u8]) -> Result<Vec<Differing>, Error> {
-    let mut found = Vec::new();
-    let mut records = output.split(|byte| *byte == 0).filter(|record| !record.is_empty());
-    while let Some(record) = records.next() {
-        let not_understood = || Error::NotUnderstood {
-            command: "git diff".to_owned(),
-            record: record.escape_ascii().to_string(),
-        };
-        let text = String::from_utf8_lossy(record.strip_prefix(b":").ok_or_else(not_understood)?);
-        let fields: Vec<&str> = text.split(' ').collect();
-        let [old_mode, new_mode, old_id, new_id, _] = fields.as_slice() else {
-            return Err(not_understood());
-        };
-        let entry = |mode: &str, id: &str| {
-            (mode != "000000").then(|| Entry { mode: mode.to_owned(), id: id.to_owned() })
-        };
-        let path = BytePath::from(records.next().ok_or_else(not_understood)?);
-        found.push(Differing { path, old: entry(old_mode, old_id), new: entry(new_mode, new_id) });
-    }
-    Ok(found)
+    Difference::parse(&output)
 }
 
 /// What `commit` adds to `parent`; without one, everything it has.
-pub(crate) fn by_commit(git: &Acting, parent: Option<&str>, commit: &str) -> Result<Added, Error> {
-    let before = match parent {
-        Some(parent) => parent.to_owned(),
-        None => empty_tree(git)?,
-    };
-    let differing = differing(git, &before, commit)?;
-    let is_file = |entry: &&Entry| entry.mode != SUBMODULE;
+pub(crate) fn by_commit(git: &ActingGit, parent: Option<&str>, commit: &str) -> Result<Added, Error> {
+    let before = parent.unwrap_or_else(|| ObjectFormat::of_id(commit).empty_tree());
+    let differing = differing(git, before, commit)?;
+    let is_file = |entry: &&Version| entry.mode != SUBMODULE;
     let mut wanted: Vec<&str> = Vec::new();
     for change in &differing {
         if change.new.as_ref().filter(is_file).is_some() {
@@ -152,7 +108,7 @@ pub(crate) fn new_lines(old: &[u8], new: &[u8]) -> Vec<usize> {
 }
 
 /// The contents of those blobs that are not too large.
-fn read<'a>(git: &Acting, ids: &[&'a str]) -> Result<BTreeMap<&'a str, Vec<u8>>, Error> {
+fn read<'a>(git: &ActingGit, ids: &[&'a str]) -> Result<BTreeMap<&'a str, Vec<u8>>, Error> {
     let mut contents = BTreeMap::new();
     if ids.is_empty() {
         return Ok(contents);
@@ -180,7 +136,7 @@ fn read<'a>(git: &Acting, ids: &[&'a str]) -> Result<BTreeMap<&'a str, Vec<u8>>,
 }
 
 fn read_batch<'a>(
-    git: &Acting,
+    git: &ActingGit,
     ids: &[&'a str],
     contents: &mut BTreeMap<&'a str, Vec<u8>>,
 ) -> Result<(), Error> {

@@ -31,7 +31,7 @@ mod index;
 mod workplace;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -40,10 +40,11 @@ use change_set::BytePath;
 use changes::{Error, GitProgram, Repository};
 use serde::Serialize;
 
-use crate::acting::Acting;
-use crate::added::{self, Added, Differing, Entry};
+use crate::acting::ActingGit;
+use crate::added::{self, Added};
+use crate::difference::{Difference, Version};
 use crate::snapshot::LeftOut;
-use index::Fit;
+use index::PathFitness;
 use workplace::Workplace;
 
 pub use workplace::folder;
@@ -74,7 +75,7 @@ pub enum CommitError {
     Busy,
     #[error("the hook `{hook}` refused the commit: {said}")]
     HookFailed { hook: &'static str, said: String },
-    #[error("the hook `{hook}` took longer than {limit:?} and was ended")]
+    #[error("the hook `{hook}` took longer than {} and was ended", text::duration_in_words(*limit))]
     HookTimedOut { hook: &'static str, limit: Duration },
     #[error("git does not know who commits: set `user.name` and `user.email`")]
     NoIdentity { reason: String },
@@ -147,7 +148,7 @@ pub fn commit(
     let workplace = Workplace::open(repository, program, new.lock_limit)?;
     workplace.recover(new.lock_limit)?;
     for _ in 0..ATTEMPTS {
-        let attempt = Attempt::begin(&workplace, new)?;
+        let attempt = CommitAttempt::begin(&workplace, new)?;
         match attempt.make(approve) {
             Err(CommitError::HeadMoved) => {}
             ended => return ended,
@@ -174,7 +175,7 @@ pub fn in_progress(
     repository: &Repository,
     program: &GitProgram,
 ) -> Result<Option<&'static str>, CommitError> {
-    Ok(in_progress::operation(repository, &Acting::new(program, &repository.root))?)
+    Ok(in_progress::operation(repository, &ActingGit::new(program, &repository.root))?)
 }
 
 /// The id of the content that HEAD has of a file, whether or not it is checked out; `None` where it has none.
@@ -183,7 +184,7 @@ pub fn version_in_head(
     program: &GitProgram,
     path: &BytePath,
 ) -> Result<Option<String>, CommitError> {
-    let git = Acting::new(program, &repository.root);
+    let git = ActingGit::new(program, &repository.root);
     let mut found = index::in_head(&git, std::slice::from_ref(path))?;
     Ok(found.remove(path).map(|entry| entry.id))
 }
@@ -197,12 +198,12 @@ fn check_inside(path: &BytePath) -> Result<(), CommitError> {
 }
 
 /// One try to make the commit, on the HEAD that there is at its beginning.
-struct Attempt<'a> {
+struct CommitAttempt<'a> {
     workplace: &'a Workplace,
     new: &'a NewCommit<'a>,
     /// Git as it is, and with the private index.
-    git: Acting,
-    private: Acting,
+    git: ActingGit,
+    private: ActingGit,
     branch: String,
     parent: Option<String>,
     /// The commit or tree to compare with.
@@ -210,7 +211,7 @@ struct Attempt<'a> {
     left_out: Vec<LeftOut>,
 }
 
-impl<'a> Attempt<'a> {
+impl<'a> CommitAttempt<'a> {
     fn begin(workplace: &'a Workplace, new: &'a NewCommit<'a>) -> Result<Self, CommitError> {
         let git = workplace.git.clone();
         if let Some(operation) = in_progress::operation(&workplace.repository, &git)? {
@@ -225,7 +226,7 @@ impl<'a> Attempt<'a> {
         index::wait_for_lock(workplace, new.lock_limit)?;
         let base = match &parent {
             Some(parent) => parent.clone(),
-            None => added::empty_tree(&git)?,
+            None => workplace.repository.object_format().empty_tree().to_owned(),
         };
         let private = git.with("GIT_INDEX_FILE", workplace.file(workplace::PRIVATE_INDEX));
         Ok(Self { workplace, new, git, private, branch, parent, base, left_out: Vec::new() })
@@ -270,7 +271,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// What the user's index has of the named paths.
-    fn staged(&self) -> Result<BTreeMap<BytePath, Entry>, CommitError> {
+    fn staged(&self) -> Result<BTreeMap<BytePath, Version>, CommitError> {
         index::entries(&self.git, self.new.paths)
     }
 
@@ -281,9 +282,9 @@ impl<'a> Attempt<'a> {
         let mut gone = BTreeSet::new();
         for path in self.new.paths {
             match index::look_at(&self.workplace.repository.root, path, tracked.contains_key(path)) {
-                Ok(Fit::There) => taken.insert(path.clone()),
-                Ok(Fit::Gone) => gone.insert(path.clone()),
-                Err(reason) => {
+                PathFitness::There => taken.insert(path.clone()),
+                PathFitness::Gone => gone.insert(path.clone()),
+                PathFitness::Unfit { reason } => {
                     self.leave_out(path, reason);
                     continue;
                 }
@@ -310,13 +311,13 @@ impl<'a> Attempt<'a> {
 
     /// A hook may `git add` what nobody named, the user's own work among it.
     fn drop_unnamed(&mut self, taken: &BTreeSet<BytePath>) -> Result<(), CommitError> {
-        let beyond: Vec<Differing> = index::against(&self.private, &self.base)?
+        let beyond: Vec<Difference> = index::against(&self.private, &self.base)?
             .into_iter()
             .filter(|change| !taken.contains(&change.path))
             .collect();
-        let back: Vec<(&BytePath, Option<&Entry>)> =
+        let back: Vec<(&BytePath, Option<&Version>)> =
             beyond.iter().map(|change| (&change.path, change.old.as_ref())).collect();
-        index::set(&self.private, &back)?;
+        index::set(&self.workplace.repository, &self.private, &back)?;
         for change in &beyond {
             self.leave_out(&change.path, "a commit hook added it, and nobody had named it".to_owned());
         }
@@ -336,24 +337,23 @@ impl<'a> Attempt<'a> {
         if text.is_empty() {
             return Err(CommitError::EmptyMessage);
         }
-        let mut arguments: Vec<OsString> = ["commit-tree", &tree].map(OsString::from).to_vec();
+        let mut arguments = vec!["commit-tree", &tree, "-F", "-"];
         if let Some(parent) = &self.parent {
-            arguments.extend(["-p", parent].map(OsString::from));
+            arguments.extend(["-p", parent]);
         }
         let is_signed = signs(&self.git)?;
         if is_signed {
-            arguments.push(OsString::from("-S"));
+            arguments.push("-S");
         }
-        arguments.extend(["-F", "-"].map(OsString::from));
         let git = self.git.within(self.new.hook_limit);
         let reason = match git.end(&arguments, &text) {
             Ok(ended) if ended.status.success() => {
-                return Ok(String::from_utf8_lossy(&ended.output).trim().to_owned());
+                return Ok(String::from_utf8_lossy(&ended.stdout).trim().to_owned());
             }
-            Ok(ended) if is_signed => last_lines(&ended.complaint),
+            Ok(ended) if is_signed => last_lines(&ended.stderr),
             Ok(ended) => return Err(git.failure(&arguments, &ended).into()),
             Err(Error::TimedOut { limit, .. }) if is_signed => {
-                format!("the signing program took longer than {limit:?}")
+                format!("the signing program took longer than {}", text::duration_in_words(limit))
             }
             Err(error) => return Err(error.into()),
         };
@@ -368,12 +368,12 @@ impl<'a> Attempt<'a> {
     fn publish(
         &self,
         id: &str,
-        changed: &[Differing],
-        staged: &BTreeMap<BytePath, Entry>,
+        changed: &[Difference],
+        staged: &BTreeMap<BytePath, Version>,
     ) -> Result<(), CommitError> {
         // Asked before: between index and branch somebody else's commit would take the entries along.
         let subject = self.git.line(&["show", "--no-patch", "--no-show-signature", "--format=%s", id])?;
-        let pending = workplace::Pending::new(id, changed, staged);
+        let pending = workplace::PendingNote::new(id, changed, staged);
         self.workplace.note(&pending)?;
         index::exchange(self.workplace, &pending.forth(), self.new.lock_limit)
             .inspect_err(|_| self.workplace.forget())?;
@@ -390,7 +390,7 @@ impl<'a> Attempt<'a> {
 
     /// `git commit` reads the index before it locks it: one of the user's may have written the entries back that it had
     /// read before ours were there. The commit stands in any case.
-    fn put_again(&self, pending: &workplace::Pending) {
+    fn put_again(&self, pending: &workplace::PendingNote) {
         let Ok(now) = self.staged() else { return };
         let lost = pending.lost(&now);
         if !lost.is_empty() {
@@ -423,13 +423,13 @@ impl<'a> Attempt<'a> {
 }
 
 /// Whether the user wants every commit signed. `git commit` knows that itself; `git commit-tree` has to be told.
-pub(crate) fn signs(git: &Acting) -> Result<bool, Error> {
+pub(crate) fn signs(git: &ActingGit) -> Result<bool, Error> {
     let answer = git.line_or_none(&["config", "--type=bool", "--get", "commit.gpgSign"])?;
     Ok(answer.as_deref() == Some("true"))
 }
 
 /// What was staged of a file, and is neither what HEAD had nor what was committed.
-fn superseded(changed: &[Differing], staged: &BTreeMap<BytePath, Entry>) -> Vec<(BytePath, String)> {
+fn superseded(changed: &[Difference], staged: &BTreeMap<BytePath, Version>) -> Vec<(BytePath, String)> {
     let mut found = Vec::new();
     for change in changed {
         let Some(entry) = staged.get(&change.path) else { continue };

@@ -5,7 +5,10 @@
 mod acting;
 mod added;
 pub mod commit;
+mod difference;
 pub mod push;
 pub mod snapshot;
+mod working_tree;
 
 pub use added::{Added, AddedFile, LARGEST_FILE};
+pub use difference::{Difference, Version};

@@ -1,7 +1,7 @@
 //! Sends the current branch to `origin`, asking nobody anything, and says what is true afterwards: pushed means that
 //! the remote itself was asked and has the commit.
 //!
-//! What is sent is one commit, by its id, fixed when the [`Plan`] is made: the caller looks at what it adds, and
+//! What is sent is one commit, by its id, fixed when the [`PushPlan`] is made: the caller looks at what it adds, and
 //! nothing that came later goes along. Never forced. The destination is the branch of the same name; its upstream's
 //! name only where the user's `push.default` says so, since a feature branch that was started from `origin/main` must
 //! not be pushed to `main`.
@@ -25,10 +25,10 @@ use change_set::BytePath;
 use changes::{Error, GitProgram, Repository};
 use serde::{Deserialize, Serialize};
 
-use crate::acting::Acting;
-use said::{Answer, without_credentials};
+use crate::acting::ActingGit;
+use said::{RemoteAnswer, without_credentials};
 
-pub use outgoing::{OutgoingCommit, Plan, Planned, plan};
+pub use outgoing::{OutgoingCommit, PushPlan, PushReadiness, plan};
 
 /// So often our commits are put on top of what came meanwhile.
 const ROUNDS: usize = 4;
@@ -81,7 +81,7 @@ pub enum PushOutcome {
     },
 }
 
-impl Plan {
+impl PushPlan {
     /// Pushes. Whatever happens is an outcome.
     pub fn push(&self, limits: &PushLimits<'_>) -> PushOutcome {
         let deadline = Instant::now() + limits.total;
@@ -96,10 +96,10 @@ impl Plan {
 /// Plans and pushes in one, for callers that have nothing to look at in between.
 pub fn push(repository: &Repository, program: &GitProgram, limits: &PushLimits<'_>) -> PushOutcome {
     match plan(repository, program) {
-        Ok(Planned::Ready(plan)) => plan.push(limits),
-        Ok(Planned::NoRemote) => PushOutcome::NoRemote,
-        Ok(Planned::NoBranch) => PushOutcome::Failed { reason: "HEAD is on no branch".to_owned() },
-        Ok(Planned::NoCommit) => PushOutcome::Failed { reason: "there is no commit yet".to_owned() },
+        Ok(PushReadiness::Ready(plan)) => plan.push(limits),
+        Ok(PushReadiness::NoRemote) => PushOutcome::NoRemote,
+        Ok(PushReadiness::NoBranch) => PushOutcome::Failed { reason: "HEAD is on no branch".to_owned() },
+        Ok(PushReadiness::NoCommit) => PushOutcome::Failed { reason: "there is no commit yet".to_owned() },
         Err(error) => failed(&error),
     }
 }
@@ -109,10 +109,10 @@ fn failed(error: &Error) -> PushOutcome {
 }
 
 struct Pushing<'a> {
-    plan: &'a Plan,
+    plan: &'a PushPlan,
     limits: &'a PushLimits<'a>,
     deadline: Instant,
-    git: Acting,
+    git: ActingGit,
     /// Where the push goes, which may be elsewhere than where a fetch comes from.
     url: String,
     /// Submodules are not pushed along, but looked at where the user wants that.
@@ -120,11 +120,11 @@ struct Pushing<'a> {
 }
 
 /// What a step yields, or how the whole push has ended.
-type Step<T> = Result<T, PushOutcome>;
+type PushStep<T> = Result<T, PushOutcome>;
 
 impl<'a> Pushing<'a> {
-    fn new(plan: &'a Plan, limits: &'a PushLimits<'a>, deadline: Instant) -> Result<Self, Error> {
-        let plain = Acting::new(&plan.program, &plan.repository.root);
+    fn new(plan: &'a PushPlan, limits: &'a PushLimits<'a>, deadline: Instant) -> Result<Self, Error> {
+        let plain = ActingGit::new(&plan.program, &plan.repository.root);
         let url = plain.line(&["remote", "get-url", "--push", &plan.remote])?;
         let configured = plain.line_or_none(&["config", "--get", "core.sshCommand"])?;
         let git = match limits.ssh_command.or(configured.as_deref()) {
@@ -142,11 +142,11 @@ impl<'a> Pushing<'a> {
         Ok(Self { plan, limits, deadline, git, url, submodules })
     }
 
-    fn push(&self) -> Step<PushOutcome> {
+    fn push(&self) -> PushStep<PushOutcome> {
         let mut id = self.plan.id.clone();
         for _ in 0..ROUNDS {
             match self.send(&id)? {
-                Answer::Behind => {
+                RemoteAnswer::Behind => {
                     let theirs = self.fetch()?;
                     id = rebase::onto(&self.local(), &theirs, &self.plan.id, self.limits.ours)?;
                     // Everything of ours is there already, in other commits.
@@ -161,12 +161,12 @@ impl<'a> Pushing<'a> {
     }
 
     /// Git without the network.
-    fn local(&self) -> Acting {
+    fn local(&self) -> ActingGit {
         self.git.within(self.plan.program.time_limit())
     }
 
     /// One push, again and again while its failure may pass. Ends with `Done` or `Behind`.
-    fn send(&self, id: &str) -> Step<Answer> {
+    fn send(&self, id: &str) -> PushStep<RemoteAnswer> {
         let target = format!("{id}:{}", self.plan.destination);
         let mut arguments = vec!["-c", "push.followTags=false", "-c", "credential.interactive=false", "push"];
         arguments.extend(["--porcelain", self.submodules, &self.plan.remote, &target]);
@@ -174,7 +174,7 @@ impl<'a> Pushing<'a> {
     }
 
     /// Gets what the remote's branch has, without touching a ref: its commit.
-    fn fetch(&self) -> Step<String> {
+    fn fetch(&self) -> PushStep<String> {
         let mut arguments = vec!["-c", "credential.interactive=false", "fetch", "--no-write-fetch-head"];
         arguments.extend(["--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"]);
         arguments.extend(["--", &self.url, &self.plan.destination]);
@@ -190,7 +190,7 @@ impl<'a> Pushing<'a> {
     }
 
     /// The commit that the remote's branch is at now.
-    fn ask(&self) -> Step<Option<String>> {
+    fn ask(&self) -> PushStep<Option<String>> {
         let arguments = [
             "-c",
             "credential.interactive=false",
@@ -207,7 +207,7 @@ impl<'a> Pushing<'a> {
     }
 
     /// The remote has the commit, or others have gone on from it already.
-    fn verify(&self, id: &str) -> Step<PushOutcome> {
+    fn verify(&self, id: &str) -> PushStep<PushOutcome> {
         let now = self.ask()?;
         let is_there = now.as_deref() == Some(id) || {
             let theirs = self.fetch()?;
@@ -228,7 +228,7 @@ impl<'a> Pushing<'a> {
     }
 
     /// Talks to the remote, again where it may help. Ends well, or as `Behind`.
-    fn converse(&self, arguments: &[&str]) -> Step<(Answer, Vec<u8>)> {
+    fn converse(&self, arguments: &[&str]) -> PushStep<(RemoteAnswer, Vec<u8>)> {
         let mut pauses = self.limits.pauses.iter();
         loop {
             let left = self.deadline.saturating_duration_since(Instant::now());
@@ -241,10 +241,10 @@ impl<'a> Pushing<'a> {
             };
             let failure = match ended {
                 Ok(ended) => match said::understand(&ended) {
-                    Answer::Done => return Ok((Answer::Done, ended.output)),
-                    Answer::Behind => return Ok((Answer::Behind, ended.output)),
-                    Answer::Passing { reason } => PushOutcome::Failed { reason },
-                    Answer::Final(outcome) => return Err(outcome),
+                    RemoteAnswer::Done => return Ok((RemoteAnswer::Done, ended.stdout)),
+                    RemoteAnswer::Behind => return Ok((RemoteAnswer::Behind, ended.stdout)),
+                    RemoteAnswer::Passing { reason } => PushOutcome::Failed { reason },
+                    RemoteAnswer::Final(outcome) => return Err(outcome),
                 },
                 Err(timed_out) => timed_out,
             };

@@ -12,7 +12,6 @@ mod collect;
 mod compare;
 mod converted;
 mod create;
-mod folder;
 mod leftovers;
 mod listing;
 mod prune;
@@ -20,21 +19,20 @@ mod restore;
 mod scratch;
 mod stream;
 
-use std::ffi::OsStr;
 use std::io;
 use std::path::PathBuf;
 
-use change_set::{BytePath, hex};
+use change_set::BytePath;
 use changes::git::Git;
 use changes::{Error, GitProgram, Repository};
 use serde::{Deserialize, Serialize};
+use text::hexadecimal;
 
-pub use compare::{Difference, Side};
+pub use compare::Side;
 pub use create::{LeftOut, NewSnapshot};
-pub(crate) use folder::{Folder, Kind};
-pub use listing::Which;
-pub use prune::{Reasons, Retention};
-pub use restore::{Caller, Restored, Skipped};
+pub use listing::WhichWorktrees;
+pub use prune::{PrunableReasons, Retention};
+pub use restore::{RestoreCaller, RestoreReport, Skipped};
 
 const REFS: &str = "refs/checkstone/snapshots";
 
@@ -75,7 +73,7 @@ pub struct SessionName {
 /// Why a snapshot was taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Reason {
+pub enum SnapshotReason {
     /// Somebody asked for it.
     Asked,
     /// A turn of an agent began at this time, in nanoseconds since 1970.
@@ -86,7 +84,7 @@ pub enum Reason {
     BeforeRestore { restored: String, paths: Vec<BytePath> },
 }
 
-impl Reason {
+impl SnapshotReason {
     /// Nobody asked for it, and nothing else depends on it.
     pub(crate) fn is_automatic(&self) -> bool {
         matches!(self, Self::TurnStart { .. } | Self::Autosave)
@@ -104,15 +102,15 @@ pub struct Snapshot {
     /// The commit that HEAD was at; `None` before the first one.
     pub head: Option<String>,
     #[serde(flatten)]
-    pub facts: Facts,
+    pub facts: SnapshotFacts,
 }
 
 /// What is kept about a snapshot in its commit message, beside the person's own words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Facts {
+pub struct SnapshotFacts {
     /// Nanoseconds since 1970.
     pub taken_ns: i64,
-    pub reason: Reason,
+    pub reason: SnapshotReason,
     #[serde(default)]
     pub session: Option<SessionName>,
     #[serde(default)]
@@ -153,16 +151,11 @@ impl Snapshots {
         if name.iter().all(is_plain) {
             format!("linked-{}", String::from_utf8_lossy(name))
         } else {
-            format!("linked-x{}", hex(name))
+            format!("linked-x{}", hexadecimal(name))
         }
     }
 
     fn ref_name(&self, id: &str) -> String {
         format!("{REFS}/{}/{id}", self.worktree())
-    }
-
-    fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, Error> {
-        let arguments: Vec<&OsStr> = arguments.iter().map(OsStr::new).collect();
-        self.git.run(&arguments, input)
     }
 }

@@ -85,7 +85,8 @@ impl<'a> Reader<'a> {
             return entry.key.get_ref().to_string();
         }
         let found = self.text.get(entry.value.span()).unwrap_or_default();
-        found.lines().next().unwrap_or_default().trim_matches(['"', '\'']).chars().take(60).collect()
+        text::first_characters(found.lines().next().unwrap_or_default().trim_matches(['"', '\'']), 60)
+            .to_owned()
     }
 
     pub fn wrong(&mut self, entry: Entry<'_, '_>, expected: &str) {

@@ -42,10 +42,6 @@ impl ClientEvent {
         }
     }
 
-    pub fn now_in_nanoseconds(&self) -> i64 {
-        nanoseconds(self.now)
-    }
-
     /// One line of the log. Never the environment, never what was said.
     pub fn log(&self, decision: &str, reason: &str) {
         if self.is_dry_run {
@@ -65,8 +61,4 @@ impl ClientEvent {
 /// The log is for people; that it cannot be written stops nobody.
 pub fn append_to_log(state: &Path, line: &str) {
     let _ = journal::log::append(state, line);
-}
-
-pub(crate) fn nanoseconds(time: Timestamp) -> i64 {
-    i64::try_from(time.as_nanosecond()).unwrap_or(i64::MAX)
 }

@@ -6,17 +6,19 @@ use std::path::Path;
 use std::time::Duration;
 
 use change_set::BytePath;
+use changes::state::nanoseconds_of;
 use changes::{Baseline, GitProgram, Repository};
 use files::Lock;
 use gate::policy::SnapshotSettings;
 use jiff::Timestamp;
 use journal::{Journal, JournalError, OpenFor, SessionId, Turn};
 use keeping::snapshot::{
-    NewSnapshot, Reason, Reasons, Retention, SessionName, Snapshot, SnapshotError, Snapshots, Which,
+    NewSnapshot, PrunableReasons, Retention, SessionName, Snapshot, SnapshotError, SnapshotReason, Snapshots,
+    WhichWorktrees,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::client_event::{ClientEvent, append_to_log, nanoseconds};
+use crate::client_event::{ClientEvent, append_to_log};
 use crate::lock_file::lock_file;
 use crate::policy_files::PolicyTexts;
 use crate::settings::StopSettings;
@@ -99,7 +101,7 @@ impl SnapshotOrder {
             session_id: turn.session.0,
             turn_id: turn.id.0,
             turn: turn.key.clone(),
-            began_ns: event.now_in_nanoseconds(),
+            began_ns: nanoseconds_of(event.now),
             head: repository.head(&event.settings.git)?,
             reflog_size: repository.reflog_size(),
             keep: settings.keep,
@@ -130,11 +132,11 @@ impl SnapshotOrder {
         let _lock = Lock::acquire(&lock, Duration::ZERO).map_err(|_| SnapshotProblem::Locked)?;
         let git = settings.git.within(TIME_LIMIT);
         let snapshots = Snapshots::of(repository, &git)?;
-        let now_ns = nanoseconds(Timestamp::now());
+        let now = Timestamp::now();
         let new = NewSnapshot {
-            reason: Reason::TurnStart { began_ns: self.began_ns },
+            reason: SnapshotReason::TurnStart { began_ns: self.began_ns },
             message: "",
-            now_ns,
+            now,
             session: Some(SessionName { agent: self.agent.clone(), id: self.session.clone() }),
             turn: self.turn.clone(),
         };
@@ -143,9 +145,12 @@ impl SnapshotOrder {
         if snapshot.head == self.head {
             self.record(&snapshot, &settings.state)?;
         }
-        let retention =
-            Retention { keep: Some(self.keep), max_age: Some(self.keep_for), reasons: Reasons::Automatic };
-        let forgotten = snapshots.prune(Which::ThisWorktree, retention, now_ns);
+        let retention = Retention {
+            keep: Some(self.keep),
+            max_age: Some(self.keep_for),
+            reasons: PrunableReasons::Automatic,
+        };
+        let forgotten = snapshots.prune(WhichWorktrees::ThisWorktree, retention, now);
         match forgotten {
             Ok(forgotten) => Ok((snapshot, forgotten.len())),
             Err(error) => Err(SnapshotProblem::NotPruned { snapshot: snapshot.id, error }),

@@ -8,13 +8,10 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use fs_err::os::unix::fs::OpenOptionsExt;
-use fs_err::{File, OpenOptions};
+use files::{Links, regular_file};
+use fs_err::File;
 
 use super::ending::OutputKept;
-
-/// No link is followed: what lies in a repository may have been put there to lead elsewhere.
-const NO_LINK: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 
 #[derive(Debug)]
 pub(super) struct Keeper {
@@ -37,8 +34,7 @@ pub(super) struct Keeper {
 impl Keeper {
     pub(super) fn new(path: &Path, kept: u64) -> io::Result<Self> {
         remove(&tail_path(path))?;
-        let head =
-            OpenOptions::new().create(true).truncate(true).write(true).custom_flags(NO_LINK).open(path)?;
+        let head = empty_file(path)?;
         Ok(Self {
             path: path.to_owned(),
             half: half_of(kept),
@@ -101,11 +97,7 @@ impl Keeper {
     fn write_tail(&mut self, begins: u64, piece: &[u8]) -> io::Result<()> {
         let tail = match &mut self.tail {
             Some(tail) => tail,
-            none => {
-                let mut options = OpenOptions::new();
-                options.create(true).truncate(true).write(true).custom_flags(NO_LINK);
-                none.insert(options.open(tail_path(&self.path))?)
-            }
+            none => none.insert(empty_file(&tail_path(&self.path))?),
         };
         let ring = Ring { half: self.half };
         let until_round = usize::try_from(ring.until_round(begins)).unwrap_or(usize::MAX).min(piece.len());
@@ -178,6 +170,11 @@ fn tail_path(path: &Path) -> PathBuf {
     name.into()
 }
 
+/// What lies in a repository may have been put there to lead elsewhere, or to keep us waiting.
+fn empty_file(path: &Path) -> io::Result<File> {
+    Ok(File::from_parts(regular_file::rewrite(path, 0o666)?, path))
+}
+
 /// Removes a file that may not be there.
 fn remove(path: &Path) -> io::Result<()> {
     match fs_err::remove_file(path) {
@@ -189,10 +186,10 @@ fn remove(path: &Path) -> io::Result<()> {
 /// Puts head and tail into one file, and takes the tail's away; returns how many bytes between them are missing.
 pub(super) fn join(path: &Path, kept: u64) -> io::Result<u64> {
     let tail_path = tail_path(path);
-    let mut tail = match OpenOptions::new().read(true).custom_flags(NO_LINK).open(&tail_path) {
-        Ok(tail) => tail,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        Err(error) => return Err(error),
+    let mut tail = match regular_file::open(&tail_path, Links::Refuse) {
+        Ok(tail) => File::from_parts(tail, &tail_path),
+        Err(error) if error.is_not_found() => return Ok(0),
+        Err(error) => return Err(error.into()),
     };
     let half = half_of(kept);
     let ring = Ring { half };
@@ -203,7 +200,7 @@ pub(super) fn join(path: &Path, kept: u64) -> io::Result<u64> {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => 0,
         Err(error) => return Err(error),
     };
-    let mut head = OpenOptions::new().read(true).write(true).custom_flags(NO_LINK).open(path)?;
+    let mut head = File::from_parts(regular_file::edit(path)?, path);
     let head_length = head.seek(SeekFrom::End(0))?.min(half);
     head.seek(SeekFrom::Start(head_length))?;
     let tail_begins = total.saturating_sub(half).max(half);
@@ -225,7 +222,19 @@ pub(super) fn join(path: &Path, kept: u64) -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
+    use fs_err::OpenOptions;
+
     use super::*;
+
+    /// A stage may have put a pipe in the place of what it wrote; whoever looks after a kill does not wait for it.
+    #[test]
+    fn a_pipe_in_the_place_of_the_output_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("output.log");
+        let made = std::process::Command::new("mkfifo").arg(tail_path(&path)).status().unwrap();
+        assert!(made.success());
+        assert_eq!(join(&path, 100).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
 
     fn kept_of(total: usize, kept: u64, piece: usize, ending: fn(Keeper, &Path)) -> (Vec<u8>, Vec<u8>) {
         let folder = tempfile::tempdir().unwrap();

@@ -8,6 +8,8 @@
 //!
 //! It knows nothing of git, policies or hooks, and it never fails: it returns what it understood and how
 //! much that was. A turn that began before the bytes that were read is `truncated`, never a shorter turn.
+//!
+#![doc = include_str!("../README.md")]
 
 mod detect;
 mod entry;

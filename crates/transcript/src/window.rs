@@ -32,11 +32,11 @@ pub(crate) struct ReverseLines<'a> {
     start: u64,
     end: usize,
     window: u64,
-    walk: Walk,
+    walk: WalkState,
 }
 
 #[derive(PartialEq)]
-enum Walk {
+enum WalkState {
     NotBegun,
     Between,
     Over,
@@ -53,7 +53,7 @@ impl<'a> ReverseLines<'a> {
             start: len,
             end: 0,
             window: first_window.max(1),
-            walk: Walk::NotBegun,
+            walk: WalkState::NotBegun,
         }
     }
 
@@ -61,9 +61,9 @@ impl<'a> ReverseLines<'a> {
     /// cuts a line.
     pub(crate) fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         let mut unterminated = false;
-        if self.walk == Walk::NotBegun {
-            self.walk = if self.start == self.floor { Walk::Over } else { Walk::Between };
-            if self.walk == Walk::Between {
+        if self.walk == WalkState::NotBegun {
+            self.walk = if self.start == self.floor { WalkState::Over } else { WalkState::Between };
+            if self.walk == WalkState::Between {
                 self.grow()?;
                 // The newline that ends the last line begins no further one.
                 if self.buffer.get(self.end - 1) == Some(&b'\n') {
@@ -73,7 +73,7 @@ impl<'a> ReverseLines<'a> {
                 }
             }
         }
-        if self.walk == Walk::Over {
+        if self.walk == WalkState::Over {
             return Ok(None);
         }
         let mut unsearched = self.end;
@@ -84,7 +84,7 @@ impl<'a> ReverseLines<'a> {
                 let begin = newline.map_or(0, |newline| newline + 1);
                 let end = std::mem::replace(&mut self.end, newline.unwrap_or(0));
                 if newline.is_none() {
-                    self.walk = Walk::Over;
+                    self.walk = WalkState::Over;
                 }
                 // The windows must not decide which lines are too long.
                 too_long |= end - begin > LONGEST_LINE;
@@ -92,7 +92,7 @@ impl<'a> ReverseLines<'a> {
                 return Ok(Some(Line { offset: self.start + begin as u64, bytes, too_long, unterminated }));
             }
             if self.start == self.floor {
-                self.walk = Walk::Over;
+                self.walk = WalkState::Over;
                 return Ok(None);
             }
             if self.end > LONGEST_LINE {
@@ -107,7 +107,7 @@ impl<'a> ReverseLines<'a> {
 
     /// Whether everything from the first byte of the source on has been handed out.
     pub(crate) fn reached_start(&self) -> bool {
-        self.start == 0 && self.walk == Walk::Over
+        self.start == 0 && self.walk == WalkState::Over
     }
 
     /// Puts the window before `start` in front of what is left of the buffer; returns its size.

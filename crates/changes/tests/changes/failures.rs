@@ -5,8 +5,9 @@ use std::time::Duration;
 use ::sandbox::wait_for;
 
 use changes::{Error, GitProgram, Request};
+use jiff::Timestamp;
 
-use crate::sandbox::{Sandbox, lines, now_ns};
+use crate::sandbox::{Sandbox, lines};
 
 #[test]
 fn no_git_program() {
@@ -137,7 +138,7 @@ fn nothing_that_the_repository_configures_is_run() {
         let changes = sandbox.turn(&baseline);
         assert_eq!(changes.files.len(), 3, "{:?}", lines(&changes.files));
         sandbox.ask(Request::DiffHead).unwrap();
-        changes::start(&sandbox.repo, &sandbox.program).unwrap().baseline(now_ns()).unwrap();
+        changes::start(&sandbox.repo, &sandbox.program).unwrap().baseline(Timestamp::now()).unwrap();
         assert!(!trap.exists(), "included: {included}");
         // The bait works: plain git does run it.
         let _ = sandbox.command(&sandbox.repo, &["status"]).output().unwrap();

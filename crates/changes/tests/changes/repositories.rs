@@ -4,8 +4,9 @@ use std::path::Path;
 
 use changes::state::ObjectFormat;
 use changes::{Error, Repository, Request};
+use jiff::Timestamp;
 
-use crate::sandbox::{Sandbox, lines, now_ns};
+use crate::sandbox::{Sandbox, lines};
 
 /// C5
 #[test]
@@ -280,7 +281,7 @@ fn an_invalid_dot_git_is_passed_over() {
     assert_eq!(found.root, sandbox.repo);
     let top = sandbox.git_in(&sandbox.repo.join("sub"), &["rev-parse", "--show-toplevel"]);
     assert_eq!(Path::new(top.trim()), found.root);
-    changes::start(&sandbox.repo.join("sub"), &sandbox.program).unwrap().baseline(now_ns()).unwrap();
+    changes::start(&sandbox.repo.join("sub"), &sandbox.program).unwrap().baseline(Timestamp::now()).unwrap();
 }
 
 /// The walk finds `.git` where the files are not.

@@ -6,10 +6,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use change_set::{Change, ChangeSet, ChangedFile};
 use changes::{Baseline, Error, GitProgram, Request};
+use jiff::Timestamp;
 use tempfile::TempDir;
 
 pub(crate) struct Sandbox {
@@ -140,7 +141,7 @@ impl Sandbox {
 
     pub(crate) fn unwatched_baseline(&self, cwd: &Path) -> Result<Baseline, Error> {
         let before = self.everything();
-        let baseline = changes::start(cwd, &self.program)?.baseline(now_ns());
+        let baseline = changes::start(cwd, &self.program)?.baseline(Timestamp::now());
         assert_same(&before, &self.everything());
         baseline
     }
@@ -198,11 +199,6 @@ pub(crate) fn assert_same<T: PartialEq>(before: &BTreeMap<PathBuf, T>, after: &B
     let differing: Vec<&PathBuf> =
         before.keys().chain(after.keys()).filter(|path| before.get(*path) != after.get(*path)).collect();
     assert!(differing.is_empty(), "written by a read path: {differing:?}");
-}
-
-pub(crate) fn now_ns() -> i64 {
-    let now = ::sandbox::now().duration_since(UNIX_EPOCH).unwrap();
-    i64::try_from(now.as_nanos()).unwrap()
 }
 
 /// A few lines, enough for git to recognise a renamed file.

@@ -10,7 +10,7 @@ use gate::policy::Autosave;
 use gate::{Changes, Inputs};
 use jiff::Timestamp;
 use journal::{Journal, PushState, Session, Turn};
-use keeping::push::Planned;
+use keeping::push::PushReadiness;
 use serde::Serialize;
 use stop::SESSIONS_LOOKED_AT;
 use text::counted;
@@ -270,7 +270,7 @@ fn destination(save: &Save, git: &changes::GitProgram) -> String {
         return "none, it is switched off".to_owned();
     }
     match keeping::push::plan(&save.repository, git) {
-        Ok(Planned::Ready(plan)) => {
+        Ok(PushReadiness::Ready(plan)) => {
             let branch = plan.destination.strip_prefix("refs/heads/").unwrap_or(&plan.destination);
             let along = match plan.commits.len() {
                 0 => String::new(),
@@ -278,8 +278,8 @@ fn destination(save: &Save, git: &changes::GitProgram) -> String {
             };
             format!("to `{branch}` of `origin`{along}")
         }
-        Ok(Planned::NoRemote) => "none, there is no remote `origin`".to_owned(),
-        Ok(Planned::NoBranch | Planned::NoCommit) => "none, HEAD is on no branch".to_owned(),
+        Ok(PushReadiness::NoRemote) => "none, there is no remote `origin`".to_owned(),
+        Ok(PushReadiness::NoBranch | PushReadiness::NoCommit) => "none, HEAD is on no branch".to_owned(),
         Err(error) => format!("none, {error}"),
     }
 }

@@ -9,7 +9,7 @@ use autosave::{Look, SavingSettings, save_run};
 use changes::Repository;
 use jiff::Timestamp;
 use journal::{Autosave, AutosaveId, PushState};
-use keeping::push::{Plan, Planned, PushLimits, PushOutcome};
+use keeping::push::{PushLimits, PushOutcome, PushPlan, PushReadiness};
 use serde::de::DeserializeOwned;
 use stop::turn_start_snapshot::SnapshotOrder;
 use stop::{ClientEvent, Stopwatch, append_to_log};
@@ -147,9 +147,11 @@ pub(crate) fn pushed(
     let commit = autosave.commit.as_deref().ok_or("there is no commit")?;
     let repository = Repository::discover(&autosave.repository).map_err(|error| error.to_string())?;
     let mut plan = match keeping::push::plan(&repository, git).map_err(|error| error.to_string())? {
-        Planned::Ready(plan) => plan,
-        Planned::NoRemote => return Err("there is no remote `origin`".to_owned()),
-        Planned::NoBranch | Planned::NoCommit => return Err("HEAD is on no branch any more".to_owned()),
+        PushReadiness::Ready(plan) => plan,
+        PushReadiness::NoRemote => return Err("there is no remote `origin`".to_owned()),
+        PushReadiness::NoBranch | PushReadiness::NoCommit => {
+            return Err("HEAD is on no branch any more".to_owned());
+        }
     };
     if autosave.branch.as_deref() != Some(plan.branch.as_str()) {
         return Err(format!("the branch is `{}` now", transcript::visible(&plan.branch)));
@@ -165,7 +167,7 @@ pub(crate) fn pushed(
 
 /// Earlier commits that were never pushed go along, so they are looked through too, with their messages.
 /// What could not be looked through is told, in words to be added to others.
-fn look_through(plan: &Plan, look: &Look) -> Result<String, String> {
+fn look_through(plan: &PushPlan, look: &Look) -> Result<String, String> {
     let added = plan.added().map_err(|error| error.to_string())?;
     let mut found = look.through(&added);
     let of_message = plan.commits.iter().filter(|commit| look.sees_secret(&commit.message));

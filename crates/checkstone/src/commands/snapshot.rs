@@ -9,9 +9,10 @@ use std::time::Duration;
 use change_set::BytePath;
 use changes::Repository;
 use jiff::Timestamp;
+use keeping::Difference;
 use keeping::snapshot::{
-    Caller, Difference, LeftOut, NewSnapshot, Reason, Reasons, Restored, Retention, SessionName, Side,
-    Skipped, Snapshot, SnapshotError, Snapshots, Which,
+    LeftOut, NewSnapshot, PrunableReasons, RestoreCaller, RestoreReport, Retention, SessionName, Side,
+    Skipped, Snapshot, SnapshotError, SnapshotReason, Snapshots, WhichWorktrees,
 };
 use serde::Serialize;
 use text::{Cell, Column, Table, counted};
@@ -183,9 +184,14 @@ pub(crate) fn run(arguments: &SnapshotArguments, printer: &Printer) -> Result<Ex
 
 fn create(arguments: &CreateArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let place = SnapshotPlace::find(&arguments.repository)?;
-    let Caller { session, turn } = calling(&place.repository.root);
-    let new =
-        NewSnapshot { reason: Reason::Asked, message: &arguments.message, now_ns: now_ns(), session, turn };
+    let RestoreCaller { session, turn } = calling(&place.repository.root);
+    let new = NewSnapshot {
+        reason: SnapshotReason::Asked,
+        message: &arguments.message,
+        now: Timestamp::now(),
+        session,
+        turn,
+    };
     let snapshot = place.snapshots.create(&new)?;
     if arguments.json {
         printer.json(&SnapshotOutput::of(&snapshot))?;
@@ -278,7 +284,8 @@ fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, 
             return Ok(ExitCode::from(1));
         }
     }
-    let restored = place.snapshots.restore(&snapshot, &paths, calling(&place.repository.root), now_ns())?;
+    let caller = calling(&place.repository.root);
+    let restored = place.snapshots.restore(&snapshot, &paths, caller, Timestamp::now())?;
     if arguments.json {
         printer.json(&SnapshotRestore {
             snapshot: &restored.snapshot.id,
@@ -297,14 +304,14 @@ fn prune(arguments: &SnapshotPruneArguments, printer: &Printer) -> Result<ExitCo
     let place = SnapshotPlace::find(&arguments.repository)?;
     let days = |days: u32| Duration::from_secs(u64::from(days) * 24 * 60 * 60);
     let retention = match (arguments.keep, arguments.older_than) {
-        (None, None) => Retention { keep: Some(100), max_age: Some(days(30)), reasons: Reasons::All },
-        (keep, age) => Retention { keep, max_age: age.map(days), reasons: Reasons::All },
+        (None, None) => Retention { keep: Some(100), max_age: Some(days(30)), reasons: PrunableReasons::All },
+        (keep, age) => Retention { keep, max_age: age.map(days), reasons: PrunableReasons::All },
     };
     let which = which(arguments.all);
     let gone = if arguments.dry_run {
-        place.snapshots.expired(which, retention, now_ns())
+        place.snapshots.expired(which, retention, Timestamp::now())
     } else {
-        place.snapshots.prune(which, retention, now_ns())
+        place.snapshots.prune(which, retention, Timestamp::now())
     };
     let gone = gone?;
     if arguments.json {
@@ -367,26 +374,22 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 /// The agent session that calls and its turn. That nothing is known is no reason not to save.
-fn calling(root: &Path) -> Caller {
+fn calling(root: &Path) -> RestoreCaller {
     let state = journal_access::state_directory().ok();
     let mut journal = state.and_then(|state| journal_access::open_existing(&state).ok().flatten());
     let Ok(Some(session)) = AgentSession::calling(journal.as_mut(), Some(root)) else {
-        return Caller::default();
+        return RestoreCaller::default();
     };
     let recorded = session.recorded(journal.as_mut()).ok().flatten();
     let turn = recorded.zip(journal.as_mut()).and_then(|(recorded, journal)| {
         journal.read(|reader| reader.latest_turn(recorded.id)).ok().flatten()?.key
     });
     let session = SessionName { agent: session.agent.name().to_owned(), id: session.id };
-    Caller { session: Some(session), turn }
+    RestoreCaller { session: Some(session), turn }
 }
 
-fn which(all: bool) -> Which {
-    if all { Which::EveryWorktree } else { Which::ThisWorktree }
-}
-
-fn now_ns() -> i64 {
-    i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX)
+fn which(all: bool) -> WhichWorktrees {
+    if all { WhichWorktrees::EveryWorktree } else { WhichWorktrees::ThisWorktree }
 }
 
 impl From<SnapshotError> for CommandError {
@@ -454,10 +457,10 @@ fn differences(found: &[Difference], most: usize) -> String {
 pub(crate) fn about(snapshot: &Snapshot) -> String {
     let facts = &snapshot.facts;
     let mut about = match &facts.reason {
-        Reason::Asked => visible(snapshot.message.lines().next().unwrap_or_default()),
-        Reason::TurnStart { .. } => "at the start of a turn".to_owned(),
-        Reason::Autosave => "before an autosave".to_owned(),
-        Reason::BeforeRestore { restored, .. } => format!("before restoring {restored}"),
+        SnapshotReason::Asked => visible(snapshot.message.lines().next().unwrap_or_default()),
+        SnapshotReason::TurnStart { .. } => "at the start of a turn".to_owned(),
+        SnapshotReason::Autosave => "before an autosave".to_owned(),
+        SnapshotReason::BeforeRestore { restored, .. } => format!("before restoring {restored}"),
     };
     if let Some(session) = &facts.session {
         let _ = write!(about, " ({} {})", visible(&session.agent), visible(&session.id));
@@ -486,7 +489,7 @@ fn table(found: &[Snapshot], all: bool, printer: &Printer) -> String {
     table.lines(printer.width())
 }
 
-fn restored_text(restored: &Restored) -> String {
+fn restored_text(restored: &RestoreReport) -> String {
     let mut text = String::new();
     if restored.before.is_none() && restored.skipped.is_empty() {
         return format!("Nothing differs from {}.\n", restored.snapshot.id);
@@ -560,10 +563,10 @@ impl<'a> SnapshotOutput<'a> {
     pub(crate) fn of(snapshot: &'a Snapshot) -> Self {
         let facts = &snapshot.facts;
         let (reason, restored) = match &facts.reason {
-            Reason::Asked => ("asked", None),
-            Reason::TurnStart { .. } => ("turn-start", None),
-            Reason::Autosave => ("autosave", None),
-            Reason::BeforeRestore { restored, .. } => ("before-restore", Some(restored.as_str())),
+            SnapshotReason::Asked => ("asked", None),
+            SnapshotReason::TurnStart { .. } => ("turn-start", None),
+            SnapshotReason::Autosave => ("autosave", None),
+            SnapshotReason::BeforeRestore { restored, .. } => ("before-restore", Some(restored.as_str())),
         };
         Self {
             id: &snapshot.id,

@@ -10,7 +10,7 @@ use changes::Repository;
 use checkpoint::ListedCheckpoint;
 use gate::policy::Policy;
 use journal::{Journal, Of, switch};
-use keeping::snapshot::{Snapshot, Snapshots, Which};
+use keeping::snapshot::{Snapshot, Snapshots, WhichWorktrees};
 use run::record::Record;
 use run::state::RunState;
 use run::{control, runs};
@@ -423,7 +423,7 @@ enum Resumable<'a> {
 /// Where git cannot be asked, there is none to tell of.
 fn newest_snapshot(repository: &Repository) -> Option<Snapshot> {
     let snapshots = Snapshots::of(repository.clone(), &environment::git()).ok()?;
-    snapshots.list(Which::ThisWorktree).ok()?.into_iter().next()
+    snapshots.list(WhichWorktrees::ThisWorktree).ok()?.into_iter().next()
 }
 
 /// What cannot be read cannot be resumed.

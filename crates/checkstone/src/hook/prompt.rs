@@ -36,7 +36,7 @@ pub(crate) fn record(mut event: ClientEvent) -> Answer {
     let journal = Journal::open(&event.settings.state, OpenFor::Hook);
     event.stopwatch.lap("journal");
     let baseline = match pending {
-        Some(Ok(pending)) => pending.baseline(event.now_in_nanoseconds()).map_err(|error| error.to_string()),
+        Some(Ok(pending)) => pending.baseline(event.now).map_err(|error| error.to_string()),
         Some(Err(error)) => Err(error.to_string()),
         None => Err(String::new()),
     };

@@ -84,7 +84,5 @@ fn unfinished_run(project: &Path, noted: &NotedRun) -> Option<String> {
 }
 
 fn fingerprint(text: &str, again: &str) -> String {
-    let digest = Sha256::digest(text);
-    let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("resume-point:{again}:{hex}")
+    format!("resume-point:{again}:{}", text::head(&text::hexadecimal(&Sha256::digest(text)), 16))
 }

@@ -20,7 +20,7 @@ const COMMANDS: &[&[&str]] = &[
     &["explain", "--list"],
     &["policy", "check"],
     &["policy", "show"],
-    &["session", "--list"],
+    &["session", "--agent", "claude", "--id", SESSION],
     &["session", "--agent", "claude", "--id", SESSION, "--slug", "one"],
     &["trust", "--yes"],
     &["log"],

@@ -5,17 +5,16 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use changes::Error;
-use changes::git::Running;
+use changes::git::RunningGit;
 
 use super::workplace::{HOOK_OUTPUT, Workplace};
 use super::{CommitError, last_lines};
-use crate::acting::Acting;
+use crate::acting::ActingGit;
 
 /// Of a long output, the end is what tells.
 const KEPT: i64 = 16 * 1024;
@@ -23,7 +22,7 @@ const KEPT: i64 = 16 * 1024;
 /// Ends well where there is no such hook.
 pub(super) fn run(
     workplace: &Workplace,
-    git: &Acting,
+    git: &ActingGit,
     name: &'static str,
     arguments: &[&OsStr],
     limit: Duration,
@@ -40,7 +39,7 @@ pub(super) fn run(
     // Git before 2.36.
     let Some(program) = by_path(git, name)? else { return Ok(()) };
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(&git.directory).process_group(0);
+    command.args(arguments).current_dir(&git.directory);
     for (variable, value) in git.command::<&OsStr>(&[])?.get_envs() {
         match value {
             Some(value) => command.env(variable, value),
@@ -54,7 +53,7 @@ pub(super) fn run(
 }
 
 /// The hook's file, where there is one that may be run.
-fn by_path(git: &Acting, name: &str) -> Result<Option<PathBuf>, CommitError> {
+fn by_path(git: &ActingGit, name: &str) -> Result<Option<PathBuf>, CommitError> {
     let path = git.run(&["rev-parse", "--git-path", &format!("hooks/{name}")], b"")?;
     let path = change_set::BytePath::from(path.trim_ascii_end());
     let path = git.directory.join(path.as_path());
@@ -77,7 +76,7 @@ fn end(
     let mut output = create(&path).map_err(unusable)?;
     let to = || output.try_clone().map(Stdio::from).map_err(unusable);
     command.stdin(Stdio::null()).stdout(to()?).stderr(to()?);
-    let running = Running::spawn(command, format!("the hook {name}"), &workplace.repository.root, limit)?;
+    let running = RunningGit::spawn(command, format!("the hook {name}"), &workplace.repository.root, limit)?;
     let status = match running.end() {
         Ok(ended) => ended.status,
         Err(Error::TimedOut { .. }) => return Err(CommitError::HookTimedOut { hook: name, limit }),

@@ -2,7 +2,7 @@
 
 use changes::{Error, Repository};
 
-use crate::acting::Acting;
+use crate::acting::ActingGit;
 
 /// The files by which git itself knows; each worktree has its own.
 const SIGNS: [(&str, &str); 8] = [
@@ -20,7 +20,7 @@ const SIGNS: [(&str, &str); 8] = [
 /// Where the branches are not files, these are not files either.
 const AS_REFS: [(&str, &str); 2] = [("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")];
 
-pub(super) fn operation(repository: &Repository, git: &Acting) -> Result<Option<&'static str>, Error> {
+pub(super) fn operation(repository: &Repository, git: &ActingGit) -> Result<Option<&'static str>, Error> {
     let there = |name: &str| repository.git_dir.join(name).symlink_metadata().is_ok();
     if let Some((_, operation)) = SIGNS.iter().find(|(name, _)| there(name)) {
         return Ok(Some(operation));

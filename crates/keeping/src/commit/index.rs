@@ -8,14 +8,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use change_set::BytePath;
-use changes::Error;
+use changes::{Error, Repository};
 use rustix::io::Errno;
 
 use super::CommitError;
 use super::workplace::{self, Workplace};
-use crate::acting::Acting;
-use crate::added::{self, Differing, Entry};
-use crate::snapshot::{Folder, Kind};
+use crate::acting::ActingGit;
+use crate::difference::{Difference, Version};
+use crate::working_tree::{PathKind, WorkingTree};
 
 /// More paths than this are not named to git: a command line has an end, and git compares each of its files with each
 /// name. All is listed instead.
@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// The user's index brought to HEAD: what is as HEAD has it keeps its stat data, so that nothing is read again.
 pub(super) fn seed_private(
     workplace: &Workplace,
-    private: &Acting,
+    private: &ActingGit,
     parent: Option<&str>,
 ) -> Result<(), CommitError> {
     workplace.remove(workplace::PRIVATE_INDEX);
@@ -64,7 +64,10 @@ fn copy(from: &Path, to: &Path) -> Result<(), CommitError> {
 }
 
 /// What the index has of these paths. A path in a conflict is refused.
-pub(super) fn entries(git: &Acting, paths: &[BytePath]) -> Result<BTreeMap<BytePath, Entry>, CommitError> {
+pub(super) fn entries(
+    git: &ActingGit,
+    paths: &[BytePath],
+) -> Result<BTreeMap<BytePath, Version>, CommitError> {
     let output = git.run(&literal(&["ls-files", "--stage", "-z"], paths), b"")?;
     let named: BTreeSet<&BytePath> = paths.iter().collect();
     let mut found = BTreeMap::new();
@@ -79,13 +82,16 @@ pub(super) fn entries(git: &Acting, paths: &[BytePath]) -> Result<BTreeMap<ByteP
         if *stage != "0" {
             return Err(CommitError::Unmerged { path });
         }
-        found.insert(path, Entry { mode: (*mode).to_owned(), id: (*id).to_owned() });
+        found.insert(path, Version { mode: (*mode).to_owned(), id: (*id).to_owned() });
     }
     Ok(found)
 }
 
 /// What HEAD has of these paths.
-pub(super) fn in_head(git: &Acting, paths: &[BytePath]) -> Result<BTreeMap<BytePath, Entry>, CommitError> {
+pub(super) fn in_head(
+    git: &ActingGit,
+    paths: &[BytePath],
+) -> Result<BTreeMap<BytePath, Version>, CommitError> {
     let mut found = BTreeMap::new();
     if git.line_or_none(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?.is_none() {
         return Ok(found);
@@ -101,7 +107,7 @@ pub(super) fn in_head(git: &Acting, paths: &[BytePath]) -> Result<BTreeMap<ByteP
         let [mode, _, id] = fields.as_slice() else { return Err(not_understood("git ls-tree", record)) };
         let path = BytePath::from(path);
         if named.contains(&path) {
-            found.insert(path, Entry { mode: (*mode).to_owned(), id: (*id).to_owned() });
+            found.insert(path, Version { mode: (*mode).to_owned(), id: (*id).to_owned() });
         }
     }
     Ok(found)
@@ -138,7 +144,10 @@ fn ended_by_zero<'a>(paths: impl IntoIterator<Item = &'a BytePath>) -> Vec<u8> {
 }
 
 /// Those that git ignores; what is tracked is not ignored.
-pub(super) fn ignored(git: &Acting, paths: &BTreeSet<BytePath>) -> Result<BTreeSet<BytePath>, CommitError> {
+pub(super) fn ignored(
+    git: &ActingGit,
+    paths: &BTreeSet<BytePath>,
+) -> Result<BTreeSet<BytePath>, CommitError> {
     if paths.is_empty() {
         return Ok(BTreeSet::new());
     }
@@ -148,33 +157,38 @@ pub(super) fn ignored(git: &Acting, paths: &BTreeSet<BytePath>) -> Result<BTreeS
     if !matches!(ended.status.code(), Some(0 | 1)) {
         return Err(git.failure(&arguments, &ended).into());
     }
-    let paths = ended.output.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    let paths = ended.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty());
     Ok(paths.map(BytePath::from).collect())
 }
 
 /// What is to be done with a named path.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Fit {
+pub(super) enum PathFitness {
     There,
     Gone,
+    /// It cannot be committed.
+    Unfit {
+        reason: String,
+    },
 }
 
-/// Looks what is at a path; the error says why it cannot be committed.
-pub(super) fn look_at(root: &Path, path: &BytePath, is_tracked: bool) -> Result<Fit, String> {
+/// Looks what is at a path.
+pub(super) fn look_at(root: &Path, path: &BytePath, is_tracked: bool) -> PathFitness {
+    let unfit = |reason: &str| PathFitness::Unfit { reason: reason.to_owned() };
     let above = path.as_path().ancestors().skip(1).filter(|folder| *folder != Path::new(""));
     let mut above = above.filter(|_| !is_tracked);
     if let Some(inner) = above.find(|folder| root.join(folder).join(".git").exists()) {
-        return Err(format!("it lies in the repository `{}` inside this one", inner.display()));
+        return unfit(&format!("it lies in the repository `{}` inside this one", inner.display()));
     }
-    match Folder::open(root).and_then(|folder| folder.kind(path)) {
-        Ok(Kind::File { .. } | Kind::Symlink) => Ok(Fit::There),
+    match WorkingTree::open(root).and_then(|folder| folder.kind(path)) {
+        Ok(PathKind::File { .. } | PathKind::Symlink) => PathFitness::There,
         // A folder that took a tracked file's place.
-        Ok(Kind::Folder) if is_tracked => Ok(Fit::Gone),
-        Ok(Kind::Absent) if is_behind_link(root, path) => Err("it lies behind a symbolic link".to_owned()),
-        Ok(Kind::Absent) => Ok(Fit::Gone),
-        Ok(Kind::Folder) => Err("it is a folder".to_owned()),
-        Ok(Kind::Other) => Err("it is neither a file nor a link".to_owned()),
-        Err(error) => Err(error.to_string()),
+        Ok(PathKind::Folder) if is_tracked => PathFitness::Gone,
+        Ok(PathKind::Absent) if is_behind_link(root, path) => unfit("it lies behind a symbolic link"),
+        Ok(PathKind::Absent) => PathFitness::Gone,
+        Ok(PathKind::Folder) => unfit("it is a folder"),
+        Ok(PathKind::Other) => unfit("it is neither a file nor a link"),
+        Err(error) => unfit(&error.to_string()),
     }
 }
 
@@ -193,7 +207,7 @@ fn explained(error: Error) -> Error {
 }
 
 /// Takes the files from the working tree, filters and line endings applied; what is gone goes.
-pub(super) fn take(git: &Acting, paths: &BTreeSet<BytePath>) -> Result<(), CommitError> {
+pub(super) fn take(git: &ActingGit, paths: &BTreeSet<BytePath>) -> Result<(), CommitError> {
     // What a sparse checkout leaves out is not there, and not gone.
     let arguments = ["update-index", "--ignore-skip-worktree-entries", "--add", "--remove", "-z", "--stdin"];
     // Git waits for the disk at each of them, and has a time limit.
@@ -205,7 +219,7 @@ pub(super) fn take(git: &Acting, paths: &BTreeSet<BytePath>) -> Result<(), Commi
 }
 
 /// How the index differs from a commit or tree.
-pub(super) fn against(git: &Acting, base: &str) -> Result<Vec<Differing>, CommitError> {
+pub(super) fn against(git: &ActingGit, base: &str) -> Result<Vec<Difference>, CommitError> {
     let arguments = [
         "diff-index",
         "--cached",
@@ -217,21 +231,20 @@ pub(super) fn against(git: &Acting, base: &str) -> Result<Vec<Differing>, Commit
         base,
         "--",
     ];
-    Ok(added::parse_raw(&git.run(&arguments, b"")?)?)
+    Ok(Difference::parse(&git.run(&arguments, b"")?)?)
 }
 
 /// Sets single entries; `None` removes one.
-pub(super) fn set(git: &Acting, entries: &[(&BytePath, Option<&Entry>)]) -> Result<(), CommitError> {
+pub(super) fn set(
+    repository: &Repository,
+    git: &ActingGit,
+    entries: &[(&BytePath, Option<&Version>)],
+) -> Result<(), CommitError> {
     if entries.is_empty() {
         return Ok(());
     }
-    let ids = entries.iter().filter_map(|(_, entry)| entry.map(|entry| entry.id.len()));
     // A removal needs an id too: zeros, as many as the repository's ids have digits.
-    let length = match ids.max() {
-        Some(length) => length,
-        None => added::empty_tree(git)?.len(),
-    };
-    let none = "0".repeat(length);
+    let none = "0".repeat(repository.object_format().empty_tree().len());
     // First what goes: a file may take a folder's place, or the other way round.
     let mut in_order = entries.to_vec();
     in_order.sort_by_key(|(_, entry)| entry.is_some());
@@ -262,9 +275,9 @@ pub(super) fn wait_for_lock(workplace: &Workplace, limit: Duration) -> Result<()
 }
 
 /// Which file it is, and when it was written.
-type Stamp = Option<(u64, u64, u64, i64, i64)>;
+type FileStamp = Option<(u64, u64, u64, i64, i64)>;
 
-fn stamp(path: &Path) -> Stamp {
+fn stamp(path: &Path) -> FileStamp {
     let found = path.symlink_metadata().ok()?;
     Some((found.dev(), found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
 }
@@ -272,10 +285,10 @@ fn stamp(path: &Path) -> Stamp {
 /// Exchanges the user's index for one in which these entries are different.
 pub(super) fn exchange(
     workplace: &Workplace,
-    entries: &[(BytePath, Option<Entry>)],
+    entries: &[(BytePath, Option<Version>)],
     limit: Duration,
 ) -> Result<(), CommitError> {
-    let entries: Vec<(&BytePath, Option<&Entry>)> =
+    let entries: Vec<(&BytePath, Option<&Version>)> =
         entries.iter().map(|(path, entry)| (path, entry.as_ref())).collect();
     let (index, lock) = (workplace.index(), workplace.index_lock());
     let next = workplace.file(workplace::NEXT_INDEX);
@@ -283,7 +296,7 @@ pub(super) fn exchange(
     let unusable = |source| CommitError::Folder { path: lock.clone(), source };
     // Git would follow a link; the rename would replace it.
     if index.is_symlink() {
-        return set(&workplace.git, &entries);
+        return set(&workplace.repository, &workplace.git, &entries);
     }
     let deadline = Instant::now() + limit;
     loop {
@@ -291,14 +304,14 @@ pub(super) fn exchange(
         workplace.remove(workplace::NEXT_INDEX);
         let before = stamp(&index);
         copy(&index, &next)?;
-        set(&git, &entries)?;
+        set(&workplace.repository, &git, &entries)?;
         refresh(&git, &entries);
         match rustix::fs::link(&next, &lock) {
             Ok(()) => {}
             Err(Errno::EXIST) => continue,
             // A file system without second names.
             Err(Errno::PERM | Errno::NOTSUP | Errno::MLINK | Errno::NOSYS) => {
-                return set(&workplace.git, &entries);
+                return set(&workplace.repository, &workplace.git, &entries);
             }
             Err(errno) => return Err(unusable(errno.into())),
         }
@@ -319,7 +332,7 @@ pub(super) fn exchange(
 }
 
 /// Lets git see that the files are as the entries say, so that it need not read them again. Only a matter of speed.
-fn refresh(git: &Acting, entries: &[(&BytePath, Option<&Entry>)]) {
+fn refresh(git: &ActingGit, entries: &[(&BytePath, Option<&Version>)]) {
     let there = entries.iter().filter(|(_, entry)| entry.is_some());
     let paths: Vec<BytePath> = there.map(|(path, _)| (*path).clone()).collect();
     if paths.len() > MOST_NAMED {

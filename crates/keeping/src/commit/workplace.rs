@@ -7,27 +7,31 @@
 //! lock too, so that the next run begins after it.
 
 use std::collections::BTreeMap;
-use std::fs::{File, Permissions, TryLockError};
-use std::io::{self, Write};
+use std::ffi::OsStr;
+use std::fs::{File, Permissions};
+use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use change_set::BytePath;
 use changes::{GitProgram, Repository};
+use files::{Folder, Links, Lock, LockError, Sharing, TemporaryFile, atomic_file, regular_file};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use super::{CommitError, index};
-use crate::acting::Acting;
-use crate::added::{Differing, Entry};
+use crate::acting::ActingGit;
+use crate::difference::{Difference, Version};
+use crate::working_tree::io_error;
 
 const FOLDER: &str = "checkstone";
 const LOCK: &str = "commit.lock";
 const NOTE: &str = "commit.json";
 /// The folder of a run begins with this.
 const RUN: &str = "run-";
-const NEW_NOTE: &str = "note";
+/// Millions of files are not committed in one go.
+const LARGEST_NOTE: u64 = 1 << 30;
 pub(super) const PRIVATE_INDEX: &str = "index";
 pub(super) const NEXT_INDEX: &str = "next-index";
 pub(super) const HOOK_OUTPUT: &str = "hook-output";
@@ -36,15 +40,15 @@ pub(super) const MESSAGE: &str = "COMMIT_EDITMSG";
 #[derive(Debug)]
 pub(super) struct Workplace {
     pub(super) repository: Repository,
-    pub(super) git: Acting,
-    folder: PathBuf,
+    pub(super) git: ActingGit,
+    folder: Folder,
     run: TempDir,
-    lock: File,
+    lock: Lock,
 }
 
 /// What is about to happen to entries of the user's index.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Pending {
+pub(super) struct PendingNote {
     commit: String,
     entries: Vec<PendingEntry>,
 }
@@ -57,10 +61,10 @@ struct PendingEntry {
     new: Option<(String, String)>,
 }
 
-impl Pending {
-    pub(super) fn new(commit: &str, changed: &[Differing], staged: &BTreeMap<BytePath, Entry>) -> Self {
-        let pair = |entry: &Entry| (entry.mode.clone(), entry.id.clone());
-        let entry = |change: &Differing| PendingEntry {
+impl PendingNote {
+    pub(super) fn new(commit: &str, changed: &[Difference], staged: &BTreeMap<BytePath, Version>) -> Self {
+        let pair = |entry: &Version| (entry.mode.clone(), entry.id.clone());
+        let entry = |change: &Difference| PendingEntry {
             path: change.path.clone(),
             old: staged.get(&change.path).map(pair),
             new: change.new.as_ref().map(pair),
@@ -69,7 +73,7 @@ impl Pending {
     }
 
     /// The entries as they shall be, of those that are as they were.
-    pub(super) fn lost(&self, now: &BTreeMap<BytePath, Entry>) -> Vec<(BytePath, Option<Entry>)> {
+    pub(super) fn lost(&self, now: &BTreeMap<BytePath, Version>) -> Vec<(BytePath, Option<Version>)> {
         let is_lost = |entry: &&PendingEntry| {
             entry.old != entry.new && now.get(&entry.path) == unpair(&entry.old).as_ref()
         };
@@ -78,19 +82,19 @@ impl Pending {
     }
 
     /// The entries as they shall be.
-    pub(super) fn forth(&self) -> Vec<(BytePath, Option<Entry>)> {
+    pub(super) fn forth(&self) -> Vec<(BytePath, Option<Version>)> {
         self.entries.iter().map(|entry| (entry.path.clone(), unpair(&entry.new))).collect()
     }
 }
 
-fn unpair(pair: &Option<(String, String)>) -> Option<Entry> {
-    pair.as_ref().map(|(mode, id)| Entry { mode: mode.clone(), id: id.clone() })
+fn unpair(pair: &Option<(String, String)>) -> Option<Version> {
+    pair.as_ref().map(|(mode, id)| Version { mode: mode.clone(), id: id.clone() })
 }
 
 /// Whoever may write in the git folder may write in ours: the repository may belong to a group (`core.sharedRepository`).
-fn share(git_dir: &Path, folder: &Path, lock: &File) -> io::Result<()> {
+fn share(git_dir: &Path, folder: &Folder, lock: &File) -> io::Result<()> {
     let mode = git_dir.metadata()?.mode() & 0o7777;
-    fs_err::set_permissions(folder, Permissions::from_mode(mode))?;
+    folder.as_file().set_permissions(Permissions::from_mode(mode))?;
     lock.set_permissions(Permissions::from_mode(mode & 0o666))
 }
 
@@ -110,25 +114,19 @@ impl Workplace {
         program: &GitProgram,
         limit: Duration,
     ) -> Result<Self, CommitError> {
-        let folder = folder(repository);
-        let unusable = |source| CommitError::Folder { path: folder.clone(), source };
-        fs_err::create_dir_all(&folder).map_err(unusable)?;
-        let mut options = fs_err::OpenOptions::new();
-        options.write(true).create(true).truncate(false);
-        let lock = options.open(folder.join(LOCK)).map_err(unusable)?.into_file();
+        let path = folder(repository);
+        let unusable = |source: io::Error| CommitError::Folder { path: path.clone(), source };
+        let folder = Folder::open(&repository.git_dir).and_then(|git_dir| git_dir.folder_made(FOLDER));
+        let folder = folder.map_err(|error| unusable(io_error(error)))?;
+        let lock = Lock::acquire_in(&folder, LOCK, Sharing::Alone, limit).map_err(|error| match error {
+            LockError::Busy { .. } => CommitError::Busy,
+            LockError::Open(error) => unusable(io_error(error)),
+            LockError::Lock { source, .. } => unusable(source),
+        })?;
         // Only the owner can, and has done so where it is somebody else.
-        let _ = share(&repository.git_dir, &folder, &lock);
-        let deadline = Instant::now() + limit;
-        loop {
-            match lock.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::Error(source)) => return Err(unusable(source)),
-                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => return Err(CommitError::Busy),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
-            }
-        }
-        let run = tempfile::Builder::new().prefix(RUN).tempdir_in(&folder).map_err(unusable)?;
-        let git = Acting::new(program, &repository.root);
+        let _ = share(&repository.git_dir, &folder, lock.file());
+        let run = tempfile::Builder::new().prefix(RUN).tempdir_in(&path).map_err(unusable)?;
+        let git = ActingGit::new(program, &repository.root);
         Ok(Self { repository: repository.clone(), git, folder, run, lock })
     }
 
@@ -138,12 +136,13 @@ impl Workplace {
     }
 
     fn note_file(&self) -> PathBuf {
-        self.folder.join(NOTE)
+        self.folder.path().join(NOTE)
     }
 
     /// The lock once more, for a process that shall keep it as long as it lives.
     pub(super) fn shared_lock(&self) -> Result<File, CommitError> {
-        self.lock.try_clone().map_err(|source| CommitError::Folder { path: self.folder.join(LOCK), source })
+        let unusable = |source| CommitError::Folder { path: self.folder.path().join(LOCK), source };
+        self.lock.file().try_clone().map_err(unusable)
     }
 
     pub(super) fn index(&self) -> PathBuf {
@@ -164,27 +163,28 @@ impl Workplace {
     }
 
     /// Writes down what is about to happen; it is on the disk before it happens.
-    pub(super) fn note(&self, pending: &Pending) -> Result<(), CommitError> {
+    pub(super) fn note(&self, pending: &PendingNote) -> Result<(), CommitError> {
         let unusable = |source: io::Error| CommitError::Folder { path: self.note_file(), source };
         let text = serde_json::to_vec(pending).map_err(|error| unusable(error.into()))?;
-        let new = self.file(NEW_NOTE);
-        let mut file = fs_err::File::create(&new).map_err(unusable)?;
-        file.write_all(&text).and_then(|()| file.sync_all()).map_err(unusable)?;
-        fs_err::rename(&new, self.note_file()).map_err(unusable)?;
-        Ok(())
+        atomic_file::write_in(&self.folder, OsStr::new(NOTE), &text, 0o666)
+            .map_err(|error| unusable(io_error(error)))
     }
 
     pub(super) fn forget(&self) {
-        let _ = fs_err::remove_file(self.note_file());
+        let _ = self.folder.remove_file(NOTE);
     }
 
-    /// Removes the folders of dead runs. One into which an orphan writes in this moment may stay until the next time.
+    /// Removes the folders of dead runs, and a note that one had begun. A folder into which an orphan writes in this
+    /// moment may stay until the next time.
     fn clear(&self) {
-        for entry in fs_err::read_dir(&self.folder).into_iter().flatten().flatten() {
-            let is_run = entry.file_name().as_encoded_bytes().starts_with(RUN.as_bytes());
-            if is_run && entry.path() != self.run.path() {
-                self.unlock_index(&entry.path().join(NEXT_INDEX));
-                let _ = fs_err::remove_dir_all(entry.path());
+        for (name, _) in self.folder.entries().unwrap_or_default() {
+            let path = self.folder.path().join(&name);
+            let is_run = name.starts_with(RUN) && path != self.run.path();
+            if is_run {
+                self.unlock_index(&path.join(NEXT_INDEX));
+            }
+            if is_run || TemporaryFile::is_left_of(&name, NOTE) {
+                let _ = self.folder.remove_all(&name);
             }
         }
     }
@@ -192,9 +192,13 @@ impl Workplace {
     /// Puts right what a dead run has left.
     pub(super) fn recover(&self, limit: Duration) -> Result<(), CommitError> {
         self.clear();
-        let Ok(text) = fs_err::read(self.note_file()) else { return Ok(()) };
+        let pending = match regular_file::read(&self.note_file(), Links::Refuse, LARGEST_NOTE) {
+            Err(error) if error.is_not_found() => return Ok(()),
+            Err(_) => None,
+            Ok(text) => serde_json::from_slice::<PendingNote>(&text).ok(),
+        };
         // A note is there whole or not at all; one that says something else is not from us.
-        let Ok(pending) = serde_json::from_slice::<Pending>(&text) else {
+        let Some(pending) = pending else {
             self.forget();
             return Ok(());
         };
@@ -220,7 +224,7 @@ impl Workplace {
     }
 
     /// Entries that are still as we put them, and that no commit has.
-    fn to_take_back(&self, pending: &Pending) -> Result<Vec<(BytePath, Option<Entry>)>, CommitError> {
+    fn to_take_back(&self, pending: &PendingNote) -> Result<Vec<(BytePath, Option<Version>)>, CommitError> {
         let arrived = self.git.end(&["merge-base", "--is-ancestor", &pending.commit, "HEAD"], b"")?;
         if arrived.status.success() {
             return Ok(Vec::new());
@@ -240,7 +244,10 @@ impl Workplace {
 
     /// Somebody's commit that had read our entries may arrive while they are taken back; without them in the index the
     /// next commit would undo that one's.
-    fn committed_meanwhile(&self, pending: &Pending) -> Result<Vec<(BytePath, Option<Entry>)>, CommitError> {
+    fn committed_meanwhile(
+        &self,
+        pending: &PendingNote,
+    ) -> Result<Vec<(BytePath, Option<Version>)>, CommitError> {
         let paths: Vec<BytePath> = pending.entries.iter().map(|entry| entry.path.clone()).collect();
         let head = index::in_head(&self.git, &paths)?;
         let mut lost = pending.lost(&index::entries(&self.git, &paths)?);

@@ -4,7 +4,7 @@ use changes::{Error, GitProgram, Repository};
 use serde::Serialize;
 
 use super::said::without_credentials;
-use crate::acting::Acting;
+use crate::acting::ActingGit;
 use crate::added::{self, Added};
 
 const REMOTE: &str = "origin";
@@ -14,8 +14,8 @@ const MOST_COMMITS: usize = 200;
 
 /// Whether there is something to push to, and from.
 #[derive(Clone, Debug)]
-pub enum Planned {
-    Ready(Box<Plan>),
+pub enum PushReadiness {
+    Ready(Box<PushPlan>),
     NoRemote,
     /// HEAD is detached.
     NoBranch,
@@ -24,7 +24,7 @@ pub enum Planned {
 
 /// One commit on its way to one branch of the remote.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct PushPlan {
     pub(super) repository: Repository,
     pub(super) program: GitProgram,
     pub(super) remote: String,
@@ -48,23 +48,23 @@ pub struct OutgoingCommit {
     pub message: String,
 }
 
-pub fn plan(repository: &Repository, program: &GitProgram) -> Result<Planned, Error> {
-    let git = Acting::new(program, &repository.root);
+pub fn plan(repository: &Repository, program: &GitProgram) -> Result<PushReadiness, Error> {
+    let git = ActingGit::new(program, &repository.root);
     let remotes = git.line(&["remote"])?;
     if !remotes.lines().any(|remote| remote == REMOTE) {
-        return Ok(Planned::NoRemote);
+        return Ok(PushReadiness::NoRemote);
     }
     let Some(head) = git.line_or_none(&["symbolic-ref", "--quiet", "HEAD"])? else {
-        return Ok(Planned::NoBranch);
+        return Ok(PushReadiness::NoBranch);
     };
     let Some(id) = git.line_or_none(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])? else {
-        return Ok(Planned::NoCommit);
+        return Ok(PushReadiness::NoCommit);
     };
     let branch = head.strip_prefix("refs/heads/").unwrap_or(&head).to_owned();
     check_way(&git, &branch)?;
     let destination = destination(&git, &branch)?;
     let commits = outgoing(&git, &id)?;
-    Ok(Planned::Ready(Box::new(Plan {
+    Ok(PushReadiness::Ready(Box::new(PushPlan {
         repository: repository.clone(),
         program: program.clone(),
         remote: REMOTE.to_owned(),
@@ -77,7 +77,7 @@ pub fn plan(repository: &Repository, program: &GitProgram) -> Result<Planned, Er
 }
 
 /// Where the user's pushes go elsewhere or nowhere, `origin` may be a project that is not theirs.
-fn check_way(git: &Acting, branch: &str) -> Result<(), Error> {
+fn check_way(git: &ActingGit, branch: &str) -> Result<(), Error> {
     let configured = |key: &str| git.line_or_none(&["config", "--get", key]);
     let not_pushed = |key: &str, value: &str| {
         Err(Error::NotPushed { key: key.to_owned(), value: without_credentials(value) })
@@ -95,7 +95,7 @@ fn check_way(git: &Acting, branch: &str) -> Result<(), Error> {
     }
 }
 
-fn destination(git: &Acting, branch: &str) -> Result<String, Error> {
+fn destination(git: &ActingGit, branch: &str) -> Result<String, Error> {
     let configured = |key: &str| git.line_or_none(&["config", "--get", key]);
     let same = format!("refs/heads/{branch}");
     let to_upstream = configured("push.default")?.is_some_and(|way| way == "upstream" || way == "tracking");
@@ -106,7 +106,7 @@ fn destination(git: &Acting, branch: &str) -> Result<String, Error> {
     Ok(upstream.filter(|name| name.starts_with("refs/heads/")).unwrap_or(same))
 }
 
-fn outgoing(git: &Acting, id: &str) -> Result<Vec<OutgoingCommit>, Error> {
+fn outgoing(git: &ActingGit, id: &str) -> Result<Vec<OutgoingCommit>, Error> {
     let remote = format!("--remotes={REMOTE}");
     let most = format!("--max-count={MOST_COMMITS}");
     let output = git.run(
@@ -128,11 +128,11 @@ fn outgoing(git: &Acting, id: &str) -> Result<Vec<OutgoingCommit>, Error> {
     Ok(commits)
 }
 
-impl Plan {
+impl PushPlan {
     /// What the outgoing commits add, each to its parent. Of merges, what they add to their first parent and no
     /// other parent has.
     pub fn added(&self) -> Result<Added, Error> {
-        let git = Acting::new(&self.program, &self.repository.root);
+        let git = ActingGit::new(&self.program, &self.repository.root);
         let mut all = Added::default();
         for commit in &self.commits {
             let added = added::by_commit(&git, commit.parents.first().map(String::as_str), &commit.id)?;

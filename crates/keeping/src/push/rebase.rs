@@ -2,13 +2,13 @@
 
 use change_set::BytePath;
 
-use super::{PushOutcome, Step, failed};
-use crate::acting::Acting;
+use super::{PushOutcome, PushStep, failed};
+use crate::acting::ActingGit;
 use crate::commit::signs;
 
 /// The commit that has ours on top of `theirs`: `theirs` itself where it has all of ours already, and ours as they are
 /// where nothing came between.
-pub(super) fn onto(git: &Acting, theirs: &str, tip: &str, ours: &[String]) -> Step<String> {
+pub(super) fn onto(git: &ActingGit, theirs: &str, tip: &str, ours: &[String]) -> PushStep<String> {
     let ended =
         git.end(&["merge-base", "--is-ancestor", theirs, tip], b"").map_err(|error| failed(&error))?;
     if ended.status.success() {
@@ -48,16 +48,16 @@ fn rejected(reason: &str) -> PushOutcome {
     PushOutcome::Rejected { reason: format!("the remote has newer commits, and {reason}: pull, then push") }
 }
 
-fn text(git: &Acting, arguments: &[&str]) -> Step<String> {
+fn text(git: &ActingGit, arguments: &[&str]) -> PushStep<String> {
     git.line(arguments).map_err(|error| failed(&error))
 }
 
 /// One commit on top of another; the other itself where the change is there already.
-fn pick(git: &Acting, onto: &str, commit: &str, parent: &str) -> Step<String> {
+fn pick(git: &ActingGit, onto: &str, commit: &str, parent: &str) -> PushStep<String> {
     let base = format!("--merge-base={parent}");
     let arguments = ["merge-tree", "--write-tree", "--no-messages", "--name-only", "-z", &base, onto, commit];
     let ended = git.end(&arguments, b"").map_err(|error| failed(&error))?;
-    let mut records = ended.output.split(|byte| *byte == 0).filter(|record| !record.is_empty());
+    let mut records = ended.stdout.split(|byte| *byte == 0).filter(|record| !record.is_empty());
     let tree = records.next().map(|tree| String::from_utf8_lossy(tree).into_owned());
     let tree = match (ended.status.code(), tree) {
         (Some(0), Some(tree)) => tree,

@@ -1,13 +1,13 @@
 //! What git and the remote said, as an answer that a program can act on. Credentials in URLs are taken out of every
 //! text that leaves here.
 
-use changes::git::Ended;
+use files::Ended;
 
 use super::PushOutcome;
 use crate::commit::last_lines;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum RemoteAnswer {
     Done,
     /// The remote has commits that we have not.
     Behind,
@@ -58,58 +58,58 @@ const PASSING: [&str; 18] = [
     "empty reply from server",
 ];
 
-pub(super) fn understand(ended: &Ended) -> Answer {
+pub(super) fn understand(ended: &Ended) -> RemoteAnswer {
     if ended.status.success() {
-        return Answer::Done;
+        return RemoteAnswer::Done;
     }
-    let output = String::from_utf8_lossy(&ended.output);
-    let complaint = String::from_utf8_lossy(&ended.complaint);
+    let output = String::from_utf8_lossy(&ended.stdout);
+    let complaint = String::from_utf8_lossy(&ended.stderr);
     answer(&output, &complaint, &ended.status.to_string())
 }
 
-fn answer(output: &str, complaint: &str, status: &str) -> Answer {
+fn answer(output: &str, complaint: &str, status: &str) -> RemoteAnswer {
     // `!<TAB>from:to<TAB>[rejected] (fetch first)`
     if let Some(line) = output.lines().find(|line| line.starts_with("!\t")) {
         let verdict = line.rsplit('\t').next().unwrap_or_default();
         let behind = ["fetch first", "non-fast-forward", "stale info", "needs force"];
         if verdict.starts_with("[rejected]") && behind.iter().any(|word| verdict.contains(word)) {
-            return Answer::Behind;
+            return RemoteAnswer::Behind;
         }
         // Another push was faster, between the remote's first word and its last.
         let raced =
             ["failed to update ref", "cannot lock ref", "incorrect old value", "reference already exists"];
         if verdict.starts_with("[remote rejected]") && raced.iter().any(|word| verdict.contains(word)) {
-            return Answer::Behind;
+            return RemoteAnswer::Behind;
         }
         let remote: Vec<&str> = complaint.lines().filter_map(|line| line.strip_prefix("remote: ")).collect();
         let said = last_lines(remote.join("\n").as_bytes());
         let verdict = verdict.trim();
         let reason = if said.is_empty() { verdict.to_owned() } else { format!("{verdict}: {said}") };
-        return Answer::Final(PushOutcome::Rejected { reason: without_credentials(&reason) });
+        return RemoteAnswer::Final(PushOutcome::Rejected { reason: without_credentials(&reason) });
     }
     // Nothing was sent, and the network is not why: the user's own pre-push hook said no.
     if let Some(end) = complaint.rfind("error: failed to push some refs") {
         let said = format!("{output}\n{}", complaint.get(..end).unwrap_or_default());
         let said = last_lines(said.as_bytes());
         let reason = without_credentials(&format!("the hook `pre-push` refused it: {said}"));
-        return Answer::Final(PushOutcome::Failed { reason });
+        return RemoteAnswer::Final(PushOutcome::Failed { reason });
     }
     if complaint.contains("submodule paths contain changes that can") {
         let paths = complaint.lines().filter_map(|line| line.strip_prefix("  ")).map(str::trim);
         let paths = paths.take_while(|path| !path.is_empty()).map(|path| format!("`{path}`"));
         let paths = last_lines(paths.collect::<Vec<_>>().join(", ").as_bytes());
         let reason = format!("push the submodules first: no remote has the new commits of {paths}");
-        return Answer::Final(PushOutcome::Failed { reason });
+        return RemoteAnswer::Final(PushOutcome::Failed { reason });
     }
     let lower = complaint.to_lowercase();
     let reason = without_credentials(&reason(complaint, status));
     if ASKED.iter().any(|words| lower.contains(words)) {
-        return Answer::Final(PushOutcome::AuthNeeded { reason });
+        return RemoteAnswer::Final(PushOutcome::AuthNeeded { reason });
     }
     if PASSING.iter().any(|words| lower.contains(words)) {
-        return Answer::Passing { reason };
+        return RemoteAnswer::Passing { reason };
     }
-    Answer::Final(PushOutcome::Failed { reason })
+    RemoteAnswer::Final(PushOutcome::Failed { reason })
 }
 
 /// The line that tells most.
@@ -178,11 +178,11 @@ mod tests {
     #[test]
     fn git_is_understood() {
         let rejected = "To x\n!\tHEAD:refs/heads/main\t[rejected] (fetch first)\nDone\n";
-        assert_eq!(answer(rejected, "", ""), Answer::Behind);
+        assert_eq!(answer(rejected, "", ""), RemoteAnswer::Behind);
         let hook = "!\tHEAD:refs/heads/main\t[remote rejected] (pre-receive hook declined)\n";
         assert_eq!(
             answer(hook, "remote: not on Fridays\nTo x\n", ""),
-            Answer::Final(PushOutcome::Rejected {
+            RemoteAnswer::Final(PushOutcome::Rejected {
                 reason: "[remote rejected] (pre-receive hook declined): not on Fridays".to_owned()
             })
         );
@@ -190,7 +190,7 @@ mod tests {
             "fatal: could not read Username for 'http://a:b@127.0.0.1:1': terminal prompts disabled\n";
         assert_eq!(
             answer("", asked, ""),
-            Answer::Final(PushOutcome::AuthNeeded {
+            RemoteAnswer::Final(PushOutcome::AuthNeeded {
                 reason:
                     "fatal: could not read Username for 'http://…@127.0.0.1:1': terminal prompts disabled"
                         .to_owned()
@@ -201,9 +201,12 @@ mod tests {
             "fatal: unable to access 'https://x/': The requested URL returned error: 503",
             "fatal: unable to access 'https://x/': Could not resolve host: x",
         ] {
-            assert!(matches!(answer("", passing, ""), Answer::Passing { .. }), "{passing}");
+            assert!(matches!(answer("", passing, ""), RemoteAnswer::Passing { .. }), "{passing}");
         }
         let reason = "exit status: 3".to_owned();
-        assert_eq!(answer("", "", &reason), Answer::Final(PushOutcome::Failed { reason: reason.clone() }));
+        assert_eq!(
+            answer("", "", &reason),
+            RemoteAnswer::Final(PushOutcome::Failed { reason: reason.clone() })
+        );
     }
 }

@@ -9,12 +9,12 @@ use std::os::unix::fs::MetadataExt;
 
 use change_set::BytePath;
 use changes::state::{
-    CLOCK_TICK_NS, Disk, FileContent, FileState, Identity, ObjectFormat, modified_ns, nanoseconds,
+    CLOCK_TICK_NS, ContentIdentity, Disk, FileContent, FileState, ObjectFormat, modified_ns, nanoseconds,
 };
 use changes::{BASELINE_VERSION, Baseline, KnownFile};
 
-use super::compare::Version;
-use super::{Reason, Snapshot, SnapshotError, Snapshots};
+use super::{Snapshot, SnapshotError, SnapshotReason, Snapshots};
+use crate::difference::Version;
 
 impl Snapshots {
     /// `None` where the snapshot is of no turn's start.
@@ -23,7 +23,7 @@ impl Snapshots {
         snapshot: &Snapshot,
         reflog_size: Option<u64>,
     ) -> Result<Option<Baseline>, SnapshotError> {
-        let Reason::TurnStart { began_ns } = snapshot.facts.reason else { return Ok(None) };
+        let SnapshotReason::TurnStart { began_ns } = snapshot.facts.reason else { return Ok(None) };
         let format = ObjectFormat::of_id(&snapshot.commit);
         let head = snapshot.head.as_deref().unwrap_or(format.empty_tree());
         let mut disk = Disk::new(&self.repository.root, format);
@@ -71,14 +71,14 @@ fn state(disk: &mut Disk<'_>, path: &BytePath, version: Option<&Version>, began_
             size: metadata.len(),
             modified_ns: modified_ns(&metadata),
             changed_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
-            identity: Identity::Unread(()),
+            identity: ContentIdentity::Unread(()),
         },
         // No file has this size: whatever is there now is something else.
         None => FileContent {
             size: u64::MAX,
             modified_ns: 0,
             changed_ns: 0,
-            identity: Identity::Blob(version.id.clone()),
+            identity: ContentIdentity::Blob(version.id.clone()),
         },
     })
 }

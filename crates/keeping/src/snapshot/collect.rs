@@ -2,11 +2,10 @@
 //! have to be read.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 
 use change_set::BytePath;
 use changes::Error;
-use changes::git::{Git, Running, is_of_git};
+use changes::git::{Git, RunningGit, is_of_git};
 use changes::status::{self, EntryKind};
 
 /// Renames do not matter here, and dirt inside submodules is theirs.
@@ -21,12 +20,12 @@ const ARGUMENTS: [&str; 8] = [
     "--ignore-submodules=dirty",
 ];
 
-pub(super) fn start(git: &Git) -> Result<Running, Error> {
-    git.start(&ARGUMENTS.map(OsStr::new), &[])
+pub(super) fn start(git: &Git) -> Result<RunningGit, Error> {
+    git.start(&ARGUMENTS, &[])
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Collected {
+pub(super) struct CollectedPaths {
     pub(super) head: Option<String>,
     pub(super) deleted: BTreeSet<BytePath>,
     /// As the index has it, with mode and id: staged, and not changed since.
@@ -37,10 +36,10 @@ pub(super) struct Collected {
     pub(super) complaints: Vec<String>,
 }
 
-pub(super) fn finish(running: Running) -> Result<Collected, Error> {
+pub(super) fn finish(running: RunningGit) -> Result<CollectedPaths, Error> {
     let (output, complaint) = running.finish_with_complaint()?;
     let status = status::parse(&output)?;
-    let mut collected = Collected { head: status.head, ..Collected::default() };
+    let mut collected = CollectedPaths { head: status.head, ..CollectedPaths::default() };
     for entry in status.entries {
         if entry.kind == EntryKind::Tracked && !entry.is_unstaged() {
             if entry.staged == b'D' {

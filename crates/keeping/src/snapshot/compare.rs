@@ -1,15 +1,14 @@
 //! How two snapshots differ, or a snapshot and the working tree as it is now. The latter is put into a repository
 //! beside the user's, in which nothing is written.
 
-use std::ffi::OsStr;
 use std::path::Path;
 
 use change_set::BytePath;
 use changes::Error;
-use serde::Serialize;
 
 use super::scratch::Scratch;
 use super::{Snapshot, SnapshotError, Snapshots};
+use crate::difference::Difference;
 
 #[derive(Clone, Copy, Debug)]
 pub enum Side<'a> {
@@ -20,34 +19,8 @@ pub enum Side<'a> {
     },
 }
 
-/// Mode and content id of a path, as git has them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Version {
-    pub mode: String,
-    pub id: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Difference {
-    pub path: BytePath,
-    /// `None` where there is no such path.
-    pub old: Option<Version>,
-    pub new: Option<Version>,
-}
-
-impl Difference {
-    pub fn change(&self) -> &'static str {
-        match (&self.old, &self.new) {
-            (None, _) => "added",
-            (_, None) => "deleted",
-            (Some(old), Some(new)) if old.id == new.id => "mode",
-            _ => "modified",
-        }
-    }
-}
-
 /// A commit, and what has to live as long as it is looked at.
-struct Compared {
+struct ComparedSide {
     commit: String,
     scratch: Option<Scratch>,
 }
@@ -71,13 +44,13 @@ impl Snapshots {
         Ok(self.diff_tree(&how, &old, &new, paths)?)
     }
 
-    fn compared(&self, side: Side<'_>) -> Result<Compared, SnapshotError> {
+    fn compared(&self, side: Side<'_>) -> Result<ComparedSide, SnapshotError> {
         match side {
-            Side::Snapshot(snapshot) => Ok(Compared { commit: snapshot.commit.clone(), scratch: None }),
+            Side::Snapshot(snapshot) => Ok(ComparedSide { commit: snapshot.commit.clone(), scratch: None }),
             Side::WorkingTree { scratch } => {
                 let scratch = Scratch::new(scratch, &self.repository)?;
                 let commit = scratch.take(self)?;
-                Ok(Compared { commit, scratch: Some(scratch) })
+                Ok(ComparedSide { commit, scratch: Some(scratch) })
             }
         }
     }
@@ -89,55 +62,32 @@ impl Snapshots {
         new: &str,
         paths: &[BytePath],
     ) -> Result<Vec<Difference>, Error> {
-        let side = |commit: &str| Compared { commit: commit.to_owned(), scratch: None };
+        let side = |commit: &str| ComparedSide { commit: commit.to_owned(), scratch: None };
         self.differences_of(&side(old), &side(new), paths)
     }
 
     fn differences_of(
         &self,
-        old: &Compared,
-        new: &Compared,
+        old: &ComparedSide,
+        new: &ComparedSide,
         paths: &[BytePath],
     ) -> Result<Vec<Difference>, Error> {
         let output = self.diff_tree(&["-z", "--raw", "--no-abbrev"], old, new, paths)?;
-        let mut fields = output.split(|byte| *byte == 0);
-        let mut differences = Vec::new();
-        while let (Some(head), Some(path)) = (fields.next(), fields.next()) {
-            let head = String::from_utf8_lossy(head);
-            let words: Vec<&str> = head.trim_start_matches(':').split(' ').collect();
-            let [old_mode, new_mode, old_id, new_id, _] = words.as_slice() else {
-                return Err(Error::NotUnderstood {
-                    command: "git diff-tree".to_owned(),
-                    record: head.into_owned(),
-                });
-            };
-            let version = |mode: &str, id: &str| {
-                (mode != "000000").then(|| Version { mode: mode.to_owned(), id: id.to_owned() })
-            };
-            differences.push(Difference {
-                path: BytePath::from(path),
-                old: version(old_mode, old_id),
-                new: version(new_mode, new_id),
-            });
-        }
-        Ok(differences)
+        Difference::parse(&output)
     }
 
     /// In the user's repository, whose attributes say how a file is shown; the other objects are lent to it.
     fn diff_tree(
         &self,
         how: &[&str],
-        old: &Compared,
-        new: &Compared,
+        old: &ComparedSide,
+        new: &ComparedSide,
         paths: &[BytePath],
     ) -> Result<Vec<u8>, Error> {
-        let mut arguments: Vec<&OsStr> =
-            ["--literal-pathspecs", "diff-tree", "-r", "--no-renames", "--no-commit-id"]
-                .map(OsStr::new)
-                .to_vec();
-        arguments.extend(how.iter().map(OsStr::new));
-        arguments.extend([OsStr::new(&old.commit), OsStr::new(&new.commit), OsStr::new("--")]);
-        arguments.extend(paths.iter().map(|path| path.as_path().as_os_str()));
+        let command = ["--literal-pathspecs", "diff-tree", "-r", "--no-renames", "--no-commit-id"];
+        let sides = [old.commit.as_str(), &new.commit, "--"];
+        let mut arguments: Vec<&Path> = command.iter().chain(how).chain(&sides).map(Path::new).collect();
+        arguments.extend(paths.iter().map(BytePath::as_path));
         let lent = [old, new].into_iter().filter_map(|side| side.scratch.as_ref());
         let git = self.git.with_objects_of(lent.map(Scratch::objects).collect());
         git.run(&arguments, &[])

@@ -6,13 +6,12 @@
 //! size. Only files with a filter or an encoding whose size is equal are read.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use change_set::BytePath;
-use changes::git::{Git, Running};
+use changes::git::{Git, RunningGit};
 use changes::state::{Disk, ObjectFormat};
 use changes::{Error, Repository};
 
@@ -22,9 +21,9 @@ const ATTRIBUTES: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", "workin
 
 /// Asked of git while it looks at the tree.
 #[derive(Debug)]
-pub(super) struct Question {
-    config: Running,
-    attributes_of_user: Running,
+pub(super) struct ConversionQuestion {
+    config: RunningGit,
+    attributes_of_user: RunningGit,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +35,11 @@ pub(super) enum Conversion {
     LineEndings,
 }
 
-impl Question {
+impl ConversionQuestion {
     pub(super) fn start(git: &Git) -> Result<Self, Error> {
         Ok(Self {
-            config: git.start(&["config", "-z", "--list"].map(OsStr::new), &[])?,
-            attributes_of_user: git.start(&["var", "GIT_ATTR_GLOBAL"].map(OsStr::new), &[])?,
+            config: git.start(&["config", "-z", "--list"], &[])?,
+            attributes_of_user: git.start(&["var", "GIT_ATTR_GLOBAL"], &[])?,
         })
     }
 
@@ -135,16 +134,14 @@ pub(super) fn find(
     if conversion == Conversion::Never {
         return Ok(BTreeSet::new());
     }
-    let listing = git.run(&["ls-files", "-z", "--stage"].map(OsStr::new), &[])?;
+    let listing = git.run(&["ls-files", "-z", "--stage"], &[])?;
     let tracked: Vec<(String, BytePath)> = listing
         .split(|byte| *byte == 0)
         .filter_map(regular_file)
         .filter(|(_, path)| !looked_at(path))
         .collect();
     let paths: Vec<u8> = tracked.iter().flat_map(|(_, path)| [path.as_bytes(), b"\0"].concat()).collect();
-    let arguments: Vec<&OsStr> =
-        ["check-attr", "-z", "--stdin"].iter().chain(&ATTRIBUTES).map(OsStr::new).collect();
-    let answers = git.run(&arguments, &paths)?;
+    let answers = git.run(&[&["check-attr", "-z", "--stdin"], &ATTRIBUTES[..]].concat(), &paths)?;
     let answers: Vec<&[u8]> = answers.split(|byte| *byte == 0).collect();
     let per_file = ATTRIBUTES.len() * 3;
     let mut candidates = Vec::new();
@@ -161,7 +158,7 @@ pub(super) fn find(
     if ids.is_empty() {
         return Ok(BTreeSet::new());
     }
-    let sizes = git.run(&["cat-file", "--batch-check=%(objectsize)"].map(OsStr::new), ids.as_bytes())?;
+    let sizes = git.run(&["cat-file", "--batch-check=%(objectsize)"], ids.as_bytes())?;
     let sizes = String::from_utf8_lossy(&sizes);
     let mut found = BTreeSet::new();
     for ((id, path, reads), size) in candidates.into_iter().zip(sizes.lines()) {

@@ -1,25 +1,26 @@
 //! Takes a snapshot.
 
-use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use change_set::{BytePath, hex};
+use change_set::BytePath;
 use changes::Repository;
 use changes::git::WRITING;
+use changes::state::nanoseconds_of;
 use changes::status::EntryKind;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
+use text::hexadecimal;
 
-use super::collect::{self, Collected};
-use super::converted::{self, Question};
-use super::folder::{Folder, Kind};
-use super::leftovers::{self, Unfinished};
-use super::stream::Stream;
-use super::{Facts, REFS, Reason, SessionName, Snapshot, SnapshotError, Snapshots};
+use super::collect::{self, CollectedPaths};
+use super::converted::{self, ConversionQuestion};
+use super::leftovers::{self, UnfinishedPacks};
+use super::stream::ImportStream;
+use super::{REFS, SessionName, Snapshot, SnapshotError, SnapshotFacts, SnapshotReason, Snapshots};
+use crate::working_tree::{PathKind, WorkingTree};
 
 /// What stands before the facts in a commit's message.
 pub(super) const FACTS: &str = "Checkstone-Snapshot: ";
@@ -36,10 +37,9 @@ const ATTEMPTS: usize = 3;
 /// A snapshot to be taken.
 #[derive(Clone, Debug)]
 pub struct NewSnapshot<'a> {
-    pub reason: Reason,
+    pub reason: SnapshotReason,
     pub message: &'a str,
-    /// Now, in nanoseconds since 1970.
-    pub now_ns: i64,
+    pub now: Timestamp,
     pub session: Option<SessionName>,
     pub turn: Option<String>,
 }
@@ -54,17 +54,17 @@ pub struct LeftOut {
 }
 
 /// The working tree at one look.
-pub(super) struct Looked {
+pub(super) struct TreeReading {
     /// For `git fast-import`.
     pub(super) input: File,
     head: Option<String>,
-    facts: Facts,
+    facts: SnapshotFacts,
 }
 
 impl Snapshots {
     /// Takes a snapshot of the working tree as it is now. Once this returns, it is on the disk.
     pub fn create(&self, new: &NewSnapshot<'_>) -> Result<Snapshot, SnapshotError> {
-        let id = new_id(new.now_ns);
+        let id = new_id(new.now);
         let looked = self.look(new, &self.ref_name(&id), &self.repository.git_dir)?;
         let commit = self.import(looked.input)?;
         self.wait_for_names()?;
@@ -79,14 +79,14 @@ impl Snapshots {
         new: &NewSnapshot<'_>,
         name: &str,
         folder_of_input: &Path,
-    ) -> Result<Looked, SnapshotError> {
+    ) -> Result<TreeReading, SnapshotError> {
         let status = collect::start(&self.git)?;
-        let question = Question::start(&self.git)?;
+        let question = ConversionQuestion::start(&self.git)?;
         let root = &self.repository.root;
         let folder =
-            Folder::open(root).map_err(|source| SnapshotError::Root { root: root.clone(), source })?;
+            WorkingTree::open(root).map_err(|source| SnapshotError::Root { root: root.clone(), source })?;
         let spool = |source| SnapshotError::Spool { folder: folder_of_input.to_owned(), source };
-        let mut stream = Stream::new(folder_of_input).map_err(spool)?;
+        let mut stream = ImportStream::new(folder_of_input).map_err(spool)?;
         // Before the end of the status, which takes longer.
         let conversion = question.answer(&self.repository)?;
         let collected = collect::finish(status)?;
@@ -96,18 +96,18 @@ impl Snapshots {
         let converted = converted::find(&self.git, &self.repository, conversion, looked_at)?;
 
         let mut contents =
-            Contents { folder, root: self.repository.root.clone(), bytes: 0, left_out: Vec::new() };
-        let mut changes = Stream::new(folder_of_input).map_err(spool)?;
+            ContentReader { folder, root: self.repository.root.clone(), bytes: 0, left_out: Vec::new() };
+        let mut changes = ImportStream::new(folder_of_input).map_err(spool)?;
         contents.write(&mut changes, &collected, &converted).map_err(spool)?;
         let complaints = collected.complaints.iter();
         contents.left_out.extend(complaints.map(|line| LeftOut { path: None, reason: line.clone() }));
         let late = match new.reason {
-            Reason::TurnStart { began_ns } => contents.written_since(began_ns, &collected),
+            SnapshotReason::TurnStart { began_ns } => contents.written_since(began_ns, &collected),
             _ => Vec::new(),
         };
         let files = collected.deleted.len() + collected.known.len() + collected.on_disk.len();
-        let facts = Facts {
-            taken_ns: new.now_ns,
+        let facts = SnapshotFacts {
+            taken_ns: nanoseconds_of(new.now),
             reason: new.reason.clone(),
             session: new.session.clone(),
             turn: new.turn.clone(),
@@ -119,7 +119,7 @@ impl Snapshots {
         let head = collected.head.as_deref();
         header(&mut stream, name, new.message, &facts, head).map_err(spool)?;
         let input = changes.finish().and_then(|changes| ended(stream, changes)).map_err(spool)?;
-        Ok(Looked { input, head: collected.head, facts })
+        Ok(TreeReading { input, head: collected.head, facts })
     }
 
     /// Git waits for what it wrote, and not for the names that it gave: a power cut right after could lose them.
@@ -147,10 +147,10 @@ impl Snapshots {
     /// is three waits for the disk; loose objects would take three times as long.
     fn import(&self, input: File) -> Result<String, SnapshotError> {
         let durable = ["-c", "core.fsync=all", "-c", "fastimport.unpackLimit=0", "-c", FAST];
-        let unfinished = Unfinished::look(leftovers::folder(&self.repository));
-        let arguments: Vec<&OsStr> = WRITING.iter().chain(&durable).chain(&IMPORT).map(OsStr::new).collect();
-        let running = self.git.start_with_file(&arguments, input)?;
-        let report = OsString::from(format!("fast_import_crash_{}", running.id()));
+        let unfinished = UnfinishedPacks::look(leftovers::folder(&self.repository));
+        let arguments: Vec<&str> = WRITING.iter().chain(&durable).chain(&IMPORT).copied().collect();
+        let mut running = self.git.start_with_file(&arguments, input)?;
+        let report = format!("fast_import_crash_{}", running.child().id());
         let output = running.finish().inspect_err(|_| {
             // Its report about a failure, which nobody would ever clear away.
             let _ = fs_err::remove_file(self.repository.git_dir.join(report));
@@ -161,13 +161,12 @@ impl Snapshots {
 }
 
 /// The time, to the second, and six digits that tell snapshots of one second apart.
-fn new_id(now_ns: i64) -> String {
+fn new_id(now: Timestamp) -> String {
     let mut hash = Sha1::new();
-    hash.update(now_ns.to_le_bytes());
+    hash.update(nanoseconds_of(now).to_le_bytes());
     hash.update(std::process::id().to_le_bytes());
-    let digits = hex(&hash.finalize());
-    let time = Timestamp::from_nanosecond(i128::from(now_ns)).unwrap_or_default();
-    format!("{}-{}", time.strftime("%Y%m%d-%H%M%S"), digits.get(..6).unwrap_or_default())
+    let digits = hexadecimal(&hash.finalize());
+    format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), digits.get(..6).unwrap_or_default())
 }
 
 fn one_text(message: &str) -> String {
@@ -175,10 +174,10 @@ fn one_text(message: &str) -> String {
 }
 
 fn header(
-    stream: &mut Stream,
+    stream: &mut ImportStream,
     name: &str,
     message: &str,
-    facts: &Facts,
+    facts: &SnapshotFacts,
     head: Option<&str>,
 ) -> io::Result<()> {
     let seconds = facts.taken_ns.div_euclid(1_000_000_000);
@@ -195,7 +194,7 @@ fn header(
 }
 
 /// The header, which needs to know the changes, comes before them.
-fn ended(mut stream: Stream, mut changes: File) -> io::Result<File> {
+fn ended(mut stream: ImportStream, mut changes: File) -> io::Result<File> {
     stream.append(&mut changes)?;
     stream.line("")?;
     stream.line("get-mark :1")?;
@@ -204,18 +203,18 @@ fn ended(mut stream: Stream, mut changes: File) -> io::Result<File> {
 }
 
 /// Reads what has to be read.
-struct Contents {
-    folder: Folder,
+struct ContentReader {
+    folder: WorkingTree,
     root: PathBuf,
     bytes: u64,
     left_out: Vec<LeftOut>,
 }
 
-impl Contents {
+impl ContentReader {
     fn write(
         &mut self,
-        stream: &mut Stream,
-        collected: &Collected,
+        stream: &mut ImportStream,
+        collected: &CollectedPaths,
         converted: &std::collections::BTreeSet<BytePath>,
     ) -> io::Result<()> {
         // First what goes: a file may have taken a folder's place, or the other way round.
@@ -225,7 +224,7 @@ impl Contents {
         let mut found = Vec::new();
         for (path, kind) in &collected.on_disk {
             match self.folder.kind(path) {
-                Ok(Kind::Absent) => stream.deleted(path)?,
+                Ok(PathKind::Absent) => stream.deleted(path)?,
                 Ok(there) => found.push((path, *kind, there)),
                 Err(error) => self.leave_out(path, &error.to_string()),
             }
@@ -237,7 +236,7 @@ impl Contents {
             self.one(stream, path, tracked, kind)?;
         }
         for path in converted {
-            let kind = self.folder.kind(path).unwrap_or(Kind::Absent);
+            let kind = self.folder.kind(path).unwrap_or(PathKind::Absent);
             self.one(stream, path, EntryKind::Tracked, kind)?;
         }
         Ok(())
@@ -245,17 +244,17 @@ impl Contents {
 
     fn one(
         &mut self,
-        stream: &mut Stream,
+        stream: &mut ImportStream,
         path: &BytePath,
         tracked: EntryKind,
-        kind: Kind,
+        kind: PathKind,
     ) -> io::Result<()> {
         match kind {
-            Kind::File { executable } => {
+            PathKind::File { executable } => {
                 let mode = if executable { "100755" } else { "100644" };
                 self.file(stream, path, mode)
             }
-            Kind::Symlink => match self.folder.link_target(path) {
+            PathKind::Symlink => match self.folder.link_target(path) {
                 Ok(target) => {
                     self.bytes += stream.content("120000", path, &mut target.as_slice())?;
                     Ok(())
@@ -265,7 +264,7 @@ impl Contents {
                     Ok(())
                 }
             },
-            Kind::Folder => {
+            PathKind::Folder => {
                 let Some(inner) = Repository::at(&self.root.join(path.as_path())) else {
                     return stream.deleted(path);
                 };
@@ -282,16 +281,16 @@ impl Contents {
                     None => Ok(()),
                 }
             }
-            Kind::Other => {
+            PathKind::Other => {
                 self.leave_out(path, "it is neither a file nor a link nor a folder");
                 Ok(())
             }
-            Kind::Absent => Ok(()),
+            PathKind::Absent => Ok(()),
         }
     }
 
     /// Reads a file again where it changed meanwhile: what is told last counts.
-    fn file(&mut self, stream: &mut Stream, path: &BytePath, mode: &str) -> io::Result<()> {
+    fn file(&mut self, stream: &mut ImportStream, path: &BytePath, mode: &str) -> io::Result<()> {
         for _ in 0..ATTEMPTS {
             let mut file = match self.folder.read(path) {
                 Ok(file) => file,
@@ -318,7 +317,7 @@ impl Contents {
     }
 
     /// Looked at after the reading: what is older than `began_ns` now was not written in between.
-    fn written_since(&self, began_ns: i64, collected: &Collected) -> Vec<BytePath> {
+    fn written_since(&self, began_ns: i64, collected: &CollectedPaths) -> Vec<BytePath> {
         let known = collected.known.iter().map(|(path, ..)| path);
         let all = collected.deleted.iter().chain(known).chain(collected.on_disk.keys());
         all.filter(|path| !self.folder.is_older(path, began_ns)).cloned().collect()

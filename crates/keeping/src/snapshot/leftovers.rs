@@ -13,7 +13,7 @@ const BEGUN: &[u8] = b"tmp_pack_";
 
 /// The unfinished packs at one moment.
 #[derive(Debug)]
-pub(super) struct Unfinished {
+pub(super) struct UnfinishedPacks {
     folder: PathBuf,
     names: BTreeSet<OsString>,
 }
@@ -22,7 +22,7 @@ pub(super) fn folder(repository: &Repository) -> PathBuf {
     repository.common_dir.join("objects/pack")
 }
 
-impl Unfinished {
+impl UnfinishedPacks {
     pub(super) fn look(folder: PathBuf) -> Self {
         let names = names(&folder).collect();
         Self { folder, names }

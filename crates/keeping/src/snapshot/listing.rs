@@ -1,11 +1,11 @@
 //! Which snapshots there are, by their refs.
 
 use super::create::FACTS;
-use super::{Facts, REFS, Reason, Snapshot, SnapshotError, Snapshots};
+use super::{REFS, Snapshot, SnapshotError, SnapshotFacts, SnapshotReason, Snapshots};
 
 /// Whose snapshots are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum WhichWorktrees {
     ThisWorktree,
     EveryWorktree,
 }
@@ -15,12 +15,12 @@ const FORMAT: &str = "--format=%(refname)%00%(objectname)%00%(parent)%00%(conten
 
 impl Snapshots {
     /// The newest first. Refs under our prefix that are no snapshots of ours are passed over.
-    pub fn list(&self, which: Which) -> Result<Vec<Snapshot>, SnapshotError> {
+    pub fn list(&self, which: WhichWorktrees) -> Result<Vec<Snapshot>, SnapshotError> {
         let prefix = match which {
-            Which::ThisWorktree => format!("{REFS}/{}/", self.worktree()),
-            Which::EveryWorktree => format!("{REFS}/"),
+            WhichWorktrees::ThisWorktree => format!("{REFS}/{}/", self.worktree()),
+            WhichWorktrees::EveryWorktree => format!("{REFS}/"),
         };
-        let output = self.run(&["for-each-ref", FORMAT, &prefix], &[])?;
+        let output = self.git.run(&["for-each-ref", FORMAT, &prefix], &[])?;
         let output = String::from_utf8_lossy(&output);
         let fields: Vec<&str> = output.split('\0').collect();
         let mut snapshots: Vec<Snapshot> = fields.chunks_exact(4).filter_map(read).collect();
@@ -36,13 +36,13 @@ impl Snapshots {
         if id.is_empty() {
             return Err(unknown());
         }
-        let mut found = self.list(Which::ThisWorktree)?;
+        let mut found = self.list(WhichWorktrees::ThisWorktree)?;
         if id == "latest" {
-            let is_meant = |one: &Snapshot| !matches!(one.facts.reason, Reason::BeforeRestore { .. });
+            let is_meant = |one: &Snapshot| !matches!(one.facts.reason, SnapshotReason::BeforeRestore { .. });
             return found.into_iter().find(is_meant).ok_or_else(unknown);
         }
         if !found.iter().any(|snapshot| snapshot.id.starts_with(id)) {
-            found = self.list(Which::EveryWorktree)?;
+            found = self.list(WhichWorktrees::EveryWorktree)?;
         }
         let is_it = |snapshot: &Snapshot| {
             snapshot.id.starts_with(id) || (id.len() >= 7 && snapshot.commit.starts_with(id))
@@ -60,7 +60,7 @@ fn read(fields: &[&str]) -> Option<Snapshot> {
     let [name, commit, parent, contents] = fields else { return None };
     let (worktree, id) = name.trim_start().strip_prefix(REFS)?.strip_prefix('/')?.split_once('/')?;
     let (message, facts) = contents.rsplit_once(FACTS)?;
-    let facts: Facts = serde_json::from_str(facts.trim()).ok()?;
+    let facts: SnapshotFacts = serde_json::from_str(facts.trim()).ok()?;
     let head = parent.split(' ').next().filter(|parent| !parent.is_empty());
     Some(Snapshot {
         id: id.to_owned(),

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use changes::Error;
 use changes::git::WRITING;
+use changes::state::nanoseconds_of;
+use jiff::Timestamp;
 
 use super::leftovers;
-use super::{REFS, Snapshot, SnapshotError, Snapshots, Which};
+use super::{REFS, Snapshot, SnapshotError, Snapshots, WhichWorktrees};
 
 /// What is kept. A snapshot goes where either limit says so.
 #[derive(Clone, Copy, Debug)]
@@ -16,12 +18,12 @@ pub struct Retention {
     pub keep: Option<usize>,
     pub max_age: Option<Duration>,
     /// The others are neither counted nor removed.
-    pub reasons: Reasons,
+    pub reasons: PrunableReasons,
 }
 
 /// Which snapshots a retention is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reasons {
+pub enum PrunableReasons {
     All,
     /// Those that nobody asked for.
     Automatic,
@@ -34,13 +36,13 @@ impl Snapshots {
     /// Which snapshots would go, the newest first.
     pub fn expired(
         &self,
-        which: Which,
+        which: WhichWorktrees,
         retention: Retention,
-        now_ns: i64,
+        now: Timestamp,
     ) -> Result<Vec<Snapshot>, SnapshotError> {
         let mut counts = std::collections::BTreeMap::<String, usize>::new();
         let mut snapshots = self.list(which)?;
-        if retention.reasons == Reasons::Automatic {
+        if retention.reasons == PrunableReasons::Automatic {
             snapshots.retain(|snapshot| snapshot.facts.reason.is_automatic());
         }
         snapshots.retain(|snapshot| {
@@ -48,7 +50,7 @@ impl Snapshots {
             *count += 1;
             let too_many = retention.keep.is_some_and(|keep| *count > keep);
             let too_old =
-                retention.max_age.is_some_and(|limit| is_older(snapshot.facts.taken_ns, now_ns, limit));
+                retention.max_age.is_some_and(|limit| is_older(snapshot.facts.taken_ns, now, limit));
             too_many || too_old
         });
         Ok(snapshots)
@@ -57,11 +59,11 @@ impl Snapshots {
     /// Removes them; those that are gone.
     pub fn prune(
         &self,
-        which: Which,
+        which: WhichWorktrees,
         retention: Retention,
-        now_ns: i64,
+        now: Timestamp,
     ) -> Result<Vec<Snapshot>, SnapshotError> {
-        let mut expired = self.expired(which, retention, now_ns)?;
+        let mut expired = self.expired(which, retention, now)?;
         self.release_packs();
         if expired.is_empty() {
             return Ok(expired);
@@ -93,7 +95,11 @@ impl Snapshots {
     }
 
     fn still_there(&self, gone: &[Snapshot]) -> Result<Vec<Snapshot>, SnapshotError> {
-        Ok(self.list(Which::EveryWorktree)?.into_iter().filter(|snapshot| gone.contains(snapshot)).collect())
+        Ok(self
+            .list(WhichWorktrees::EveryWorktree)?
+            .into_iter()
+            .filter(|snapshot| gone.contains(snapshot))
+            .collect())
     }
 
     /// Nobody else ever writes this ref, so that the removal of its file is all there is to do. Git itself would lock
@@ -123,7 +129,7 @@ impl Snapshots {
         let input: String = snapshots.iter().map(delete).collect();
         let arguments: Vec<&str> =
             WRITING.iter().copied().chain(["update-ref", "--no-deref", "--stdin", "-z"]).collect();
-        self.run(&arguments, input.as_bytes()).map(|_| ())
+        self.git.run(&arguments, input.as_bytes()).map(|_| ())
     }
 
     /// An import that was killed between its pack and its ref leaves a mark that would keep the pack for ever; one that
@@ -151,7 +157,7 @@ fn ref_of(snapshot: &Snapshot) -> String {
     format!("{REFS}/{}/{}", snapshot.worktree, snapshot.id)
 }
 
-fn is_older(taken_ns: i64, now_ns: i64, limit: Duration) -> bool {
+fn is_older(taken_ns: i64, now: Timestamp, limit: Duration) -> bool {
     let limit = i64::try_from(limit.as_nanos()).unwrap_or(i64::MAX);
-    now_ns.saturating_sub(taken_ns) > limit
+    nanoseconds_of(now).saturating_sub(taken_ns) > limit
 }

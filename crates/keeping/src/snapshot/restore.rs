@@ -2,25 +2,27 @@
 //! touched, and of that only what still is as the first one has it. So nothing is lost that an undo could not bring
 //! back. The index stays as it was.
 
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::process::{ChildStdin, ChildStdout};
+use std::path::Path;
 
 use change_set::BytePath;
-use changes::git::Running;
+use changes::git::RunningGit;
 use changes::state::{Disk, ObjectFormat};
+use jiff::Timestamp;
 use serde::Serialize;
 
-use super::compare::{Difference, Version};
 use super::create::NewSnapshot;
-use super::folder::{Folder, Kind};
-use super::{Reason, SessionName, Snapshot, SnapshotError, Snapshots, Which};
+use super::{SessionName, Snapshot, SnapshotError, SnapshotReason, Snapshots, WhichWorktrees};
+use crate::difference::{Difference, Version};
+use crate::working_tree::{PathKind, WorkingTree};
 
 const SUBMODULE: &str = "160000";
 const LINK: &str = "120000";
 
 /// What a restore has done.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Restored {
+pub struct RestoreReport {
     /// What was brought back.
     pub snapshot: Snapshot,
     /// What was there before: what an undo goes back to. `None` where nothing was changed.
@@ -40,7 +42,7 @@ pub struct Skipped {
 
 /// The agent session that restores, and its turn, where that is known.
 #[derive(Clone, Debug, Default)]
-pub struct Caller {
+pub struct RestoreCaller {
     pub session: Option<SessionName>,
     pub turn: Option<String>,
 }
@@ -51,27 +53,27 @@ impl Snapshots {
         &self,
         snapshot: &Snapshot,
         paths: &[BytePath],
-        caller: Caller,
-        now_ns: i64,
-    ) -> Result<Restored, SnapshotError> {
+        caller: RestoreCaller,
+        now: Timestamp,
+    ) -> Result<RestoreReport, SnapshotError> {
         let root = &self.repository.root;
         let folder =
-            Folder::open(root).map_err(|source| SnapshotError::Root { root: root.clone(), source })?;
+            WorkingTree::open(root).map_err(|source| SnapshotError::Root { root: root.clone(), source })?;
         for path in paths {
-            let is_there = folder.kind(path).is_ok_and(|kind| kind != Kind::Absent);
+            let is_there = folder.kind(path).is_ok_and(|kind| kind != PathKind::Absent);
             if !is_there && !self.has(&snapshot.commit, path)? {
                 return Err(SnapshotError::NoSuchPath { path: path.clone() });
             }
         }
         let message = format!("before restoring {}", snapshot.id);
-        let reason = Reason::BeforeRestore { restored: snapshot.id.clone(), paths: paths.to_vec() };
-        let new =
-            NewSnapshot { reason, message: &message, now_ns, session: caller.session, turn: caller.turn };
+        let reason = SnapshotReason::BeforeRestore { restored: snapshot.id.clone(), paths: paths.to_vec() };
+        let new = NewSnapshot { reason, message: &message, now, session: caller.session, turn: caller.turn };
         let before = self.create(&new)?;
         let restored = self.bring_back(snapshot, &before, paths, folder);
-        let is_changed = |restored: &Restored| !restored.written.is_empty() || !restored.removed.is_empty();
+        let is_changed =
+            |restored: &RestoreReport| !restored.written.is_empty() || !restored.removed.is_empty();
         if restored.as_ref().is_ok_and(is_changed) {
-            return restored.map(|restored| Restored { before: Some(before), ..restored });
+            return restored.map(|restored| RestoreReport { before: Some(before), ..restored });
         }
         // There is nothing to undo, and what was to be undone before still is.
         let _ = self.forget(&[before]);
@@ -83,27 +85,30 @@ impl Snapshots {
         snapshot: &Snapshot,
         before: &Snapshot,
         paths: &[BytePath],
-        folder: Folder,
-    ) -> Result<Restored, SnapshotError> {
+        folder: WorkingTree,
+    ) -> Result<RestoreReport, SnapshotError> {
         let differences = self.differences(&before.commit, &snapshot.commit, paths)?;
         let blobs = Blobs::start(self)?;
-        let restored = Restored {
+        let restored = RestoreReport {
             snapshot: snapshot.clone(),
             before: None,
             written: vec![],
             removed: vec![],
             skipped: vec![],
         };
-        let modes = Modes { executable: !self.is_off("core.fileMode"), links: !self.is_off("core.symlinks") };
-        let mut work = Work { snapshots: self, before, modes, folder, blobs, restored };
+        let modes = FileSystemModes {
+            executable: !self.is_off("core.fileMode"),
+            links: !self.is_off("core.symlinks"),
+        };
+        let mut work = Restoring { snapshots: self, before, modes, folder, blobs, restored };
         work.all(&differences);
         Ok(work.restored)
     }
 
     /// The state before the last restore in this working tree, and the paths that it was about.
     pub fn undoable(&self) -> Result<(Snapshot, Vec<BytePath>), SnapshotError> {
-        let found = self.list(Which::ThisWorktree)?.into_iter().find_map(|snapshot| {
-            let Reason::BeforeRestore { paths, .. } = &snapshot.facts.reason else { return None };
+        let found = self.list(WhichWorktrees::ThisWorktree)?.into_iter().find_map(|snapshot| {
+            let SnapshotReason::BeforeRestore { paths, .. } = &snapshot.facts.reason else { return None };
             let paths = paths.clone();
             Some((snapshot, paths))
         });
@@ -111,42 +116,57 @@ impl Snapshots {
     }
 
     fn is_off(&self, key: &str) -> bool {
-        let value = self.run(&["config", "--type=bool", "--get", key], &[]);
+        let value = self.git.run(&["config", "--type=bool", "--get", key], &[]);
         value.is_ok_and(|value| value.trim_ascii() == b"false")
     }
 
     fn has(&self, commit: &str, path: &BytePath) -> Result<bool, SnapshotError> {
-        use std::ffi::OsStr;
-        let mut arguments: Vec<&OsStr> =
-            ["--literal-pathspecs", "ls-tree", "-z", commit, "--"].map(OsStr::new).to_vec();
-        arguments.push(path.as_path().as_os_str());
+        let arguments = ["--literal-pathspecs", "ls-tree", "-z", commit, "--"].map(Path::new);
+        let arguments = [&arguments[..], &[path.as_path()]].concat();
         Ok(!self.git.run(&arguments, &[])?.is_empty())
     }
 }
 
+/// Why a path that differs is left as it is.
+#[derive(Debug, thiserror::Error)]
+enum LeaveAlone {
+    #[error("it is a repository of its own, which is not changed")]
+    OwnRepository,
+    #[error("one of the two snapshots could not save it")]
+    NotSaved,
+    #[error("it is not checked out here, or was removed just now")]
+    NotThere,
+    #[error("it was changed just now, after the snapshot before the restore")]
+    JustChanged,
+    #[error("an ignored file is in its place, which no snapshot has")]
+    IgnoredFile,
+    #[error(transparent)]
+    File(#[from] io::Error),
+}
+
 /// A conversation with `git cat-file --batch`.
 struct Blobs {
-    questions: ChildStdin,
-    answers: BufReader<ChildStdout>,
+    answers: BufReader<File>,
     /// Ends git when this is dropped.
-    _running: Running,
+    running: RunningGit,
 }
 
 impl Blobs {
     fn start(snapshots: &Snapshots) -> Result<Self, SnapshotError> {
-        let mut running = snapshots.git.converse(&["cat-file", "--batch"].map(std::ffi::OsStr::new))?;
+        let mut running = snapshots.git.converse(&["cat-file", "--batch"])?;
         let no_pipe = || changes::Error::Read {
             command: "git cat-file".to_owned(),
             source: io::ErrorKind::BrokenPipe.into(),
         };
-        let (questions, answers) = running.take_pipes().ok_or_else(no_pipe)?;
-        Ok(Self { questions, answers: BufReader::new(answers), _running: running })
+        let answers = BufReader::new(running.child().take_stdout().ok_or_else(no_pipe)?);
+        Ok(Self { answers, running })
     }
 
     /// Hands the content of a blob to `take`, which may leave some of it.
     fn with<T>(&mut self, id: &str, take: impl FnOnce(&mut dyn Read) -> io::Result<T>) -> io::Result<T> {
-        self.questions.write_all(format!("{id}\n").as_bytes())?;
-        self.questions.flush()?;
+        let questions = self.running.child().stdin().ok_or(io::ErrorKind::BrokenPipe)?;
+        questions.write_all(format!("{id}\n").as_bytes())?;
+        questions.flush()?;
         let mut header = String::new();
         self.answers.read_line(&mut header)?;
         let size = header.trim_end().strip_prefix(id).and_then(|rest| rest.strip_prefix(" blob "));
@@ -166,21 +186,21 @@ fn not_understood(header: &str) -> io::Error {
 
 /// Which of git's modes the file system knows. Where it has no executable bit, what the bit says means nothing; where it
 /// has no links, a file that holds the target is the link.
-struct Modes {
+struct FileSystemModes {
     executable: bool,
     links: bool,
 }
 
-struct Work<'a> {
+struct Restoring<'a> {
     snapshots: &'a Snapshots,
     before: &'a Snapshot,
-    modes: Modes,
-    folder: Folder,
+    modes: FileSystemModes,
+    folder: WorkingTree,
     blobs: Blobs,
-    restored: Restored,
+    restored: RestoreReport,
 }
 
-impl Work<'_> {
+impl Restoring<'_> {
     fn all(&mut self, differences: &[Difference]) {
         // First what goes: a file may have to take a folder's place, or the other way round.
         let (removed, written): (Vec<_>, Vec<_>) = differences.iter().partition(|one| one.new.is_none());
@@ -188,67 +208,64 @@ impl Work<'_> {
             match self.one(difference) {
                 Ok(()) if difference.new.is_none() => self.restored.removed.push(difference.path.clone()),
                 Ok(()) => self.restored.written.push(difference.path.clone()),
-                Err(reason) => self.restored.skipped.push(Skipped { path: difference.path.clone(), reason }),
+                Err(why) => {
+                    let (path, reason) = (difference.path.clone(), why.to_string());
+                    self.restored.skipped.push(Skipped { path, reason });
+                }
             }
         }
         self.restored.removed.reverse();
     }
 
-    fn one(&mut self, difference: &Difference) -> Result<(), String> {
+    fn one(&mut self, difference: &Difference) -> Result<(), LeaveAlone> {
         let path = &difference.path;
         let (old, new) = (difference.old.as_ref(), difference.new.as_ref());
         if [old, new].into_iter().flatten().any(|version| version.mode == SUBMODULE) {
-            return Err("it is a repository of its own, which is not changed".to_owned());
+            return Err(LeaveAlone::OwnRepository);
         }
         let left_out =
             |snapshot: &Snapshot| snapshot.facts.left_out.iter().any(|left| left.path.as_ref() == Some(path));
         if left_out(&self.restored.snapshot) || left_out(self.before) {
-            return Err("one of the two snapshots could not save it".to_owned());
+            return Err(LeaveAlone::NotSaved);
         }
-        let told = |error: io::Error| error.to_string();
-        let kind = self.folder.kind(path).map_err(told)?;
+        let kind = self.folder.kind(path)?;
         match old {
-            Some(_) if kind == Kind::Absent => {
-                return Err("it is not checked out here, or was removed just now".to_owned());
-            }
-            Some(old) if !self.is(path, kind, old) => {
-                return Err("it was changed just now, after the snapshot before the restore".to_owned());
-            }
+            Some(_) if kind == PathKind::Absent => return Err(LeaveAlone::NotThere),
+            Some(old) if !self.is(path, kind, old) => return Err(LeaveAlone::JustChanged),
             Some(_) => {}
-            None if matches!(kind, Kind::Absent | Kind::Folder) => {}
+            None if matches!(kind, PathKind::Absent | PathKind::Folder) => {}
             None if new.is_some_and(|new| self.is(path, kind, new)) => return Ok(()),
-            None => {
-                return Err("an ignored file is in its place, which no snapshot has".to_owned());
-            }
+            None => return Err(LeaveAlone::IgnoredFile),
         }
         let is_executable = |new: &Version| match kind {
-            Kind::File { executable } if !self.modes.executable => executable,
+            PathKind::File { executable } if !self.modes.executable => executable,
             _ => new.mode == "100755",
         };
         match (old, new) {
-            (_, None) => self.folder.remove(path).map_err(told),
+            (_, None) => self.folder.remove(path)?,
             (Some(old), Some(new)) if old.id == new.id && old.mode != LINK && new.mode != LINK => {
-                self.folder.set_executable(path, is_executable(new)).map_err(told)
+                self.folder.set_executable(path, is_executable(new))?;
             }
             (_, Some(new)) if new.mode == LINK && self.modes.links => {
                 let mut target = Vec::new();
-                self.blobs.with(&new.id, |content| content.read_to_end(&mut target)).map_err(told)?;
-                self.folder.write_link(path, &target).map_err(told)
+                self.blobs.with(&new.id, |content| content.read_to_end(&mut target))?;
+                self.folder.write_link(path, &target)?;
             }
             (_, Some(new)) => {
                 let (folder, executable) = (&self.folder, is_executable(new));
-                self.blobs.with(&new.id, |content| folder.write(path, content, executable)).map_err(told)
+                self.blobs.with(&new.id, |content| folder.write(path, content, executable))?;
             }
         }
+        Ok(())
     }
 
     /// Whether this very version is at the path now.
-    fn is(&self, path: &BytePath, kind: Kind, version: &Version) -> bool {
+    fn is(&self, path: &BytePath, kind: PathKind, version: &Version) -> bool {
         let fits = match (kind, version.mode.as_str()) {
-            (Kind::File { executable }, "100755") => executable || !self.modes.executable,
-            (Kind::File { executable }, "100644") => !executable || !self.modes.executable,
-            (Kind::File { .. }, LINK) => !self.modes.links,
-            (Kind::Symlink, LINK) => true,
+            (PathKind::File { executable }, "100755") => executable || !self.modes.executable,
+            (PathKind::File { executable }, "100644") => !executable || !self.modes.executable,
+            (PathKind::File { .. }, LINK) => !self.modes.links,
+            (PathKind::Symlink, LINK) => true,
             _ => false,
         };
         let mut disk = Disk::new(&self.snapshots.repository.root, ObjectFormat::of_id(&version.id));

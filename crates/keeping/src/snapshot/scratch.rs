@@ -1,16 +1,16 @@
 //! A repository for the time of one comparison. It sees the objects of the user's, and gets those that the working tree
 //! has beyond them; nothing is written in the user's.
 
-use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use change_set::BytePath;
 use changes::Repository;
 use changes::state::ObjectFormat;
+use jiff::Timestamp;
 
 use super::create::{IMPORT, NewSnapshot};
-use super::{Reason, SnapshotError, Snapshots};
+use super::{SnapshotError, SnapshotReason, Snapshots};
 
 #[derive(Debug)]
 pub(super) struct Scratch {
@@ -29,12 +29,17 @@ impl Scratch {
 
     /// The working tree as a commit in here.
     pub(super) fn take(&self, snapshots: &Snapshots) -> Result<String, SnapshotError> {
-        let new =
-            NewSnapshot { reason: Reason::Asked, message: "compared", now_ns: 0, session: None, turn: None };
+        let new = NewSnapshot {
+            reason: SnapshotReason::Asked,
+            message: "compared",
+            now: Timestamp::UNIX_EPOCH,
+            session: None,
+            turn: None,
+        };
         let looked = snapshots.look(&new, "refs/compared", self.folder.path())?;
         // Named outright, since a person may have forbidden git to take a folder for a repository by its looks.
         let here = ["--git-dir=.", "-c", "core.fsync=none", "-c", "fastimport.unpackLimit=0"];
-        let arguments: Vec<&OsStr> = here.iter().chain(&IMPORT).map(OsStr::new).collect();
+        let arguments = [&here[..], &IMPORT].concat();
         let git = snapshots.git.moved_to(self.folder.path());
         let output = git.start_with_file(&arguments, looked.input)?.finish()?;
         Ok(String::from_utf8_lossy(&output).trim().to_owned())

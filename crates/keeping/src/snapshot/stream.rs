@@ -11,14 +11,14 @@ use change_set::BytePath;
 /// Enough digits for every length; git reads leading zeros.
 const LENGTH_DIGITS: usize = 20;
 
-pub(super) struct Stream {
+pub(super) struct ImportStream {
     file: BufWriter<File>,
     written: u64,
     /// Where a length stands, and what it turned out to be.
     lengths: Vec<(u64, u64)>,
 }
 
-impl Stream {
+impl ImportStream {
     /// The file lies in `folder`, which has to have the room that git needs anyway.
     pub(super) fn new(folder: &Path) -> io::Result<Self> {
         let file = tempfile::tempfile_in(folder)?;
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn lengths_are_put_in_afterwards() {
         let folder = tempfile::tempdir().unwrap();
-        let mut stream = Stream::new(folder.path()).unwrap();
+        let mut stream = ImportStream::new(folder.path()).unwrap();
         stream.content("100644", &BytePath::from(b"a\n\xff\"".as_slice()), &mut &b"one\ntwo"[..]).unwrap();
         let mut text = String::new();
         stream.finish().unwrap().read_to_string(&mut text).unwrap();

@@ -835,3 +835,46 @@ fn line_endings_and_repositories_inside_are_told_with_what_to_do() {
     let told = attempt(&sandbox, &["a"]).unwrap_err().to_string();
     assert!(told.ends_with("set `core.safecrlf` to `warn`"), "{told}");
 }
+
+/// What lies in the place of our folder, lock or note is never followed elsewhere, written to or waited for.
+#[test]
+fn links_and_pipes_in_the_place_of_our_files_are_refused() {
+    let sandbox = sandbox();
+    let elsewhere = sandbox.root().join("elsewhere");
+    fs_err::create_dir(&elsewhere).unwrap();
+    let ours = sandbox.repo.join(".git/checkstone");
+    let lock = ours.join("commit.lock");
+    let refused = |path: &Path, why: &str| {
+        sandbox.write("a", "changed\n");
+        let error = attempt(&sandbox, &["a"]).unwrap_err().to_string();
+        assert_eq!(error, format!("cannot use `{}`: `{}` {why}", ours.display(), path.display()));
+        assert_eq!(elsewhere.read_dir().unwrap().count(), 0);
+    };
+    let pipe = |path: &Path| {
+        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    };
+    symlink(&elsewhere, &ours).unwrap();
+    refused(&ours, "is a symbolic link");
+    fs_err::remove_file(&ours).unwrap();
+    fs_err::create_dir(&ours).unwrap();
+    symlink(elsewhere.join("file"), &lock).unwrap();
+    refused(&lock, "is a symbolic link");
+    fs_err::remove_file(&lock).unwrap();
+    pipe(&lock);
+    refused(&lock, "is not a regular file");
+    fs_err::remove_file(&lock).unwrap();
+    // A note that is none is cleared away.
+    pipe(&ours.join("commit.json"));
+    made(&sandbox, &["a"]);
+}
+
+/// A note that a killed run had begun to write is cleared away.
+#[test]
+fn a_note_that_was_begun_is_cleared_away() {
+    let sandbox = sandbox();
+    let ours = sandbox.repo.join(".git/checkstone");
+    fs_err::create_dir(&ours).unwrap();
+    fs_err::write(ours.join(".commit.json.0123456789ab.tmp"), "{\"comm").unwrap();
+    sandbox.write("a", "changed\n");
+    made(&sandbox, &["a"]);
+}

@@ -9,7 +9,7 @@ use ::sandbox::redacted;
 
 use change_set::BytePath;
 use changes::Repository;
-use keeping::push::{self, Plan, Planned, PushLimits, PushOutcome};
+use keeping::push::{self, PushLimits, PushOutcome, PushPlan, PushReadiness};
 
 use crate::commits;
 use crate::sandbox::Sandbox;
@@ -51,9 +51,9 @@ pub(crate) fn pushed(sandbox: &Sandbox, limits: &PushLimits<'_>) -> PushOutcome 
     push::push(&Repository::discover(&sandbox.repo).unwrap(), &sandbox.program, limits)
 }
 
-fn plan(sandbox: &Sandbox) -> Plan {
+fn plan(sandbox: &Sandbox) -> PushPlan {
     match push::plan(&Repository::discover(&sandbox.repo).unwrap(), &sandbox.program).unwrap() {
-        Planned::Ready(plan) => *plan,
+        PushReadiness::Ready(plan) => *plan,
         other => panic!("{other:?}"),
     }
 }

@@ -7,10 +7,11 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use change_set::BytePath;
-use keeping::snapshot::{Caller, Snapshot, SnapshotError, Which};
+use jiff::Timestamp;
+use keeping::snapshot::{RestoreCaller, Snapshot, SnapshotError, WhichWorktrees};
 use proptest::prelude::*;
 
-use crate::sandbox::{Sandbox, now_ns};
+use crate::sandbox::Sandbox;
 
 /// Every file and link below a folder, except git's own: kind and executable bit, and content or target.
 type Tree = BTreeMap<Vec<u8>, (char, Vec<u8>)>;
@@ -41,14 +42,15 @@ fn tree(root: &Path) -> Tree {
 fn restore(sandbox: &Sandbox, snapshot: &Snapshot, paths: &[&str]) -> Vec<String> {
     let paths: Vec<BytePath> = paths.iter().map(|path| BytePath::from(*path)).collect();
     let index = fs_err::read(sandbox.repo.join(".git/index")).unwrap();
-    let restored = sandbox.snapshots().restore(snapshot, &paths, Caller::default(), now_ns()).unwrap();
+    let restored =
+        sandbox.snapshots().restore(snapshot, &paths, RestoreCaller::default(), Timestamp::now()).unwrap();
     assert_eq!(fs_err::read(sandbox.repo.join(".git/index")).unwrap(), index, "the index stays as it was");
     restored.skipped.iter().map(|skipped| skipped.path.to_string()).collect()
 }
 
 fn undo(sandbox: &Sandbox) {
     let (snapshot, paths) = sandbox.snapshots().undoable().unwrap();
-    sandbox.snapshots().restore(&snapshot, &paths, Caller::default(), now_ns()).unwrap();
+    sandbox.snapshots().restore(&snapshot, &paths, RestoreCaller::default(), Timestamp::now()).unwrap();
 }
 
 /// A14: contents, deletions and modes come back, and so does what was there before.
@@ -98,7 +100,7 @@ fn a_path_that_nobody_knows_is_an_error() {
     let sandbox = Sandbox::new();
     let snapshot = sandbox.snapshot();
     let unknown = [BytePath::from("nowhere")];
-    let result = sandbox.snapshots().restore(&snapshot, &unknown, Caller::default(), now_ns());
+    let result = sandbox.snapshots().restore(&snapshot, &unknown, RestoreCaller::default(), Timestamp::now());
     assert!(matches!(result, Err(SnapshotError::NoSuchPath { .. })));
     assert!(matches!(sandbox.snapshots().find(""), Err(SnapshotError::Unknown { .. })));
     let sandbox = Sandbox::new();
@@ -113,11 +115,12 @@ fn what_changed_nothing_is_not_undone() {
     sandbox.write("a", "changed\n");
     restore(&sandbox, &snapshot, &[]);
     let unknown = [BytePath::from("nowhere")];
-    let result = sandbox.snapshots().restore(&snapshot, &unknown, Caller::default(), now_ns());
+    let result = sandbox.snapshots().restore(&snapshot, &unknown, RestoreCaller::default(), Timestamp::now());
     assert!(matches!(result, Err(SnapshotError::NoSuchPath { .. })));
-    let again = sandbox.snapshots().restore(&snapshot, &[], Caller::default(), now_ns()).unwrap();
+    let again =
+        sandbox.snapshots().restore(&snapshot, &[], RestoreCaller::default(), Timestamp::now()).unwrap();
     assert_eq!((again.written.len(), again.removed.len(), again.before), (0, 0, None));
-    assert_eq!(sandbox.snapshots().list(Which::ThisWorktree).unwrap().len(), 2);
+    assert_eq!(sandbox.snapshots().list(WhichWorktrees::ThisWorktree).unwrap().len(), 2);
     undo(&sandbox);
     assert_eq!(fs_err::read_to_string(sandbox.repo.join("a")).unwrap(), "changed\n");
 }

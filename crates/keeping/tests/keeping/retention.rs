@@ -2,20 +2,25 @@
 
 use std::time::Duration;
 
-use keeping::snapshot::{Caller, NewSnapshot, Reason, Reasons, Retention, Snapshot, SnapshotError, Which};
+use jiff::{SignedDuration, Timestamp};
+use keeping::snapshot::{
+    NewSnapshot, PrunableReasons, RestoreCaller, Retention, Snapshot, SnapshotError, SnapshotReason,
+    WhichWorktrees,
+};
 
-use crate::sandbox::{Sandbox, now_ns};
+use crate::sandbox::Sandbox;
 use crate::snapshot_sandbox::new_snapshot;
 
-const TURN_START: Reason = Reason::TurnStart { began_ns: 0 };
-const ALL: Retention = Retention { keep: Some(0), max_age: None, reasons: Reasons::All };
+const TURN_START: SnapshotReason = SnapshotReason::TurnStart { began_ns: 0 };
+const ALL: Retention = Retention { keep: Some(0), max_age: None, reasons: PrunableReasons::All };
 
 fn content(sandbox: &Sandbox, snapshot: &Snapshot, path: &str) -> String {
     sandbox.git(&["cat-file", "blob", &format!("{}:{path}", snapshot.commit)])
 }
 
-fn taken(sandbox: &Sandbox, reason: Reason, age: i64) -> Snapshot {
-    let new = NewSnapshot { reason, now_ns: now_ns() - age, ..new_snapshot("") };
+fn taken(sandbox: &Sandbox, reason: SnapshotReason, age: i64) -> Snapshot {
+    let new =
+        NewSnapshot { reason, now: Timestamp::now() - SignedDuration::from_nanos(age), ..new_snapshot("") };
     sandbox.snapshots().create(&new).unwrap()
 }
 
@@ -24,13 +29,13 @@ fn taken(sandbox: &Sandbox, reason: Reason, age: i64) -> Snapshot {
 fn pruned_snapshots_can_be_collected() {
     let sandbox = Sandbox::new();
     let day = 24 * 60 * 60 * 1_000_000_000;
-    let now = now_ns();
+    let now = Timestamp::now();
     let take = |content: &str, age: i64| {
         sandbox.write("a", content);
         let new = NewSnapshot {
-            reason: Reason::Asked,
+            reason: SnapshotReason::Asked,
             message: content,
-            now_ns: now - age,
+            now: now - SignedDuration::from_nanos(age),
             session: None,
             turn: None,
         };
@@ -40,15 +45,15 @@ fn pruned_snapshots_can_be_collected() {
     let retention = Retention {
         keep: None,
         max_age: Some(Duration::from_secs(30 * 24 * 60 * 60)),
-        reasons: Reasons::All,
+        reasons: PrunableReasons::All,
     };
     assert_eq!(
-        sandbox.snapshots().prune(Which::ThisWorktree, retention, now).unwrap(),
+        sandbox.snapshots().prune(WhichWorktrees::ThisWorktree, retention, now).unwrap(),
         std::slice::from_ref(&old)
     );
-    let retention = Retention { keep: Some(1), max_age: None, reasons: Reasons::All };
+    let retention = Retention { keep: Some(1), max_age: None, reasons: PrunableReasons::All };
     assert_eq!(
-        sandbox.snapshots().prune(Which::ThisWorktree, retention, now).unwrap(),
+        sandbox.snapshots().prune(WhichWorktrees::ThisWorktree, retention, now).unwrap(),
         std::slice::from_ref(&middle)
     );
     sandbox.git(&["gc", "--quiet", "--prune=now"]);
@@ -79,8 +84,8 @@ fn packs_of_killed_imports_are_released() {
     let just_begun = mark("tmp_pack_bbbbbb", "PACK", 0);
     let in_work = mark("tmp_pack_cccccc", "PACK", 2);
     let writer = fs_err::File::open(&in_work).unwrap();
-    let retention = Retention { keep: None, max_age: None, reasons: Reasons::All };
-    sandbox.snapshots().prune(Which::ThisWorktree, retention, now_ns()).unwrap();
+    let retention = Retention { keep: None, max_age: None, reasons: PrunableReasons::All };
+    sandbox.snapshots().prune(WhichWorktrees::ThisWorktree, retention, Timestamp::now()).unwrap();
     assert_eq!([ours, fresh, wanted].map(|path| path.exists()), [false, true, true]);
     assert_eq!([begun, just_begun, in_work].map(|path| path.exists()), [false, true, true]);
     drop(writer);
@@ -90,17 +95,20 @@ fn packs_of_killed_imports_are_released() {
 #[test]
 fn only_those_taken_by_themselves_go_by_themselves() {
     let sandbox = Sandbox::new();
-    let asked = taken(&sandbox, Reason::Asked, 9);
+    let asked = taken(&sandbox, SnapshotReason::Asked, 9);
     let old = taken(&sandbox, TURN_START, 8);
-    let autosave = taken(&sandbox, Reason::Autosave, 7);
+    let autosave = taken(&sandbox, SnapshotReason::Autosave, 7);
     sandbox.write("a", "changed");
-    let restored = sandbox.snapshots().restore(&asked, &[], Caller::default(), now_ns() - 6).unwrap();
+    let restored = sandbox
+        .snapshots()
+        .restore(&asked, &[], RestoreCaller::default(), Timestamp::now() - SignedDuration::from_nanos(6))
+        .unwrap();
     let before = restored.before.unwrap();
     let young = taken(&sandbox, TURN_START, 5);
-    let retention = Retention { keep: Some(2), max_age: None, reasons: Reasons::Automatic };
+    let retention = Retention { keep: Some(2), max_age: None, reasons: PrunableReasons::Automatic };
     let snapshots = sandbox.snapshots();
-    assert_eq!(snapshots.prune(Which::ThisWorktree, retention, now_ns()).unwrap(), [old]);
-    assert_eq!(snapshots.list(Which::ThisWorktree).unwrap(), [young, before, autosave, asked]);
+    assert_eq!(snapshots.prune(WhichWorktrees::ThisWorktree, retention, Timestamp::now()).unwrap(), [old]);
+    assert_eq!(snapshots.list(WhichWorktrees::ThisWorktree).unwrap(), [young, before, autosave, asked]);
 }
 
 /// Git would wait for this lock and then give up, and leave one behind where it is killed.
@@ -110,7 +118,10 @@ fn a_ref_in_a_file_of_its_own_goes_without_a_lock() {
     let snapshot = sandbox.snapshot();
     let lock = sandbox.repo.join(".git/packed-refs.lock");
     fs_err::write(&lock, "").unwrap();
-    assert_eq!(sandbox.snapshots().prune(Which::ThisWorktree, ALL, now_ns()).unwrap(), [snapshot]);
+    assert_eq!(
+        sandbox.snapshots().prune(WhichWorktrees::ThisWorktree, ALL, Timestamp::now()).unwrap(),
+        [snapshot]
+    );
     assert_eq!(sandbox.git(&["for-each-ref", "refs/checkstone"]), "");
     assert!(lock.exists());
 }
@@ -125,12 +136,15 @@ fn packed_refs_are_removed_by_git() {
     let both = [loose, packed];
     let lock = sandbox.repo.join(".git/packed-refs.lock");
     fs_err::write(&lock, "").unwrap();
-    let failed = sandbox.snapshots().prune(Which::ThisWorktree, ALL, now_ns()).unwrap_err();
+    let failed = sandbox.snapshots().prune(WhichWorktrees::ThisWorktree, ALL, Timestamp::now()).unwrap_err();
     assert!(failed.to_string().contains("packed-refs.lock"), "{failed}");
     assert!(matches!(failed, SnapshotError::Git(_)));
-    assert_eq!(sandbox.snapshots().list(Which::ThisWorktree).unwrap(), both[1..]);
+    assert_eq!(sandbox.snapshots().list(WhichWorktrees::ThisWorktree).unwrap(), both[1..]);
     fs_err::remove_file(lock).unwrap();
-    assert_eq!(sandbox.snapshots().prune(Which::ThisWorktree, ALL, now_ns()).unwrap(), both[1..]);
+    assert_eq!(
+        sandbox.snapshots().prune(WhichWorktrees::ThisWorktree, ALL, Timestamp::now()).unwrap(),
+        both[1..]
+    );
     let others = sandbox.git(&["for-each-ref", "--format=%(refname)"]);
     assert_eq!(others, "refs/heads/main\n");
 }
@@ -147,9 +161,9 @@ fn another_format_of_refs_is_pruned_too() {
     sandbox.commit_all("first");
     let snapshots = sandbox.snapshots();
     let snapshot = snapshots.create(&new_snapshot("")).unwrap();
-    assert_eq!(snapshots.list(Which::ThisWorktree).unwrap(), std::slice::from_ref(&snapshot));
-    assert_eq!(snapshots.prune(Which::ThisWorktree, ALL, now_ns()).unwrap(), [snapshot]);
-    assert_eq!(snapshots.list(Which::ThisWorktree).unwrap(), []);
+    assert_eq!(snapshots.list(WhichWorktrees::ThisWorktree).unwrap(), std::slice::from_ref(&snapshot));
+    assert_eq!(snapshots.prune(WhichWorktrees::ThisWorktree, ALL, Timestamp::now()).unwrap(), [snapshot]);
+    assert_eq!(snapshots.list(WhichWorktrees::ThisWorktree).unwrap(), []);
 }
 
 /// What nobody refers to any more takes no room: as many objects as before, once git collects.
@@ -172,7 +186,10 @@ fn the_objects_of_forgotten_snapshots_go() {
         taken(&sandbox, TURN_START, 10 - number);
     }
     assert!(count() > before + 15);
-    let retention = Retention { reasons: Reasons::Automatic, ..ALL };
-    assert_eq!(sandbox.snapshots().prune(Which::ThisWorktree, retention, now_ns()).unwrap().len(), 5);
+    let retention = Retention { reasons: PrunableReasons::Automatic, ..ALL };
+    assert_eq!(
+        sandbox.snapshots().prune(WhichWorktrees::ThisWorktree, retention, Timestamp::now()).unwrap().len(),
+        5
+    );
     assert_eq!(count(), before);
 }

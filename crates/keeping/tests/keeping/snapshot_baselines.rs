@@ -3,14 +3,16 @@
 
 use change_set::{BytePath, Scope};
 use changes::Baseline;
-use keeping::snapshot::{NewSnapshot, Reason, Snapshot};
+use changes::state::nanoseconds_of;
+use jiff::Timestamp;
+use keeping::snapshot::{NewSnapshot, Snapshot, SnapshotReason};
 
-use crate::sandbox::{Sandbox, lines, now_ns};
+use crate::sandbox::{Sandbox, lines};
 use crate::snapshot_sandbox::new_snapshot;
 
 /// As the child of the prompt takes it, for a turn that began at `began_ns`.
 fn at_turn_start(sandbox: &Sandbox, began_ns: i64) -> (Snapshot, Baseline) {
-    let new = NewSnapshot { reason: Reason::TurnStart { began_ns }, ..new_snapshot("") };
+    let new = NewSnapshot { reason: SnapshotReason::TurnStart { began_ns }, ..new_snapshot("") };
     let snapshots = sandbox.snapshots();
     let snapshot = snapshots.create(&new).unwrap();
     let snapshot = snapshots.find(&snapshot.id).unwrap();
@@ -21,7 +23,7 @@ fn at_turn_start(sandbox: &Sandbox, began_ns: i64) -> (Snapshot, Baseline) {
 /// Later than every file time so far, by more than the clocks of files and machine differ.
 fn settled() -> i64 {
     ::sandbox::waiting::let_files_age();
-    now_ns()
+    nanoseconds_of(Timestamp::try_from(::sandbox::now()).unwrap())
 }
 
 /// Dirt of before is not the turn's, whatever it is, and what the turn did is (C1, C2, C3, C4).

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use keeping::snapshot::{Caller, Reasons, Retention, SnapshotError, Which};
+use jiff::{SignedDuration, Timestamp};
+use keeping::snapshot::{PrunableReasons, RestoreCaller, Retention, SnapshotError, WhichWorktrees};
 
-use crate::sandbox::{Sandbox, now_ns, text};
+use crate::sandbox::{Sandbox, text};
 use crate::snapshot_sandbox::new_snapshot;
 
 /// Everything below a folder.
@@ -66,7 +67,7 @@ fn an_import_that_meets_a_fault_leaves_nothing_half_done() {
             let taken = sandbox.snapshots().create(&new_snapshot(""));
             let met = fs_err::read_to_string(sandbox.root().join("met")).unwrap();
             let which = format!("{calls} {error} {number}: {taken:?}");
-            let listed = sandbox.snapshots().list(Which::EveryWorktree).unwrap();
+            let listed = sandbox.snapshots().list(WhichWorktrees::EveryWorktree).unwrap();
             if let Ok(taken) = &taken {
                 assert!(listed.contains(taken), "{which}");
             } else {
@@ -96,8 +97,8 @@ fn an_import_that_meets_a_fault_leaves_nothing_half_done() {
     }
     assert!(failures > 10, "{failures}");
     sandbox.use_git("git.sh");
-    let all = Retention { keep: Some(0), max_age: None, reasons: Reasons::All };
-    sandbox.snapshots().prune(Which::EveryWorktree, all, now_ns()).unwrap();
+    let all = Retention { keep: Some(0), max_age: None, reasons: PrunableReasons::All };
+    sandbox.snapshots().prune(WhichWorktrees::EveryWorktree, all, Timestamp::now()).unwrap();
     sandbox.git(&["gc", "--quiet", "--prune=now"]);
     sandbox.git(&["commit", "--quiet", "--all", "--message=works"]);
 }
@@ -113,7 +114,7 @@ fn a_person_goes_on_working_meanwhile() {
         for number in 0..2 {
             let (sandbox, done) = (&sandbox, &done);
             scope.spawn(move || {
-                let keep = Retention { keep: Some(4), max_age: None, reasons: Reasons::All };
+                let keep = Retention { keep: Some(4), max_age: None, reasons: PrunableReasons::All };
                 while !done.load(std::sync::atomic::Ordering::Relaxed) {
                     let snapshots = sandbox.snapshots();
                     let taken = snapshots.create(&new_snapshot("")).unwrap();
@@ -123,7 +124,11 @@ fn a_person_goes_on_working_meanwhile() {
                         Err(error) => panic!("{error}"),
                     }
                     // Somebody who packs refs holds that lock for a moment; the next prune finds them again.
-                    match snapshots.prune(Which::ThisWorktree, keep, now_ns() + number) {
+                    match snapshots.prune(
+                        WhichWorktrees::ThisWorktree,
+                        keep,
+                        Timestamp::now() + SignedDuration::from_nanos(number),
+                    ) {
                         Ok(_) => {}
                         Err(SnapshotError::Git(error)) => {
                             assert!(error.to_string().contains("packed-refs"), "{error}");
@@ -183,7 +188,7 @@ fn files_of_git_lfs_are_kept_as_they_lie_on_disk() {
     for name in ["kept.bin", "changed.bin", "new.bin"] {
         sandbox.remove(name);
     }
-    let restored = snapshots.restore(&snapshot, &[], Caller::default(), now_ns()).unwrap();
+    let restored = snapshots.restore(&snapshot, &[], RestoreCaller::default(), Timestamp::now()).unwrap();
     assert!(restored.skipped.is_empty(), "{restored:?}");
     assert!(fs_err::read_to_string(sandbox.repo.join("kept.bin")).unwrap() == large);
     assert_eq!(fs_err::read_to_string(sandbox.repo.join("new.bin")).unwrap(), "new\n");

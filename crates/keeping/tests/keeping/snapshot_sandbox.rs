@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use changes::Repository;
-use keeping::snapshot::{NewSnapshot, Reason, Side, Snapshot, Snapshots};
+use jiff::Timestamp;
+use keeping::snapshot::{NewSnapshot, Side, Snapshot, SnapshotReason, Snapshots};
 
-use crate::sandbox::{Sandbox, assert_same, now_ns};
+use crate::sandbox::{Sandbox, assert_same};
 
 impl Sandbox {
     pub(crate) fn snapshots(&self) -> Snapshots {
@@ -61,5 +62,5 @@ impl Sandbox {
 
 /// One that somebody asks for now.
 pub(crate) fn new_snapshot(message: &str) -> NewSnapshot<'_> {
-    NewSnapshot { reason: Reason::Asked, message, now_ns: now_ns(), session: None, turn: None }
+    NewSnapshot { reason: SnapshotReason::Asked, message, now: Timestamp::now(), session: None, turn: None }
 }

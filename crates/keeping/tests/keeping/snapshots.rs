@@ -6,11 +6,13 @@ use std::path::Path;
 
 use ::sandbox::redacted;
 use change_set::BytePath;
+use jiff::{SignedDuration, Timestamp};
 use keeping::snapshot::{
-    Caller, NewSnapshot, Reason, Reasons, Retention, SessionName, Side, Snapshot, SnapshotError, Which,
+    NewSnapshot, PrunableReasons, RestoreCaller, Retention, SessionName, Side, Snapshot, SnapshotError,
+    SnapshotReason, WhichWorktrees,
 };
 
-use crate::sandbox::{Sandbox, now_ns, text};
+use crate::sandbox::{Sandbox, text};
 use crate::snapshot_sandbox::new_snapshot;
 
 /// `mode path`, one for each file of the snapshot.
@@ -59,7 +61,7 @@ fn the_whole_tree_is_kept_and_ignored_files_are_not() {
     assert_eq!(content(&sandbox, &snapshot, "link"), "nowhere");
     assert_eq!(snapshot.head, Some(sandbox.git(&["rev-parse", "HEAD"]).trim().to_owned()));
     assert!(snapshot.facts.left_out.is_empty());
-    assert_eq!(sandbox.snapshots().list(Which::ThisWorktree).unwrap(), [snapshot]);
+    assert_eq!(sandbox.snapshots().list(WhichWorktrees::ThisWorktree).unwrap(), [snapshot]);
 }
 
 #[test]
@@ -243,7 +245,8 @@ fn what_is_no_file_is_reported() {
     let left = &snapshot.facts.left_out;
     assert_eq!(left.iter().map(|left| left.path.clone().unwrap()).collect::<Vec<_>>(), [BytePath::from("a")]);
     // A restore keeps away from it.
-    let restored = sandbox.snapshots().restore(&snapshot, &[], Caller::default(), now_ns()).unwrap();
+    let restored =
+        sandbox.snapshots().restore(&snapshot, &[], RestoreCaller::default(), Timestamp::now()).unwrap();
     assert!(restored.written.is_empty() && restored.removed.is_empty());
 }
 
@@ -283,7 +286,7 @@ fn contents_are_kept_before_any_conversion() {
     sandbox.remove("x.utf");
     let dirty = sandbox.snapshot();
     assert_eq!(content(&sandbox, &dirty, "x.up"), "changed\n");
-    sandbox.snapshots().restore(&clean, &[], Caller::default(), now_ns()).unwrap();
+    sandbox.snapshots().restore(&clean, &[], RestoreCaller::default(), Timestamp::now()).unwrap();
     let read = |name: &str| fs_err::read(sandbox.repo.join(name)).unwrap();
     assert_eq!((read("x.up"), read("x.crlf")), (b"lower\n".to_vec(), b"one\r\ntwo\r\n".to_vec()));
     assert_eq!(read("x.utf"), wide);
@@ -316,13 +319,13 @@ fn no_hook_of_the_repository_runs() {
     sandbox.write("a", "changed");
     let new = new_snapshot("");
     let snapshot = sandbox.snapshots().create(&new).unwrap();
-    sandbox.snapshots().restore(&snapshot, &[], Caller::default(), now_ns()).unwrap();
+    sandbox.snapshots().restore(&snapshot, &[], RestoreCaller::default(), Timestamp::now()).unwrap();
     sandbox
         .snapshots()
         .prune(
-            Which::ThisWorktree,
-            Retention { keep: Some(0), max_age: None, reasons: Reasons::All },
-            now_ns(),
+            WhichWorktrees::ThisWorktree,
+            Retention { keep: Some(0), max_age: None, reasons: PrunableReasons::All },
+            Timestamp::now(),
         )
         .unwrap();
     assert_eq!(fs_err::read_to_string(&ran).unwrap_or_default(), "");
@@ -343,9 +346,9 @@ fn linked_worktrees_are_told_apart() {
     let side = snapshots.create(&new).unwrap();
     assert_eq!(content(&sandbox, &main, "a"), "in main\n");
     assert_eq!(content(&sandbox, &side, "a"), "in linked\n");
-    assert_eq!(snapshots.list(Which::ThisWorktree).unwrap(), std::slice::from_ref(&side));
-    assert_eq!(sandbox.snapshots().list(Which::ThisWorktree).unwrap(), std::slice::from_ref(&main));
-    assert_eq!(snapshots.list(Which::EveryWorktree).unwrap().len(), 2);
+    assert_eq!(snapshots.list(WhichWorktrees::ThisWorktree).unwrap(), std::slice::from_ref(&side));
+    assert_eq!(sandbox.snapshots().list(WhichWorktrees::ThisWorktree).unwrap(), std::slice::from_ref(&main));
+    assert_eq!(snapshots.list(WhichWorktrees::EveryWorktree).unwrap().len(), 2);
     // One of another working tree can be named.
     assert_eq!(snapshots.find(&main.id).unwrap(), main);
 }
@@ -356,9 +359,9 @@ fn a_snapshot_knows_its_message_session_and_turn() {
     let session = SessionName { agent: "claude".to_owned(), id: "s-1".to_owned() };
     let message = "several\nlines\n\nCheckstone-Snapshot: {\"not\": \"facts\"} ü";
     let new = NewSnapshot {
-        reason: Reason::Asked,
+        reason: SnapshotReason::Asked,
         message,
-        now_ns: now_ns(),
+        now: Timestamp::now(),
         session: Some(session),
         turn: Some("t-1".to_owned()),
     };
@@ -419,7 +422,7 @@ fn many_files_and_large_ones_are_kept() {
     assert_eq!(listed(&sandbox, &snapshot).len(), 1204);
     sandbox.remove("large");
     fs_err::remove_dir_all(sandbox.repo.join("many")).unwrap();
-    sandbox.snapshots().restore(&snapshot, &[], Caller::default(), now_ns()).unwrap();
+    sandbox.snapshots().restore(&snapshot, &[], RestoreCaller::default(), Timestamp::now()).unwrap();
     assert!(fs_err::read(sandbox.repo.join("large")).unwrap() == large);
     assert_eq!(fs_err::read_to_string(sandbox.repo.join("many/1199")).unwrap(), "1199\n");
 }
@@ -459,9 +462,14 @@ fn many_at_once_do_not_disturb_each_other() {
         for number in 0..6 {
             let sandbox = &sandbox;
             scope.spawn(move || {
-                let now_ns = now_ns() + number;
-                let new =
-                    NewSnapshot { reason: Reason::Asked, message: "", now_ns, session: None, turn: None };
+                let now = Timestamp::now() + SignedDuration::from_nanos(number);
+                let new = NewSnapshot {
+                    reason: SnapshotReason::Asked,
+                    message: "",
+                    now,
+                    session: None,
+                    turn: None,
+                };
                 sandbox.snapshots().create(&new).unwrap();
             });
         }
@@ -469,7 +477,7 @@ fn many_at_once_do_not_disturb_each_other() {
             sandbox.git(&["commit", "--quiet", "--allow-empty", "--message", &number.to_string()]);
         }
     });
-    let snapshots = sandbox.snapshots().list(Which::ThisWorktree).unwrap();
+    let snapshots = sandbox.snapshots().list(WhichWorktrees::ThisWorktree).unwrap();
     assert_eq!(snapshots.len(), 6);
     for snapshot in &snapshots {
         assert_eq!(content(&sandbox, snapshot, "untracked"), text("u"));
@@ -494,5 +502,5 @@ fn a_git_that_fails_leaves_nothing() {
     assert_eq!(names(&sandbox), before);
     assert!(Path::new(&sandbox.repo.join("a")).exists());
     sandbox.use_git("git.sh");
-    assert_eq!(sandbox.snapshots().list(Which::EveryWorktree).unwrap(), []);
+    assert_eq!(sandbox.snapshots().list(WhichWorktrees::EveryWorktree).unwrap(), []);
 }

@@ -68,13 +68,13 @@ pub(super) fn chart(story: &Story) -> String {
     axis(&mut svg, story, &scale, height);
     for (row, stage) in story.stages.iter().enumerate() {
         let top = TOP + ROW * row as f64;
-        let name: String = stage.id.chars().take(LONGEST_NAME).collect();
+        let name = text::first_characters(&stage.id, LONGEST_NAME);
         let _ = writeln!(
             svg,
             "<text class=\"name\" x=\"{}\" y=\"{}\">{}<title>{}</title></text>",
             LEFT - 10.0,
             top + ROW / 2.0 + 4.0,
-            words::html(&name),
+            words::html(name),
             words::html(&stage.goal)
         );
         for attempt in &stage.attempts {

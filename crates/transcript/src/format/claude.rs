@@ -69,7 +69,7 @@ const TASK_NOTIFICATION: &str = "<task-notification>";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Line<'a> {
+struct ClaudeLine<'a> {
     #[serde(borrow, rename = "type")]
     kind: Text<'a>,
     #[serde(default)]
@@ -87,7 +87,7 @@ struct Line<'a> {
     #[serde(borrow)]
     timestamp: Option<Text<'a>>,
     #[serde(borrow)]
-    message: Option<Message<'a>>,
+    message: Option<ClaudeMessage<'a>>,
     #[serde(borrow, default)]
     tool_use_result: ToolUseResult<'a>,
     tool_denial_kind: Option<Present>,
@@ -101,12 +101,12 @@ struct Line<'a> {
 }
 
 #[derive(Deserialize)]
-struct Message<'a> {
+struct ClaudeMessage<'a> {
     #[serde(borrow, default)]
     content: Content<'a, Block<'a>>,
     #[serde(borrow)]
     model: Option<Text<'a>>,
-    usage: Option<TokenUsage>,
+    usage: Option<ClaudeTokens>,
 }
 
 #[derive(Deserialize)]
@@ -130,7 +130,7 @@ struct Block<'a> {
 }
 
 #[derive(Deserialize)]
-struct TokenUsage {
+struct ClaudeTokens {
     #[serde(default)]
     input_tokens: Option<u64>,
     #[serde(default)]
@@ -248,7 +248,7 @@ pub(crate) fn record(line: &str) -> Record {
     if is_bookkeeping(line) {
         return Record::bookkeeping();
     }
-    let Ok(line) = serde_json::from_str::<Line<'_>>(line) else { return Record::not_understood() };
+    let Ok(line) = serde_json::from_str::<ClaudeLine<'_>>(line) else { return Record::not_understood() };
     let mut record = match line.kind.as_str() {
         "user" => user(&line),
         "assistant" => assistant(&line),
@@ -276,7 +276,7 @@ fn is_bookkeeping(line: &str) -> bool {
     kind.is_some_and(|kind| !kind.starts_with(b"queued_command\""))
 }
 
-fn user(line: &Line<'_>) -> Record {
+fn user(line: &ClaudeLine<'_>) -> Record {
     let mut record = Record::bookkeeping();
     let Some(message) = &line.message else { return record };
     let mut typed = String::new();
@@ -327,7 +327,7 @@ fn is_own_hold(typed: &str) -> bool {
 }
 
 /// What a user entry without results is: a prompt, part of one, or something the client wrote itself.
-fn prompt(line: &Line<'_>, typed: &str) -> Option<Entry> {
+fn prompt(line: &ClaudeLine<'_>, typed: &str) -> Option<Entry> {
     if let Some(notification) = typed.strip_prefix(TASK_NOTIFICATION) {
         return task_notification(notification, line);
     }
@@ -376,7 +376,7 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
 }
 
 /// The outcome of a call that ran in the background.
-fn task_notification(text: &str, line: &Line<'_>) -> Option<Entry> {
+fn task_notification(text: &str, line: &ClaudeLine<'_>) -> Option<Entry> {
     let status = between(text, "<status>", "</status>")?;
     let (outcome, user_stopped) = task_outcome(status);
     let summary = between(text, "<summary>", "</summary>").unwrap_or_default();
@@ -407,7 +407,7 @@ fn task_outcome(status: &str) -> (Outcome, bool) {
     }
 }
 
-fn tool_result(line: &Line<'_>, block: &Block<'_>) -> CallResult {
+fn tool_result(line: &ClaudeLine<'_>, block: &Block<'_>) -> CallResult {
     let facts = &line.tool_use_result;
     let failed = block.is_error == Some(true);
     let running_as = facts
@@ -474,7 +474,7 @@ fn exit_code(literal: &str) -> Option<i32> {
     rest.get(..digits)?.parse().ok()
 }
 
-fn assistant(line: &Line<'_>) -> Record {
+fn assistant(line: &ClaudeLine<'_>) -> Record {
     let mut record = Record::bookkeeping();
     let Some(message) = &line.message else { return record };
     let at = || line.timestamp.as_ref().map(Text::owned);
@@ -570,7 +570,7 @@ fn tool_use(block: &Block<'_>) -> Call {
     call
 }
 
-fn system(line: &Line<'_>) -> Record {
+fn system(line: &ClaudeLine<'_>) -> Record {
     match line.compact_metadata.as_ref().and_then(|metadata| metadata.post_tokens) {
         // After a compaction the usage of earlier responses says nothing any more.
         Some(tokens) if tokens > 0 => {
@@ -580,7 +580,7 @@ fn system(line: &Line<'_>) -> Record {
     }
 }
 
-fn attachment(line: &Line<'_>) -> Record {
+fn attachment(line: &ClaudeLine<'_>) -> Record {
     let queued = line
         .attachment
         .as_ref()
@@ -589,14 +589,14 @@ fn attachment(line: &Line<'_>) -> Record {
     notified(line, notification)
 }
 
-fn queue_operation(line: &Line<'_>) -> Record {
+fn queue_operation(line: &ClaudeLine<'_>) -> Record {
     let enqueued = line.operation.as_ref().is_some_and(|operation| operation.as_str() == "enqueue");
     notified(line, if enqueued { content::string(line.content) } else { None })
 }
 
 /// A message that reached the agent in the middle of its turn. Only the end of a background task counts;
 /// what a person typed meanwhile belongs to the running turn.
-fn notified(line: &Line<'_>, text: Option<String>) -> Record {
+fn notified(line: &ClaudeLine<'_>, text: Option<String>) -> Record {
     let mut record = Record::bookkeeping();
     let notification = text.as_deref().and_then(|text| text.trim_start().strip_prefix(TASK_NOTIFICATION));
     record.entries.extend(notification.and_then(|notification| task_notification(notification, line)));

@@ -94,7 +94,7 @@ const INJECTED: &[&str] = &[
 ];
 
 #[derive(Deserialize)]
-struct Line<'a> {
+struct CodexLine<'a> {
     #[serde(borrow, rename = "type")]
     kind: Text<'a>,
     #[serde(borrow)]
@@ -110,7 +110,7 @@ pub(super) struct ResponseItem<'a> {
     #[serde(borrow)]
     role: Option<Text<'a>>,
     #[serde(borrow, default)]
-    content: Option<Content<'a, TextBlock<'a>>>,
+    content: Option<Content<'a, CodexText<'a>>>,
     #[serde(borrow)]
     id: Option<Text<'a>>,
     #[serde(borrow)]
@@ -130,7 +130,7 @@ pub(super) struct ResponseItem<'a> {
 }
 
 #[derive(Deserialize)]
-struct TextBlock<'a> {
+struct CodexText<'a> {
     #[serde(borrow)]
     text: Option<Text<'a>>,
 }
@@ -191,7 +191,7 @@ struct Item<'a> {
     #[serde(borrow)]
     id: Option<Text<'a>>,
     #[serde(borrow, default)]
-    content: Option<Content<'a, TextBlock<'a>>>,
+    content: Option<Content<'a, CodexText<'a>>>,
     #[serde(borrow)]
     status: Option<Text<'a>>,
     exit_code: Option<i32>,
@@ -219,12 +219,12 @@ struct ParsedCommand<'a> {
 
 #[derive(Deserialize)]
 struct TokenInfo {
-    last_token_usage: Option<TokenUsage>,
+    last_token_usage: Option<CodexTokens>,
     model_context_window: Option<u64>,
 }
 
 #[derive(Deserialize)]
-struct TokenUsage {
+struct CodexTokens {
     total_tokens: Option<u64>,
 }
 
@@ -233,7 +233,7 @@ pub(crate) fn record(line: &str) -> Record {
     if super::early_type(line, 120).is_some_and(|kind| BOOKKEEPING.contains(&kind)) {
         return Record::bookkeeping();
     }
-    let Ok(line) = serde_json::from_str::<Line<'_>>(line) else { return Record::not_understood() };
+    let Ok(line) = serde_json::from_str::<CodexLine<'_>>(line) else { return Record::not_understood() };
     let payload = line.payload.map(RawValue::get).unwrap_or_default();
     let at = line.timestamp.as_ref().map(Text::owned);
     match line.kind.as_str() {
@@ -295,7 +295,7 @@ fn says_user(item: &ResponseItem<'_>) -> Option<bool> {
     Some(first.as_str() == "user" || kinds.any(|kind| kind.as_str() == "user"))
 }
 
-fn joined(content: Option<&Content<'_, TextBlock<'_>>>) -> String {
+fn joined(content: Option<&Content<'_, CodexText<'_>>>) -> String {
     match content {
         Some(Content::Text(text)) => text.owned(),
         Some(Content::Blocks(blocks)) => {

@@ -11,7 +11,7 @@ use crate::json_text;
 use crate::model::{Call, Kind};
 
 #[derive(Deserialize)]
-struct Arguments<'a> {
+struct CodexArguments<'a> {
     #[serde(borrow, alias = "cmd")]
     command: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -35,7 +35,7 @@ pub(super) fn call(item: &ResponseItem<'_>) -> CallMade {
         Some(raw) => raw.get().to_owned(),
         None => String::new(),
     };
-    let arguments = serde_json::from_str::<Arguments<'_>>(&arguments).ok();
+    let arguments = serde_json::from_str::<CodexArguments<'_>>(&arguments).ok();
     match call.tool.as_str() {
         "exec_command" | "shell" | "shell_command" | "local_shell" | "local_shell_call"
         | "container.exec" | "unified_exec" => {

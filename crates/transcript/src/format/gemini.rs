@@ -26,7 +26,7 @@ const NUDGES: &[&str] = &["Please continue."];
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Line<'a> {
+pub(crate) struct GeminiLine<'a> {
     #[serde(borrow)]
     id: Option<Text<'a>>,
     #[serde(borrow)]
@@ -111,14 +111,14 @@ pub(crate) fn record(line: &str) -> Record {
     if line.starts_with(r#"{"$set":"#) {
         return Record::bookkeeping();
     }
-    match serde_json::from_str::<Line<'_>>(line) {
+    match serde_json::from_str::<GeminiLine<'_>>(line) {
         Ok(line) => message(&line),
         Err(_) => Record::not_understood(),
     }
 }
 
 /// What one message says; the old single document holds the same messages.
-pub(crate) fn message(line: &Line<'_>) -> Record {
+pub(crate) fn message(line: &GeminiLine<'_>) -> Record {
     if let Some(target) = &line.rewind_to {
         return Record::of(Entry::Rewind(target.owned()));
     }
@@ -138,7 +138,7 @@ pub(crate) fn message(line: &Line<'_>) -> Record {
     record
 }
 
-fn user(line: &Line<'_>) -> Record {
+fn user(line: &GeminiLine<'_>) -> Record {
     let mut typed = String::new();
     match &line.content {
         Content::Text(text) => typed.push_str(text.as_str()),
@@ -183,7 +183,7 @@ fn without_hook_context(typed: &str) -> &str {
     rest
 }
 
-fn gemini(line: &Line<'_>) -> Record {
+fn gemini(line: &GeminiLine<'_>) -> Record {
     let mut record = Record::bookkeeping();
     let mut said = String::new();
     match &line.content {
@@ -217,7 +217,7 @@ fn gemini(line: &Line<'_>) -> Record {
 }
 
 #[derive(Deserialize)]
-struct Arguments<'a> {
+struct GeminiArguments<'a> {
     #[serde(borrow)]
     command: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -241,7 +241,8 @@ fn call(tool_call: &ToolCall<'_>) -> Call {
     };
     let id = tool_call.id.as_ref().map(Text::owned).unwrap_or_default();
     let mut call = Call { id, tool, kind, ..Call::default() };
-    let arguments = tool_call.args.and_then(|args| serde_json::from_str::<Arguments<'_>>(args.get()).ok());
+    let arguments =
+        tool_call.args.and_then(|args| serde_json::from_str::<GeminiArguments<'_>>(args.get()).ok());
     let Some(arguments) = arguments else { return call };
     match kind {
         Kind::Shell => {

@@ -25,7 +25,7 @@ pub(crate) fn messages(document: &str) -> Messages<'_> {
 
 /// What one message says.
 pub(crate) fn record(message: &RawValue) -> Record {
-    match serde_json::from_str::<gemini::Line<'_>>(message.get()) {
+    match serde_json::from_str::<gemini::GeminiLine<'_>>(message.get()) {
         Ok(line) => gemini::message(&line),
         Err(_) => Record::not_understood(),
     }

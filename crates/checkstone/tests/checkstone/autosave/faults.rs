@@ -180,7 +180,7 @@ fn a10_a_hanging_commit_hook_is_ended() {
     let answer = world.work_until(41);
     assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false));
     insta::assert_snapshot!(redacted(to_agent(&answer)), @"
-    [checkstone] The context fills up, and your work could not be saved: nothing was committed: the hook `pre-commit` took longer than 300ms and was ended; the whole tree is kept in snapshot [id].
+    [checkstone] The context fills up, and your work could not be saved: nothing was committed: the hook `pre-commit` took longer than 300 ms and was ended; the whole tree is kept in snapshot [id].
     <command-name>/checkpoint</command-name>
 
     Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.

@@ -417,7 +417,7 @@ fn hostile_text_in_the_transcript_does_not_break_the_stop() {
 }
 
 /// Invariant 3: a panic is silence and success, and the log says where it was. What panics here is the start of a
-/// thread, which the system refuses: git is given the names of commits by one.
+/// thread, which the system refuses: git is given the names of commits by one if they are more than a pipe surely holds.
 #[test]
 fn a_panic_lets_the_agent_stop() {
     let world = World::new(PYTHON);
@@ -435,6 +435,9 @@ fn a_panic_lets_the_agent_stop() {
     world.git(&["checkout", "--quiet", "-b", "work"]);
     session.edit("calc.py", FIXED);
     world.commit("work");
+    for _ in 0..110 {
+        world.git(&["commit", "--quiet", "--allow-empty", "--message=more"]);
+    }
     world.git(&["checkout", "--quiet", "main"]);
     session.shell("git checkout main", "", 0);
     session
