@@ -91,7 +91,7 @@ fn without_a_record_there_are_only_the_words() {
     assert!(value["task_id"].as_str().unwrap().starts_with("plan-20"));
     insta::assert_snapshot!(redacted(&output.stderr), @"
     warning: nothing is recorded here: the hand-off has only your words
-    hint: facts come from the hooks; `--no-facts` leaves them out on purpose
+    hint: hooks record facts; pass `--no-facts` to leave them out on purpose
     ");
     assert!(!workplace.path("state").exists(), "looking creates nothing");
     // On purpose it is no warning.

@@ -222,7 +222,7 @@ fn what_is_no_plain_file_of_ones_own_stays_as_it_is() {
     assert!(Command::new("mkfifo").arg(home.path(FILES[0])).status().unwrap().success());
     let answer = home.told(&["init", "--yes", "--agent", "claude"]);
     insta::assert_snapshot!(redacted(&answer), @"
-    exit code: 2
+    exit code: 4
     --- stdout
     ✗ Claude Code: `[folder]/home/.claude/settings.json` is not a regular file; put that right and run `init` again
     · checkstone.toml: `[folder]/repo/checkstone.toml` is there and stays as it is

@@ -120,9 +120,9 @@ fn who_cannot_be_told_stops_nothing() {
     implement (parser): validation is complete; next phase: implementation
     --- stderr
     warning: `http://[server]` was not told: http://[server] cannot be reached: the connection was refused
-    hint: what was recorded here is not affected
+    hint: the local record is not affected
     warning: BAS-6 has no comment: Linear does not accept the token (HTTP 401)
-    hint: what was recorded here is not affected
+    hint: the local record is not affected
     ");
 }
 
@@ -233,7 +233,7 @@ fn a_token_that_others_can_read_is_told() {
     --- stdout
     implement (parser): validation is complete; next phase: implementation
     --- stderr
-    warning: `[folder]/home/.config/checkstone/config.toml` holds a token that other users can read
+    warning: other users can read the token in `[folder]/home/.config/checkstone/config.toml`
     hint: run `chmod 600 [folder]/home/.config/checkstone/config.toml`
     ");
 }

@@ -194,7 +194,7 @@ fn turns_and_clients_are_chosen() {
     assert_eq!(workplace.json(&["replay", path, "--json", "--agent", "codex"], SCHEMA)["turns"]["total"], 0);
     let missing = workplace.shown(&["replay", "/nowhere/at/all"]);
     insta::assert_snapshot!(redacted(&missing), @"
-    exit code: 2
+    exit code: 3
     --- stdout
     --- stderr
     error: there is no `/nowhere/at/all`

@@ -129,7 +129,7 @@ fn paths_are_taken_from_the_current_folder() {
          hint: name files and folders in the working tree\n"
     );
     insta::assert_snapshot!(redacted(run("nowhere")), @"
-    exit code: 2
+    exit code: 3
     --- stdout
     --- stderr
     error: neither the snapshot nor the working tree has `src/nowhere`
@@ -189,26 +189,26 @@ fn what_is_wrong_is_said_with_what_to_do() {
     ]
     .map(|arguments| workplace.shown(arguments));
     insta::assert_snapshot!(told.concat(), @"
-    exit code: 2
+    exit code: 3
     --- stdout
     --- stderr
     error: there is no snapshot `x`
     hint: `checkstone snapshot list` shows the ids
-    exit code: 2
+    exit code: 3
     --- stdout
     --- stderr
     error: there is no restore to undo
     hint: `checkstone snapshot restore ID` restores any snapshot
-    exit code: 2
+    exit code: 3
     --- stdout
     --- stderr
     error: there is no snapshot `latest`
     hint: `checkstone snapshot list` shows the ids
-    exit code: 2
+    exit code: 3
     --- stdout
     --- stderr
     error: `/` is not inside a git repository
-    hint: go to a git repository, or name a folder in one with `--repo`
+    hint: change to a git repository, or name a folder in one with `--repo`
     ");
     insta::assert_snapshot!(redacted(workplace.shown(&["snapshot","list"])), @"
     exit code: 0

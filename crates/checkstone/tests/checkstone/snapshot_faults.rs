@@ -65,7 +65,7 @@ fn a_full_disk_leaves_git_as_it_was() {
     let lines: Vec<&str> = said.lines().collect();
     let (last, rounds) = lines.split_last().unwrap();
     assert_eq!(*last, "Nothing differs.", "{said}");
-    insta::assert_snapshot!(redacted(rounds[0]), @"2 error: cannot prepare the snapshot in `[folder]/mount/.git`: No space left on device (os error 28)");
+    insta::assert_snapshot!(redacted(rounds[0]), @"5 error: cannot prepare the snapshot in `[folder]/mount/.git`: No space left on device (os error 28)");
     assert!(rounds.last().unwrap().starts_with("0 "), "{said}");
 }
 

@@ -231,7 +231,7 @@ fn a_run_is_aborted_from_elsewhere_and_so_is_one_stage_of_it() {
     insta::assert_snapshot!(without_durations(&busy.stderr), @"
     run r1 of study
     error: the run is in the hands of another process
-    hint: `checkstone watch r1` shows it, `checkstone abort r1` ends it
+    hint: `checkstone watch r1` follows it; `checkstone abort r1` ends it
     ");
     let stage = project.output(&["abort", "r1", "S01_sleep_long"]);
     assert_eq!(stage.code, Some(0), "{stage:?}");

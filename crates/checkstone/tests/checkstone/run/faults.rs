@@ -243,8 +243,8 @@ fn r15_a_run_on_a_full_disk_says_how_to_go_on() {
     run r1 of study
     S01_make_table  running, at most [duration]
     error: cannot write to the record `[folder]/repo/reports/study/checkpoints/r1/events.jsonl`: No space left on device (os error 28)
-    hint: free some room on its disk; then `checkstone resume r1` goes on with it
-    hint: everything up to the last event that was recorded counts
+    hint: free some disk space, then `checkstone resume r1` continues it
+    hint: everything up to the last recorded event is kept
     ");
     assert_eq!(project.resume().code, Some(0));
 }

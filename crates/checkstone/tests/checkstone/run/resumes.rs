@@ -54,7 +54,7 @@ fn it_goes_on_with_what_failed() {
     assert_eq!(nothing.code, Some(3));
     insta::assert_snapshot!(without_durations(&nothing.stderr), @"
     error: there is no run that can be resumed in `[folder]/repo`
-    hint: `checkstone run PLAN` begins one, `checkstone run --new pipeline` writes a plan to begin with
+    hint: `checkstone run PLAN` starts one; `checkstone run --new pipeline` writes a plan to start from
     ");
 }
 
@@ -92,7 +92,7 @@ fn a_plan_file_that_cannot_be_used_is_told() {
     insta::assert_snapshot!(without_durations(&refused.stderr), @"
     run r1 of study
     error: the plan is for `other`, and the run is one of `study`
-    hint: `--recorded-plan` takes the plan as it was when the run was begun
+    hint: `--recorded-plan` uses the plan that the run was started with
     ");
     std::fs::remove_file(project.path("plan.toml")).unwrap();
     let resumed = project.resume();
@@ -459,8 +459,8 @@ fn a_copied_repository_resumes_by_name() {
     let unnamed = copy.output(&["resume"]);
     assert_eq!(unnamed.code, Some(4));
     insta::assert_snapshot!(without_durations(&unnamed.stderr), @"
-    error: the newest run, `r1`, was not begun here
-    hint: look at its plan, and name it to run it: `checkstone resume r1`
+    error: the newest run, `r1`, was not started here
+    hint: check its plan, then name it to run it: `checkstone resume r1`
     ");
     let resumed = copy.resume();
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
@@ -478,30 +478,30 @@ fn a_damaged_record_says_what_can_be_done() {
     let told = ["resume", "watch", "report", "abort"]
         .map(|command| format!("{command}: {}", project.output(&[command, "r1"])));
     insta::assert_snapshot!(without_durations(told.concat()), @r"
-    resume: exit code: 2
+    resume: exit code: 5
     --- stdout
     --- stderr
     error: the record `[folder]/repo/reports/study/checkpoints/r1/events.jsonl` is damaged in line 4: control character (\u0000-\u001F) found while parsing a string at line 2 column 0
-    hint: put a copy of it back (from git or a backup), or begin a new run: `checkstone run PLAN`
-    hint: what the run published and its checkpoints are not touched by this
-    watch: exit code: 2
+    hint: restore it from git or a backup, or start a new run: `checkstone run PLAN`
+    hint: published artifacts and checkpoints of the run are not affected
+    watch: exit code: 5
     --- stdout
     --- stderr
     error: the record `[folder]/repo/reports/study/checkpoints/r1/events.jsonl` is damaged in line 4: control character (\u0000-\u001F) found while parsing a string at line 2 column 0
-    hint: put a copy of it back (from git or a backup), or begin a new run: `checkstone run PLAN`
-    hint: what the run published and its checkpoints are not touched by this
-    report: exit code: 2
+    hint: restore it from git or a backup, or start a new run: `checkstone run PLAN`
+    hint: published artifacts and checkpoints of the run are not affected
+    report: exit code: 5
     --- stdout
     --- stderr
     error: the record `[folder]/repo/reports/study/checkpoints/r1/events.jsonl` is damaged in line 4: control character (\u0000-\u001F) found while parsing a string at line 2 column 0
-    hint: put a copy of it back (from git or a backup), or begin a new run: `checkstone run PLAN`
-    hint: what the run published and its checkpoints are not touched by this
-    abort: exit code: 2
+    hint: restore it from git or a backup, or start a new run: `checkstone run PLAN`
+    hint: published artifacts and checkpoints of the run are not affected
+    abort: exit code: 5
     --- stdout
     --- stderr
     error: the record `[folder]/repo/reports/study/checkpoints/r1/events.jsonl` is damaged in line 4: control character (\u0000-\u001F) found while parsing a string at line 2 column 0
-    hint: put a copy of it back (from git or a backup), or begin a new run: `checkstone run PLAN`
-    hint: what the run published and its checkpoints are not touched by this
+    hint: restore it from git or a backup, or start a new run: `checkstone run PLAN`
+    hint: published artifacts and checkpoints of the run are not affected
     ");
 }
 
