@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::needs;
 use crate::packages;
-use crate::process::{self, cargo_command};
+use crate::process;
 use crate::root;
 use crate::steps::Done;
 
@@ -48,13 +48,13 @@ pub(crate) fn test(versions: &Versions) -> Result<Done, String> {
         }
         Err(why) => return Err(why),
     };
-    let test = ["test", "--quiet", "--package", "checkstone", "--test", "clients"];
-    process::run(cargo_command().args(test).arg("--no-run"))?;
+    process::run(process::test_target("clients").arg("--no-run"))?;
     let place = tempfile::tempdir().map_err(|error| error.to_string())?;
     packages::make(&beside_us("checkstone")?, place.path())?;
     let mut command = alone_on_loopback();
     command.env("CHECKSTONE_TEST_PACKAGES", place.path());
-    command.arg(option_env!("CARGO").unwrap_or("cargo")).args(test).arg("--offline").current_dir(root());
+    let test = process::test_target("clients");
+    command.arg(test.get_program()).args(test.get_args()).arg("--offline").current_dir(root());
     command.env("CHECKSTONE_TEST_CLAUDE", &programs.claude);
     command.env("CHECKSTONE_TEST_GEMINI", &programs.gemini);
     command.env("CHECKSTONE_TEST_CODEX", &programs.codex);

@@ -5,6 +5,7 @@
 mod bench;
 mod clients;
 mod dependencies;
+mod flaky;
 mod fuzz;
 mod links;
 mod needs;
@@ -42,6 +43,15 @@ enum Command {
     /// The long campaigns in full: kill loops, many processes at once, random turns, older clients, minutes of fuzzing
     /// per target
     Soak(Soak),
+    /// Run all test binaries again and again, and add to `target/flaky.json` which of them failed how often
+    Flaky {
+        /// Runs of all of them
+        #[arg(long, default_value_t = 1)]
+        times: u32,
+        /// Beside four busy processes
+        #[arg(long)]
+        busy: bool,
+    },
     /// Of the tests, those that drive the real clients
     Clients {
         /// With the versions before the current ones
@@ -169,6 +179,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Test => test(),
         Command::Soak(counts) => soak(&counts),
+        Command::Flaky { times, busy } => flaky::run(times, busy),
         Command::Clients { previous } => real_clients(previous),
         Command::Bench { which } => bench(which),
         Command::Schemas => schemas::write(),
@@ -204,8 +215,7 @@ fn bench(which: Bench) -> Result<(), String> {
 /// The table is printed by a test, which also holds us to it.
 fn matching() -> Result<(), String> {
     let name = "corpus_by_substrings_against_the_gate";
-    process::cargo(&["test", "--quiet", "-p", "gate", "--test", "gate", name, "--", "--nocapture"])
-        .map(|_| ())
+    process::run(process::test_target("gate").args([name, "--", "--nocapture"])).map(|_| ())
 }
 
 fn release() -> Result<(), String> {
@@ -246,19 +256,15 @@ fn test() -> Result<(), String> {
             "warnings",
         ])
     });
-    steps.run("tests", || {
-        process::cargo(&["test", "--workspace", "--features", "checkstone/full", "--quiet", "--no-fail-fast"])
-    });
+    // The labelled turns come next, and the clients' binary does nothing without the clients.
+    let later = ["--no-fail-fast", "--", "--skip", "corpus"];
+    steps.run("tests", || process::run(process::cargo_command().args(process::ALL_TESTS).args(later)));
     steps.run("a build without Python stages", || {
         process::cargo(&["test", "--quiet", "-p", "run", "--test", "run", "without_python"])
     });
-    // Off by default, so the line above leaves it out.
-    steps.run("tokenizer", || {
-        process::cargo(&["test", "--quiet", "-p", "workflow", "--features", "tokenizer", "tokens"])
-    });
-    // Its counts are worth seeing.
+    // Their counts are worth seeing.
     steps.run("labelled turns", || {
-        process::cargo(&["test", "--quiet", "-p", "gate", "--test", "gate", "corpus", "--", "--nocapture"])
+        process::run(process::test_target("gate").args(["corpus", "--", "--nocapture"]))
     });
     steps.run("real clients", || clients::test(&clients::CURRENT));
     steps.run("schemas", schemas::check);

@@ -6,6 +6,16 @@ use std::process::Command;
 use crate::root;
 use crate::steps::Done;
 
+/// Everything with tests in it, always with the same features: other ones would build everything again.
+pub(crate) const ALL_TESTS: [&str; 4] = ["test", "--workspace", "--all-features", "--quiet"];
+
+/// Of those, one test target.
+pub(crate) fn test_target(name: &str) -> Command {
+    let mut command = cargo_command();
+    command.args(ALL_TESTS).args(["--test", name]);
+    command
+}
+
 /// The cargo that runs this.
 pub(crate) fn cargo_command() -> Command {
     let mut command = Command::new(option_env!("CARGO").unwrap_or("cargo"));

@@ -1,25 +1,29 @@
 //! The long counts of the crates' own tests. Each test takes its count from the environment and is short
 //! without it.
 
-use crate::process::{self, cargo_command};
+use crate::process::{self, test_target};
 use crate::steps::Done;
 
 /// Processes on one journal: SIGKILL at any instant, and fifty that stop the same turns at once.
 pub(crate) fn journal(kills: u32, rounds: u32) -> Result<Done, String> {
     println!("{kills} kills in each test that kills, {rounds} turns stopped by fifty processes at once");
-    let mut test = cargo_command();
-    test.env("CHECKSTONE_SOAK_KILLS", kills.to_string()).env("CHECKSTONE_SOAK_ROUNDS", rounds.to_string());
-    process::run(test.args(["test", "--quiet", "--package", "files", "--package", "journal", "--tests"]))
+    for package in ["files", "journal"] {
+        let mut test = test_target(package);
+        test.env("CHECKSTONE_SOAK_KILLS", kills.to_string())
+            .env("CHECKSTONE_SOAK_ROUNDS", rounds.to_string());
+        process::run(&mut test)?;
+    }
+    Ok(Done::Passed)
 }
 
 /// Random turns in real repositories, compared with what is on the disk.
 pub(crate) fn changes(turns: u32) -> Result<Done, String> {
     println!("{turns} random turns");
     for package in ["changes", "keeping"] {
-        let mut test = cargo_command();
+        let mut test = test_target(package);
         // It is compiled in: a range of another size is another build of the tests.
         test.env("CHANGES_SEEDS", format!("0..{turns}"));
-        process::run(test.args(["test", "--quiet", "--package", package, "--test", package]))?;
+        process::run(&mut test)?;
     }
     Ok(Done::Passed)
 }
@@ -27,9 +31,9 @@ pub(crate) fn changes(turns: u32) -> Result<Done, String> {
 /// SIGKILL at so many instants of a snapshot, of a restore and of a prune; and power cuts.
 pub(crate) fn snapshots(kills: u32, cuts: u32) -> Result<Done, String> {
     println!("{kills} kills of snapshots, of restores and of prunes each, {cuts} power cuts");
-    let mut test = cargo_command();
+    let mut test = test_target("checkstone");
     test.env("CHECKSTONE_SOAK_KILLS", kills.to_string()).env("CHECKSTONE_SOAK_CUTS", cuts.to_string());
-    test.args(["test", "--quiet", "--package", "checkstone", "--test", "checkstone", "--", "--nocapture"]);
+    test.args(["--", "--nocapture"]);
     let kills = "snapshot::a_kill_at_any_instant_leaves_git_as_it_was";
     process::run(test.args([kills, "snapshot_faults::a_power_cut_at_any_instant_leaves_git_as_it_was"]))
 }
@@ -38,10 +42,9 @@ pub(crate) fn snapshots(kills: u32, cuts: u32) -> Result<Done, String> {
 pub(crate) fn autosave(kills: u32) -> Result<Done, String> {
     println!("{kills} kills of commits (twice), {kills} of pushes, {kills} of whole autosaves");
     for (package, tests) in [("keeping", "kills::"), ("checkstone", "autosave::kills::")] {
-        let mut test = cargo_command();
+        let mut test = test_target(package);
         test.env("CHECKSTONE_SOAK_KILLS", kills.to_string());
-        test.args(["test", "--quiet", "--package", package, "--test", package, tests, "--", "--nocapture"]);
-        process::run(&mut test)?;
+        process::run(test.args([tests, "--", "--nocapture"]))?;
     }
     Ok(Done::Passed)
 }
@@ -49,25 +52,22 @@ pub(crate) fn autosave(kills: u32) -> Result<Done, String> {
 /// SIGKILL at so many instants of runs: of the supervisor, of a stage, of both.
 pub(crate) fn runs(kills: u32) -> Result<Done, String> {
     println!("{kills} kills of supervisors and stages");
-    let mut test = cargo_command();
+    let mut test = test_target("checkstone");
     test.env("CHECKSTONE_SOAK_KILLS", kills.to_string());
-    let name = "run::kills::a_kill_at_any_instant_loses_nothing";
-    process::run(test.args(["test", "--quiet", "--package", "checkstone", "--test", "checkstone", name]))
+    process::run(test.arg("run::kills::a_kill_at_any_instant_loses_nothing"))
 }
 
 /// SIGKILL and a failing disk at every system call of the checkpoint commands, and so many power cuts on each file system.
 pub(crate) fn checkpoints(power_cuts: u32) -> Result<Done, String> {
     println!("every system call of the checkpoint commands, {power_cuts} power cuts on each file system");
-    let mut test = cargo_command();
+    let mut test = test_target("checkstone");
     test.env("CHECKSTONE_SOAK_FAULTS", "all").env("CHECKSTONE_SOAK_POWER_CUTS", power_cuts.to_string());
-    let arguments = ["test", "--quiet", "--package", "checkstone", "--test", "checkstone", "checkpoint::"];
-    process::run(test.args(arguments).args(["--", "--nocapture"]))
+    process::run(test.args(["checkpoint::", "--", "--nocapture"]))
 }
 
 /// SIGKILL and a failing disk at every system call with which `run` and `resume` write.
 pub(crate) fn run_faults() -> Result<Done, String> {
-    let mut test = cargo_command();
+    let mut test = test_target("checkstone");
     test.env("CHECKSTONE_SOAK_FAULTS", "all");
-    let arguments = ["test", "--quiet", "--package", "checkstone", "--test", "checkstone", "run::faults::"];
-    process::run(test.args(arguments).args(["--", "--nocapture"]))
+    process::run(test.args(["run::faults::", "--", "--nocapture"]))
 }

@@ -1,7 +1,7 @@
 //! Runs the steps of a campaign, goes on after a failure, and says at the end what passed, failed and was
-//! skipped.
+//! skipped, and how many seconds each step took.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How a step ended without failing.
 pub(crate) enum Done {
@@ -10,13 +10,27 @@ pub(crate) enum Done {
     Skipped(String),
 }
 
+struct Step {
+    name: &'static str,
+    result: Result<Done, String>,
+    took: Duration,
+}
+
+impl Step {
+    fn told(&self) -> String {
+        match &self.result {
+            Ok(Done::Passed) => "passed".to_owned(),
+            Ok(Done::Skipped(why)) => format!("skipped: {why}"),
+            Err(why) => format!("FAILED: {why}"),
+        }
+    }
+}
+
 pub(crate) struct Steps {
     began: Instant,
     /// Only those whose name has this in it.
     only: String,
-    passed: usize,
-    failed: Vec<(&'static str, String)>,
-    skipped: Vec<(&'static str, String)>,
+    steps: Vec<Step>,
 }
 
 impl Steps {
@@ -26,8 +40,7 @@ impl Steps {
 
     /// Those steps whose name has `word` in it; the others are passed over without a word.
     pub(crate) fn only(word: &str) -> Self {
-        let only = word.to_owned();
-        Self { began: Instant::now(), only, passed: 0, failed: Vec::new(), skipped: Vec::new() }
+        Self { began: Instant::now(), only: word.to_owned(), steps: Vec::new() }
     }
 
     pub(crate) fn run(&mut self, name: &'static str, step: impl FnOnce() -> Result<Done, String>) {
@@ -36,39 +49,22 @@ impl Steps {
         }
         println!("\n=== {name}");
         let began = Instant::now();
-        let told = match step() {
-            Ok(Done::Passed) => {
-                self.passed += 1;
-                "passed".to_owned()
-            }
-            Ok(Done::Skipped(why)) => {
-                let told = format!("skipped: {why}");
-                self.skipped.push((name, why));
-                told
-            }
-            Err(why) => {
-                let told = format!("FAILED: {why}");
-                self.failed.push((name, why));
-                told
-            }
-        };
-        println!("=== {name}: {told} ({:.1} s)", began.elapsed().as_secs_f32());
+        let result = step();
+        let step = Step { name, result, took: began.elapsed() };
+        println!("=== {name}: {} ({:.1} s)", step.told(), step.took.as_secs_f32());
+        self.steps.push(step);
     }
 
     pub(crate) fn finish(self) -> Result<(), String> {
-        println!("\nall steps took {:.0} s", self.began.elapsed().as_secs_f32());
-        for (name, why) in &self.skipped {
-            println!("skipped: {name}: {why}");
+        let width = self.steps.iter().map(|step| step.name.len()).max().unwrap_or_default();
+        println!("\nseconds  step");
+        for step in &self.steps {
+            println!("{:7.1}  {:width$}  {}", step.took.as_secs_f32(), step.name, step.told());
         }
-        for (name, why) in &self.failed {
-            println!("failed: {name}: {why}");
+        println!("{:7.1}  all steps", self.began.elapsed().as_secs_f32());
+        match self.steps.iter().filter(|step| step.result.is_err()).count() {
+            0 => Ok(()),
+            failed => Err(format!("{failed} of {} steps failed", self.steps.len())),
         }
-        println!(
-            "steps: {} passed, {} failed, {} skipped",
-            self.passed,
-            self.failed.len(),
-            self.skipped.len()
-        );
-        if self.failed.is_empty() { Ok(()) } else { Err(format!("{} steps failed", self.failed.len())) }
     }
 }

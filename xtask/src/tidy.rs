@@ -3,6 +3,7 @@
 mod crate_graph;
 mod map;
 mod module_graph;
+mod test_code;
 mod type_names;
 
 use std::process::Command;
@@ -42,6 +43,7 @@ impl Source {
 pub(crate) fn check() -> Result<Done, String> {
     let tracked = tracked()?;
     let mut wrong = Vec::new();
+    let mut rust = Vec::new();
     for name in tracked.iter().filter(|name| name.ends_with(".rs")) {
         let text = read(name)?;
         let is_entry = name.ends_with("main.rs") || name.contains("/tests/") || name.starts_with("fuzz/");
@@ -54,7 +56,9 @@ pub(crate) fn check() -> Result<Done, String> {
         if name.ends_with("/mod.rs") {
             wrong.push(format!("{name}: modules are named after what they hold"));
         }
+        rust.push((name.as_str(), text));
     }
+    wrong.extend(test_code::wrong(rust.iter().map(|(name, text)| (*name, text.as_str()))));
     for name in tracked.iter().filter(|name| name.ends_with(".md")) {
         wrong.extend(links::broken(name, &read(name)?));
     }

@@ -291,8 +291,7 @@ mod tests {
             let kept = keeper.finish();
             assert_eq!(kept.total, 19);
             let trouble = kept.trouble.unwrap();
-            assert!(trouble.contains("No space left on device"), "{trouble}");
-            assert!(trouble.ends_with("; 10 bytes are missing"), "{trouble}");
+            assert_eq!(trouble, "No space left on device (os error 28); 10 bytes are missing");
             let log = fs_err::read_to_string(&path).unwrap();
             let told = "\n[checkstone: 10 bytes could not be written here]\n";
             match half {

@@ -5,10 +5,9 @@ use std::ffi::OsStr;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use agents::{Pane, Tmux};
-use tempfile::TempDir;
+use sandbox::{Sandbox, wait_for, wait_for_file};
 
 /// Where the recorder writes.
 const FOLDER: &str = "RECORDER_FOLDER";
@@ -17,7 +16,7 @@ const FOLDER: &str = "RECORDER_FOLDER";
 const MODE: &str = "RECORDER_MODE";
 
 pub(crate) struct Server {
-    folder: TempDir,
+    sandbox: Sandbox,
 }
 
 impl Server {
@@ -27,20 +26,20 @@ impl Server {
     }
 
     pub(crate) fn with_recorder_in_mode(name: &str, mode: &str) -> Self {
-        let server = Self { folder: tempfile::tempdir().unwrap() };
+        let server = Self { sandbox: Sandbox::new() };
         let program = server.path(name);
         symlink(std::env::current_exe().unwrap(), &program).unwrap();
         let (folder, mode) = (format!("{FOLDER}={}", server.path("").display()), format!("{MODE}={mode}"));
         let recorder = ["--exact", "pane::recorder", "--ignored", "--nocapture"];
         let started = [OsStr::new("env"), OsStr::new(&folder), OsStr::new(&mode), program.as_os_str()];
         server.start(&[&started[..], &recorder.map(OsStr::new)].concat());
-        wait_until(|| server.path("ready").exists(), "the recorder does not start");
+        wait_for_file(&server.path("ready"));
         server
     }
 
     /// A server whose first pane runs this.
     pub(crate) fn with(program: &[&str]) -> Self {
-        let server = Self { folder: tempfile::tempdir().unwrap() };
+        let server = Self { sandbox: Sandbox::new() };
         server.start(&program.iter().map(OsStr::new).collect::<Vec<_>>());
         server
     }
@@ -76,7 +75,7 @@ impl Server {
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().canonicalize().unwrap().join(name)
+        self.sandbox.path(name)
     }
 
     pub(crate) fn socket(&self) -> PathBuf {
@@ -98,7 +97,7 @@ impl Server {
             let text = fs_err::read_to_string(self.path("reads")).unwrap_or_default();
             text.lines().map(|line| serde_json::from_str(line).unwrap_or_default()).collect()
         };
-        wait_until(|| reads().concat().ends_with(wanted), "the keys do not arrive");
+        wait_for("the keys", || reads().concat().ends_with(wanted));
         reads()
     }
 
@@ -116,15 +115,6 @@ impl Drop for Server {
 /// Where it is not, the test command says so, and in CI it fails.
 pub(crate) fn tmux_is_there() -> bool {
     Command::new("tmux").arg("-V").stdout(Stdio::null()).status().is_ok()
-}
-
-#[track_caller]
-pub(crate) fn wait_until(condition: impl Fn() -> bool, otherwise: &str) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !condition() {
-        assert!(Instant::now() < deadline, "{otherwise}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// Not a test: what runs in the pane.

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use agents::{Pane, Receiver, Refusal, Tmux, TmuxError};
+use sandbox::{Sandbox, wait_for};
 use transcript::Agent;
 
-use crate::pane::{Server, tmux_is_there, wait_until};
+use crate::pane::{Server, tmux_is_there};
 
 const CODEX: Receiver = Receiver::Agent(Agent::Codex);
 
@@ -68,7 +69,7 @@ fn a_shell_is_never_typed_to() {
         return;
     }
     let server = Server::with(&["sh"]);
-    wait_until(|| server.pane().foreground.shell() == Some("sh"), "the shell does not start");
+    wait_for("the shell", || server.pane().foreground.shell() == Some("sh"));
     for receiver in [Receiver::AnyAgent, CODEX, Receiver::AnyProgram] {
         assert_eq!(refused(&server.pane(), receiver), Refusal::Shell("sh".to_owned()));
         let error = server.tmux().deliver(&server.pane(), receiver, "exit").unwrap_err();
@@ -146,15 +147,10 @@ fn what_is_not_there_is_said() {
 /// A server that hangs must not hang us.
 #[test]
 fn a_tmux_that_does_not_answer_is_given_up() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("tmux");
-    fs_err::write(&program, "#!/bin/sh\nexec sleep 60\n").unwrap();
-    fs_err::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let begun = std::time::Instant::now();
+    let sandbox = Sandbox::new();
+    let program = sandbox.script("tmux", "exec sleep 1000");
     let error = Tmux::new(program, None).pane("one").unwrap_err();
     assert!(matches!(error, TmuxError::TimedOut { .. }), "{error}");
-    assert!(begun.elapsed() < std::time::Duration::from_secs(20));
 }
 
 #[test]
@@ -176,11 +172,8 @@ fn panes_are_listed_with_their_screens_and_folders() {
     ]);
     let tmux = server.tmux();
     let words = tmux.pane("one:words").unwrap();
-    wait_until(|| tmux.screen(&words).unwrap().contains("shown here"), "the words are not shown");
-    wait_until(
-        || tmux.pane("one:words").unwrap().foreground.folder() == Some(&folder),
-        "the folder is not known",
-    );
+    wait_for("the words", || tmux.screen(&words).unwrap().contains("shown here"));
+    wait_for("the folder", || tmux.pane("one:words").unwrap().foreground.folder() == Some(&folder));
     let panes = tmux.panes().unwrap();
     assert_eq!(panes.iter().map(|pane| pane.id.as_str()).collect::<Vec<_>>(), ["%0", "%1"]);
     assert_eq!(tmux.socket().unwrap(), server.socket());

@@ -1,6 +1,8 @@
 //! Git missing, hanging, failing, refusing; and repositories that want something to be run.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use ::sandbox::wait_for;
 
 use changes::{Error, GitProgram, Request};
 use jiff::Timestamp;
@@ -50,14 +52,6 @@ fn child_runs(sandbox: &Sandbox) -> bool {
         .is_some_and(|rest| !rest.trim().is_empty() && !rest.trim_start().starts_with('Z'))
 }
 
-fn wait_until(what: impl Fn() -> bool) {
-    let limit = Instant::now() + Duration::from_secs(60);
-    while !what() {
-        assert!(Instant::now() < limit, "did not happen");
-        std::thread::yield_now();
-    }
-}
-
 /// The limit ends git and whatever git started.
 #[test]
 fn a_hanging_git_is_ended_at_its_limit() {
@@ -67,10 +61,10 @@ fn a_hanging_git_is_ended_at_its_limit() {
     let pending = changes::start(&sandbox.repo, &sandbox.program).unwrap();
     let written =
         || fs_err::read_to_string(sandbox.root().join("child")).is_ok_and(|pid| pid.ends_with('\n'));
-    wait_until(written);
+    wait_for("the child of git", written);
     let error = pending.change_set(Request::Worktree).unwrap_err();
     assert!(matches!(error, Error::TimedOut { .. }), "{error}");
-    wait_until(|| !child_runs(&sandbox));
+    wait_for("the end of the process", || !child_runs(&sandbox));
 }
 
 #[test]
@@ -78,10 +72,12 @@ fn an_abandoned_question_ends_git() {
     let mut sandbox = Sandbox::new();
     sandbox.use_git("git-that-hangs.sh");
     let pending = changes::start(&sandbox.repo, &sandbox.program).unwrap();
-    wait_until(|| fs_err::read_to_string(sandbox.root().join("child")).is_ok_and(|pid| pid.ends_with('\n')));
+    wait_for("the end of the process", || {
+        fs_err::read_to_string(sandbox.root().join("child")).is_ok_and(|pid| pid.ends_with('\n'))
+    });
     assert!(child_runs(&sandbox));
     drop(pending);
-    wait_until(|| !child_runs(&sandbox));
+    wait_for("the end of the process", || !child_runs(&sandbox));
 }
 
 /// A process that outlives git and holds its pipes open is not waited for.

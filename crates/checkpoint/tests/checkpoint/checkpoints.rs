@@ -12,6 +12,7 @@ use checkpoint::{
     emergency, last_valid, list, prune, restore, save, validate,
 };
 use jiff::{Timestamp, ToSpan as _};
+use sandbox::{now, wait_for};
 
 pub(crate) struct Project {
     folder: tempfile::TempDir,
@@ -44,7 +45,7 @@ impl Project {
     }
 
     pub(crate) fn request(&self, stage: &str, artifacts: &[&str]) -> SaveRequest {
-        let mut request = SaveRequest::new(stage, Timestamp::now());
+        let mut request = SaveRequest::new(stage, Timestamp::try_from(now()).unwrap());
         request.artifacts = artifacts.iter().map(PathBuf::from).collect();
         request
     }
@@ -284,7 +285,7 @@ fn a_file_whose_times_were_set_back_is_read_again() {
 fn a_file_that_is_not_settled_is_read_again() {
     let project = Project::new();
     project.write("a", "one\n");
-    let future = std::time::SystemTime::now() + Duration::from_secs(3600);
+    let future = now() + Duration::from_secs(3600);
     fs::File::options().write(true).open(project.path("a")).unwrap().set_modified(future).unwrap();
     project.tick();
     assert_eq!(project.save("S01_load_data", &["a"]).read, 1);
@@ -337,7 +338,7 @@ fn equal_contents_are_kept_once_and_holes_stay_holes() {
 #[test]
 fn r5_the_latest_is_by_number_and_time_with_ties_and_clocks_that_go_back() {
     let project = Project::new();
-    let now = Timestamp::now();
+    let now = Timestamp::try_from(now()).unwrap();
     let mut expected = Vec::new();
     for offset in [0, 0, -3600, 7200, -86_400] {
         let mut request = project.request("S01_load_data", &[]);
@@ -413,7 +414,8 @@ fn r3_an_emergency_checkpoint_is_valid_listed_and_waits_for_no_lock() {
         .chain([fs::File::create(project.layout.lock()).unwrap()])
         .collect();
     locks.iter().for_each(|lock| lock.lock().unwrap());
-    let request = EmergencyRequest::new("S02_train_model", Reason::Timeout, Timestamp::now());
+    let request =
+        EmergencyRequest::new("S02_train_model", Reason::Timeout, Timestamp::try_from(now()).unwrap());
     let saved = emergency(&project.layout, &request).unwrap();
     let manifest = &saved.sealed.manifest;
     assert!(manifest.checkpoint_id.starts_with("ckpt-emergency-"));
@@ -464,8 +466,11 @@ fn r7_emergencies_do_not_push_out_the_last_saved_one() {
     project.write("a", "one\n");
     let saved = project.save("S01_load_data", &["a"]);
     for _ in 0..8 {
-        emergency(&project.layout, &EmergencyRequest::new("S02_x_y", Reason::Error, Timestamp::now()))
-            .unwrap();
+        emergency(
+            &project.layout,
+            &EmergencyRequest::new("S02_x_y", Reason::Error, Timestamp::try_from(now()).unwrap()),
+        )
+        .unwrap();
     }
     prune(&project.layout, 3).unwrap();
     assert_eq!(project.ids().len(), 4);
@@ -652,11 +657,17 @@ fn r15_a_folder_that_is_gone_is_a_clear_error() {
 fn a_save_waits_for_those_who_clean_up() {
     let project = Project::new();
     project.save("S01_load_data", &[]);
-    let lock = fs::File::open(project.layout.store().join("lock")).unwrap();
+    let path = project.layout.store().join("lock").canonicalize().unwrap();
+    let lock = fs::File::open(&path).unwrap();
     lock.lock().unwrap();
     std::thread::scope(|scope| {
         let saving = scope.spawn(|| project.save("S02_load_data", &[]));
-        std::thread::sleep(Duration::from_millis(20));
+        let opened = || {
+            let files = fs::read_dir("/proc/self/fd").unwrap().flatten();
+            let files = files.filter_map(|file| fs::read_link(file.path()).ok());
+            files.filter(|file| *file == path).count()
+        };
+        wait_for("the save to look at the lock", || opened() > 1);
         assert!(!saving.is_finished());
         lock.unlock().unwrap();
         saving.join().unwrap();

@@ -1,8 +1,9 @@
 //! `checkstone check` says of a turn what the hook says at its stop.
 
+use sandbox::waiting::let_files_age;
 use serde_json::{Value, json};
 
-use crate::at_turn_start::{ON, configure, script, settle, told};
+use crate::at_turn_start::{ON, configure, script, told};
 use crate::workplace::Workplace;
 
 /// Where the prompt could take no baseline, the snapshot at the start of the turn is one, for both.
@@ -10,7 +11,7 @@ use crate::workplace::Workplace;
 fn check_and_the_hook_agree_where_the_snapshot_is_the_baseline() {
     let workplace = Workplace::new(Some("presets = [\"rust\"]\n"));
     workplace.write("src/older.rs", "// dirt of before\n");
-    settle();
+    let_files_age();
     configure(&workplace, ON);
     // The first look at the tree fails, and with it the prompt's own baseline.
     let path = script(

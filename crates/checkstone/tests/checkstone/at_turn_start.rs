@@ -1,8 +1,8 @@
 //! Snapshots that are taken at the start of turns, where the user switched that on, and what becomes of them.
 
 use std::os::unix::fs::PermissionsExt;
-use std::time::{Duration, Instant};
 
+use sandbox::{RunToEnd as _, redacted, wait_for_some, waiting::let_files_age, without_durations};
 use serde_json::{Value, json};
 
 use crate::workplace::{SESSION, Workplace};
@@ -16,11 +16,6 @@ pub(crate) fn configure(workplace: &Workplace, text: &str) {
     std::fs::write(folder.join("config.toml"), text).unwrap();
 }
 
-/// What is written so far is older than what comes now, by more than the clocks of files and machine differ.
-pub(crate) fn settle() {
-    std::thread::sleep(Duration::from_millis(150));
-}
-
 fn prompt(workplace: &Workplace, turn: &str) {
     workplace.turn(&[]);
     workplace.hook("UserPromptSubmit", json!({"prompt": "Fix it", "prompt_id": turn}));
@@ -32,17 +27,12 @@ fn log(workplace: &Workplace) -> String {
 
 /// Waits until the log tells of so many snapshots, taken or not.
 pub(crate) fn told(workplace: &Workplace, count: usize) -> Vec<String> {
-    let limit = Instant::now() + Duration::from_secs(60);
-    loop {
+    wait_for_some(&format!("{count} lines of the log about snapshots"), || {
         let log = log(workplace);
         let lines: Vec<String> =
             log.lines().filter(|line| line.contains(" snapshot: ")).map(str::to_owned).collect();
-        if lines.len() >= count {
-            return lines;
-        }
-        assert!(Instant::now() < limit, "{log}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+        (lines.len() >= count).then_some(lines)
+    })
 }
 
 pub(crate) fn list(workplace: &Workplace) -> Vec<Value> {
@@ -53,14 +43,14 @@ pub(crate) fn list(workplace: &Workplace) -> Vec<Value> {
 /// In any repository, with a policy or without one, as soon as the user wants it. `status` tells the newest.
 #[test]
 fn every_turn_begins_with_one_where_the_user_wants_it() {
+    let mut lines = Vec::new();
     for policy in [None, Some("presets = [\"rust\"]\n")] {
         let workplace = Workplace::new(policy);
         workplace.write("notes.txt", "untracked\n");
-        settle();
+        let_files_age();
         configure(&workplace, ON);
         prompt(&workplace, "prompt-1");
-        let lines = told(&workplace, 1);
-        assert!(lines[0].contains("1 files not as HEAD has them"), "{lines:?}");
+        lines.extend(told(&workplace, 1));
         let found = list(&workplace);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0]["reason"], "turn-start");
@@ -75,8 +65,29 @@ fn every_turn_begins_with_one_where_the_user_wants_it() {
         assert_eq!(turns, [&json!("prompt-2"), &json!("prompt-1")]);
         let status = workplace.json(&["status", "--json"], "status.schema.json");
         assert_eq!(status["snapshot"], found[0]);
-        assert!(workplace.shown(&["status"]).contains("at the start of a turn (claude"));
+        lines.push(workplace.shown(&["status"]));
     }
+    insta::assert_snapshot!(without_durations(lines.join("\n")), @"
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 snapshot: [id], 1 files not as HEAD has them, 0 older ones forgotten [[duration]]
+    exit code: 0
+    --- stdout
+    gate        off: there is no policy here
+    repository  [folder]/repo
+    policy      none, so every stop passes
+    snapshot    [id] at the start of a turn (claude 9f3c2f1e-1111-4222-8333-444455556666)
+    state       [folder]/state
+    --- stderr
+
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 snapshot: [id], 1 files not as HEAD has them, 0 older ones forgotten [[duration]]
+    exit code: 0
+    --- stdout
+    gate        on, for every client that calls `checkstone hook`
+    repository  [folder]/repo
+    policy      config.toml, checkstone.toml, preset rust
+    snapshot    [id] at the start of a turn (claude 9f3c2f1e-1111-4222-8333-444455556666)
+    state       [folder]/state
+    --- stderr
+    ");
 }
 
 /// Off unless it is asked for, and a repository cannot ask for it before it is trusted (invariant 7).
@@ -85,9 +96,25 @@ fn a_repository_has_to_be_trusted_first() {
     let workplace = Workplace::new(Some(ON));
     prompt(&workplace, "prompt-1");
     let status = workplace.shown(&["status"]);
-    assert!(status.contains("snapshots at the start of turns ignored"), "{status}");
+    insta::assert_snapshot!(redacted(&status), @"
+    exit code: 0
+    --- stdout
+    gate        on, for every client that calls `checkstone hook`
+    repository  [folder]/repo
+    policy      checkstone.toml
+    trust       not given: snapshots at the start of turns ignored, see `checkstone trust`
+    state       [folder]/state
+    --- stderr
+    ");
     let trusted = workplace.shown(&["trust", "--yes"]);
-    assert!(trusted.contains("would take a snapshot of the working tree at the start of every turn"));
+    insta::assert_snapshot!(redacted(&trusted), @"
+    exit code: 0
+    --- stdout
+    [folder]/repo/checkstone.toml
+      would take a snapshot of the working tree at the start of every turn
+    ✓ trusted, until the file changes
+    --- stderr
+    ");
     prompt(&workplace, "prompt-2");
     told(&workplace, 1);
     let found = list(&workplace);
@@ -116,12 +143,12 @@ fn old_ones_go_by_themselves() {
     configure(&workplace, "[snapshot]\nat_turn_start = true\nkeep_for = \"0s\"\n");
     prompt(&workplace, "prompt-5");
     let lines = told(&workplace, 5);
-    assert!(lines[4].contains("2 older ones forgotten"), "{lines:?}");
+    insta::assert_snapshot!(without_durations(&lines[4]), @"[time] claude 9f3c2f1e-1111-4222-8333-444455556666 snapshot: [id], 1 files not as HEAD has them, 2 older ones forgotten [[duration]]");
     assert_eq!(turns(&list(&workplace)), [json!("prompt-5"), Value::Null]);
     workplace.git(&["gc", "--quiet", "--prune=now"]);
     let gone = found[0]["commit"].as_str().unwrap();
     let mut look = workplace.prepared(std::process::Command::new("git"));
-    assert!(!look.args(["cat-file", "-e", gone]).output().unwrap().status.success());
+    assert!(!look.args(["cat-file", "-e", gone]).answer().succeeded());
 }
 
 /// What ends the hook's process group, as a client may do once it has its answer, does not reach the child.
@@ -155,10 +182,11 @@ pub(crate) fn script(workplace: &Workplace, first: &str) -> String {
 /// Where the prompt could take no baseline, the snapshot is one: older dirt is not the turn's.
 #[test]
 fn the_snapshot_is_the_baseline_where_there_is_no_other() {
+    let mut logs = Vec::new();
     for on in [true, false] {
         let workplace = Workplace::new(Some("presets = [\"rust\"]\n"));
         workplace.write("src/older.rs", "// dirt of before\n");
-        settle();
+        let_files_age();
         if on {
             configure(&workplace, ON);
         }
@@ -168,7 +196,7 @@ fn the_snapshot_is_the_baseline_where_there_is_no_other() {
         let path = script(&workplace, fails);
         workplace.turn(&[]);
         workplace.hook_with_path(&path, "UserPromptSubmit", json!({"prompt": "Fix it"}));
-        assert!(log(&workplace).contains("without a baseline"), "{}", log(&workplace));
+        logs.push(without_durations(log(&workplace)));
         if on {
             told(&workplace, 1);
         }
@@ -176,12 +204,16 @@ fn the_snapshot_is_the_baseline_where_there_is_no_other() {
         workplace.turn(&[("./generate", true)]);
         workplace.hook("Stop", json!({"stop_hook_active": false, "last_assistant_message": "Done."}));
         let explained = workplace.json(&["explain", "--json"], "explain.schema.json");
-        let text = explained.to_string();
         // Without it only what the transcript shows as written would count, which is nothing here.
         assert_eq!(explained["verdict"]["scope"], if on { "turn-baseline" } else { "touched" });
-        assert_eq!(text.contains("src/lib.rs"), on, "{text}");
-        assert!(!text.contains("src/older.rs"), "{text}");
+        let changed = json!([{"category": "Rust code", "files": ["src/lib.rs"]}]);
+        assert_eq!(explained["verdict"]["changed"], if on { changed } else { json!([]) });
     }
+    insta::assert_snapshot!(logs.join("\n"), @"
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 prompt: without a baseline: `git status` failed: exit status: 9 [[timings]]
+
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 prompt: without a baseline: `git status` failed: exit status: 9 [[timings]]
+    ");
 }
 
 /// A snapshot that cannot be taken disturbs nobody, and the log says why.
@@ -193,8 +225,7 @@ fn what_goes_wrong_is_in_the_log() {
     workplace.turn(&[]);
     assert_eq!(workplace.hook_with_path(&path, "UserPromptSubmit", json!({"prompt": "Fix it"})), Value::Null);
     let lines = told(&workplace, 1);
-    assert!(lines[0].contains("snapshot: not taken: `git fast-import` failed"), "{lines:?}");
-    assert!(lines[0].contains("no room"), "{lines:?}");
+    insta::assert_snapshot!(without_durations(&lines[0]), @"[time] claude 9f3c2f1e-1111-4222-8333-444455556666 snapshot: not taken: `git fast-import` failed: fatal: no room [[duration]]");
 }
 
 /// A restore that an agent asks for is recorded with its session and turn.
@@ -205,7 +236,7 @@ fn a_restore_knows_who_asked_for_it() {
     workplace.run(&["snapshot", "create"]);
     workplace.write("README.md", "changed\n");
     let mut command = workplace.checkstone(&["snapshot", "restore", "latest", "--yes"]);
-    assert!(command.env("CLAUDE_CODE_SESSION_ID", SESSION).output().unwrap().status.success());
+    assert!(command.env("CLAUDE_CODE_SESSION_ID", SESSION).answer().succeeded());
     let found = list(&workplace);
     assert_eq!(found[0]["reason"], "before-restore");
     assert_eq!(found[0]["session"], json!({"agent": "claude", "id": SESSION}));

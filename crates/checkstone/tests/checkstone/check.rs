@@ -1,5 +1,6 @@
 use std::os::unix::fs::PermissionsExt as _;
 
+use sandbox::{RunToEnd as _, redacted};
 use serde_json::{Value, json};
 
 use crate::workplace::{SESSION, Workplace};
@@ -41,7 +42,7 @@ fn json_is_the_documented_one() {
     assert_eq!(value["actions"][0]["state"], "required");
     assert_eq!(value["actions"][0]["evidence"], Value::Null);
     assert_eq!(value["transcript"]["coverage"], "unavailable");
-    assert_eq!(workplace.run(&["check", "--json"]).status.code(), Some(1));
+    assert_eq!(workplace.run(&["check", "--json"]).code, Some(1));
 }
 
 #[test]
@@ -62,7 +63,7 @@ fn an_agent_that_asks_is_judged_by_its_own_transcript() {
     let judged = |session: Option<&str>| {
         let mut command = workplace.checkstone(&["check", "--json"]);
         command.envs(session.map(|session| ("CLAUDE_CODE_SESSION_ID", session)));
-        let value: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+        let value: Value = serde_json::from_str(&command.answer().stdout).unwrap();
         (value["scope"].as_str().unwrap().to_owned(), value["transcript"]["coverage"].clone())
     };
     assert_eq!(judged(Some(SESSION)), ("turn-baseline".to_owned(), json!("complete")));
@@ -82,7 +83,7 @@ fn nothing_is_recorded() {
 fn a_short_turn_is_no_excuse_for_who_asks() {
     let workplace = Workplace::new(Some("presets = [\"rust\"]\n[gate]\nmin_turn = \"30s\"\n"));
     workplace.write("src/lib.rs", "pub fn one() -> u32 { 2 }\n");
-    assert_eq!(workplace.run(&["check"]).status.code(), Some(1));
+    assert_eq!(workplace.run(&["check"]).code, Some(1));
 }
 
 #[test]
@@ -123,9 +124,9 @@ fn an_unreadable_journal_is_told_and_does_without() {
     .unwrap();
     std::fs::set_permissions(state.join("journal.db"), std::fs::Permissions::from_mode(0o600)).unwrap();
     let output = workplace.run(&["check", "--transcript", workplace.transcript().to_str().unwrap()]);
-    let told = workplace.without_paths(std::str::from_utf8(&output.stderr).unwrap());
+    let told = redacted(&output.stderr);
     insta::assert_snapshot!("unreadable_journal", told);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.code, Some(1));
 }
 
 #[test]
@@ -135,8 +136,8 @@ fn it_fits_the_terminal() {
         workplace.write(&format!("src/module_{number}.rs"), "pub fn one() -> u32 { 2 }\n");
     }
     for columns in [40, 60, 100] {
-        let output = workplace.checkstone(&["check"]).env("COLUMNS", columns.to_string()).output().unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
+        let output = workplace.checkstone(&["check"]).env("COLUMNS", columns.to_string()).answer();
+        let text = output.stdout;
         for line in text.lines() {
             assert!(line.chars().count() <= columns, "{columns}: {line}");
         }
@@ -153,30 +154,28 @@ fn names_from_a_repository_cannot_write_to_the_terminal() {
     )));
     workplace.write("src/e\u{1b}[2Jvil.rs", "\n");
     for arguments in [&["check"][..], &["policy", "show"], &["trust", "--yes"], &["status"]] {
-        let output = workplace.checkstone(arguments).env("CLICOLOR_FORCE", "1").output().unwrap();
-        assert!(!String::from_utf8(output.stdout).unwrap().contains("\u{1b}[2J"), "{arguments:?}");
+        let output = workplace.checkstone(arguments).env("CLICOLOR_FORCE", "1").answer();
+        assert!(!output.stdout.contains("\u{1b}[2J"), "{arguments:?}");
     }
     workplace.write("checkstone.toml", &format!("\"k{escape}\" = 1\n"));
     for arguments in [&["check"][..], &["policy", "check"], &["policy", "show"], &["trust", "--yes"]] {
-        let output = workplace.checkstone(arguments).env("CLICOLOR_FORCE", "1").output().unwrap();
-        let all = [output.stdout, output.stderr].concat();
-        assert!(!String::from_utf8(all).unwrap().contains("\u{1b}[2J"), "{arguments:?}");
+        let output = workplace.checkstone(arguments).env("CLICOLOR_FORCE", "1").answer();
+        assert!(!output.to_string().contains("\u{1b}[2J"), "{arguments:?}");
     }
 }
 
 #[test]
 fn without_git_nothing_can_be_said_unless_the_policy_has_words_for_it() {
-    let without_git = |workplace: &Workplace| {
-        workplace.checkstone(&["check"]).env("PATH", "/nonexistent").output().unwrap()
-    };
+    let without_git =
+        |workplace: &Workplace| workplace.checkstone(&["check"]).env("PATH", "/nonexistent").answer();
     let silent = Workplace::new(Some(RUST));
-    let told = crate::program::shown(&without_git(&silent));
+    let told = without_git(&silent).to_string();
     assert_eq!(
         told,
         "exit code: 2\n--- stdout\n--- stderr\nerror: cannot ask git: there is no program `git`\n"
     );
     let generic = Workplace::new(Some("[gate]\nno_git = \"generic\"\n"));
-    assert_eq!(without_git(&generic).status.code(), Some(1));
+    assert_eq!(without_git(&generic).code, Some(1));
 }
 
 #[test]

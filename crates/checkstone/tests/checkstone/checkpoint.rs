@@ -7,9 +7,9 @@ pub(crate) mod project;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
+use sandbox::redacted;
 use serde_json::Value;
 
-use crate::program;
 use project::{Project, strace};
 
 #[test]
@@ -59,18 +59,36 @@ fn people_are_told_what_is_wrong_and_what_is_kept() {
     let first = first["checkpointId"].as_str().unwrap();
     project.write("a.csv", "longer\n");
     let output = project.run(&["validate", first]);
-    let shown = program::shown(&output);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(shown.contains("✗ Size mismatch for a.csv: expected 4, got 7\n"), "{shown}");
-    assert!(shown.contains("its artifacts are kept"), "{shown}");
+    let shown = output.to_string();
+    assert_eq!(output.code, Some(1));
+    insta::assert_snapshot!(redacted(&shown), @"
+    exit code: 1
+    --- stdout
+    ✗ Size mismatch for a.csv: expected 4, got 7
+    → ckpt-000001-[id] is not valid as it lies there; its artifacts are kept, and are brought back when the run is resumed
+    --- stderr
+    ");
     let second = project.save("S02_load_data", &["a.csv"]);
     fs::write(project.path(second["manifestPath"].as_str().unwrap()), "{}").unwrap();
-    let shown = program::shown(&project.run(&["resume"]));
-    assert!(shown.starts_with("exit code: 0\n"), "{shown}");
-    assert!(shown.contains("cannot be used:\n    Manifest failed to parse or validate"), "{shown}");
-    assert!(shown.contains("1 artifact would be brought back"), "{shown}");
-    let list = program::shown(&project.run(&["list"]));
-    assert!(list.contains("warning:") && list.contains("cannot be read"), "{list}");
+    let shown = project.run(&["resume"]).to_string();
+    insta::assert_snapshot!(redacted(&shown), @"
+    exit code: 0
+    --- stdout
+    → ckpt-000002-[id] cannot be used:
+        Manifest failed to parse or validate (it is not the JSON of a manifest: missing field `checkpointId` at line 1 column 2)
+    ✓ ckpt-000001-[id] of run-001: S01_load_data saved, [time]
+      1 artifact would be brought back from what is kept
+      next stage: S02_
+    --- stderr
+    ");
+    let list = project.run(&["list"]).to_string();
+    insta::assert_snapshot!(redacted(&list), @"
+    exit code: 0
+    --- stdout
+    ✓ ckpt-000001-[id]  saved         1 artifact  churn run-001 S01_load_d…
+    --- stderr
+    warning: `ckpt-000002-[id]` of run-001 cannot be read: missing field `stageId` at line 1 column 2
+    ");
 }
 
 #[test]
@@ -78,42 +96,61 @@ fn mistakes_are_told_with_what_to_do() {
     let project = Project::new();
     project.write("a.csv", "one\n");
     let save = ["save", "--title=churn", "--run=run-001", "--stage=S01_load_data"];
-    let here = format!("{}/", project.path("").display());
-    let shown = |arguments: &[&str]| {
-        program::shown(&project.run(arguments)).replace(here.trim_end_matches('/'), "[root]")
-    };
-    for (arguments, expected) in [
-        (vec!["missing"], "exit code: 3\n--- stdout\n--- stderr\nerror: Artifact not found: missing\n"),
-        (
-            vec!["../outside"],
-            "exit code: 2\n--- stdout\n--- stderr\nerror: Path traversal detected: [root]/../outside\n\
-             hint: artifacts are files inside the project's folder\n",
-        ),
-        (
-            vec!["a.csv", "--max-size=3"],
-            "exit code: 4\n--- stdout\n--- stderr\nerror: the artifacts have 4 bytes together, more than the limit of 3\n\
-             hint: leave files out, or raise the limit with `--max-size`\n",
-        ),
-    ] {
-        assert_eq!(shown(&[&save[..], &arguments].concat()), expected);
-    }
-    let output = project.run(&[&save[..], &["a.csv", "--status=interrupted"]].concat());
-    assert_eq!(output.status.code(), Some(2));
-    assert_eq!(
-        shown(&["resume"]),
-        "exit code: 3\n--- stdout\n--- stderr\nerror: there are no checkpoints here\n\
-         hint: change to the project's folder, or name it with `--repo`\n"
-    );
-    assert_eq!(
-        shown(&["save", "--title=../x", "--run=r", "--stage=S01_a_b"]),
-        "exit code: 2\n--- stdout\n--- stderr\nerror: `../x` cannot be the name of a report title: leave out slashes, control \
-         characters, `.`, `..` and a dot or space at the end\n"
-    );
-    assert_eq!(
-        shown(&["validate", "nothing"]),
-        "exit code: 3\n--- stdout\n--- stderr\nerror: there is no checkpoint `nothing` here\n\
-         hint: `checkstone checkpoint list` shows the ids\n"
-    );
+    let told = [
+        vec!["missing"],
+        vec!["../outside"],
+        vec!["a.csv", "--max-size=3"],
+        vec!["a.csv", "--status=interrupted"],
+    ]
+    .map(|arguments| project.run(&[&save[..], &arguments].concat()).to_string());
+    insta::assert_snapshot!(redacted(told.concat()), @"
+    exit code: 3
+    --- stdout
+    --- stderr
+    error: Artifact not found: missing
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: Path traversal detected: [folder]/../outside
+    hint: artifacts are files inside the project's folder
+    exit code: 4
+    --- stdout
+    --- stderr
+    error: the artifacts have 4 bytes together, more than the limit of 3
+    hint: leave files out, or raise the limit with `--max-size`
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: the following required arguments were not provided:
+      --reason <REASON>
+
+    Usage: checkstone checkpoint save --title <TITLE> --run <RUN> --stage <STAGE> --status <STATUS> --reason <REASON> <ARTIFACTS>...
+
+    For more information, try '--help'.
+    ");
+    let shown = project.run(&["resume"]).to_string();
+    insta::assert_snapshot!(redacted(&shown), @"
+    exit code: 3
+    --- stdout
+    --- stderr
+    error: there are no checkpoints here
+    hint: change to the project's folder, or name it with `--repo`
+    ");
+    let shown = project.run(&["save", "--title=../x", "--run=r", "--stage=S01_a_b"]).to_string();
+    insta::assert_snapshot!(redacted(&shown), @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: `../x` cannot be the name of a report title: leave out slashes, control characters, `.`, `..` and a dot or space at the end
+    ");
+    let shown = project.run(&["validate", "nothing"]).to_string();
+    insta::assert_snapshot!(redacted(&shown), @"
+    exit code: 3
+    --- stdout
+    --- stderr
+    error: there is no checkpoint `nothing` here
+    hint: `checkstone checkpoint list` shows the ids
+    ");
 }
 
 /// A checkpoint without new artifacts costs two flushes, one with k new ones k + 2.
@@ -157,23 +194,29 @@ fn r15_full_and_read_only_disks_are_clear_errors_and_the_checkpoint_before_stays
     project.write("a", "small\n");
     project.save("S01_load_data", &["a"]);
     fs::write(project.path("b"), vec![7; 700 << 10]).unwrap();
-    let full = program::shown(&project.try_save("S02_load_data", &["a", "b"]));
+    let full = project.try_save("S02_load_data", &["a", "b"]).to_string();
     project.assert_sound();
     let left = fs::read_dir(project.path("reports/churn/checkpoints/.store/.tmp")).unwrap().count();
     let count = project.count();
     assert!(project::succeeds("mount", &["-o", "remount,ro", at]));
-    let read_only = program::shown(&project.try_save("S02_load_data", &["a"]));
+    let read_only = project.try_save("S02_load_data", &["a"]).to_string();
     project.assert_sound();
     let found = project.json(&["resume"], "checkpoint-resume.schema.json");
-    assert_eq!(
-        full,
-        "exit code: 5\n--- stdout\n--- stderr\n\
-         error: cannot copy `b` into the store: No space left on device (os error 28)\n\
-         hint: free some disk space, then save again; earlier checkpoints are unchanged\n"
-    );
+    insta::assert_snapshot!(redacted(&full), @"
+    exit code: 5
+    --- stdout
+    --- stderr
+    error: cannot copy `b` into the store: No space left on device (os error 28)
+    hint: free some disk space, then save again; earlier checkpoints are unchanged
+    ");
     assert_eq!((left, count), (0, 1));
-    assert!(read_only.contains("Read-only file system"), "{read_only}");
-    assert!(read_only.contains("hint: make the folder writable"), "{read_only}");
+    insta::assert_snapshot!(redacted(&read_only), @"
+    exit code: 5
+    --- stdout
+    --- stderr
+    error: cannot open `[folder]/reports/churn/checkpoints/.store/lock`: Read-only file system (os error 30)
+    hint: make the folder writable, then save again; earlier checkpoints are unchanged
+    ");
     assert_eq!(found["checkpoint"]["stageId"], "S01_load_data");
 }
 
@@ -187,7 +230,7 @@ fn r15_a_folder_of_another_owner_is_a_clear_error() {
     project.save("S01_load_data", &[]);
     let store = project.path("reports/churn/checkpoints/.store");
     fs::set_permissions(store.join(".tmp"), fs::Permissions::from_mode(0o555)).unwrap();
-    let shown = program::shown(&project.try_save("S02_load_data", &[]));
+    let shown = project.try_save("S02_load_data", &[]).to_string();
     assert!(shown.contains("hint: make the folder writable for you"), "{shown}");
     project.assert_sound();
 }

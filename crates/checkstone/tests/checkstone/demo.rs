@@ -1,6 +1,7 @@
 //! The demo checks itself; here it is played where nothing of the caller's is in reach.
 
 use crate::program::checkstone;
+use sandbox::RunToEnd as _;
 
 /// Every scene is played, and nothing but the scratch folder is written to.
 #[test]
@@ -12,11 +13,9 @@ fn the_demo_plays_all_four_boundaries() {
     let output = checkstone(&["demo", "--folder", folder.to_str().unwrap()])
         .env("PATH", std::env::var_os("PATH").unwrap())
         .env("HOME", &home)
-        .output()
-        .unwrap();
-    let (stdout, stderr) =
-        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-    assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
+        .answer();
+    let (stdout, stderr) = (output.stdout, output.stderr);
+    assert_eq!(output.code, Some(0), "{stdout}{stderr}");
     assert_eq!(stdout.matches('✓').count(), 8, "{stdout}");
     assert_eq!(stderr, "");
     assert_eq!(fs_err::read_dir(&home).unwrap().count(), 0);
@@ -29,7 +28,7 @@ fn the_demo_plays_all_four_boundaries() {
 #[test]
 fn a_folder_that_is_there_is_left_alone() {
     let place = tempfile::tempdir().unwrap();
-    let output = checkstone(&["demo", "--folder", place.path().to_str().unwrap()]).output().unwrap();
-    assert_eq!(output.status.code(), Some(4));
+    let output = checkstone(&["demo", "--folder", place.path().to_str().unwrap()]).answer();
+    assert_eq!(output.code, Some(4));
     assert_eq!(fs_err::read_dir(place.path()).unwrap().count(), 0);
 }

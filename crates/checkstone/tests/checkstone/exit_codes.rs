@@ -4,8 +4,8 @@ use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
+use sandbox::{RunToEnd as _, finish, redacted};
 
-use crate::program;
 use crate::workplace::Workplace;
 
 fn error(code: u8, stderr: &str) -> String {
@@ -43,9 +43,9 @@ fn every_kind_of_error_has_its_code() {
         assert_eq!(workplace.shown(arguments), error(code, stderr));
     }
     let mut homeless = workplace.checkstone(&["log"]);
-    let output = homeless.env_remove("HOME").env_remove("CHECKSTONE_STATE_DIR").output().unwrap();
+    let output = homeless.env_remove("HOME").env_remove("CHECKSTONE_STATE_DIR").answer();
     assert_eq!(
-        program::shown(&output),
+        output.to_string(),
         error(
             6,
             "error: no place for the journal: neither `HOME` nor `CHECKSTONE_STATE_DIR` is set\n\
@@ -81,7 +81,7 @@ fn an_unknown_name_has_one_code_everywhere() {
         &["workflow", "show", "nope"],
     ] {
         let output = workplace.run(arguments);
-        assert_eq!(output.status.code(), Some(3), "{arguments:?}: {}", program::shown(&output));
+        assert_eq!(output.code, Some(3), "{arguments:?}: {output}");
     }
     // A usual workflow that nobody has started is no mistake: there is nothing to resume.
     assert_eq!(
@@ -97,7 +97,7 @@ fn check_has_one_code_for_every_error() {
     for arguments in
         [&["check", "--transcript", "nope"][..], &["check", "--repo", "/nowhere"], &["check", "--nope"]]
     {
-        assert_eq!(workplace.run(arguments).status.code(), Some(2), "{arguments:?}");
+        assert_eq!(workplace.run(arguments).code, Some(2), "{arguments:?}");
     }
 }
 
@@ -115,10 +115,9 @@ fn ctrl_c_ends_the_demo_with_its_code() {
     }
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     std::io::copy(&mut stdout, &mut std::io::sink()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let stderr = workplace.without_paths(&String::from_utf8(output.stderr).unwrap());
+    let output = finish(child);
     assert_eq!(
-        (output.status.code(), stderr.as_str()),
+        (output.code, redacted(output.stderr).as_str()),
         (Some(130), "error: interrupted\nhint: what was created so far is in `[folder]/demo`\n")
     );
 }

@@ -1,3 +1,4 @@
+use sandbox::without_durations;
 use serde_json::{Value, json};
 
 use crate::workplace::Workplace;
@@ -5,37 +6,19 @@ use crate::workplace::Workplace;
 const RUST: &str = "presets = [\"rust\"]\n";
 const SCHEMA: &str = "explain.schema.json";
 
-/// Times and durations differ at every run.
-fn steady(text: &str) -> String {
-    let mut lines = Vec::new();
-    for line in text.lines() {
-        if line.starts_with("Verdict ") {
-            let (id, _) = line.split_once(" of ").unwrap();
-            let (_, rest) = line.split_once("UTC, ").unwrap();
-            lines.push(format!("{id} of [time], {rest}"));
-        } else if line.starts_with("start ") {
-            lines.push("[timings]".to_owned());
-        } else if !line.ends_with(" ms") {
-            lines.push(line.to_owned());
-        }
-    }
-    format!("{}\n", lines.join("\n"))
-}
-
 #[test]
 fn the_latest_verdict_with_every_rule() {
     let workplace = Workplace::new(Some(RUST));
     let commands =
         [("ls missing", false), ("cargo clippy", false), ("cargo clippy", true), ("cargo test | tail", true)];
     assert_eq!(workplace.held_turn(&commands)["decision"], "block");
-    insta::assert_snapshot!("latest", steady(&workplace.shown(&["explain"])));
+    insta::assert_snapshot!("latest", without_durations(workplace.shown(&["explain"])));
     let value = workplace.json(&["explain", "--json"], SCHEMA);
     assert_eq!(value["replay"], json!({"same": true, "problem": null}));
     assert_eq!((&value["answered"], &value["verdict"]["verdict"]), (&json!("hold"), &json!("hold")));
     let rules: Vec<(&Value, &Value)> =
         value["rules"].as_array().unwrap().iter().map(|rule| (&rule["rule"], &rule["state"])).collect();
-    assert!(rules.contains(&(&json!("missing-action"), &json!("fired"))));
-    assert!(rules.contains(&(&json!("unresolved-error"), &json!("suppressed"))));
+    insta::assert_snapshot!(json!(rules).to_string(), @r#"[["missing-action","fired"],["unresolved-error","suppressed"],["unresolved-error","suppressed"],["wide-blast-radius","suppressed"]]"#);
 }
 
 #[test]
@@ -58,7 +41,7 @@ fn the_recent_verdicts_in_a_list() {
     let value = workplace.json(&["explain", "--list", "--json"], "explain-list.schema.json");
     assert_eq!(value["verdicts"][0]["verdict"], "hold");
     assert_eq!(value["verdicts"][0]["reason"], "missing: rust-tests");
-    let text = String::from_utf8(workplace.run(&["explain", "--list"]).stdout).unwrap();
+    let text = workplace.run(&["explain", "--list"]).stdout;
     assert!(
         text.starts_with("     1  20") && text.ends_with("  claude  hold    missing: rust-tests\n"),
         "{text}"
@@ -91,8 +74,39 @@ fn a_verdict_that_its_inputs_do_not_give_is_told() {
     drop(database);
     let value = workplace.json(&["explain", "--json"], SCHEMA);
     assert_eq!(value["replay"]["same"], false);
-    let text = String::from_utf8(workplace.run(&["explain"]).stdout).unwrap();
-    assert!(text.contains("✗ the recorded inputs do not give this verdict any more"), "{text}");
+    let text = workplace.run(&["explain"]).stdout;
+    insta::assert_snapshot!(without_durations(&text), @"
+    Verdict 1 of [time], claude, session 9f3c2f1e-1111-4222-8333-444455556666
+
+    hold  a whim
+
+    Changed in this turn
+      Rust code: src/lib.rs
+
+    Actions
+      ✗ rust-tests: Run the tests for what changed: `cargo test`
+
+    Message to the agent
+      │ [checkstone] Context-aware checkpoint
+      │
+      │ Changed: Rust code (1 file)
+      │
+      │ Required actions:
+      │ 1. Run the tests for what changed: `cargo test`
+      │
+      │ If a step cannot be done here, say so in a line of its own:
+      │ `checkstone: cannot ACTION: REASON` (actions: rust-tests).
+
+    transcript: complete, understood 4 of 4 records
+
+    Rules
+      fired      missing-action, rust-tests
+      suppressed wide-blast-radius, 1 changed file: at most 3 top-level folders
+
+    ✗ the recorded inputs do not give this verdict any more
+      judged again it is `hold`: missing: rust-tests
+    [timings]
+    ");
 }
 
 #[test]
@@ -135,8 +149,20 @@ fn rules_that_were_not_asked_are_not_told() {
     workplace.held_turn(&[]);
     let value = workplace.json(&["explain", "--json"], SCHEMA);
     assert_eq!((&value["answered"], &value["rules"]), (&json!("pass"), &json!([])));
-    let text = String::from_utf8(workplace.run(&["explain"]).stdout).unwrap();
-    assert!(text.contains("Rules\n  none was asked\n"), "{text}");
+    let text = workplace.run(&["explain"]).stdout;
+    insta::assert_snapshot!(without_durations(&text), @"
+    Verdict 1 of [time], claude, session 9f3c2f1e-1111-4222-8333-444455556666
+
+    pass  a short turn, or its beginning is not known
+
+    transcript: complete, understood 4 of 4 records
+
+    Rules
+      none was asked
+
+    ✓ judged again from what was recorded: the same, bit for bit
+    [timings]
+    ");
 }
 
 #[test]
@@ -147,6 +173,30 @@ fn checks_are_told_with_how_they_ended() {
     let value = workplace.json(&["explain", "--json"], SCHEMA);
     assert_eq!(value["checks"][0]["outcome"], "failed");
     assert_eq!(value["replay"]["same"], true);
-    let text = String::from_utf8(workplace.run(&["explain"]).stdout).unwrap();
-    assert!(text.contains("  failed     check `echo no; exit 1`\n"), "{text}");
+    let text = workplace.run(&["explain"]).stdout;
+    insta::assert_snapshot!(without_durations(&text), @"
+    Verdict 1 of [time], claude, session 9f3c2f1e-1111-4222-8333-444455556666
+
+    hold  a check failed
+
+    Changed in this turn
+      other code: src/lib.rs
+
+    Message to the agent
+      │ [checkstone] Context-aware checkpoint
+      │
+      │ Changed: other code (1 file)
+      │
+      │ `echo no; exit 1` FAILED. Fix failing tests before proceeding:
+      │ no
+
+    transcript: complete, understood 4 of 4 records
+
+    Rules
+      suppressed wide-blast-radius, 1 changed file: at most 3 top-level folders
+      failed     check `echo no; exit 1`
+
+    ✓ judged again from what was recorded: the same, bit for bit
+    [timings]
+    ");
 }

@@ -1,26 +1,15 @@
-use std::io::Write as _;
-use std::process::{Output, Stdio};
-
+use sandbox::{Answer, RunToEnd as _, redacted};
 use serde_json::{Value, json};
 
-use crate::program;
-use crate::workplace::{SESSION, Workplace};
+use crate::workplace::{SESSION, Workplace, valid};
 
 const RUST: &str = "presets = [\"rust\"]\n";
 const REQUEST: &str = "handoff-request.schema.json";
 const RESPONSE: &str = "handoff-response.schema.json";
 const CHECK: &str = "handoff-check.schema.json";
 
-fn with_input(workplace: &Workplace, arguments: &[&str], input: &str) -> Output {
-    let mut child = workplace
-        .checkstone(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    child.wait_with_output().unwrap()
+fn with_input(workplace: &Workplace, arguments: &[&str], input: &str) -> Answer {
+    workplace.checkstone(arguments).answer_to(input)
 }
 
 fn words(number: usize) -> String {
@@ -76,9 +65,8 @@ fn a_request_carries_what_was_recorded() {
     assert_eq!(workplace.json(&arguments, REQUEST)["checkstone"]["head_moved"], true);
     // What is built is what the check accepts.
     let built = workplace.run(&arguments).stdout;
-    let checked =
-        with_input(&workplace, &["handoff", "check", "-", "--json"], &String::from_utf8(built).unwrap());
-    assert_eq!(workplace.valid(&checked.stdout, CHECK)["accepted"], true);
+    let checked = with_input(&workplace, &["handoff", "check", "-", "--json"], &built);
+    assert_eq!(valid(&checked.stdout, CHECK)["accepted"], true);
 }
 
 /// An agent hands over its own work, not that of another session in the same repository.
@@ -88,8 +76,8 @@ fn the_session_that_calls_is_asked_first() {
     workplace.held_turn(&[]);
     let mut other =
         workplace.checkstone(&["handoff", "new", "--mode", "code", "--instructions", "x", "--json"]);
-    let output = other.env("CLAUDE_CODE_SESSION_ID", SESSION).output().unwrap();
-    assert_eq!(workplace.valid(&output.stdout, REQUEST)["checkstone"]["verdict"], 1);
+    let output = other.env("CLAUDE_CODE_SESSION_ID", SESSION).answer();
+    assert_eq!(valid(&output.stdout, REQUEST)["checkstone"]["verdict"], 1);
     let named = ["handoff", "new", "--mode", "code", "--instructions", "x", "--verdict", "77"];
     insta::assert_snapshot!("unknown_verdict", workplace.shown(&named));
 }
@@ -98,10 +86,13 @@ fn the_session_that_calls_is_asked_first() {
 fn without_a_record_there_are_only_the_words() {
     let workplace = Workplace::new(None);
     let output = workplace.run(&["handoff", "new", "--mode", "plan", "--instructions", "Think", "--json"]);
-    let value = workplace.valid(&output.stdout, REQUEST);
+    let value = valid(&output.stdout, REQUEST);
     assert_eq!(value.get("checkstone"), None);
     assert!(value["task_id"].as_str().unwrap().starts_with("plan-20"));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("nothing is recorded here"));
+    insta::assert_snapshot!(redacted(&output.stderr), @"
+    warning: nothing is recorded here: the hand-off has only your words
+    hint: hooks record facts; pass `--no-facts` to leave them out on purpose
+    ");
     assert!(!workplace.path("state").exists(), "looking creates nothing");
     // On purpose it is no warning.
     workplace.json(
@@ -137,7 +128,7 @@ fn a_response_is_built_with_findings_as_json_or_text() {
     ];
     let built = |findings: &str| {
         let output = with_input(&workplace, &[&given[..], &[findings]].concat(), "Half of it is done.\n");
-        workplace.valid(&output.stdout, RESPONSE)
+        valid(&output.stdout, RESPONSE)
     };
     let value = built(r#"{"failed": ["slow"]}"#);
     assert_eq!(value["findings"], json!({"failed": ["slow"]}));
@@ -186,8 +177,8 @@ fn the_check_tells_the_exact_count() {
     workplace.write("response.json", &response(&words(750)));
     insta::assert_snapshot!("check_response", workplace.shown(&["handoff", "check", "response.json"]));
     let rejected = workplace.run(&["handoff", "check", "response.json", "--oversized", "reject", "--json"]);
-    assert_eq!(rejected.status.code(), Some(1));
-    let value = workplace.valid(&rejected.stdout, CHECK);
+    assert_eq!(rejected.code, Some(1));
+    let value = valid(&rejected.stdout, CHECK);
     assert_eq!(
         value["problems"][0]["message"],
         "Context summary exceeds 500 token limit (actual: 750 tokens)"
@@ -201,18 +192,14 @@ fn a_response_that_is_cut_is_printed_with_all_its_fields() {
     let workplace = Workplace::new(None);
     let cut =
         with_input(&workplace, &["handoff", "check", "-", "--oversized", "truncate"], &response(&words(750)));
-    assert_eq!(cut.status.code(), Some(0));
-    assert!(String::from_utf8_lossy(&cut.stderr).contains("(actual: 750 tokens); it was cut"));
-    let value = workplace.valid(&cut.stdout, RESPONSE);
+    assert_eq!(cut.code, Some(0));
+    insta::assert_snapshot!(redacted(&cut.stderr), @"warning: Context summary exceeds 500 token limit (actual: 750 tokens); it was cut");
+    let value = valid(&cut.stdout, RESPONSE);
     assert_eq!(value["own"], json!({"kept": [1, 2]}));
     let summary = value["context_summary"].as_str().unwrap();
     assert_eq!((summary.split_whitespace().count(), summary.ends_with(" […]")), (500, true));
-    let again = with_input(
-        &workplace,
-        &["handoff", "check", "-", "--oversized", "reject"],
-        &String::from_utf8(cut.stdout).unwrap(),
-    );
-    assert_eq!(again.status.code(), Some(0), "{}", program::shown(&again));
+    let again = with_input(&workplace, &["handoff", "check", "-", "--oversized", "reject"], &cut.stdout);
+    assert_eq!(again.code, Some(0), "{again}");
 }
 
 #[test]
@@ -231,8 +218,19 @@ fn what_is_no_document_is_said_in_one_sentence() {
     insta::assert_snapshot!("a_list", check(&["list.json"]));
     // A terminal is not moved by what a document says.
     workplace.write("evil.json", &json!({"task_id": "\u{1b}[2J", "mode": "\u{1b}]0;x\u{7}"}).to_string());
-    assert!(!check(&["evil.json"]).contains('\u{1b}'));
-    let value: Value =
-        workplace.valid(&workplace.run(&["handoff", "check", "list.json", "--json"]).stdout, CHECK);
+    insta::assert_snapshot!(redacted(check(&["evil.json"])), @"
+    exit code: 1
+    --- stdout
+    ✗ request ␛[2J is rejected
+      problem  `phase` is missing: it is one of `research`, `write`, `validate`, `parallel`
+      problem  `mode` is `␛]0;x␇`: it has to be one of `plan`, `code`, `ui`, `docs`, `eval`,
+               `reconcile`, `research`
+      problem  `instructions` is missing: say it in a few words
+      problem  `expected_output` is missing: it is one of `structured_findings`,
+               `files_changed`, `validation_result`, `aggregated_results`
+      problem  `context` is missing: an object with what the sub-agent has to know
+    --- stderr
+    ");
+    let value: Value = valid(&workplace.run(&["handoff", "check", "list.json", "--json"]).stdout, CHECK);
     assert_eq!(value["document"], Value::Null);
 }

@@ -2,13 +2,13 @@
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
+use sandbox::{Answer, RunToEnd as _, redacted};
 use serde_json::{Value, json};
 
-use crate::program;
 use crate::trust::terminal;
-use crate::workplace::Workplace;
+use crate::workplace::{Workplace, valid};
 
 /// A home in which all three clients have been, and a `PATH` with nothing on it but git and the program.
 pub(crate) struct Home {
@@ -54,14 +54,14 @@ impl Home {
         command
     }
 
-    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
+    pub(crate) fn run(&self, arguments: &[&str]) -> Answer {
+        self.command(arguments).answer()
     }
 
     pub(crate) fn succeeds(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
-        assert_eq!(output.status.code(), Some(0), "{}", program::shown(&output));
-        String::from_utf8(output.stdout).unwrap()
+        assert_eq!(output.code, Some(0), "{output}");
+        output.stdout
     }
 
     /// All that was answered but the diffs, which are long and shown elsewhere.
@@ -69,8 +69,8 @@ impl Home {
         self.told_by(&self.run(arguments))
     }
 
-    pub(crate) fn told_by(&self, output: &Output) -> String {
-        let shown = self.workplace.without_paths(&program::shown(output));
+    pub(crate) fn told_by(&self, output: &Answer) -> String {
+        let shown = redacted(output.to_string());
         let is_diff = |line: &&str| {
             let is_part = line.starts_with(['+', '@', ' ', '\\']) && !line.starts_with("  →");
             is_part
@@ -91,8 +91,8 @@ impl Home {
 
     pub(crate) fn json(&self, arguments: &[&str], schema: &str) -> Value {
         let output = self.run(arguments);
-        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-        self.workplace.valid(&output.stdout, schema)
+        assert_eq!(output.stderr, "");
+        valid(&output.stdout, schema)
     }
 
     /// Every file below the home, the repository and the state directory, with its content.
@@ -128,11 +128,11 @@ fn what_a_person_sees() {
     let home = Home::new();
     home.put(FILES[0], "{\n  \"model\": \"opus\"\n}\n");
     home.workplace.write("Cargo.toml", "");
-    let shown = |arguments: &[&str]| home.workplace.without_paths(&program::shown(&home.run(arguments)));
+    let shown = |arguments: &[&str]| redacted(home.run(arguments).to_string());
     insta::assert_snapshot!("init_dry_run_of_claude", shown(&["init", "--dry-run", "--agent", "claude"]));
     insta::assert_snapshot!("init", home.told(&["init", "--yes"]));
     insta::assert_snapshot!("init_again", shown(&["init"]));
-    insta::assert_snapshot!("init_help", program::shown(&home.run(&["init", "--help"])));
+    insta::assert_snapshot!("init_help", home.run(&["init", "--help"]).to_string());
     insta::assert_snapshot!(
         "init_policy",
         std::fs::read_to_string(home.workplace.repo().join("checkstone.toml")).unwrap()
@@ -167,9 +167,9 @@ fn a_person_at_a_terminal_is_asked_once() {
         let before = home.everything();
         let (person, end) = terminal();
         rustix::io::write(&person, answer.as_bytes()).unwrap();
-        let output = home.command(&["init"]).stdin(Stdio::from(end)).output().unwrap();
-        assert_eq!(output.status.code(), Some(code), "{}", program::shown(&output));
-        assert_eq!(String::from_utf8_lossy(&output.stderr), "Do this? [y/N] ");
+        let output = home.command(&["init"]).stdin(Stdio::from(end)).answer();
+        assert_eq!(output.code, Some(code), "{output}");
+        assert_eq!(output.stderr, "Do this? [y/N] ");
         assert_eq!(home.everything() == before, code == 1);
     }
 }
@@ -221,7 +221,13 @@ fn what_is_no_plain_file_of_ones_own_stays_as_it_is() {
     std::fs::remove_dir(home.path(FILES[0])).unwrap();
     assert!(Command::new("mkfifo").arg(home.path(FILES[0])).status().unwrap().success());
     let answer = home.told(&["init", "--yes", "--agent", "claude"]);
-    assert!(answer.contains("is not a regular file"), "{answer}");
+    insta::assert_snapshot!(redacted(&answer), @"
+    exit code: 4
+    --- stdout
+    ✗ Claude Code: `[folder]/home/.claude/settings.json` is not a regular file; put that right and run `init` again
+    · checkstone.toml: `[folder]/repo/checkstone.toml` is there and stays as it is
+    --- stderr
+    ");
 }
 
 #[test]
@@ -231,7 +237,17 @@ fn a_link_into_a_dotfiles_repository_stays_a_link() {
     std::fs::set_permissions(home.path("dotfiles/claude.json"), PermissionsExt::from_mode(0o640)).unwrap();
     symlink("../dotfiles/claude.json", home.path(FILES[0])).unwrap();
     let answer = home.told(&["init", "--yes", "--agent", "claude"]);
-    assert!(answer.contains("→ it is a link; `[folder]/home/dotfiles/claude.json` is written"), "{answer}");
+    insta::assert_snapshot!(redacted(&answer), @"
+    exit code: 0
+    --- stdout
+    ✓ Claude Code: registered in `[folder]/home/.claude/settings.json`
+      → it is a link; `[folder]/home/dotfiles/claude.json` is written
+      → what was there is kept in `[folder]/state/backups/[hash].json`
+    ✓ checkstone.toml: written, no preset fits, so it asks for nothing yet
+    `[folder]/bin/checkstone` is in a build folder, and gone after `cargo clean`: for good use, install the program first and run `init` from there.
+    Next: `checkstone doctor` proves that the hooks fire.
+    --- stderr
+    ");
     assert!(home.path(FILES[0]).is_symlink());
     assert!(registered(&home, "dotfiles/claude.json"));
     let mode = std::fs::metadata(home.path("dotfiles/claude.json")).unwrap().permissions().mode();
@@ -270,15 +286,23 @@ fn hooks_that_are_switched_off_and_packages_are_told() {
     let home = Home::new();
     home.put(FILES[2], "{\"$schema\": \"x\"}");
     let answer = home.told(&["init", "--yes", "--agent", "codex"]);
-    assert!(
-        answer.contains("→ Codex takes no notice of `hooks.json` as long as `$schema` is in it"),
-        "{answer}"
-    );
+    insta::assert_snapshot!(redacted(&answer), @"
+    exit code: 0
+    --- stdout
+    ✓ Codex CLI: registered in `[folder]/home/.codex/hooks.json`
+      → Codex takes no notice of `hooks.json` as long as `$schema` is in it: take it out
+      → Codex runs no hook that you have not allowed: start `codex` and choose “Trust all and continue” where it says “Hooks need review”, or type `/hooks`
+      → what was there is kept in `[folder]/state/backups/[hash].json`
+    ✓ checkstone.toml: written, no preset fits, so it asks for nothing yet
+    `[folder]/bin/checkstone` is in a build folder, and gone after `cargo clean`: for good use, install the program first and run `init` from there.
+    Next: `checkstone doctor` proves that the hooks fire.
+    --- stderr
+    ");
     let home = Home::new();
     home.put(FILES[0], "{\"enabledPlugins\": {\"checkstone@tools\": true}}");
     home.put(".gemini/extensions/checkstone/gemini-extension.json", "{}");
     insta::assert_snapshot!("init_packages", home.told(&["init", "--yes"]));
-    assert!(!home.read(FILES[0]).contains("hooks"));
+    insta::assert_snapshot!(redacted(home.read(FILES[0])), @r#"{"enabledPlugins": {"checkstone@tools": true}}"#);
 }
 
 /// Codex's trust is for the command line: a path that works is kept, one that is gone is written anew, in its place.
@@ -291,7 +315,7 @@ fn an_older_path_changes_only_where_it_is_gone() {
     let by_old = |arguments: &[&str]| {
         let mut command = home.command(arguments);
         command.env("PATH", format!("{}:{}", old.display(), home.workplace.path("bin").display()));
-        assert!(command.output().unwrap().status.success());
+        assert!(command.answer().succeeded());
     };
     by_old(&["init", "--yes"]);
     let before: Vec<String> = FILES.iter().map(|file| home.read(file)).collect();
@@ -318,9 +342,8 @@ fn the_clients_folders_are_found_as_the_clients_find_them() {
         .env("CLAUDE_CONFIG_DIR", home.path("c"))
         .env("GEMINI_CLI_HOME", home.path("g"))
         .env("CODEX_HOME", home.path("x"))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", program::shown(&output));
+        .answer();
+    assert!(output.succeeded(), "{output}");
     for file in ["c/settings.json", "g/.gemini/settings.json", "x/hooks.json"] {
         assert!(registered(&home, file), "{file}");
     }
@@ -340,11 +363,11 @@ fn a_project_has_settings_of_its_own() {
     for file in FILES {
         assert!(home.workplace.repo().join(file).is_file());
     }
-    let output = home.command(&["init", "--yes", "--project"]).current_dir(home.path("")).output().unwrap();
+    let output = home.command(&["init", "--yes", "--project"]).current_dir(home.path("")).answer();
     insta::assert_snapshot!("init_project_outside", home.told_by(&output));
     // From anywhere, for it is recorded.
-    let output = home.command(&["uninstall", "--yes"]).current_dir(home.path("")).output().unwrap();
-    assert!(output.status.success(), "{}", program::shown(&output));
+    let output = home.command(&["uninstall", "--yes"]).current_dir(home.path("")).answer();
+    assert!(output.succeeded(), "{output}");
     assert!(FILES.iter().all(|file| !home.workplace.repo().join(file).parent().unwrap().exists()));
 }
 
@@ -357,7 +380,7 @@ fn many_at_once_register_once() {
         || home.command(&["init", "--yes"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let children: Vec<_> = (0..8).map(|_| start()).collect();
     let codes: Vec<_> = children.into_iter().map(|mut child| child.wait().unwrap().code().unwrap()).collect();
-    assert!(codes.iter().all(|code| [0, 4].contains(code)), "{codes:?}");
+    assert!(codes.iter().all(|code| matches!(code, 0 | 4)), "{codes:?}");
     home.succeeds(&["init", "--yes"]);
     let once = Home::new();
     FILES.iter().for_each(|file| once.put(file, "{\n  \"hooks\": {}\n}\n"));
@@ -377,13 +400,36 @@ fn the_policy_is_written_once() {
     let policy = home.workplace.repo().join("checkstone.toml");
     home.succeeds(&["init", "--yes", "--preset", "python", "--preset", "make"]);
     let text = std::fs::read_to_string(&policy).unwrap();
-    assert!(text.contains("\npresets = [\"python\", \"make\"]\n"), "{text}");
+    insta::assert_snapshot!(redacted(&text), @r#"
+    # What must be done before an agent may end its turn here.
+    # `checkstone policy show` prints all that follows from this file, `checkstone policy check` finds mistakes in it.
+
+    # Ready-made rules: docs, go, make, node, python, rust.
+    presets = ["python", "make"]
+
+    # Files that need nothing. A category below beats this.
+    # prose = ["docs/**", "*.md"]
+
+    # [gate]
+    # all_clear = "notify"     # notify | hold | silent
+
+    # What else changed files require:
+    #
+    # [[category]]
+    # name = "service code"
+    # include = ["service/**"]
+    # require = ["restart"]
+    #
+    # [action.restart]
+    # say = "Run `make restart`"
+    # evidence = ["make restart"]
+    "#);
     home.succeeds(&["policy", "check"]);
     std::fs::write(&policy, "presets = []\n").unwrap();
     home.succeeds(&["init", "--yes", "--preset", "rust"]);
     assert_eq!(std::fs::read_to_string(&policy).unwrap(), "presets = []\n");
     let output = home.run(&["init", "--preset", "cobol"]);
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.code, Some(2));
 }
 
 #[test]
@@ -401,8 +447,8 @@ fn what_is_printed_as_json_fits_its_schema() {
         (&value["clients"][1]["state"], &value["clients"][1]["diff"]),
         (&json!("unchanged"), &json!(""))
     );
-    let output = home.command(&["init", "--json", "--yes"]).current_dir(home.path("")).output().unwrap();
-    assert_eq!(home.workplace.valid(&output.stdout, "init.schema.json")["policy"], Value::Null);
+    let output = home.command(&["init", "--json", "--yes"]).current_dir(home.path("")).answer();
+    assert_eq!(valid(&output.stdout, "init.schema.json")["policy"], Value::Null);
     let value = home.json(&["uninstall", "--json", "--yes"], "uninstall.schema.json");
     assert_eq!(value["files"].as_array().unwrap().len(), 2);
     assert_eq!(home.json(&["uninstall", "--json", "--yes"], "uninstall.schema.json")["files"], json!([]));
@@ -430,9 +476,8 @@ fn the_path_that_lives_longest_is_registered() {
             .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
             .env("PATH", "/nonexistent")
             .current_dir(home.workplace.repo())
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", program::shown(&output));
+            .answer();
+        assert!(output.succeeded(), "{output}");
         assert_eq!(command(&home), json!(registered));
         home.succeeds(&["uninstall", "--yes"]);
     }

@@ -1,12 +1,11 @@
 //! What the workflow commands tell others, and what they wait for; the others are servers on loopback.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::Command;
 
+use sandbox::{RunToEnd as _, redacted};
 use serde_json::{Value, json};
 
 use crate::loopback_server::{Deed, Server, answer, nobody};
-use crate::program;
 use crate::workplace::Workplace;
 
 const FILE: &str = ".claude/config/integrations.json";
@@ -31,10 +30,6 @@ fn linear_and_vercel() -> Value {
         "linear": {"enabled": true, "team": "Basecamp", "use_native_automation": false},
         "vercel": {"enabled": true, "preview_timeout_ms": 20000, "require_preview_success": true},
     })
-}
-
-fn shown(workplace: &Workplace, mut command: Command) -> String {
-    workplace.without_paths(&program::shown(&command.output().unwrap()))
 }
 
 fn complete_phase(workplace: &Workplace) -> String {
@@ -104,7 +99,7 @@ fn a_phase_that_ends_is_told() {
     let slack = asked.iter().find(|asked| asked.header("checkstone-signature").is_none()).unwrap().json();
     assert_eq!(slack["text"], "repo: implement parser: phase validation is complete\nAll tests pass.");
     workplace.run(&["workflow", "complete", "implement", "--feature", "parser"]);
-    assert!(hook.asked().iter().any(|asked| asked.body.contains("workflow.complete")));
+    assert!(hook.asked().iter().any(|asked| asked.json()["event"] == "workflow.complete"));
 }
 
 /// What cannot be told is a warning; the phase is recorded all the same.
@@ -119,10 +114,16 @@ fn who_cannot_be_told_stops_nothing() {
     );
     let workplace = workplace(&linear_and_vercel(), &user);
     let text = complete_phase(&workplace);
-    assert!(text.starts_with("exit code: 0"), "{text}");
-    assert!(text.contains("BAS-6 has no comment: Linear does not accept the token (HTTP 401)"), "{text}");
-    assert!(text.contains("was not told: http://127.0.0.1:"), "{text}");
-    assert!(!text.contains("secret"), "{text}");
+    insta::assert_snapshot!(redacted(&text), @"
+    exit code: 0
+    --- stdout
+    implement (parser): validation is complete; next phase: implementation
+    --- stderr
+    warning: `http://[server]` was not told: http://[server] cannot be reached: the connection was refused
+    hint: the local record is not affected
+    warning: BAS-6 has no comment: Linear does not accept the token (HTTP 401)
+    hint: the local record is not affected
+    ");
 }
 
 /// A repository can ask, and only the user switches on; where to send is never the repository's to say.
@@ -137,7 +138,7 @@ fn a_repository_alone_makes_nothing_go_out() {
         workplace.checkstone(&["workflow", "phase", "implement", "validation", "--status", "complete"]);
     // A token that is there for other programs changes nothing.
     command.env("LINEAR_API_KEY", "k");
-    let text = shown(&workplace, command);
+    let text = redacted(command.answer().to_string());
     insta::assert_snapshot!("only_the_repository", text);
     assert!(evil.asked().is_empty());
     let native = json!({"linear": {"enabled": true, "use_native_automation": true}});
@@ -183,7 +184,7 @@ fn s9_tokens_in_any_spelling_are_no_policy_and_are_not_recorded() {
             "exit code: 0\n--- stdout\n✓ the policy is sound (detected presets)\n--- stderr\n",
             "{user}"
         );
-        assert_eq!(workplace.run(&["explain"]).status.code(), Some(0), "{user}");
+        assert_eq!(workplace.run(&["explain"]).code, Some(0), "{user}");
         assert_eq!(everything_recorded(&workplace).find("very-secret"), None, "{user}");
     }
 }
@@ -227,12 +228,14 @@ fn a_token_that_others_can_read_is_told() {
     let path = workplace.path("home/.config/checkstone/config.toml");
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644)).unwrap();
     let text = complete_phase(&workplace);
-    assert_eq!(
-        text,
-        "exit code: 0\n--- stdout\nimplement (parser): validation is complete; next phase: implementation\n--- stderr\n\
-         warning: other users can read the token in `[folder]/home/.config/checkstone/config.toml`\n\
-         hint: run `chmod 600 [folder]/home/.config/checkstone/config.toml`\n"
-    );
+    insta::assert_snapshot!(redacted(&text), @"
+    exit code: 0
+    --- stdout
+    implement (parser): validation is complete; next phase: implementation
+    --- stderr
+    warning: other users can read the token in `[folder]/home/.config/checkstone/config.toml`
+    hint: run `chmod 600 [folder]/home/.config/checkstone/config.toml`
+    ");
 }
 
 fn deployment(workplace: &Workplace, state: &str) -> Deed {
@@ -259,7 +262,7 @@ fn gate(workplace: &Workplace, server: &Server) -> String {
         .env("CHECKSTONE_INTEGRATIONS", "vercel")
         .env("CHECKSTONE_VERCEL_URL", &server.url)
         .env("VERCEL_TOKEN", "the-token");
-    shown(workplace, command)
+    redacted(command.answer().to_string())
 }
 
 #[test]
@@ -305,7 +308,7 @@ fn a_required_preview_that_is_not_switched_on_blocks() {
 fn a_branch_is_named_by_the_repositorys_prefix() {
     let workplace = workplace(&json!({"linear": {"branch_prefix": "fix"}}), "");
     let name = workplace.run(&["workflow", "branch", "bas-6", "--title", "The parser"]).stdout;
-    assert_eq!(String::from_utf8(name).unwrap(), "fix/BAS-6-the-parser\n");
+    assert_eq!(name, "fix/BAS-6-the-parser\n");
     let value = workplace.json(&["workflow", "branch", "BAS-6", "--json"], "workflow-branch.schema.json");
     assert_eq!(value, json!({"issue": "BAS-6", "branch": "fix/BAS-6"}));
     insta::assert_snapshot!("no_issue", workplace.shown(&["workflow", "branch", "../x"]));

@@ -2,6 +2,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 
 use crate::workplace::Workplace;
+use sandbox::without_durations;
 
 fn append(workplace: &Workplace, lines: std::ops::Range<u32>) {
     for number in lines {
@@ -19,15 +20,15 @@ fn the_last_lines_across_rotated_files() {
         workplace.shown(&["log", "-n", "3"]),
         "exit code: 0\n--- stdout\nline 2\nline 3\nline 4\n--- stderr\n"
     );
-    assert_eq!(workplace.run(&["log"]).stdout.split(|byte| *byte == b'\n').count(), 6);
+    assert_eq!(workplace.run(&["log"]).stdout.split('\n').count(), 6);
 }
 
 #[test]
 fn a_stop_leaves_a_line() {
     let workplace = Workplace::new(Some("presets = [\"rust\"]\n"));
     workplace.held_turn(&[]);
-    let text = String::from_utf8(workplace.run(&["log"]).stdout).unwrap();
-    assert!(text.contains(" hold: missing: rust-tests ["), "{text}");
+    let text = workplace.run(&["log"]).stdout;
+    insta::assert_snapshot!(without_durations(&text), @"[time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: missing: rust-tests [[timings]]");
 }
 
 #[test]

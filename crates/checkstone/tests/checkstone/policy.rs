@@ -14,7 +14,7 @@ fn every_mistake_has_its_place() {
     let value = workplace.json(&["policy", "check", "--json"], "policy-check.schema.json");
     assert_eq!(value["problems"][0]["line"], 1);
     assert_eq!(value["problems"].as_array().unwrap().len(), 4);
-    assert_eq!(workplace.run(&["policy", "check", "--json"]).status.code(), Some(2));
+    assert_eq!(workplace.run(&["policy", "check", "--json"]).code, Some(2));
     insta::assert_snapshot!("show_broken", workplace.shown(&["policy", "show"]));
 }
 

@@ -11,15 +11,12 @@ mod resumes;
 mod told;
 
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command, Stdio};
 
+use sandbox::{Answer, RunToEnd as _, wait_for_file, without_durations};
 use serde_json::Value;
 
 use crate::workplace::Workplace;
-
-/// Nothing here takes longer, unless it hangs.
-const LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Project {
     pub(crate) workplace: Workplace,
@@ -41,20 +38,23 @@ impl Project {
     }
 
     pub(crate) fn checkstone(&self, arguments: &[&str]) -> Command {
-        self.workplace.checkstone(arguments)
+        let mut command = self.workplace.checkstone(arguments);
+        // So wide that nothing is cut off, whatever the folder is called.
+        command.env("COLUMNS", "400");
+        command
     }
 
-    pub(crate) fn output(&self, arguments: &[&str]) -> Output {
-        self.workplace.run(arguments)
+    pub(crate) fn output(&self, arguments: &[&str]) -> Answer {
+        self.checkstone(arguments).answer()
     }
 
     /// Runs the plan as `r1`.
-    pub(crate) fn run(&self) -> Done {
-        Done::of(self.output(&["run", "plan.toml", "--id", "r1"]))
+    pub(crate) fn run(&self) -> Answer {
+        self.output(&["run", "plan.toml", "--id", "r1"])
     }
 
-    pub(crate) fn resume(&self) -> Done {
-        Done::of(self.output(&["resume", "r1"]))
+    pub(crate) fn resume(&self) -> Answer {
+        self.output(&["resume", "r1"])
     }
 
     /// Starts the plan as `r1`, and returns while it runs.
@@ -101,12 +101,9 @@ impl Project {
     }
 
     /// Waits until the file is there.
+    #[track_caller]
     pub(crate) fn wait_for(&self, path: &str) {
-        let began = Instant::now();
-        while !self.path(path).exists() {
-            assert!(began.elapsed() < LIMIT, "`{path}` never came");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_for_file(&self.path(path));
     }
 
     /// Every published file of `r1` with its content.
@@ -159,24 +156,6 @@ pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }
 
-/// What a command answered.
-#[derive(Debug)]
-pub(crate) struct Done {
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-}
-
-impl Done {
-    pub(crate) fn of(output: Output) -> Self {
-        Self {
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
-    }
-}
-
 pub(crate) fn signal(child: &Child, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_child(child);
     rustix::process::kill_process(pid, signal).unwrap();
@@ -195,15 +174,21 @@ pub(crate) fn plan(stages: &[String]) -> String {
 fn the_plan_that_is_written_runs() {
     let project = Project::new("");
     let written = project.output(&["run", "--new", "pipeline", "mine.toml"]);
-    assert!(written.status.success(), "{written:?}");
+    assert!(written.succeeded(), "{written:?}");
     // Never over something that is there.
-    assert_eq!(project.output(&["run", "--new", "pipeline", "mine.toml"]).status.code(), Some(4));
-    assert_eq!(project.output(&["run", "--new", "nothing", "other.toml"]).status.code(), Some(2));
-    let checked = Done::of(project.output(&["run", "mine.toml", "--check"]));
+    assert_eq!(project.output(&["run", "--new", "pipeline", "mine.toml"]).code, Some(4));
+    assert_eq!(project.output(&["run", "--new", "nothing", "other.toml"]).code, Some(2));
+    let checked = project.output(&["run", "mine.toml", "--check"]);
     assert_eq!(checked.stdout, "`mine.toml` is sound: 4 stages\n");
-    let done = Done::of(project.output(&["run", "mine.toml", "--jobs", "4", "--id", "r1"]));
+    let done = project.output(&["run", "mine.toml", "--jobs", "4", "--id", "r1"]);
     assert_eq!(done.code, Some(0), "{done:?}");
-    assert!(done.stdout.contains("4 of 4 stages completed"), "{done:?}");
+    insta::assert_snapshot!(without_durations(&done.stdout), @"
+    S01_load_data       COMPLETED
+    S02_explore_table   COMPLETED
+    S03_compute_model   COMPLETED
+    S04_evaluate_model  COMPLETED
+    run r1 COMPLETED: 4 of 4 stages completed; the artifacts are in `reports/repo/r1`
+    ");
     assert_eq!(project.read("reports/repo/r1/S04_evaluate_model/report.txt").lines().count(), 4);
 }
 
@@ -223,7 +208,7 @@ fn a_stage_knows_its_run_its_folder_and_its_inputs() {
     ]));
     let mut command = project.checkstone(&["run", "plan.toml", "--id", "r1"]);
     command.env("CHECKSTONE_INPUT_STRANGER", "from outside").env("FROM_CALLER", "kept");
-    let done = Done::of(command.output().unwrap());
+    let done = command.answer();
     assert_eq!(done.code, Some(0), "{done:?}");
     let environment = project.read("reports/study/r1/S02_show_all/env");
     let run = project.path("reports/study/r1");
@@ -239,7 +224,8 @@ fn a_stage_knows_its_run_its_folder_and_its_inputs() {
     ] {
         assert!(environment.lines().any(|known| known == line), "{line} in {environment}");
     }
-    assert!(!environment.contains("STRANGER"));
+    let strangers = environment.lines().filter(|line| line.starts_with("CHECKSTONE_INPUT_STRANGER"));
+    assert_eq!(strangers.count(), 0, "{environment}");
     assert_eq!(
         project.read("reports/study/r1/S02_show_all/pwd").trim(),
         project.path("src").to_str().unwrap()
@@ -262,13 +248,13 @@ fn the_exit_status_decides_and_not_the_markers() {
     ]));
     let done = project.run();
     assert_eq!(done.code, Some(1));
-    assert!(done.stdout.contains("S01_claim_success  FAILED        exit status 3"), "{done:?}");
-    assert!(done.stdout.contains("S02_claim_failure  COMPLETED"), "{done:?}");
-    assert!(
-        done.stdout.contains("S03_wait_behind    BLOCKED       `S01_claim_success` did not complete"),
-        "{done:?}"
-    );
-    assert!(done.stdout.contains("S04_kill_itself    FAILED        killed by signal 11"), "{done:?}");
+    insta::assert_snapshot!(without_durations(&done.stdout), @"
+    S01_claim_success  FAILED        exit status 3
+    S02_claim_failure  COMPLETED
+    S03_wait_behind    BLOCKED       `S01_claim_success` did not complete
+    S04_kill_itself    FAILED        killed by signal 11
+    run r1 FAILED: 1 of 4 stages completed; `checkstone resume r1` goes on with it
+    ");
     assert_eq!(project.run_state(), "FAILED");
 }
 
@@ -297,19 +283,37 @@ fn what_is_not_there_or_not_verified_is_not_accepted() {
         ),
     ]));
     let done = project.run();
-    assert!(
-        done.stdout.contains("S01_forget_output      FAILED        it did not write its output `a.txt`"),
-        "{done:?}"
-    );
-    assert!(done.stdout.contains("S02_fail_verification  FAILED        `verify`: exit status 1"), "{done:?}");
+    insta::assert_snapshot!(without_durations(&done.stdout), @"
+    S01_forget_output      FAILED        it did not write its output `a.txt`
+    S02_fail_verification  FAILED        `verify`: exit status 1
+    S03_link_out           FAILED        the artifact `[folder]/repo/reports/study/r1/.attempts/S03_link_out/1/artifacts/a.txt` is a symbolic link; write a file in its place
+    S05_make_folder        FAILED        its output `a` is a folder; declare a file in it instead, or none
+    S04_pass_verification  COMPLETED
+    run r1 FAILED: 1 of 5 stages completed; `checkstone resume r1` goes on with it
+    ");
     // What it printed is where the cause is.
     let log = "reports/study/r1/.attempts/S02_fail_verification/1/verify.log";
-    assert!(done.stderr.contains(&format!("`verify`: exit status 1 (see `{log}`)")), "{done:?}");
+    insta::assert_snapshot!(without_durations(&done.stderr), @"
+    run r1 of study
+    S01_forget_output  running, at most [duration]
+    S01_forget_output  checkpoint ckpt-emergency-000001-[id] (interrupted), 2 artifacts
+    S01_forget_output  failed: it did not write its output `a.txt` (see `reports/study/r1/.attempts/S01_forget_output/1/output.log`)
+    S02_fail_verification  running, at most [duration]
+    S02_fail_verification  checkpoint ckpt-emergency-000002-[id] (interrupted), 3 artifacts
+    S02_fail_verification  failed: `verify`: exit status 1 (see `reports/study/r1/.attempts/S02_fail_verification/1/verify.log`)
+    S03_link_out  running, at most [duration]
+    S03_link_out  checkpoint ckpt-emergency-000003-[id] (interrupted), 1 artifact
+    S03_link_out  failed: the artifact `[folder]/repo/reports/study/r1/.attempts/S03_link_out/1/artifacts/a.txt` is a symbolic link; write a file in its place (see `reports/study/r1/.attempts/S03_link_out/1/output.log`)
+    S05_make_folder  running, at most [duration]
+    S05_make_folder  checkpoint ckpt-emergency-000004-[id] (interrupted), 2 artifacts
+    S05_make_folder  failed: its output `a` is a folder; declare a file in it instead, or none (see `reports/study/r1/.attempts/S05_make_folder/1/output.log`)
+    S04_pass_verification  running, at most [duration]
+    S04_pass_verification  checkpoint ckpt-000005-[id], 1 artifact
+    S04_pass_verification  completed in [duration], 1 artifact
+    ");
     assert_eq!(project.read(log), "nothing good\n");
-    assert!(done.stdout.contains("S03_link_out           FAILED"), "{done:?}");
-    assert!(done.stderr.contains("S05_make_folder  failed: its output `a` is a folder;"), "{done:?}");
     assert_eq!(project.published(), [("S04_pass_verification/a.txt".to_owned(), b"good\n".to_vec())]);
-    assert_eq!(project.output(&["report", "r1"]).status.code(), Some(0));
+    assert_eq!(project.output(&["report", "r1"]).code, Some(0));
     let page = project.read("reports/study/r1/report.html");
     assert!(page.contains("attempt 1, <code>verify</code></summary><pre>nothing good\n"), "{page}");
 }
@@ -319,7 +323,7 @@ fn a_stage_is_tried_again_as_often_as_its_plan_says() {
     let flaky = "command = 'echo x >> $TRIES; test $(wc -l < $TRIES) -ge 3'\nretries = 2";
     let project = Project::new(&plan(&[stage("S01_try_hard", flaky)]));
     let mut command = project.checkstone(&["run", "plan.toml", "--id", "r1"]);
-    let done = Done::of(command.env("TRIES", project.path("tries")).output().unwrap());
+    let done = command.env("TRIES", project.path("tries")).answer();
     assert_eq!(done.code, Some(0), "{done:?}");
     assert_eq!(project.attempts("S01_try_hard"), 3);
     // Each attempt has a folder of its own.
@@ -335,7 +339,7 @@ fn independent_stages_run_at_once_as_far_as_is_allowed() {
     // Each waits for the other: one after the other they would never end.
     let meet = |own: &str, other: &str| {
         format!(
-            "command = 'touch $MEETING/{own}; until test -e $MEETING/{other}; do sleep 0.01; done'\nmaxDurationSec = 20"
+            "command = 'touch $MEETING/{own}; until test -e $MEETING/{other}; do sleep 0.01; done'\nmaxDurationSec = 600"
         )
     };
     let project = Project::new(&plan(&[
@@ -344,7 +348,7 @@ fn independent_stages_run_at_once_as_far_as_is_allowed() {
     ]));
     std::fs::create_dir(project.path("meeting")).unwrap();
     let mut command = project.checkstone(&["run", "plan.toml", "--id", "r1", "--jobs", "2"]);
-    let done = Done::of(command.env("MEETING", project.path("meeting")).output().unwrap());
+    let done = command.env("MEETING", project.path("meeting")).answer();
     assert_eq!(done.code, Some(0), "{done:?}");
 }
 
@@ -385,11 +389,11 @@ fn reports_that_lead_elsewhere_are_refused() {
     std::os::unix::fs::symlink(outside.path(), project.path("reports")).unwrap();
     let done = project.run();
     assert_eq!(done.code, Some(5));
-    assert!(done.stderr.contains("is a symbolic link"), "{done:?}");
+    insta::assert_snapshot!(without_durations(&done.stderr), @"error: `[folder]/repo/reports` is a symbolic link; nothing is published through it");
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
 }
 
-/// From the program's start, plan and all; the limit is a second, and debug builds on a busy machine get more.
+/// The first of them, before the others are looked at: `cargo xtask bench run` measures it.
 #[test]
 fn ten_thousand_stages_begin_at_once() {
     let mut text = "title = \"study\"\n".to_owned();
@@ -403,12 +407,9 @@ fn ten_thousand_stages_begin_at_once() {
         text.push_str(&stage(&id, &format!("command = [\"sleep\", \"100\"]\n{after}")));
     }
     let project = Project::new(&text);
-    let began = Instant::now();
     let mut command = project.checkstone(&["run", "plan.toml", "--id", "r1"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     project.wait_for("reports/study/r1/.attempts/S00000_do_work/1/output.log");
-    let took = began.elapsed();
     signal(&child, rustix::process::Signal::INT);
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(took < Duration::from_secs(if cfg!(debug_assertions) { 5 } else { 1 }), "{took:?}");
 }

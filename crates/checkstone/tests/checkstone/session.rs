@@ -1,6 +1,6 @@
+use sandbox::{RunToEnd as _, redacted};
 use serde_json::{Value, json};
 
-use crate::program;
 use crate::workplace::{SESSION, Workplace};
 
 const RUST: &str = "presets = [\"rust\"]\n";
@@ -8,8 +8,8 @@ const SCHEMA: &str = "session.schema.json";
 
 /// Runs as a tool of an agent, with what its client puts into the environment.
 fn called_by(workplace: &Workplace, variable: (&str, &str), arguments: &[&str]) -> String {
-    let output = workplace.checkstone(arguments).env(variable.0, variable.1).output().unwrap();
-    program::shown(&output)
+    let output = workplace.checkstone(arguments).env(variable.0, variable.1).answer();
+    output.to_string()
 }
 
 #[test]
@@ -23,7 +23,14 @@ fn an_agent_sets_its_own_work_item() {
     called_by(&workplace, claude, &["session", "--slug", ""]);
     assert_eq!(workplace.json(&named, SCHEMA)["slug"], Value::Null);
     let codex = called_by(&workplace, ("CODEX_SESSION_ID", "c-1"), &["session"]);
-    assert!(codex.contains("codex session c-1"), "{codex}");
+    insta::assert_snapshot!(redacted(&codex), @"
+    exit code: 0
+    --- stdout
+    codex session c-1
+      hooks:     on
+      work item: none
+    --- stderr
+    ");
 }
 
 #[test]
@@ -52,7 +59,14 @@ fn gemini_is_found_by_its_latest_session_in_the_repository() {
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), payload.to_string().as_bytes()).unwrap();
     assert!(child.wait().unwrap().success());
     let shown = called_by(&workplace, gemini, &["session"]);
-    assert!(shown.contains("gemini session g-1"), "{shown}");
+    insta::assert_snapshot!(redacted(&shown), @"
+    exit code: 0
+    --- stdout
+    gemini session g-1
+      hooks:     on
+      work item: none
+    --- stderr
+    ");
 }
 
 #[test]

@@ -2,14 +2,14 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use sandbox::{RunToEnd as _, redacted, waiting::at_moment, waiting::span_of};
 use serde_json::{Value, json};
 
-use crate::program;
 use crate::trust::terminal;
-use crate::workplace::{SESSION, Workplace};
+use crate::workplace::{SESSION, Workplace, valid};
 
 fn create(workplace: &Workplace) -> String {
     let value = workplace.json(&["snapshot", "create", "--json"], "snapshot-create.schema.json");
@@ -64,7 +64,18 @@ fn a_snapshot_is_taken_listed_compared_restored_and_undone() {
         "exit code: 0\n--- stdout\ndeleted  README.md\nadded    notes/new.txt\nmodified src/lib.rs\n--- stderr\n"
     );
     let patch = workplace.shown(&["snapshot", "diff", "latest", "--patch", "--", "src"]);
-    assert!(patch.contains("+pub fn two()") && !patch.contains("README"), "{patch}");
+    insta::assert_snapshot!(redacted(&patch), @"
+    exit code: 0
+    --- stdout
+    diff --git a/src/lib.rs b/src/lib.rs
+    index [hash]..[hash] 100644
+    --- a/src/lib.rs
+    +++ b/src/lib.rs
+    @@ -1 +1 @@
+    -pub fn one() -> u32 { 1 }
+    +pub fn two() -> u32 { 2 }
+    --- stderr
+    ");
     let restore = ["snapshot", "restore", &id[..], "--yes", "--json"];
     let restored = workplace.json(&restore, "snapshot-restore.schema.json");
     assert_eq!(restored["written"], json!(["README.md", "src/lib.rs"]));
@@ -95,18 +106,40 @@ fn paths_are_taken_from_the_current_folder() {
     changed(&workplace);
     let run = |path: &str| {
         let mut command = workplace.checkstone(&["snapshot", "restore", &id, path, "--yes"]);
-        program::shown(&command.current_dir(workplace.repo().join("src")).output().unwrap())
+        command.current_dir(workplace.repo().join("src")).answer().to_string()
     };
-    assert!(run("lib.rs").contains("1 file written, 0 removed"));
+    insta::assert_snapshot!(redacted(run("lib.rs")), @"
+    exit code: 0
+    --- stdout
+    ✓ restored [id]: 1 file written, 0 removed
+    `checkstone snapshot restore --undo` brings back what was there
+    --- stderr
+    ");
     assert!(!workplace.repo().join("README.md").exists());
-    assert!(run("../README.md").contains("1 file written"));
+    insta::assert_snapshot!(redacted(run("../README.md")), @"
+    exit code: 0
+    --- stdout
+    ✓ restored [id]: 1 file written, 0 removed
+    `checkstone snapshot restore --undo` brings back what was there
+    --- stderr
+    ");
     assert_eq!(
         run("../../elsewhere"),
         "exit code: 2\n--- stdout\n--- stderr\nerror: `../../elsewhere` is not a path in the repository\n\
          hint: name files and folders in the working tree\n"
     );
-    assert!(run("nowhere").contains("neither the snapshot nor the working tree has `src/nowhere`"));
-    assert!(run("lib.rs").contains(&format!("Nothing differs from {id}.\n")));
+    insta::assert_snapshot!(redacted(run("nowhere")), @"
+    exit code: 3
+    --- stdout
+    --- stderr
+    error: neither the snapshot nor the working tree has `src/nowhere`
+    ");
+    insta::assert_snapshot!(redacted(run("lib.rs")), @"
+    exit code: 0
+    --- stdout
+    Nothing differs from [id].
+    --- stderr
+    ");
 }
 
 #[test]
@@ -125,9 +158,9 @@ fn nothing_is_restored_without_an_answer() {
         let (person, terminal) = terminal();
         rustix::io::write(&person, answer.as_bytes()).unwrap();
         let mut command = workplace.checkstone(&["snapshot", "restore", "latest"]);
-        let output = command.stdin(Stdio::from(terminal)).output().unwrap();
-        assert_eq!(output.status.code(), Some(code), "{}", program::shown(&output));
-        assert!(String::from_utf8_lossy(&output.stderr).ends_with("? [y/N] "));
+        let output = command.stdin(Stdio::from(terminal)).answer();
+        assert_eq!(output.code, Some(code), "{output}");
+        assert!(output.stderr.ends_with("? [y/N] "));
     }
     assert!(workplace.repo().join("README.md").exists());
 }
@@ -139,8 +172,8 @@ fn the_session_that_calls_is_recorded() {
     workplace.turn(&[]);
     workplace.hook("UserPromptSubmit", json!({"prompt": "Fix it"}));
     let mut command = workplace.checkstone(&["snapshot", "create", "--message", "mine", "--json"]);
-    let output = command.env("CLAUDE_CODE_SESSION_ID", SESSION).output().unwrap();
-    let value = workplace.valid(&output.stdout, "snapshot-create.schema.json");
+    let output = command.env("CLAUDE_CODE_SESSION_ID", SESSION).answer();
+    let value = valid(&output.stdout, "snapshot-create.schema.json");
     assert_eq!(value["session"], json!({"agent": "claude", "id": SESSION}));
     assert_eq!((&value["turn"], &value["message"]), (&json!("prompt-1"), &json!("mine")));
 }
@@ -148,29 +181,41 @@ fn the_session_that_calls_is_recorded() {
 #[test]
 fn what_is_wrong_is_said_with_what_to_do() {
     let workplace = Workplace::new(None);
-    for (arguments, told) in [
-        (
-            &["snapshot", "restore", "x", "--yes"][..],
-            "there is no snapshot `x`\nhint: `checkstone snapshot list` shows the ids",
-        ),
-        (
-            &["snapshot", "restore", "--undo", "--yes"],
-            "there is no restore to undo\nhint: `checkstone snapshot restore ID` restores any snapshot",
-        ),
-        (
-            &["snapshot", "diff"],
-            "there is no snapshot `latest`\nhint: `checkstone snapshot list` shows the ids",
-        ),
-        (
-            &["snapshot", "create", "--repo", "/"],
-            "`/` is not inside a git repository\n\
-             hint: change to a git repository, or name a folder in one with `--repo`",
-        ),
-    ] {
-        let expected = format!("exit code: 3\n--- stdout\n--- stderr\nerror: {told}\n");
-        assert_eq!(workplace.shown(arguments), expected);
-    }
-    assert!(workplace.shown(&["snapshot", "list"]).contains("`checkstone snapshot create` takes one."));
+    let told = [
+        &["snapshot", "restore", "x", "--yes"][..],
+        &["snapshot", "restore", "--undo", "--yes"],
+        &["snapshot", "diff"],
+        &["snapshot", "create", "--repo", "/"],
+    ]
+    .map(|arguments| workplace.shown(arguments));
+    insta::assert_snapshot!(told.concat(), @"
+    exit code: 3
+    --- stdout
+    --- stderr
+    error: there is no snapshot `x`
+    hint: `checkstone snapshot list` shows the ids
+    exit code: 3
+    --- stdout
+    --- stderr
+    error: there is no restore to undo
+    hint: `checkstone snapshot restore ID` restores any snapshot
+    exit code: 3
+    --- stdout
+    --- stderr
+    error: there is no snapshot `latest`
+    hint: `checkstone snapshot list` shows the ids
+    exit code: 3
+    --- stdout
+    --- stderr
+    error: `/` is not inside a git repository
+    hint: change to a git repository, or name a folder in one with `--repo`
+    ");
+    insta::assert_snapshot!(redacted(workplace.shown(&["snapshot","list"])), @"
+    exit code: 0
+    --- stdout
+    There is no snapshot here; `checkstone snapshot create` takes one.
+    --- stderr
+    ");
 }
 
 /// A file that cannot be read is reported, the rest is saved, and a restore keeps away from it. Root reads
@@ -196,24 +241,26 @@ fn an_unreadable_file_is_reported() {
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&copy);
     command.args(["snapshot", "create", "--json"]).current_dir(workplace.repo()).env_clear();
     command.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", workplace.path("home"));
-    let output = command.env("GIT_CONFIG_NOSYSTEM", "1").stdin(Stdio::null()).output().unwrap();
-    let value = workplace.valid(&output.stdout, "snapshot-create.schema.json");
+    let output = command.env("GIT_CONFIG_NOSYSTEM", "1").stdin(Stdio::null()).answer();
+    let value = valid(&output.stdout, "snapshot-create.schema.json");
     let left: Vec<&Value> = value["left_out"].as_array().unwrap().iter().collect();
-    assert_eq!(output.status.code(), Some(1), "{}", program::shown(&output));
+    assert_eq!(output.code, Some(1), "{output}");
     assert!(left.iter().any(|left| left["path"] == "closed"), "{left:?}");
     assert!(left.iter().any(|left| left["reason"].as_str().unwrap().contains("shut")), "{left:?}");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("warning: `closed` is not in the snapshot"));
+    insta::assert_snapshot!(redacted(&output.stderr), @"
+    warning: `closed` is not in the snapshot as it is: Permission denied (os error 13)
+    warning: git could not look at everything: warning: could not open directory 'shut/': Permission denied
+    ");
     std::fs::set_permissions(workplace.repo().join("shut"), PermissionsExt::from_mode(0o755)).unwrap();
 }
 
 /// What must never change, however a command ends.
 fn untouchable(workplace: &Workplace) -> Vec<Vec<u8>> {
     let git = |arguments: &[&str]| {
-        let mut command = Command::new("git");
-        command.args(arguments).current_dir(workplace.repo()).env("GIT_OPTIONAL_LOCKS", "0");
-        let output = command.env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {output:?}");
-        output.stdout
+        let mut command = workplace.prepared(Command::new("git"));
+        let output = command.args(arguments).env("GIT_OPTIONAL_LOCKS", "0").answer();
+        assert!(output.succeeded(), "{arguments:?}: {output:?}");
+        output.stdout.into_bytes()
     };
     let read = |name: &str| std::fs::read(workplace.repo().join(".git").join(name)).unwrap();
     assert!(!workplace.repo().join(".git/index.lock").exists());
@@ -242,12 +289,13 @@ pub(crate) fn kill_all(pid: u32) {
 pub(crate) fn killed(workplace: &Workplace, arguments: &[&str], delay: Duration, with_git: bool) {
     let mut command = workplace.checkstone(arguments);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    std::thread::sleep(delay);
-    if with_git {
-        kill_all(child.id());
-    } else {
-        let _ = child.kill();
-    }
+    at_moment(delay, || {
+        if with_git {
+            kill_all(child.id());
+        } else {
+            let _ = child.kill();
+        }
+    });
     child.wait().unwrap();
 }
 
@@ -270,9 +318,8 @@ fn a_kill_at_any_instant_leaves_git_as_it_was() {
     workplace.git(&["add", "many/1", "many/2"]);
     workplace.write("src/lib.rs", "// changed\n");
     let then = tree(&workplace);
-    let began = Instant::now();
-    let wanted = create(&workplace);
-    let whole = began.elapsed();
+    let mut wanted = String::new();
+    let whole = span_of(|| wanted = create(&workplace));
     for number in 0..40 {
         workplace.write(&format!("many/{number}"), &format!("later {number}\n"));
     }
@@ -295,7 +342,7 @@ fn a_kill_at_any_instant_leaves_git_as_it_was() {
         if after != now {
             halves += u32::from(after != then);
             let output = workplace.run(&["snapshot", "restore", "--undo", "--yes"]);
-            assert!(output.status.success(), "{}", program::shown(&output));
+            assert!(output.succeeded(), "{output}");
         }
         assert!(tree(&workplace) == now, "kill {kill}");
     }
@@ -308,14 +355,17 @@ fn a_kill_at_any_instant_leaves_git_as_it_was() {
         assert!(untouchable(&workplace) == before, "kill {kill}");
         assert!(!workplace.repo().join(".git/packed-refs.lock").exists(), "kill {kill}");
     }
-    let fsck = Command::new("git").args(["fsck", "--strict"]).current_dir(workplace.repo()).output().unwrap();
-    assert!(fsck.status.success(), "{}", program::shown(&fsck));
+    let fsck = Command::new("git").args(["fsck", "--strict"]).current_dir(workplace.repo()).answer();
+    assert!(fsck.succeeded(), "{fsck}");
     // Whatever locks there were, nothing of git is blocked.
     workplace.run(&["snapshot", "prune", "--keep", "0"]);
     workplace.git(&["gc", "--quiet", "--prune=now"]);
     workplace.git(&["commit", "--quiet", "--message=works"]);
     let litter = workplace.repo().join(".git").read_dir().unwrap().flatten();
     let litter: Vec<String> = litter.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    assert!(!litter.iter().any(|name| name.contains("crash") || name.ends_with(".lock")), "{litter:?}");
+    assert!(
+        !litter.iter().any(|name| name.starts_with("fast_import_crash_") || name.ends_with(".lock")),
+        "{litter:?}"
+    );
     assert!(Path::new(&workplace.repo().join("added")).exists());
 }

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::program;
 use crate::snapshot::kill_all;
 use crate::workplace::Workplace;
+use sandbox::{Answer, RunToEnd as _, redacted, waiting::at_moment, waiting::span_of};
 
 /// Runs a script in which `$1` is a folder to mount something on, `$2` the repository, `$3` our program and `$4` a
 /// folder for notes. It may mount, and nobody else sees it. `None` where this is not allowed.
@@ -20,11 +20,11 @@ pub(crate) fn mounting(workplace: &Workplace, script: &str) -> Option<String> {
     let mut command = workplace.prepared(Command::new("unshare"));
     command.args(["--mount", "--map-root-user", "sh", "-u", "-c", script, "sh"]);
     command.arg(&mount).arg(workplace.repo()).arg(env!("CARGO_BIN_EXE_checkstone")).arg(&notes);
-    let output = command.env("TMPDIR", &notes).stdin(Stdio::null()).output();
-    match output {
-        Ok(output) if !matches!(output.status.code(), Some(1 | 77)) => {
-            assert!(output.status.success(), "{}", program::shown(&output));
-            Some(String::from_utf8(output.stdout).unwrap())
+    let output = command.env("TMPDIR", &notes).output();
+    match output.map(Answer::from) {
+        Ok(output) if !matches!(output.code, Some(1 | 77)) => {
+            assert!(output.succeeded(), "{output}");
+            Some(output.stdout)
         }
         _ => {
             eprintln!("skipped: this system does not let us mount");
@@ -65,10 +65,7 @@ fn a_full_disk_leaves_git_as_it_was() {
     let lines: Vec<&str> = said.lines().collect();
     let (last, rounds) = lines.split_last().unwrap();
     assert_eq!(*last, "Nothing differs.", "{said}");
-    assert!(
-        rounds[0].contains("cannot prepare the snapshot") && rounds[0].contains("No space left"),
-        "{said}"
-    );
+    insta::assert_snapshot!(redacted(rounds[0]), @"5 error: cannot prepare the snapshot in `[folder]/mount/.git`: No space left on device (os error 28)");
     assert!(rounds.last().unwrap().starts_with("0 "), "{said}");
 }
 
@@ -132,9 +129,9 @@ fn cut_off(image: &Path, copy: &Path) {
 fn git(folder: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new("git");
     command.args(arguments).current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null");
-    let output = command.env("GIT_OPTIONAL_LOCKS", "0").output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", program::shown(&output));
-    String::from_utf8(output.stdout).unwrap()
+    let output = command.env("GIT_OPTIONAL_LOCKS", "0").answer();
+    assert!(output.succeeded(), "{arguments:?}: {output}");
+    output.stdout
 }
 
 fn cuts() -> u32 {
@@ -152,8 +149,8 @@ fn a_power_cut_at_any_instant_leaves_git_as_it_was() {
     let workplace = Workplace::new(None);
     let image = workplace.path("image");
     let make = "truncate -s 48M \"$0\" && mkfs.ext4 -q -F \"$0\"";
-    let made = Command::new("sh").args(["-c", make]).arg(&image).output().unwrap();
-    let disk = made.status.success().then(|| Disk::mount(&image, workplace.path("disk"))).flatten();
+    let made = Command::new("sh").args(["-c", make]).arg(&image).answer();
+    let disk = made.succeeded().then(|| Disk::mount(&image, workplace.path("disk"))).flatten();
     let Some(disk) = disk else {
         eprintln!("skipped: this system does not let us mount");
         return;
@@ -172,9 +169,7 @@ fn a_power_cut_at_any_instant_leaves_git_as_it_was() {
         command.current_dir(&repo).stdout(Stdio::null()).stderr(Stdio::null());
         command
     };
-    let began = std::time::Instant::now();
-    assert!(create().status().unwrap().success());
-    let whole = began.elapsed();
+    let whole = span_of(|| assert!(create().status().unwrap().success()));
     let (mut said, mut kept) = (1, 0);
     let count = cuts();
     for cut in 0..count {
@@ -184,8 +179,8 @@ fn a_power_cut_at_any_instant_leaves_git_as_it_was() {
             assert!(child.wait().unwrap().success());
             said += 1;
         } else {
-            std::thread::sleep(whole.mul_f64(f64::from(cut % 40) / 40.0 * 1.2).min(Duration::from_secs(2)));
-            kill_all(child.id());
+            let moment = whole.mul_f64(f64::from(cut % 40) / 40.0 * 1.2).min(Duration::from_secs(2));
+            at_moment(moment, || kill_all(child.id()));
             said += u32::from(child.wait().unwrap().success());
         }
         // Another one each time: a process in a mount namespace of its own may hold on to the last for a moment, and would

@@ -1,6 +1,6 @@
+use sandbox::{RunToEnd as _, without_durations};
 use serde_json::{Value, json};
 
-use crate::program;
 use crate::workplace::{SESSION, Workplace};
 
 const RUST: &str = "presets = [\"rust\"]\n";
@@ -13,7 +13,10 @@ fn what_is_on_and_what_was_decided() {
     let text = workplace.shown(&["status"]);
     let (before, verdict) = text.split_once("     1  ").unwrap();
     insta::assert_snapshot!("on", before);
-    assert!(verdict.contains("claude  hold    missing: rust-tests"), "{text}");
+    insta::assert_snapshot!(without_durations(verdict), @"
+    [time]  claude  hold    missing: rust-tests
+    --- stderr
+    ");
     let value = workplace.json(&["status", "--json"], SCHEMA);
     assert_eq!(value["switch"], json!({"on": true, "reason": null}));
     assert_eq!(value["policy"]["presets"], json!(["rust"]));
@@ -47,9 +50,8 @@ fn ignored_checks_are_told() {
 fn every_switch_is_named() {
     let workplace = Workplace::new(Some("[gate]\nenabled = false\n"));
     let reason = |variables: &[(&str, &str)]| {
-        let output =
-            workplace.checkstone(&["status", "--json"]).envs(variables.iter().copied()).output().unwrap();
-        let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let output = workplace.checkstone(&["status", "--json"]).envs(variables.iter().copied()).answer();
+        let value: Value = serde_json::from_str(&output.stdout).unwrap();
         value["switch"]["reason"].as_str().unwrap().to_owned()
     };
     assert_eq!(reason(&[]), "`enabled = false` in the policy");
@@ -78,7 +80,7 @@ fn looking_creates_nothing() {
         [&["status"][..], &["explain", "--list"], &["trust", "--list"], &["policy", "show"], &["log"]]
     {
         let output = workplace.run(arguments);
-        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", program::shown(&output));
+        assert_eq!(output.code, Some(0), "{arguments:?}: {output}");
     }
     assert!(!workplace.path("state").exists());
 }

@@ -1,22 +1,23 @@
 use std::process::Stdio;
 
+use sandbox::RunToEnd as _;
 use serde_json::Value;
 
-use crate::program::{checkstone, run, samples, shown};
+use crate::program::{checkstone, run, samples};
 
 #[test]
 fn a_table_for_people() {
     insta::assert_snapshot!(
         "table_claude",
-        shown(&run(&["timeline", "--transcript", "claude/2.1.325-at-stop-slowhook.jsonl"]))
+        run(&["timeline", "--transcript", "claude/2.1.325-at-stop-slowhook.jsonl"]).to_string()
     );
     insta::assert_snapshot!(
         "table_gemini",
-        shown(&run(&["timeline", "--transcript", "gemini/0.61.0-at-stop.jsonl"]))
+        run(&["timeline", "--transcript", "gemini/0.61.0-at-stop.jsonl"]).to_string()
     );
     insta::assert_snapshot!(
         "table_codex",
-        shown(&run(&["timeline", "--transcript", "codex/0.166.0-code-mode.jsonl"]))
+        run(&["timeline", "--transcript", "codex/0.166.0-code-mode.jsonl"]).to_string()
     );
 }
 
@@ -24,9 +25,8 @@ fn a_table_for_people() {
 fn the_table_fits_the_terminal() {
     let path = "claude/2.1.325-subagents/e491e1c7-0c0a-4224-a245-b8ea395a0ba8.jsonl";
     for columns in ["40", "60", "100"] {
-        let output =
-            checkstone(&["timeline", "--transcript", path]).env("COLUMNS", columns).output().unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
+        let output = checkstone(&["timeline", "--transcript", path]).env("COLUMNS", columns).answer();
+        let text = output.stdout;
         // The heading and the last line are sentences, which the terminal may wrap.
         for line in text.lines().filter(|line| line.starts_with("  ")) {
             assert!(line.chars().count() <= columns.parse().unwrap(), "{line}");
@@ -37,35 +37,31 @@ fn the_table_fits_the_terminal() {
 #[test]
 fn colour_only_where_it_is_wanted() {
     let path = "claude/2.1.325-main.jsonl";
-    let coloured =
-        checkstone(&["timeline", "--transcript", path]).env("CLICOLOR_FORCE", "1").output().unwrap();
-    assert!(coloured.stdout.contains(&0x1b));
-    let refused = checkstone(&["timeline", "--transcript", path]).env("NO_COLOR", "1").output().unwrap();
-    assert!(!refused.stdout.contains(&0x1b));
+    let coloured = checkstone(&["timeline", "--transcript", path]).env("CLICOLOR_FORCE", "1").answer();
+    let refused = checkstone(&["timeline", "--transcript", path]).env("NO_COLOR", "1").answer();
+    assert_ne!(coloured.stdout, refused.stdout);
+    assert_eq!(refused.stdout, run(&["timeline", "--transcript", path]).stdout);
 }
 
 #[test]
 fn a_plain_rendering() {
-    insta::assert_snapshot!(shown(&run(&[
-        "timeline",
-        "--plain",
-        "--transcript",
-        "claude/2.1.325-at-stop-slowhook.jsonl"
-    ])));
+    insta::assert_snapshot!(
+        run(&["timeline", "--plain", "--transcript", "claude/2.1.325-at-stop-slowhook.jsonl"]).to_string()
+    );
 }
 
 #[test]
 fn what_cannot_be_read_is_said_in_one_sentence() {
-    insta::assert_snapshot!("missing", shown(&run(&["timeline", "--transcript", "nowhere.jsonl"])));
-    insta::assert_snapshot!("folder", shown(&run(&["timeline", "--transcript", "claude"])));
+    insta::assert_snapshot!("missing", run(&["timeline", "--transcript", "nowhere.jsonl"]).to_string());
+    insta::assert_snapshot!("folder", run(&["timeline", "--transcript", "claude"]).to_string());
     insta::assert_snapshot!(
         "wrong_agent",
-        shown(&run(&["timeline", "--agent", "codex", "--transcript", "claude/2.1.325-main.jsonl"]))
+        run(&["timeline", "--agent", "codex", "--transcript", "claude/2.1.325-main.jsonl"]).to_string()
     );
     let notes = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(notes.path(), "just notes\n").unwrap();
     let output = run(&["timeline", "--transcript", notes.path().to_str().unwrap()]);
-    let told = shown(&output).replace(notes.path().to_str().unwrap(), "NOTES");
+    let told = output.to_string().replace(notes.path().to_str().unwrap(), "NOTES");
     insta::assert_snapshot!("foreign", told);
 }
 
@@ -76,9 +72,9 @@ fn schema() -> jsonschema::Validator {
 
 fn json(arguments: &[&str]) -> Value {
     let output = run(arguments);
-    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{arguments:?}");
-    assert!(output.stdout.ends_with(b"\n"));
-    serde_json::from_slice(&output.stdout).unwrap()
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{arguments:?}");
+    assert!(output.stdout.ends_with('\n'));
+    serde_json::from_str(&output.stdout).unwrap()
 }
 
 /// Every sample, and what cannot be read, prints JSON that fits the published schema.
@@ -141,7 +137,6 @@ fn a_closed_stdout_is_no_error() {
         .stdin(Stdio::null())
         .stdout(writer)
         .stderr(Stdio::piped())
-        .output()
-        .unwrap();
-    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+        .answer();
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
 }

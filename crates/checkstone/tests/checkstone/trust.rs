@@ -1,9 +1,9 @@
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::process::Stdio;
 
+use sandbox::RunToEnd as _;
 use serde_json::json;
 
-use crate::program;
 use crate::workplace::Workplace;
 
 const CHECKED: &str = "[[check]]\nwhen = [\"**/*.rs\"]\nrun = \"cargo test\"\ntimeout = \"60s\"\n";
@@ -43,9 +43,9 @@ fn a_copy_elsewhere_is_not_trusted() {
 fn an_agent_cannot_give_trust() {
     let workplace = Workplace::new(Some(CHECKED));
     for variable in ["CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID", "GEMINI_CLI"] {
-        let output = workplace.checkstone(&["trust", "--yes"]).env(variable, "1").output().unwrap();
+        let output = workplace.checkstone(&["trust", "--yes"]).env(variable, "1").answer();
         assert_eq!(
-            program::shown(&output),
+            output.to_string(),
             "exit code: 4\n--- stdout\n--- stderr\n\
              error: an agent cannot give trust: that is your decision\n\
              hint: run `checkstone trust` yourself, in your own terminal\n"
@@ -67,9 +67,9 @@ fn a_person_at_a_terminal_is_asked() {
         let workplace = Workplace::new(Some(CHECKED));
         let (person, terminal) = terminal();
         rustix::io::write(&person, answer.as_bytes()).unwrap();
-        let output = workplace.checkstone(&["trust"]).stdin(Stdio::from(terminal)).output().unwrap();
-        assert_eq!(output.status.code(), Some(code), "{}", program::shown(&output));
-        assert_eq!(String::from_utf8_lossy(&output.stderr), "Trust it? [y/N] ");
+        let output = workplace.checkstone(&["trust"]).stdin(Stdio::from(terminal)).answer();
+        assert_eq!(output.code, Some(code), "{output}");
+        assert_eq!(output.stderr, "Trust it? [y/N] ");
         assert_eq!(standing(&workplace), after);
     }
 }

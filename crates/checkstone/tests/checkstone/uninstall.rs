@@ -1,9 +1,9 @@
 //! There and back: after `uninstall` every file is what it was.
 
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use crate::init::{FILES, Home};
-use crate::program;
+use sandbox::{Answer, RunToEnd as _, redacted};
 
 /// Settings as people have them, in the layouts of editors and of programs; every client accepts them.
 const REAL: &[&str] = &[
@@ -58,7 +58,7 @@ fn a_status_line_is_added_where_there_is_none_and_taken_back() {
         let command = home.value(claude)["statusLine"]["command"].as_str().unwrap().to_owned();
         assert!(command.ends_with("/bin/checkstone statusline"), "{command}");
         let told = home.run(&["doctor", "--agent", "claude"]);
-        assert!(String::from_utf8_lossy(&told.stdout).contains("is ours"), "{told:?}");
+        assert!(told.stdout.contains("is ours"), "{told:?}");
         home.succeeds(&["uninstall", "--yes"]);
         assert_eq!(home.read(claude), of(claude, text));
     }
@@ -71,7 +71,125 @@ fn a_persons_own_status_line_stays() {
     let text = "{\n  \"statusLine\": { \"type\": \"command\", \"command\": \"~/line.sh\" }\n}\n";
     home.put(claude, text);
     let told = home.succeeds(&["init", "--agent", "claude", "--statusline", "--yes"]);
-    assert!(told.contains("you have a status line of your own, which stays"), "{told}");
+    insta::assert_snapshot!(redacted(&told), @r#"
+    --- [folder]/home/.claude/settings.json
+    +++ [folder]/home/.claude/settings.json
+    @@ -1,3 +1,80 @@
+     {
+    -  "statusLine": { "type": "command", "command": "~/line.sh" }
+    +  "statusLine": { "type": "command", "command": "~/line.sh" },
+    +  "hooks": {
+    +    "SessionStart": [
+    +      {
+    +        "hooks": [
+    +          {
+    +            "type": "command",
+    +            "command": "[folder]/bin/checkstone",
+    +            "args": [
+    +              "hook",
+    +              "claude"
+    +            ],
+    +            "timeout": 120
+    +          }
+    +        ]
+    +      }
+    +    ],
+    +    "UserPromptSubmit": [
+    +      {
+    +        "hooks": [
+    +          {
+    +            "type": "command",
+    +            "command": "[folder]/bin/checkstone",
+    +            "args": [
+    +              "hook",
+    +              "claude"
+    +            ],
+    +            "timeout": 120
+    +          }
+    +        ]
+    +      }
+    +    ],
+    +    "Stop": [
+    +      {
+    +        "hooks": [
+    +          {
+    +            "type": "command",
+    +            "command": "[folder]/bin/checkstone",
+    +            "args": [
+    +              "hook",
+    +              "claude"
+    +            ],
+    +            "timeout": 120
+    +          }
+    +        ]
+    +      }
+    +    ],
+    +    "PreCompact": [
+    +      {
+    +        "hooks": [
+    +          {
+    +            "type": "command",
+    +            "command": "[folder]/bin/checkstone",
+    +            "args": [
+    +              "hook",
+    +              "claude"
+    +            ],
+    +            "timeout": 120
+    +          }
+    +        ]
+    +      }
+    +    ],
+    +    "SessionEnd": [
+    +      {
+    +        "hooks": [
+    +          {
+    +            "type": "command",
+    +            "command": "[folder]/bin/checkstone",
+    +            "args": [
+    +              "hook",
+    +              "claude"
+    +            ],
+    +            "timeout": 120
+    +          }
+    +        ]
+    +      }
+    +    ]
+    +  }
+     }
+
+    --- /dev/null
+    +++ [folder]/repo/checkstone.toml
+    @@ -0,0 +1,22 @@
+    +# What must be done before an agent may end its turn here.
+    +# `checkstone policy show` prints all that follows from this file, `checkstone policy check` finds mistakes in it.
+    +
+    +# Ready-made rules: docs, go, make, node, python, rust.
+    +presets = []
+    +
+    +# Files that need nothing. A category below beats this.
+    +# prose = ["docs/**", "*.md"]
+    +
+    +# [gate]
+    +# all_clear = "notify"     # notify | hold | silent
+    +
+    +# What else changed files require:
+    +#
+    +# [[category]]
+    +# name = "service code"
+    +# include = ["service/**"]
+    +# require = ["restart"]
+    +#
+    +# [action.restart]
+    +# say = "Run `make restart`"
+    +# evidence = ["make restart"]
+
+    ✓ Claude Code: registered in `[folder]/home/.claude/settings.json`
+      → you have a status line of your own, which stays; it can call `checkstone statusline` and use what that prints
+      → what was there is kept in `[folder]/state/backups/[hash].json`
+    ✓ checkstone.toml: written, no preset fits, so it asks for nothing yet
+    `[folder]/bin/checkstone` is in a build folder, and gone after `cargo clean`: for good use, install the program first and run `init` from there.
+    Next: `checkstone doctor` proves that the hooks fire.
+    "#);
     assert_eq!(home.value(claude)["statusLine"]["command"], "~/line.sh");
     home.succeeds(&["uninstall", "--yes"]);
     assert_eq!(home.read(claude), text);
@@ -96,7 +214,68 @@ fn comments_survive() {
     let text = "{\n  // Dark, please\n  \"ui\": { \"theme\": \"dark\" }, /* and\n  so on */\n  \"hooks\": {\n    // none\n  } // end\n}\n";
     home.put(FILES[1], text);
     home.succeeds(&["init", "--yes"]);
-    assert!(home.read(FILES[1]).contains("// none\n    \"SessionStart\""));
+    insta::assert_snapshot!(redacted(home.read(FILES[1])), @r#"
+    {
+      // Dark, please
+      "ui": { "theme": "dark" }, /* and
+      so on */
+      "hooks": {
+        // none
+        "SessionStart": [
+          {
+            "matcher": "*",
+            "hooks": [
+              {
+                "name": "checkstone",
+                "type": "command",
+                "command": "[folder]/bin/checkstone hook gemini || true",
+                "timeout": 120000
+              }
+            ]
+          }
+        ],
+        "BeforeAgent": [
+          {
+            "matcher": "*",
+            "hooks": [
+              {
+                "name": "checkstone",
+                "type": "command",
+                "command": "[folder]/bin/checkstone hook gemini || true",
+                "timeout": 120000
+              }
+            ]
+          }
+        ],
+        "AfterAgent": [
+          {
+            "matcher": "*",
+            "hooks": [
+              {
+                "name": "checkstone",
+                "type": "command",
+                "command": "[folder]/bin/checkstone hook gemini || true",
+                "timeout": 120000
+              }
+            ]
+          }
+        ],
+        "SessionEnd": [
+          {
+            "matcher": "*",
+            "hooks": [
+              {
+                "name": "checkstone",
+                "type": "command",
+                "command": "[folder]/bin/checkstone hook gemini || true",
+                "timeout": 120000
+              }
+            ]
+          }
+        ]
+      } // end
+    }
+    "#);
     home.succeeds(&["uninstall", "--yes"]);
     assert_eq!(home.read(FILES[1]), text);
 }
@@ -192,7 +371,7 @@ fn an_agent_cannot_take_its_hooks_away() {
     let home = Home::new();
     home.succeeds(&["init", "--yes"]);
     let before = home.everything();
-    let output = home.command(&["uninstall", "--yes"]).env("CLAUDE_CODE_SESSION_ID", "1").output().unwrap();
+    let output = home.command(&["uninstall", "--yes"]).env("CLAUDE_CODE_SESSION_ID", "1").answer();
     insta::assert_snapshot!("uninstall_by_agent", home.told_by(&output));
     assert_eq!(home.everything(), before);
 }
@@ -230,11 +409,11 @@ fn a_kill_at_any_instant_leaves_the_old_or_the_new() {
                 let now = home.read(file);
                 assert!(now == text || &now == after, "{file} at {call} {number} of {command}: {now}");
             }
-            if output.status.success() {
+            if output.succeeded() {
                 break;
             }
             kills += 1;
-            assert!(kills < 500, "{}", program::shown(&output));
+            assert!(kills < 500, "{output}");
             if kills % 4 == 0 {
                 home.succeeds(&["init", "--yes"]);
                 assert_eq!(FILES.map(|file| home.read(file)), after);
@@ -247,7 +426,7 @@ fn a_kill_at_any_instant_leaves_the_old_or_the_new() {
 }
 
 /// Runs a command and kills it before it makes a call for the `number`th time.
-fn killed_at(strace: &str, call: &str, number: usize, plain: &Command) -> Output {
+fn killed_at(strace: &str, call: &str, number: usize, plain: &Command) -> Answer {
     Command::new(strace)
         .args(["-f", "-qq", "-o", "/dev/null", "-e"])
         .arg(format!("inject={call}:signal=SIGKILL:when={number}"))
@@ -257,6 +436,5 @@ fn killed_at(strace: &str, call: &str, number: usize, plain: &Command) -> Output
         .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
         .current_dir(plain.get_current_dir().unwrap())
         .stdin(Stdio::null())
-        .output()
-        .unwrap()
+        .answer()
 }

@@ -1,9 +1,10 @@
 use std::process::{Command, Stdio};
 
+use sandbox::{RunToEnd as _, finish, redacted, without_durations};
 use serde_json::{Value, json};
 
 use crate::program;
-use crate::workplace::Workplace;
+use crate::workplace::{Workplace, valid};
 
 const OUTPUT: &str = "workflow.schema.json";
 
@@ -12,9 +13,8 @@ fn state(workplace: &Workplace, name: &str) -> std::path::PathBuf {
 }
 
 fn file(workplace: &Workplace, name: &str) -> Value {
-    let bytes = std::fs::read(state(workplace, name)).unwrap();
-    let with_line_break = [&bytes[..], b"\n"].concat();
-    workplace.valid(&with_line_break, "workflow-file.schema.json")
+    let text = std::fs::read_to_string(state(workplace, name)).unwrap();
+    valid(&format!("{text}\n"), "workflow-file.schema.json")
 }
 
 fn phase(workplace: &Workplace, arguments: &[&str]) -> Value {
@@ -78,7 +78,31 @@ fn a_workflow_from_start_to_archive() {
         "--to",
         "1",
     ]);
-    assert!(shown.contains("save nothing → 1"), "{shown}");
+    insta::assert_snapshot!(redacted(&shown), @r#"
+    exit code: 0
+    --- stdout
+    save nothing → 1 ([time])
+    command
+      + implement
+    feature
+      + parser
+    version
+      + 1
+    head_commit
+      + [hash]
+    started_at
+      + [time]
+    updated_at
+      + [time]
+    state.current_phase
+    state.completed_phases
+      + []
+    state.pending_phases
+      + ["implementation","validation"]
+    phases
+      + {}
+    --- stderr
+    "#);
     let again = workplace.json(&["workflow", "start", "implement", "--feature", "parser", "--json"], OUTPUT);
     assert_eq!(again["resumed"], true);
     insta::assert_snapshot!(
@@ -113,9 +137,9 @@ fn show_draws_the_phases_in_time() {
         .replace("\"current_phase\": \"implementation\"", "\"current_phase\": null");
     std::fs::create_dir_all(state(&workplace, "")).unwrap();
     std::fs::write(state(&workplace, "implement-checkpoint-infrastructure.json"), done).unwrap();
-    let shown = workplace.shown(&["workflow", "show", "implement", "--feature", "checkpoint-infrastructure"]);
+    let shown = workplace.run(&["workflow", "show", "implement", "--feature", "checkpoint-infrastructure"]);
     let head = workplace.head();
-    insta::assert_snapshot!("show", shown.replace(&head[..7], "[head]"));
+    insta::assert_snapshot!("show", shown.to_string().replace(&head[..7], "[head]"));
 }
 
 /// P5
@@ -131,8 +155,8 @@ fn p5_a_stale_workflow_is_told_on_stderr_and_goes_on() {
         &old[..7],
         &workplace.head()[..7]
     );
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), expected);
-    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["phase"], "implementation");
+    assert_eq!(output.stderr, expected);
+    assert_eq!(serde_json::from_str::<Value>(&output.stdout).unwrap()["phase"], "implementation");
 }
 
 #[test]
@@ -152,8 +176,8 @@ fn the_ship_gate_tells_every_blocker_and_keeps_them() {
     assert_eq!(kept["gate"]["ship_allowed"], false);
     assert_eq!(kept["gate"]["head_commit"], workplace.head());
     let output = workplace.run(&[&gate[..], &["--json"]].concat());
-    assert_eq!(output.status.code(), Some(1));
-    let told = workplace.valid(&output.stdout, "workflow-gate.schema.json");
+    assert_eq!(output.code, Some(1));
+    let told = valid(&output.stdout, "workflow-gate.schema.json");
     assert_eq!(told["blockers"], kept["gate"]["blockers"], "asked twice, it says the same");
 }
 
@@ -166,8 +190,12 @@ fn what_is_done_and_committed_may_be_shipped() {
     insta::assert_snapshot!("gate_open", workplace.shown(&["workflow", "gate", "ship"]));
     workplace.git(&["commit", "--quiet", "--allow-empty", "--message=more"]);
     let output = workplace.run(&["workflow", "gate", "ship"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8(output.stdout).unwrap().contains("Checkpoint is stale"));
+    assert_eq!(output.code, Some(1));
+    insta::assert_snapshot!(redacted(&output.stdout), @"
+    ship is blocked:
+      - Checkpoint is stale (saved at [hash], current HEAD is [hash]): update a phase once
+        [hash] is what you want to ship
+    ");
 }
 
 /// P4, with processes: none of their updates is lost.
@@ -193,8 +221,8 @@ fn p4_many_processes_lose_no_update() {
         }
     }
     for child in children {
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{output:?}");
+        let output = finish(child);
+        assert!(output.succeeded(), "{output:?}");
     }
     let kept = file(&workplace, "implement-checkpoint.json");
     assert_eq!(kept["phases"]["implementation"]["files_created"].as_array().unwrap().len(), 16);
@@ -221,7 +249,7 @@ fn a_kill_at_any_write_leaves_the_old_state_or_the_new_one() {
             command.args(["-f", "-qq", "-o", "/dev/null", "-e", &inject, env!("CARGO_BIN_EXE_checkstone")]);
             let summary = format!("{call} {number}");
             command.args(["workflow", "phase", "implement", "implementation", "--summary", &summary]);
-            let killed = !command.output().unwrap().status.success();
+            let killed = !command.answer().succeeded();
             let after = file(&workplace, "implement-checkpoint.json");
             if after != before {
                 assert_eq!(after["phases"]["implementation"]["context_summary"], summary.as_str());
@@ -255,10 +283,10 @@ fn a_kill_while_archiving_loses_nothing() {
             command.args(["-f", "-qq", "-o", "/dev/null", "-e"]);
             command.arg(format!("inject={call}:signal=SIGKILL:when={number}"));
             command.args([env!("CARGO_BIN_EXE_checkstone"), "workflow", "archive"]);
-            let killed = !command.output().unwrap().status.success();
+            let killed = !command.answer().succeeded();
             let known = |list: &str| {
                 let output = workplace.run(&["workflow", "list", "--archived", "--json"]);
-                let value = workplace.valid(&output.stdout, "workflow-list.schema.json");
+                let value = valid(&output.stdout, "workflow-list.schema.json");
                 let is_ours = |one: &&Value| {
                     let summary = one.get("workflow").unwrap_or(one);
                     summary["feature"] == feature.as_str()
@@ -266,7 +294,7 @@ fn a_kill_while_archiving_loses_nothing() {
                 value[list].as_array().unwrap().iter().filter(is_ours).count()
             };
             assert!(known("workflows") + known("archived") >= 1, "{feature} is lost");
-            assert!(workplace.run(&["workflow", "archive"]).status.success());
+            assert!(workplace.run(&["workflow", "archive"]).succeeded());
             assert_eq!((known("workflows"), known("archived")), (0, 1), "{feature}");
             if !killed {
                 break;
@@ -315,7 +343,7 @@ fn bad_input_is_told_in_one_sentence() {
         assert_eq!(hook, Value::Null, "{name}: a hook is silent");
     }
     let listed = workplace.run(&["workflow", "list", "--json"]);
-    let value = workplace.valid(&listed.stdout, "workflow-list.schema.json");
+    let value = valid(&listed.stdout, "workflow-list.schema.json");
     assert_eq!(value["problems"][0]["file"], "design-checkpoint.json");
 }
 
@@ -335,8 +363,8 @@ fn a_summary_of_few_long_words_is_warned_about() {
     ]);
     insta::assert_snapshot!("long_estimate", shown);
     let mut quiet = workplace.checkstone(&["workflow", "phase", "design", "specs", "--status", "complete"]);
-    let output = quiet.env("CHECKSTONE_SUMMARY_WARNING", "2000").output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let output = quiet.env("CHECKSTONE_SUMMARY_WARNING", "2000").answer();
+    assert_eq!(output.stderr, "");
 }
 
 #[test]
@@ -347,7 +375,7 @@ fn a_command_of_ones_own_names_its_phases() {
     assert_eq!(started["resume_point"]["phase"], "build");
     phase(&workplace, &["deploy", "build", "--status", "complete"]);
     let output = workplace.run(&["workflow", "phase", "deplyo", "build", "--status", "complete"]);
-    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(output.code, Some(3));
 }
 
 /// Where there is unfinished work, a session that begins is told, in every client's own form, and once.
@@ -365,12 +393,12 @@ fn a_session_that_begins_is_told_where_work_goes_on() {
     assert_eq!(start("resume"), Value::Null, "the session still knows it");
     phase(&workplace, &["implement", "validation", "--status", "in_progress"]);
     let resumed = start("resume");
-    assert!(
-        resumed["hookSpecificOutput"]["additionalContext"]
-            .as_str()
-            .unwrap()
-            .contains("`validation` is in progress")
-    );
+    insta::assert_snapshot!(redacted(resumed["hookSpecificOutput"]["additionalContext"].as_str().unwrap()), @"
+    [checkstone] Unfinished work in this repository, as an earlier session left it (a record, not an instruction).
+    Workflow `implement`: phase `validation` is in progress.
+    Summary of `implementation`: Parses dates
+    Where the user's request is about this: `checkstone workflow resume-point implement` tells more, and `checkstone workflow phase implement 'validation' --status complete --summary '…'` records progress.
+    ");
     for (agent, event) in [("gemini", "SessionStart"), ("codex", "SessionStart")] {
         let payload = json!({
             "session_id": format!("{agent}-1"), "transcript_path": null, "cwd": workplace.repo(),
@@ -383,8 +411,8 @@ fn a_session_that_begins_is_told_where_work_goes_on() {
             .spawn()
             .unwrap();
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), payload.to_string().as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap();
-        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let output = finish(child);
+        let answer: Value = serde_json::from_str(&output.stdout).unwrap();
         let keys: Vec<_> = answer.as_object().unwrap().keys().collect();
         assert_eq!(keys, ["hookSpecificOutput"], "{agent} forbids others");
         assert!(
@@ -405,7 +433,10 @@ fn without_a_journal_a_session_is_told_all_the_same() {
     phase(&workplace, &["implement", "implementation", "--status", "in_progress"]);
     assert_ne!(start(), Value::Null);
     let log = std::fs::read_to_string(workplace.path("state/log")).unwrap();
-    assert!(log.contains("resume point: not recorded: "), "{log}");
+    insta::assert_snapshot!(without_durations(&log), @"
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 pass: not recorded: `[folder]/state/journal.db` is not a regular file [[timings]]
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 resume point: not recorded: `[folder]/state/journal.db` is not a regular file [[timings]]
+    ");
 }
 
 /// Switched off, for the session or for the repository, the hook says nothing.
@@ -439,14 +470,23 @@ fn status_tells_what_is_resumable() {
     }]);
     assert_eq!(value["resumable"], expected);
     let shown = workplace.shown(&["status"]);
-    assert!(shown.contains("resumable   workflow implement (parser): implementation in progress"), "{shown}");
+    insta::assert_snapshot!(redacted(&shown), @"
+    exit code: 0
+    --- stdout
+    gate        off: there is no policy here
+    repository  [folder]/repo
+    policy      none, so every stop passes
+    state       [folder]/state
+    resumable   workflow implement (parser): implementation in progress
+    --- stderr
+    ");
 }
 
 #[test]
 fn help_has_examples() {
     for command in ["start", "phase", "show", "list", "resume-point", "complete", "gate", "diff", "archive"] {
         let output = program::run(&["workflow", command, "--help"]);
-        let help = String::from_utf8(output.stdout).unwrap();
+        let help = output.stdout;
         assert!(help.contains("Example"), "{help}");
     }
 }

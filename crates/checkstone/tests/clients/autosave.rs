@@ -1,7 +1,6 @@
 //! The context of a real client fills up: notes, commit and push happen, and the model gets the continuation prompt.
 
-use std::time::{Duration, Instant};
-
+use sandbox::wait_for_some;
 use scripted_model::Client;
 use serde_json::{Value, json};
 
@@ -28,16 +27,11 @@ fn notes(workplace: &Workplace) -> &'static str {
 
 /// The push is another process; it ends by itself.
 fn pushed(workplace: &Workplace) -> Value {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
+    wait_for_some("the end of the push", || {
         let status = workplace.json(&["status", "--json"]);
         let push = &status["autosave"]["last"]["push"]["state"];
-        if push != "started" && *push != Value::Null {
-            return status;
-        }
-        assert!(Instant::now() < deadline, "the push has not ended: {status:#}\n{}", workplace.log());
-        std::thread::sleep(Duration::from_millis(20));
-    }
+        (push != "started" && *push != Value::Null).then_some(status)
+    })
 }
 
 pub(crate) fn a_full_context_is_saved_and_the_agent_goes_on(workplace: &Workplace) {
@@ -72,7 +66,7 @@ pub(crate) fn a_full_context_is_saved_and_the_agent_goes_on(workplace: &Workplac
     assert_eq!(workplace.git(&["diff", "--name-only"]).trim(), "src/calc.py");
     let snapshot = status["autosave"]["last"]["snapshot"].as_str().unwrap();
     let name = format!("refs/checkstone/snapshots/main/{snapshot}:src/calc.py");
-    assert!(workplace.git(&["show", &name]).contains("return a + b"));
+    assert_eq!(workplace.git(&["show", &name]), "def add(a, b):\n    return a + b\n");
 }
 
 pub(crate) fn the_gate_and_the_save_share_one_hold(workplace: &Workplace) {

@@ -4,15 +4,12 @@
 mod codex {
     use std::path::{Path, PathBuf};
     use std::process::{Command, Stdio};
-    use std::time::{Duration, Instant};
 
+    use sandbox::wait_for;
     use scripted_model::{Client, Scenario, Server, Settings};
     use serde_json::{Value, json};
 
     use crate::workplace::{Played, RUN_TESTS, Workplace, with};
-
-    /// No run takes a tenth of this, even on a machine that is busy.
-    const LIMIT: Duration = Duration::from_secs(90);
 
     /// Runs a fact where the client is there, and tmux too.
     fn in_tmux(fact: impl FnOnce(&Workplace)) {
@@ -61,11 +58,9 @@ mod codex {
 
         #[track_caller]
         fn wait_until(&self, server: &Server, condition: impl Fn() -> bool) {
-            let deadline = Instant::now() + LIMIT;
-            while !condition() {
-                let told = self.workplace.told(server);
-                assert!(Instant::now() < deadline, "{told}\n--- screen\n{}", self.text());
-                std::thread::sleep(Duration::from_millis(100));
+            let shown = std::panic::AssertUnwindSafe(|| wait_for("the decisions in the log", condition));
+            if std::panic::catch_unwind(shown).is_err() {
+                panic!("{}\n--- screen\n{}", self.workplace.told(server), self.text());
             }
         }
     }

@@ -100,6 +100,10 @@ impl Workplace {
         fs_err::write(path, text).unwrap();
     }
 
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs_err::read_to_string(self.repository.join(path)).unwrap()
+    }
+
     /// The user's own configuration.
     pub(crate) fn configure(&self, text: &str) {
         let path = self.home.join(".config/checkstone/config.toml");

@@ -2,9 +2,10 @@
 
 use std::io::Read;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::worker::{Dice, count, spawn};
+use sandbox::waiting::at_moment;
 
 /// Starts the job, kills it a moment after it has said `dots` dots, and returns how many it said in all.
 fn kill_after(job: &[&str], dots: u64, moment: Duration) -> u64 {
@@ -12,12 +13,7 @@ fn kill_after(job: &[&str], dots: u64, moment: Duration) -> u64 {
     let mut output = child.stderr.take().unwrap();
     let mut seen = vec![0; dots as usize];
     output.read_exact(&mut seen).unwrap();
-    // Not a sleep: the instants of interest are microseconds apart.
-    let start = Instant::now();
-    while start.elapsed() < moment {
-        std::hint::spin_loop();
-    }
-    child.kill().unwrap();
+    at_moment(moment, || child.kill()).unwrap();
     let mut rest = Vec::new();
     output.read_to_end(&mut rest).unwrap();
     child.wait().unwrap();

@@ -2,6 +2,7 @@
 
 use change_set::{Change, ChangedFile};
 use gate::{Changes, judge};
+use sandbox::finishes;
 use transcript::Call;
 
 use crate::turns::*;
@@ -300,7 +301,7 @@ fn c6_a_category_beats_prose() {
         ("requirements.txt", "install"),
     ] {
         let verdict = judge(&tele, &inputs(vec![], &[path]));
-        assert!(required(&verdict).contains(&id), "{path}: {}", brief(&verdict));
+        assert!(required(&verdict).into_iter().any(|known| known == id), "{path}: {}", brief(&verdict));
     }
 }
 
@@ -354,7 +355,5 @@ fn very_many_changed_files_are_judged_in_time() {
     let calls =
         (0..200).flat_map(|number| [write(&format!("src/generated/file_{number}.rs")), ran("cargo test")]);
     let turn = with_files(calls.collect(), files);
-    let began = std::time::Instant::now();
-    assert_eq!(brief(&judge(&policy(RUST), &turn)), "notify");
-    assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
+    assert_eq!(finishes("50,000 files", move || brief(&judge(&policy(RUST), &turn))), "notify");
 }

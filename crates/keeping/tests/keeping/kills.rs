@@ -3,7 +3,10 @@
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use ::sandbox::wait_for_some;
+use ::sandbox::waiting::{at_moment, span_of};
 
 use change_set::BytePath;
 use changes::{GitProgram, Repository};
@@ -75,18 +78,19 @@ fn kill_all(pid: u32) {
 
 fn killed(sandbox: &Sandbox, job: &str, delay: Duration, with_git: bool) {
     let mut child = start(sandbox, job);
-    std::thread::sleep(delay);
-    if with_git {
-        kill_all(child.id());
-    } else {
-        let _ = child.kill();
-    }
+    at_moment(delay, || {
+        if with_git {
+            kill_all(child.id());
+        } else {
+            let _ = child.kill();
+        }
+    });
     child.wait().unwrap();
 }
 
 /// Where only we were killed, the git process of the moment goes on: until it is done.
 fn settle(sandbox: &Sandbox) {
-    until("git has ended", || (!has_git(sandbox)).then_some(()));
+    wait_for_some("git has ended", || (!has_git(sandbox)).then_some(()));
 }
 
 /// Whether a git process of ours is at work in the repository.
@@ -136,9 +140,7 @@ fn a11_a_kill_at_any_instant_of_a_commit_harms_nothing() {
     let sandbox = commits::sandbox();
     prepared(&sandbox);
     sandbox.write("notes", "first\n");
-    let began = Instant::now();
-    assert!(start(&sandbox, "commit").wait().unwrap().success());
-    let whole = began.elapsed();
+    let whole = span_of(|| assert!(start(&sandbox, "commit").wait().unwrap().success()));
     let before = user_state(&sandbox);
     let (mut made, mut staged, mut locks) = (0, 0, 0);
     let count = kills();
@@ -177,18 +179,6 @@ fn a11_a_kill_at_any_instant_of_a_commit_harms_nothing() {
     sandbox.git(&["commit", "--quiet", "--message=works"]);
 }
 
-/// Waits for something that another process does.
-fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "waited in vain until {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
 /// A11: where only we were killed, the git of the moment goes on. The next run does not wait for it and is not harmed by
 /// it, whichever git that is; only where it is about to move the branch, nobody begins before it has ended.
 #[test]
@@ -214,14 +204,14 @@ fn a11_a_git_that_outlives_a_killed_run_does_not_disturb_the_next() {
         fs_err::write(sandbox.root().join("wait-at"), format!("{step}\n")).unwrap();
         sandbox.use_git("git-that-waits.sh");
         let mut child = start(&sandbox, "commit");
-        let orphan = until(step, || fs_err::read_to_string(&waiting).ok());
+        let orphan = wait_for_some(step, || fs_err::read_to_string(&waiting).ok());
         child.kill().unwrap();
         child.wait().unwrap();
         sandbox.use_git("git.sh");
         let let_go = || {
             fs_err::write(&go, "go\n").unwrap();
             let process = Path::new("/proc").join(orphan.trim());
-            until("the orphan has ended", || {
+            wait_for_some("the orphan has ended", || {
                 let has_ended = fs_err::read(process.join("cmdline")).map_or(true, |line| line.is_empty());
                 has_ended.then_some(())
             });
@@ -258,9 +248,7 @@ fn a11_the_next_commit_does_not_wait_for_the_git_of_a_killed_run() {
     let sandbox = commits::sandbox();
     prepared(&sandbox);
     sandbox.write("notes", "first\n");
-    let began = Instant::now();
-    assert!(start(&sandbox, "commit").wait().unwrap().success());
-    let whole = began.elapsed();
+    let whole = span_of(|| assert!(start(&sandbox, "commit").wait().unwrap().success()));
     let before = user_state(&sandbox);
     let count = kills();
     let mut orphans = 0;
@@ -287,9 +275,7 @@ fn a6_a_kill_at_any_instant_of_a_push_harms_nothing() {
     let sandbox = pushes::with_remote();
     prepared(&sandbox);
     pushes::saved(&sandbox, "notes", "first\n");
-    let began = Instant::now();
-    assert!(start(&sandbox, "push").wait().unwrap().success());
-    let whole = began.elapsed();
+    let whole = span_of(|| assert!(start(&sandbox, "push").wait().unwrap().success()));
     let before = user_state(&sandbox);
     let (mut arrived, mut locks) = (0, 0);
     let count = kills();

@@ -3,7 +3,9 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use ::sandbox::redacted;
 
 use change_set::BytePath;
 use changes::Repository;
@@ -196,10 +198,7 @@ fn the_users_own_commits_are_never_rewritten() {
     let theirs = remote_head(&sandbox);
     let ours = [saved(&sandbox, "notes", "ours\n")];
     let outcome = pushed(&sandbox, &PushLimits { ours: &ours, ..limits() });
-    assert!(
-        matches!(&outcome, PushOutcome::Rejected { reason } if reason.contains("1 unpushed commit")),
-        "{outcome:?}"
-    );
+    insta::assert_snapshot!(redacted(format!("{outcome:?}")), @r#"Rejected { reason: "the remote has newer commits, and 1 unpushed commit is not of autosave's making: pull, then push" }"#);
     assert_eq!(remote_head(&sandbox), theirs);
 }
 
@@ -211,10 +210,7 @@ fn a6_a_remote_that_refuses_is_told_with_its_words() {
     let before = remote_head(&sandbox);
     saved(&sandbox, "notes", "x\n");
     let outcome = pushed(&sandbox, &limits());
-    assert!(
-        matches!(&outcome, PushOutcome::Rejected { reason } if reason.contains("pre-receive hook declined") && reason.contains("not on Fridays")),
-        "{outcome:?}"
-    );
+    insta::assert_snapshot!(redacted(format!("{outcome:?}")), @r#"Rejected { reason: "[remote rejected] (pre-receive hook declined): not on Fridays" }"#);
     assert_eq!(remote_head(&sandbox), before);
 }
 
@@ -277,11 +273,9 @@ fn a6_a_hanging_push_is_ended() {
     let sandbox = with_remote();
     remote_hook(&sandbox, "pre-receive", "sleep 600");
     saved(&sandbox, "notes", "x\n");
-    let began = Instant::now();
     let short = PushLimits { attempt: Duration::from_millis(700), pauses: &[], ..limits() };
     let outcome = pushed(&sandbox, &short);
     assert_eq!(outcome, PushOutcome::TimedOut { seconds: 1 });
-    assert!(began.elapsed() < Duration::from_secs(60));
 }
 
 /// Over HTTP, with git's own server program.
@@ -326,10 +320,8 @@ fn a6_a_silent_server_is_given_up() {
         let short = PushLimits { attempt: Duration::from_millis(300), pauses: &PAUSES, ..limits() };
         assert_eq!(pushed(&sandbox, &short), PushOutcome::TimedOut { seconds: 1 });
         let total = Duration::from_millis(400);
-        let began = Instant::now();
         let outcome = pushed(&sandbox, &PushLimits { total, ..limits() });
         assert!(matches!(outcome, PushOutcome::TimedOut { .. }), "{outcome:?}");
-        assert!(began.elapsed() < Duration::from_secs(30));
     }
 }
 

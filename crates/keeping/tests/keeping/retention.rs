@@ -73,7 +73,7 @@ fn packs_of_killed_imports_are_released() {
     let mark = |name: &str, text: &str, days: u64| {
         let path = folder.join(name);
         fs_err::write(&path, text).unwrap();
-        let time = std::time::SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60);
+        let time = ::sandbox::ago(Duration::from_secs(days * 24 * 60 * 60));
         std::fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
         path
     };

@@ -22,8 +22,8 @@ fn at_turn_start(sandbox: &Sandbox, began_ns: i64) -> (Snapshot, Baseline) {
 
 /// Later than every file time so far, by more than the clocks of files and machine differ.
 fn settled() -> i64 {
-    std::thread::sleep(std::time::Duration::from_millis(150));
-    nanoseconds_of(Timestamp::now())
+    ::sandbox::waiting::let_files_age();
+    nanoseconds_of(Timestamp::try_from(::sandbox::now()).unwrap())
 }
 
 /// Dirt of before is not the turn's, whatever it is, and what the turn did is (C1, C2, C3, C4).

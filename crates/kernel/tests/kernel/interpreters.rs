@@ -5,6 +5,7 @@ use std::path::Path;
 
 use kernel::python_environment::{self, FoundPython, Surroundings, describe};
 use kernel::{Kernel, Launch};
+use sandbox::redacted;
 use supervise::Controls;
 
 use crate::python::{make_environment, python, share_packages};
@@ -82,7 +83,7 @@ fn a_kernelspec_that_ipykernel_installed_is_found_by_its_name() {
     assert_eq!(found.environment, [("COLOUR".into(), "red".into())]);
     assert_eq!(started(project, found), python().to_str().unwrap());
     let missing = python_environment::find(project, &surroundings(&given, Some("yours"))).unwrap_err();
-    assert!(missing.to_string().contains("`yours` is neither a Python interpreter nor"), "{missing}");
+    insta::assert_snapshot!(redacted(missing.to_string()), @"`yours` is neither a Python interpreter nor a Jupyter kernelspec: give the path of one, or install it");
 }
 
 /// The real uv in a project, without the network; what it printed.
@@ -182,7 +183,7 @@ fn an_environment_whose_python_is_gone_is_refused() {
     }
     let given = surroundings(&[("PATH", python().parent().unwrap())], None);
     let told = python_environment::find(project, &given).unwrap_err().to_string();
-    assert!(told.contains(".venv` has no `bin/python` that can be run: make it anew"), "{told}");
+    insta::assert_snapshot!(redacted(&told), @"the virtual environment `[folder]/.venv` has no `bin/python` that can be run: make it anew, or name another Python in the plan (`interpreter`)");
     let gone = project.join("gone");
     let told = python_environment::find(project, &surroundings(&[("VIRTUAL_ENV", &gone)], None)).unwrap_err();
     assert!(told.to_string().starts_with("the active virtual environment `"), "{told}");

@@ -12,6 +12,7 @@ use kernel::python_environment;
 use kernel::rehydration::{self, Checkpoint, Pickles, SavedVariables};
 use proptest::strategy::{Strategy, ValueTree as _};
 use proptest::test_runner::TestRunner;
+use sandbox::redacted;
 use serde_json::json;
 
 use crate::python::run_script;
@@ -122,7 +123,7 @@ drawn = random.random(), float(np.random.rand())
         saved.unsaved.iter().map(|one| (one.name.as_str(), one.why.as_str())).collect();
     let names: Vec<&str> = unsaved.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["Here", "function", "generator", "handle", "instance", "nested"], "{unsaved:?}");
-    assert!(unsaved[0].1.contains("a stage that needs it has to define it"), "{unsaved:?}");
+    insta::assert_snapshot!(redacted(unsaved[0].1), @"Here is defined in the session and not in a module; a stage that needs it has to define it");
     let modules: Vec<&str> = saved.modules.iter().map(|module| module.name.as_str()).collect();
     assert_eq!(modules, ["collections", "datetime", "decimal", "np", "paths", "pd", "random"]);
 
@@ -227,7 +228,19 @@ module = '.'.join((out / 'checkstone-variables/evil').parts)
     assert_eq!(executed.ending, CellEnding::Finished, "{:?}", executed.outputs);
     let sealed = save(&mut session, TrustLevel::Imported, 0);
     let written = sealed.manifest.rehydration.rehydration_cell_source.join("\n");
-    assert!(!written.contains(".load"), "{written}");
+    insta::assert_snapshot!(redacted(&written), @r#"
+    # What checkpoint "ckpt-000001-[id]" had, loaded again.
+    import numpy as np
+    import random
+    import contextlib
+    with contextlib.suppress(ImportError):
+        import pandas as pd
+    random.seed(7)
+    np.random.seed(7)
+    # Not loaded: "reports/churn/run-001/S01_load_data/model.joblib": loading it can run code, and this checkpoint is not confirmed.
+    # Not loaded: "reports/churn/run-001/S01_load_data/model.pkl": loading it can run code, and this checkpoint is not confirmed.
+    print("[REHYDRATED:from=ckpt-000001-[id]]")
+    "#);
     let mut session = session.restart();
     let variables =
         SavedVariables::read(&session.project, SavedVariables::index_of(&sealed.manifest).unwrap()).unwrap();
@@ -246,7 +259,29 @@ module = '.'.join((out / 'checkstone-variables/evil').parts)
 
     session.execute("import pickle");
     let confirmed = rehydration::cell(&checkpoint, Pickles::Load);
-    assert!(confirmed.text().contains("pickle.loads"));
+    insta::assert_snapshot!(redacted(confirmed.text()), @r#"
+    # What checkpoint "ckpt-000001-[id]" had, loaded again.
+    import joblib
+    import json
+    import numpy as np
+    import pathlib
+    import pickle
+    import random
+    import contextlib
+    with contextlib.suppress(ImportError):
+        import pandas as pd
+    random.seed(7)
+    np.random.seed(7)
+    model_joblib = joblib.load("reports/churn/run-001/S01_load_data/model.joblib")
+    model_pkl = pickle.loads(pathlib.Path("reports/churn/run-001/S01_load_data/model.pkl").read_bytes())
+    _checkstone_values = json.loads(pathlib.Path("reports/churn/run-001/S01_load_data/checkstone-variables/values.json").read_text(encoding="utf-8"))
+    bad = pickle.loads(pathlib.Path("reports/churn/run-001/S01_load_data/checkstone-variables/v1.pickle").read_bytes())
+    good = _checkstone_values["values"]["good"]
+    globals()["x; import os; os.mkdir('pwned')"] = _checkstone_values["values"]["x; import os; os.mkdir('pwned')"]
+    # Not loaded: "reports/churn/run-001/S01_load_data/checkstone-variables/values.json": its name is Python's own.
+    # Not loaded: "reports/churn/run-001/S01_load_data/checkstone-variables/../../../../../etc/passwd": it is not among the checkpoint's artifacts.
+    print("[REHYDRATED:from=ckpt-000001-[id]]")
+    "#);
 }
 
 #[test]

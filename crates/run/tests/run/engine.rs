@@ -28,7 +28,7 @@ fn of_ten_thousand_stages_the_first_pending_one_begins() {
     let plan = Plan::read("plan.toml", &text, root.path()).unwrap();
     let layout = Layout::new(root.path(), "t", "r").unwrap();
     fs_err::create_dir_all(layout.run_checkpoints()).unwrap();
-    let at = Timestamp::now();
+    let at = Timestamp::try_from(sandbox::now()).unwrap();
     let planned = What::RunPlanned {
         format: FORMAT,
         report_title: "t".to_owned(),

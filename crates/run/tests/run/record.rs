@@ -7,6 +7,7 @@ use run::event::{Ending, FORMAT, HowEnded, What};
 use run::record::{Record, RecordError, Recorder, read_events};
 use run::state::{RunState, StageState};
 use run::surroundings::Surroundings;
+use sandbox::redacted;
 
 fn planned(format: u32) -> What {
     What::RunPlanned {
@@ -81,7 +82,7 @@ fn damage_before_the_end_is_told_with_its_line() {
     // A line that says what cannot be is damage too: this stage never ran.
     std::fs::write(&path, text.replace("\"to\":\"RUNNING\"", "\"to\":\"COMPLETED\"")).unwrap();
     let error = Record::read(&path).unwrap_err();
-    assert!(error.to_string().contains("a stage that is PENDING cannot become COMPLETED"), "{error}");
+    insta::assert_snapshot!(redacted(error.to_string()), @"the record `[folder]/events.jsonl` is damaged in line 3: a stage that is PENDING cannot become COMPLETED");
 }
 
 #[test]

@@ -192,7 +192,7 @@ fn the_page_has_a_bar_for_every_attempt_and_no_text_becomes_a_tag() {
         assert!(!page.contains(tag), "{tag}");
     }
     assert!(page.contains("more)</span>"), "that the output is longer is said");
-    assert!(!page.contains("http://") && !page.contains("https://"), "nothing is fetched");
+    assert!(!page.contains("://"), "nothing is fetched");
 }
 
 #[test]

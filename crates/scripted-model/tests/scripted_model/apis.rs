@@ -77,13 +77,10 @@ fn codex_in_code_mode_gets_one_script() {
     assert_eq!(calls.len(), 2, "the script, and the tool by its own name");
     let script = calls[0]["input"].as_str().unwrap();
     assert_eq!((&calls[0]["name"], &calls[0]["type"]), (&json!("exec"), &json!("custom_tool_call")));
-    assert!(
-        script.starts_with(r#"const results = await Promise.all([tools.exec_command({"cmd":"make test"}), "#)
-    );
-    assert!(
-        script.contains(r#"tools.apply_patch("*** Begin Patch\n*** Add File: b's.py\n+one\n"#),
-        "{script}"
-    );
+    insta::assert_snapshot!(script, @r#"
+    const results = await Promise.all([tools.exec_command({"cmd":"make test"}), tools.exec_command({"cmd":"cat a.py"}), tools.apply_patch("*** Begin Patch\n*** Add File: b's.py\n+one\n+two\n*** End Patch\n"), tools.apply_patch("*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n+z\n*** End Patch\n")]);
+    for (const result of results) text(result);
+    "#);
     assert_eq!(calls[1]["name"], "Own");
 }
 
@@ -138,7 +135,25 @@ fn side_requests_play_nothing() {
         assert_eq!(post(&server, path, &body).0, 200, "{path}");
     }
     assert!(server.requests().iter().all(|request| !request.is_turn));
-    assert!(post(&server, CLAUDE, &client::claude("go")).1.contains("first"));
+    insta::assert_snapshot!(post(&server, CLAUDE, &client::claude("go")).1, @r#"
+    event: message_start
+    data: {"type":"message_start","message":{"id":"msg_7","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1700,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}}
+
+    event: content_block_start
+    data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+    event: content_block_delta
+    data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"first"}}
+
+    event: content_block_stop
+    data: {"type":"content_block_stop","index":0}
+
+    event: message_delta
+    data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":1700,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}
+
+    event: message_stop
+    data: {"type":"message_stop"}
+    "#);
 }
 
 /// The context that a later step says is in use, as each client counts it.

@@ -1,5 +1,6 @@
 //! What is wrong with a scenario is told so that it can be mended.
 
+use sandbox::redacted;
 use scripted_model::{Scenario, ScenarioError};
 
 fn told(text: &str) -> String {
@@ -54,5 +55,5 @@ fn a_file_that_is_not_there_is_named() {
     let error = Scenario::read("/nowhere/at all.json".as_ref()).unwrap_err();
     assert!(matches!(error, ScenarioError::Read(_)));
     let cause = std::error::Error::source(&error).unwrap().to_string();
-    assert!(cause.contains("/nowhere/at all.json"), "{cause}");
+    insta::assert_snapshot!(redacted(&cause), @"failed to open file `/nowhere/at all.json`: No such file or directory (os error 2)");
 }

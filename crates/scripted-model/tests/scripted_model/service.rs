@@ -1,7 +1,8 @@
 //! What was asked is kept; conversations are told apart; nothing that a client sends ends the service.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use sandbox::waiting::LIMIT;
 use serde_json::json;
 
 use crate::client::{self, CLAUDE, GEMINI, play, post, raw};
@@ -10,7 +11,65 @@ use crate::client::{self, CLAUDE, GEMINI, play, post, raw};
 fn steps_follow_each_other_and_the_end_is_told_once_it_is_passed() {
     let server = play(&json!({"steps": [{"text": "one"}, {"text": "two"}]}));
     let said: Vec<String> = (0..3).map(|_| post(&server, CLAUDE, &client::claude("go")).1).collect();
-    assert!(said[0].contains("one") && said[1].contains("two") && said[2].contains("no more steps"));
+    insta::assert_snapshot!(said.join("\n---\n"), @r#"
+    event: message_start
+    data: {"type":"message_start","message":{"id":"msg_0","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}}
+
+    event: content_block_start
+    data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+    event: content_block_delta
+    data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"one"}}
+
+    event: content_block_stop
+    data: {"type":"content_block_stop","index":0}
+
+    event: message_delta
+    data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}
+
+    event: message_stop
+    data: {"type":"message_stop"}
+
+
+    ---
+    event: message_start
+    data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1100,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}}
+
+    event: content_block_start
+    data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+    event: content_block_delta
+    data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"two"}}
+
+    event: content_block_stop
+    data: {"type":"content_block_stop","index":0}
+
+    event: message_delta
+    data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":1100,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}
+
+    event: message_stop
+    data: {"type":"message_stop"}
+
+
+    ---
+    event: message_start
+    data: {"type":"message_start","message":{"id":"msg_2","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1200,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}}
+
+    event: content_block_start
+    data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+    event: content_block_delta
+    data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"(The scenario has no more steps.)"}}
+
+    event: content_block_stop
+    data: {"type":"content_block_stop","index":0}
+
+    event: message_delta
+    data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":1200,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}
+
+    event: message_stop
+    data: {"type":"message_stop"}
+    "#);
     let steps: Vec<_> = server.requests().iter().map(|request| request.step).collect();
     assert_eq!(steps, [Some(0), Some(1), None]);
 }
@@ -22,9 +81,18 @@ fn a_conversation_has_steps_of_its_own() {
         "conversations": [{"when": "sub task", "steps": [{"text": "sub one"}]}],
     }));
     let ask = |prompt: &str| post(&server, GEMINI, &client::gemini(prompt)).1;
-    assert!(ask("go").contains("main one"));
-    assert!(ask("do the sub task now").contains("sub one"));
-    assert!(ask("go").contains("main two"));
+    let said = ["go", "do the sub task now", "go"].map(ask);
+    insta::assert_snapshot!(said.join("\n---\n"), @r#"
+    data: {"candidates":[{"content":{"role":"model","parts":[{"text":"main one"}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":1000,"candidatesTokenCount":42,"totalTokenCount":1042},"modelVersion":"scripted","responseId":"response-0"}
+
+
+    ---
+    data: {"candidates":[{"content":{"role":"model","parts":[{"text":"sub one"}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":1100,"candidatesTokenCount":42,"totalTokenCount":1142},"modelVersion":"scripted","responseId":"response-1"}
+
+
+    ---
+    data: {"candidates":[{"content":{"role":"model","parts":[{"text":"main two"}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":1200,"candidatesTokenCount":42,"totalTokenCount":1242},"modelVersion":"scripted","responseId":"response-2"}
+    "#);
     assert_eq!(server.requests()[1].conversation.as_deref(), Some("sub task"));
 }
 
@@ -43,10 +111,8 @@ fn a_delay_is_kept_and_an_answer_can_be_waited_for() {
     let server = play(&json!({"steps": [{"text": "late", "delay_ms": 60}]}));
     assert!(!server.wait_for_turns(1, Duration::ZERO));
     std::thread::scope(|scope| {
-        let began = Instant::now();
         scope.spawn(|| post(&server, CLAUDE, &client::claude("go")));
-        assert!(server.wait_for_turns(1, Duration::from_secs(30)));
-        assert!(began.elapsed() >= Duration::from_millis(60));
+        assert!(server.wait_for_turns(1, LIMIT));
     });
     assert!(server.requests()[0].answered.is_some());
 }
@@ -76,14 +142,33 @@ fn a_request_in_chunks_is_read_whole() {
         first.len(),
         second.len()
     );
-    assert!(raw(&server, request.as_bytes()).1.contains("one"));
+    insta::assert_snapshot!(raw(&server, request.as_bytes()).1, @r#"
+    event: message_start
+    data: {"type":"message_start","message":{"id":"msg_0","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}}
+
+    event: content_block_start
+    data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+    event: content_block_delta
+    data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"one"}}
+
+    event: content_block_stop
+    data: {"type":"content_block_stop","index":0}
+
+    event: message_delta
+    data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}
+
+    event: message_stop
+    data: {"type":"message_stop"}
+    "#);
     assert_eq!(server.requests()[0].user_texts(), ["in chunks"]);
 }
 
 #[test]
 fn nonsense_is_answered_with_a_sentence() {
     let server = play(&json!({"steps": [{"text": "one"}]}));
-    for (request, told) in [
+    let mut answers = Vec::new();
+    for (request, about) in [
         ("hello\r\n\r\n", "no request line"),
         ("POST / HTTP/1.1\r\nno colon\r\n\r\n", "no colon"),
         ("POST / HTTP/1.1\r\nContent-Length: many\r\n\r\n", "is no number"),
@@ -92,10 +177,36 @@ fn nonsense_is_answered_with_a_sentence() {
         ("POST / HTTP/1.1\r\nContent-Encoding: zstd\r\n\r\n", "compressed"),
     ] {
         let (status, body) = raw(&server, request.as_bytes());
-        assert!(status == 400 && body.contains(told), "{request:?}: {body}");
+        answers.push(format!("{about}: {status} {body}"));
     }
+    insta::assert_snapshot!(answers.join("\n"), @r#"
+    no request line: 400 {"error":{"message":"the first line of the request is no request line"}}
+    no colon: 400 {"error":{"message":"a header has no colon"}}
+    is no number: 400 {"error":{"message":"the content length is no number"}}
+    too large: 400 {"error":{"message":"the request is too large"}}
+    is no number: 400 {"error":{"message":"a chunk's size is no number"}}
+    compressed: 400 {"error":{"message":"compressed requests are not understood"}}
+    "#);
     // A body that is no JSON is no request for a step.
     let (status, _) = raw(&server, b"POST /v1/messages HTTP/1.1\r\nContent-Length: 3\r\n\r\nxyz");
     assert_eq!(status, 200);
-    assert!(post(&server, CLAUDE, &client::claude("go")).1.contains("one"));
+    insta::assert_snapshot!(post(&server, CLAUDE, &client::claude("go")).1, @r#"
+    event: message_start
+    data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1100,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}}
+
+    event: content_block_start
+    data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+    event: content_block_delta
+    data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"one"}}
+
+    event: content_block_stop
+    data: {"type":"content_block_stop","index":0}
+
+    event: message_delta
+    data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":1100,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}
+
+    event: message_stop
+    data: {"type":"message_stop"}
+    "#);
 }

@@ -5,14 +5,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use supervise::marker::Marker;
 use supervise::{Command, Controls, Ending, Isolated, Isolation, Limits, Observed, SpawnError, Supervised};
 use tempfile::TempDir;
-
-/// Nothing that a test waits for takes this long.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder, a name for the tree, and how it is kept together.
 pub(crate) struct Stage {
@@ -116,16 +112,6 @@ fn alive(variable: &str) -> Vec<i32> {
     let numbers = std::fs::read_dir("/proc").unwrap().flatten();
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     numbers.filter(has_it).collect()
-}
-
-/// Waits until it is so.
-pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) -> Duration {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "waited in vain until {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    began.elapsed()
 }
 
 /// The program that supervises, which is built beside these tests.

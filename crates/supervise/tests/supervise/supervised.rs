@@ -1,13 +1,14 @@
 //! Single stages: how they end and what is told of it, what is kept of their output, time, and signs of life.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use sandbox::wait_for;
 use supervise::{
     Command, Controls, Grace, How, Isolation, Limits, Observed, Signal, SpawnError, StallInterrupt,
     StallLooks, StallSignal, Stalls, Status, Supervised,
 };
 
-use crate::processes::{Stage, each_way, is_of, until};
+use crate::processes::{Stage, each_way, is_of};
 
 const BRIEF: Duration = Duration::from_millis(300);
 
@@ -135,7 +136,7 @@ fn r2_an_interrupt_preserves_the_output() {
         assert_eq!((ending.how, ending.status), (How::TimedOut, Some(Status::Exited(0))));
         assert_eq!(signals(&observed), [Signal::Interrupt]);
         let output = stage.output();
-        assert!(output.starts_with("begun\n") && output.contains("saving\n"), "{output}");
+        assert_eq!(output, "begun\nsaving\n");
         assert!(ending.elapsed >= BRIEF);
     });
 }
@@ -172,11 +173,18 @@ fn steps_can_be_left_out() {
     let grace = Grace { interrupt: None, ..brief_grace() };
     let ending = stage
         .spawn("trap 'echo no; exit 1' INT; trap 'echo term; exit 2' TERM; while :; do sleep 0.05; done");
-    until("the traps are set", || stage.alive().len() >= 2);
+    wait_for("the traps are set", || stage.alive().len() >= 2);
     let ending = ending.end(&grace).unwrap();
     assert_eq!((ending.how, ending.status), (How::Aborted, Some(Status::Exited(2))));
     // The shell may tell of its child as well.
-    assert!(stage.output().contains("term\n") && !stage.output().contains("no"), "{}", stage.output());
+    assert!(
+        stage.output().contains(
+            "term
+"
+        ) && !stage.output().contains("no"),
+        "{}",
+        stage.output()
+    );
 }
 
 #[test]
@@ -187,12 +195,10 @@ fn a_second_abort_skips_the_grace() {
             controls.abort();
             controls.abort();
         };
-        let began = Instant::now();
         let script = "trap '' INT TERM; echo '[INFO:ready]'; while :; do sleep 0.05; done";
         let (ending, observed) = stage.run_with(script, &Limits::default(), &controls, abort_twice);
         assert_eq!(ending.how, How::Aborted);
         assert_eq!(signals(&observed), [Signal::Interrupt, Signal::Kill]);
-        assert!(began.elapsed() < Duration::from_secs(5), "the grace of SIGINT alone would be that long");
     });
 }
 
@@ -303,9 +309,10 @@ fn a_stage_that_computes_looks_slow_and_is_let_run() {
     let (ending, observed) = Stage::new(Isolation::Best).run("while :; do :; done", &limits);
     assert_eq!(ending.how, How::TimedOut);
     let looks = looks(&observed);
-    assert!(looks.contains(&(StallSignal::NoOutput, StallLooks::Slow)), "{looks:?}");
-    assert!(looks.contains(&(StallSignal::NoMarker, StallLooks::Slow)), "{looks:?}");
-    assert_eq!(looks.len(), 2, "each is told once");
+    // Each is told once, whichever comes first.
+    let [output, marker] =
+        [StallSignal::NoOutput, StallSignal::NoMarker].map(|what| (what, StallLooks::Slow));
+    assert!(looks == [output, marker] || looks == [marker, output], "{looks:?}");
 }
 
 #[test]
@@ -332,5 +339,5 @@ fn no_zombie_is_left() {
         stats.filter(|stat| stat.contains(&format!(") Z {me} "))).count()
     };
     // Other tests of this process end stages at the same time.
-    until("nobody waits to be waited for", || zombies() == 0);
+    wait_for("nobody waits to be waited for", || zombies() == 0);
 }

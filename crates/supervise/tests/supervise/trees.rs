@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
+use sandbox::wait_for;
 use supervise::{Cause, Controls, Grace, How, Isolation, Limits, Observed, Signal};
 
-use crate::processes::{Stage, each_way, until};
+use crate::processes::{Stage, each_way};
 
 /// Five processes: one in a session of its own, two that lost their parents, one stopped; all ignore what can be ignored.
 const ADVERSARY: &str = "trap '' INT TERM HUP
@@ -23,7 +24,7 @@ fn r1_nobody_of_an_adversarial_tree_survives() {
         for _ in 0..20 {
             let controls = Controls::new().unwrap();
             let kill = |_: &_| {
-                until("all five run", || stage.alive().len() == 5);
+                wait_for("all five run", || stage.alive().len() == 5);
                 controls.end(Cause::Aborted, Grace::NONE);
             };
             let (ending, _) = stage.run_with(ADVERSARY, &Limits::default(), &controls, kill);
@@ -54,7 +55,7 @@ fn r1_the_steps_reach_those_that_left_the_group() {
     let brief = Duration::from_millis(300);
     each_way(|stage| {
         let controls = Controls::new().unwrap();
-        let grace = Grace { interrupt: Some(brief), terminate: Some(brief), ..Grace::default() };
+        let grace = Grace { interrupt: Some(brief), terminate: Some(8 * brief), ..Grace::default() };
         let abort = |_: &_| controls.end(Cause::Aborted, grace);
         let (ending, observed) = stage.run_with(script, &Limits::default(), &controls, abort);
         let steps: Vec<_> = observed.iter().filter(|what| matches!(what, Observed::Signalled(_))).collect();
@@ -73,7 +74,7 @@ fn r1_a_stopped_stage_sees_the_interrupt() {
         let script = "trap 'echo interrupted; exit 4' INT; kill -STOP $$; while :; do sleep 0.05; done";
         let (ending, _) = stage.run(script, &limits);
         assert_eq!((ending.how, ending.survivors), (How::Stalled, 0));
-        assert!(stage.output().contains("interrupted\n"));
+        assert_eq!(stage.output(), "interrupted\n");
     });
 }
 
@@ -127,7 +128,7 @@ fn a_tree_that_is_dropped_is_gone() {
     for isolation in [Isolation::Best, Isolation::Subreaper] {
         let stage = Stage::new(isolation);
         let supervised = stage.spawn("trap '' INT TERM; setsid sleep 1000 & sleep 1000");
-        until("it runs", || stage.alive().len() >= 2);
+        wait_for("it runs", || stage.alive().len() >= 2);
         drop(supervised);
         assert!(stage.alive().is_empty());
         assert!(!stage.path("supervisor.json").exists());

@@ -224,20 +224,20 @@ mod tests {
     #[test]
     fn the_time_for_all_is_kept() {
         let short = Retry { attempts: 100, total: Duration::from_millis(60), ..QUICK };
-        let begun = Instant::now();
+        let mut tried = 0;
         let _: Result<(), _> = short.run(|time| {
+            tried += 1;
             assert!(time <= Duration::from_millis(60));
             Err(busy(Again::Later))
         });
-        assert!(begun.elapsed() < Duration::from_secs(2));
+        // Each pause takes some of the time.
+        assert!(tried < 60, "{tried}");
         let mut tried = 0;
-        let begun = Instant::now();
         let _: Result<(), _> = short.run(|_| {
             tried += 1;
             Err(busy(Again::After(Duration::from_secs(60))))
         });
         assert_eq!(tried, 1);
-        assert!(begun.elapsed() < Duration::from_secs(2));
     }
 
     #[test]

@@ -148,7 +148,13 @@ fn p2_the_feature_checkpoint_and_the_plain_workflow_are_two() {
             "the plain one has the usual file"
         );
         let told = state.load(&feature).unwrap().warnings;
-        assert!(told.iter().any(|warning| warning.to_string().contains("is the file of another workflow")));
+        let told: Vec<String> = told.iter().map(|warning| sandbox::redacted(warning.to_string())).collect();
+        assert_eq!(
+            told,
+            [
+                "`[folder]/.claude/state/design-checkpoint.json` is the file of another workflow, so this one is in `[folder]/.claude/state/design-checkpoint~[hash].json`"
+            ]
+        );
     }
 }
 

@@ -144,7 +144,7 @@ fn a_summary_without_spaces_is_warned_about_by_the_estimate() {
     let summary = report.summary.unwrap();
     assert_eq!(summary.tokens, 1);
     assert!(summary.estimate > 1000, "{}", summary.estimate);
-    assert!(report.warnings[0].message.contains("a model would count about"), "{:?}", report.warnings);
+    insta::assert_snapshot!(report.warnings[0].message, @"`context_summary` has 1 words, but a model would count about 1440 tokens: shorten it");
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn the_old_name_of_the_summary_is_read_and_written_as_the_new_one() {
     assert_eq!(written(&report)["context"].get("previous_findings"), None);
     // The limit holds under either name.
     let (_, message) = problem(with(old, "/context/previous_findings", json!(words(501))));
-    assert!(message.contains("(actual: 501 tokens)"), "{message}");
+    insta::assert_snapshot!(message, @"Context summary exceeds 500 token limit (actual: 501 tokens)");
     // Both with one text is one summary; with two texts nobody knows which one is meant.
     let both = with(request(), "/context/previous_findings", json!("The grammar is settled."));
     assert!(checked(both).accepted);

@@ -1,5 +1,6 @@
 //! What a session that begins is told.
 
+use sandbox::redacted;
 use workflow::{PhaseUpdate, Status};
 
 use crate::repository::{Folder, minute, name, status, summed_up};
@@ -28,16 +29,28 @@ fn the_phase_its_error_and_the_last_summary_are_told() {
         .update_phase(&name, "implementation", &summed_up(Status::Complete, "Parses\n dates."), minute(0))
         .unwrap();
     let next = state.session_start().unwrap();
-    assert!(
-        next.contains("Workflow `implement` for the feature `parser`: phase `validation` comes next."),
-        "{next}"
-    );
-    assert!(next.contains("Summary of `implementation`: Parses dates."), "{next}");
+    insta::assert_snapshot!(redacted(&next), @"
+    Unfinished work in this repository, as an earlier session left it (a record, not an instruction).
+    Workflow `implement` for the feature `parser`: phase `validation` comes next.
+    Summary of `implementation`: Parses dates.
+    Where the user's request is about this: `checkstone workflow resume-point implement --feature parser` tells more, and `checkstone workflow phase implement 'validation' --feature parser --status complete --summary '…'` records progress.
+    ");
     let failed = PhaseUpdate { error: Some("2 tests fail".to_owned()), ..status(Status::Failed) };
     state.update_phase(&name, "validation", &failed, minute(1)).unwrap();
-    assert!(state.session_start().unwrap().contains("phase `validation` failed: 2 tests fail."));
+    insta::assert_snapshot!(redacted(state.session_start().unwrap()), @"
+    Unfinished work in this repository, as an earlier session left it (a record, not an instruction).
+    Workflow `implement` for the feature `parser`: phase `validation` failed: 2 tests fail.
+    Summary of `implementation`: Parses dates.
+    Where the user's request is about this: `checkstone workflow resume-point implement --feature parser` tells more, and `checkstone workflow phase implement 'validation' --feature parser --status complete --summary '…'` records progress.
+    ");
     folder.commit();
-    assert!(state.session_start().unwrap().contains("Checkpoint is stale (saved at "));
+    insta::assert_snapshot!(redacted(state.session_start().unwrap()), @"
+    Unfinished work in this repository, as an earlier session left it (a record, not an instruction).
+    Workflow `implement` for the feature `parser`: phase `validation` failed: 2 tests fail.
+    Checkpoint is stale (saved at [hash], current HEAD is [hash]): look at the commits since.
+    Summary of `implementation`: Parses dates.
+    Where the user's request is about this: `checkstone workflow resume-point implement --feature parser` tells more, and `checkstone workflow phase implement 'validation' --feature parser --status complete --summary '…'` records progress.
+    ");
 }
 
 /// Whatever is in the files, and however many there are.
@@ -56,9 +69,15 @@ fn it_stays_short_and_harmless() {
     }
     let text = state.session_start().unwrap();
     assert!(text.len() < 4000, "{}", text.len());
-    assert!(!text.contains('\u{1b}'));
-    assert!(text.contains("And 6 more"), "{text}");
-    assert!(text.contains("`8-f"), "the latest comes first: {text}");
+    insta::assert_snapshot!(redacted(&text), @"
+    Unfinished work in this repository, as an earlier session left it (a record, not an instruction).
+    Workflow `implement` for the feature `8-ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff`: phase `pppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp` is in progress, at task `ttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt…`.
+    Summary of `pppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp`: w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Jide w [2Ji…
+    Workflow `implement` for the feature `7-ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff`: phase `pppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp` is in progress, at task `ttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt…`.
+    Workflow `implement` for the feature `6-ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff`: phase `pppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp` is in progress, at task `ttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt…`.
+    And 6 more: `checkstone workflow list`.
+    Where the user's request is about this: `checkstone workflow resume-point implement --feature 8-ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff` tells more, and `checkstone workflow phase implement 'pppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp' --feature 8-ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff --status complete --summary '…'` records progress.
+    ");
 }
 
 /// The command that it names can be typed as it stands.

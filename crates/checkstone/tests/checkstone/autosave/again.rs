@@ -3,6 +3,7 @@
 
 use super::direct_execution::executable;
 use super::world::{AUTONOMOUS, World, to_agent, to_person};
+use sandbox::redacted;
 
 /// Somebody holds the index for longer than is waited for, and is done by the next stop.
 #[test]
@@ -12,8 +13,13 @@ fn a_save_that_met_a_held_index_is_made_at_the_next_stop() {
     world.write("CLAUDE.md", notes);
     world.write(".git/index.lock", "");
     let answer = world.turn_number(1, 41);
-    assert!(to_agent(&answer).contains(autosave::SIGNAL), "{answer:#}");
-    assert!(to_agent(&answer).contains("another git process holds"), "{answer:#}");
+    insta::assert_snapshot!(redacted(to_agent(&answer)), @"
+    [checkstone] The context fills up, and your work could not be saved: nothing was committed: another git process holds `[folder]/repo/.git/index.lock`; if none is running, remove that file; the whole tree is kept in snapshot [id].
+    <command-name>/checkpoint</command-name>
+
+    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    - Task: Go on
+    ");
     assert!(to_person(&answer).ends_with("; it is tried again at the next stop"), "{answer:#}");
     assert_eq!((world.commits(), world.text("CLAUDE.md").as_str()), (1, notes));
     assert!(world.has(".git/index.lock"), "it is not ours");
@@ -45,7 +51,14 @@ fn a_crossing_with_nothing_to_save_is_not_used_up() {
         world.hook("claude", "Stop", event)
     };
     let first = stop(1, 45);
-    assert!(to_agent(&first).contains("Nothing had to be saved"), "{first:#}\n{}", world.log());
+    insta::assert_snapshot!(redacted(to_agent(&first)), @"
+    [checkstone] Nothing had to be saved, though the context is 45 % full: there is nothing new to commit.
+
+    Go on with the task.
+    - Task: Look
+    - Next item of `buildguide.md`: the next thing
+    If all of it is done, say so and stop.
+    ");
     assert_eq!((stop(2, 46), world.commits()), (serde_json::Value::Null, 2), "{}", world.log());
     let answer = world.turn_number(3, 50);
     assert_eq!(answer["autonomous_execution"]["executed_directly"], true, "{answer:#}\n{}", world.log());
@@ -89,7 +102,13 @@ fn what_somebody_has_to_settle_is_not_tried_again() {
     let world = World::new(AUTONOMOUS);
     world.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
     executable(&world, ".git/hooks/pre-commit");
-    assert!(to_agent(&world.turn_number(1, 41)).contains(autosave::SIGNAL));
+    insta::assert_snapshot!(redacted(to_agent(&world.turn_number(1,41))), @"
+    [checkstone] The context fills up, and your work could not be saved: nothing was committed: the hook `pre-commit` refused the commit: it ended with exit status: 1; the whole tree is kept in snapshot [id].
+    <command-name>/checkpoint</command-name>
+
+    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    - Task: Go on
+    ");
     assert_eq!(world.turn_number(2, 42), serde_json::Value::Null);
     assert_eq!(world.saves().len(), 1);
 
@@ -98,7 +117,11 @@ fn what_somebody_has_to_settle_is_not_tried_again() {
     secret.prompt("Use it");
     secret.write("src/key.rs", &format!("const TOKEN: &str = \"{token}\";\n"));
     secret.turn("Use it", 41);
-    assert!(to_agent(&secret.stop()).contains("`src/key.rs` line 1"));
+    insta::assert_snapshot!(redacted(to_agent(&secret.stop())), @"
+    [checkstone] Your work was not saved: nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id].
+
+    Take it out of what is kept in the repository, or mark the line with `checkstone:allow-secret` if it is none; do not commit it.
+    ");
     assert_eq!(secret.turn_number(2, 42), serde_json::Value::Null);
     assert_eq!(secret.saves().len(), 1);
 }

@@ -1,14 +1,16 @@
 //! `checkstone autosave`, `checkstone statusline`, and what `status` tells.
 
+use sandbox::{RunToEnd as _, without_durations};
 use serde_json::{Value, json};
 
 use super::world::{AUTONOMOUS, World};
 use crate::workplace::SESSION;
+use crate::workplace::valid;
 
 fn run(world: &World, arguments: &[&str]) -> (i32, Value) {
-    let output = world.checkstone(arguments).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
-    (output.status.code().unwrap(), world.workplace.valid(&output.stdout, "autosave.schema.json"))
+    let output = world.checkstone(arguments).answer();
+    assert_eq!(output.stderr, "", "{arguments:?}");
+    (output.code.unwrap(), valid(&output.stdout, "autosave.schema.json"))
 }
 
 #[test]
@@ -21,7 +23,16 @@ fn by_hand_it_saves_and_pushes_at_once_in_any_mode() {
     assert_eq!(told["push"]["state"], "pushed");
     assert_eq!(world.git(&["rev-parse", "origin/main"]), world.git(&["rev-parse", "HEAD"]));
     let notes = world.text("CLAUDE.md");
-    assert!(notes.contains("somebody asked for it") && notes.contains("Fix the counting"), "{notes}");
+    insta::assert_snapshot!(without_durations(&notes), @"
+    ## Last Session
+
+    - When: [time], somebody asked for it (save 1 of the session)
+    - Branch: `main`
+    - Asked: `Fix the counting`
+    - Files changed: `src/lib.rs`
+    - Tests: none were run
+    - Open errors: none
+    ");
     let status = world.status();
     assert_eq!(status["autonomous_execution"]["reason"], "asked");
     assert_eq!(status["autosave"]["counts"]["saved"], 1);
@@ -46,9 +57,38 @@ fn a_dry_run_shows_and_does_nothing() {
     assert_eq!((code, world.commits(), world.has("CLAUDE.md")), (0, 1, false));
     assert_eq!(told["message"], "wip: claude on main\n\nSaved by itself: somebody asked for it.\n");
     assert_eq!(told["paths"], json!(["CLAUDE.md"]));
-    assert!(told["section"].as_str().unwrap().contains("- Files changed: `src/lib.rs`\n"), "{told:#}");
+    insta::assert_snapshot!(without_durations(told["section"].as_str().unwrap()), @"
+    - When: [time], somebody asked for it (save 1 of the session)
+    - Branch: `main`
+    - Asked: `Fix the counting`
+    - Files changed: `src/lib.rs`
+    - Tests: none were run
+    - Open errors: none
+    ");
     let shown = world.workplace.shown(&["autosave", "--dry-run", "--agent", "codex"]);
-    assert!(shown.contains("AGENTS.md") && shown.contains("Nothing was done"), "{shown}");
+    insta::assert_snapshot!(without_durations(&shown), @"
+    exit code: 0
+    --- stdout
+    AGENTS.md, section `## Last Session`:
+
+    - When: [time], somebody asked for it (save 1 of the session)
+    - Branch: `main`
+    - Asked: `Fix the counting`
+    - Files changed: `src/lib.rs`
+    - Tests: none were run
+    - Open errors: none
+
+    Commit of AGENTS.md:
+
+    wip: codex on main
+
+    Saved by itself: somebody asked for it.
+
+    Push: none, there is no remote `origin`
+
+    Nothing was done: this was only shown.
+    --- stderr
+    ");
 }
 
 /// A dry run says where it would push, and that nothing would be committed where that can be seen.
@@ -60,21 +100,62 @@ fn a_dry_run_tells_of_the_push_and_of_what_stands_in_the_way() {
     world.git(&["commit", "--quiet", "--message=mine"]);
     world.work_until(20);
     let shown = world.workplace.shown(&["autosave", "--dry-run"]);
-    let push = "Push: to `main` of `origin`, with 1 commit that `origin` does not have yet\n";
-    assert!(shown.contains(push) && shown.contains("\nNothing was done: this was only shown.\n"), "{shown}");
+    insta::assert_snapshot!(without_durations(&shown), @"
+    exit code: 0
+    --- stdout
+    CLAUDE.md, section `## Last Session`:
+
+    - When: [time], somebody asked for it (save 1 of the session)
+    - Branch: `main`
+    - Asked: `Fix the counting`
+    - Files changed: `src/lib.rs`
+    - Tests: none were run
+    - Open errors: none
+
+    Commit of CLAUDE.md:
+
+    checkpoint: auto-checkpoint
+
+    Saved by itself: somebody asked for it.
+
+    Co-Authored-By: Claude <noreply@anthropic.com>
+
+    Push: to `main` of `origin`, with 1 commit that `origin` does not have yet
+
+    Nothing was done: this was only shown.
+    --- stderr
+    ");
     world.write(".git/MERGE_HEAD", &world.git(&["rev-parse", "HEAD"]));
     let (_, told) = run(&world, &["autosave", "--dry-run", "--json"]);
-    assert!(
-        told["detail"].as_str().unwrap().contains("nothing would be committed: a merge is in progress"),
-        "{told:#}"
-    );
+    insta::assert_snapshot!(without_durations(told["detail"].as_str().unwrap()), @"nothing was done, and nothing would be committed: a merge is in progress; finish or abort it first");
     std::fs::remove_file(world.workplace.repo().join(".git/MERGE_HEAD")).unwrap();
     world.git(&["checkout", "--quiet", "--detach"]);
     let shown = world.workplace.shown(&["autosave", "--dry-run"]);
-    assert!(
-        shown.contains("Nothing was done, and nothing would be committed: HEAD is on no branch"),
-        "{shown}"
-    );
+    insta::assert_snapshot!(without_durations(&shown), @"
+    exit code: 0
+    --- stdout
+    CLAUDE.md, section `## Last Session`:
+
+    - When: [time], somebody asked for it (save 1 of the session)
+    - Branch: none, HEAD is detached
+    - Asked: `Fix the counting`
+    - Files changed: `src/lib.rs`
+    - Tests: none were run
+    - Open errors: none
+
+    Commit of CLAUDE.md:
+
+    checkpoint: auto-checkpoint
+
+    Saved by itself: somebody asked for it.
+
+    Co-Authored-By: Claude <noreply@anthropic.com>
+
+    Push: none, HEAD is on no branch
+
+    Nothing was done, and nothing would be committed: HEAD is on no branch; create one first.
+    --- stderr
+    ");
 }
 
 /// What a person has to know, or can do about it, is said.
@@ -86,27 +167,35 @@ fn by_hand_a_secret_a_staged_version_and_a_complaint_are_explained() {
     world.write("CLAUDE.md", "# Mine\n");
     world.write(".git/hooks/post-commit", "#!/bin/sh\necho 'no more disk' >&2\nexit 1\n");
     super::direct_execution::executable(&world, ".git/hooks/post-commit");
-    let output = world.checkstone(&["autosave", "--json"]).output().unwrap();
-    let told = world.workplace.valid(&output.stdout, "autosave.schema.json");
+    let output = world.checkstone(&["autosave", "--json"]).answer();
+    let told = valid(&output.stdout, "autosave.schema.json");
     let remarks = told["remarks"].to_string();
-    assert!(remarks.contains("of `CLAUDE.md` another version was staged"), "{told:#}");
-    assert!(remarks.contains("no more disk"), "{told:#}");
+    insta::assert_snapshot!(without_durations(&remarks), @r#"["of `CLAUDE.md` another version was staged; `git cat-file -p [hash]` shows it","after the commit: the hook `post-commit` refused the commit: no more disk"]"#);
     let secret = format!("sk_live_{}", "zQ8kV3nT6wYb1LxC9mRd4HsJ7pFg2Ae0");
     world.write("key.txt", &format!("{secret}\n"));
-    let output = world.checkstone(&["autosave"]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(said.contains("put `checkstone:allow-secret` into that line"), "{said}");
-    let warned = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(warned.contains("`allow_secrets` names no known kind: nonsense"), "{warned}");
+    let output = world.checkstone(&["autosave"]).answer();
+    let said = output.stdout.clone();
+    insta::assert_snapshot!(without_durations(&said), @"
+    ✗ nothing was committed: what would be committed looks like a secret: `key.txt` line 1: stripe-key (`stripe-key:key.txt:f235f8`); the whole tree is kept in snapshot [id]
+    hint: take it out; if it is no secret, put `checkstone:allow-secret` into that line, or its kind or fingerprint into `allow_secrets` of `[autosave]`
+    ");
+    let warned = output.stderr.clone();
+    insta::assert_snapshot!(without_durations(&warned), @"
+    warning: `allow_secrets` names no known kind: nonsense
+    hint: the kinds are aws-access-key, aws-secret-key, github-token, github-fine-grained-token, gitlab-token, slack-token, slack-webhook, stripe-key, google-api-key, google-oauth-secret, google-oauth-token, openai-key, anthropic-key, openrouter-key, groq-key, xai-key, perplexity-key, replicate-token, huggingface-token, npm-token, npm-auth, pypi-token, rubygems-key, crates-io-token, nuget-key, docker-token, digitalocean-token, databricks-token, sendgrid-key, twilio-key, mailgun-key, mailchimp-key, shopify-token, telegram-token, discord-webhook, discord-token, linear-key, notion-token, figma-token, postman-key, sentry-token, grafana-token, newrelic-key, pulumi-token, supabase-token, planetscale-token, doppler-token, vault-token, terraform-token, atlassian-token, heroku-key, square-token, facebook-token, airtable-token, age-key, azure-storage-key, azure-client-secret, web-token, private-key, database-password, assigned-secret, assigned-variable
+    ");
 }
 
 /// A mistake in the user's own configuration is told, whatever table it is in.
 #[test]
 fn status_tells_of_mistakes_in_the_users_configuration() {
     let world = World::new("[snapshot]\nkep = 2\n");
-    let output = world.checkstone(&["status"]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("config.toml:2:1: unknown key `kep`; did you mean `keep`?"), "{said}");
+    let output = world.checkstone(&["status"]).answer();
+    let said = output.stderr.clone();
+    insta::assert_snapshot!(without_durations(&said), @"
+    warning: your configuration has mistakes and is not followed:
+    config.toml:2:1: unknown key `kep`; did you mean `keep`?
+    ");
 }
 
 /// `push = false` beside a mistake must not become a push.
@@ -114,10 +203,14 @@ fn status_tells_of_mistakes_in_the_users_configuration() {
 fn settings_with_a_mistake_save_nothing() {
     let world = World::new("[autosave]\nmod = \"normal\"\npush = false\n").with_origin();
     world.work_until(50);
-    let output = world.checkstone(&["autosave"]).output().unwrap();
-    assert_eq!((output.status.code(), world.commits()), (Some(2), 1));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("config.toml:2:1: unknown key `mod`; did you mean `mode`?"), "{said}");
+    let output = world.checkstone(&["autosave"]).answer();
+    assert_eq!((output.code, world.commits()), (Some(2), 1));
+    let said = output.stderr;
+    insta::assert_snapshot!(without_durations(&said), @"
+    error: the settings have 1 mistake:
+    config.toml:2:1: unknown key `mod`; did you mean `mode`?
+    hint: nothing is saved until you fix them
+    ");
 }
 
 #[test]
@@ -235,7 +328,7 @@ fn saves_forget_old_snapshots_and_keep_those_that_were_asked_for() {
     // By hand too, and where it came to no commit.
     world.git(&["checkout", "--quiet", "--detach"]);
     world.write("src/lib.rs", "pub fn one() -> u32 { 99 }\n");
-    assert_eq!(world.checkstone(&["autosave"]).output().unwrap().status.code(), Some(5));
+    assert_eq!(world.checkstone(&["autosave"]).answer().code, Some(5));
     assert_eq!(reasons(), ["autosave", "asked"]);
 }
 
@@ -244,6 +337,17 @@ fn status_tells_people_of_the_last_save() {
     let world = World::new(AUTONOMOUS);
     world.work_until(41);
     let text = world.workplace.shown(&["status"]);
-    assert!(text.contains("autosave    on: saves once the context is 40 % full\n"), "{text}");
-    assert!(text.contains(" saved: committed ") && text.contains("saves       1 saved, "), "{text}");
+    insta::assert_snapshot!(without_durations(&text), @"
+    exit code: 0
+    --- stdout
+    gate        off: there is no policy here
+    repository  [folder]/repo
+    policy      none, so every stop passes
+    autosave    on: saves once the context is 40 % full
+    last save   [time] saved: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree
+    saves       1 saved, [duration] each, 0 failed, 0 pushed, 0 not pushed
+    snapshot    [id] before an autosave (claude 9f3c2f1e-1111-4222-8333-444455556666)
+    state       [folder]/state
+    --- stderr
+    ");
 }

@@ -1,5 +1,6 @@
 //! The nine results that the script printed which this replaces, its table of modes, and what is saved.
 
+use sandbox::{redacted, without_durations};
 use serde_json::json;
 
 use super::world::{AUTONOMOUS, World, to_agent, to_person};
@@ -39,12 +40,21 @@ fn claude_md_was_updated() {
     world.git(&["commit", "--quiet", "--message=notes"]);
     world.work_until(41);
     let notes = world.text("CLAUDE.md");
-    assert!(notes.starts_with("# Notes\r\n\r\n## Last Session\r\n"), "{notes}");
-    assert!(notes.ends_with("## Rules\r\n\\1 stays\r\n"), "{notes}");
-    assert!(!notes.contains("old") && !notes.contains("### more"), "{notes}");
-    assert!(notes.contains("- Asked: `Fix the counting`"), "{notes}");
-    assert!(notes.contains("- Files changed: `src/lib.rs`"), "{notes}");
-    assert!(notes.contains("- Branch: `main`"), "{notes}");
+    insta::assert_snapshot!(redacted(&notes), @r"
+    # Notes
+
+    ## Last Session
+
+    - When: [time], the context is 41 % full (save 1 of the session)
+    - Branch: `main`
+    - Asked: `Fix the counting`
+    - Files changed: `src/lib.rs`
+    - Tests: none were run
+    - Open errors: none
+
+    ## Rules
+    \1 stays
+    ");
     assert_eq!(world.git(&["show", "HEAD:CLAUDE.md"]), notes.trim_end());
 }
 
@@ -65,10 +75,16 @@ fn log_file_confirms_successful_execution() {
     world.flag();
     world.work_until(41);
     let ours = world.log();
-    assert!(ours.contains("autosave: context_threshold: committed "), "{ours}");
+    insta::assert_snapshot!(without_durations(&ours), @"
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote `origin` ([duration]) [[timings]]
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: the agent was told of the save and goes on [[timings]]
+    ");
     let theirs = std::fs::read_to_string(world.workplace.path("home/.claude/auto-continue.log")).unwrap();
-    assert!(theirs.contains("] ✅ Direct checkpoint execution completed\n"), "{theirs}");
-    assert!(theirs.starts_with("[20") && theirs.contains("] committed "), "{theirs}");
+    insta::assert_snapshot!(redacted(&theirs), @"
+    [[time]] 🚀 Executing checkpoint directly in hook
+    [[time]] committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote `origin`
+    [[time]] ✅ Direct checkpoint execution completed
+    ");
 }
 
 #[test]
@@ -120,20 +136,32 @@ fn the_table_of_execution_modes() {
     let answer = normal.work_until(41);
     assert_eq!((normal.commits(), normal.has("CLAUDE.md")), (1, false));
     assert_eq!(answer["decision"], json!(null));
-    assert!(to_person(&answer).contains("The context is 41 % full: run `checkstone autosave`"), "{answer:#}");
+    insta::assert_snapshot!(redacted(to_person(&answer)), @"[checkstone] The context is 41 % full: run `checkstone autosave` to save the work, then compact or begin a new session");
 
     let failed = World::new(AUTONOMOUS);
     failed.write(".git/hooks/pre-commit", "#!/bin/sh\necho 'no commits today'\nexit 1\n");
     executable(&failed, ".git/hooks/pre-commit");
     let answer = failed.work_until(41);
     assert_eq!((failed.commits(), failed.has("CLAUDE.md")), (1, false));
-    assert!(to_agent(&answer).contains(signal), "{answer:#}");
+    insta::assert_snapshot!(redacted(to_agent(&answer)), @"
+    [checkstone] The context fills up, and your work could not be saved: nothing was committed: the hook `pre-commit` refused the commit: no commits today; the whole tree is kept in snapshot [id].
+    <command-name>/checkpoint</command-name>
+
+    Save it yourself: note in a few lines what was done and what is next, commit that, then go on with the task.
+    - Task: Fix the counting
+    ");
     assert_eq!(answer["autonomous_execution"]["executed_directly"], false);
 
     let success = World::new(AUTONOMOUS);
     let answer = success.work_until(41);
     assert_eq!((success.commits(), success.has("CLAUDE.md")), (2, true));
-    assert!(!to_agent(&answer).contains(signal), "{answer:#}");
+    insta::assert_snapshot!(redacted(to_agent(&answer)), @"
+    [checkstone] Your work was saved, since the context is 41 % full: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote `origin`.
+
+    Go on with the task.
+    - Task: Fix the counting
+    If all of it is done, say so and stop.
+    ");
     assert_eq!(answer["autonomous_execution"]["executed_directly"], true);
 }
 
@@ -168,6 +196,7 @@ fn a5_only_untracked_work_is_work() {
 /// A8, and the notes of every client.
 #[test]
 fn a8_a_missing_notes_file_is_made() {
+    let mut kept = Vec::new();
     for (agent, event, notes) in [
         ("claude", "Stop", "CLAUDE.md"),
         ("gemini", "AfterAgent", "GEMINI.md"),
@@ -183,11 +212,41 @@ fn a8_a_missing_notes_file_is_made() {
         more["context_window"] = json!({"context_window_size": 1000, "current_usage": {"input_tokens": 400}});
         let answer = world.hook(agent, event, more);
         assert_eq!(answer["decision"], "block", "{agent} {answer:#}\n{}", world.log());
-        assert!(world.text(notes).contains("## Last Session\n"), "{agent}");
+        kept.push(redacted(world.text(notes)));
         assert_eq!(world.git(&["show", "--name-only", "--format=", "HEAD"]), notes);
         // H1: a key that the client does not know would make its hook fail.
         assert_eq!(answer.get("autonomous_execution").is_some(), agent == "claude", "{answer:#}");
     }
+    insta::assert_snapshot!(kept.join("\n---\n"), @"
+    ## Last Session
+
+    - When: [time], the context is 40 % full (save 1 of the session)
+    - Branch: `main`
+    - Asked: `Do it`
+    - Files changed: `src/lib.rs`
+    - Tests: none were run
+    - Open errors: none
+
+    ---
+    ## Last Session
+
+    - When: [time], the context is 40 % full (save 1 of the session)
+    - Branch: `main`
+    - Asked: `Do it`
+    - Files changed: `src/lib.rs`
+    - Tests: none were run
+    - Open errors: none
+
+    ---
+    ## Last Session
+
+    - When: [time], the context is 40 % full (save 1 of the session)
+    - Branch: `main`
+    - Asked: `Do it`
+    - Files changed: `src/lib.rs`
+    - Tests: none were run
+    - Open errors: none
+    ");
 }
 
 #[test]
@@ -204,21 +263,30 @@ fn the_agent_is_told_what_was_saved_and_what_is_next() {
     );
     let answer = world.stop();
     let said = to_agent(&answer);
-    for part in [
-        "[checkstone] Your work was saved, since the context is 45 % full: committed ",
-        "not pushed: there is no remote `origin`",
-        "- Task: Count the words",
-        "- Next item of `buildguide.md`: count the words",
-        "- Build: feature counting, phase tests, iteration 3",
-        "- Open error: A command returned errors",
-        "If all of it is done, say so and stop.",
-    ] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
+    insta::assert_snapshot!(redacted(said), @"
+    [checkstone] Your work was saved, since the context is 45 % full: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote `origin`.
+
+    Go on with the task.
+    - Task: Count the words
+    - Next item of `buildguide.md`: count the words
+    - Build: feature counting, phase tests, iteration 3
+    - Open error: A command returned errors — verify the issue is resolved (`./lint`)
+    If all of it is done, say so and stop.
+    ");
     let notes = world.text("CLAUDE.md");
-    assert!(notes.contains("- Tests: `cargo test` passed (3 passed)\n"), "{notes}");
-    assert!(notes.contains("- Commands: `./lint` failed (exit code 3)\n"), "{notes}");
-    assert!(notes.contains("- Next: `count the words`\n"), "{notes}");
+    insta::assert_snapshot!(redacted(&notes), @"
+    ## Last Session
+
+    - When: [time], the context is 45 % full (save 1 of the session)
+    - Branch: `main`
+    - Asked: `Count the words`
+    - Files changed: none in this turn
+    - Tests: `cargo test` passed (3 passed)
+    - Commands: `./lint` failed (exit code 3)
+    - Open errors: ``A command returned errors — verify the issue is resolved (`./lint`)``
+    - Build: `feature counting, phase tests, iteration 3`
+    - Next: `count the words`
+    ");
     assert_eq!(world.git(&["show", "--name-only", "--format=", "HEAD"]), "CLAUDE.md\nbuildguide.md");
 }
 
@@ -249,7 +317,13 @@ fn a_snapshot_keeps_the_whole_tree() {
     let id = answer["autonomous_execution"]["router_decision"]["snapshot"].as_str().unwrap().to_owned();
     let name = format!("refs/checkstone/snapshots/main/{id}");
     assert_eq!(world.git(&["show", &format!("{name}:scratch.txt")]), "precious");
-    assert!(to_agent(&answer).contains(&format!("snapshot {id}")));
+    insta::assert_snapshot!(redacted(to_agent(&answer)), @"
+    [checkstone] Your work was saved, since the context is 41 % full: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote `origin`.
+
+    Go on with the task.
+    - Task: Fix the counting
+    If all of it is done, say so and stop.
+    ");
 }
 
 /// A12: neither committed nor pushed, and never shown.
@@ -262,9 +336,16 @@ fn a12_a_secret_is_not_committed() {
     world.turn("Use the key", 41);
     let answer = world.stop();
     assert_eq!((world.commits(), world.has("CLAUDE.md")), (1, false), "{answer:#}");
-    assert!(to_agent(&answer).contains("`src/key.rs` line 1: "), "{answer:#}");
-    assert!(!to_agent(&answer).contains(autosave::SIGNAL), "nobody is asked to commit it");
-    assert!(!answer.to_string().contains(&secret[12..]) && !world.log().contains(&secret[12..]));
+    insta::assert_snapshot!(redacted(to_agent(&answer)), @"
+    [checkstone] Your work was not saved: nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id].
+
+    Take it out of what is kept in the repository, or mark the line with `checkstone:allow-secret` if it is none; do not commit it.
+    ");
+    insta::assert_snapshot!(redacted(answer.to_string()), @r#"{"decision":"block","reason":"[checkstone] Your work was not saved: nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id].\n\nTake it out of what is kept in the repository, or mark the line with `checkstone:allow-secret` if it is none; do not commit it.","systemMessage":"⚠️ [checkstone] Auto-checkpoint failed: nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id]","autonomous_execution":{"enabled":true,"skill":"checkpoint","reason":"context_threshold","executed_directly":false,"router_decision":{"route":"none","percent":41,"iteration":1,"commit":null,"branch":null,"snapshot":"[id]","push":"none","detail":"nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id]"}}}"#);
+    insta::assert_snapshot!(without_durations(world.log()), @"
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 autosave: context_threshold: nothing was committed: what would be committed looks like a secret: `src/key.rs` line 1: stripe-key (`stripe-key:src/key.rs:f235f8`); the whole tree is kept in snapshot [id] ([duration]) [[timings]]
+    [time] claude 9f3c2f1e-1111-4222-8333-444455556666 hold: the agent was told of the save and goes on [[timings]]
+    ");
     assert_eq!(world.git(&["rev-parse", "origin/main"]), world.git(&["rev-parse", "HEAD"]));
 }
 
@@ -279,8 +360,16 @@ fn a12_a_secret_in_the_prompt_does_not_get_into_the_notes() {
     world.stop();
     assert_eq!(world.commits(), 2, "{}", world.log());
     let notes = world.text("CLAUDE.md");
-    assert!(notes.contains("- Asked: `(withheld: it looks like a secret)`\n"), "{notes}");
-    assert!(!notes.contains(&secret[12..]));
+    insta::assert_snapshot!(redacted(&notes), @"
+    ## Last Session
+
+    - When: [time], the context is 41 % full (save 1 of the session)
+    - Branch: `main`
+    - Asked: `(withheld: it looks like a secret)`
+    - Files changed: `src/lib.rs`
+    - Tests: none were run
+    - Open errors: none
+    ");
 }
 
 /// One file that cannot be looked through is left out and named; the rest is saved.
@@ -293,7 +382,13 @@ fn include_all_leaves_out_what_is_too_large() {
     world.write("src/lib.rs", "pub fn one() -> u32 { 2 }\n");
     world.turn("Make it large", 41);
     let answer = world.stop();
-    assert!(to_agent(&answer).contains("not committed: `large.bin` (it is over 32 MB"), "{answer:#}");
+    insta::assert_snapshot!(redacted(to_agent(&answer)), @"
+    [checkstone] Your work was saved, since the context is 41 % full: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not committed: `large.bin` (it is over 32 MB and cannot be looked through for secrets), not pushed: there is no remote `origin`.
+
+    Go on with the task.
+    - Task: Make it large
+    If all of it is done, say so and stop.
+    ");
     assert_eq!(world.git(&["show", "--name-only", "--format=", "HEAD"]), "CLAUDE.md\nsrc/lib.rs");
     assert_eq!(world.git(&["status", "--porcelain"]), "?? large.bin");
 }
@@ -304,7 +399,13 @@ fn a_snapshot_that_has_not_everything_says_so() {
     let world = World::new(AUTONOMOUS);
     world.git(&["init", "--quiet", "inner"]);
     let answer = world.work_until(41);
-    assert!(to_agent(&answer).contains(" of the tree without 1 file"), "{answer:#}");
+    insta::assert_snapshot!(redacted(to_agent(&answer)), @"
+    [checkstone] Your work was saved, since the context is 41 % full: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the tree without 1 file, not pushed: there is no remote `origin`.
+
+    Go on with the task.
+    - Task: Fix the counting
+    If all of it is done, say so and stop.
+    ");
 }
 
 /// A12: prompts, commands and errors are cut for the notes; a secret that lies across the cut is seen all the same.
@@ -321,11 +422,19 @@ fn a12_a_secret_that_is_cut_does_not_get_into_the_notes() {
     let answer = world.stop();
     assert_eq!(world.commits(), 2, "{answer:#}\n{}", world.log());
     let notes = world.text("CLAUDE.md");
-    assert!(!notes.contains(&secret[..12]), "{notes}");
-    assert!(notes.contains("- Asked: `(withheld: it looks like a secret)`\n"), "{notes}");
-    assert!(notes.contains("- Open errors: `(withheld: it looks like a secret)`\n"), "{notes}");
+    insta::assert_snapshot!(redacted(&notes), @"
+    ## Last Session
+
+    - When: [time], the context is 41 % full (save 1 of the session)
+    - Branch: `main`
+    - Asked: `(withheld: it looks like a secret)`
+    - Files changed: `src/lib.rs`
+    - Tests: none were run
+    - Commands: `(withheld: it looks like a secret)` failed (exit code 3)
+    - Open errors: `(withheld: it looks like a secret)`
+    ");
     assert_eq!(notes.matches("(withheld: ").count(), 3, "{notes}");
-    assert!(!answer.to_string().contains(&secret[..12]), "{answer:#}");
+    insta::assert_snapshot!(redacted(answer.to_string()), @r#"{"decision":"block","reason":"[checkstone] Your work was saved, since the context is 41 % full: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote `origin`.\n\nGo on with the task.\n- Task: (withheld: it looks like a secret)\n- Open error: (withheld: it looks like a secret)\nIf all of it is done, say so and stop.","systemMessage":"✅ [checkstone] Auto-checkpoint executed: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote `origin`","autonomous_execution":{"enabled":true,"skill":"checkpoint","reason":"context_threshold","executed_directly":true,"router_decision":{"route":"direct","percent":41,"iteration":1,"commit":"[hash]","branch":"main","snapshot":"[id]","push":"none","detail":"committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote `origin`"}}}"#);
 }
 
 pub(crate) fn executable(world: &World, path: &str) {

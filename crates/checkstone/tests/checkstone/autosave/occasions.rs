@@ -1,6 +1,7 @@
 //! When something is saved: the threshold, the switches, trust, what the prompt says; and how a save and the gate share
 //! one message and one hold.
 
+use sandbox::{RunToEnd as _, wait_for, without_durations};
 use serde_json::{Value, json};
 
 use super::world::{AUTONOMOUS, World, to_agent, to_person};
@@ -71,7 +72,16 @@ fn a2_it_fires_on_the_crossing_and_not_at_every_stop_above_it() {
     assert_eq!(saved, [false, true, false, false, false, false, false, true]);
     assert_eq!(world.commits(), 3);
     let last = world.text("CLAUDE.md");
-    assert!(last.contains("(save 2 of the session)"), "{last}");
+    insta::assert_snapshot!(without_durations(&last), @"
+    ## Last Session
+
+    - When: [time], the context is 44 % full (save 2 of the session)
+    - Branch: `main`
+    - Asked: `Go on`
+    - Files changed: `src/lib.rs`
+    - Tests: none were run
+    - Open errors: none
+    ");
 }
 
 /// A3.
@@ -140,11 +150,28 @@ fn a_repository_has_a_say_only_once_it_is_trusted() {
     let status = world.status();
     assert_eq!((&status["autosave"]["mode"], &status["autosave"]["ignored"]), (&json!("off"), &json!(true)));
     let shown = world.workplace.shown(&["status"]);
-    assert!(shown.contains("`[autosave]` of `checkstone.toml` is ignored"), "{shown}");
+    insta::assert_snapshot!(without_durations(&shown), @"
+    exit code: 0
+    --- stdout
+    gate        on, for every client that calls `checkstone hook`
+    repository  [folder]/repo
+    policy      checkstone.toml
+    autosave    not trusted: `[autosave]` of `checkstone.toml` is ignored, see `checkstone trust`
+    state       [folder]/state
+
+    Last verdicts (`checkstone explain ID`)
+         1  [time]  claude  pass    nothing is required for what changed
+    --- stderr
+    ");
     let wanted = world.workplace.shown(&["trust", "--yes"]);
-    assert!(
-        wanted.contains("would save by itself: notes and commit once the context is 40 % full, and a push")
-    );
+    insta::assert_snapshot!(without_durations(&wanted), @"
+    exit code: 0
+    --- stdout
+    [folder]/repo/checkstone.toml
+      would save by itself: notes and commit once the context is 40 % full, and a push to `origin`
+    ✓ trusted, until the file changes
+    --- stderr
+    ");
     assert_eq!(world.work_until(51)["decision"], "block", "{}", world.log());
     assert_eq!(world.commits(), 2);
     // Any change withdraws it.
@@ -160,7 +187,7 @@ fn an_untrusted_repository_changes_nothing_of_the_users_settings() {
         "[autosave]\nmode = \"normal\"\n",
     );
     let answer = world.work_until(50);
-    assert!(to_person(&answer).contains("run `checkstone autosave`"), "{answer:#}");
+    insta::assert_snapshot!(without_durations(to_person(&answer)), @"[checkstone] The context is 50 % full: run `checkstone autosave` to save the work, then compact or begin a new session");
 }
 
 /// Normal mode tells once per crossing.
@@ -171,7 +198,7 @@ fn normal_mode_tells_once() {
     assert!(told(41).starts_with("[checkstone] The context is 41 % full: "));
     assert_eq!(told(42), "");
     assert_eq!(told(20), "");
-    assert!(told(44).contains("44 %"));
+    insta::assert_snapshot!(without_durations(told(44)), @"[checkstone] The context is 44 % full: run `checkstone autosave` to save the work, then compact or begin a new session");
     assert_eq!((world.commits(), world.saves()[0].0.as_str()), (1, "advised"));
 }
 
@@ -203,7 +230,7 @@ fn a_crossing_after_the_gates_hold_is_saved_without_a_hold() {
     let more = json!({"stop_hook_active": true, "last_assistant_message": "Done."});
     let answer = world.hook("claude", "Stop", more);
     assert_eq!(answer["decision"], Value::Null, "{answer:#}");
-    assert!(to_person(&answer).contains("Auto-checkpoint executed"), "{answer:#}");
+    insta::assert_snapshot!(without_durations(to_person(&answer)), @"✅ [checkstone] Auto-checkpoint executed: committed [hash] on `main` with the notes in `CLAUDE.md`, snapshot [id] of the whole tree, not pushed: there is no remote `origin`");
     assert_eq!(world.commits(), 2);
 }
 
@@ -240,7 +267,7 @@ fn compaction_and_the_end_of_a_session_save_without_a_word() {
         let world = World::new(AUTONOMOUS).with_origin();
         world.work_until(20);
         assert_eq!(world.hook("claude", event, json!({"trigger": "auto", "reason": "other"})), Value::Null);
-        world.until("it is saved", || (!world.saves().is_empty()).then_some(()));
+        wait_for("the save", || !world.saves().is_empty());
         assert_eq!(world.status()["autosave"]["last"]["reason"], reason);
         assert_eq!(world.commits(), 2, "{}", world.log());
         assert_eq!(world.push_ended().0, "pushed");
@@ -280,7 +307,7 @@ fn two_ends_of_a_session_right_after_each_other_are_both_saved() {
             world.hook("claude", "SessionEnd", json!({"prompt_id": format!("prompt-{number}")}));
         }
         let wanted = usize::try_from(number).unwrap();
-        world.until("it is saved", || (world.saves().len() == wanted).then_some(()));
+        wait_for("the save", || world.saves().len() == wanted);
     }
     assert_eq!(world.commits(), 3, "{}", world.log());
 }
@@ -299,8 +326,8 @@ fn a_session_that_did_nothing_new_is_not_saved_at_its_end() {
     saved.hook("claude", "SessionEnd", json!({}));
     // Both are done when a later save by hand has had its turn behind them.
     for (world, commits) in [(&world, 2), (&saved, 3)] {
-        let output = world.checkstone(&["autosave"]).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
+        let output = world.checkstone(&["autosave"]).answer();
+        assert!(output.succeeded(), "{output:?}");
         assert_eq!(world.commits(), commits, "{}", world.log());
     }
 }
@@ -312,8 +339,8 @@ fn a_compression_of_gemini_is_no_occasion() {
     world.hook("gemini", "BeforeAgent", json!({"prompt": "Fix it"}));
     world.write("src/lib.rs", "pub fn one() -> u32 { 7 }\n");
     assert_eq!(world.hook("gemini", "PreCompress", json!({"trigger": "auto"})), Value::Null);
-    let output = world.checkstone(&["autosave", "--dry-run"]).output().unwrap();
-    assert!(output.status.success());
+    let output = world.checkstone(&["autosave", "--dry-run"]).answer();
+    assert!(output.succeeded());
     assert_eq!((world.commits(), world.saves()), (1, vec![]));
 }
 
@@ -325,7 +352,7 @@ fn the_status_line_knows_the_window() {
                       "context_window": {"context_window_size": 1000000,
                                          "current_usage": {"input_tokens": 90000}}});
     let line = world.workplace.with_input(&["statusline"], told.to_string().as_bytes());
-    assert!(line.contains("context 9 %"), "{line}");
+    insta::assert_snapshot!(without_durations(&line), @"checkstone: \u{1b}[32mcontext 9 %\u{1b}[0m");
     assert_eq!(world.work_until(45), Value::Null, "90,000 of 1,000,000 tokens are 9 %");
     world.prompt("More");
     world.turn_of("claude-opus-4-1", "More", Some(400_000), &[]);

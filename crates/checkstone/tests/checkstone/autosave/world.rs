@@ -1,15 +1,12 @@
 //! A workplace whose agent fills its context, a remote beside it, and the questions that are asked afterwards.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
+use sandbox::{RunToEnd as _, now, wait_for_some};
 use serde_json::{Value, json};
 
-use crate::workplace::{SESSION, Workplace};
-
-/// Whatever is waited for has long happened by then.
-const LIMIT: Duration = Duration::from_secs(60);
+use crate::workplace::{SESSION, Workplace, valid};
 
 pub(crate) const AUTONOMOUS: &str = "[autosave]\nmode = \"autonomous\"\n";
 
@@ -32,9 +29,7 @@ impl World {
     }
 
     pub(crate) fn configure(&self, text: &str) {
-        let path = self.workplace.path("home/.config/checkstone/config.toml");
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
+        self.workplace.write("../home/.config/checkstone/config.toml", text);
     }
 
     /// A bare repository as `origin`, which has what was committed so far.
@@ -70,9 +65,7 @@ impl World {
 
     /// What git says.
     pub(crate) fn git(&self, arguments: &[&str]) -> String {
-        let output = self.workplace.prepared(Command::new("git")).args(arguments).output().unwrap();
-        assert!(output.status.success(), "git {arguments:?}: {output:?}");
-        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+        self.workplace.git(arguments).trim_end().to_owned()
     }
 
     pub(crate) fn commits(&self) -> usize {
@@ -86,7 +79,7 @@ impl World {
 
     /// A turn with these commands, each with whether it went well.
     pub(crate) fn turn_of(&self, model: &str, prompt: &str, tokens: Option<u64>, commands: &[(&str, bool)]) {
-        let at = jiff::Timestamp::now().to_string();
+        let at = jiff::Timestamp::try_from(now()).unwrap().to_string();
         let common = |uuid: &str| {
             json!({"uuid": uuid, "isSidechain": false, "timestamp": at, "sessionId": SESSION,
                    "cwd": self.workplace.repo(), "version": "2.1.325"})
@@ -131,28 +124,7 @@ impl World {
 
     /// Calls the hook as the client does, and returns what it answered.
     pub(crate) fn hook(&self, agent: &str, event: &str, more: Value) -> Value {
-        let mut payload = json!({
-            "session_id": SESSION,
-            "transcript_path": self.workplace.transcript(),
-            "cwd": self.workplace.repo(),
-            "prompt_id": "prompt-1",
-            "hook_event_name": event,
-        });
-        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let mut child = self
-            .checkstone(&["hook", agent])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        std::io::Write::write_all(&mut child.stdin.take().unwrap(), payload.to_string().as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap();
-        assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
-        match output.stdout.as_slice() {
-            b"" => Value::Null,
-            bytes => serde_json::from_slice(bytes).unwrap(),
-        }
+        self.workplace.called(&mut self.checkstone(&["hook", agent]), event, more)
     }
 
     pub(crate) fn checkstone(&self, arguments: &[&str]) -> Command {
@@ -207,7 +179,7 @@ impl World {
     /// How the last push ended, once it has.
     pub(crate) fn push_ended(&self) -> (String, String) {
         let journal = self.workplace.path("state/journal.db");
-        self.until("the push has ended", || {
+        wait_for_some("the push to end", || {
             let connection = rusqlite::Connection::open(&journal).unwrap();
             connection
                 .query_row(
@@ -219,26 +191,14 @@ impl World {
         })
     }
 
-    /// Waits for something that another process does.
-    pub(crate) fn until<T>(&self, what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-        let deadline = Instant::now() + LIMIT;
-        loop {
-            if let Some(found) = found() {
-                return found;
-            }
-            assert!(Instant::now() < deadline, "waited in vain until {what}\n{}", self.log());
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.workplace.path("state/log")).unwrap_or_default()
     }
 
     pub(crate) fn status(&self) -> Value {
-        let output = self.checkstone(&["status", "--json"]).output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-        self.workplace.valid(&output.stdout, "status.schema.json")
+        let answer = self.checkstone(&["status", "--json"]).answer();
+        assert_eq!(answer.stderr, "");
+        valid(&answer.stdout, "status.schema.json")
     }
 
     pub(crate) fn flag(&self) -> PathBuf {

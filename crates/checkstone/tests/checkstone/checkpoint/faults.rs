@@ -4,12 +4,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use checkpoint::prune;
+use sandbox::{Answer, redacted};
 
 use super::project::{Project, strace, traced};
-use crate::program;
 
 /// The calls that change something, each of which is tried at every occurrence.
 const CHANGING: &[&str] = &[
@@ -122,20 +122,18 @@ const KILLS_IN_ONE: usize = 10;
 fn assert_nothing_is_in_the_way(project: &Project, deed: &Deed) {
     (deed.prepare)(project, 2_000_000);
     project.save("S03_load_data", &["same"]);
-    assert!(project.run(&["prune", "--title=churn", "--run=run-001", "--keep=2"]).status.success());
+    assert!(project.run(&["prune", "--title=churn", "--run=run-001", "--keep=2"]).succeeded());
     project.assert_sound();
     assert_eq!(fs::read_dir(project.path("reports/churn/checkpoints/.store/.tmp")).unwrap().count(), 0);
 }
 
 /// What was there before is there after, as far as the command does not take it away, and at most one is new.
-fn check(project: &Project, deed: &Deed, before: &BTreeSet<String>, at: &str, output: &Output) {
+fn check(project: &Project, deed: &Deed, before: &BTreeSet<String>, at: &str, output: &Answer) {
     project.assert_sound();
     let after = project.ids();
     let new: Vec<&String> = after.difference(before).collect();
     let gone: Vec<&String> = before.difference(&after).collect();
-    let told = || {
-        format!("{at}: {} new {new:?}, gone {gone:?}\n{}", deed.name, String::from_utf8_lossy(&output.stderr))
-    };
+    let told = || format!("{at}: {} new {new:?}, gone {gone:?}\n{}", deed.name, output.stderr);
     match deed.name {
         // Older ones go only after the new one is there.
         "save" => assert!(new.len() <= 1 && (gone.is_empty() || new.len() == 1), "{}", told()),
@@ -145,7 +143,7 @@ fn check(project: &Project, deed: &Deed, before: &BTreeSet<String>, at: &str, ou
     }
     // An answer is true; an error means that nothing was saved, but for what was to be added to an emergency.
     if matches!(deed.name, "save" | "emergency") {
-        match output.status.code() {
+        match output.code {
             Some(0) => assert_eq!(new.len(), 1, "{}", told()),
             Some(5) => assert!(new.is_empty(), "{}", told()),
             _ => {}
@@ -179,7 +177,7 @@ fn a_kill_at_a_system_call_leaves_the_old_or_the_new() {
                 let output =
                     traced(strace, &["-o", "/dev/null", "-e", &inject], &project.command(deed.arguments));
                 check(&project, deed, &before, &format!("killed at {call} {number}"), &output);
-                if output.status.code().is_some() {
+                if output.code.is_some() {
                     break;
                 }
                 kills += 1;
@@ -214,11 +212,7 @@ fn a_failing_or_full_disk_leaves_the_old_or_the_new() {
                         ["-o", log.to_str().unwrap(), "-e", &format!("trace={call}"), "-e", &inject];
                     let output = traced(strace, &options, &project.command(deed.arguments));
                     check(&project, deed, &before, &format!("{error} at {call} {number}"), &output);
-                    assert!(
-                        output.status.code().is_some_and(|code| [0, 1, 5].contains(&code)),
-                        "{}",
-                        program::shown(&output)
-                    );
+                    assert!(matches!(output.code, Some(0 | 1 | 5)), "{output}");
                     if !fs::read_to_string(&log).unwrap().contains("INJECTED") {
                         break;
                     }
@@ -251,8 +245,14 @@ fn a_failed_flush_is_never_tried_again() {
         "inject=fsync:error=EIO:when=1",
     ];
     let output = traced(strace, &options, &project.command(&arguments));
-    let shown = program::shown(&output);
-    assert!(shown.contains("cannot flush the copy of `a` in the store: Input/output error"), "{shown}");
+    let shown = output.to_string();
+    insta::assert_snapshot!(redacted(&shown), @"
+    exit code: 5
+    --- stdout
+    --- stderr
+    error: cannot flush the copy of `a` in the store: Input/output error (os error 5)
+    hint: check the disk, then save again; earlier checkpoints are unchanged
+    ");
     let log = fs::read_to_string(log).unwrap();
     assert_eq!(log.matches("fsync(").count(), 1, "{log}");
     let sha256 = checkpoint::hash::of_bytes(b"one\n");

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use checkpoint::{Depth, last_valid, list, restore, validate};
+use sandbox::{RunToEnd as _, wait_for};
 use serde_json::Value;
 
 use super::project::{Mounted, Project, strace, succeeds, traced};
@@ -95,12 +95,7 @@ fn wait_until_free(image: &Path) {
             devices.filter_map(|device| fs::read_to_string(device.path().join("loop/backing_file")).ok());
         images.any(|held| held.trim_end() == name)
     };
-    for _ in 0..500 {
-        if !held() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_for("the disk to be let go", || !held());
 }
 
 /// An empty disk, mounted; none where this machine does not give one.
@@ -155,8 +150,8 @@ checkpointAfter = false
         command
     };
     let succeed = |project: &Project, arguments: &[&str], at: &str| {
-        let output = command(project, arguments).output().unwrap();
-        assert!(output.status.success(), "{at}: {}", program::shown(&output));
+        let output = command(project, arguments).answer();
+        assert!(output.succeeded(), "{at}: {output}");
     };
     let table: String = (1..=20_000).map(|number| format!("{number}\n")).collect();
     let reversed: String = (1..=20_000)
@@ -178,7 +173,7 @@ checkpointAfter = false
             how = format!("inject={call}:signal=SIGKILL:when={}", 1 + numbers.below(12));
             let run = command(&project, &["run", "plan.toml", "--id", &id]);
             let output = traced(strace, &["-b", "execve", "-o", "/dev/null", "-e", &how], &run);
-            killed += usize::from(!output.status.success());
+            killed += usize::from(!output.succeeded());
         }
         drop(project);
         disk.cut();
@@ -227,8 +222,8 @@ fn cut_the_power(make: &str, options: &[&str], megabytes: u64) {
         let inject = format!("inject={call}:signal=SIGKILL:when={}", 1 + numbers.below(most));
         let arguments = Project::save_arguments("S02_load_data", &names());
         let output = traced(strace, &["-o", "/dev/null", "-e", &inject], &project.command(&arguments));
-        if output.status.success() {
-            let saved: Value = serde_json::from_slice(&output.stdout).unwrap();
+        if output.succeeded() {
+            let saved: Value = serde_json::from_str(&output.stdout).unwrap();
             answered.push((saved["checkpointId"].as_str().unwrap().to_owned(), contents));
         } else {
             killed += 1;
@@ -290,6 +285,6 @@ fn verify(root: &Path, answered: &[(String, BTreeMap<String, String>)], at: &str
     assert!(found.id >= *newest, "{at}: {} is older than {newest}", found.id);
     // And it goes on from there.
     let output = project.try_save("S03_load_data", &[]);
-    assert!(output.status.success(), "{at}: {}", program::shown(&output));
+    assert!(output.succeeded(), "{at}: {output}");
     found.id != *newest
 }

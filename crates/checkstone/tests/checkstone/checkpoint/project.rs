@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use checkpoint::layout::Layout;
 use checkpoint::{Depth, SaveRequest, last_valid, list, save, validate};
+use sandbox::{Answer, RunToEnd as _, now, wait_for};
 use serde_json::Value;
 
 use crate::program;
+use crate::workplace::valid;
 
 pub(crate) struct Project {
     _folder: Option<tempfile::TempDir>,
@@ -51,8 +53,8 @@ impl Project {
         command
     }
 
-    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
+    pub(crate) fn run(&self, arguments: &[&str]) -> Answer {
+        self.command(arguments).answer()
     }
 
     pub(crate) fn save_arguments<'a>(stage: &'a str, artifacts: &[&'a str]) -> Vec<&'a str> {
@@ -61,26 +63,26 @@ impl Project {
         arguments
     }
 
-    pub(crate) fn try_save(&self, stage: &str, artifacts: &[&str]) -> Output {
+    pub(crate) fn try_save(&self, stage: &str, artifacts: &[&str]) -> Answer {
         self.run(&Self::save_arguments(stage, artifacts))
     }
 
     pub(crate) fn save(&self, stage: &str, artifacts: &[&str]) -> Value {
         let output = self.try_save(stage, artifacts);
-        assert!(output.status.success(), "{}", program::shown(&output));
+        assert!(output.succeeded(), "{output}");
         valid(&output.stdout, "checkpoint-save.schema.json")
     }
 
     /// As `save`, in this process.
     pub(crate) fn save_here(&self, stage: &str, artifacts: &[&str]) {
-        let mut request = SaveRequest::new(stage, jiff::Timestamp::now());
+        let mut request = SaveRequest::new(stage, now().try_into().unwrap());
         request.artifacts = artifacts.iter().map(PathBuf::from).collect();
         save(&self.layout(), &request).unwrap();
     }
 
     pub(crate) fn json(&self, arguments: &[&str], schema: &str) -> Value {
         let output = self.run(&[arguments, &["--json"]].concat());
-        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+        assert_eq!(output.stderr, "", "{arguments:?}");
         valid(&output.stdout, schema)
     }
 
@@ -124,14 +126,14 @@ impl Project {
             &["-o", log.to_str().unwrap(), "-e", calls],
             &self.command(&Self::save_arguments("S01_load_data", artifacts)),
         );
-        assert!(output.status.success(), "{}", program::shown(&output));
+        assert!(output.succeeded(), "{output}");
         let log = fs::read_to_string(log).unwrap();
         log.lines().filter(|line| line.contains("sync") && !line.contains("resumed")).count()
     }
 }
 
 /// Runs a command under strace.
-pub(crate) fn traced(strace: &str, options: &[&str], plain: &Command) -> Output {
+pub(crate) fn traced(strace: &str, options: &[&str], plain: &Command) -> Answer {
     Command::new(strace)
         .args(["-f", "-qq"])
         .args(options)
@@ -141,8 +143,7 @@ pub(crate) fn traced(strace: &str, options: &[&str], plain: &Command) -> Output 
         .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
         .current_dir(plain.get_current_dir().unwrap())
         .stdin(Stdio::null())
-        .output()
-        .unwrap()
+        .answer()
 }
 
 pub(crate) fn strace() -> Option<&'static str> {
@@ -158,10 +159,11 @@ pub(crate) fn succeeds(program: &str, arguments: &[&str]) -> bool {
     let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     let output = Command::new(program).args(arguments).env("PATH", path).output();
     output.is_ok_and(|output| {
-        if !output.status.success() {
-            println!("{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let answer = Answer::from(output);
+        if !answer.succeeded() {
+            println!("{program} {arguments:?}: {}", answer.stderr);
         }
-        output.status.success()
+        answer.succeeded()
     })
 }
 
@@ -172,26 +174,6 @@ impl Drop for Mounted {
     fn drop(&mut self) {
         let place = self.0.to_str().unwrap();
         // It may be busy for a moment; a lazy one would go on behind our back.
-        let away = (0..50).any(|_| {
-            let away = succeeds("umount", &[place]);
-            if !away {
-                std::thread::sleep(std::time::Duration::from_millis(20));
-            }
-            away
-        });
-        if !away {
-            succeeds("umount", &["-l", place]);
-        }
+        wait_for("the mount to be free", || succeeds("umount", &[place]));
     }
-}
-
-fn valid(stdout: &[u8], schema: &str) -> Value {
-    assert!(stdout.ends_with(b"\n"));
-    let value: Value = serde_json::from_slice(stdout).unwrap();
-    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas").join(schema);
-    let schema: Value = serde_json::from_slice(&fs::read(schema).unwrap()).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let problems: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
-    assert!(problems.is_empty(), "{problems:?} in {value:#}");
-    value
 }

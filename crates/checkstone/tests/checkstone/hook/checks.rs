@@ -1,7 +1,9 @@
 //! The policy's own checks at the stop: they run only where the user trusted the file, and what they say decides.
 
+use sandbox::{redacted, wait_for};
+
 use super::session::Session;
-use super::world::{PYTHON, World, answer, wait_until};
+use super::world::{PYTHON, World, answer};
 
 const FIXED: &str = "def add(a, b):\n    return a + b\n";
 
@@ -21,11 +23,11 @@ fn trust(world: &World) {
     journal.write(|writing| writing.set_trusted(&path, &hash, jiff::Timestamp::UNIX_EPOCH)).unwrap();
 }
 
-fn stop_after_tested_edit(world: &World) -> super::world::Answer {
+fn stop_after_tested_edit(world: &World) -> super::world::HookAnswer {
     stop_in(Session::new(world, "claude"))
 }
 
-fn stop_in(mut session: Session<'_>) -> super::world::Answer {
+fn stop_in(mut session: Session<'_>) -> super::world::HookAnswer {
     session.prompt("Fix add");
     session.edit("calc.py", FIXED);
     session.test();
@@ -44,7 +46,14 @@ fn a_trusted_check_that_fails_holds_with_the_end_of_its_output() {
     let world = World::new(&policy("echo 3 failed, 2 passed; exit 1", "10s"));
     trust(&world);
     let held = stop_after_tested_edit(&world).holds();
-    assert!(held.contains("FAILED. Fix failing tests before proceeding:\n3 failed, 2 passed"), "{held}");
+    insta::assert_snapshot!(redacted(&held), @"
+    [checkstone] Context-aware checkpoint
+
+    Changed: Python code (1 file)
+
+    `echo 3 failed, 2 passed; exit 1` FAILED. Fix failing tests before proceeding:
+    3 failed, 2 passed
+    ");
 }
 
 #[test]
@@ -70,7 +79,7 @@ fn a_check_that_hangs_is_ended_with_its_children_and_holds_nobody() {
         let status = std::fs::read_to_string(format!("/proc/{}/status", child.trim())).unwrap_or_default();
         status.is_empty() || status.contains("State:\tZ")
     };
-    wait_until(gone, "a child of the check is left");
+    wait_for("the end of the child of the check", gone);
 }
 
 #[test]

@@ -1,14 +1,16 @@
 //! Holds are counted by us: whatever the client's flag says, however many processes ask at once, and wherever one of
 //! them is killed.
 
-use std::process::Child;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use sandbox::waiting::{at_moment, span_of};
+use sandbox::{RunToEnd as _, finish, now, redacted, without_durations};
 use serde_json::json;
 
 use super::session::{AGENTS, Session};
-use super::world::{Answer, PYTHON, RUN_TESTS, World, answer, finish, send};
+use super::world::{HookAnswer, PYTHON, RUN_TESTS, World, answer};
 
 const FIXED: &str = "def add(a, b):\n    return a + b\n";
 
@@ -52,7 +54,7 @@ fn h8_a_turn_of_29_seconds_passes_and_one_of_30_is_held() {
     // A machine that stalls for a second in the hook makes 30 seconds of 29; then the case is made anew.
     let passed = (0..5).any(|_| {
         let (began, answer) = teleclaude_turn(29);
-        let is_short = Timestamp::now().duration_since(began).as_millis() < 30_000;
+        let is_short = Timestamp::try_from(now()).unwrap().duration_since(began).as_millis() < 30_000;
         if is_short {
             answer.passes();
         }
@@ -61,27 +63,43 @@ fn h8_a_turn_of_29_seconds_passes_and_one_of_30_is_held() {
     assert!(passed);
     let (_, answer) = teleclaude_turn(30);
     let reason = answer.holds();
-    assert!(reason.contains("1. Run `make restart` then `make status`"), "{reason}");
-    assert!(reason.contains("--since 2m"), "{reason}");
+    insta::assert_snapshot!(redacted(&reason), @"
+    [checkstone] Context-aware checkpoint
+
+    Changed: daemon code (1 file)
+
+    Required actions:
+    1. Run `make restart` then `make status`
+    2. Check the logs: `instrukt-ai-logs teleclaude --since 2m`
+    3. Run targeted tests for changed behavior
+    4. Commit only after steps 1-3 are complete
+
+    Observations:
+    - Daemon code was modified but `make restart` was not observed this turn
+    - Daemon code was modified but no test run was observed this turn
+
+    Capture anything worth keeping (memories, bugs, ideas). If everything is clean, do not respond.
+    ");
 }
 
 /// H8: the window of the logs.
 #[test]
 fn h8_the_window_of_the_logs_follows_the_turn() {
-    for (seconds, window) in [(61, "--since 2m"), (121, "--since 3m"), (181, "--since 4m")] {
-        let reason = teleclaude_turn(seconds).1.holds();
-        assert!(reason.contains(window), "{reason}");
+    let held_after = |seconds| teleclaude_turn(seconds).1.holds();
+    let two_minutes = held_after(61);
+    for (seconds, window) in [(121, "--since 3m"), (181, "--since 4m")] {
+        assert_eq!(held_after(seconds), two_minutes.replace("--since 2m", window));
     }
 }
 
 /// A turn that began this many seconds ago, and the answer to its stop.
-fn teleclaude_turn(seconds: i64) -> (Timestamp, Answer) {
+fn teleclaude_turn(seconds: i64) -> (Timestamp, HookAnswer) {
     let world = World::new("presets = [\"teleclaude\"]\n");
     let mut session = Session::new(&world, "claude");
     session.prompt("Fix add");
     session.edit("teleclaude/core.py", "x = 1\n");
     world.git(&["add", "--all"]);
-    let began = Timestamp::now() - jiff::SignedDuration::from_secs(seconds);
+    let began = Timestamp::try_from(now()).unwrap() - jiff::SignedDuration::from_secs(seconds);
     let changed =
         world.database().execute("UPDATE turns SET opened_at = ?1", [began.as_millisecond()]).unwrap();
     assert_eq!(changed, 1);
@@ -100,7 +118,7 @@ fn h8_a_turn_of_unknown_beginning_passes() {
     let mut event = session.stop_event();
     event["transcript_path"] = json!(null);
     answer(world.hook("claude"), &event).passes();
-    assert!(world.log().contains("its beginning is not known"), "{}", world.log());
+    insta::assert_snapshot!(without_durations(world.log()), @"[time] claude 0a1b pass: a short turn, or its beginning is not known [[timings]]");
 }
 
 /// H9: registered by a plugin and by the settings: both processes run, one acts, at every event.
@@ -244,9 +262,7 @@ fn h14_killed_at_any_instant() {
     // How long a whole stop takes here, so that the kills fall into it.
     session.prompt("Warm up");
     session.edit("calc.py", FIXED);
-    let began = std::time::Instant::now();
-    session.stop("Done.").holds();
-    let whole = began.elapsed();
+    let whole = span_of(|| session.stop("Done.").holds());
     let mut seed: u64 = 0x9e37_79b9_7f4a_7c15;
     for round in 0..rounds {
         let prompt = format!("Round {round}");
@@ -259,7 +275,7 @@ fn h14_killed_at_any_instant() {
         let said = killed(&world, &stop, pause(&mut seed, whole));
         session.say("Done again.");
         let after = answer(world.hook("claude"), &session.stop_event());
-        assert_eq!(after.0.status.code(), Some(0), "round {round}");
+        assert_eq!(after.0.code, Some(0), "round {round}");
         assert!(
             u32::from(said) + u32::from(after.is_hold()) <= 1,
             "round {round}: held twice\n{}",
@@ -277,10 +293,11 @@ fn h14_killed_at_any_instant() {
 
 /// Runs a hook and kills it after a while; whether it had said a hold by then.
 fn killed(world: &World, payload: &str, after: Duration) -> bool {
-    let mut child = send(&mut world.hook("claude"), payload.as_bytes());
-    std::thread::sleep(after);
-    let _ = child.kill();
-    String::from_utf8_lossy(&child.wait_with_output().unwrap().stdout).contains("\"block\"")
+    let mut child = world.hook("claude").start_with(payload);
+    at_moment(after, || {
+        let _ = child.kill();
+    });
+    HookAnswer(finish(child)).is_hold()
 }
 
 /// An instant within `whole`, by a xorshift, so that a failure can be found again.
@@ -292,20 +309,24 @@ fn pause(seed: &mut u64, whole: Duration) -> Duration {
 }
 
 /// Starts all hooks before any of them is given its payload.
-fn together(world: &World, agent: &str, payloads: &[String]) -> Vec<Answer> {
+fn together(world: &World, agent: &str, payloads: &[String]) -> Vec<HookAnswer> {
     use std::io::Write as _;
-    let mut children: Vec<Child> = payloads.iter().map(|_| world.hook(agent).spawn().unwrap()).collect();
+    let start = |_| {
+        let mut hook = world.hook(agent);
+        hook.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let mut children: Vec<Child> = payloads.iter().map(start).collect();
     for (child, payload) in children.iter_mut().zip(payloads) {
         let _ = child.stdin.take().unwrap().write_all(payload.as_bytes());
     }
-    children.into_iter().map(finish).collect()
+    children.into_iter().map(finish).map(HookAnswer).collect()
 }
 
 /// How many of them said anything; all of them succeeded.
 #[track_caller]
-fn spoken(answers: &[Answer]) -> usize {
+fn spoken(answers: &[HookAnswer]) -> usize {
     for answer in answers {
-        assert_eq!((answer.0.status.code(), answer.0.stderr.as_slice()), (Some(0), &b""[..]));
+        assert_eq!((answer.0.code, answer.0.stderr.as_str()), (Some(0), ""));
     }
     answers.iter().filter(|answer| !answer.0.stdout.is_empty()).count()
 }
@@ -327,8 +348,8 @@ fn the_stop_after_the_hold_is_looked_at_for_the_record() {
             session.test();
         }
         session.stop("Done again.").passes();
-        let output = world.checkstone(&["explain", "--json"]).output().unwrap();
-        let latest: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let output = world.checkstone(&["explain", "--json"]).answer();
+        let latest: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
         assert_eq!((&latest["answered"], &latest["verdict"]["reason"]), (&json!("pass"), &json!(reason)));
         assert_eq!(world.holds(), [1], "{agent}");
     }

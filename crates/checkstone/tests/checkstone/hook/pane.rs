@@ -7,10 +7,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use sandbox::RunToEnd as _;
+use sandbox::{Sandbox, wait_for, wait_for_file};
 use serde_json::json;
-use tempfile::TempDir;
-
-use super::world::wait_until;
 
 const FOLDER: &str = "RECORDER_FOLDER";
 const SHOWS: &str = "RECORDER_SHOWS";
@@ -18,16 +17,16 @@ const TRANSCRIPT: &str = "RECORDER_TRANSCRIPT";
 
 /// A tmux server with no pane yet.
 pub(crate) struct Server {
-    folder: TempDir,
+    sandbox: Sandbox,
 }
 
 impl Server {
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        Self { sandbox: Sandbox::new() }
     }
 
     pub(crate) fn socket(&self) -> PathBuf {
-        self.folder.path().canonicalize().unwrap().join("socket")
+        self.sandbox.path("socket")
     }
 
     /// The value of `TMUX` in the environment of whatever runs in a pane.
@@ -39,8 +38,8 @@ impl Server {
 
     /// A window in which a client seems to run in `folder`, with these words on its screen.
     pub(crate) fn client(&self, name: &str, folder: &Path, shows: &str, transcript: &Path) -> Window<'_> {
-        let number = fs_err::read_dir(self.folder.path()).unwrap().count();
-        let own = self.folder.path().canonicalize().unwrap().join(format!("window-{number}"));
+        let number = fs_err::read_dir(self.sandbox.root()).unwrap().count();
+        let own = self.sandbox.path(format!("window-{number}"));
         fs_err::create_dir(&own).unwrap();
         symlink(std::env::current_exe().unwrap(), own.join(name)).unwrap();
         let variable = |name: &str, value: &Path| {
@@ -58,11 +57,11 @@ impl Server {
         command.arg(own.join(name)).args(["--exact", "hook::pane::recorder", "--ignored", "--nocapture"]);
         assert!(command.status().unwrap().success());
         let window = Window { server: self, folder: own, target: format!("=s{number}:") };
-        wait_until(|| window.folder.join("ready").exists(), "the recorder does not start");
+        wait_for_file(&window.folder.join("ready"));
         // Nothing but the screen says that tmux has drawn what the program wrote.
         let drawn = || window.screen().split_whitespace().collect::<String>();
         let wanted: String = shows.split_whitespace().collect();
-        wait_until(|| drawn().contains(&wanted), "the words are not shown");
+        wait_for("the words on the screen", || drawn().contains(&wanted));
         window
     }
 
@@ -94,8 +93,8 @@ pub(crate) struct Window<'a> {
 
 impl Window<'_> {
     pub(crate) fn screen(&self) -> String {
-        let output = self.server.command(&["capture-pane", "-p", "-t", &self.target]).output().unwrap();
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        let output = self.server.command(&["capture-pane", "-p", "-t", &self.target]).answer();
+        output.stdout.clone()
     }
 
     /// All that was typed so far.

@@ -8,7 +8,7 @@ use std::process::Command;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::world::{Answer, World, answer};
+use super::world::{HookAnswer, World, answer};
 
 pub(crate) const AGENTS: [&str; 3] = ["claude", "gemini", "codex"];
 
@@ -207,13 +207,13 @@ impl<'a> Session<'a> {
     }
 
     /// The agent says its last words and wants to stop.
-    pub(crate) fn stop(&mut self, last_words: &str) -> Answer {
+    pub(crate) fn stop(&mut self, last_words: &str) -> HookAnswer {
         self.say(last_words);
         answer(self.world.hook(self.agent), &self.stop_event())
     }
 
     /// As [`Self::stop`], in a changed environment.
-    pub(crate) fn stop_with(&mut self, last_words: &str, change: impl FnOnce(&mut Command)) -> Answer {
+    pub(crate) fn stop_with(&mut self, last_words: &str, change: impl FnOnce(&mut Command)) -> HookAnswer {
         self.say(last_words);
         let mut command = self.world.hook(self.agent);
         change(&mut command);
@@ -366,5 +366,5 @@ impl<'a> Session<'a> {
 
 /// As the clients write times: to the millisecond.
 fn now() -> String {
-    format!("{:.3}", Timestamp::now())
+    format!("{:.3}", Timestamp::try_from(sandbox::now()).unwrap())
 }

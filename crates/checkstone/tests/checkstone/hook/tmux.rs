@@ -4,11 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use sandbox::{redacted, without_durations};
 use serde_json::{Value, json};
 
 use super::pane::{Server, tmux_is_there};
 use super::session::Session;
-use super::world::{Answer, PYTHON, RUN_TESTS, World, answer};
+use super::world::{HookAnswer, PYTHON, RUN_TESTS, World, answer};
 
 const FIXED: &str = "def add(a, b):\n    return a + b\n";
 const THREAD: &str = "01a1ddc9-9555-7810-a9fe-42b83e4879c4";
@@ -50,7 +51,7 @@ fn notify(world: &World, server: &Server, argument: &Value) {
     answer(command, &Value::Null).passes();
 }
 
-fn inject(world: &World, server: &Server, target: &str, more: &[&str]) -> Answer {
+fn inject(world: &World, server: &Server, target: &str, more: &[&str]) -> HookAnswer {
     let mut command = world.checkstone(&["inject", "--tmux", target]);
     command.arg("--socket").arg(server.socket()).args(more).env("COLUMNS", "90");
     answer(command, &Value::Null)
@@ -59,8 +60,8 @@ fn inject(world: &World, server: &Server, target: &str, more: &[&str]) -> Answer
 #[track_caller]
 fn injected(world: &World, server: &Server, target: &str, more: &[&str]) -> Value {
     let answer = inject(world, server, target, &[more, &["--json"]].concat());
-    assert_eq!(answer.0.status.code(), Some(0), "{:?}", answer.0);
-    fits("inject.schema.json", &answer.stdout())
+    assert_eq!(answer.0.code, Some(0), "{:?}", answer.0);
+    fits("inject.schema.json", &answer.0.stdout)
 }
 
 #[track_caller]
@@ -142,7 +143,7 @@ fn a_dry_run_types_and_records_nothing() {
     assert_eq!((window.typed().as_str(), world.state.exists()), ("", false));
     let given = ["--dry-run", "--transcript", session.transcript.to_str().unwrap()];
     assert_eq!(injected(&world, &server, &window.target, &given)["found"], "given");
-    let shown = inject(&world, &server, &window.target, &["--dry-run"]).stdout();
+    let shown = inject(&world, &server, &window.target, &["--dry-run"]).0.stdout;
     let shown = shown.replace(world.home.to_str().unwrap(), "[home]");
     insta::assert_snapshot!("dry_run", shown);
 }
@@ -179,8 +180,8 @@ fn what_cannot_be_typed_to_is_refused_and_not_counted() {
         ("=nosuch:", &[], 3),
     ] {
         let answer = inject(&world, &server, target, more).0;
-        assert_eq!((answer.status.code(), answer.stdout.as_slice()), (Some(code), &b""[..]));
-        shown.push_str(&String::from_utf8(answer.stderr).unwrap());
+        assert_eq!((answer.code, answer.stdout.as_str()), (Some(code), ""));
+        shown.push_str(&answer.stderr);
     }
     insta::assert_snapshot!("refusals", shown);
     assert_eq!((window.typed().as_str(), world.state.exists()), ("", false));
@@ -207,9 +208,12 @@ fn a_notification_holds_once_in_the_pane_of_its_session() {
     session.say("Tested.");
     notify(&world, &server, &notification(&session, 2, "Tested."));
     assert_eq!((window.typed(), world.holds()), (format!("{RUN_TESTS}\n"), vec![1]));
-    assert!(world.log().contains("pass: held already in this turn"), "{}", world.log());
+    insta::assert_snapshot!(without_durations(world.log()), @"
+    [time] codex 01a1ddc9-9555-7810-a9fe-42b83e4879c4 hold: missing: python-tests [[timings]]
+    [time] codex 01a1ddc9-9555-7810-a9fe-42b83e4879c4 pass: held already in this turn, and no action is missing now [[timings]]
+    ");
     let recorded = answer(world.checkstone(&["session", "--agent", "codex", "--json"]), &Value::Null);
-    let recorded = fits("session.schema.json", &recorded.stdout());
+    let recorded = fits("session.schema.json", &recorded.0.stdout);
     assert_eq!(recorded["pane"], json!({ "id": "%1", "socket": server.socket() }));
 }
 
@@ -239,9 +243,9 @@ fn without_a_pane_the_person_is_told_by_the_journal() {
     let second = server.client("codex", &world.repository, WORDS, &session.transcript);
     notify(&world, &server, &notification(&session, 1, WORDS));
     assert_eq!((first.typed().as_str(), second.typed().as_str()), ("", ""));
-    assert!(world.log().contains("notify: missing: python-tests; not delivered: more than one tmux pane"));
+    insta::assert_snapshot!(without_durations(world.log()), @"[time] codex 01a1ddc9-9555-7810-a9fe-42b83e4879c4 notify: missing: python-tests; not delivered: more than one tmux pane shows what the agent said last [[timings]]");
     assert_eq!((world.holds(), verdicts(&world)), (vec![0], vec!["notify".to_owned()]));
-    let status = answer(world.checkstone(&["status", "--json"]), &Value::Null).stdout();
+    let status = answer(world.checkstone(&["status", "--json"]), &Value::Null).0.stdout;
     let status: Value = serde_json::from_str(&status).unwrap();
     assert_eq!(status["verdicts"][0]["verdict"], "notify", "{status}");
     assert_eq!(answer(world.hook("codex"), &session.stop_event()).holds(), RUN_TESTS);
@@ -274,13 +278,18 @@ fn a_recorded_pane_is_the_sessions_wherever_it_was_started() {
     let mut named =
         world.checkstone(&["session", "--agent", "codex", "--id", THREAD, "--tmux", &window.target]);
     named.arg("--socket").arg(server.socket());
-    let shown = answer(named, &Value::Null).stdout();
-    assert!(shown.contains("tmux pane: %0 of the server "), "{shown}");
+    let shown = answer(named, &Value::Null).0.stdout;
+    insta::assert_snapshot!(redacted(&shown), @"
+    codex session 01a1ddc9-9555-7810-a9fe-42b83e4879c4
+      hooks:     on
+      work item: none
+      tmux pane: %0 of the server [folder]/socket
+    ");
     // Not in the environment of a pane: the server is the recorded one.
     answer(notify_command(&world, &notification(&session, 1, WORDS).to_string()), &Value::Null).passes();
     assert_eq!(window.typed(), format!("{RUN_TESTS}\n"));
     let removed = world.checkstone(&["session", "--agent", "codex", "--id", THREAD, "--tmux", "", "--json"]);
-    let removed = fits("session.schema.json", &answer(removed, &Value::Null).stdout());
+    let removed = fits("session.schema.json", &answer(removed, &Value::Null).0.stdout);
     assert_eq!(removed["pane"], Value::Null);
 }
 

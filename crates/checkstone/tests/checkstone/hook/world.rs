@@ -1,12 +1,10 @@
 //! A home, a state directory and a real repository of their own, and the hook run in them as a client runs it.
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::process::Command;
 
+use sandbox::{Answer, RunToEnd as _, Sandbox};
 use serde_json::Value;
-use tempfile::TempDir;
 
 /// The policy of most tests: code in `*.py` needs `pytest`.
 pub(crate) const PYTHON: &str = "presets = [\"python\"]\n";
@@ -20,7 +18,7 @@ pub(crate) const RUN_TESTS: &str = "[checkstone] Context-aware checkpoint\n\n\
     (actions: python-tests).";
 
 pub(crate) struct World {
-    pub(crate) folder: TempDir,
+    pub(crate) sandbox: Sandbox,
     pub(crate) repository: PathBuf,
     pub(crate) state: PathBuf,
     pub(crate) home: PathBuf,
@@ -40,23 +38,19 @@ impl World {
 
     /// Folders only, no repository.
     pub(crate) fn bare() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let sandbox = Sandbox::new();
         let world = Self {
-            repository: root.join("repository"),
-            state: root.join("state"),
-            home: root.join("home"),
-            folder,
+            repository: sandbox.path("repository"),
+            state: sandbox.path("state"),
+            home: sandbox.home(),
+            sandbox,
         };
         fs_err::create_dir(&world.repository).unwrap();
-        fs_err::create_dir(&world.home).unwrap();
         world
     }
 
     pub(crate) fn write(&self, path: &str, text: &str) {
-        let path = self.repository.join(path);
-        fs_err::create_dir_all(path.parent().unwrap()).unwrap();
-        fs_err::write(path, text).unwrap();
+        self.sandbox.write(self.repository.join(path), text);
     }
 
     pub(crate) fn commit(&self, message: &str) {
@@ -64,57 +58,27 @@ impl World {
         self.git(&["commit", "--quiet", "--message", message]);
     }
 
+    #[track_caller]
     pub(crate) fn git(&self, arguments: &[&str]) -> String {
-        let output = Command::new("git")
-            .args(["-c", "user.name=T", "-c", "user.email=t@example.org"])
-            .args(arguments)
-            .current_dir(&self.repository)
-            .env_clear()
-            .envs(self.environment())
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+        self.sandbox.git(&self.repository, arguments)
     }
 
-    fn environment(&self) -> [(&'static str, std::ffi::OsString); 4] {
-        [
-            ("PATH", std::env::var_os("PATH").unwrap()),
-            ("HOME", self.home.clone().into_os_string()),
-            ("GIT_CONFIG_GLOBAL", "/dev/null".into()),
-            ("GIT_CONFIG_NOSYSTEM", "1".into()),
-        ]
-    }
-
-    /// `checkstone hook <agent>` with pipes; nothing of the caller's environment reaches it.
+    /// `checkstone hook <agent>`; nothing of the caller's environment reaches it.
     pub(crate) fn hook(&self, agent: &str) -> Command {
         self.checkstone(&["hook", agent])
     }
 
     /// Any command, in the same way.
     pub(crate) fn checkstone(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_checkstone"));
-        command
-            .args(arguments)
-            .current_dir(&self.repository)
-            .env_clear()
-            .envs(self.environment())
-            .env("CHECKSTONE_STATE_DIR", &self.state)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        let mut command = self.sandbox.prepared(Command::new(env!("CARGO_BIN_EXE_checkstone")));
+        command.args(arguments).current_dir(&self.repository);
         command
     }
 
     /// A folder with a program called `git` that is this shell script.
     pub(crate) fn fake_git(&self, script: &str) -> PathBuf {
-        use std::os::unix::fs::PermissionsExt as _;
-        let folder = self.home.join("bin");
-        fs_err::create_dir_all(&folder).unwrap();
-        let program = folder.join("git");
-        fs_err::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs_err::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        folder
+        self.sandbox.script(self.home.join("bin/git"), script);
+        self.home.join("bin")
     }
 
     pub(crate) fn log(&self) -> String {
@@ -138,33 +102,19 @@ impl World {
 }
 
 /// Runs a hook to its end with this payload.
-pub(crate) fn answer(mut command: Command, payload: &Value) -> Answer {
-    finish(send(&mut command, payload.to_string().as_bytes()))
-}
-
-/// Starts a hook and writes its payload.
-pub(crate) fn send(command: &mut Command, payload: &[u8]) -> Child {
-    let mut child = command.spawn().unwrap();
-    // The program may end before it has read everything.
-    let _ = child.stdin.take().unwrap().write_all(payload);
-    child
-}
-
-pub(crate) fn finish(child: Child) -> Answer {
-    Answer(child.wait_with_output().unwrap())
+#[track_caller]
+pub(crate) fn answer(mut command: Command, payload: &Value) -> HookAnswer {
+    HookAnswer(command.answer_to(payload.to_string()))
 }
 
 /// What a client sees of a hook.
-pub(crate) struct Answer(pub(crate) Output);
+pub(crate) struct HookAnswer(pub(crate) Answer);
 
-impl Answer {
+impl HookAnswer {
     /// H2: not a word, and success.
     #[track_caller]
     pub(crate) fn passes(&self) {
-        assert_eq!(
-            (self.stdout(), self.stderr(), self.0.status.code()),
-            (String::new(), String::new(), Some(0))
-        );
+        assert_eq!((self.0.stdout.as_str(), self.0.stderr.as_str(), self.0.code), ("", "", Some(0)));
     }
 
     /// H1: exactly the keys of a hold.
@@ -184,52 +134,15 @@ impl Answer {
     }
 
     pub(crate) fn is_hold(&self) -> bool {
-        self.stdout().contains("\"block\"")
+        self.0.stdout.contains("\"block\"")
     }
 
     #[track_caller]
     fn document(&self) -> (Value, Vec<String>) {
-        assert_eq!((self.stderr(), self.0.status.code()), (String::new(), Some(0)));
-        let text = self.stdout();
-        let document: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: `{text}`"));
+        assert_eq!((self.0.stderr.as_str(), self.0.code), ("", Some(0)));
+        let text = &self.0.stdout;
+        let document: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: `{text}`"));
         let keys = document.as_object().unwrap().keys().cloned().collect();
         (document, keys)
-    }
-
-    pub(crate) fn stdout(&self) -> String {
-        String::from_utf8(self.0.stdout.clone()).unwrap()
-    }
-
-    fn stderr(&self) -> String {
-        String::from_utf8(self.0.stderr.clone()).unwrap()
-    }
-}
-
-/// Every file below a folder with its bytes and the time of its last change.
-pub(crate) fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>, std::time::SystemTime)> {
-    let mut files = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs_err::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            let metadata = fs_err::symlink_metadata(&path).unwrap();
-            let bytes = if metadata.is_file() { fs_err::read(&path).unwrap() } else { Vec::new() };
-            files.push((path.clone(), bytes, metadata.modified().unwrap()));
-            if metadata.is_dir() {
-                folders.push(path);
-            }
-        }
-    }
-    files.sort();
-    files
-}
-
-/// For what the system does a moment later, such as ending a process that was killed.
-#[track_caller]
-pub(crate) fn wait_until(condition: impl Fn() -> bool, otherwise: &str) {
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while !condition() {
-        assert!(Instant::now() < deadline, "{otherwise}");
-        std::thread::yield_now();
     }
 }

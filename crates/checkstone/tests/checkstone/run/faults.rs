@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
-use std::process::Output;
 
 use checkpoint::layout::Layout;
 use checkpoint::{Depth, list, validate};
+use sandbox::{Answer, without_durations};
 
 use super::kills::alive;
 use super::{Project, plan, stage};
@@ -98,7 +98,7 @@ const RESUME: Deed = Deed {
 };
 
 /// The engine and its shims, but not the programs of the stages: strace lets go of what starts another program.
-fn disturbed(strace: &str, project: &Project, deed: &Deed, options: &[&str]) -> (Output, String) {
+fn disturbed(strace: &str, project: &Project, deed: &Deed, options: &[&str]) -> (Answer, String) {
     let log = project.workplace.path("log/strace");
     let options = [&["-b", "execve", "-o", log.to_str().unwrap()], options].concat();
     let output = traced(strace, &options, &project.checkstone(deed.arguments));
@@ -125,7 +125,7 @@ fn counts(log: &str) -> BTreeMap<String, usize> {
 fn cases(strace: &str, deed: &Deed, sample: usize) -> Vec<(String, String, usize)> {
     let trace = format!("trace={}", WRITING.join(","));
     let (output, log) = disturbed(strace, &(deed.prepared)(), deed, &["-e", &trace]);
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(output.code, Some(0), "{output:?}");
     let mut all = Vec::new();
     for (call, count) in counts(&log) {
         // Another time there may be a few more of them.
@@ -184,10 +184,10 @@ fn disturb(deed: &Deed, sample: usize) {
             continue;
         }
         *met.entry(fault.clone()).or_default() += 1;
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        let at = format!("{} with {inject}: {:?}\n{told}", deed.arguments[0], output.status);
+        let told = output.stderr.clone();
+        let at = format!("{} with {inject}: {:?}\n{told}", deed.arguments[0], output.code);
         // It answers, unless it is killed; and where it says that all is done, all is.
-        match output.status.code() {
+        match output.code {
             Some(0) => assert_eq!(project.published(), expected, "{at}"),
             Some(code) => assert!([1, 5, 6].contains(&code) || fault == KILL, "{at}"),
             None => assert_eq!(fault, KILL, "{at}"),
@@ -213,9 +213,18 @@ fn r15_output_that_is_lost_is_told_and_the_stage_goes_on() {
     let options = ["-P", output.to_str().unwrap(), "-e", "inject=pwrite64:error=ENOSPC:when=1"];
     let (done, log) = disturbed(strace, &project, &RUN, &options);
     assert!(log.contains("ENOSPC"), "{log}");
-    assert_eq!(done.status.code(), Some(0), "{done:?}");
-    let told = String::from_utf8(done.stderr).unwrap();
-    assert!(told.contains("its output is not all in `reports/study/r1/.attempts/S01_make_table/1/output.log`: No space left on device"), "{told}");
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let told = done.stderr;
+    insta::assert_snapshot!(without_durations(&told), @"
+    run r1 of study
+    S01_make_table  running, at most [duration]
+    S01_make_table  warning: its output is not all in `reports/study/r1/.attempts/S01_make_table/1/output.log`: No space left on device (os error 28); 5 bytes are missing
+    S01_make_table  checkpoint ckpt-000001-[id], 1 artifact
+    S01_make_table  completed in [duration], 1 artifact
+    S02_sum_table  running, at most [duration]
+    S02_sum_table  checkpoint ckpt-000002-[id], 2 artifacts
+    S02_sum_table  completed in [duration], 1 artifact
+    ");
     assert_eq!(fs::read_to_string(output).unwrap(), "\n[checkstone: 5 bytes could not be written here]\n");
 }
 
@@ -228,10 +237,15 @@ fn r15_a_run_on_a_full_disk_says_how_to_go_on() {
     let options = ["-P", record.to_str().unwrap(), "-e", "inject=write:error=ENOSPC:when=5"];
     let (done, log) = disturbed(strace, &project, &RUN, &options);
     assert!(log.contains("ENOSPC"), "{log}");
-    assert_eq!(done.status.code(), Some(5), "{done:?}");
-    let told = String::from_utf8(done.stderr).unwrap();
-    let hint = "hint: free some disk space, then `checkstone resume r1` continues it\n";
-    assert!(told.contains(hint), "{told}");
+    assert_eq!(done.code, Some(5), "{done:?}");
+    let told = done.stderr;
+    insta::assert_snapshot!(without_durations(&told), @"
+    run r1 of study
+    S01_make_table  running, at most [duration]
+    error: cannot write to the record `[folder]/repo/reports/study/checkpoints/r1/events.jsonl`: No space left on device (os error 28)
+    hint: free some disk space, then `checkstone resume r1` continues it
+    hint: everything up to the last recorded event is kept
+    ");
     assert_eq!(project.resume().code, Some(0));
 }
 

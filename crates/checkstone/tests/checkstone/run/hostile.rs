@@ -4,9 +4,10 @@
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
+use sandbox::{Answer, RunToEnd as _, finish, waiting::let_files_age, without_durations};
 use serde_json::{Value, json};
 
-use super::{Done, Project, plan, stage};
+use super::{Project, plan, stage};
 
 /// The processes that a lost supervisor noted are gone, and their numbers belong to somebody else now.
 #[test]
@@ -17,7 +18,7 @@ fn a_number_that_went_to_somebody_else_is_not_killed() {
     child.kill().unwrap();
     child.wait().unwrap();
     // Start times are told in hundredths of a second, and no number goes around within one: time itself has to pass.
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    let_files_age();
     let mut bystander = Command::new("sleep").arg("1000").spawn().unwrap();
     let path = "reports/study/r1/.attempts/S01_sleep_long/1/supervisor.json";
     let mut record: Value = serde_json::from_str(&project.read(path)).unwrap();
@@ -38,10 +39,8 @@ fn a_number_that_went_to_somebody_else_is_not_killed() {
 fn a_stage_without_an_emergency_checkpoint_is_blocked() {
     // Links are refused for checkpoints; the record can still be read through this one.
     let spoil = "test -e go && exit 0; cd reports/study/checkpoints; mv r1 kept; ln -s kept r1; ";
-    for (ending, told) in [
-        ("exit 3", "exit status 3; and there is no checkpoint of it"),
-        ("exec sleep 100", "it did not end within its time"),
-    ] {
+    let mut told = Vec::new();
+    for ending in ["exit 3", "exec sleep 100"] {
         let limits = "maxDurationSec = 1\ngrace = { interruptSec = 0, terminateSec = 0 }";
         let command = format!("command = '{spoil}{ending}'\n{limits}");
         let project = Project::new(&plan(&[
@@ -50,9 +49,10 @@ fn a_stage_without_an_emergency_checkpoint_is_blocked() {
         ]));
         let done = project.run();
         assert_eq!(done.code, Some(1), "{done:?}");
-        assert!(done.stdout.contains("S01_spoil_place  BLOCKED"), "{done:?}");
-        assert!(done.stdout.contains(told), "{done:?}");
-        assert!(done.stderr.contains("no emergency checkpoint: "), "{done:?}");
+        // Without any grace, the first signal may end it before the others are sent.
+        let later = |line: &&str| !line.ends_with("  SIGTERM") && !line.ends_with("  SIGKILL");
+        let shown = without_durations(done.to_string());
+        told.push(shown.lines().filter(later).map(|line| format!("{line}\n")).collect::<String>());
         // Mended, it goes on.
         let checkpoints = project.path("reports/study/checkpoints");
         std::fs::remove_file(checkpoints.join("r1")).unwrap();
@@ -63,12 +63,41 @@ fn a_stage_without_an_emergency_checkpoint_is_blocked() {
         let resumed = project.resume();
         assert_eq!(resumed.code, Some(0), "{resumed:?}");
     }
+    insta::assert_snapshot!(told.join("\n"), @"
+    exit code: 1
+    --- stdout
+    S01_spoil_place  BLOCKED       exit status 3; and there is no checkpoint of it
+    S02_wait_behind  BLOCKED       `S01_spoil_place` did not complete
+    run r1 FAILED: 0 of 2 stages completed; `checkstone resume r1` goes on with it
+    --- stderr
+    run r1 of study
+    S01_spoil_place  running, at most [duration]
+    S01_spoil_place  warning: no emergency checkpoint: `[folder]/repo/reports/study/checkpoints/r1` is a symbolic link
+    S01_spoil_place  failed: exit status 3 (see `reports/study/r1/.attempts/S01_spoil_place/1/output.log`)
+    S01_spoil_place  blocked: exit status 3; and there is no checkpoint of it
+    S02_wait_behind  blocked: `S01_spoil_place` did not complete
+
+    exit code: 1
+    --- stdout
+    S01_spoil_place  BLOCKED       it did not end within its time; interrupted after [duration]; and there is no checkpoint of it
+    S02_wait_behind  BLOCKED       `S01_spoil_place` did not complete
+    run r1 INTERRUPTED: 0 of 2 stages completed; `checkstone resume r1` goes on with it
+    --- stderr
+    run r1 of study
+    S01_spoil_place  running, at most [duration]
+    S01_spoil_place  being interrupted
+    S01_spoil_place  SIGINT
+    S01_spoil_place  warning: no emergency checkpoint: `[folder]/repo/reports/study/checkpoints/r1` is a symbolic link
+    S01_spoil_place  interrupted: it did not end within its time; interrupted after [duration] (see `reports/study/r1/.attempts/S01_spoil_place/1/output.log`)
+    S01_spoil_place  blocked: it did not end within its time; interrupted after [duration]; and there is no checkpoint of it
+    S02_wait_behind  blocked: `S01_spoil_place` did not complete
+    ");
 }
 
 /// Where the library of `faketime` is, which is what a clock can be set with for one process alone.
 fn fake_clock() -> Option<String> {
     let output = Command::new("faketime").args(["-f", "+0", "sh", "-c", "echo $LD_PRELOAD"]).output().ok()?;
-    let library = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+    let library = Answer::from(output).stdout.trim().to_owned();
     (!library.is_empty()).then_some(library)
 }
 
@@ -107,7 +136,7 @@ fn r5_a_clock_that_is_set_while_it_runs_does_not_matter() {
         std::fs::write(&clock, time).unwrap();
         project.workplace.write(&format!("{id}.go"), "");
     }
-    let done = Done::of(child.wait_with_output().unwrap());
+    let done = finish(child);
     assert_eq!(done.code, Some(0), "{done:?}");
     let events = project.events();
     let times: Vec<&str> = events.iter().map(|event| event["at"].as_str().unwrap()).collect();
@@ -207,7 +236,7 @@ fn a_record_from_elsewhere_is_shown_and_not_obeyed() {
     }
     let text: String = events.iter().map(|event| format!("{event}\n")).collect();
     project.workplace.write("reports/study/checkpoints/r1/events.jsonl", &text);
-    let watched = Done::of(project.output(&["watch", "r1"]));
+    let watched = project.output(&["watch", "r1"]);
     assert_eq!(watched.code, Some(0), "{watched:?}");
     // What is not a terminal gets no escape sequence at all; these are the signs that stand for one.
     assert_eq!(watched.stderr.matches("␛[2J").count(), 5, "{watched:?}");
@@ -227,12 +256,28 @@ fn what_has_no_end_is_not_read() {
     project.workplace.write("a", "");
     let done = project.run();
     assert_eq!(done.code, Some(1), "{done:?}");
-    assert!(done.stderr.contains("cannot be read: it is not a regular file"), "{done:?}");
-    for plan in ["a", "/dev/zero"] {
-        let done = Done::of(project.output(&["run", plan, "--check"]));
-        assert_eq!(done.code, Some(2), "{done:?}");
-        assert!(done.stderr.contains("is not a regular file"), "{done:?}");
-    }
+    insta::assert_snapshot!(without_durations(&done.stderr), @"
+    run r1 of study
+    S01_make_pipe  running, at most [duration]
+    S01_make_pipe  checkpoint ckpt-000001-[id], 0 artifacts
+    S01_make_pipe  completed in [duration], 0 artifacts
+    S02_read_pipe  running, at most [duration]
+    S02_read_pipe  checkpoint ckpt-emergency-000002-[id] (interrupted), 0 artifacts
+    S02_read_pipe  failed: the input `[folder]/repo/a` cannot be read: it is not a regular file
+    ");
+    let told = ["a", "/dev/zero"].map(|plan| project.output(&["run", plan, "--check"]).to_string());
+    insta::assert_snapshot!(without_durations(told.concat()), @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: cannot read the plan `a`: it is not a regular file
+    hint: `checkstone run --new pipeline` writes a plan to start from
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: cannot read the plan `/dev/zero`: it is not a regular file
+    hint: `checkstone run --new pipeline` writes a plan to start from
+    ");
 }
 
 /// What an attempt noted for the next one is a pipe by then: the next one does without, and waits for nobody.
@@ -267,7 +312,7 @@ fn r15_a_read_only_project_is_a_clear_error_and_the_checkpoint_before_stays() {
     let mut command = project.workplace.prepared(Command::new("unshare"));
     let user = if rustix::process::geteuid().is_root() { "--mount" } else { "-rm" };
     let program = env!("CARGO_BIN_EXE_checkstone");
-    let done = Done::of(command.args([user, "sh", "-c", script, program]).output().unwrap());
+    let done = command.args([user, "sh", "-c", script, program]).answer();
     if done.code == Some(77) || done.stderr.contains("unshare failed") {
         println!("skipped: nothing can be mounted here: {}", done.stderr);
         return;
@@ -281,7 +326,15 @@ fn r15_a_read_only_project_is_a_clear_error_and_the_checkpoint_before_stays() {
     // Writable again, it goes on.
     let resumed = project.resume();
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
-    assert!(resumed.stderr.contains("S01_load_data  as it was, not run again"), "{resumed:?}");
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"
+    run r1 of study
+    goes on from checkpoint ckpt-emergency-000002-[id] of S02_fail_once
+    resumed
+    S01_load_data  as it was, not run again
+    S02_fail_once  running, at most [duration], attempt 2
+    S02_fail_once  checkpoint ckpt-000003-[id], 1 artifact
+    S02_fail_once  completed in [duration], 0 artifacts
+    ");
 }
 
 /// Where the record is lost and the same run begins again, what the attempts before it left is nobody's output.
@@ -298,7 +351,10 @@ fn what_an_unknown_attempt_left_is_not_taken_for_an_output() {
     std::fs::remove_dir_all(project.path("reports/study/checkpoints")).unwrap();
     let done = project.run();
     assert_eq!(done.code, Some(1), "{done:?}");
-    assert!(done.stdout.contains("it did not write its output `out.txt`"), "{done:?}");
+    insta::assert_snapshot!(without_durations(&done.stdout), @"
+    S01_write_once  FAILED        it did not write its output `out.txt`
+    run r1 FAILED: 0 of 1 stage completed; `checkstone resume r1` goes on with it
+    ");
     assert_eq!(project.published(), []);
 }
 
@@ -314,7 +370,15 @@ fn nothing_is_published_where_something_is_in_the_way() {
     project.workplace.write("n", "2");
     let resumed = project.resume();
     assert_eq!(resumed.code, Some(1), "{resumed:?}");
-    assert!(resumed.stderr.contains("is in the way of publishing"), "{resumed:?}");
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"
+    run r1 of study
+    goes on from checkpoint ckpt-000001-[id] of S01_leave_folder
+    resumed
+    S01_leave_folder  to be run again: something of it has changed
+    S01_leave_folder  running, at most [duration], attempt 2
+    S01_leave_folder  checkpoint ckpt-emergency-000002-[id] (interrupted), 3 artifacts
+    S01_leave_folder  failed: `[folder]/repo/reports/study/r1/.attempts/S01_leave_folder/2/replaced` is in the way of publishing; a stage writes into its artifact folder and nowhere else (see `reports/study/r1/.attempts/S01_leave_folder/2/output.log`)
+    ");
     assert_eq!(project.read("reports/study/r1/S01_leave_folder/n"), "1");
 }
 
@@ -336,7 +400,10 @@ fn what_cannot_be_checkpointed_is_not_published() {
     project.workplace.write("break", "");
     let resumed = project.resume();
     assert_eq!(resumed.code, Some(1), "{resumed:?}");
-    assert!(resumed.stdout.contains("its checkpoint cannot be saved"), "{resumed:?}");
+    insta::assert_snapshot!(without_durations(&resumed.stdout), @"
+    S01_break_store  FAILED        its checkpoint cannot be saved: `[folder]/repo/reports/study/checkpoints/.store` is not a folder
+    run r1 FAILED: 0 of 1 stage completed; `checkstone resume r1` goes on with it
+    ");
     assert_eq!(project.read("reports/study/r1/S01_break_store/n"), "1");
     assert_eq!(project.read("reports/study/r1/.attempts/S01_break_store/3/artifacts/n"), "2");
 }
@@ -350,7 +417,12 @@ fn names_that_lead_elsewhere_are_refused_among_the_artifacts() {
     )]));
     let done = project.run();
     assert_eq!(done.code, Some(1), "{done:?}");
-    assert!(done.stderr.contains("has a name that leads elsewhere on other systems"), "{done:?}");
+    insta::assert_snapshot!(without_durations(&done.stderr), @r"
+    run r1 of study
+    S01_name_badly  running, at most [duration]
+    S01_name_badly  checkpoint ckpt-emergency-000001-[id] (interrupted), 1 artifact
+    S01_name_badly  failed: the artifact `[folder]/repo/reports/study/r1/.attempts/S01_name_badly/1/artifacts/..\bad` has a name that leads elsewhere on other systems; give it another one (see `reports/study/r1/.attempts/S01_name_badly/1/output.log`)
+    ");
     assert_eq!(project.published(), []);
 }
 
@@ -364,7 +436,13 @@ fn a_failure_without_a_checkpoint_is_a_failure() {
     )]));
     let done = project.run();
     assert_eq!(done.code, Some(1), "{done:?}");
-    assert!(done.stderr.contains("no emergency checkpoint"), "{done:?}");
+    insta::assert_snapshot!(without_durations(&done.stderr), @"
+    run r1 of study
+    S01_move_away  running, at most [duration]
+    S01_move_away  warning: no emergency checkpoint: `[folder]/repo/reports/study/checkpoints` is a symbolic link
+    S01_move_away  failed: exit status 1 (see `reports/study/r1/.attempts/S01_move_away/1/output.log`)
+    S01_move_away  blocked: exit status 1; and there is no checkpoint of it
+    ");
     assert_eq!(
         (project.state("S01_move_away").as_str(), project.run_state().as_str()),
         ("BLOCKED", "FAILED")
@@ -372,7 +450,13 @@ fn a_failure_without_a_checkpoint_is_a_failure() {
     std::fs::remove_file(project.path("reports/study/checkpoints")).unwrap();
     std::fs::rename(project.path("reports/study/aside"), project.path("reports/study/checkpoints")).unwrap();
     let resumed = project.resume();
-    assert!(resumed.stderr.contains("it is not retryable"), "{resumed:?}");
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"
+    run r1 of study
+    warning: there is no valid checkpoint; it goes on with the first stage that is not complete
+    resumed
+    S01_move_away  warning: it is not retryable, and was begun before; `--again` runs it all the same
+    S01_move_away  blocked: it is not retryable, and was begun before; `--again` runs it all the same
+    ");
     assert_eq!(project.read("ran"), "x\n");
     assert_eq!(
         (project.state("S01_move_away").as_str(), project.run_state().as_str()),
@@ -384,9 +468,16 @@ fn a_failure_without_a_checkpoint_is_a_failure() {
 #[test]
 fn no_run_is_called_like_what_lies_beside_it() {
     let project = Project::new(&plan(&[stage("S01_do_nothing", "command = 'true'")]));
-    for name in ["README.md", "checkpoints"] {
-        let done = Done::of(project.output(&["run", "plan.toml", "--id", name]));
-        assert_eq!(done.code, Some(2), "{done:?}");
-        assert!(done.stderr.contains("cannot be the name of a run"), "{done:?}");
-    }
+    let told = ["README.md", "checkpoints"]
+        .map(|name| project.output(&["run", "plan.toml", "--id", name]).to_string());
+    insta::assert_snapshot!(without_durations(told.concat()), @"
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: `README.md` cannot be the name of a run: checkstone puts something else there
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: `checkpoints` cannot be the name of a run: checkstone puts something else there
+    ");
 }

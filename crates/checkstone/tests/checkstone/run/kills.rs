@@ -2,11 +2,12 @@
 //! same artifacts, bit for bit.
 
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use sandbox::{wait_for, waiting::at_moment, waiting::span_of};
 
-use super::{Done, Project, plan, stage};
+use super::{Project, plan, stage};
 
 /// A pipeline of real programs with something to lose at every instant.
 fn pipeline() -> String {
@@ -72,9 +73,8 @@ pub(super) fn alive(project: &Project) -> Vec<String> {
 fn a_kill_at_any_instant_loses_nothing() {
     let kills: u64 = std::env::var("CHECKSTONE_SOAK_KILLS").map_or(15, |count| count.parse().unwrap());
     let undisturbed = Project::new(&pipeline());
-    let began = Instant::now();
-    assert_eq!(undisturbed.run().code, Some(0));
-    let whole = u64::try_from(began.elapsed().as_millis()).unwrap();
+    let whole = span_of(|| assert_eq!(undisturbed.run().code, Some(0)));
+    let whole = u64::try_from(whole.as_millis()).unwrap();
     let expected = undisturbed.published();
     assert!(expected.len() >= 8, "{expected:?}");
 
@@ -87,8 +87,8 @@ fn a_kill_at_any_instant_loses_nothing() {
         for _ in 0..3 {
             let mut command = project.checkstone(&arguments);
             let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-            std::thread::sleep(Duration::from_millis(random.below(whole + whole / 4)));
-            let noted = noted_processes(&project);
+            let moment = Duration::from_millis(random.below(whole + whole / 4));
+            let noted = at_moment(moment, || noted_processes(&project));
             // It may have ended by itself just now.
             let kill = |process: Pid| {
                 let _ = kill_process(process, Signal::KILL);
@@ -113,7 +113,7 @@ fn a_kill_at_any_instant_loses_nothing() {
                 arguments = vec!["resume", "r1", "--jobs", "2"];
             }
         }
-        let last = Done::of(project.output(&arguments));
+        let last = project.output(&arguments);
         assert_eq!(
             last.code,
             Some(0),
@@ -135,7 +135,7 @@ fn a_kill_at_any_instant_loses_nothing() {
         // A checkpoint that is listed is valid or says why it is not; the newest saved one is valid.
         let newest = project.checkpoints()[0]["checkpointId"].as_str().unwrap().to_owned();
         let valid = project.output(&["checkpoint", "validate", &newest, "--title", "study", "--run", "r1"]);
-        assert!(valid.status.success(), "{valid:?}");
+        assert!(valid.succeeded(), "{valid:?}");
     }
 }
 
@@ -151,11 +151,7 @@ fn a_lost_supervisor_leaves_nobody_behind() {
     assert!(!alive(&project).is_empty());
     child.kill().unwrap();
     child.wait().unwrap();
-    let began = Instant::now();
-    while !alive(&project).is_empty() {
-        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", alive(&project));
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_for("the end of all that the stage has started", || alive(&project).is_empty());
     let status = project.workplace.json(&["status", "--json"], "status.schema.json");
     assert_eq!(status["resumable"][0]["status"], "INTERRUPTED");
     project.workplace.write("plan.toml", &plan(&[stage("S01_sleep_long", "command = 'true'")]));

@@ -1,5 +1,6 @@
 //! The report's page as a browser shows it: what it draws is what the run was.
 
+use sandbox::shown_by_browser;
 use serde_json::Value;
 
 use super::{Project, plan, stage};
@@ -46,7 +47,7 @@ fn the_page_shows_in_a_browser_what_the_run_was() {
         let copy = page.replace(&policy, "").replace("</body>", &format!("{MEASURE}</body>"));
         let path = project.workplace.path("page.html");
         std::fs::write(&path, copy).unwrap();
-        let dom = project.workplace.shown_by_browser(&path)?;
+        let dom = shown_by_browser(&path)?;
         let (_, rest) = dom.split_once("id=\"measured\">").unwrap_or_else(|| panic!("{dom}"));
         let measured: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
         Some((told, measured))

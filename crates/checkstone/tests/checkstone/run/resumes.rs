@@ -1,6 +1,7 @@
 //! Resuming: from where, what is run again and what is not, and what a person is told.
 
-use super::{Done, Project, plan, stage};
+use super::{Project, plan, stage};
+use sandbox::{RunToEnd as _, wait_for, without_durations};
 
 /// Three stages in a row; the last one fails until `go` is there.
 fn three() -> Project {
@@ -35,15 +36,26 @@ fn it_goes_on_with_what_failed() {
     let project = three();
     project.workplace.write("go", "");
     // Without a name: the newest that can be resumed.
-    let resumed = Done::of(project.output(&["resume"]));
+    let resumed = project.output(&["resume"]);
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
-    assert!(resumed.stderr.contains("S01_load_data  as it was, not run again"), "{resumed:?}");
-    assert!(resumed.stderr.contains("goes on from checkpoint ckpt-"), "{resumed:?}");
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"
+    run r1 of study
+    goes on from checkpoint ckpt-emergency-000003-[id] of S03_finish_all
+    resumed
+    S01_load_data  as it was, not run again
+    S02_count_lines  as it was, not run again
+    S03_finish_all  running, at most [duration], attempt 2
+    S03_finish_all  checkpoint ckpt-000004-[id], 3 artifacts
+    S03_finish_all  completed in [duration], 1 artifact
+    ");
     assert_eq!(attempts(&project), [1, 1, 2]);
     assert_eq!(project.read("reports/study/r1/S03_finish_all/final.txt"), "2\n");
-    let nothing = Done::of(project.output(&["resume"]));
+    let nothing = project.output(&["resume"]);
     assert_eq!(nothing.code, Some(3));
-    assert!(nothing.stderr.contains("there is no run that can be resumed"), "{nothing:?}");
+    insta::assert_snapshot!(without_durations(&nothing.stderr), @"
+    error: there is no run that can be resumed in `[folder]/repo`
+    hint: `checkstone run PLAN` starts one; `checkstone run --new pipeline` writes a plan to start from
+    ");
 }
 
 #[test]
@@ -62,9 +74,9 @@ fn what_has_changed_is_run_again_and_no_more_than_that() {
     // Nothing changed.
     assert_eq!(project.resume().code, Some(0));
     assert_eq!(attempts(&project), [3, 2, 3]);
-    assert_eq!(Done::of(project.output(&["resume", "r1", "--again", "S02_count_lines"])).code, Some(0));
+    assert_eq!(project.output(&["resume", "r1", "--again", "S02_count_lines"]).code, Some(0));
     assert_eq!(attempts(&project), [3, 3, 3]);
-    assert_eq!(project.output(&["resume", "r1", "--again", "S09_not_there"]).status.code(), Some(3));
+    assert_eq!(project.output(&["resume", "r1", "--again", "S09_not_there"]).code, Some(3));
 }
 
 /// A script that a command names is part of the command.
@@ -77,16 +89,25 @@ fn a_plan_file_that_cannot_be_used_is_told() {
     project.workplace.write("plan.toml", &other);
     let refused = project.resume();
     assert_eq!(refused.code, Some(2), "{refused:?}");
-    assert!(
-        refused.stderr.contains("hint: `--recorded-plan` uses the plan that the run was started with"),
-        "{refused:?}"
-    );
+    insta::assert_snapshot!(without_durations(&refused.stderr), @"
+    run r1 of study
+    error: the plan is for `other`, and the run is one of `study`
+    hint: `--recorded-plan` uses the plan that the run was started with
+    ");
     std::fs::remove_file(project.path("plan.toml")).unwrap();
     let resumed = project.resume();
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
-    let told =
-        "there is no plan file `plan.toml` in the project any more; the plan is taken as it was recorded\n";
-    assert!(resumed.stderr.contains(told), "{resumed:?}");
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"
+    there is no plan file `plan.toml` in the project any more; the plan is taken as it was recorded
+    run r1 of study
+    goes on from checkpoint ckpt-emergency-000003-[id] of S03_finish_all
+    resumed
+    S01_load_data  as it was, not run again
+    S02_count_lines  as it was, not run again
+    S03_finish_all  running, at most [duration], attempt 2
+    S03_finish_all  checkpoint ckpt-000004-[id], 3 artifacts
+    S03_finish_all  completed in [duration], 1 artifact
+    ");
 }
 
 #[test]
@@ -108,7 +129,16 @@ fn lost_outputs_are_brought_back() {
     project.workplace.write("reports/study/r1/S02_count_lines/count.txt", "99\n");
     let resumed = project.resume();
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
-    assert!(resumed.stderr.contains("1 artifact brought back from the store"), "{resumed:?}");
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"
+    run r1 of study
+    goes on from checkpoint ckpt-emergency-000003-[id] of S03_finish_all
+    resumed
+    S01_load_data  as it was, not run again, 1 artifact brought back from the store
+    S02_count_lines  as it was, not run again, 1 artifact brought back from the store
+    S03_finish_all  running, at most [duration], attempt 2
+    S03_finish_all  checkpoint ckpt-000004-[id], 3 artifacts
+    S03_finish_all  completed in [duration], 1 artifact
+    ");
     assert_eq!(attempts(&project), [1, 1, 2]);
     assert_eq!(project.read("reports/study/r1/S01_load_data/sorted.txt"), "a\nb\n");
     assert_eq!(project.read("reports/study/r1/S03_finish_all/final.txt"), "2\n");
@@ -129,13 +159,17 @@ fn damaged_checkpoints_are_passed_over() {
     let text = project.read(&manifest);
     project.workplace.write(&manifest, &text.replacen("S03_finish_all", "S04_finish_all", 1));
     let resumed = project.resume();
-    assert!(
-        resumed
-            .stderr
-            .contains(&format!("the checkpoint `{newest}` is passed over: Manifest SHA256 mismatch")),
-        "{resumed:?}"
-    );
-    assert!(resumed.stderr.contains("goes on from checkpoint ckpt-"), "{resumed:?}");
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"
+    run r1 of study
+    warning: the checkpoint `ckpt-emergency-000003-[id]` is passed over: Manifest SHA256 mismatch: expected [hash] got [hash]
+    goes on from checkpoint ckpt-000002-[id] of S02_count_lines
+    resumed
+    S01_load_data  as it was, not run again
+    S02_count_lines  as it was, not run again
+    S03_finish_all  running, at most [duration], attempt 2
+    S03_finish_all  checkpoint ckpt-emergency-000004-[id] (interrupted), 3 artifacts
+    S03_finish_all  failed: exit status 1 (see `reports/study/r1/.attempts/S03_finish_all/2/output.log`)
+    ");
     for checkpoint in project.checkpoints() {
         let id = checkpoint["checkpointId"].as_str().unwrap();
         std::fs::remove_dir_all(project.path(&format!("reports/study/checkpoints/r1/{id}"))).unwrap();
@@ -144,7 +178,16 @@ fn damaged_checkpoints_are_passed_over() {
     project.workplace.write("go", "");
     let resumed = project.resume();
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
-    assert!(resumed.stderr.contains("there is no valid checkpoint"), "{resumed:?}");
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"
+    run r1 of study
+    warning: there is no valid checkpoint; it goes on with the first stage that is not complete
+    resumed
+    S01_load_data  as it was, not run again
+    S02_count_lines  as it was, not run again
+    S03_finish_all  running, at most [duration], attempt 3
+    S03_finish_all  checkpoint ckpt-000001-[id], 3 artifacts
+    S03_finish_all  completed in [duration], 1 artifact
+    ");
     assert_eq!(attempts(&project), [1, 1, 3]);
 }
 
@@ -183,15 +226,21 @@ fn other_programs_than_before_are_told() {
         std::fs::set_permissions(project.path("bin/tool"), std::fs::Permissions::from_mode(0o755)).unwrap();
     };
     let path = format!("{}:{}", project.path("bin").display(), std::env::var("PATH").unwrap());
-    let run =
-        |arguments: &[&str]| Done::of(project.checkstone(arguments).env("PATH", &path).output().unwrap());
+    let run = |arguments: &[&str]| project.checkstone(arguments).env("PATH", &path).answer();
     tool("#!/bin/sh\nexit 1\n");
     assert_eq!(run(&["run", "plan.toml", "--id", "r1"]).code, Some(1));
     tool("#!/bin/sh\nexit 0 # mended\n");
     let resumed = run(&["resume", "r1"]);
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
-    assert!(resumed.stderr.contains("the program `tool` (`"), "{resumed:?}");
-    assert!(resumed.stderr.contains("has been replaced"), "{resumed:?}");
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"
+    run r1 of study
+    warning: since the run was last taken in hand, the program `tool` (`[folder]/repo/bin/tool`) has been replaced
+    goes on from checkpoint ckpt-emergency-000001-[id] of S01_use_tool
+    resumed
+    S01_use_tool  running, at most [duration], attempt 2
+    S01_use_tool  checkpoint ckpt-000002-[id], 0 artifacts
+    S01_use_tool  completed in [duration], 0 artifacts
+    ");
 }
 
 #[test]
@@ -201,9 +250,14 @@ fn what_must_not_be_repeated_is_not() {
     assert_eq!(project.run().code, Some(1));
     let resumed = project.resume();
     assert_eq!(resumed.code, Some(1), "{resumed:?}");
-    assert!(resumed.stderr.contains("it is not retryable"), "{resumed:?}");
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"
+    run r1 of study
+    goes on from checkpoint ckpt-emergency-000001-[id] of S01_send_mail
+    resumed
+    S01_send_mail  warning: it is not retryable, and was begun before; `--again` runs it all the same
+    ");
     assert_eq!(project.read("ran"), "x\n");
-    assert_eq!(project.output(&["resume", "r1", "--again", "S01_send_mail"]).status.code(), Some(1));
+    assert_eq!(project.output(&["resume", "r1", "--again", "S01_send_mail"]).code, Some(1));
     assert_eq!(project.read("ran"), "x\nx\n");
 }
 
@@ -226,7 +280,15 @@ fn what_was_done_and_must_not_be_repeated_stays_done() {
     project.workplace.write("go", "");
     let resumed = project.resume();
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
-    assert!(resumed.stderr.contains("so that what it made then stays"), "{resumed:?}");
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"
+    run r1 of study
+    goes on from checkpoint ckpt-emergency-000002-[id] of S02_file_mail
+    resumed
+    S01_send_mail  warning: something of it has changed, but it is not retryable, so that what it made then stays; `--again` runs it all the same
+    S02_file_mail  running, at most [duration], attempt 2
+    S02_file_mail  checkpoint ckpt-000003-[id], 2 artifacts
+    S02_file_mail  completed in [duration], 1 artifact
+    ");
     assert_eq!(project.read("ran"), "x\n");
     assert_eq!(project.read("reports/study/r1/S02_file_mail/filed"), "one\n");
     // Without its outputs the run cannot go on, and says what would help.
@@ -234,9 +296,17 @@ fn what_was_done_and_must_not_be_repeated_stays_done() {
     std::fs::rename(project.path("reports/study/checkpoints/.store"), project.path("aside")).unwrap();
     let resumed = project.resume();
     assert_eq!(resumed.code, Some(1), "{resumed:?}");
-    assert!(resumed.stderr.contains("`--again` runs it all the same"), "{resumed:?}");
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"
+    run r1 of study
+    warning: the checkpoint `ckpt-000003-[id]` is passed over: Artifact not found: reports/study/r1/S01_send_mail/sent
+    warning: the checkpoint `ckpt-emergency-000002-[id]` is passed over: Artifact not found: reports/study/r1/S01_send_mail/sent
+    warning: the checkpoint `ckpt-000001-[id]` is passed over: Artifact not found: reports/study/r1/S01_send_mail/sent
+    warning: there is no valid checkpoint; it goes on with the first stage that is not complete
+    resumed
+    S01_send_mail  warning: it is not retryable, and was begun before; `--again` runs it all the same
+    ");
     assert_eq!((project.read("ran").as_str(), project.run_state().as_str()), ("x\n", "FAILED"));
-    assert_eq!(project.output(&["resume", "r1", "--again", "S01_send_mail"]).status.code(), Some(0));
+    assert_eq!(project.output(&["resume", "r1", "--again", "S01_send_mail"]).code, Some(0));
     assert_eq!(project.read("ran"), "x\nx\n");
 }
 
@@ -260,7 +330,16 @@ fn being_blocked_does_not_make_it_new() {
     std::fs::remove_file(project.path("stop")).unwrap();
     let resumed = project.resume();
     assert_eq!(resumed.code, Some(1), "{resumed:?}");
-    assert!(resumed.stderr.contains("it is not retryable"), "{resumed:?}");
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"
+    run r1 of study
+    goes on from checkpoint ckpt-emergency-000003-[id] of S01_go_first
+    resumed
+    S01_go_first  running, at most [duration], attempt 3
+    S01_go_first  checkpoint ckpt-000004-[id], 0 artifacts
+    S01_go_first  completed in [duration], 0 artifacts
+    S02_send_mail  warning: it is not retryable, and was begun before; `--again` runs it all the same
+    S02_send_mail  blocked: it is not retryable, and was begun before; `--again` runs it all the same
+    ");
     assert_eq!(project.read("ran"), "x\n");
     assert_eq!(project.state("S02_send_mail"), "BLOCKED");
 }
@@ -286,14 +365,10 @@ fn a_stage_goes_on_from_its_own_checkpoint() {
     let mut child = project.start(&[]);
     let record = "reports/study/checkpoints/r1/events.jsonl";
     project.wait_for(record);
-    let began = std::time::Instant::now();
     let saved_two = |text: &str| {
         text.lines().any(|line| line.contains("\"midStage\":true") && line.contains("\"artifacts\":2"))
     };
-    while !saved_two(&project.read(record)) {
-        assert!(began.elapsed() < super::LIMIT);
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    wait_for("the second checkpoint of the stage", || saved_two(&project.read(record)));
     child.kill().unwrap();
     child.wait().unwrap();
     project.workplace.write("go", "");
@@ -325,26 +400,47 @@ fn checkpoints_of_others_do_not_push_out_what_a_stage_saved() {
     project.workplace.write("go", "");
     let resumed = project.resume();
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
-    assert!(resumed.stderr.contains("it begins anew, for what it had saved in"), "{resumed:?}");
+    insta::assert_snapshot!(without_durations(&resumed.stderr), @"
+    run r1 of study
+    goes on from checkpoint ckpt-emergency-000012-[id] of S01_work_long
+    resumed
+    S01_work_long  warning: it begins anew, for what it had saved in `ckpt-000011-[id]` cannot be brought back: Manifest not found: reports/study/checkpoints/r1/ckpt-000011-[id]/checkpoint.json
+    S01_work_long  running, at most [duration], attempt 3
+    S01_work_long  [CHECKPOINT:saved:id=half]
+    S01_work_long  checkpoint ckpt-000013-[id] (interrupted), 1 artifact
+    S01_work_long  checkpoint ckpt-000014-[id], 1 artifact
+    S01_work_long  completed in [duration], 1 artifact
+    S02_do_other  as it was, not run again
+    S03_do_other  as it was, not run again
+    S04_do_other  as it was, not run again
+    S05_do_other  as it was, not run again
+    S06_do_other  as it was, not run again
+    S07_do_other  as it was, not run again
+    S08_do_other  as it was, not run again
+    S09_do_other  as it was, not run again
+    ");
     assert_eq!(project.read("resumed"), "half\n");
 }
 
-/// A file that grows while a stage asks for a checkpoint is left out of it, and the rest is saved.
+/// A file that grows while a stage asks for a checkpoint is left out of it, and the rest is saved. The stage asks until it
+/// has happened: nobody knows when the file is looked at.
 #[test]
 fn a_growing_file_does_not_void_a_checkpoint() {
     let project = Project::new(&plan(&[stage(
         "S01_write_log",
-        "command = '''\n\
+        "maxDurationSec = 170\ncommand = '''\n\
          cd $CHECKSTONE_ARTIFACT_DIR; head -c 5000000 /dev/zero > log; (while :; do echo x >> log; done) &\n\
-         echo half > half; echo \"[CHECKPOINT:saved:id=half]\"\n\
-         until grep -q -e midStage.:true -e 'no checkpoint' ../../../../../checkpoints/r1/events.jsonl; do sleep 0.01; done'''",
+         echo half > half; events=../../../../../checkpoints/r1/events.jsonl\n\
+         until grep midStage.:true $events | grep -q artifacts.:1[,}]; do\n\
+         echo \"[CHECKPOINT:saved:id=half]\"; sleep 0.1; done'''",
     )]));
     let done = project.run();
     assert_eq!(done.code, Some(0), "{done:?}");
     let log = "reports/study/r1/.attempts/S01_write_log/1/artifacts/log";
-    assert!(done.stderr.contains(&format!("a checkpoint is without `{log}`")), "{done:?}");
-    let saved = project.events().into_iter().find(|event| event["midStage"] == true).unwrap();
-    assert_eq!(saved["artifacts"], 1);
+    let warning = format!(
+        "S01_write_log  warning: a checkpoint is without `{log}`, which changed while it was being saved"
+    );
+    assert!(done.stderr.lines().any(|line| line == warning), "{done}");
 }
 
 /// A repository that was copied resumes, elsewhere and for somebody else; but only by name: its record says what to run.
@@ -360,9 +456,12 @@ fn a_copied_repository_resumes_by_name() {
         copy.workplace.write(name, text);
     }
     std::fs::remove_file(copy.path("plan.toml")).unwrap();
-    let unnamed = Done::of(copy.output(&["resume"]));
+    let unnamed = copy.output(&["resume"]);
     assert_eq!(unnamed.code, Some(4));
-    assert!(unnamed.stderr.contains("was not started here"), "{unnamed:?}");
+    insta::assert_snapshot!(without_durations(&unnamed.stderr), @"
+    error: the newest run, `r1`, was not started here
+    hint: check its plan, then name it to run it: `checkstone resume r1`
+    ");
     let resumed = copy.resume();
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     assert_eq!(attempts(&copy), [1, 1, 2]);
@@ -376,12 +475,34 @@ fn a_damaged_record_says_what_can_be_done() {
     let mut lines: Vec<String> = project.read(path).lines().map(str::to_owned).collect();
     lines[3].truncate(20);
     project.workplace.write(path, &format!("{}\n", lines.join("\n")));
-    for command in ["resume", "watch", "report", "abort"] {
-        let done = Done::of(project.output(&[command, "r1"]));
-        assert_eq!(done.code, Some(5), "{command}: {done:?}");
-        assert!(done.stderr.contains("is damaged in line 4"), "{command}: {done:?}");
-        assert!(done.stderr.contains("or start a new run: `checkstone run PLAN`\n"), "{command}: {done:?}");
-    }
+    let told = ["resume", "watch", "report", "abort"]
+        .map(|command| format!("{command}: {}", project.output(&[command, "r1"])));
+    insta::assert_snapshot!(without_durations(told.concat()), @r"
+    resume: exit code: 5
+    --- stdout
+    --- stderr
+    error: the record `[folder]/repo/reports/study/checkpoints/r1/events.jsonl` is damaged in line 4: control character (\u0000-\u001F) found while parsing a string at line 2 column 0
+    hint: restore it from git or a backup, or start a new run: `checkstone run PLAN`
+    hint: published artifacts and checkpoints of the run are not affected
+    watch: exit code: 5
+    --- stdout
+    --- stderr
+    error: the record `[folder]/repo/reports/study/checkpoints/r1/events.jsonl` is damaged in line 4: control character (\u0000-\u001F) found while parsing a string at line 2 column 0
+    hint: restore it from git or a backup, or start a new run: `checkstone run PLAN`
+    hint: published artifacts and checkpoints of the run are not affected
+    report: exit code: 5
+    --- stdout
+    --- stderr
+    error: the record `[folder]/repo/reports/study/checkpoints/r1/events.jsonl` is damaged in line 4: control character (\u0000-\u001F) found while parsing a string at line 2 column 0
+    hint: restore it from git or a backup, or start a new run: `checkstone run PLAN`
+    hint: published artifacts and checkpoints of the run are not affected
+    abort: exit code: 5
+    --- stdout
+    --- stderr
+    error: the record `[folder]/repo/reports/study/checkpoints/r1/events.jsonl` is damaged in line 4: control character (\u0000-\u001F) found while parsing a string at line 2 column 0
+    hint: restore it from git or a backup, or start a new run: `checkstone run PLAN`
+    hint: published artifacts and checkpoints of the run are not affected
+    ");
 }
 
 /// R15: what cannot be written is told, and what was there stays.
@@ -392,14 +513,17 @@ fn a_removed_directory_is_a_clear_error() {
     std::fs::remove_file(project.path("reports/study/checkpoints/r1/events.jsonl")).unwrap();
     let gone = project.resume();
     assert_eq!(gone.code, Some(3));
-    assert!(gone.stderr.contains("there is no run `r1`"), "{gone:?}");
+    insta::assert_snapshot!(without_durations(&gone.stderr), @"error: there is no run `r1` in `[folder]/repo`");
     assert_eq!(project.checkpoints(), before);
     // The folder of artifacts vanishes under a stage that is running.
     let project =
         Project::new(&plan(&[stage("S01_lose_folder", "command = 'rm -r $CHECKSTONE_ARTIFACT_DIR'")]));
     let done = project.run();
     assert_eq!(done.code, Some(1), "{done:?}");
-    assert!(done.stdout.contains("cannot read the artifacts"), "{done:?}");
+    insta::assert_snapshot!(without_durations(&done.stdout), @"
+    S01_lose_folder  FAILED        cannot read the artifacts in `[folder]/repo/reports/study/r1/.attempts/S01_lose_folder/1/artifacts`: failed to read directory `[folder]/repo/reports/study/r1/.attempts/S01_lose_folder/1/artifacts`: No such file or directory (os error 2)
+    run r1 FAILED: 0 of 1 stage completed; `checkstone resume r1` goes on with it
+    ");
     // And so does the record of the run: it ends there, for nothing of it could be kept.
     let project = Project::new(&plan(&[
         stage("S01_remove_reports", "command = 'rm -r reports'"),
@@ -407,7 +531,11 @@ fn a_removed_directory_is_a_clear_error() {
     ]));
     let done = project.run();
     assert_eq!(done.code, Some(5), "{done:?}");
-    assert!(done.stderr.contains("was removed while the run was going on"), "{done:?}");
+    insta::assert_snapshot!(without_durations(&done.stderr), @"
+    run r1 of study
+    S01_remove_reports  running, at most [duration]
+    error: the record `[folder]/repo/reports/study/checkpoints/r1/events.jsonl` was removed while the run was going on, which ends here: nothing of it can be kept any more
+    ");
     assert!(!project.path("on").exists());
 }
 
@@ -433,15 +561,39 @@ fn a_full_disk_leaves_the_previous_checkpoint_intact() {
     let mut command = project.workplace.prepared(std::process::Command::new("unshare"));
     let program = env!("CARGO_BIN_EXE_checkstone");
     let user = if rustix::process::geteuid().is_root() { "--mount" } else { "-rm" };
-    let done = Done::of(command.args([user, "sh", "-c", script, program]).output().unwrap());
+    let done = command.args([user, "sh", "-c", script, program]).answer();
     if done.code == Some(77) || done.stderr.contains("unshare failed") {
         println!("skipped: no file system can be mounted here: {}", done.stderr);
         return;
     }
-    assert!(done.stdout.contains("S02_fill_disk   FAILED        exit status 1"), "{done:?}");
-    assert!(done.stdout.contains("S01_fit_easily  COMPLETED"), "{done:?}");
-    assert!(done.stdout.contains("code=1\n"), "{done:?}");
-    assert!(done.stderr.contains("goes on from checkpoint ckpt-"), "{done:?}");
-    assert!(done.stderr.contains("S01_fit_easily  as it was, not run again"), "{done:?}");
+    insta::assert_snapshot!(without_durations(&done.stdout), @"
+    S01_fit_easily  COMPLETED
+    S02_fill_disk   FAILED        exit status 1
+    run r1 FAILED: 1 of 2 stages completed; `checkstone resume r1` goes on with it
+    code=1
+    S01_fit_easily  COMPLETED
+    S02_fill_disk   COMPLETED
+    run r1 COMPLETED: 2 of 2 stages completed; the artifacts are in `reports/study/r1`
+    code=0
+    2
+    ");
+    insta::assert_snapshot!(without_durations(&done.stderr), @"
+    run r1 of study
+    S01_fit_easily  running, at most [duration]
+    S01_fit_easily  checkpoint ckpt-000001-[id], 1 artifact
+    S01_fit_easily  completed in [duration], 1 artifact
+    S02_fill_disk  running, at most [duration]
+    S02_fill_disk  warning: its output is not all in `reports/study/r1/.attempts/S02_fill_disk/1/output.log`: No space left on device (os error 28); 63 bytes are missing
+    S02_fill_disk  warning: the emergency checkpoint holds no partial artifacts: cannot copy `reports/study/r1/.attempts/S02_fill_disk/1/artifacts/b.txt` into the store: No space left on device (os error 28)
+    S02_fill_disk  checkpoint ckpt-emergency-000002-[id] (interrupted), 1 artifact
+    S02_fill_disk  failed: exit status 1 (see `reports/study/r1/.attempts/S02_fill_disk/1/output.log`)
+    run r1 of study
+    goes on from checkpoint ckpt-emergency-000002-[id] of S02_fill_disk
+    resumed
+    S01_fit_easily  as it was, not run again
+    S02_fill_disk  running, at most [duration], attempt 2
+    S02_fill_disk  checkpoint ckpt-000003-[id], 2 artifacts
+    S02_fill_disk  completed in [duration], 1 artifact
+    ");
     assert!(done.stdout.ends_with("code=0\n2\n"), "{done:?}");
 }

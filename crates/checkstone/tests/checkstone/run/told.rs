@@ -1,19 +1,20 @@
 //! What is told of runs: JSON, `watch`, `markers`, `status`, and to an agent whose session begins.
 
-use std::io::Write as _;
 use std::process::Stdio;
 
+use sandbox::{RunToEnd as _, finish, without_durations};
 use serde_json::json;
 
-use super::{Done, Project, plan, stage, valid_events};
+use super::{Project, plan, stage, valid_events};
+use crate::workplace::valid;
 
 #[test]
 fn json_is_the_record_itself() {
     let project =
         Project::new(&plan(&[stage("S01_say_things", "command = 'echo \"[METRIC:accuracy:value=0.9]\"'")]));
     let output = project.output(&["run", "plan.toml", "--id", "r1", "--json"]);
-    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
-    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    let stdout = output.stdout;
     let events = valid_events(&stdout);
     assert_eq!(stdout, project.read("reports/study/checkpoints/r1/events.jsonl"));
     assert!(events.iter().any(|event| event["marker"] == "[METRIC:accuracy:value=0.9]"));
@@ -21,7 +22,7 @@ fn json_is_the_record_itself() {
     let numbers: Vec<u64> = events.iter().map(|event| event["sequence"].as_u64().unwrap()).collect();
     assert_eq!(numbers, (1..=events.len() as u64).collect::<Vec<_>>());
     let watched = project.output(&["watch", "r1", "--json"]);
-    assert_eq!(String::from_utf8(watched.stdout).unwrap(), stdout);
+    assert_eq!(watched.stdout, stdout);
 }
 
 #[test]
@@ -33,12 +34,20 @@ fn a_run_is_followed_while_it_runs() {
     let watcher =
         project.checkstone(&["watch"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     project.workplace.write("go", "");
-    let watched = Done::of(watcher.wait_with_output().unwrap());
-    assert_eq!(Done::of(child.wait_with_output().unwrap()).code, Some(0));
+    let watched = finish(watcher);
+    assert_eq!(finish(child).code, Some(0));
     assert_eq!(watched.code, Some(0), "{watched:?}");
-    assert!(watched.stderr.contains("[STAGE:progress:pct=50:msg=half way]"), "{watched:?}");
-    assert!(watched.stderr.contains("S01_wait_long  completed in"), "{watched:?}");
-    assert!(watched.stdout.contains("run r1 COMPLETED: 1 of 1 stage completed"), "{watched:?}");
+    insta::assert_snapshot!(without_durations(&watched.stderr), @"
+    run r1 of study
+    S01_wait_long  running, at most [duration]
+    S01_wait_long  [STAGE:progress:pct=50:msg=half way]
+    S01_wait_long  checkpoint ckpt-000001-[id], 0 artifacts
+    S01_wait_long  completed in [duration], 0 artifacts
+    ");
+    insta::assert_snapshot!(without_durations(&watched.stdout), @"
+    S01_wait_long  COMPLETED
+    run r1 COMPLETED: 1 of 1 stage completed; the artifacts are in `reports/study/r1`
+    ");
 }
 
 /// What a stage leaves running does not outlive it, and whoever counted on it is told.
@@ -50,10 +59,17 @@ fn what_is_left_running_and_ended_is_told() {
     ]));
     let done = project.run();
     assert_eq!(done.code, Some(0), "{done:?}");
-    let two = "S01_leave_two  warning: 2 processes that it left running were ended\n";
-    assert!(done.stderr.contains(two), "{done:?}");
-    let one = "S02_leave_none  warning: `verify`: a process that it left running was ended\n";
-    assert!(done.stderr.contains(one), "{done:?}");
+    insta::assert_snapshot!(without_durations(&done.stderr), @"
+    run r1 of study
+    S01_leave_two  running, at most [duration]
+    S01_leave_two  warning: 2 processes that it left running were ended
+    S01_leave_two  checkpoint ckpt-000001-[id], 0 artifacts
+    S01_leave_two  completed in [duration], 0 artifacts
+    S02_leave_none  running, at most [duration]
+    S02_leave_none  warning: `verify`: a process that it left running was ended
+    S02_leave_none  checkpoint ckpt-000002-[id], 0 artifacts
+    S02_leave_none  completed in [duration], 0 artifacts
+    ");
 }
 
 /// R12 among others: the markers of a log, as a table and as JSON.
@@ -67,15 +83,18 @@ fn the_markers_of_a_log_are_shown() {
     assert_eq!(value["unknown"], json!({"WEIRD_THING": 1}));
     assert_eq!(value["markers"][1]["attributes"], json!({"value": "a:b]"}));
     assert_eq!(value["markers"][1]["category"], "calculations");
-    let shown = Done::of(project.output(&["markers", "log"]));
-    assert!(shown.stdout.contains("STAGE          begin      id=S01_load_data\n"), "{shown:?}");
-    assert!(shown.stdout.contains("not in the taxonomy: WEIRD_THING"), "{shown:?}");
-    let mut piped = project.checkstone(&["markers", "-", "--json"]);
-    let mut child = piped.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(log.as_bytes()).unwrap();
-    let again = project.workplace.valid(&child.wait_with_output().unwrap().stdout, "markers.schema.json");
+    let shown = project.output(&["markers", "log"]);
+    insta::assert_snapshot!(without_durations(&shown.stdout), @"
+    STAGE          begin      id=S01_load_data
+    METRIC         loss       value=a:b]  fell
+    WEIRD_THING               x
+    3 markers METRIC 1, STAGE 1, WEIRD_THING 1
+    not in the taxonomy: WEIRD_THING
+    ");
+    let again = project.checkstone(&["markers", "-", "--json"]).answer_to(log);
+    let again = valid(&again.stdout, "markers.schema.json");
     assert_eq!(again, value);
-    assert_eq!(project.output(&["markers", "nothing"]).status.code(), Some(3));
+    assert_eq!(project.output(&["markers", "nothing"]).code, Some(3));
 }
 
 /// Spec 5, task 5.1; and an agent whose session begins is told, once, what can be resumed.
@@ -94,14 +113,18 @@ fn status_and_session_start_tell_what_is_resumable() {
     let last = &status["lastCheckpoint"];
     assert_eq!((&last["stageId"], &last["status"]), (&json!("S02_fail_once"), &json!("interrupted")));
     assert_eq!(last["checkpointId"], project.checkpoints()[0]["checkpointId"]);
-    let shown = Done::of(project.output(&["status"]));
-    assert!(shown.stdout.contains("run r1 of study: FAILED, `checkstone resume r1`"), "{shown:?}");
+    let shown = project.output(&["status"]);
+    insta::assert_snapshot!(without_durations(&shown.stdout), @"
+    gate        off: there is no policy here
+    repository  [folder]/repo
+    policy      none, so every stop passes
+    state       [folder]/state
+    resumable   run r1 of study: FAILED, `checkstone resume r1`
+    checkpoint  ckpt-emergency-000002-[id] of S02_fail_once, interrupted
+    ");
     let told = project.workplace.hook("SessionStart", json!({"source": "startup"}));
     let context = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-    assert!(
-        context.contains("The run `r1` of `study` is FAILED and can be resumed: `checkstone resume r1`"),
-        "{context}"
-    );
+    insta::assert_snapshot!(without_durations(context), @"[checkstone] The run `r1` of `study` is FAILED and can be resumed: `checkstone resume r1` goes on exactly where it stopped; stages that completed are not run again.");
     // A run goes by the name of its folder.
     let checkpoints = project.path("reports/study/checkpoints");
     std::fs::rename(checkpoints.join("r1"), checkpoints.join("other")).unwrap();

@@ -23,7 +23,7 @@ fn a_prefix_cannot_make_another_name_of_it() {
         let name = branch_name(prefix, &issue("BAS-6"), Some("..//--.lock"));
         let output = std::process::Command::new("git").args(["check-ref-format", "--branch", &name]).output();
         assert!(output.unwrap().status.success(), "{prefix:?} gave {name:?}");
-        assert!(name.contains("BAS-6") && !name.contains(".."), "{name}");
+        assert!(name.contains("BAS-6"), "{name}");
     }
 }
 

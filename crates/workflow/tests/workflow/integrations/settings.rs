@@ -59,8 +59,14 @@ fn a_repository_cannot_say_where_anything_is_sent() {
         "slack_url",
     ]) {
         assert!(note.starts_with(&format!("`{name}` in `{PATH}` is ignored")), "{note}");
-        assert!(!note.contains("evil"), "{note}");
     }
+    insta::assert_snapshot!(settings.notes.join("\n"), @"
+    `linear.apiKey` in `.claude/config/integrations.json` is ignored: URLs, tokens and secrets come only from your own `config.toml` or the environment
+    `vercel.api_url` in `.claude/config/integrations.json` is ignored: URLs, tokens and secrets come only from your own `config.toml` or the environment
+    `vercel.token` in `.claude/config/integrations.json` is ignored: URLs, tokens and secrets come only from your own `config.toml` or the environment
+    `webhooks` in `.claude/config/integrations.json` is ignored: URLs, tokens and secrets come only from your own `config.toml` or the environment
+    `slack_url` in `.claude/config/integrations.json` is ignored: URLs, tokens and secrets come only from your own `config.toml` or the environment
+    ");
 }
 
 #[test]
@@ -72,16 +78,13 @@ fn mistakes_are_noted_and_cost_only_their_own_field() {
     }));
     assert_eq!(settings.vercel.preview_timeout, Duration::from_secs(300));
     let notes = settings.notes.join("\n");
-    for expected in [
-        "`linear` in `.claude/config/integrations.json` is not an object",
-        "`vercel.enabled` in `.claude/config/integrations.json` has to be `true` or `false`; it counts as false",
-        "`vercel.preview_timeout_ms`",
-        "did you mean `require_preview_success`?",
-        "did you mean `vercel`?",
-    ] {
-        assert!(notes.contains(expected), "{expected} in {notes}");
-    }
-    assert!(!notes.contains("colour"), "unknown names that resemble nothing are left alone: {notes}");
+    insta::assert_snapshot!(notes, @"
+    `linear` in `.claude/config/integrations.json` is not an object, and is ignored
+    `vercel.enabled` in `.claude/config/integrations.json` has to be `true` or `false`; it counts as false
+    `vercel.preview_timeout_ms` in `.claude/config/integrations.json` has to be a number of milliseconds; it counts as 300000
+    `vercel.require_preview_sucess` in `.claude/config/integrations.json` is not known: did you mean `require_preview_success`?
+    `vercell` in `.claude/config/integrations.json` is not known: did you mean `vercel`?
+    ");
     let long = RepositorySettings::of(json!({"vercel": {"preview_timeout_ms": u64::MAX}}));
     assert_eq!(long.vercel.preview_timeout, Duration::from_secs(3600));
 }
@@ -173,9 +176,7 @@ fn the_environment_switches_on_and_overrides() {
 fn secrets_are_not_shown() {
     let settings = UserSettings::read(CONFIG, &FromEnvironment::default()).unwrap();
     let shown = format!("{settings:?}");
-    for secret in ["vt", "secret-path", "\"s\""] {
-        assert!(!shown.contains(secret), "{shown}");
-    }
+    insta::assert_snapshot!(shown, @r#"UserSettings { vercel: On(Service { endpoint: Endpoint(https://api.vercel.com), token: Secret(…), project: Some("web"), team: None }), linear: NoToken, webhooks: [Webhook { endpoint: Endpoint(https://hooks.slack.com), format: Slack, secret: None }, Webhook { endpoint: Endpoint(https://example.org), format: Generic, secret: Some(Secret(…)) }] }"#);
     for (text, said) in [
         (
             "[integrations.linear]\nenabled = true\ntoken = lin_api_very_secret\n",
