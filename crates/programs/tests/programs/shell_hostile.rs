@@ -166,7 +166,8 @@ fn no_command_is_taken_for_a_body() {
 #[test]
 fn marks_in_the_command_itself_are_text() {
     let argument = "\u{2}0'a string that is long enough\u{1}0'\u{2}0\u{1}\n";
-    let command = format!("pytest '{}' 'another string that is long enough'", argument.replace('\'', r"'\''"));
+    let command =
+        format!("pytest '{}' 'another string that is long enough'", argument.replace('\'', r"'\''"));
     let intents = Intents::read(&command);
     let read: Vec<_> = intents.commands()[0].arguments.iter().map(|word| word.known()).collect();
     assert_eq!(read, [Some(argument), Some("another string that is long enough")]);
