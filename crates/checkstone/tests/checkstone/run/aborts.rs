@@ -181,8 +181,10 @@ fn an_abort_while_inputs_are_read_starts_nothing() {
 fn closing_the_terminal_aborts_with_an_emergency_checkpoint() {
     let project = Project::new(&plan(&[stage("S01_sleep_long", "command = 'touch one; exec sleep 100'")]));
     let (person, terminal) = terminal();
-    let mut command = Command::new("setsid");
-    command.args(["--wait", "--ctty", env!("CARGO_BIN_EXE_checkstone"), "run", "plan.toml", "--id", "r1"]);
+    // Whoever runs the tests under `nohup` has hang-ups ignored, and runs go on then.
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP", "setsid", "--wait", "--ctty"]);
+    command.args([env!("CARGO_BIN_EXE_checkstone"), "run", "plan.toml", "--id", "r1"]);
     let mut command = project.workplace.prepared(command);
     // Without a kind of terminal nothing is drawn.
     command.env("TERM", "xterm");
