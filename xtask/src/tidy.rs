@@ -79,7 +79,7 @@ fn tracked() -> Result<Vec<String>, String> {
 /// The sources of every crate: each crate's own file first, then its modules, a folder after the file of its name.
 fn sources() -> Result<Vec<Source>, String> {
     let mut names: Vec<String> = tracked()?;
-    names.retain(|name| name.ends_with(".rs") && name.contains("/src/"));
+    names.retain(|name| name.ends_with(".rs") && name.contains("/src/") && !name.starts_with("fuzz/"));
     names.sort_by_key(|name| {
         let entry = !(name.ends_with("/src/lib.rs") || name.ends_with("/src/main.rs"));
         let package = name.split("/src/").next().unwrap_or_default().to_owned();
