@@ -25,11 +25,13 @@ pub(crate) fn run(rounds: usize, trees: usize) -> Result<Vec<Row>, String> {
 fn build() -> Result<PathBuf, String> {
     let folder = root().join("target/bench-run");
     let mut build = cargo_command();
-    build.args(["build", "--release", "--quiet", "--package", "run", "--example", "measure"]);
-    // So that a profiler can name what it finds.
-    build.args(["--config", "profile.release.strip=false"]);
+    build.args(["build", "--profile", "dist", "--quiet", "--package", "run", "--example", "measure"]);
+    // Optimising over the whole program would take minutes and change nothing here; a profiler wants to name what it finds.
+    for setting in ["lto=false", "codegen-units=16", "strip=false"] {
+        build.arg("--config").arg(format!("profile.dist.{setting}"));
+    }
     process::run(build.arg("--target-dir").arg(&folder))?;
-    Ok(folder.join("release/examples/measure"))
+    Ok(folder.join("dist/examples/measure"))
 }
 
 /// Each name with the numbers of its lines.
