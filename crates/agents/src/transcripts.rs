@@ -115,25 +115,25 @@ fn is_claude_subagent(transcript: &Path) -> bool {
 /// Where the session began: its first records may not say.
 fn claude_folder(transcript: &Path) -> Option<PathBuf> {
     #[derive(Deserialize)]
-    struct Head {
+    struct ClaudeLine {
         cwd: Option<PathBuf>,
     }
     let file = regular(transcript)?.take(LONGEST_HEAD);
     let lines = BufReader::new(file).split(b'\n').map_while(Result::ok).take(HEAD_LINES);
-    lines.filter_map(|line| serde_json::from_slice::<Head>(&line).ok()).find_map(|head| head.cwd)
+    lines.filter_map(|line| serde_json::from_slice::<ClaudeLine>(&line).ok()).find_map(|head| head.cwd)
 }
 
 fn gemini_introduction(transcript: &Path) -> Introduction {
     #[derive(Default, Deserialize)]
     #[serde(rename_all = "camelCase", default)]
-    struct Head {
+    struct GeminiHead {
         session_id: Option<String>,
         project_hash: Option<String>,
         kind: Option<String>,
     }
-    let head = first_line(transcript).and_then(|line| serde_json::from_slice::<Head>(&line).ok());
+    let head = first_line(transcript).and_then(|line| serde_json::from_slice::<GeminiHead>(&line).ok());
     // The older single document has the same fields at its top, each on a line of its own.
-    let head = head.unwrap_or_else(|| Head {
+    let head = head.unwrap_or_else(|| GeminiHead {
         session_id: document_field(transcript, "sessionId"),
         project_hash: document_field(transcript, "projectHash"),
         kind: None,
@@ -160,7 +160,7 @@ fn document_field(transcript: &Path, name: &str) -> Option<String> {
 
 fn codex_introduction(transcript: &Path) -> Option<Introduction> {
     #[derive(Deserialize)]
-    struct Head {
+    struct CodexHead {
         payload: Meta,
     }
     #[derive(Deserialize)]
@@ -170,7 +170,7 @@ fn codex_introduction(transcript: &Path) -> Option<Introduction> {
         thread_source: Option<String>,
         parent_thread_id: Option<String>,
     }
-    let head: Head = serde_json::from_slice(&first_line(transcript)?).ok()?;
+    let head: CodexHead = serde_json::from_slice(&first_line(transcript)?).ok()?;
     let Meta { id, cwd, thread_source, parent_thread_id } = head.payload;
     let is_subagent = parent_thread_id.is_some() || thread_source.as_deref() == Some("subagent");
     Some(Introduction { session: id, folder: cwd, is_subagent, ..Introduction::default() })

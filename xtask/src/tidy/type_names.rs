@@ -21,14 +21,16 @@ pub(super) fn wrong(sources: &[Source]) -> Vec<String> {
         .collect()
 }
 
-/// The type that a line declares; not one inside of an `impl` or a function, which nobody else can name.
+/// The type that a line declares, inside of a function too; an indented `type` belongs to an `impl` and is none.
 fn type_name(line: &str) -> Option<&str> {
     let mut words = line.split_whitespace();
-    let mut word = words.next().filter(|_| !line.starts_with(char::is_whitespace))?;
+    let mut word = words.next()?;
     if word.starts_with("pub") {
         word = words.find(|word| !word.ends_with(')') || !word.contains("crate"))?;
     }
-    let name = matches!(word, "struct" | "enum" | "trait" | "type" | "union").then(|| words.next())??;
+    let is_associated = word == "type" && line.starts_with(char::is_whitespace);
+    let declares = matches!(word, "struct" | "enum" | "trait" | "type" | "union") && !is_associated;
+    let name = declares.then(|| words.next())??;
     let end = name.find(|character: char| !character.is_alphanumeric() && character != '_');
     name.get(..end.unwrap_or(name.len()))
 }
@@ -44,13 +46,14 @@ mod tests {
             "pub(crate) enum Kind {",
             "pub(in crate::shell) struct Word(String);",
             "type Table = Vec<Row>;",
+            "    struct Head {",
             "    type Value = Row;",
             "// struct Comment",
             "fn structure() {",
         ];
         assert_eq!(
             lines.map(type_name),
-            [Some("Call"), Some("Kind"), Some("Word"), Some("Table"), None, None, None]
+            [Some("Call"), Some("Kind"), Some("Word"), Some("Table"), Some("Head"), None, None, None]
         );
     }
 

@@ -607,15 +607,15 @@ fn notified(line: &ClaudeLine<'_>, text: Option<String>) -> Record {
 pub(crate) fn recognises(line: &str) -> bool {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Shape {
+    struct ClaudeShape {
         r#type: Present,
         session_id: Option<Present>,
         uuid: Option<Present>,
         leaf_uuid: Option<Present>,
         payload: Option<Present>,
     }
-    serde_json::from_str::<Shape>(line).is_ok_and(|shape| {
-        let Shape { r#type: Present, session_id, uuid, leaf_uuid, payload } = shape;
+    serde_json::from_str::<ClaudeShape>(line).is_ok_and(|shape| {
+        let ClaudeShape { r#type: Present, session_id, uuid, leaf_uuid, payload } = shape;
         payload.is_none() && (session_id.is_some() || uuid.is_some() || leaf_uuid.is_some())
     })
 }

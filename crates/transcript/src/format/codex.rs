@@ -512,13 +512,13 @@ fn file_change(changes: Option<&RawValue>, outcome: Outcome) -> CallResult {
 /// Whether a line looks like one of Codex's.
 pub(crate) fn recognises(line: &str) -> bool {
     #[derive(Deserialize)]
-    struct Shape {
+    struct CodexShape {
         timestamp: Present,
         r#type: Present,
         payload: Present,
     }
-    serde_json::from_str::<Shape>(line).is_ok_and(|shape| {
-        let Shape { timestamp: Present, r#type: Present, payload: Present } = shape;
+    serde_json::from_str::<CodexShape>(line).is_ok_and(|shape| {
+        let CodexShape { timestamp: Present, r#type: Present, payload: Present } = shape;
         true
     })
 }

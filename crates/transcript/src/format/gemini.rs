@@ -359,7 +359,7 @@ fn last_line(display: &RawValue) -> Option<String> {
 /// Whether a line looks like one of Gemini CLI's.
 pub(crate) fn recognises(line: &str) -> bool {
     #[derive(Deserialize)]
-    struct Shape<'a> {
+    struct GeminiShape<'a> {
         #[serde(borrow, rename = "type")]
         kind: Option<Text<'a>>,
         #[serde(rename = "$set")]
@@ -370,7 +370,7 @@ pub(crate) fn recognises(line: &str) -> bool {
         project_hash: Option<Present>,
         uuid: Option<Present>,
     }
-    serde_json::from_str::<Shape<'_>>(line).is_ok_and(|shape| {
+    serde_json::from_str::<GeminiShape<'_>>(line).is_ok_and(|shape| {
         shape.set.is_some()
             || shape.rewind_to.is_some()
             || shape.project_hash.is_some()
