@@ -3,7 +3,6 @@
 #![doc = include_str!("../README.md")]
 
 mod meaning;
-pub mod runner_summary;
 mod selection;
 pub mod shell;
 mod table;

@@ -34,7 +34,7 @@ mod rust;
 mod shell;
 mod tasks;
 
-use crate::runner_summary::Runner;
+use outputs::Runner;
 
 pub(crate) use tasks::usual_deed;
 

@@ -14,6 +14,7 @@ const ROOMS: &[&str] = &[
     "text",
     "files",
     "settings",
+    "outputs",
     "transcript",
     "programs",
     "change-set",

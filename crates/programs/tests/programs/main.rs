@@ -9,7 +9,6 @@
     reason = "a test fails by panicking"
 )]
 
-mod runner_summary;
 mod shell_hostile;
 mod shell_intents;
 mod shell_patterns;
