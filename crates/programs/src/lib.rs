@@ -3,6 +3,7 @@
 #![doc = include_str!("../README.md")]
 
 mod meaning;
+pub mod repository;
 mod selection;
 pub mod shell;
 mod table;
