@@ -14,6 +14,7 @@ mod pictures;
 mod policy_reference;
 mod process;
 mod python;
+mod real;
 mod release;
 mod schemas;
 mod soak;
@@ -52,6 +53,8 @@ enum Command {
         #[arg(long)]
         busy: bool,
     },
+    /// Compare what the gate holds in sessions of real people with labels that were given by reading
+    Real(real::RealArguments),
     /// Of the tests, those that drive the real clients
     Clients {
         /// With the versions before the current ones
@@ -180,6 +183,7 @@ fn main() -> ExitCode {
         Command::Test => test(),
         Command::Soak(counts) => soak(&counts),
         Command::Flaky { times, busy } => flaky::run(times, busy),
+        Command::Real(arguments) => real::run(&arguments),
         Command::Clients { previous } => real_clients(previous),
         Command::Bench { which } => bench(which),
         Command::Schemas => schemas::write(),
