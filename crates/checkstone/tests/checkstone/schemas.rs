@@ -96,7 +96,11 @@ fn schemas_and_the_reference_of_the_policy_are_what_the_types_say() {
         if is_written() {
             fs_err::write(root().join(path), text).unwrap();
         } else {
-            assert!(kept == text, "`{}` is not what the types say; run `cargo xtask schemas`", path.display());
+            assert!(
+                kept == text,
+                "`{}` is not what the types say; run `cargo xtask schemas`",
+                path.display()
+            );
         }
     }
 }
