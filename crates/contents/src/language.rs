@@ -356,9 +356,9 @@ pub(crate) const LANGUAGES: &[Language] = &[
 pub(crate) fn language_of(path: &str) -> Option<&'static Language> {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let is_ending = |known: &&str| known.eq_ignore_ascii_case(ending);
+    let is_ending = |known: &str| known.eq_ignore_ascii_case(ending);
     LANGUAGES.iter().find(|language| {
-        language.names.contains(&name) || language.endings.iter().any(|known| is_ending(&known))
+        language.names.contains(&name) || language.endings.iter().any(|known| is_ending(known))
     })
 }
 
