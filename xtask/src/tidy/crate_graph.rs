@@ -12,6 +12,7 @@ use crate::process::{self, cargo_command};
 /// refuses an arrow that would turn the order around.
 const ROOMS: &[&str] = &[
     "text",
+    "contents",
     "files",
     "settings",
     "outputs",
