@@ -7,54 +7,9 @@
 const STOP_WORDS: &[&str] = &["stop", "pause", "hold", "wait", "quit"];
 
 /// Words beside which a stop word still says nothing else.
-const FILLERS: &[&str] = &[
-    "a",
-    "agent",
-    "all",
-    "and",
-    "at",
-    "bit",
-    "can",
-    "claude",
-    "codex",
-    "could",
-    "everything",
-    "for",
-    "gemini",
-    "here",
-    "hey",
-    "i",
-    "immediately",
-    "it",
-    "just",
-    "lets",
-    "me",
-    "minute",
-    "moment",
-    "need",
-    "now",
-    "ok",
-    "okay",
-    "on",
-    "once",
-    "please",
-    "right",
-    "sec",
-    "second",
-    "should",
-    "that",
-    "then",
-    "there",
-    "this",
-    "to",
-    "us",
-    "want",
-    "we",
-    "work",
-    "working",
-    "would",
-    "you",
-];
+const FILLERS: &str = "a agent all and at bit can claude codex could everything for gemini here hey i immediately it \
+    just lets me minute moment need now ok okay on once please right sec second should that then \
+    there this to us want we work working would you";
 
 /// What makes a stop at the end of a sentence the person's wish, and not the end of a list.
 const URGENT: &[&str] = &["then", "please", "now", "immediately"];
@@ -93,7 +48,7 @@ fn words(text: &str) -> Vec<&str> {
 
 fn says_only_stop(words: &[&str]) -> bool {
     let is_stop = |word: &&str| STOP_WORDS.contains(word);
-    words.iter().any(is_stop) && words.iter().all(|word| is_stop(word) || FILLERS.contains(word))
+    words.iter().any(is_stop) && words.iter().all(|word| is_stop(word) || FILLERS.split(' ').any(|filler| filler == *word))
 }
 
 #[cfg(test)]

@@ -111,8 +111,9 @@ impl CommandError {
         self
     }
 
+    /// With what to do about it; an empty hint is none.
     pub(crate) fn hint(mut self, hint: impl Display) -> Self {
-        self.hints.push(hint.to_string());
+        self.hints.extend(Some(hint.to_string()).filter(|hint| !hint.is_empty()));
         self
     }
 

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,9 +9,9 @@ use serde::Serialize;
 use similar::TextDiff;
 use transcript::{Agent, visible};
 
+use crate::confirmation::{self, confirmed};
 use crate::error::{CommandError, ErrorKind};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
-use crate::settings_file::confirmed;
 
 /// A file that is one long line is not shown whole.
 const LONGEST_LINE: usize = 2_000;
@@ -189,11 +188,8 @@ impl Manner {
         if self.yes {
             return Ok(Answer::Go);
         }
-        if self.json || !std::io::stdin().is_terminal() {
-            let why = if self.json { "`--json` does not ask" } else { "not a terminal" };
-            return Err(CommandError::refused(format!("nothing changed: {why}"))
-                .hint("pass `--yes`, or preview with `--dry-run`"));
-        }
+        let preview = "pass `--yes`, or preview with `--dry-run`";
+        confirmation::must_be_possible("nothing changed", self.json, preview)?;
         let refused: Vec<_> =
             changes.iter().copied().filter(|change| change.state == ChangeState::Refused).collect();
         printer.text(&told(&refused));

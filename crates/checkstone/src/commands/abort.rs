@@ -95,7 +95,7 @@ fn abort_lost(
             layout.run()
         )));
     }
-    let mut index = Index::new(root, Some(layout));
+    let mut index = Index::new(root, layout);
     let state = engine::abort_lost(layout, &mut |event| index.hear(event, printer))
         .map_err(|error| run_project::engine_error(error, layout.run()))?;
     printer.text(&format!("run {} {}\n", layout.run(), state.name()));

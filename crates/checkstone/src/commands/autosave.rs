@@ -9,20 +9,20 @@ use changes::{Baseline, Request};
 use gate::policy::Autosave;
 use gate::{Changes, Inputs};
 use jiff::Timestamp;
-use journal::{Journal, PushState, Session, Turn};
+use journal::{Journal, Session, Turn};
 use keeping::push::PushReadiness;
 use serde::Serialize;
 use stop::SESSIONS_LOOKED_AT;
 use text::counted;
 use transcript::{Agent, Options, Reading, visible};
 
-use super::background;
+use super::background::{self, EndedPush};
 use crate::agent_name::AgentName;
 use crate::agent_session::AgentSession;
 use crate::environment;
 use crate::error::{CommandError, ErrorKind, Warning};
 use crate::journal_access;
-use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
+use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG, shown};
 use crate::repository_argument::{RepositoryArgument, find};
 use crate::saving_environment;
 
@@ -96,15 +96,11 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
             if !arguments.json {
                 printer.progress("pushing …");
             }
-            let began = std::time::Instant::now();
-            let ended = background::pushed(&autosave, &ours, &save.saving, &save.settings);
-            let milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-            let (push, detail) = match &ended {
-                Ok(detail) => (PushState::Pushed, detail),
-                Err(detail) => (PushState::Failed, detail),
-            };
+            let EndedPush { ended, state, milliseconds } =
+                background::pushed(&autosave, &ours, &save.saving, &save.settings);
+            let (Ok(detail) | Err(detail)) = &ended;
             journal.write(|writing| {
-                writing.record_push(id, push, detail, milliseconds)?;
+                writing.record_push(id, state, detail, milliseconds)?;
                 // It is told right here.
                 autosave.session.map_or(Ok(Vec::new()), |session| writing.take_untold_pushes(session))
             })?;
@@ -116,11 +112,8 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
             None
         }
     };
-    if arguments.json {
-        printer.json(&output(&save, &report, pushed.as_ref()))?;
-    } else {
-        printer.text(&text(&report, pushed.as_ref()));
-    }
+    let output = output(&save, &report, pushed.as_ref());
+    printer.answer(arguments.json, &output, || text(&report, pushed.as_ref()))?;
     Ok(match (&report.ended, &pushed, &report.push) {
         (SaveOutcome::Failed(_), ..) => ErrorKind::Failed.exit_code(),
         (_, Some(Err(_)), _) | (_, None, Push::NotStarted(_)) => ExitCode::from(1),
@@ -223,36 +216,31 @@ fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result
         None => "nothing was done: this was only shown".to_owned(),
     };
     let push = destination(save, git);
-    if arguments.json {
-        printer.json(&AutosaveOutput {
-            dry_run: true,
-            outcome: "shown",
-            notes: Some(notes),
-            section: Some(&section),
-            message: Some(&message),
-            paths: paths.iter().map(ToString::to_string).collect(),
-            commit: None,
-            branch: save.facts.branch.as_deref(),
-            snapshot: None,
-            push: PushOutput { state: "none", detail: push },
-            milliseconds: 0,
-            detail: done,
-            remarks: Vec::new(),
-        })?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let paths: Vec<String> = paths.iter().map(|path| visible(&path.to_string())).collect();
-    printer.text(&format!(
-        "{STRONG}{}{STRONG:#}, section `## Last Session`:\n\n{}\n{STRONG}Commit{STRONG:#} of {}:\n\n{FAINT}{}{FAINT:#}\n\
-         \n{STRONG}Push{STRONG:#}: {}\n\n{}.\n",
-        visible(notes),
-        crate::printer::shown(&section) + "\n",
-        paths.join(", "),
-        crate::printer::shown(&message),
-        visible(&push),
-        visible(&done.replacen('n', "N", 1)),
-    ));
-    Ok(ExitCode::SUCCESS)
+    let output = AutosaveOutput {
+        dry_run: true,
+        outcome: "shown",
+        notes: Some(notes),
+        section: Some(&section),
+        message: Some(&message),
+        paths: paths.iter().map(ToString::to_string).collect(),
+        commit: None,
+        branch: save.facts.branch.as_deref(),
+        snapshot: None,
+        push: PushOutput { state: "none", detail: push },
+        milliseconds: 0,
+        detail: done,
+        remarks: Vec::new(),
+    };
+    printer.answer(arguments.json, &output, || {
+        let paths: Vec<String> = output.paths.iter().map(|path| visible(path)).collect();
+        let (notes, push, paths) = (visible(notes), visible(&output.push.detail), paths.join(", "));
+        let (section, message) = (shown(&section), shown(&message));
+        let done = visible(&output.detail.replacen('n', "N", 1));
+        format!(
+            "{STRONG}{notes}{STRONG:#}, section `## Last Session`:\n\n{section}\n\n{STRONG}Commit{STRONG:#} of \
+             {paths}:\n\n{FAINT}{message}{FAINT:#}\n\n{STRONG}Push{STRONG:#}: {push}\n\n{done}.\n"
+        )
+    })
 }
 
 /// Why nothing would be committed, as far as that can be seen without trying.

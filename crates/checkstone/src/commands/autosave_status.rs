@@ -24,15 +24,12 @@ pub(crate) struct AutosaveStatus {
 }
 
 impl AutosaveStatus {
-    pub(crate) fn of(root: Option<&Path>, journal: Option<&mut Journal>) -> Result<Self, CommandError> {
+    pub(crate) fn of(root: Option<&Path>, mut journal: Option<&mut Journal>) -> Result<Self, CommandError> {
         let Some(root) = root else { return Ok(Self::default()) };
-        let Some(journal) = journal else {
-            let (settings, is_ignored) = saving_environment::of_repository(root, None).unwrap_or_default();
-            return Ok(Self { settings, is_ignored, ..Self::default() });
-        };
         // A policy that is broken is told elsewhere, and nothing is saved by it.
         let (settings, is_ignored) =
-            saving_environment::of_repository(root, Some(journal)).unwrap_or_default();
+            saving_environment::of_repository(root, journal.as_deref_mut()).unwrap_or_default();
+        let Some(journal) = journal else { return Ok(Self { settings, is_ignored, ..Self::default() }) };
         let read = journal.read(|reader| -> Result<_, JournalError> {
             let last = reader.recent_autosaves(Some(root), 1)?.pop();
             let session = last.as_ref().and_then(|last| last.session);
@@ -69,15 +66,6 @@ impl AutosaveStatus {
     }
 
     pub(crate) fn output(&self) -> AutosaveStatusOutput<'_> {
-        let AutosaveCounts {
-            all,
-            saved,
-            failed,
-            pushed,
-            pushes_failed,
-            mean_milliseconds,
-            longest_milliseconds,
-        } = self.counts;
         AutosaveStatusOutput {
             mode: self.settings.mode,
             threshold: self.settings.threshold,
@@ -98,15 +86,7 @@ impl AutosaveStatus {
                     milliseconds: last.push_milliseconds,
                 },
             }),
-            counts: Counts {
-                all,
-                saved,
-                failed,
-                pushed,
-                pushes_failed,
-                mean_milliseconds,
-                longest_milliseconds,
-            },
+            counts: self.counts,
         }
     }
 
@@ -164,7 +144,9 @@ pub(crate) struct AutosaveStatusOutput<'a> {
     /// The repository's own file asks for something else and is not trusted.
     ignored: bool,
     last: Option<LastSave<'a>>,
-    counts: Counts,
+    #[serde(with = "Counts")]
+    #[cfg_attr(feature = "schema", schemars(with = "Counts"))]
+    counts: AutosaveCounts,
 }
 
 #[derive(Debug, Serialize)]
@@ -195,6 +177,7 @@ struct LastPush<'a> {
 /// Of this repository; what was only advised does not count.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(remote = "AutosaveCounts")]
 struct Counts {
     all: u64,
     saved: u64,

@@ -58,7 +58,12 @@ pub(crate) fn run(arguments: &ExplainArguments, printer: &Printer) -> Result<Exi
             Some(journal) => recent(journal, Of::Repository(&root), LISTED)?,
             None => Vec::new(),
         };
-        return list(arguments, &listed, printer);
+        return printer.answer(arguments.json, &ExplainList { verdicts: &listed }, || {
+            match listed.is_empty() {
+                true => "No verdict is recorded for this repository.\n".to_owned(),
+                false => listed_lines(&listed, printer.width()),
+            }
+        });
     }
     let recorded = match (&mut journal, arguments.verdict) {
         (Some(journal), Some(id)) => journal.read(|reader| reader.verdict(VerdictId(id)))?,
@@ -74,12 +79,7 @@ pub(crate) fn run(arguments: &ExplainArguments, printer: &Printer) -> Result<Exi
     };
     let inputs = journal.read(|reader| reader.inputs(recorded.id))?;
     let explained = Explained { recorded, explained: explain(inputs.as_ref()) };
-    if arguments.json {
-        printer.json(&explained.output())?;
-    } else {
-        printer.text(&explained.text(printer.width()));
-    }
-    Ok(ExitCode::SUCCESS)
+    printer.answer(arguments.json, &explained.output(), || explained.text(printer.width()))
 }
 
 fn unknown(arguments: &ExplainArguments) -> Result<CommandError, CommandError> {
@@ -138,21 +138,6 @@ pub(crate) fn recent(
             Ok(listed)
         })
         .map_err(CommandError::from)
-}
-
-fn list(
-    arguments: &ExplainArguments,
-    listed: &[ListedVerdict],
-    printer: &Printer,
-) -> Result<ExitCode, CommandError> {
-    if arguments.json {
-        printer.json(&ExplainList { verdicts: listed })?;
-    } else if listed.is_empty() {
-        printer.text("No verdict is recorded for this repository.\n");
-    } else {
-        printer.text(&listed_lines(listed, printer.width()));
-    }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// `   12  2026-11-15 04:12:09  claude  hold    missing: tests`

@@ -12,8 +12,8 @@ use text::counted;
 use crate::error::{CommandError, Warning};
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
-use crate::run_display::{self, Display};
-use crate::run_project::{self, Index};
+use crate::run_display;
+use crate::run_project;
 
 /// Run the stages of a plan, each bounded, watched and checkpointed
 ///
@@ -76,21 +76,9 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
     let id = arguments.id.clone().unwrap_or_else(new_id);
     let layout = Layout::new(&root, &plan.plan.title, &id)?;
     let settings = run_project::settings(usize::from(arguments.jobs), &[])?;
-    let mut display = Display::new(printer, arguments.json);
-    display.know(&plan.plan, &layout);
-    let mut index = Index::new(&root, None);
-    let stages = plan.plan.clone();
-    let ended = engine::run(&root, plan, &id, &settings, &mut |event| {
-        index.hear(event, printer);
-        display.hear(event);
-    });
-    display.finish();
-    let state = ended.map_err(|error| run_project::engine_error(error, &id))?;
-    if !arguments.json {
-        let record = run_project::record(&layout)?;
-        printer.text(&run_display::summary(&record, &stages, &layout, printer.width()));
-    }
-    Ok(run_display::exit_code(state))
+    run_display::shown(printer, arguments.json, &root, &layout, plan, |plan, hear| {
+        engine::run(&root, plan, &id, &settings, hear)
+    })
 }
 
 /// The time for people, and something that nobody else has.
