@@ -70,6 +70,17 @@ pub enum Push {
     NotStarted(String),
 }
 
+impl Push {
+    /// As the journal has it, and why.
+    pub fn state(&self) -> (PushState, &str) {
+        match self {
+            Self::None(why) => (PushState::None, why.as_deref().unwrap_or_default()),
+            Self::Started => (PushState::Started, ""),
+            Self::NotStarted(why) => (PushState::Failed, why),
+        }
+    }
+}
+
 impl Save {
     pub fn job<'a>(&'a self, look: &'a Look, lock: &'a Path) -> Job<'a> {
         Job {
@@ -183,11 +194,7 @@ impl SaveReport {
         session: Option<SessionId>,
         turn: Option<TurnId>,
     ) -> Result<AutosaveId, JournalError> {
-        let (push, push_detail) = match &self.push {
-            Push::None(why) => (PushState::None, why.clone().unwrap_or_default()),
-            Push::Started => (PushState::Started, String::new()),
-            Push::NotStarted(why) => (PushState::Failed, why.clone()),
-        };
+        let (push, push_detail) = self.push.state();
         let detail = self.detail();
         let commit = self.saved().map(|saved| &saved.commit);
         let new = NewAutosave {
@@ -204,7 +211,7 @@ impl SaveReport {
             branch: commit.map(|commit| commit.branch.as_str()),
             milliseconds: u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
             push,
-            push_detail: &push_detail,
+            push_detail,
         };
         journal.write(|writing| writing.record_autosave(&new))
     }
@@ -267,15 +274,11 @@ impl SaveReport {
                 text
             }
             SaveOutcome::Nothing => "there is nothing new to commit".to_owned(),
-            SaveOutcome::Failed(failed) => match &failed.snapshot {
-                Some(taken) => format!(
-                    "nothing was committed: {}; {} is kept in snapshot {}",
-                    failed.error,
-                    tree_of(taken),
-                    taken.id
-                ),
-                None => format!("nothing was committed: {}", failed.error),
-            },
+            SaveOutcome::Failed(failed) => {
+                let kept = failed.snapshot.as_ref();
+                let kept = kept.map(|taken| format!("; {} is kept in snapshot {}", tree_of(taken), taken.id));
+                format!("nothing was committed: {}{}", failed.error, kept.unwrap_or_default())
+            }
         }
     }
 
@@ -335,16 +338,10 @@ impl SaveReport {
             commit: commit.map(|commit| commit.id.clone()),
             branch: commit.map(|commit| commit.branch.clone()),
             snapshot: self.snapshot().map(str::to_owned),
-            push: match &self.push {
-                Push::None(_) => PushState::None,
-                Push::Started => PushState::Started,
-                Push::NotStarted(_) => PushState::Failed,
-            }
-            .as_str()
-            .to_owned(),
+            push: self.push.state().0.as_str().to_owned(),
             detail: self.sentence(),
         };
-        let execution = AutonomousExecution::of(self.mode, self.occasion.reason, decision);
+        let execution = AutonomousExecution::of(self.mode, self.occasion.reason.as_str(), decision);
         serde_json::to_value(execution).ok()
     }
 
@@ -402,12 +399,8 @@ pub fn advice(occasion: &Occasion) -> String {
 /// How a push ended.
 pub fn push_sentence(autosave: &journal::Autosave) -> String {
     let commit = autosave.commit.as_deref().map(short).unwrap_or_default();
-    match autosave.push {
-        PushState::Pushed => {
-            format!("{OWN_PREFIX} Auto-checkpoint {commit} was pushed: {}", autosave.push_detail)
-        }
-        _ => format!("{OWN_PREFIX} Auto-checkpoint {commit} was not pushed: {}", autosave.push_detail),
-    }
+    let not = if autosave.push == PushState::Pushed { "" } else { "not " };
+    format!("{OWN_PREFIX} Auto-checkpoint {commit} was {not}pushed: {}", autosave.push_detail)
 }
 
 pub fn short(commit: &str) -> &str {

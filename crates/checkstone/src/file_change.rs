@@ -17,8 +17,7 @@ use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 const LONGEST_LINE: usize = 2_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "State"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "State"))]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ChangeState {
     /// It is done, or would be.
@@ -31,8 +30,7 @@ pub(crate) enum ChangeState {
 
 /// A file in the JSON of `init` and `uninstall`.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "FileChange"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "FileChange"))]
 pub(crate) struct FileChangeOutput<'a> {
     file: Cow<'a, str>,
     state: ChangeState,
@@ -44,8 +42,7 @@ pub(crate) struct FileChangeOutput<'a> {
 
 /// What becomes of a client's settings.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Client"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Client"))]
 pub(crate) struct ClientOutput<'a> {
     pub(crate) agent: Agent,
     #[serde(flatten)]

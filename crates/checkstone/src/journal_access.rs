@@ -47,6 +47,11 @@ pub(crate) fn standing(
     Ok(Standing::new(trust, texts, policy))
 }
 
+pub(crate) fn unknown_verdict(id: i64) -> CommandError {
+    CommandError::not_found(format!("there is no verdict {id}"))
+        .hint("`checkstone explain --list` lists recent ones; old ones are pruned")
+}
+
 /// What to do where the state directory cannot be written.
 pub(crate) const MAKE_WRITABLE: &str =
     "make the state directory writable, or choose another with `CHECKSTONE_STATE_DIR`";

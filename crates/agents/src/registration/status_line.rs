@@ -37,11 +37,8 @@ pub enum StatusLineOwner {
 
 /// Whose status line Claude Code would show.
 pub fn owner(text: &str) -> Result<StatusLineOwner, SettingsError> {
-    let (_, text) = split_mark(Agent::Claude, text)?;
-    match Settings::read(Agent::Claude, text)? {
-        Some(settings) => Ok(settings.status_line_owner()),
-        None => Ok(StatusLineOwner::Nobody),
-    }
+    let settings = Settings::of(Agent::Claude, text)?;
+    Ok(settings.map_or(StatusLineOwner::Nobody, |settings| settings.status_line_owner()))
 }
 
 /// The text with our status line. The same text where somebody's is there; ours gets the present program where the one it

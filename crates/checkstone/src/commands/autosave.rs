@@ -9,7 +9,7 @@ use changes::{Baseline, Request};
 use gate::policy::Autosave;
 use gate::{Changes, Inputs};
 use jiff::Timestamp;
-use journal::{Journal, Session, Turn};
+use journal::{Journal, PushState, Session, Turn};
 use keeping::push::PushReadiness;
 use serde::Serialize;
 use stop::SESSIONS_LOOKED_AT;
@@ -274,8 +274,7 @@ fn destination(save: &Save, git: &changes::GitProgram) -> String {
 
 /// What `checkstone autosave --json` prints.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Autosave"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Autosave"))]
 pub(crate) struct AutosaveOutput<'a> {
     dry_run: bool,
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["shown", "saved", "nothing", "failed"])))]
@@ -300,8 +299,7 @@ pub(crate) struct AutosaveOutput<'a> {
 }
 
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Push"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Push"))]
 struct PushOutput {
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["none", "started", "pushed", "failed"])))]
     state: &'static str,
@@ -313,12 +311,10 @@ fn output<'a>(
     report: &'a SaveReport,
     pushed: Option<&Result<String, String>>,
 ) -> AutosaveOutput<'a> {
-    let (push, push_detail) = match (pushed, &report.push) {
-        (Some(Ok(detail)), _) => ("pushed", detail.clone()),
-        (Some(Err(detail)), _) => ("failed", detail.clone()),
-        (None, Push::NotStarted(why)) => ("failed", why.clone()),
-        (None, Push::None(why)) => ("none", why.clone().unwrap_or_default()),
-        (None, Push::Started) => ("started", String::new()),
+    let (push, push_detail) = match pushed {
+        Some(Ok(detail)) => (PushState::Pushed, detail.as_str()),
+        Some(Err(detail)) => (PushState::Failed, detail.as_str()),
+        None => report.push.state(),
     };
     let saved = report.saved();
     AutosaveOutput {
@@ -332,7 +328,7 @@ fn output<'a>(
         commit: saved.map(|saved| saved.commit.id.as_str()),
         branch: saved.map(|saved| saved.commit.branch.as_str()).or(save.facts.branch.as_deref()),
         snapshot: report.snapshot(),
-        push: PushOutput { state: push, detail: push_detail },
+        push: PushOutput { state: push.as_str(), detail: push_detail.to_owned() },
         milliseconds: u64::try_from(report.took.as_millis()).unwrap_or(u64::MAX),
         detail: report.detail(),
         remarks: report.remarks(),
@@ -341,11 +337,12 @@ fn output<'a>(
 
 fn text(report: &SaveReport, pushed: Option<&Result<String, String>>) -> String {
     let detail = visible(&report.detail());
-    let mut text = match &report.ended {
-        SaveOutcome::Saved(_) => format!("{GOOD}✓{GOOD:#} {detail}\n"),
-        SaveOutcome::Nothing => format!("{FAINT}·{FAINT:#} {detail}\n"),
-        SaveOutcome::Failed(_) => format!("{BAD}✗{BAD:#} {detail}\n"),
+    let (style, mark) = match &report.ended {
+        SaveOutcome::Saved(_) => (GOOD, '✓'),
+        SaveOutcome::Nothing => (FAINT, '·'),
+        SaveOutcome::Failed(_) => (BAD, '✗'),
     };
+    let mut text = format!("{style}{mark}{style:#} {detail}\n");
     for remark in report.remarks() {
         text.push_str(&format!("{FAINT}·{FAINT:#} {}\n", visible(&remark)));
     }
@@ -356,15 +353,12 @@ fn text(report: &SaveReport, pushed: Option<&Result<String, String>>) -> String 
             save_run::ALLOW
         ));
     }
-    match (pushed, &report.push) {
-        (Some(Ok(detail)), _) => text.push_str(&format!("{GOOD}✓{GOOD:#} pushed: {}\n", visible(detail))),
-        (Some(Err(why)), _) | (None, Push::NotStarted(why)) => {
-            text.push_str(&format!("{DOUBTFUL}!{DOUBTFUL:#} not pushed: {}\n", visible(why)));
-        }
-        (None, Push::None(Some(why))) => {
-            text.push_str(&format!("{FAINT}·{FAINT:#} not pushed: {}\n", visible(why)))
-        }
-        (None, Push::None(None) | Push::Started) => {}
-    }
+    let (style, mark, word, detail) = match (pushed, &report.push) {
+        (Some(Ok(detail)), _) => (GOOD, '✓', "pushed", detail),
+        (Some(Err(why)), _) | (None, Push::NotStarted(why)) => (DOUBTFUL, '!', "not pushed", why),
+        (None, Push::None(Some(why))) => (FAINT, '·', "not pushed", why),
+        (None, Push::None(None) | Push::Started) => return text,
+    };
+    text.push_str(&format!("{style}{mark}{style:#} {word}: {}\n", visible(detail)));
     text
 }

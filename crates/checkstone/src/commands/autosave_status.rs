@@ -42,27 +42,23 @@ impl AutosaveStatus {
 
     /// As other programs know it.
     pub(crate) fn execution(&self) -> AutonomousExecution {
-        let mut execution = AutonomousExecution::idle(self.settings.mode);
-        if let Some(last) = &self.last {
-            execution.reason = Some(last.reason.clone());
-            execution.executed_directly = last.outcome == AutosaveOutcome::Saved;
-            execution.router_decision = Some(RouterDecision {
-                route: match last.outcome {
-                    AutosaveOutcome::Saved => "direct",
-                    AutosaveOutcome::Nothing => "none",
-                    AutosaveOutcome::Advised => "advice",
-                    AutosaveOutcome::Failed => "signal",
-                },
-                percent: last.percent,
-                iteration: self.iteration,
-                commit: last.commit.clone(),
-                branch: last.branch.clone(),
-                snapshot: last.snapshot.clone(),
-                push: last.push.as_str().to_owned(),
-                detail: last.detail.clone(),
-            });
-        }
-        execution
+        let Some(last) = &self.last else { return AutonomousExecution::idle(self.settings.mode) };
+        let decision = RouterDecision {
+            route: match last.outcome {
+                AutosaveOutcome::Saved => "direct",
+                AutosaveOutcome::Nothing => "none",
+                AutosaveOutcome::Advised => "advice",
+                AutosaveOutcome::Failed => "signal",
+            },
+            percent: last.percent,
+            iteration: self.iteration,
+            commit: last.commit.clone(),
+            branch: last.branch.clone(),
+            snapshot: last.snapshot.clone(),
+            push: last.push.as_str().to_owned(),
+            detail: last.detail.clone(),
+        };
+        AutonomousExecution::of(self.settings.mode, &last.reason, decision)
     }
 
     pub(crate) fn output(&self) -> AutosaveStatusOutput<'_> {
@@ -135,8 +131,7 @@ impl AutosaveStatus {
 
 /// What is saved when the context fills up, and what was.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Autosave"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Autosave"))]
 pub(crate) struct AutosaveStatusOutput<'a> {
     mode: AutosaveMode,
     /// Percent.

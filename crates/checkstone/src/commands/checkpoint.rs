@@ -23,7 +23,6 @@ use transcript::visible;
 use crate::error::{CommandError, ErrorKind};
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
-use crate::run_project;
 
 /// Save what a stage of a run came to, and find it again
 ///
@@ -110,9 +109,11 @@ struct CheckpointCommonArguments {
 }
 
 impl CheckpointCommonArguments {
-    /// The folder that `reports/` lies in.
+    /// The folder that `reports/` lies in: that of the repository around a folder, or the folder itself where there is none.
     fn root(&self) -> Result<PathBuf, CommandError> {
-        run_project::root(&self.repository)
+        let folder = self.repository.folder()?;
+        let repository = folder.ancestors().find(|ancestor| ancestor.join(".git").symlink_metadata().is_ok());
+        Ok(repository.unwrap_or(&folder).to_owned())
     }
 
     fn layout(&self, title: &str, run: &str) -> Result<Layout, CommandError> {

@@ -187,22 +187,17 @@ fn new(arguments: &NewArguments, printer: &Printer) -> Result<ExitCode, CommandE
     }
     match &report.document {
         Some(document) => {
-            let text = if arguments.json {
-                serde_json::to_string(document)
-            } else {
-                serde_json::to_string_pretty(document)
+            let text = match arguments.json {
+                true => serde_json::to_string(document)?,
+                false => serde_json::to_string_pretty(document)?,
             };
-            printer.data(&format!("{}\n", text?));
+            printer.data(&format!("{text}\n"));
             Ok(ExitCode::SUCCESS)
         }
         None => {
+            let hint = "shorten it; `checkstone tokens` counts, and `--file` names files with the rest";
             for problem in &report.problems {
-                let error = CommandError::usage(&problem.message);
-                printer.error(
-                    &error.hint(
-                        "shorten it; `checkstone tokens` counts, and `--file` names files with the rest",
-                    ),
-                );
+                printer.error(&CommandError::usage(&problem.message).hint(hint));
             }
             Ok(ExitCode::from(1))
         }
@@ -338,18 +333,15 @@ impl OneInput {
 
 fn check_document(arguments: &HandoffCheckArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let document = read_document(&arguments.file)?;
-    let oversized = arguments.oversized;
-    let report = check(document, arguments.kind, &arguments.limit.limits(), oversized);
-    if arguments.json {
-        printer.json(&report)?;
-    } else if let (Oversized::Truncate, Some(document)) = (oversized, &report.document) {
-        for warning in &report.warnings {
-            printer.warning(Warning::new(&warning.message));
+    let report = check(document, arguments.kind, &arguments.limit.limits(), arguments.oversized);
+    match (arguments.oversized, &report.document) {
+        (Oversized::Truncate, Some(document)) if !arguments.json => {
+            for warning in &report.warnings {
+                printer.warning(Warning::new(&warning.message));
+            }
+            printer.data(&format!("{}\n", serde_json::to_string_pretty(document)?));
         }
-        let json = serde_json::to_string_pretty(document)?;
-        printer.data(&format!("{json}\n"));
-    } else {
-        printer.text(&told(&report, printer.width()));
+        _ => drop(printer.answer(arguments.json, &report, || told(&report, printer.width()))?),
     }
     Ok(if report.accepted { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
@@ -407,11 +399,8 @@ fn told(report: &Report, width: Option<usize>) -> String {
     }
     if let Some(summary) = &report.summary {
         let (field, tokens, limit) = (&summary.field, summary.tokens, summary.limit);
-        let _ = writeln!(
-            text,
-            "  `{field}` has {tokens} of {limit} tokens, about {} for a model",
-            summary.estimate
-        );
+        let about = summary.estimate;
+        let _ = writeln!(text, "  `{field}` has {tokens} of {limit} tokens, about {about} for a model");
     }
     text
 }

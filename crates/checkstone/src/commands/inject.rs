@@ -283,8 +283,7 @@ fn session_of(agent: Agent, transcript: &Path, sessions: &[Session]) -> Option<S
 
 /// What `checkstone inject --json` prints.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Inject"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Inject"))]
 pub(crate) struct InjectOutput<'a> {
     verdict: Decision,
     /// Why, in one sentence.

@@ -108,8 +108,7 @@ pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<Exi
 
 /// What `checkstone session --json` prints.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Session"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Session"))]
 pub(crate) struct SessionOutput<'a> {
     agent: Agent,
     id: &'a str,
@@ -138,8 +137,7 @@ impl SessionOutput<'_> {
 }
 
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Pane"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Pane"))]
 struct PaneOutput {
     id: String,
     /// Of the tmux server.

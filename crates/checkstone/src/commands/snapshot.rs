@@ -492,8 +492,7 @@ fn time(snapshot: &Snapshot) -> Timestamp {
 
 /// What `checkstone snapshot create --json` prints.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Snapshot"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Snapshot"))]
 pub(crate) struct SnapshotOutput<'a> {
     id: &'a str,
     commit: &'a str,

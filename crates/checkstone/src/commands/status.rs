@@ -296,8 +296,7 @@ impl Status {
 
 /// What `checkstone status --json` prints.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Status"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Status"))]
 pub(crate) struct StatusOutput<'a> {
     version: &'static str,
     state_directory: Cow<'a, str>,
@@ -321,8 +320,7 @@ pub(crate) struct StatusOutput<'a> {
 }
 
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Policy"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Policy"))]
 struct PolicyOutput<'a> {
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["none", "sound", "broken"])))]
     state: &'static str,
@@ -333,8 +331,7 @@ struct PolicyOutput<'a> {
 }
 
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Trust"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Trust"))]
 struct TrustOutput<'a> {
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["trusted", "changed", "untrusted"])))]
     state: &'static str,
@@ -343,8 +340,7 @@ struct TrustOutput<'a> {
 }
 
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Switch"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Switch"))]
 struct SwitchOutput<'a> {
     on: bool,
     /// Why the gate is off.

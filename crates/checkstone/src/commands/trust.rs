@@ -235,8 +235,7 @@ impl TrustedFile {
 
 /// How a trusted file stands now.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "TrustState"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TrustState"))]
 #[serde(rename_all = "lowercase")]
 enum Now {
     Trusted,
