@@ -128,8 +128,9 @@ pub(crate) fn engine_error(error: EngineError, run: &str) -> CommandError {
 
 /// What a plan file says. It is a file that has an end, and not a pipe that nobody writes to.
 pub(crate) fn plan_text(path: &Path) -> Result<String, CommandError> {
-    fingerprint::open_regular(path).and_then(io::read_to_string).map_err(|error| {
-        CommandError::from(error).context(format!("cannot read the plan `{}`", path.display()))
+    fingerprint::open_regular(path).and_then(io::read_to_string).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => CommandError::not_found(format!("there is no plan `{}`", path.display())),
+        _ => CommandError::from(error).context(format!("cannot read the plan `{}`", path.display())),
     })
 }
 

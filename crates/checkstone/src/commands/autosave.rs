@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use autosave::{Facts, Occasion, Push, Reason, Save, SaveOutcome, SaveReport, save_run};
-use change_set::BytePath;
+use autosave::{Occasion, Push, Reason, Save, SaveOutcome, SaveReport, save_run};
 use changes::{Baseline, Request};
 use gate::policy::Autosave;
 use gate::{Changes, Inputs};
@@ -175,24 +174,15 @@ fn prepare(
     let saving = saving_environment::settings(state);
     let set =
         changes::start_in(repository.clone(), &saving.git).and_then(|pending| pending.change_set(request))?;
-    let changed: Vec<BytePath> = set.files.iter().map(|file| file.path.clone()).collect();
     let percent = reading.usage.as_ref().and_then(|usage| usage.percent);
     let asked = reading.turn.as_ref().map(|turn| turn.prompt.clone());
     let asked = asked.or_else(|| turn.as_ref().map(|turn| turn.prompt.clone()));
     let inputs = Inputs::of_reading(reading, Changes::Known(set), folder.to_string_lossy().into_owned());
     let occasion = Occasion { at: Timestamp::now(), reason: Reason::Asked, percent, iteration };
-    let look = saving.look(&settings);
-    let mut facts = Facts::new(occasion, &inputs, asked.as_deref(), &look);
-    save_run::read_plans(&mut facts, &repository.root, &look);
     let save = Save {
-        repository,
-        settings,
-        agent,
         session: session.map(|session| session.client_id.clone()),
         turn_key: turn.as_ref().and_then(|turn| turn.key.clone()),
-        saving,
-        facts,
-        changed,
+        ..Save::new(repository, settings, saving, agent, occasion, &inputs, asked.as_deref())
     };
     Ok((save, turn))
 }
@@ -206,11 +196,8 @@ fn reading(agent: Agent, path: Option<&Path>) -> Reading {
 }
 
 fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result<ExitCode, CommandError> {
-    let (git, lock) = (&save.saving.git, save.lock_file());
-    let look = save.saving.look(&save.settings);
-    let job = save.job(&look, &lock);
-    let (notes, section, message) = (job.notes_name(), job.section(), job.message());
-    let paths = job.paths(&save.changed);
+    let git = &save.saving.git;
+    let (notes, section, message) = (save.notes_name(), save.section(), save.message());
     let done = match refusal(save, git) {
         Some(why) => format!("nothing was done, and nothing would be committed: {why}"),
         None => "nothing was done: this was only shown".to_owned(),
@@ -222,7 +209,7 @@ fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result
         notes: Some(notes),
         section: Some(&section),
         message: Some(&message),
-        paths: paths.iter().map(ToString::to_string).collect(),
+        paths: save.paths().iter().map(ToString::to_string).collect(),
         commit: None,
         branch: save.facts.branch.as_deref(),
         snapshot: None,

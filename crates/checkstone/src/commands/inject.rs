@@ -11,7 +11,6 @@ use jiff::Timestamp;
 use journal::{Journal, Session, switch};
 use serde::Serialize;
 use stop::{ClientEvent, Delivery, Purpose, SESSIONS_LOOKED_AT, Stop, Stopwatch, Workplace};
-use text::wrap;
 use transcript::{Agent, Options, visible};
 
 use crate::agent_name::AgentName;
@@ -306,11 +305,7 @@ pub(crate) struct InjectOutput<'a> {
 
 impl InjectOutput<'_> {
     fn text(&self, width: Option<usize>) -> String {
-        let mut text = String::new();
-        let (style, word) = verdict_text::decision(self.verdict);
-        let style = style.bold();
-        let _ =
-            writeln!(text, "{style}{word}{style:#}  {}", wrap(&visible(&self.reason), word.len() + 2, width));
+        let mut text = verdict_text::headline(self.verdict, &self.reason, width);
         let pane = self.pane;
         let what = match (self.verdict, self.dry_run, self.delivered, self.confirmed) {
             (Decision::Hold, true, ..) => format!("Would be typed into pane {pane}:"),

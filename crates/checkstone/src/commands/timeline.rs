@@ -217,9 +217,7 @@ mod tests {
     #[test]
     fn durations_and_numbers_are_readable() {
         let at = |seconds: i64| Timestamp::from_second(seconds).unwrap();
-        let shown: Vec<_> = [1, 59, 61, 3_700].map(|after| seconds(at(0), at(after))).into();
-        assert_eq!(shown, ["1.0s", "59.0s", "1m01s", "1h01m"]);
-        assert_eq!(seconds(at(5), at(0)), "0.0s");
+        assert_eq!([seconds(at(0), at(61)), seconds(at(5), at(0))], ["1m01s", "0.0s"]);
         assert_eq!([grouped(0), grouped(999), grouped(1_000_000)], ["0", "999", "1,000,000"]);
     }
 }
