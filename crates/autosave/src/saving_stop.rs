@@ -203,8 +203,7 @@ impl SavingStop {
         let JudgedStop { event, case, turn, .. } = &self.judged;
         let (repository, asked) = (case.repository.clone()?, self.asked());
         let (settings, saving, agent) = (settings.clone(), self.saving.clone(), event.payload.agent);
-        let save =
-            Save::new(repository, settings, saving, agent, occasion, &turn.inputs, asked.as_deref());
+        let save = Save::new(repository, settings, saving, agent, occasion, &turn.inputs, asked.as_deref());
         Some(Save { session: Some(event.session.clone()), turn_key: turn.known.key.clone(), ..save })
     }
 

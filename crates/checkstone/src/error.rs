@@ -36,7 +36,11 @@ const EXIT_CODES: [(u8, &str, &str); 8] = {
         (1, "no", "the answer is no: a hold, a blocked gate, too many tokens, something left out"),
         (Usage as u8, "usage", "wrong arguments, or a mistake in your policy, plan or hand-off"),
         (NotFound as u8, "not found", "no such session, verdict, run, checkpoint, workflow, save or file"),
-        (Refused as u8, "refused", "not trusted, not for an agent, would overwrite, needs `--yes`, or in use"),
+        (
+            Refused as u8,
+            "refused",
+            "not trusted, not for an agent, would overwrite, needs `--yes`, or in use",
+        ),
         (Failed as u8, "failed", "git, the disk, a service or a process failed"),
         (
             Environment as u8,

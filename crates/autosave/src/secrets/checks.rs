@@ -77,8 +77,7 @@ fn base64(text: &[u8]) -> Option<Vec<u8>> {
 
 /// `scheme://user:password@host`: a password that is one, for a host that others can reach.
 pub(super) fn password_in_url(whole: &[u8], password: &[u8]) -> bool {
-    const HERE: &str =
-        "localhost 127.0.0.1 0.0.0.0 [::1] db host hostname database postgres mysql redis \
+    const HERE: &str = "localhost 127.0.0.1 0.0.0.0 [::1] db host hostname database postgres mysql redis \
         mongo";
     let text = String::from_utf8_lossy(whole).to_lowercase();
     let host = text.rsplit('@').next().unwrap_or_default();
@@ -92,8 +91,7 @@ pub(super) fn password_in_url(whole: &[u8], password: &[u8]) -> bool {
 
 /// A value that a name beside it calls a password, key or token: random enough, and no word, path, hash or id.
 pub(super) fn assigned(whole: &[u8], secret: &[u8]) -> bool {
-    const OTHER: &str =
-        "hash sha1 sha256 sha512 checksum digest integrity fingerprint public commit etag \
+    const OTHER: &str = "hash sha1 sha256 sha512 checksum digest integrity fingerprint public commit etag \
         uuid pattern regex";
     let name = whole.get(..whole.len().saturating_sub(secret.len())).unwrap_or_default().to_ascii_lowercase();
     if has_word(&name, OTHER) {
@@ -145,8 +143,7 @@ fn is_uuid(text: &[u8]) -> bool {
 
 /// What people write where the secret would be.
 fn is_placeholder(secret: &[u8]) -> bool {
-    const WORDS: &str =
-        "example placeholder changeme change-me change_me your dummy sample redacted xxxx \
+    const WORDS: &str = "example placeholder changeme change-me change_me your dummy sample redacted xxxx \
         **** .... < ${ {{ $( %( process.env os.environ insert notasecret hunter2 \
         0123456789 1234567890 abcdefghijkl 9876543210";
     const WHOLE: &str = "password passwd pass secret token root admin postgres guest user test pwd";

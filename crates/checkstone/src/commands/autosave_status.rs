@@ -171,7 +171,7 @@ struct LastPush<'a> {
 
 /// Of this repository; what was only advised does not count.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Counts"))]
 #[serde(remote = "AutosaveCounts")]
 struct Counts {
     all: u64,

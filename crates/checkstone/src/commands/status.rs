@@ -88,8 +88,15 @@ struct Status {
 enum PolicyState {
     #[default]
     None,
-    Broken { texts: PolicyTexts, problems: Vec<String> },
-    Sound { texts: PolicyTexts, policy: Box<Policy>, standing: Standing },
+    Broken {
+        texts: PolicyTexts,
+        problems: Vec<String>,
+    },
+    Sound {
+        texts: PolicyTexts,
+        policy: Box<Policy>,
+        standing: Standing,
+    },
 }
 
 /// What was read. What is wrong with the journal is part of the answer, so that nothing stands for what it hides.

@@ -28,7 +28,8 @@ pub(super) fn run(arguments: &CompleteArguments, printer: &Printer) -> Result<Ex
     warn(&saved.warnings, printer);
     let output = output(&name, Some(&saved.path), &saved.workflow, &saved.warnings);
     printer.answer(arguments.common.json, &output, || {
-        let dropped = match saved.before.as_ref().map_or(0, |before| before.file().state.pending_phases.len()) {
+        let dropped = match saved.before.as_ref().map_or(0, |before| before.file().state.pending_phases.len())
+        {
             0 => String::new(),
             number => format!(", without {} that had not ended", counted(number, "phase")),
         };
