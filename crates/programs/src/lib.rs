@@ -8,5 +8,6 @@ pub mod runner_summary;
 mod selection;
 pub mod shell;
 mod table;
+mod test_file;
 
 pub use table::Deed;
