@@ -16,6 +16,13 @@ pub(crate) struct Changed {
     pub(crate) modified_ns: Option<i64>,
 }
 
+impl Changed {
+    /// Whether a run could judge it.
+    pub(crate) fn is_code(&self) -> bool {
+        self.class != Class::Prose && is_source(&self.path)
+    }
+}
+
 /// How source code that no category names is called.
 pub(crate) const OTHER_CODE: &str = "other code";
 

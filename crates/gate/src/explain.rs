@@ -54,10 +54,10 @@ pub fn explain(policy: &Policy, inputs: &Inputs, verdict: &Verdict) -> Vec<Expla
     let waived = silence::waivers(policy, inputs);
     for failure in errors::expectations(policy, &work) {
         let state = match state(&failure.seen, rules.errors) {
-            RuleState::Fired if errors::is_waived(policy, failure.subject, &waived) => RuleState::Waived,
+            RuleState::Fired if errors::is_waived(policy, &failure.subject, &waived) => RuleState::Waived,
             state => state,
         };
-        let call = &failure.subject.call;
+        let call = &failure.subject.recorded.call;
         let subject = format!("`{}`", crate::work::shown(call));
         explanations.push(looked(Rule::UnresolvedError, subject, state, failure.seen, call.line));
     }
@@ -87,7 +87,7 @@ fn of_action(action: &crate::verdict::ActionVerdict) -> Explanation {
         rule: Rule::MissingAction,
         subject: action.id.clone(),
         state: match action.state {
-            ActionState::Required => RuleState::Fired,
+            ActionState::Required | ActionState::Reported => RuleState::Fired,
             ActionState::Satisfied => RuleState::Suppressed,
             ActionState::Waived => RuleState::Waived,
         },

@@ -92,6 +92,9 @@ pub struct History {
     pub held_before: Vec<String>,
     /// Actions that cannot be done here.
     pub waived: Vec<Waived>,
+    /// What the person was told before in this session; see [`crate::reports`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reported: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

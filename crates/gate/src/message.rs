@@ -188,7 +188,7 @@ fn steps(parts: &Parts<'_>) -> Vec<String> {
 
 /// The instruction, with the window of the logs filled in.
 pub(crate) fn said(action: &Action, elapsed_ms: Option<u64>) -> String {
-    action.say.replace("{since}", &log_window(elapsed_ms))
+    action.instruction().replace("{since}", &log_window(elapsed_ms))
 }
 
 /// H8: the turn in whole minutes, and two at the least.

@@ -5,9 +5,10 @@ use change_set::Scope;
 
 use crate::changed::scope;
 use crate::inputs::{Inputs, Waived};
-use crate::policy::Policy;
+use crate::policy::{Policy, RuleLevel};
 use crate::rules::Expectation;
 use crate::rules::actions::Demand;
+use crate::verdict::{Decision, Observation, Rule, Verdict};
 use crate::work::Work;
 
 /// The reason of an action that is waived because the turn before was held for it.
@@ -46,4 +47,29 @@ pub(crate) fn was_asked_before(
         scope(&inputs.changes) == Some(Scope::TurnBaseline) || covers.iter().any(|path| work.was_edited(path))
     };
     !policy.gate.ask_again && inputs.history.held_before.contains(&action.id) && !touched()
+}
+
+/// What a verdict tells the person that they need not hear again in this session.
+pub fn reports(verdict: &Verdict) -> Vec<String> {
+    let is_told = verdict.decision == Decision::Notify;
+    verdict.observations.iter().filter(|_| is_told).filter_map(report).collect()
+}
+
+fn report(observation: &Observation) -> Option<String> {
+    match observation.rule {
+        Rule::MissingAction | Rule::UnresolvedError | Rule::NotUnderstood => {
+            Some(format!("{}: {}", observation.rule.name(), observation.text))
+        }
+        Rule::EditWithoutRead | Rule::WideBlastRadius | Rule::PlanDrift => None,
+    }
+}
+
+/// Leaves out what the person was told before in this session; what holds is said every time.
+pub(crate) fn leave_out_reported(policy: &Policy, inputs: &Inputs, observations: &mut Vec<Observation>) {
+    let rules = policy.gate.rules;
+    observations.retain(|observation| {
+        let holds = observation.rule == Rule::UnresolvedError && rules.errors == RuleLevel::Hold;
+        let is_known = |report: String| inputs.history.reported.contains(&report);
+        holds || !report(observation).is_some_and(is_known)
+    });
 }

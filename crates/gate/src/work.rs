@@ -1,6 +1,7 @@
 //! What the agent did, as the rules ask for it: which commands ran, which files were edited and read, in
 //! which order. The order counts inside one command line too: `sed -i … && pytest`.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
@@ -9,6 +10,7 @@ use programs::shell::{Intents, SimpleCommand, one_spelling};
 use transcript::{Call, Kind, Outcome};
 
 use crate::inputs::{Inputs, RecordedCall};
+use crate::rules::verification::{self, VerifyingRun};
 
 /// A place in the timeline: the call, and the command within it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +46,8 @@ pub(crate) struct Work<'a> {
     edits: Vec<Touch>,
     reads: Vec<Touch>,
     paths: Paths<'a>,
+    /// Made when a rule asks for them.
+    verifying_runs: OnceCell<Vec<VerifyingRun<'a>>>,
 }
 
 /// One spelling for one file: relative to the root of the repository, absolute outside of it.
@@ -85,7 +89,13 @@ pub(crate) fn shown(call: &Call) -> String {
 impl<'a> Work<'a> {
     pub(crate) fn new(inputs: &'a Inputs, root: &'a str) -> Self {
         let paths = Paths::new(&inputs.cwd, root);
-        let mut work = Self { calls: &inputs.calls, edits: Vec::new(), reads: Vec::new(), paths };
+        let mut work = Self {
+            calls: &inputs.calls,
+            edits: Vec::new(),
+            reads: Vec::new(),
+            paths,
+            verifying_runs: OnceCell::new(),
+        };
         for (number, recorded) in inputs.calls.iter().enumerate() {
             work.take(number, recorded);
         }
@@ -152,6 +162,18 @@ impl<'a> Work<'a> {
                 command,
             })
         })
+    }
+
+    /// The runs that verify code, in order.
+    pub(crate) fn verifying_runs(&self) -> &[VerifyingRun<'a>] {
+        self.verifying_runs.get_or_init(|| verification::of_turn(self.calls))
+    }
+
+    /// Whether the same command line goes on to change files that it does not name (L6): a fixer, a patch.
+    pub(crate) fn rewrites_after(&self, ran: &Ran<'_>) -> bool {
+        let all = ran.recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
+        let rewrites = |command: &SimpleCommand| command.edits.others && command.deed() != Deed::Formats;
+        all.iter().skip(ran.at.command + 1).any(rewrites)
     }
 
     /// When one of the files was edited last, as far as calls tell.

@@ -144,6 +144,7 @@ impl StopCase {
         inputs.history.holds_this_turn = holds;
         inputs.history.held_before.clone_from(&known.held_before);
         inputs.history.waived.clone_from(&known.waived);
+        inputs.history.reported.clone_from(&known.reported);
         let mut verdict = gate::judge(policy, &inputs);
         if !self.is_gated {
             verdict.decision = gate::Decision::Pass;

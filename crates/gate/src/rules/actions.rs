@@ -3,9 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use programs::Deed;
+use programs::shell::Attribution;
+use transcript::Outcome;
+
 use super::{Expectation, Seen, evidence};
 use crate::changed::{Changed, OTHER_CODE};
-use crate::policy::{Action, Class, Policy};
+use crate::policy::{Action, Class, Policy, Proof, RuleLevel};
 use crate::verdict::{Evidence, Observation, Rule};
 use crate::work::{Moment, Ran, Work, shown};
 
@@ -26,7 +30,9 @@ pub(crate) fn expectations<'a>(
     work: &Work<'_>,
 ) -> Vec<Expectation<Demand<'a>>> {
     let mut found: Vec<(Expectation<Demand<'a>>, Option<Moment>)> = Vec::new();
-    for demand in demands(policy, changed) {
+    let demanded = demands(policy, changed);
+    let usual: Vec<&str> = demanded.iter().filter_map(|demand| usual_program(demand.action)).collect();
+    for demand in demanded {
         let after = match &demand.action.after {
             None => After::Anything,
             Some(id) => match found.iter().find(|(earlier, _)| &earlier.subject.action.id == id) {
@@ -39,7 +45,7 @@ pub(crate) fn expectations<'a>(
                     .map_or(After::Never, After::Moment),
             },
         };
-        let (seen, moment) = look_for(&demand, changed, work, after);
+        let (seen, moment) = look_for(&demand, &usual, changed, work, after);
         found.push((Expectation { subject: demand, seen }, moment));
     }
     found.into_iter().map(|(expectation, _)| expectation).collect()
@@ -65,6 +71,13 @@ pub(crate) fn observation(expectation: &Expectation<Demand<'_>>) -> Option<Obser
         _ => None,
     };
     Some(Observation { rule: Rule::MissingAction, text, line })
+}
+
+/// What the person is told of an action that the agent is not asked for.
+pub(crate) fn report(expectation: &Expectation<Demand<'_>>) -> Observation {
+    let Demand { action, .. } = &expectation.subject;
+    let text = format!("{} changed — {}", expectation.subject.title(), action.instruction());
+    Observation { rule: Rule::MissingAction, text, line: None }
 }
 
 impl Demand<'_> {
@@ -96,7 +109,7 @@ enum After {
 fn demands<'a>(policy: &'a Policy, changed: &[Changed]) -> Vec<Demand<'a>> {
     let mut demanded: Vec<Demand<'a>> = Vec::new();
     let mut demand = |id: &str, category: Option<&'a str>, path: &str| {
-        let Some(action) = policy.action(id) else { return };
+        let Some(action) = policy.action(id).filter(|action| action.level != RuleLevel::Off) else { return };
         let place = match demanded.iter().position(|demand| demand.action.id == action.id) {
             Some(place) => place,
             None => {
@@ -140,20 +153,20 @@ fn demands<'a>(policy: &'a Policy, changed: &[Changed]) -> Vec<Demand<'a>> {
 /// The latest evidence that covers the changes; else why the latest thing like it is none.
 fn look_for(
     demand: &Demand<'_>,
+    usual: &[&str],
     changed: &[Changed],
     work: &Work<'_>,
     after: After,
 ) -> (Seen, Option<Moment>) {
     let mut latest_like = None;
-    let runs: Vec<Ran<'_>> = work.commands().filter(|ran| evidence::names(demand.action, ran)).collect();
-    for ran in runs.iter().rev() {
-        let objection = evidence::objection(ran).or_else(|| {
+    for (ran, objection) in candidates(demand.action, usual, work).into_iter().rev() {
+        let objection = objection.or_else(|| {
             let order = match after {
                 After::Anything => None,
                 After::Moment(moment) if ran.at > moment => None,
                 _ => demand.action.after.as_ref().map(|id| format!("it did not come after `{id}`")),
             };
-            order.or_else(|| evidence::staleness(demand.action, &demand.covers, changed, ran, work))
+            order.or_else(|| evidence::staleness(demand.action, &demand.covers, changed, &ran, work))
         });
         match objection {
             None => {
@@ -167,6 +180,46 @@ fn look_for(
         }
     }
     (latest_like.unwrap_or(Seen::Nothing), None)
+}
+
+/// What the action asks for, in order, each with why it proves nothing whenever it ran.
+fn candidates<'a>(action: &Action, usual: &[&str], work: &Work<'a>) -> Vec<(Ran<'a>, Option<String>)> {
+    let verifying = || {
+        let is_meant = |ran: &Ran<'_>| is_meant(action, usual, ran);
+        work.verifying_runs().iter().filter(move |run| is_meant(&run.ran)).map(|run| (run.ran, run.objection()))
+    };
+    match action.proof {
+        Proof::Evidence => {
+            let named = work.commands().filter(|ran| evidence::names(action, ran));
+            named.map(|ran| (ran, evidence::objection(&ran))).collect()
+        }
+        Proof::Verification => verifying().collect(),
+        Proof::Installation => {
+            let installing = work.commands().filter(|ran| ran.command.does(Deed::Installs));
+            let mut found: Vec<_> = installing.map(|ran| (ran, not_installed(&ran))).chain(verifying()).collect();
+            found.sort_by_key(|(ran, _)| ran.at);
+            found
+        }
+    }
+}
+
+/// An installation whose status is hidden went well unless the whole says otherwise.
+fn not_installed(ran: &Ran<'_>) -> Option<String> {
+    match (ran.call.outcome, ran.command.attribution) {
+        (Outcome::Ok, Attribution::Masked(_)) if !ran.call.user_stopped => None,
+        _ => evidence::objection(ran),
+    }
+}
+
+/// The program with which the files of an action are usually verified.
+fn usual_program(action: &Action) -> Option<&str> {
+    action.usual.as_deref()?.split_whitespace().next()
+}
+
+/// Where several languages changed, the usual program of one proves nothing about the other.
+fn is_meant(action: &Action, usual: &[&str], ran: &Ran<'_>) -> bool {
+    let program = ran.command.program.as_str();
+    usual_program(action) == Some(program) || !usual.contains(&program)
 }
 
 fn latest_run(action: &Action, work: &Work<'_>) -> Option<Moment> {

@@ -4,13 +4,14 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use programs::Deed;
 use programs::runner_summary::{self, Summary};
 use programs::shell::{Attribution, Output};
 use transcript::{Call, Outcome};
 
 use super::chain;
 use crate::changed::Changed;
-use crate::policy::{Action, Fresh};
+use crate::policy::{Action, Fresh, Proof};
 use crate::work::{Ran, SLACK_NS, Work};
 
 /// Whether the command is what the action asks for.
@@ -56,10 +57,13 @@ pub(crate) fn staleness(
         return None;
     }
     const STALE: &str = "it ran before the last change";
-    if work.last_edit(covers).is_some_and(|edit| edit > ran.at) {
+    let is_rewritten = action.proof != Proof::Evidence && work.rewrites_after(ran);
+    if is_rewritten || work.last_edit(covers).is_some_and(|edit| edit > ran.at) {
         return Some(STALE.to_owned());
     }
-    let ended = ran.call.ended_at.as_deref().or(ran.call.at.as_deref());
+    // What a program wrote itself is not verified by having run it.
+    let only_ran = action.proof == Proof::Verification && ran.command.deed() == Deed::Runs;
+    let ended = ran.call.ended_at.as_deref().filter(|_| !only_ran).or(ran.call.at.as_deref());
     let ended: Timestamp = ended?.parse().ok()?;
     let is_newer = |file: &&Changed| {
         let Some(written) =

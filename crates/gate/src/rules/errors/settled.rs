@@ -1,0 +1,77 @@
+//! What settles a failure: the same going well later in any form (E9), but not with other targets; a verification that says
+//! as much or more; the same file edited all the same (W2).
+
+use programs::Deed;
+use programs::shell::SimpleCommand;
+use transcript::{Kind, Outcome};
+
+use super::{Failure, harmless, repeated};
+use crate::inputs::RecordedCall;
+use crate::rules::verification::{Showed, Strength, VerifyingRun};
+use crate::work::Work;
+
+/// The later call that shows that the failure is over.
+pub(super) fn by<'a>(
+    failure: &Failure<'_>,
+    later: &[&'a RecordedCall],
+    work: &Work<'a>,
+) -> Option<&'a RecordedCall> {
+    let recorded = failure.recorded;
+    let went_well: Vec<&RecordedCall> = later
+        .iter()
+        .copied()
+        .filter(|call| call.call.outcome == Outcome::Ok && !call.call.user_stopped)
+        .collect();
+    if !failure.by_output
+        && let Some(same) = went_well.iter().find(|call| repeated::is_same(&recorded.call, &call.call))
+    {
+        return Some(same);
+    }
+    if harmless::was_ended(recorded)
+        && let Some(end) = went_well.iter().find(|call| harmless::ends_others(call))
+    {
+        return Some(end);
+    }
+    match recorded.call.kind {
+        Kind::Shell if failure.suspects.iter().all(|command| command.is_inline_code()) => {
+            went_well.iter().copied().find(|call| call.call.kind == Kind::Shell)
+        }
+        Kind::Shell => {
+            let green: Vec<&VerifyingRun<'_>> = work
+                .verifying_runs()
+                .iter()
+                .filter(|run| run.ran.at > failure.at && run.showed == Showed::Green)
+                .filter(|run| !failure.suspects.iter().any(|suspect| std::ptr::eq(*suspect, run.ran.command)))
+                .collect();
+            let mut last: Option<&'a RecordedCall> = None;
+            for suspect in &failure.suspects {
+                let verified = || green.iter().find(|run| settles(run, suspect, work)).map(|run| run.ran.recorded);
+                let repeated = || repeated::passed(recorded, suspect, &went_well, work.paths());
+                last = Some(repeated().or_else(verified)?);
+            }
+            last
+        }
+        _ => {
+            let number = failure.at.call;
+            let files: Vec<String> = recorded.call.paths.iter().map(|path| work.paths().one(path)).collect();
+            let made = !files.is_empty() && files.iter().all(|file| work.was_edited_after(file, number));
+            let edits =
+                |call: &&RecordedCall| matches!(call.call.kind, Kind::Edit | Kind::Write | Kind::Shell);
+            went_well.iter().copied().find(edits).filter(|_| made)
+        }
+    }
+}
+
+/// Whether a later green run shows that what failed is over.
+fn settles(run: &VerifyingRun<'_>, suspect: &SimpleCommand, work: &Work<'_>) -> bool {
+    if repeated::does_as_much(run.ran.command, suspect, work.paths()) {
+        return true;
+    }
+    // The same program with other words was asked for something else.
+    let is_other = run.ran.command.program != suspect.program;
+    match (Strength::of_command(suspect), suspect.deed()) {
+        (_, Deed::Commits | Deed::Pushes) => false,
+        (Some(strength), _) => is_other && run.strength >= strength,
+        (None, _) => true,
+    }
+}
