@@ -3,6 +3,7 @@
 #![doc = include_str!("../README.md")]
 
 mod meaning;
+pub mod repository;
 pub mod runner_summary;
 mod selection;
 pub mod shell;

@@ -9,6 +9,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod repository_runs;
 mod runner_summary;
 mod shell_hostile;
 mod shell_intents;
