@@ -140,7 +140,7 @@ fn w25_what_failed_before_the_change_is_not_its_error() {
         vec![
             (calls(vec![]), "hold python-tests +unresolved-error"),
             (calls(vec![ran("git stash"), failed("pytest", 1, PYTEST_FAILED), ran("git stash pop")]), "notify"),
-            (calls(vec![ran("git stash"), ran("pytest"), ran("git stash pop")]), "hold python-tests +unresolved-error +missing-action"),
+            (calls(vec![ran("git stash"), ran("pytest"), ran("git stash pop")]), "hold python-tests +missing-action +unresolved-error"),
         ],
     );
 }

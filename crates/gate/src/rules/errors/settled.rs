@@ -17,10 +17,15 @@ pub(super) fn by<'a>(
     work: &Work<'a>,
 ) -> Option<&'a RecordedCall> {
     let recorded = failure.recorded;
+    // What went well without the change says nothing about it.
+    let is_away = |call: &RecordedCall| {
+        let mut runs = work.verifying_runs().iter().filter(|run| std::ptr::eq(run.ran.recorded, call));
+        runs.any(|run| run.showed == Showed::WithoutTheChange)
+    };
     let went_well: Vec<&RecordedCall> = later
         .iter()
         .copied()
-        .filter(|call| call.call.outcome == Outcome::Ok && !call.call.user_stopped)
+        .filter(|call| call.call.outcome == Outcome::Ok && !call.call.user_stopped && !is_away(call))
         .collect();
     if !failure.by_output
         && let Some(same) = went_well.iter().find(|call| repeated::is_same(&recorded.call, &call.call))
