@@ -61,7 +61,7 @@ pub fn explain(policy: &Policy, inputs: &Inputs, verdict: &Verdict) -> Vec<Expla
         let subject = format!("`{}`", crate::work::shown(call));
         explanations.push(looked(Rule::UnresolvedError, subject, state, failure.seen, call.line));
     }
-    for edit in hygiene::edits(inputs, &work) {
+    for edit in hygiene::edits(policy, inputs, &work) {
         let state = state(&edit.seen, rules.hygiene);
         explanations.push(looked(
             Rule::EditWithoutRead,

@@ -23,7 +23,7 @@ pub fn judge(policy: &Policy, inputs: &Inputs) -> Verdict {
     if !policy.gate.enabled {
         return pass(inputs, "switched off");
     }
-    if let Some(waiting) = inputs.stop.waiting {
+    if let Some(waiting) = inputs.stop.waiting.or_else(|| silence::waiting(policy, inputs)) {
         return pass(inputs, &format!("the agent is waiting: {waiting:?}"));
     }
     second_stop::judge(policy, inputs).unwrap_or_else(|| look(policy, inputs))
@@ -42,9 +42,10 @@ pub(crate) fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
     if is_not_understood && policy.gate.not_understood == NotUnderstood::Pass {
         return not_understood(policy, inputs);
     }
-    let files = changed::files(policy, inputs);
+    let mut files = changed::files(policy, inputs);
     let root = changed::root(inputs);
     let work = Work::new(inputs, &root);
+    changed::leave_unproven(&mut files, &work);
     let extent = Extent::of(&files);
     let mut verdict =
         Verdict { changed: by_category(policy, &files), scope: scope(&inputs.changes), ..pass(inputs, "") };
@@ -57,8 +58,12 @@ pub(crate) fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
     let Failures { told, is_red } = failures(policy, &work, &waived, &files, &expected);
     verdict.observations = gaps(&expected, &verdict.actions, &told);
     verdict.observations.extend(told);
+    if policy.gate.rules.weaker != RuleLevel::Off {
+        let weaker = expected.iter().flat_map(|expectation| &expectation.subject.weaker);
+        verdict.observations.extend(weaker.cloned());
+    }
     if extent.concerns(policy.gate.rules.hygiene) {
-        let edits = hygiene::edits(inputs, &work);
+        let edits = hygiene::edits(policy, inputs, &work);
         verdict.observations.extend(hygiene::edit_observation(&edits));
         verdict.observations.extend(hygiene::spread_observation(&hygiene::spread(policy, &files)));
     }
@@ -109,7 +114,6 @@ fn conclude(policy: &Policy, inputs: &Inputs, mut verdict: Verdict, extent: Exte
             observations: &verdict.observations,
             only_prose: extent == Extent::OnlyProse,
             sentence,
-            elapsed_ms: inputs.stop.elapsed_ms,
         })
     };
     let is_missing = |action: &&ActionVerdict| action.state == ActionState::Required;
@@ -178,6 +182,7 @@ fn holds(policy: &Policy, rule: Rule, extent: Extent) -> bool {
         Rule::UnresolvedError => extent == Extent::More && rules.errors == RuleLevel::Hold,
         Rule::EditWithoutRead | Rule::WideBlastRadius => rules.hygiene == RuleLevel::Hold,
         Rule::PlanDrift => rules.drift == RuleLevel::Hold,
+        Rule::WeakerVerification => rules.weaker == RuleLevel::Hold,
         Rule::NotUnderstood => false,
     }
 }
@@ -236,7 +241,7 @@ fn failures(
     let rules = policy.gate.rules;
     let mut failures = Failures { told: Vec::new(), is_red: false };
     let code: BTreeSet<String> = changed.iter().filter(|file| file.is_code()).map(|file| file.path.clone()).collect();
-    let last_edit = work.last_edit(&code);
+    let last_edit = work.last_edit_that_needs_proof(&code);
     let is_missed = |failure: &Failure<'_>| {
         let line = failure.recorded.call.line;
         let is_it = |seen: &Seen| matches!(seen, Seen::Ambiguous { like, .. } if like.line == line);
@@ -306,10 +311,10 @@ fn action_verdict(
     waived: &[Waived],
     work: &Work<'_>,
 ) -> ActionVerdict {
-    let Demand { action, .. } = &expectation.subject;
+    let action = expectation.subject.action;
     let mut verdict = ActionVerdict {
         id: action.id.clone(),
-        say: message::said(action, inputs.stop.elapsed_ms),
+        say: message::said(&expectation.subject.instruction(), inputs.stop.elapsed_ms),
         state: ActionState::Required,
         evidence: None,
         reason: None,

@@ -108,6 +108,8 @@ pub enum Rule {
     EditWithoutRead,
     WideBlastRadius,
     PlanDrift,
+    /// Code was verified by less than its package has.
+    WeakerVerification,
     /// The transcript's format is not understood.
     NotUnderstood,
 }
@@ -121,6 +123,7 @@ impl Rule {
             Self::EditWithoutRead => "edit-without-read",
             Self::WideBlastRadius => "wide-blast-radius",
             Self::PlanDrift => "plan-drift",
+            Self::WeakerVerification => "weaker-verification",
             Self::NotUnderstood => "not-understood",
         }
     }

@@ -4,9 +4,10 @@
 
 use std::collections::BTreeSet;
 
+use outputs::{Shown, Summary};
 use programs::Deed;
-use programs::runner_summary::{self, Summary};
-use programs::shell::{Attribution, Intents, Mask, Output, SimpleCommand};
+use programs::repository::{Covered, Repository};
+use programs::shell::{Attribution, Intents, Mask, Output, SimpleCommand, Word};
 use transcript::{Kind, Outcome};
 
 use super::chain;
@@ -41,6 +42,10 @@ pub(crate) struct VerifyingRun<'a> {
     pub(crate) ran: Ran<'a>,
     pub(crate) strength: Strength,
     pub(crate) showed: Showed,
+    /// The packages that it was about.
+    pub(crate) covers: Covered,
+    /// What was chosen of all that the program could take.
+    pub(crate) targets: Vec<String>,
 }
 
 impl VerifyingRun<'_> {
@@ -57,9 +62,15 @@ impl VerifyingRun<'_> {
 }
 
 /// The verifying runs of a turn, in order.
-pub(crate) fn of_turn(calls: &[RecordedCall]) -> Vec<VerifyingRun<'_>> {
-    let mut runs: Vec<VerifyingRun<'_>> =
-        calls.iter().enumerate().flat_map(|(number, recorded)| of_call(number, recorded)).collect();
+pub(crate) fn of_turn<'a>(
+    calls: &'a [RecordedCall],
+    repository: Option<&Repository>,
+    cwd: &str,
+) -> Vec<VerifyingRun<'a>> {
+    let nothing_known = Repository::default();
+    let repository = repository.unwrap_or(&nothing_known);
+    let of_call = |(number, recorded)| of_call(number, recorded, repository, cwd);
+    let mut runs: Vec<VerifyingRun<'a>> = calls.iter().enumerate().flat_map(of_call).collect();
     let away = without_the_change(calls);
     if away.is_empty() {
         return runs;
@@ -105,7 +116,7 @@ fn without_the_change(calls: &[RecordedCall]) -> BTreeSet<Moment> {
 }
 
 impl Strength {
-    fn of(deed: Deed) -> Option<Self> {
+    pub(crate) fn of(deed: Deed) -> Option<Self> {
         match deed {
             Deed::Runs => Some(Self::Ran),
             Deed::Lints => Some(Self::Linted),
@@ -117,7 +128,11 @@ impl Strength {
 
     /// What the command would say about the code; `None` if it verifies nothing, or only lists and explains (E7).
     pub(crate) fn of_command(command: &SimpleCommand) -> Option<Self> {
-        let strength = Self::of(command.deed())?;
+        Self::of_run(command, command.deed())
+    }
+
+    fn of_run(command: &SimpleCommand, deed: Deed) -> Option<Self> {
+        let strength = Self::of(deed)?;
         let only_tells = || {
             let mut arguments = command.known_arguments();
             matches!((arguments.next(), arguments.next()), (Some("-v" | "-V" | "-h" | "version" | "help"), None))
@@ -134,33 +149,48 @@ impl Strength {
     }
 }
 
-fn of_call<'a>(number: usize, recorded: &'a RecordedCall) -> Vec<VerifyingRun<'a>> {
+fn of_call<'a>(
+    number: usize,
+    recorded: &'a RecordedCall,
+    repository: &Repository,
+    cwd: &str,
+) -> Vec<VerifyingRun<'a>> {
     let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
     if recorded.call.kind != Kind::Shell || commands.is_empty() {
         return Vec::new();
     }
-    let ran = |place: usize, command: &'a SimpleCommand| Ran {
-        at: Moment { call: number, command: place },
-        call: &recorded.call,
-        recorded,
-        command,
-    };
-    let summary = recorded.call.snippet.as_deref().and_then(runner_summary::read);
+    let shown = Printed::of(recorded);
     let mut runs: Vec<VerifyingRun<'a>> = Vec::new();
     for (place, command) in commands.iter().enumerate() {
-        let Some(strength) = Strength::of_command(command) else { continue };
-        let showed = showed(recorded, command, strength, summary);
-        runs.push(VerifyingRun { ran: ran(place, command), strength, showed });
-    }
-    let is_tested = runs.iter().any(|run| run.strength == Strength::Tested);
-    let executor = || commands.iter().enumerate().rfind(|(_, command)| executes(command));
-    if let (false, Some(Summary::Passed { .. } | Summary::Failed { .. }), Some((place, command))) =
-        (is_tested, summary, executor())
-        && !recorded.call.user_stopped
-        && !commands.iter().take(place).any(could_print_a_summary)
-    {
-        let showed = if matches!(summary, Some(Summary::Passed { .. })) { Showed::Green } else { Showed::Red };
-        runs.push(VerifyingRun { ran: ran(place, command), strength: Strength::Tested, showed });
+        let at = Moment { call: number, command: place };
+        let ran = Ran { at, call: &recorded.call, recorded, command };
+        let first = runs.len();
+        let mut others = Covered::Unknown;
+        for run in repository.runs(command, cwd) {
+            if let Some(strength) = Strength::of_run(command, run.deed) {
+                let attribution = match command.attribution {
+                    Attribution::Decides => run.attribution,
+                    masked => masked,
+                };
+                let showed = showed(recorded, command, attribution, strength, &shown);
+                runs.push(VerifyingRun { ran, strength, showed, covers: run.covers, targets: run.targets });
+            } else {
+                others = run.covers;
+            }
+        }
+        // The summary of a runner in the output of anything that executes makes it a run of that runner.
+        let is_tested = runs.iter().any(|run| run.strength == Strength::Tested);
+        if !is_tested
+            && executes(command)
+            && !recorded.call.user_stopped
+            && !commands.iter().skip(place + 1).any(executes)
+            && !commands.iter().take(place).any(could_print_a_summary)
+            && let Some(summary @ (Summary::Passed { .. } | Summary::Failed { .. })) = shown.summary
+        {
+            let showed = if matches!(summary, Summary::Passed { .. }) { Showed::Green } else { Showed::Red };
+            let covers = runs.get(first).map_or(others, |run| run.covers.clone());
+            runs.push(VerifyingRun { ran, strength: Strength::Tested, showed, covers, targets: Vec::new() });
+        }
     }
     runs
 }
@@ -181,42 +211,65 @@ fn could_print_a_summary(command: &SimpleCommand) -> bool {
     }
     match command.deed() {
         Deed::Prints => {
-            let words: Vec<&str> = command.arguments.iter().map(programs::shell::Word::text).collect();
-            runner_summary::read(&words.join(" ")).is_some()
+            let words: Vec<&str> = command.arguments.iter().map(Word::text).collect();
+            outputs::read(&words.join(" ")).is_some()
         }
         Deed::Looks => !command.reads.is_empty(),
         _ => false,
     }
 }
 
+/// What a call printed, as far as it says how runs ended.
+struct Printed {
+    summary: Option<Summary>,
+    /// Lines that only something broken prints, or programs that could not be started.
+    has_errors: bool,
+}
+
+impl Printed {
+    fn of(recorded: &RecordedCall) -> Self {
+        let printed = recorded.call.snippet.as_deref().unwrap_or_default();
+        let mut scan = outputs::Scan::new();
+        scan.feed(printed);
+        Self::in_output(&scan.finish())
+    }
+
+    fn in_output(shown: &Shown) -> Self {
+        let has_errors = !shown.errors.is_empty() || !shown.not_started.is_empty();
+        Self { summary: shown.summary(), has_errors }
+    }
+}
+
 fn showed(
     recorded: &RecordedCall,
     command: &SimpleCommand,
+    attribution: Attribution,
     strength: Strength,
-    summary: Option<Summary>,
+    printed: &Printed,
 ) -> Showed {
     let nothing = |why: &str| Showed::Nothing(why.to_owned());
     let call = &recorded.call;
-    let summary = summary.filter(|_| strength == Strength::Tested && command.output != Output::Hidden);
+    let summary = printed.summary.filter(|_| strength == Strength::Tested && command.output != Output::Hidden);
     if call.user_stopped {
         return nothing("it was stopped");
     }
+    let by_output = |mask: Mask| by_output(command, mask, summary, printed.has_errors);
     match (call.outcome, summary) {
         (Outcome::Unknown, Some(Summary::Passed { .. })) => Showed::Green,
         (Outcome::Unknown, Some(Summary::Failed { .. })) => Showed::Red,
         (Outcome::Unknown, _) => nothing("how it ended is not known"),
         (Outcome::Ok, Some(Summary::NoTestsRan)) => nothing("no tests ran"),
-        (Outcome::Ok, _) => match (command.attribution, summary) {
-            (Attribution::Masked(mask), _) => by_output(recorded, command, mask, summary),
+        (Outcome::Ok, _) => match (attribution, summary) {
+            (Attribution::Masked(mask), _) => by_output(mask),
             (Attribution::Decides, Some(Summary::Failed { .. })) => nothing("its own summary tells of failures"),
             (Attribution::Decides, _) => Showed::Green,
         },
         (Outcome::Error, _) => {
             let suspects = chain::suspects(recorded);
             let is_suspect = suspects.iter().any(|suspect| std::ptr::eq(*suspect, command));
-            match command.attribution {
+            match attribution {
                 // Something else decided the status of the whole.
-                Attribution::Masked(mask) if !command.suspect => by_output(recorded, command, mask, summary),
+                Attribution::Masked(mask) if !command.suspect => by_output(mask),
                 _ if !is_suspect => Showed::Green,
                 _ if harmless::did_not_take_place(recorded) => nothing("it did not take place"),
                 _ if suspects.len() == 1 || matches!(summary, Some(Summary::Failed { .. })) => Showed::Red,
@@ -227,7 +280,7 @@ fn showed(
 }
 
 /// What the output shows of a run whose status is hidden.
-fn by_output(recorded: &RecordedCall, command: &SimpleCommand, mask: Mask, summary: Option<Summary>) -> Showed {
+fn by_output(command: &SimpleCommand, mask: Mask, summary: Option<Summary>, has_errors: bool) -> Showed {
     // Whether it ran at all, and to its end, is not known.
     let may_not_have_run =
         matches!(mask, Mask::Background | Mask::Negated | Mask::Conditional | Mask::Substitution | Mask::Function);
@@ -237,16 +290,7 @@ fn by_output(recorded: &RecordedCall, command: &SimpleCommand, mask: Mask, summa
         Some(Summary::Failed { .. }) => Showed::Red,
         Some(Summary::NoTestsRan) => Showed::Nothing("no tests ran".to_owned()),
         None if may_not_have_run => Showed::Nothing(mask.to_string()),
-        None if shows_errors(recorded) => Showed::Red,
+        None if has_errors => Showed::Red,
         None => Showed::Green,
     }
-}
-
-/// Whether the output has lines that only something broken prints.
-fn shows_errors(recorded: &RecordedCall) -> bool {
-    let printed = recorded.call.snippet.as_deref().unwrap_or_default();
-    printed.lines().map(str::trim).any(|line| {
-        ["error:", "error[", "Error:", "FAIL", "make: ***"].iter().any(|mark| line.starts_with(mark))
-            || [": error:", ": error TS", "command not found"].iter().any(|mark| line.contains(mark))
-    })
 }

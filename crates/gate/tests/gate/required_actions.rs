@@ -269,7 +269,8 @@ fn e7_no_tests_are_no_evidence() {
 fn an_unknown_or_stopped_end_is_no_evidence() {
     python(vec![
         (vec![unfinished("pytest")], "hold python-tests +missing-action"),
-        (vec![stopped_by_user(ran("pytest"))], "hold python-tests +missing-action"),
+        // Who rejected the check says what comes next.
+        (vec![stopped_by_user(ran("pytest"))], "pass"),
     ]);
 }
 
@@ -293,8 +294,8 @@ fn e14_the_words_of_the_agent_are_no_evidence() {
 #[test]
 fn one_observation_says_why_what_was_run_does_not_count() {
     let say = |call: Call| {
-        let verdict =
-            judge(&policy(RUST), &inputs(vec![read("src/a.rs"), edit("src/a.rs"), call], &["src/a.rs"]));
+        let rust = policy("presets = [\"rust\"]\n[gate]\nturn_only = true");
+        let verdict = judge(&rust, &inputs(vec![read("src/a.rs"), edit("src/a.rs"), call], &["src/a.rs"]));
         sentences(&verdict).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(

@@ -104,6 +104,9 @@ fn w2_another_form_settles() {
         ("npm run lint", "npx vitest run"),
         ("cargo test", "cargo test 2>&1 | tail -5"),
         ("./deploy --check", "pytest"),
+        ("cargo clippy", "cargo test"),
+        ("make lint", "make"),
+        ("make lint", "make build"),
         ("pytest a", "pytest a || true"),
     ] {
         errors(vec![(vec![failed(first, 1, "boom"), ran(second)], "pass")]);
@@ -193,10 +196,7 @@ fn e9_the_same_going_well_later_settles() {
         ("cargo test", "cargo test --lib"),
         ("cargo build", "cargo check"),
         ("cargo build", "cargo test -p one"),
-        ("cargo clippy", "cargo test"),
         ("go build ./...", "go test ./pkg/a"),
-        ("make lint", "make"),
-        ("make lint", "make build"),
         ("cd a && cargo test", "cd b && cargo test"),
         ("cargo test", "cd a && cargo test"),
         ("git push", "git status"),

@@ -2,6 +2,7 @@
 //! as much or more; the same file edited all the same (W2).
 
 use programs::Deed;
+use programs::repository::Covered;
 use programs::shell::SimpleCommand;
 use transcript::{Kind, Outcome};
 
@@ -72,11 +73,20 @@ fn settles(run: &VerifyingRun<'_>, suspect: &SimpleCommand, work: &Work<'_>) -> 
     if repeated::does_as_much(run.ran.command, suspect, work.paths()) {
         return true;
     }
+    let failed = work.verifying_runs().iter().find(|failed| std::ptr::eq(failed.ran.command, suspect));
+    let is_elsewhere = match failed.map(|failed| &failed.covers) {
+        Some(Covered::Packages(folders)) => !folders.iter().any(|folder| run.covers.has(folder)),
+        Some(Covered::Unknown) | None => false,
+    };
+    if is_elsewhere {
+        return false;
+    }
     // The same program with other words was asked for something else.
     let is_other = run.ran.command.program != suspect.program;
     match (Strength::of_command(suspect), suspect.deed()) {
         (_, Deed::Commits | Deed::Pushes) => false,
-        (Some(strength), _) => is_other && run.strength >= strength,
+        (Some(strength), _) if is_other => run.strength >= strength,
+        (Some(strength), _) => run.strength > strength && run.targets.is_empty(),
         (None, _) => true,
     }
 }
