@@ -91,7 +91,9 @@ pub(crate) fn explained(action: &ActionVerdict) -> String {
         }
         (ActionState::Satisfied, None, _) => "done".to_owned(),
         (ActionState::Required | ActionState::Reported, _, None) => visible(&action.say),
-        (ActionState::Required | ActionState::Reported, _, Some(reason)) => format!("{} ({reason})", visible(&action.say)),
+        (ActionState::Required | ActionState::Reported, _, Some(reason)) => {
+            format!("{} ({reason})", visible(&action.say))
+        }
         (ActionState::Waived, _, Some(reason)) => format!("waived: {reason}"),
         (ActionState::Waived, _, None) => "waived".to_owned(),
     }

@@ -29,8 +29,11 @@ impl Changed {
 pub(crate) const OTHER_CODE: &str = "other code";
 
 pub(crate) fn files(policy: &Policy, inputs: &Inputs) -> Vec<Changed> {
-    let changed = |path: String, modified_ns| {
-        Changed { class: policy.classify(&path), path, modified_ns, needs_proof: true }
+    let changed = |path: String, modified_ns| Changed {
+        class: policy.classify(&path),
+        path,
+        modified_ns,
+        needs_proof: true,
     };
     let mut files: Vec<Changed> = match &inputs.changes {
         Changes::Known(set) => {

@@ -45,20 +45,32 @@ const OFFERS: &[&str] = &[
 ];
 
 /// What only the person has.
-const OWNED: &[&str] = &["api key", "token", "password", "credential", "secret", "log in", "sign in", "login"];
-const REQUESTS: &[&str] = &["please provide", "please set", "please add", "can you provide", "could you provide", "i need", "need you to"];
+const OWNED: &[&str] =
+    &["api key", "token", "password", "credential", "secret", "log in", "sign in", "login"];
+const REQUESTS: &[&str] = &[
+    "please provide",
+    "please set",
+    "please add",
+    "can you provide",
+    "could you provide",
+    "i need",
+    "need you to",
+];
 
 /// Whether the words wait for an answer.
 pub(crate) fn waits(said: &str) -> bool {
     let text = said.trim_end().to_lowercase();
     let last = last_paragraph(&text);
     let asks_for_what_is_owned = || {
-        REQUESTS.iter().any(|request| last.contains(request)) && OWNED.iter().any(|owned| last.contains(owned))
+        REQUESTS.iter().any(|request| last.contains(request))
+            && OWNED.iter().any(|owned| last.contains(owned))
     };
     // One sentence may follow: “I have written neither yet.”
     let closing: Vec<&str> = sentences(last).collect();
     let mut closing = closing.iter().rev().take(2);
-    let Some(question) = closing.find(|sentence| sentence.ends_with('?')) else { return asks_for_what_is_owned() };
+    let Some(question) = closing.find(|sentence| sentence.ends_with('?')) else {
+        return asks_for_what_is_owned();
+    };
     let is_offer = OFFERS.iter().any(|offer| question.contains(offer));
     let leaves_a_choice = CHOICES.iter().any(|choice| question.contains(choice))
         || (question.contains(" or ") && !question.contains("or not"));

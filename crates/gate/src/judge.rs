@@ -240,7 +240,8 @@ fn failures(
 ) -> Failures {
     let rules = policy.gate.rules;
     let mut failures = Failures { told: Vec::new(), is_red: false };
-    let code: BTreeSet<String> = changed.iter().filter(|file| file.is_code()).map(|file| file.path.clone()).collect();
+    let code: BTreeSet<String> =
+        changed.iter().filter(|file| file.is_code()).map(|file| file.path.clone()).collect();
     let last_edit = work.last_edit_that_needs_proof(&code);
     let is_missed = |failure: &Failure<'_>| {
         let line = failure.recorded.call.line;

@@ -266,7 +266,11 @@ impl Loading<'_, '_> {
 fn missing_of(action: &ActionLayer) -> Vec<&'static str> {
     let says = action.say.is_some() || action.usual.is_some();
     let proves = action.evidence.is_some() || action.proof.is_some_and(|proof| proof != Proof::Evidence);
-    [(says, "say"), (proves, "evidence")].iter().filter(|(is_there, _)| !is_there).map(|(_, key)| *key).collect()
+    [(says, "say"), (proves, "evidence")]
+        .iter()
+        .filter(|(is_there, _)| !is_there)
+        .map(|(_, key)| *key)
+        .collect()
 }
 
 fn unknown<'n>(what: &str, name: &At<String>, known: impl Iterator<Item = &'n str>) -> Problem {

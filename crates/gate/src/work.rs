@@ -306,9 +306,8 @@ impl FileHistory {
         let before = self.open.len();
         for edit in edits {
             let FileEdit { before, after, whole: is_whole, .. } = edit.clone();
-            let is_back = |open: &OpenEdit| {
-                open.is_whole == is_whole && open.before.is_some() && open.before == after
-            };
+            let is_back =
+                |open: &OpenEdit| open.is_whole == is_whole && open.before.is_some() && open.before == after;
             // The whole content may be that of any time before; of a part only the last edit is known to be taken back.
             let found = match is_whole {
                 true => self.open.iter().position(is_back),

@@ -137,7 +137,12 @@ impl JudgedStop {
                 inputs: journal::Inputs { version: INPUTS_VERSION, bytes: record },
             })?;
             writing.record_held_actions(turn, &open_actions(verdict, &inputs.history, delivery))?;
-            known_turn::remember_reports(writing, session.id, &inputs.history.reported, gate::reports(verdict))?;
+            known_turn::remember_reports(
+                writing,
+                session.id,
+                &inputs.history.reported,
+                gate::reports(verdict),
+            )?;
             for waived in waived {
                 writing.waive(session.id, &waived.action, &waived.reason, event.now)?;
             }

@@ -265,7 +265,9 @@ fn text(texts: &PolicyTexts, policy: &Policy, standing: &Standing, width: Option
         };
         let proof = match action.proof {
             Proof::Evidence => evidence.join(", "),
-            Proof::Verification => "any run that verifies code: tests, a type check, a build, a linter, the program".to_owned(),
+            Proof::Verification => {
+                "any run that verifies code: tests, a type check, a build, a linter, the program".to_owned()
+            }
             Proof::Installation => "whatever installs dependencies, or works with them".to_owned(),
         };
         let level = match action.level {

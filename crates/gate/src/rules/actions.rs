@@ -296,7 +296,8 @@ fn candidates<'a>(
         Proof::Verification => verifying().collect(),
         Proof::Installation => {
             let installing = work.commands().filter(|ran| ran.command.does(Deed::Installs));
-            let mut found: Vec<_> = installing.map(|ran| (ran, not_installed(&ran))).chain(verifying()).collect();
+            let mut found: Vec<_> =
+                installing.map(|ran| (ran, not_installed(&ran))).chain(verifying()).collect();
             found.sort_by_key(|(ran, _)| ran.at);
             found
         }

@@ -78,7 +78,8 @@ pub(crate) fn staleness(
         // A time in the future says nothing: no run can be younger (L12).
         let is_future = work.stopped_at().is_some_and(|now| written.as_nanosecond() > now + SLACK_NS);
         !is_future
-            && written.as_nanosecond() > ended.as_nanosecond() + SLACK_NS && !work.was_laid_out(written, ran.at)
+            && written.as_nanosecond() > ended.as_nanosecond() + SLACK_NS
+            && !work.was_laid_out(written, ran.at)
     };
     let newer = changed.iter().filter(|file| covers.contains(&file.path)).find(is_newer);
     newer.map(|file| format!("`{}` was written after it", file.path))

@@ -135,7 +135,10 @@ impl Strength {
         let strength = Self::of(deed)?;
         let only_tells = || {
             let mut arguments = command.known_arguments();
-            matches!((arguments.next(), arguments.next()), (Some("-v" | "-V" | "-h" | "version" | "help"), None))
+            matches!(
+                (arguments.next(), arguments.next()),
+                (Some("-v" | "-V" | "-h" | "version" | "help"), None)
+            )
         };
         // A script from standard input is as often an edit as a look.
         let is_typed_in = || {
@@ -249,7 +252,8 @@ fn showed(
 ) -> Showed {
     let nothing = |why: &str| Showed::Nothing(why.to_owned());
     let call = &recorded.call;
-    let summary = printed.summary.filter(|_| strength == Strength::Tested && command.output != Output::Hidden);
+    let summary =
+        printed.summary.filter(|_| strength == Strength::Tested && command.output != Output::Hidden);
     if call.user_stopped {
         return nothing("it was stopped");
     }
@@ -261,7 +265,9 @@ fn showed(
         (Outcome::Ok, Some(Summary::NoTestsRan)) => nothing("no tests ran"),
         (Outcome::Ok, _) => match (attribution, summary) {
             (Attribution::Masked(mask), _) => by_output(mask),
-            (Attribution::Decides, Some(Summary::Failed { .. })) => nothing("its own summary tells of failures"),
+            (Attribution::Decides, Some(Summary::Failed { .. })) => {
+                nothing("its own summary tells of failures")
+            }
             (Attribution::Decides, _) => Showed::Green,
         },
         (Outcome::Error, _) => {
@@ -282,8 +288,10 @@ fn showed(
 /// What the output shows of a run whose status is hidden.
 fn by_output(command: &SimpleCommand, mask: Mask, summary: Option<Summary>, has_errors: bool) -> Showed {
     // Whether it ran at all, and to its end, is not known.
-    let may_not_have_run =
-        matches!(mask, Mask::Background | Mask::Negated | Mask::Conditional | Mask::Substitution | Mask::Function);
+    let may_not_have_run = matches!(
+        mask,
+        Mask::Background | Mask::Negated | Mask::Conditional | Mask::Substitution | Mask::Function
+    );
     match summary {
         _ if command.output == Output::Hidden => Showed::Nothing(mask.to_string()),
         Some(Summary::Passed { .. }) => Showed::Green,

@@ -66,7 +66,9 @@ fn e3_where_the_exit_status_is_hidden_the_output_decides() {
             ],
         );
     }
-    for thrown_away in ["pytest > /dev/null; echo", "pytest 2>&1 | grep -c passed", "pytest | head -0", "pytest &"] {
+    for thrown_away in
+        ["pytest > /dev/null; echo", "pytest 2>&1 | grep -c passed", "pytest | head -0", "pytest &"]
+    {
         python(vec![(vec![ran(thrown_away)], "hold python-tests +missing-action")]);
     }
 }
@@ -78,8 +80,14 @@ fn l11_what_was_printed_before_is_no_summary() {
         (vec![printed("./tools/suite", PYTEST_PASSED)], "notify"),
         (vec![printed("echo '=== suite ==='; ./tools/suite", PYTEST_PASSED)], "notify"),
         (vec![printed("./tools/suite", PYTEST_FAILED)], "hold python-tests +missing-action"),
-        (vec![printed("echo \"4 passed in 0.2s\"; pytest | head -0", "4 passed in 0.2s")], "hold python-tests +missing-action"),
-        (vec![printed("echo '== 4 passed in 0.2s =='; ./tools/suite", "== 4 passed in 0.2s ==")], "hold python-tests"),
+        (
+            vec![printed("echo \"4 passed in 0.2s\"; pytest | head -0", "4 passed in 0.2s")],
+            "hold python-tests +missing-action",
+        ),
+        (
+            vec![printed("echo '== 4 passed in 0.2s =='; ./tools/suite", "== 4 passed in 0.2s ==")],
+            "hold python-tests",
+        ),
         (vec![printed("cat log; ./tools/suite", PYTEST_PASSED)], "hold python-tests"),
         (vec![printed("cat log", PYTEST_PASSED)], "hold python-tests"),
         (vec![printed("gh run view 12", PYTEST_PASSED)], "hold python-tests"),
@@ -98,20 +106,42 @@ fn w22_what_a_commit_shows_of_its_hooks_counts() {
 /// L6: a write after the run, inside of one command.
 #[test]
 fn l6_what_is_written_after_the_run_makes_it_stale() {
-    for command in ["pytest && sed -i s/a/b/ app/main.py", "pytest && git apply fix.patch", "pytest && cargo clippy --fix"] {
+    for command in [
+        "pytest && sed -i s/a/b/ app/main.py",
+        "pytest && git apply fix.patch",
+        "pytest && cargo clippy --fix",
+    ] {
         python(vec![(vec![ran(command)], "hold python-tests +missing-action")]);
     }
-    python(vec![(vec![ran("pytest && ruff format .")], "notify"), (vec![ran("git apply fix.patch && pytest")], "notify")]);
+    python(vec![
+        (vec![ran("pytest && ruff format .")], "notify"),
+        (vec![ran("git apply fix.patch && pytest")], "notify"),
+    ]);
 }
 
 /// W20: whatever verifies counts, having run the program too.
 #[test]
 fn w20_tests_are_not_all_there_is() {
-    for command in ["ruff check .", "mypy app", "python -m compileall app", "python app/main.py", "python -c 'import app.main'", "make lint"] {
+    for command in [
+        "ruff check .",
+        "mypy app",
+        "python -m compileall app",
+        "python app/main.py",
+        "python -c 'import app.main'",
+        "make lint",
+    ] {
         python(vec![(vec![ran(command)], "notify")]);
     }
-    for command in ["python --version", "python - <<'EOF'\nopen('app/main.py').read()\nEOF", "black .", "perl -pi -e s/a/b/ app/main.py"] {
-        let verdict = judge(&policy(PYTHON), &inputs(vec![read("app/main.py"), edit("app/main.py"), ran(command)], &["app/main.py"]));
+    for command in [
+        "python --version",
+        "python - <<'EOF'\nopen('app/main.py').read()\nEOF",
+        "black .",
+        "perl -pi -e s/a/b/ app/main.py",
+    ] {
+        let verdict = judge(
+            &policy(PYTHON),
+            &inputs(vec![read("app/main.py"), edit("app/main.py"), ran(command)], &["app/main.py"]),
+        );
         assert_eq!(required(&verdict), ["python-tests"], "{command}");
     }
 }

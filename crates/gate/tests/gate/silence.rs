@@ -3,7 +3,8 @@
 
 use change_set::{ChangedFile, How, Scope};
 use gate::{
-    ASKED_BEFORE, ActionState, Changes, CheckOutcome, CheckResult, Decision, Waiting, Waived, judge, reports, waivers,
+    ASKED_BEFORE, ActionState, Changes, CheckOutcome, CheckResult, Decision, Waiting, Waived, judge, reports,
+    waivers,
 };
 use transcript::Extent;
 

@@ -135,15 +135,24 @@ fn w7_a_failing_run_takes_proof_back() {
 fn w25_what_failed_before_the_change_is_not_its_error() {
     let python = policy(r#"presets = ["python"]"#);
     let calls = |rest: Vec<Call>| {
-        [read("app/a.py"), edit("app/a.py"), failed("pytest", 1, PYTEST_FAILED)].into_iter().chain(rest).collect()
+        [read("app/a.py"), edit("app/a.py"), failed("pytest", 1, PYTEST_FAILED)]
+            .into_iter()
+            .chain(rest)
+            .collect()
     };
     table(
         &python,
         &["app/a.py"],
         vec![
             (calls(vec![]), "hold python-tests +unresolved-error"),
-            (calls(vec![ran("git stash"), failed("pytest", 1, PYTEST_FAILED), ran("git stash pop")]), "notify"),
-            (calls(vec![ran("git stash"), ran("pytest"), ran("git stash pop")]), "hold python-tests +missing-action +unresolved-error"),
+            (
+                calls(vec![ran("git stash"), failed("pytest", 1, PYTEST_FAILED), ran("git stash pop")]),
+                "notify",
+            ),
+            (
+                calls(vec![ran("git stash"), ran("pytest"), ran("git stash pop")]),
+                "hold python-tests +missing-action +unresolved-error",
+            ),
         ],
     );
 }

@@ -51,7 +51,8 @@ pub(super) fn by<'a>(
                 .collect();
             let mut last: Option<&'a RecordedCall> = None;
             for suspect in &failure.suspects {
-                let verified = || green.iter().find(|run| settles(run, suspect, work)).map(|run| run.ran.recorded);
+                let verified =
+                    || green.iter().find(|run| settles(run, suspect, work)).map(|run| run.ran.recorded);
                 let repeated = || repeated::passed(recorded, suspect, &went_well, work.paths());
                 last = Some(repeated().or_else(verified)?);
             }

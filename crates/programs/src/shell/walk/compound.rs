@@ -257,7 +257,9 @@ fn keeps_nothing(command: &SimpleCommand) -> bool {
     let has = |options: &[&str]| arguments.iter().any(|argument| options.contains(argument));
     match command.program.as_str() {
         "grep" | "egrep" | "fgrep" | "rg" => has(&["-c", "--count", "-q", "--quiet", "--silent"]),
-        "head" | "tail" => has(&["-0", "-n0", "-c0"]) || arguments.windows(2).any(|pair| matches!(pair, ["-n" | "-c", "0"])),
+        "head" | "tail" => {
+            has(&["-0", "-n0", "-c0"]) || arguments.windows(2).any(|pair| matches!(pair, ["-n" | "-c", "0"]))
+        }
         _ => false,
     }
 }
