@@ -68,6 +68,7 @@ pub(crate) fn timeline(records: Vec<Placed>) -> Timeline {
                 }
                 Entry::Own => timeline.has_own_message = true,
                 Entry::Interrupted => timeline.interrupted = true,
+                Entry::Launched(_) | Entry::Answered(_) => {}
                 Entry::Held | Entry::Prompt(_) | Entry::TurnStarts | Entry::Expansion | Entry::Rewind(_) => {}
             }
         }
@@ -103,7 +104,7 @@ fn in_force(records: Vec<Placed>) -> Vec<Placed> {
 
 impl Timeline {
     fn call(&mut self, made: CallMade, offset: u64, line: Option<u64>) {
-        let CallMade { mut call, polls } = made;
+        let CallMade { mut call, polls, .. } = made;
         if self.by_id.contains_key(&call.id) {
             return;
         }
@@ -122,7 +123,7 @@ impl Timeline {
 
     fn result(&mut self, mut result: CallResult, offset: u64, line: Option<u64>) {
         if let Some(call) = result.unannounced.take() {
-            self.call(CallMade { call, polls: None }, offset, line);
+            self.call(CallMade { call, ..CallMade::default() }, offset, line);
         }
         let task = result.task.take();
         if let Some(&place) = self.by_id.get(&result.id) {
@@ -133,7 +134,7 @@ impl Timeline {
                 self.settle(place, result);
             }
         }
-        if let Some(TaskReport { id, outcome, exit_code }) = task
+        if let Some(TaskReport { id, outcome, exit_code, .. }) = task
             && let Some(&place) = self.tasks.get(&id)
         {
             self.task_ended(place, outcome, exit_code, None);
@@ -148,12 +149,25 @@ impl Timeline {
             && result.running_as.is_none()
             && ended
         {
-            self.task_ended(started, result.outcome, result.exit_code, result.at.clone());
+            let hidden = result.is_status_hidden;
+            let outcome = if hidden { Outcome::Unknown } else { result.outcome };
+            self.task_ended(started, outcome, result.exit_code, result.at.clone());
+            if let Some(call) = self.calls.get_mut(started) {
+                call.is_status_hidden |= hidden && call.kind == Kind::Shell;
+            }
             // Looking went well, whatever was seen.
             result.outcome = Outcome::Ok;
         }
-        if result.running_as.take().is_some() {
-            result.outcome = Outcome::Ok;
+        match result.running_as.take() {
+            // A script has ended, and the command that it started goes on.
+            Some(session) if session != task => {
+                if let Some(&started) = self.tasks.get(&task) {
+                    self.tasks.insert(session, started);
+                }
+                result.outcome = Outcome::Ok;
+            }
+            Some(_) => result.outcome = Outcome::Ok,
+            None => {}
         }
         self.settle(place, result);
     }
@@ -181,10 +195,12 @@ impl Timeline {
         } else if result.recorded || !*recorded {
             *recorded |= result.recorded;
             call.outcome = match result.outcome {
+                _ if result.is_status_hidden && call.kind == Kind::Shell => Outcome::Unknown,
                 Outcome::Unknown if result.unmarked && call.kind != Kind::Shell => Outcome::Ok,
                 outcome => outcome,
             };
             call.exit_code = if call.kind == Kind::Shell { result.exit_code } else { None };
+            call.is_status_hidden = result.is_status_hidden && call.kind == Kind::Shell;
             call.user_stopped |= result.user_stopped;
             call.ended_at = result.at.or(call.ended_at.take());
         }

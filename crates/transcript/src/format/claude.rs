@@ -26,16 +26,18 @@ const BOOKKEEPING: &[&str] = &[
     "api-request-shape",
     "atis-latch",
     "attribution-snapshot",
+    "bridge-session",
     "content-replacement",
     "cost-state",
     "custom-title",
     "file-history-delta",
     "file-history-snapshot",
+    "frame-link",
     "last-prompt",
     "mode",
     "permission-mode",
     "pr-link",
-    "progress",
+    "relocated",
     "summary",
     "tag",
     "task-summary",
@@ -92,6 +94,12 @@ struct ClaudeLine<'a> {
     #[serde(borrow, default)]
     tool_use_result: ToolUseResult<'a>,
     tool_denial_kind: Option<Present>,
+    #[serde(borrow)]
+    permission_mode: Option<Text<'a>>,
+    #[serde(borrow)]
+    cwd: Option<Text<'a>>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
     #[serde(borrow)]
     attachment: Option<Attachment<'a>>,
     #[serde(borrow)]
@@ -161,6 +169,8 @@ struct CompactMetadata {
 #[derive(Default)]
 struct ToolUseResult<'a> {
     given: bool,
+    /// The blocks of another program's answer: its status is not told.
+    is_foreign: bool,
     background_task: Option<Text<'a>>,
     agent: Option<Text<'a>>,
     is_async: bool,
@@ -223,7 +233,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ToolUseResult<'a> {
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Self::Value, A::Error> {
                 while sequence.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(ToolUseResult::default())
+                Ok(ToolUseResult { is_foreign: true, ..ToolUseResult::default() })
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut result = ToolUseResult { given: true, ..ToolUseResult::default() };
@@ -274,6 +284,7 @@ pub(crate) fn record(line: &str) -> Record {
     let mut record = match line.kind.as_str() {
         "user" => user(&line),
         "assistant" => assistant(&line),
+        "progress" => progress(&line),
         "system" => system(&line),
         "attachment" => attachment(&line),
         "queue-operation" => queue_operation(&line),
@@ -292,6 +303,10 @@ fn is_bookkeeping(line: &str) -> bool {
     if let Some((kind, _)) = typed_first {
         return BOOKKEEPING.contains(&kind);
     }
+    // The client repeats what a command has printed so far, over and over; of sub-agents it tells each step once.
+    if super::early_type(line, 1000) == Some("progress") {
+        return !line.contains(AGENT_PROGRESS);
+    }
     const ATTACHMENT: &[u8] = br#""attachment":{"type":""#;
     let head = line.as_bytes().get(..400).unwrap_or(line.as_bytes());
     let kind = memchr::memmem::find(head, ATTACHMENT).and_then(|at| head.get(at + ATTACHMENT.len()..));
@@ -308,6 +323,11 @@ fn user(line: &ClaudeLine<'_>) -> Record {
             for block in blocks {
                 if block.kind.as_str() == "tool_result" {
                     let result = tool_result(line, block);
+                    let facts = &line.tool_use_result;
+                    record.entries.extend(result.task.as_ref().and_then(ended));
+                    if facts.is_async && result.outcome == Outcome::Unknown {
+                        record.entries.extend(facts.agent.as_ref().map(|id| Entry::Launched(id.owned())));
+                    }
                     record.entries.push(result.into());
                 } else if let Some(text) = &block.text
                     && !BESIDE_PROMPT.iter().any(|prefix| text.as_str().starts_with(prefix))
@@ -331,13 +351,15 @@ fn user(line: &ClaudeLine<'_>) -> Record {
     }
     if line.is_meta {
         if let Some((_, notification)) = typed.split_once(TASK_NOTIFICATION) {
-            record.entries.extend(task_notification(notification, line));
+            record.entries.extend(task_notification(notification, line).into_iter().flatten());
         } else if matches!(message.content, Content::Blocks(_)) {
             record.entries.push(Entry::Expansion);
         }
         return record;
     }
-    if !line.is_sidechain {
+    if let Some(notification) = typed.trim_start().strip_prefix(TASK_NOTIFICATION) {
+        record.entries.extend(task_notification(notification, line).into_iter().flatten());
+    } else if !line.is_sidechain {
         record.entries.extend(prompt(line, typed.trim()));
     }
     record
@@ -350,9 +372,6 @@ fn is_own_hold(typed: &str) -> bool {
 
 /// What a user entry without results is: a prompt, part of one, or something the client wrote itself.
 fn prompt(line: &ClaudeLine<'_>, typed: &str) -> Option<Entry> {
-    if let Some(notification) = typed.strip_prefix(TASK_NOTIFICATION) {
-        return task_notification(notification, line);
-    }
     if typed.is_empty() {
         return None;
     }
@@ -364,7 +383,13 @@ fn prompt(line: &ClaudeLine<'_>, typed: &str) -> Option<Entry> {
     }
     let at = line.timestamp.as_ref().map(Text::owned);
     let opens = |text: &str, standing| {
-        Some(Entry::Prompt(Prompt { text: json_text::snippet(text, PROMPT), at: at.clone(), standing }))
+        let is_planning = line.permission_mode.as_ref().is_some_and(|mode| mode.as_str() == "plan");
+        Some(Entry::Prompt(Prompt {
+            text: json_text::snippet(text, PROMPT),
+            at: at.clone(),
+            standing,
+            is_planning,
+        }))
     };
     if typed.starts_with("<command-message>") || typed.starts_with("<command-name>") {
         let standing = if line.turn_origin.is_some() { Standing::Opens } else { Standing::IfExpanded };
@@ -398,7 +423,7 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
 }
 
 /// The outcome of a call that ran in the background.
-fn task_notification(text: &str, line: &ClaudeLine<'_>) -> Option<Entry> {
+fn task_notification(text: &str, line: &ClaudeLine<'_>) -> Option<impl Iterator<Item = Entry>> {
     let status = between(text, "<status>", "</status>")?;
     let (outcome, user_stopped) = task_outcome(status);
     let summary = between(text, "<summary>", "</summary>").unwrap_or_default();
@@ -413,10 +438,15 @@ fn task_notification(text: &str, line: &ClaudeLine<'_>) -> Option<Entry> {
         user_stopped,
         at: line.timestamp.as_ref().map(Text::owned),
         recorded: true,
-        task: task.map(|id| TaskReport { id, outcome, exit_code }),
+        task: task.map(|id| TaskReport { id, outcome, exit_code, is_running: status == "running" }),
         ..CallResult::default()
     };
-    Some(result.into())
+    Some(result.task.as_ref().and_then(ended).into_iter().chain([result.into()]))
+}
+
+/// Who a task's report is about does not work on, unless it says so.
+fn ended(report: &TaskReport) -> Option<Entry> {
+    (!report.is_running).then(|| Entry::Answered(report.id.clone()))
 }
 
 /// A task that somebody ended is neither passed nor failed.
@@ -451,12 +481,19 @@ fn tool_result(line: &ClaudeLine<'_>, block: &Block<'_>) -> CallResult {
     let silent = !facts.given && literal == r#""(Bash completed with no output)""#;
     let exit_code = match outcome {
         Outcome::Error => exit_code(literal),
-        Outcome::Ok if !facts.interpreted && !silent => Some(0),
+        Outcome::Ok if !facts.interpreted && !facts.is_foreign && !silent => Some(0),
         _ => None,
     };
     let task = facts.task.as_ref().and_then(|task| {
-        let (outcome, _) = task_outcome(task.status.as_ref()?.as_str());
-        Some(TaskReport { id: task.task_id.as_ref()?.owned(), outcome, exit_code: task.exit_code })
+        let status = task.status.as_ref()?.as_str();
+        let (outcome, _) = task_outcome(status);
+        let is_running = matches!(status, "running" | "pending");
+        Some(TaskReport {
+            id: task.task_id.as_ref()?.owned(),
+            outcome,
+            exit_code: task.exit_code,
+            is_running,
+        })
     });
     CallResult {
         id: block.tool_use_id.as_ref().map(Text::owned).unwrap_or_default(),
@@ -466,6 +503,7 @@ fn tool_result(line: &ClaudeLine<'_>, block: &Block<'_>) -> CallResult {
         at: line.timestamp.as_ref().map(Text::owned),
         snippet: block.content.and_then(|content| content::snippet(content, SNIPPET)),
         recorded: true,
+        is_status_hidden: outcome == Outcome::Ok && facts.is_foreign,
         running_as,
         task,
         kind: facts.made_file.then_some(Kind::Write),
@@ -535,6 +573,9 @@ fn assistant(line: &ClaudeLine<'_>) -> Record {
                         let mut call = tool_use(block);
                         call.at = at();
                         call.subagent.clone_from(&subagent);
+                        if call.kind == Kind::Shell {
+                            call.cwd = line.cwd.as_ref().map(Text::owned);
+                        }
                         record.entries.push(call.into());
                     }
                     _ => {}
@@ -561,6 +602,8 @@ fn assistant(line: &ClaudeLine<'_>) -> Record {
 
 #[derive(Deserialize)]
 struct Input<'a> {
+    #[serde(borrow)]
+    cmd: Option<&'a RawValue>,
     #[serde(borrow)]
     command: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -600,6 +643,14 @@ fn tool_use(block: &Block<'_>) -> Call {
     let mut call = Call { id, tool, kind, ..Call::default() };
     let input = block.input.and_then(|input| serde_json::from_str::<Input<'_>>(input.get()).ok());
     let Some(input) = input else { return call };
+    // What takes a command is a shell, whatever it is called.
+    let foreign =
+        if call.tool.starts_with("mcp__") { content::string(input.command.or(input.cmd)) } else { None };
+    if foreign.is_some() {
+        call.kind = Kind::Shell;
+        call.command = foreign.map(|text| text::shortened_to_bytes(text, COMMAND));
+        return call;
+    }
     match kind {
         Kind::Shell => {
             call.command = content::string(input.command).map(|text| text::shortened_to_bytes(text, COMMAND))
@@ -634,6 +685,37 @@ fn tool_use(block: &Block<'_>) -> Call {
     call
 }
 
+const AGENT_PROGRESS: &str = r#""type":"agent_progress""#;
+
+/// What a sub-agent did, told in the transcript of the agent that launched it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AgentProgress<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    agent_id: Option<Text<'a>>,
+    #[serde(borrow)]
+    message: Option<ClaudeLine<'a>>,
+}
+
+fn progress(line: &ClaudeLine<'_>) -> Record {
+    let told = line.data.and_then(|data| serde_json::from_str::<AgentProgress<'_>>(data.get()).ok());
+    let Some(AgentProgress { kind, agent_id, message: Some(mut told) }) = told else {
+        return Record::bookkeeping();
+    };
+    if kind.as_str() != "agent_progress" {
+        return Record::bookkeeping();
+    }
+    told.is_sidechain = true;
+    told.agent_id = agent_id;
+    match told.kind.as_str() {
+        "user" => user(&told),
+        "assistant" => assistant(&told),
+        _ => Record::bookkeeping(),
+    }
+}
+
 fn system(line: &ClaudeLine<'_>) -> Record {
     match line.compact_metadata.as_ref().and_then(|metadata| metadata.post_tokens) {
         // After a compaction the usage of earlier responses says nothing any more.
@@ -663,7 +745,8 @@ fn queue_operation(line: &ClaudeLine<'_>) -> Record {
 fn notified(line: &ClaudeLine<'_>, text: Option<String>) -> Record {
     let mut record = Record::bookkeeping();
     let notification = text.as_deref().and_then(|text| text.trim_start().strip_prefix(TASK_NOTIFICATION));
-    record.entries.extend(notification.and_then(|notification| task_notification(notification, line)));
+    let told = notification.and_then(|notification| task_notification(notification, line));
+    record.entries.extend(told.into_iter().flatten());
     record
 }
 

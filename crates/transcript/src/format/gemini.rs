@@ -164,7 +164,7 @@ fn user(line: &GeminiLine<'_>) -> Record {
     }
     let at = line.timestamp.as_ref().map(Text::owned);
     let text = json_text::snippet(typed, PROMPT);
-    Record::of(Entry::Prompt(Prompt { text, at, standing: Standing::Opens }))
+    Record::of(Entry::Prompt(Prompt { text, at, standing: Standing::Opens, is_planning: false }))
 }
 
 /// The prompt without what hooks put in front of it or behind it.
