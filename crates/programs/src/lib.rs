@@ -4,7 +4,6 @@
 
 mod meaning;
 pub mod repository;
-pub mod runner_summary;
 mod selection;
 pub mod shell;
 mod table;

@@ -34,9 +34,8 @@ mod rust;
 mod shell;
 mod tasks;
 
+use outputs::Runner;
 use serde::{Deserialize, Serialize};
-
-use crate::runner_summary::Runner;
 
 pub(crate) use tasks::usual_deed;
 

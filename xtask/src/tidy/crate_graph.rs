@@ -15,6 +15,7 @@ const ROOMS: &[&str] = &[
     "contents",
     "files",
     "settings",
+    "outputs",
     "transcript",
     "programs",
     "change-set",

@@ -1,11 +1,12 @@
 //! JavaScript and TypeScript: package managers, their runners of installed tools, and those tools.
 
+use outputs::Runner::*;
+
 use super::Deed::{self, *};
 use super::Fact::*;
 use super::Grammar::*;
 use super::Launches::Rest;
 use super::{Done, LAUNCH, Program, TaskRunner, after};
-use crate::runner_summary::Runner::*;
 
 const SCRIPTS: &[TaskRunner] = &[TaskRunner::PackageScript];
 const NPX: &str = "-p --package -c --call";
@@ -54,15 +55,16 @@ programs! {
         idle: "--list-files --list-reporters --list-interfaces -h -V", facts: &[TakesAll, NodeTool],
         prints: &[Mocha],
     }
-    "ava" => Tests { idle: "-h", facts: &[TakesAll, NodeTool], prints: &[Tap] }
+    "ava" => Tests { idle: "-h", facts: &[TakesAll, NodeTool], prints: &[Ava, Tap] }
+    "jasmine" => Tests { facts: &[NodeTool], prints: &[Jasmine] }
     "tap" => Tests { facts: &[NodeTool], prints: &[Tap] }
-    "karma" => Tests { facts: &[NodeTool] }
+    "karma" => Tests { facts: &[NodeTool], prints: &[Karma] }
     "web-test-runner" => Tests {}
     "playwright" => Other {
         grammar: Subcommand, idle: "--list -h -V", facts: &[TakesAll, NodeTool],
-        uses: &[("test", Tests), ("install", Installs)],
+        uses: &[("test", Tests), ("install", Installs)], prints: &[Playwright],
     }
-    "cypress" => Other { grammar: Subcommand, facts: &[NodeTool], uses: &[("run", Tests)], prints: &[Mocha] }
+    "cypress" => Other { grammar: Subcommand, facts: &[NodeTool], uses: &[("run", Tests)], prints: &[Mocha, Cypress] }
     "ng" => Other { grammar: Subcommand, uses: &[("test e2e", Tests), ("build", Builds), ("lint", Lints)] }
 
     "tsc" => TypeChecks { facts: &[TakesAll, NodeTool] }
