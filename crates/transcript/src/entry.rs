@@ -1,6 +1,8 @@
 //! The common shape that every format is turned into: one record is one line of a transcript, and holds
 //! what that line says that a reader of turns needs. Nothing here knows a client.
 
+use outputs::Shown;
+
 use crate::file_edit::FileEdit;
 use crate::model::{Call, Kind, Outcome};
 
@@ -121,6 +123,8 @@ pub(crate) struct CallMade {
     pub(crate) call: Call,
     /// The running task that this call looks after.
     pub(crate) polls: Option<String>,
+    /// A script, whose commands newer versions record one by one.
+    pub(crate) is_script: bool,
     /// The sub-agent that this call ends.
     pub(crate) closes: Option<String>,
 }
@@ -147,6 +151,8 @@ pub(crate) struct CallResult {
     pub(crate) user_stopped: bool,
     pub(crate) at: Option<String>,
     pub(crate) snippet: Option<String>,
+    /// What the output shows, where it can be a command's.
+    pub(crate) shown: Option<Shown>,
     /// The text does not say how it went: for a shell command that is unknown, for other tools no error.
     pub(crate) unmarked: bool,
     /// It has ended, but with which status is not told.
@@ -173,6 +179,8 @@ pub(crate) struct TaskReport {
     pub(crate) outcome: Outcome,
     pub(crate) exit_code: Option<i32>,
     pub(crate) is_running: bool,
+    /// What the task has printed shows this.
+    pub(crate) shown: Option<Shown>,
 }
 
 /// The paths of a call, the first of them for readers that want one.

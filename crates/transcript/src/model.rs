@@ -1,6 +1,7 @@
 //! The plain data that reading a transcript yields: who, which turn, which calls, and how much of it was
 //! understood. These types are also the JSON that `checkstone timeline --json` prints.
 
+use outputs::Shown;
 use serde::{Deserialize, Serialize};
 
 use crate::file_edit::FileEdit;
@@ -150,6 +151,9 @@ pub struct Call {
     pub subagent: Option<String>,
     /// Head and tail of the result, at most 500 characters.
     pub snippet: Option<String>,
+    /// What the whole output of a shell command shows; null where it shows nothing that says how it went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Shown>,
     /// The line of the call in its file, counted from 1; null in files too large to count.
     pub line: Option<u64>,
     /// Where the line begins in its file, in bytes.

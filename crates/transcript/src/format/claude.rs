@@ -179,6 +179,12 @@ struct ToolUseResult<'a> {
     interpreted: bool,
     made_file: bool,
     task: Option<Task<'a>>,
+    stdout: Option<&'a RawValue>,
+    stderr: Option<&'a RawValue>,
+    /// The command in the background that an older version was asked about.
+    shell: Option<&'a RawValue>,
+    status: Option<&'a RawValue>,
+    exit_code: Option<&'a RawValue>,
     file: FileTexts<'a>,
 }
 
@@ -203,6 +209,8 @@ struct Task<'a> {
     status: Option<Text<'a>>,
     #[serde(rename = "exitCode")]
     exit_code: Option<i32>,
+    #[serde(borrow)]
+    output: Option<&'a RawValue>,
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for ToolUseResult<'a> {
@@ -252,6 +260,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for ToolUseResult<'a> {
                         "task" => {
                             result.task = serde_json::from_str(map.next_value::<&RawValue>()?.get()).ok()
                         }
+                        "stdout" => result.stdout = map.next_value()?,
+                        "stderr" => result.stderr = map.next_value()?,
+                        "shellId" => result.shell = map.next_value()?,
+                        "status" => result.status = map.next_value()?,
+                        "exitCode" => result.exit_code = map.next_value()?,
                         "filePath" => result.file.path = map.next_value()?,
                         "originalFile" => result.file.original = map.next_value()?,
                         "oldString" => result.file.old = map.next_value()?,
@@ -438,7 +451,13 @@ fn task_notification(text: &str, line: &ClaudeLine<'_>) -> Option<impl Iterator<
         user_stopped,
         at: line.timestamp.as_ref().map(Text::owned),
         recorded: true,
-        task: task.map(|id| TaskReport { id, outcome, exit_code, is_running: status == "running" }),
+        task: task.map(|id| TaskReport {
+            id,
+            outcome,
+            exit_code,
+            is_running: status == "running",
+            shown: None,
+        }),
         ..CallResult::default()
     };
     Some(result.task.as_ref().and_then(ended).into_iter().chain([result.into()]))
@@ -484,17 +503,15 @@ fn tool_result(line: &ClaudeLine<'_>, block: &Block<'_>) -> CallResult {
         Outcome::Ok if !facts.interpreted && !facts.is_foreign && !silent => Some(0),
         _ => None,
     };
-    let task = facts.task.as_ref().and_then(|task| {
-        let status = task.status.as_ref()?.as_str();
-        let (outcome, _) = task_outcome(status);
-        let is_running = matches!(status, "running" | "pending");
-        Some(TaskReport {
-            id: task.task_id.as_ref()?.owned(),
-            outcome,
-            exit_code: task.exit_code,
-            is_running,
-        })
-    });
+    let mut task = facts.task_report();
+    let mut shown = match block.content {
+        Some(content) if may_be_output(facts, literal) => content::shown(facts.outputs(content)),
+        _ => None,
+    };
+    // What an older version prints of a task is what the task has printed.
+    if let Some(task) = &mut task {
+        task.shown = task.shown.take().or_else(|| shown.take());
+    }
     CallResult {
         id: block.tool_use_id.as_ref().map(Text::owned).unwrap_or_default(),
         outcome,
@@ -504,11 +521,48 @@ fn tool_result(line: &ClaudeLine<'_>, block: &Block<'_>) -> CallResult {
         snippet: block.content.and_then(|content| content::snippet(content, SNIPPET)),
         recorded: true,
         is_status_hidden: outcome == Outcome::Ok && facts.is_foreign,
+        shown,
         running_as,
         task,
         kind: facts.made_file.then_some(Kind::Write),
         edits: facts.file.edit(facts.made_file).into_iter().collect(),
         ..CallResult::default()
+    }
+}
+
+/// Whether a result can be what a command printed. The tool's name stands in another line; its own account tells, and where
+/// that is missing, files that were read are known by their line numbers.
+fn may_be_output(facts: &ToolUseResult<'_>, literal: &str) -> bool {
+    let is_file =
+        || literal.get(..12).is_some_and(|head| head.contains(['→', '\t']) || head.starts_with("\"     1"));
+    facts.stdout.is_some() || facts.is_foreign || (!facts.given && !is_file())
+}
+
+impl<'a> ToolUseResult<'a> {
+    /// What the command printed, in the tool's own account, which is longer than what the agent was shown.
+    fn outputs(&self, content: &'a RawValue) -> Vec<&'a str> {
+        match (content::literal(self.stdout), content::literal(self.stderr)) {
+            (Some(stdout), stderr) => [stdout].into_iter().chain(stderr).collect(),
+            (None, _) => content::literals(content),
+        }
+    }
+
+    /// What the result tells about a task in the background.
+    fn task_report(&self) -> Option<TaskReport> {
+        let (id, status, exit_code, output) = match (&self.task, self.shell) {
+            (Some(task), _) => {
+                (task.task_id.as_ref()?.owned(), task.status.as_ref()?.owned(), task.exit_code, task.output)
+            }
+            (None, Some(shell)) => {
+                let exit_code = self.exit_code.and_then(|code| code.get().parse().ok());
+                (content::string(Some(shell))?, content::string(self.status)?, exit_code, None)
+            }
+            (None, None) => return None,
+        };
+        let (outcome, _) = task_outcome(&status);
+        let is_running = matches!(status.as_str(), "running" | "pending");
+        let shown = content::shown(content::literal(output));
+        Some(TaskReport { id, outcome, exit_code, is_running, shown })
     }
 }
 

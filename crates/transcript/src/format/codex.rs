@@ -399,6 +399,7 @@ fn event_record(event: &Event<'_>, at: Option<String>) -> Record {
             result.at = at;
             result.recorded = true;
             result.snippet = event.aggregated_output.and_then(|text| content::snippet(text, SNIPPET));
+            result.shown = content::shown(content::literal(event.aggregated_output));
             Record::of(result.into())
         }
         "item_completed" => match event.item.map(|item| serde_json::from_str::<Item<'_>>(item.get())) {
@@ -488,6 +489,7 @@ fn item_completed(item: &Item<'_>, began: Option<String>, at: Option<String>) ->
             result.at = at;
             result.recorded = true;
             result.snippet = item.aggregated_output.and_then(|text| content::snippet(text, SNIPPET));
+            result.shown = content::shown(content::literal(item.aggregated_output));
             Record::of(result.into())
         }
         "FileChange" => {

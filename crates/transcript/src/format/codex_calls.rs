@@ -91,7 +91,7 @@ pub(super) fn call(item: &ResponseItem<'_>) -> CallMade {
             }
         }
     }
-    CallMade { call, polls, closes }
+    CallMade { is_script: call.tool == "exec", call, polls, closes }
 }
 
 /// The id under which a script that goes on is remembered; sessions have numbers of their own.

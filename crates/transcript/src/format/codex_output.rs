@@ -1,5 +1,6 @@
 //! How Codex says that a call ended: a header above the output, a JSON document, or a sentence.
 
+use outputs::Scan;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -62,13 +63,18 @@ pub(super) fn output(raw: Option<&RawValue>) -> CallResult {
         if let Ok(OutputDocument { output, metadata }) = serde_json::from_str(&document) {
             return CallResult {
                 snippet: output.and_then(|output| content::snippet(output, SNIPPET)),
+                shown: content::shown(content::literal(output)),
                 ..exited(metadata.exit_code)
             };
         }
     }
     let result = header(&json_text::decode(json_text::literal_head(literal, HEADER)));
     if !result.is_status_hidden {
-        return CallResult { snippet: printed(raw), ..result };
+        let mut pieces = Vec::new();
+        if !result.unmarked {
+            each_piece(raw, |piece| pieces.push(piece));
+        }
+        return CallResult { snippet: printed(raw), shown: content::shown(pieces), ..result };
     }
     // What a script printed of its commands says more than that the script itself has ended.
     let mut printed = Printed::default();
@@ -80,10 +86,16 @@ pub(super) fn output(raw: Option<&RawValue>) -> CallResult {
         }
     });
     let mut snippet = Snippet::new(SNIPPET);
-    printed.outputs.iter().for_each(|output| snippet.push(output));
+    let mut scan = Scan::new();
+    for output in &printed.outputs {
+        snippet.push(output);
+        scan.feed(output);
+        scan.feed("\n");
+    }
     let snippet = Some(snippet.finish()).filter(|text| !text.is_empty());
+    let shown = Some(scan.finish()).filter(|shown| !shown.is_empty());
     let status = if result.outcome == Outcome::Ok { printed.status() } else { result };
-    CallResult { snippet, ..status }
+    CallResult { snippet, shown, ..status }
 }
 
 /// A longer account is not looked through for a status.

@@ -316,6 +316,11 @@ fn result(call: &Call, tool_call: &ToolCall<'_>) -> CallResult {
     let mut result = CallResult {
         id: call.id.clone(),
         at: tool_call.timestamp.as_ref().map(Text::owned),
+        shown: if call.kind == Kind::Shell {
+            content::shown(content::literal(shown.or(output)))
+        } else {
+            None
+        },
         snippet: shown.or(output).or(error).and_then(|text| content::snippet(text, SNIPPET)),
         recorded: true,
         ..CallResult::default()
