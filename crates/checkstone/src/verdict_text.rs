@@ -73,7 +73,7 @@ fn action(action: &ActionVerdict, width: Option<usize>) -> String {
     let (style, mark) = match action.state {
         ActionState::Satisfied => (GOOD, '✓'),
         ActionState::Required => (BAD, '✗'),
-        ActionState::Waived => (DOUBTFUL, '–'),
+        ActionState::Reported | ActionState::Waived => (DOUBTFUL, '–'),
     };
     let id = visible(&action.id);
     let says = wrap_behind(&format!("{id}: "), &explained(action), 4, width);
@@ -92,8 +92,10 @@ pub(crate) fn explained(action: &ActionVerdict) -> String {
             }
         }
         (ActionState::Satisfied, None, _) => "done".to_owned(),
-        (ActionState::Required, _, None) => visible(&action.say),
-        (ActionState::Required, _, Some(reason)) => format!("{} ({reason})", visible(&action.say)),
+        (ActionState::Required | ActionState::Reported, _, None) => visible(&action.say),
+        (ActionState::Required | ActionState::Reported, _, Some(reason)) => {
+            format!("{} ({reason})", visible(&action.say))
+        }
         (ActionState::Waived, _, Some(reason)) => format!("waived: {reason}"),
         (ActionState::Waived, _, None) => "waived".to_owned(),
     }
