@@ -43,8 +43,8 @@ pub(super) fn answer(step: &Step, place: &AnswerContext<'_>) -> Answer {
     let text = step.text.iter().map(|text| json!({"text": text}));
     let calls = step.calls.iter().map(|call| {
         let (name, mut arguments) = tool(call, place, TOOLS);
-        if matches!(call, Call::Edit { .. }) {
-            arguments["instruction"] = "Replace these lines".into();
+        if let (Call::Edit { .. }, Some(arguments)) = (call, arguments.as_object_mut()) {
+            arguments.insert("instruction".to_owned(), "Replace these lines".into());
         }
         json!({"functionCall": {"name": name, "args": arguments}})
     });
