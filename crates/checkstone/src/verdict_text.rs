@@ -70,7 +70,7 @@ fn actions(text: &mut String, verdict: &Verdict, width: Option<usize>) {
         let (style, mark) = match action.state {
             ActionState::Satisfied => (GOOD, '✓'),
             ActionState::Required => (BAD, '✗'),
-            ActionState::Waived => (DOUBTFUL, '–'),
+            ActionState::Reported | ActionState::Waived => (DOUBTFUL, '–'),
         };
         let id = visible(&action.id);
         let says = wrap_behind(&format!("{id}: "), &explained(action), 4, width);
@@ -90,8 +90,10 @@ pub(crate) fn explained(action: &ActionVerdict) -> String {
             }
         }
         (ActionState::Satisfied, None, _) => "done".to_owned(),
-        (ActionState::Required, _, None) => visible(&action.say),
-        (ActionState::Required, _, Some(reason)) => format!("{} ({reason})", visible(&action.say)),
+        (ActionState::Required | ActionState::Reported, _, None) => visible(&action.say),
+        (ActionState::Required | ActionState::Reported, _, Some(reason)) => {
+            format!("{} ({reason})", visible(&action.say))
+        }
         (ActionState::Waived, _, Some(reason)) => format!("waived: {reason}"),
         (ActionState::Waived, _, None) => "waived".to_owned(),
     }

@@ -4,9 +4,9 @@
 
 mod meaning;
 pub mod repository;
-pub mod runner_summary;
 mod selection;
 pub mod shell;
 mod table;
+mod test_file;
 
 pub use table::Deed;

@@ -13,12 +13,14 @@
 
 mod detect;
 mod entry;
+mod file_edit;
 mod format;
 mod forward;
 mod json_text;
 mod model;
 mod reader;
 mod render;
+mod session_state;
 mod source;
 mod subagents;
 mod timeline;
@@ -29,7 +31,9 @@ mod walked_subagents;
 mod window;
 
 pub use entry::OWN_PREFIX;
+pub use file_edit::FileEdit;
 pub use model::{Agent, Call, Coverage, Extent, Kind, Message, Outcome, Reading, Turn, Usage};
 pub use reader::{Options, read, read_bytes};
 pub use render::{plain, visible};
+pub use session_state::SessionState;
 pub use walk::{Walk, WalkedTurn, walk, walk_bytes};

@@ -1,7 +1,11 @@
 //! The plain data that reading a transcript yields: who, which turn, which calls, and how much of it was
 //! understood. These types are also the JSON that `checkstone timeline --json` prints.
 
+use outputs::Shown;
 use serde::{Deserialize, Serialize};
+
+use crate::file_edit::FileEdit;
+use crate::session_state::SessionState;
 
 /// A client whose transcripts are understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -53,6 +57,8 @@ pub struct Reading {
     /// The person interrupted the agent, which did nothing after that: clients ask no hook then.
     #[serde(skip)]
     pub interrupted: bool,
+    #[serde(skip)]
+    pub session: SessionState,
 }
 
 /// The prompt that opened the turn.
@@ -126,16 +132,28 @@ pub struct Call {
     pub paths: Vec<String>,
     /// Those of `paths` that this call made.
     pub created: Vec<String>,
+    /// What became of the texts of files, where the transcript shows them; a file that was edited twice stands here twice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<FileEdit>,
     pub outcome: Outcome,
     pub exit_code: Option<i32>,
     /// The person rejected or interrupted the call: not evidence, and not an error of the code.
     pub user_stopped: bool,
     pub at: Option<String>,
     pub ended_at: Option<String>,
+    /// It ended, but the client does not say with which status; what the output shows decides.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_status_hidden: bool,
+    /// The folder in which a shell command was started, where the client says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
     /// The sub-agent that made the call; null for the agent itself.
     pub subagent: Option<String>,
     /// Head and tail of the result, at most 500 characters.
     pub snippet: Option<String>,
+    /// What the whole output of a shell command shows; null where it shows nothing that says how it went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Shown>,
     /// The line of the call in its file, counted from 1; null in files too large to count.
     pub line: Option<u64>,
     /// Where the line begins in its file, in bytes.
@@ -193,6 +211,7 @@ impl Reading {
             last_assistant: None,
             has_own_message: false,
             interrupted: false,
+            session: SessionState::default(),
         }
     }
 }

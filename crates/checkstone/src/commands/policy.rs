@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use gate::policy::{Fresh, JudgedScope, Policy, Problem, RuleLevel, Telling, Trust};
+use gate::policy::{Fresh, JudgedScope, Policy, Problem, Proof, RuleLevel, Telling, Trust};
 use serde::Serialize;
 use serde_json::{Value, json};
 use settings::Choices as _;
@@ -255,7 +255,7 @@ fn text(texts: &PolicyTexts, policy: &Policy, standing: &Standing, width: Option
             text,
             "  {STRONG}{}{STRONG:#}: {}",
             visible(&action.id),
-            wrap_behind(&format!("{}: ", action.id), &visible(&action.say), 4, width)
+            wrap_behind(&format!("{}: ", action.id), &visible(&action.instruction()), 4, width)
         );
         let evidence: Vec<String> =
             action.evidence.iter().map(|pattern| format!("`{}`", String::from(pattern.clone()))).collect();
@@ -263,7 +263,19 @@ fn text(texts: &PolicyTexts, policy: &Policy, standing: &Standing, width: Option
             Fresh::AfterChange => "after the change",
             Fresh::ThisTurn => "anywhere in the turn",
         };
-        let proof = format!("proved, {fresh}, by {}", evidence.join(", "));
+        let proof = match action.proof {
+            Proof::Evidence => evidence.join(", "),
+            Proof::Verification => {
+                "any run that verifies code: tests, a type check, a build, a linter, the program".to_owned()
+            }
+            Proof::Installation => "whatever installs dependencies, or works with them".to_owned(),
+        };
+        let level = match action.level {
+            RuleLevel::Hold => "",
+            RuleLevel::Notify => "; only told",
+            RuleLevel::Off => "; off",
+        };
+        let proof = format!("proved, {fresh}, by {proof}{level}");
         let _ = writeln!(text, "    {FAINT}{}{FAINT:#}", wrap(&visible(&proof), 4, width));
     }
     checks(&mut text, standing);
@@ -281,8 +293,10 @@ fn gate_sentence(policy: &Policy) -> String {
         JudgedScope::Diff => "everything that differs from HEAD",
     };
     let mut sentence = format!(
-        "looks at {scope}; missing actions: hold; errors: {}; hygiene: {}; plan drift: {}; all clear: {}",
+        "looks at {scope}; missing actions: hold; red: {}; other errors: {}; weaker: {}; hygiene: {}; plan drift: {}; all clear: {}",
+        RuleLevel::word(gate.rules.red),
         RuleLevel::word(gate.rules.errors),
+        RuleLevel::word(gate.rules.weaker),
         RuleLevel::word(gate.rules.hygiene),
         RuleLevel::word(gate.rules.drift),
         Telling::word(gate.all_clear),

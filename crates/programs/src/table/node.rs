@@ -1,11 +1,12 @@
 //! JavaScript and TypeScript: package managers, their runners of installed tools, and those tools.
 
+use outputs::Runner::*;
+
 use super::Deed::{self, *};
 use super::Fact::*;
 use super::Grammar::*;
 use super::Launches::Rest;
 use super::{Done, LAUNCH, Program, TaskRunner, after};
-use crate::runner_summary::Runner::*;
 
 const SCRIPTS: &[TaskRunner] = &[TaskRunner::PackageScript];
 const NPX: &str = "-p --package -c --call";
@@ -39,7 +40,7 @@ programs! {
     "node" => Runs { uses: &[("--test", Tests)], facts: &[Interprets, NodeTool], prints: &[Node, Tap] }
     "tsx" | "ts-node" => Runs { uses: &[("--test", Tests)], facts: &[NodeTool] }
     "deno" => Other {
-        grammar: Subcommand, prints: &[Deno], facts: &[Interprets],
+        grammar: Subcommand, tasks: &[TaskRunner::Deno], task_words: "task", prints: &[Deno], facts: &[Interprets],
         uses: &[
             ("test", Tests), ("check", TypeChecks), ("lint/--fix", Fixes), ("lint", Lints),
             ("fmt/--check", Lints), ("fmt", Formats), ("run", Runs), ("install add", Installs),
@@ -54,15 +55,16 @@ programs! {
         idle: "--list-files --list-reporters --list-interfaces -h -V", facts: &[TakesAll, NodeTool],
         prints: &[Mocha],
     }
-    "ava" => Tests { idle: "-h", facts: &[TakesAll, NodeTool], prints: &[Tap] }
+    "ava" => Tests { idle: "-h", facts: &[TakesAll, NodeTool], prints: &[Ava, Tap] }
+    "jasmine" => Tests { facts: &[NodeTool], prints: &[Jasmine] }
     "tap" => Tests { facts: &[NodeTool], prints: &[Tap] }
-    "karma" => Tests { facts: &[NodeTool] }
+    "karma" => Tests { facts: &[NodeTool], prints: &[Karma] }
     "web-test-runner" => Tests {}
     "playwright" => Other {
         grammar: Subcommand, idle: "--list -h -V", facts: &[TakesAll, NodeTool],
-        uses: &[("test", Tests), ("install", Installs)],
+        uses: &[("test", Tests), ("install", Installs)], prints: &[Playwright],
     }
-    "cypress" => Other { grammar: Subcommand, facts: &[NodeTool], uses: &[("run", Tests)], prints: &[Mocha] }
+    "cypress" => Other { grammar: Subcommand, facts: &[NodeTool], uses: &[("run", Tests)], prints: &[Mocha, Cypress] }
     "ng" => Other { grammar: Subcommand, uses: &[("test e2e", Tests), ("build", Builds), ("lint", Lints)] }
 
     "tsc" => TypeChecks { facts: &[TakesAll, NodeTool] }
@@ -74,8 +76,15 @@ programs! {
         grammar: Subcommand, facts: &[NodeTool],
         uses: &[("format/--write format/--fix", Formats), ("--write --apply --fix", Fixes)],
     }
-    "turbo" | "nx" => Other {
-        grammar: Targets, tasks: SCRIPTS, task_words: "run run-many affected", package: "--filter -F -p --projects", facts: &[NodeTool],
+    "turbo" => Other {
+        grammar: Targets, tasks: SCRIPTS, task_words: "run", package: "--filter -F", facts: &[EveryPackage, NodeTool],
     }
-    "lerna" => Other { grammar: Targets, tasks: SCRIPTS, task_words: "run", package: "--scope" }
+    "nx" => Other {
+        grammar: Targets, tasks: &[TaskRunner::Nx, TaskRunner::PackageScript], task_words: "run run-many affected",
+        task_options: "-t --target --targets", package: "-p --projects", facts: &[EveryPackage, NodeTool],
+    }
+    "lerna" => Other { grammar: Targets, tasks: SCRIPTS, task_words: "run", package: "--scope", facts: &[EveryPackage] }
+    "moon" => Other {
+        grammar: Targets, tasks: &[TaskRunner::Moon, TaskRunner::PackageScript], task_words: "run ci check", facts: &[EveryPackage],
+    }
 }

@@ -1,10 +1,11 @@
 //! Rust: cargo and its tools.
 
+use outputs::Runner::*;
+
 use super::Deed::{self, *};
 use super::Fact::*;
 use super::Grammar::*;
 use super::{Done, Program, TaskRunner};
-use crate::runner_summary::Runner::*;
 
 /// It is said only after everything was compiled; tests would have to run after it.
 const FINISHED: Done = Done { deeds: &[Builds, TypeChecks, Lints], well: &["Finished `"], badly: "error" };

@@ -10,7 +10,6 @@
 )]
 
 mod repository_runs;
-mod runner_summary;
 mod shell_hostile;
 mod shell_intents;
 mod shell_patterns;
