@@ -9,13 +9,14 @@ use gate::policy::{NoGit, Policy};
 use gate::{Changes, Decision, Verdict};
 use jiff::Timestamp;
 use journal::{Journal, JournalError};
-use stop::policy_files::{FILE_NAME, PolicyTexts, detected_presets};
+use stop::policy_files::{FILE_NAME, PolicyTexts};
 use stop::{AskedBy, ClientEvent, StopCase, StopError, Stopwatch};
 use text::counted;
 use transcript::{Agent, Coverage, Extent, Options, Reading};
 
 use crate::agent_name::AgentName;
 use crate::agent_session::AgentSession;
+use crate::asked_for::FittingPresets;
 use crate::environment;
 use crate::error::{CommandError, Warning};
 use crate::journal_access;
@@ -189,7 +190,7 @@ pub(crate) fn no_policy(root: &Path) -> String {
 
 /// What to write for what lies in the repository.
 pub(crate) fn policy_hint(root: &Path) -> String {
-    let presets = detected_presets(root);
+    let presets = FittingPresets::of(root).names();
     let file = format!("{STRONG}hint:{STRONG:#} a file `checkstone.toml` at its root makes one:");
     if presets.is_empty() {
         let known: Vec<&str> = gate::policy::PRESETS.iter().map(|(name, _)| *name).collect();

@@ -43,6 +43,17 @@ pub(super) fn task_runs<'a>(repository: &'a Repository, task: &'a Task) -> Vec<R
     resolution.runs
 }
 
+/// The first task that a command names.
+pub(super) fn task_called<'a>(
+    repository: &'a Repository,
+    command: &SimpleCommand,
+    folder: &str,
+) -> Option<&'a Task> {
+    let row = command.row()?;
+    let call = command.task_call(row)?;
+    call.names.iter().find_map(|name| Resolution::new(repository).nearest(row, name, folder))
+}
+
 /// Where something runs.
 #[derive(Clone, Debug, PartialEq)]
 enum Place {
