@@ -85,20 +85,32 @@ impl Checkout {
         found
     }
 
+    /// Counts the code in the categories of a preset; a manifest in them says that there will be some.
     fn add_code<'a>(&'a self, preset: &'static str, loaded: &[&str], found: &mut Vec<CodeOfPackage<'a>>) {
         let text = format!("presets = {loaded:?}\n");
         let Ok(policy) = Policy::load(&[Source { name: FILE_NAME, text: &text }]) else { return };
+        let is_other_code = preset == FOR_OTHER_CODE;
+        let mut first =
+            policy.categories.iter().filter(|category| verifying(&policy, &category.require).is_some());
+        let Some(name) =
+            (if is_other_code { Some(OTHER_CODE) } else { first.next().map(|one| one.name.as_str()) })
+        else {
+            return;
+        };
         for path in &self.paths {
-            let Some(code) = code_to_verify(&policy, path) else { continue };
-            if (code == OTHER_CODE) != (preset == FOR_OTHER_CODE) {
-                continue;
-            }
-            let Some(package) = self.repository.package_of(path) else { continue };
+            let class = policy.classify(path);
+            let is_there = match &class {
+                Class::OtherCode => is_other_code,
+                Class::Categories(_) => !is_other_code,
+                Class::Prose | Class::OtherFile => false,
+            };
+            let Some(package) = self.repository.package_of(path).filter(|_| is_there) else { continue };
+            let files = usize::from(code_to_verify(&policy, &class).is_some());
             let is_same =
                 |one: &&mut CodeOfPackage<'_>| one.preset == preset && one.package.folder == package.folder;
             match found.iter_mut().find(is_same) {
-                Some(code_of_package) => code_of_package.files += 1,
-                None => found.push(CodeOfPackage { preset, package, code: code.to_owned(), files: 1 }),
+                Some(code_of_package) => code_of_package.files += files,
+                None => found.push(CodeOfPackage { preset, package, code: name.to_owned(), files }),
             }
         }
     }
@@ -120,19 +132,54 @@ impl Checkout {
         let package = Package { ways, ..package.clone() };
         package.way(package.strongest()?).cloned()
     }
+
+    /// Why this command is asked for.
+    fn reason(&self, package: &Package, way: &Way) -> String {
+        if way.is_instructed {
+            return "the repository's instructions name it".to_owned();
+        }
+        if let Some(task) = self.repository.task_of(way) {
+            let name = &task.name;
+            return match task.runner {
+                TaskRunner::PackageScript => format!("`package.json` has a script `{name}`"),
+                TaskRunner::Composer => format!("`composer.json` has a script `{name}`"),
+                TaskRunner::Make => format!("the Makefile has a target `{name}`"),
+                TaskRunner::Just => format!("the justfile has a recipe `{name}`"),
+                TaskRunner::Workflow => "CI runs it".to_owned(),
+                _ => format!("the repository has a task `{name}`"),
+            };
+        }
+        let is_own_test = |path: &&String| {
+            let nearest = self.repository.package_of(path);
+            Repository::is_test(path) && nearest.is_some_and(|nearest| nearest.folder == package.folder)
+        };
+        let what = match way.deed {
+            Deed::Tests if self.paths.iter().any(|path| is_own_test(&path)) => {
+                return "there are tests".to_owned();
+            }
+            Deed::Tests => return "that is how such code is tested".to_owned(),
+            Deed::Builds => "can be built",
+            Deed::TypeChecks => "has a type check",
+            _ => "has a linter",
+        };
+        match package.ways.iter().any(|way| way.deed == Deed::Tests) {
+            true => format!("it {what}"),
+            false => format!("it {what} and has no tests"),
+        }
+    }
 }
 
 impl FittingPresets {
     pub(crate) fn of(root: &Path) -> Self {
         let checkout = Checkout::read(root);
         let code = checkout.code();
-        let mut fitting = Self { has_code: !code.is_empty(), ..Self::default() };
+        let mut fitting = Self { has_code: code.iter().any(|one| one.files > 0), ..Self::default() };
         for one in &code {
-            if one.package.ways.is_empty() && one.preset != FOR_OTHER_CODE {
+            if one.package.ways.is_empty() && one.preset != FOR_OTHER_CODE && one.files > 0 {
                 fitting.unverifiable.push((one.code.clone(), one.package.folder.clone()));
             }
             let Some(way) = checkout.way(one, is_main(one, &code)) else { continue };
-            let because = reason(&checkout.repository, one.package, &way);
+            let because = checkout.reason(one.package, &way);
             fitting.add(one, way, because);
         }
         fitting.requests.sort_by_key(|(_, request)| Reverse(request.files));
@@ -150,7 +197,9 @@ impl FittingPresets {
             because,
             files: code.files,
         };
-        let runs_there = |request: &Request| request.folders == request.packages && !request.packages.contains(&String::new());
+        let runs_there = |request: &Request| {
+            request.folders == request.packages && !request.packages.contains(&String::new())
+        };
         let says_the_same = |(_, request): &&mut (&str, Request)| {
             request.command == new.command
                 && request.code == new.code
@@ -183,7 +232,8 @@ impl FittingPresets {
 
     /// What these of them ask for, and where nothing can be asked for; five sentences at most.
     pub(crate) fn sentences(&self, presets: &[String]) -> Vec<String> {
-        let requests = || self.requests.iter().filter(|(preset, _)| presets.iter().any(|name| name == preset));
+        let requests =
+            || self.requests.iter().filter(|(preset, _)| presets.iter().any(|name| name == preset));
         let sentence = |(_, request): &(&str, Request)| {
             let is_only_one = requests().filter(|(_, other)| other.code == request.code).count() == 1;
             request.sentence(is_only_one)
@@ -220,13 +270,14 @@ impl FittingPresets {
 impl Request {
     fn sentence(&self, is_only_one: bool) -> String {
         let Self { command, folders, code, packages, because, .. } = self;
-        let code_in = if packages.iter().any(String::is_empty) || is_only_one && folders.iter().all(String::is_empty) {
-            String::new()
-        } else if folders == packages {
-            " there".to_owned()
-        } else {
-            places(packages)
-        };
+        let code_in =
+            if packages.iter().any(String::is_empty) || is_only_one && folders.iter().all(String::is_empty) {
+                String::new()
+            } else if folders == packages {
+                " there".to_owned()
+            } else {
+                places(packages)
+            };
         let run_in = places(folders);
         format!("I will ask for `{command}`{run_in} after changes to {code}{code_in}, because {because}.")
     }
@@ -249,7 +300,8 @@ pub(crate) fn nothing_asked_for(root: &Path, policy: &Policy) -> Option<(String,
     let mut required = required.chain(&policy.other_code).chain(&policy.gate.always);
     let is_asked = |action: &Action| action.level != RuleLevel::Off;
     if !required.any(|id| policy.action(id).is_some_and(is_asked)) && policy.checks.count() == 0 {
-        let why = "nothing is asked for in this repository: no category of the policy requires anything".to_owned();
+        let why =
+            "nothing is asked for in this repository: no category of the policy requires anything".to_owned();
         let presets = FittingPresets::of(root).names();
         let advice = match presets.is_empty() {
             true => format!("add a category of your own to `{FILE_NAME}`"),
@@ -260,7 +312,7 @@ pub(crate) fn nothing_asked_for(root: &Path, policy: &Policy) -> Option<(String,
     let checkout = Checkout::read(root);
     let mut unverifiable = None;
     for path in &checkout.paths {
-        let Some(code) = code_to_verify(policy, path) else { continue };
+        let Some(code) = code_to_verify(policy, &policy.classify(path)) else { continue };
         match checkout.repository.package_of(path) {
             Some(package) if package.ways.is_empty() => unverifiable = unverifiable.or(Some(code)),
             _ => return None,
@@ -268,54 +320,29 @@ pub(crate) fn nothing_asked_for(root: &Path, policy: &Policy) -> Option<(String,
     }
     let code = unverifiable?;
     Some((
-        format!("nothing is asked for in this repository: I found no tests, type check, build or linter for its {code}"),
+        format!(
+            "nothing is asked for in this repository: I found no tests, type check, build or linter for its {code}"
+        ),
         format!("if there is a command that verifies it, name it in an action of your own in `{FILE_NAME}`"),
     ))
 }
 
-/// What a file is called that must be verified when it changes: by the first category with the same action.
-fn code_to_verify<'a>(policy: &'a Policy, path: &str) -> Option<&'a str> {
-    let verifies = |id: &&String| {
-        let is_verified = |action: &Action| action.proof == Proof::Verification && action.level != RuleLevel::Off;
-        policy.action(id).is_some_and(is_verified)
-    };
-    match policy.classify(path) {
-        Class::Categories(indices) => {
-            let categories = indices.into_iter().filter_map(|index| policy.categories.get(index));
-            let action = categories.flat_map(|category| &category.require).find(verifies)?;
-            let first = policy.categories.iter().find(|category| category.require.contains(action));
-            first.map(|category| category.name.as_str())
-        }
-        Class::OtherCode => policy.other_code.iter().find(verifies).map(|_| OTHER_CODE),
-        Class::Prose | Class::OtherFile => None,
-    }
+/// The first of these actions that asks for verification.
+fn verifying<'a>(policy: &Policy, actions: &'a [String]) -> Option<&'a String> {
+    let is_verified = |action: &Action| action.proof == Proof::Verification && action.level != RuleLevel::Off;
+    actions.iter().find(|id| policy.action(id).is_some_and(is_verified))
 }
 
-/// Why this command is asked for.
-fn reason(repository: &Repository, package: &Package, way: &Way) -> String {
-    if way.is_instructed {
-        return "the repository's instructions name it".to_owned();
-    }
-    if let Some(task) = repository.task_of(way) {
-        let name = &task.name;
-        return match task.runner {
-            TaskRunner::PackageScript => format!("`package.json` has a script `{name}`"),
-            TaskRunner::Composer => format!("`composer.json` has a script `{name}`"),
-            TaskRunner::Make => format!("the Makefile has a target `{name}`"),
-            TaskRunner::Just => format!("the justfile has a recipe `{name}`"),
-            TaskRunner::Workflow => "CI runs it".to_owned(),
-            _ => format!("the repository has a task `{name}`"),
-        };
-    }
-    let what = match way.deed {
-        Deed::Tests => return "there are tests".to_owned(),
-        Deed::Builds => "can be built",
-        Deed::TypeChecks => "has a type check",
-        _ => "has a linter",
-    };
-    match package.ways.iter().any(|way| way.deed == Deed::Tests) {
-        true => format!("it {what}"),
-        false => format!("it {what} and has no tests"),
+/// What a file is called that must be verified when it changes.
+fn code_to_verify<'a>(policy: &'a Policy, class: &Class) -> Option<&'a str> {
+    match class {
+        Class::Categories(indices) => {
+            let mut categories = indices.iter().filter_map(|index| policy.categories.get(*index));
+            let category = categories.find(|category| verifying(policy, &category.require).is_some());
+            category.map(|category| category.name.as_str())
+        }
+        Class::OtherCode => verifying(policy, &policy.other_code).map(|_| OTHER_CODE),
+        Class::Prose | Class::OtherFile => None,
     }
 }
 
@@ -325,7 +352,8 @@ fn places(folders: &[String]) -> String {
         return String::new();
     }
     let shown = if folders.len() > MOST_NAMES { MOST_NAMES - 1 } else { folders.len() };
-    let name = |folder: &String| if folder.is_empty() { "the root".to_owned() } else { format!("`{folder}`") };
+    let name =
+        |folder: &String| if folder.is_empty() { "the root".to_owned() } else { format!("`{folder}`") };
     let mut names: Vec<String> = folders.iter().take(shown).map(name).collect();
     if folders.len() > shown {
         names.push(counted(folders.len() - shown, "other folder"));

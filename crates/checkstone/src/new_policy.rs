@@ -90,3 +90,54 @@ const TAIL: &str = r#"
 # evidence = ["make restart"]
 "#;
 
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gate::policy::{Policy, Source};
+
+    fn loads(text: &str) {
+        let policy = Policy::load(&[Source { name: FILE_NAME, text }]);
+        assert!(policy.is_ok(), "{policy:?}\n{text}");
+    }
+
+    /// As it is, and with every example in it switched on.
+    #[test]
+    fn what_is_written_is_a_policy() {
+        for presets in [&[][..], &["rust"], &["python", "node", "make"]] {
+            let presets = presets.iter().map(|preset| (*preset).to_owned()).collect();
+            let asked = vec!["I will ask for `cargo test`.".to_owned()];
+            let text = NewPolicy { file: PathBuf::new(), presets, exists: false, asked }.text();
+            loads(&text);
+            let (head, tail) = text.split_at(text.find("\n# prose").unwrap());
+            let is_example = |line: &&str| !line.starts_with("# Files") && !line.starts_with("# What");
+            let tail: Vec<&str> =
+                tail.lines().filter(is_example).map(|line| line.trim_start_matches(['#', ' '])).collect();
+            loads(&format!("{head}\n{}", tail.join("\n")));
+        }
+    }
+
+    #[test]
+    fn the_kind_of_a_repository_is_seen() {
+        for (files, presets) in [
+            (&["Cargo.toml"][..], &["rust"][..]),
+            (&["pyproject.toml", "Makefile"], &[]),
+            (&["pyproject.toml", "Makefile", "tests/test_a.py"], &["python"]),
+            (&["web/package.json", "api/go.mod", "api/Makefile"], &["go"]),
+            (&["web/package.json", "web/tsconfig.json", "web/a.ts", "api/go.mod"], &["node", "go"]),
+            (&["Cargo.toml", "tools/Cargo.toml"], &["rust"]),
+            (&["node_modules/package.json", ".hidden/go.mod"], &[]),
+            (&["mkdocs.yml"], &["docs"]),
+            (&["mkdocs.yml", "setup.py", "test_a.py"], &["python"]),
+            (&[], &[]),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            for file in files {
+                let file = folder.path().join(file);
+                fs_err::create_dir_all(file.parent().unwrap()).unwrap();
+                let text = if file.ends_with("package.json") { "{\"name\": \"a\"}" } else { "" };
+                fs_err::write(file, text).unwrap();
+            }
+            assert_eq!(NewPolicy::of_repository(folder.path(), &[]).presets, presets, "{files:?}");
+        }
+    }
+}

@@ -171,7 +171,8 @@ pub fn detected_presets(root: &Path) -> Vec<&'static str> {
     let names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
     let mut presets: Vec<&str> =
         names.iter().filter_map(|name| preset_of(Language::of_manifest(name)?)).collect();
-    let is_task_file = |name: &String| matches!(name.to_lowercase().as_str(), "makefile" | "gnumakefile" | "justfile");
+    let is_task_file =
+        |name: &String| matches!(name.to_lowercase().as_str(), "makefile" | "gnumakefile" | "justfile");
     if presets.is_empty() && names.iter().any(is_task_file) {
         presets.push("make");
     }

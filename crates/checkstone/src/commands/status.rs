@@ -101,7 +101,10 @@ struct Status {
 
 enum PolicyState {
     None,
-    Broken { texts: PolicyTexts, problems: Vec<String> },
+    Broken {
+        texts: PolicyTexts,
+        problems: Vec<String>,
+    },
     Sound {
         texts: PolicyTexts,
         policy: Box<Policy>,
@@ -232,7 +235,10 @@ impl Status {
         };
         match &self.off {
             None if self.nothing_asked_for().is_some() => {
-                line("gate", &format!("{DOUBTFUL}on, but nothing is asked for in this repository{DOUBTFUL:#}"));
+                line(
+                    "gate",
+                    &format!("{DOUBTFUL}on, but nothing is asked for in this repository{DOUBTFUL:#}"),
+                );
             }
             None => line("gate", &format!("{GOOD}on{GOOD:#}, for every client that calls `checkstone hook`")),
             Some(reason) => line("gate", &format!("{BAD}off{BAD:#}: {reason}")),
@@ -296,7 +302,8 @@ impl Status {
     fn policy_sentence(&self) -> String {
         match &self.policy {
             PolicyState::None => {
-                "none, so nothing is asked for and every stop passes (`checkstone init` writes one)".to_owned()
+                "none, so nothing is asked for and every stop passes (`checkstone init` writes one)"
+                    .to_owned()
             }
             PolicyState::Broken { problems, .. } => {
                 let count = counted(problems.len(), "mistake");

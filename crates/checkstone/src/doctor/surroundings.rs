@@ -147,7 +147,9 @@ pub(crate) fn repository(root: Option<&Path>) -> Vec<Finding> {
             let from = from.join(", ");
             findings.push(match nothing_asked_for(root, &policy) {
                 None => Finding::good(about, "policy", from),
-                Some((why, advice)) => Finding::note(about, "policy", format!("{from}: {why}")).advice(advice),
+                Some((why, advice)) => {
+                    Finding::note(about, "policy", format!("{from}: {why}")).advice(advice)
+                }
             });
             if !policy.gate.enabled {
                 findings.push(Finding::note(

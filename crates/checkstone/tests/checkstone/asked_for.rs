@@ -42,21 +42,52 @@ fn asked(files: &[(&str, &str)]) -> String {
 #[test]
 fn a_makefile_asks_for_nothing_by_itself() {
     let makefile = ("Makefile", "deploy:\n\tscp -r . host:\n");
-    insta::assert_snapshot!(asked(&[makefile, ("Package.swift", ""), ("Sources/App/App.swift", "")]), @"");
-    insta::assert_snapshot!(asked(&[makefile, ("index.html", ""), ("style.css", "")]), @"");
-    insta::assert_snapshot!(asked(&[makefile, ("pom.xml", ""), ("src/main/java/A.java", ""), ("src/test/java/ATest.java", "")]), @"");
+    insta::assert_snapshot!(asked(&[makefile, ("Package.swift", ""), ("Sources/App/App.swift", "")]), @r#"
+    presets = ["swift"]
+    I will ask for `swift build` after changes to Swift code, because it can be built and has no tests.
+    "#);
+    insta::assert_snapshot!(asked(&[makefile, ("index.html", ""), ("style.css", "")]), @r#"
+    presets = []
+    I will ask for nothing after changes to JavaScript and TypeScript code: I found no tests, type check, build or linter for it.
+    Nothing is asked for in this repository. To ask for something, add a category of your own to `checkstone.toml`.
+    "#);
+    insta::assert_snapshot!(asked(&[makefile, ("pom.xml", ""), ("src/main/java/A.java", ""), ("src/test/java/ATest.java", "")]), @r#"
+    presets = ["java"]
+    I will ask for `mvn test` after changes to Java and Kotlin code, because there are tests.
+    "#);
     let tested = ("Makefile", "test:\n\tbusted spec\n");
-    insta::assert_snapshot!(asked(&[tested, ("src/a.lua", ""), ("src/b.lua", "")]), @"");
-    insta::assert_snapshot!(asked(&[("Makefile", "test:\n\tcargo test\n"), ("Cargo.toml", ""), ("src/main.rs", ""), ("tools/x.lua", "")]), @"");
+    insta::assert_snapshot!(asked(&[tested, ("src/a.lua", ""), ("src/b.lua", "")]), @r#"
+    presets = ["make"]
+    I will ask for `make test` after changes to code, because the Makefile has a target `test`.
+    "#);
+    insta::assert_snapshot!(asked(&[("Makefile", "test:\n\tcargo test\n"), ("Cargo.toml", ""), ("src/main.rs", ""), ("tools/x.lua", "")]), @r#"
+    presets = ["rust"]
+    I will ask for `make test` after changes to Rust code, because the Makefile has a target `test`.
+    "#);
 }
 
 /// W17: nothing can be run in a repository, or in a package of it, that has no tests, type check, build or linter.
 #[test]
 fn a_package_without_tests_is_asked_for_what_it_has() {
-    insta::assert_snapshot!(asked(&[("go.mod", "module a\n"), ("main.go", "package main\n")]), @"");
-    insta::assert_snapshot!(asked(&[("app.py", ""), ("requirements.txt", "flask\n")]), @"");
-    insta::assert_snapshot!(asked(&[("package.json", NO_TESTS), ("index.js", "")]), @"");
-    insta::assert_snapshot!(asked(&[("api/package.json", VITEST), ("api/a.js", ""), ("web/package.json", NO_TESTS), ("web/b.js", "")]), @"");
+    insta::assert_snapshot!(asked(&[("go.mod", "module a\n"), ("main.go", "package main\n")]), @r#"
+    presets = ["go"]
+    I will ask for `go build ./...` after changes to Go code, because it can be built and has no tests.
+    "#);
+    insta::assert_snapshot!(asked(&[("app.py", ""), ("requirements.txt", "flask\n")]), @r#"
+    presets = []
+    I will ask for nothing after changes to Python code: I found no tests, type check, build or linter for it.
+    Nothing is asked for in this repository. To ask for something, add a category of your own to `checkstone.toml`.
+    "#);
+    insta::assert_snapshot!(asked(&[("package.json", NO_TESTS), ("index.js", "")]), @r#"
+    presets = []
+    I will ask for nothing after changes to JavaScript and TypeScript code: I found no tests, type check, build or linter for it.
+    Nothing is asked for in this repository. To ask for something, add a category of your own to `checkstone.toml`.
+    "#);
+    insta::assert_snapshot!(asked(&[("api/package.json", VITEST), ("api/a.js", ""), ("web/package.json", NO_TESTS), ("web/b.js", "")]), @r#"
+    presets = ["node"]
+    I will ask for `npm test` in `api` after changes to JavaScript and TypeScript code there, because `package.json` has a script `test`.
+    I will ask for nothing after changes to JavaScript and TypeScript code in `web`: I found no tests, type check, build or linter for it.
+    "#);
 }
 
 /// W18: in the words of the package manager that is used here.
@@ -83,23 +114,36 @@ fn packages_are_found_two_folders_down() {
         ("apps/x/vendor/z/Cargo.toml", ""),
         ("apps/x/vendor/z/src/lib.rs", ""),
     ];
-    insta::assert_snapshot!(asked(&files), @"");
+    insta::assert_snapshot!(asked(&files), @r#"
+    presets = ["go"]
+    I will ask for `go test ./...` in `apps/x` after changes to Go code there, because there are tests.
+    "#);
 }
 
 /// W29: Python needs no manifest.
 #[test]
 fn python_without_a_manifest_is_python() {
-    insta::assert_snapshot!(asked(&[("app.py", ""), ("test_app.py", "")]), @"");
+    insta::assert_snapshot!(asked(&[("app.py", ""), ("test_app.py", "")]), @r#"
+    presets = ["python"]
+    I will ask for `pytest` after changes to Python code, because there are tests.
+    "#);
 }
 
 /// A script in another language is no part of what the package's tests are about.
 #[test]
 fn code_is_verified_by_programs_of_its_language() {
     let rust = [("Cargo.toml", ""), ("src/main.rs", ""), ("scripts/release.py", ""), ("scripts/site.js", "")];
-    insta::assert_snapshot!(asked(&rust), @"");
+    insta::assert_snapshot!(asked(&rust), @r#"
+    presets = ["rust"]
+    I will ask for `cargo test` after changes to Rust code, because that is how such code is tested.
+    "#);
     let lint = "lint:\n\truff check scripts\n\tcargo clippy\n";
     let linted = [("Makefile", lint), ("Cargo.toml", ""), ("src/main.rs", ""), ("scripts/release.py", "")];
-    insta::assert_snapshot!(asked(&linted), @"");
+    insta::assert_snapshot!(asked(&linted), @r#"
+    presets = ["python","rust"]
+    I will ask for `make lint` after changes to Python code, because the Makefile has a target `lint`.
+    I will ask for `cargo test` after changes to Rust code, because that is how such code is tested.
+    "#);
 }
 
 #[test]
@@ -114,7 +158,6 @@ fn languages_have_presets() {
         (&["mix.exs", "lib/a.ex", "test/a_test.exs"], "elixir"),
         (&["pubspec.yaml", "lib/a.dart", "test/a_test.dart"], "dart"),
         (&["install.sh", "test/install.bats"], "shell"),
-        (&["tsconfig.json", "package.json", "src/a.ts"], "node"),
         (&["build.zig", "src/main.zig"], "make"),
     ] {
         let files: Vec<(&str, &str)> = files.iter().map(|file| (*file, "")).collect();
@@ -143,7 +186,14 @@ fn a_monorepo_is_told_in_a_few_lines() {
         files.push((format!("apps/{folder}/{code}"), ""));
     }
     let files: Vec<(&str, &str)> = files.iter().map(|(file, text)| (file.as_str(), *text)).collect();
-    insta::assert_snapshot!(asked(&files), @"");
+    insta::assert_snapshot!(asked(&files), @r#"
+    presets = ["node","elixir","swift","dart","go","rust"]
+    I will ask for `pnpm test` in `packages/api`, `packages/cli` and 3 other folders after changes to JavaScript and TypeScript code there, because `package.json` has a script `test`.
+    I will ask for `mix compile` in `apps/server` after changes to Elixir code there, because it can be built and has no tests.
+    I will ask for `swift build` in `apps/desk` after changes to Swift code there, because it can be built and has no tests.
+    I will ask for 3 more commands in other packages.
+    I will ask for nothing after changes to Python code in `apps/notebooks`: I found no tests, type check, build or linter for it.
+    "#);
 }
 
 #[test]
@@ -155,12 +205,16 @@ fn the_repositorys_instructions_come_first() {
         ("a.go", "package a\n"),
         ("a_test.go", "package a\n"),
     ];
-    insta::assert_snapshot!(asked(&files), @"");
+    insta::assert_snapshot!(asked(&files), @r#"
+    presets = ["go"]
+    I will ask for `make verify` after changes to Go code, because the repository's instructions name it.
+    "#);
 }
 
 /// All three say so, instead of being green.
 #[test]
 fn that_nothing_is_asked_for_is_said_plainly() {
+    let mut shown = String::new();
     for (files, policy) in [
         (&[("notes.md", "")][..], None),
         (&[("app.py", "")], None),
@@ -171,12 +225,17 @@ fn that_nothing_is_asked_for_is_said_plainly() {
         if let Some(policy) = policy {
             home.workplace.write("checkstone.toml", policy);
         }
-        let mut shown = home.told(&["init", "--agent", "claude", "--yes"]);
+        let told = home.told(&["init", "--agent", "claude", "--yes"]);
+        let is_about_policy = |line: &&str| {
+            line.starts_with("  →") || line.starts_with(['✓', '·']) && !line.starts_with("✓ Claude")
+        };
+        shown.extend(told.lines().filter(is_about_policy).map(|line| format!("init:   {line}\n")));
         for command in ["doctor", "status"] {
             let told = redacted(home.run(&[command]).to_string());
             let lines = told.lines().filter(|line| line.contains("policy") || line.contains("gate"));
-            shown.extend(lines.map(|line| format!("{command}: {line}\n")));
+            shown.extend(lines.map(|line| format!("{command}: {}\n", line.trim())));
         }
-        insta::assert_snapshot!(shown);
+        shown.push('\n');
     }
+    insta::assert_snapshot!(shown, @"");
 }

@@ -6,7 +6,8 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use super::{
-    Language, Package, Repository, RepositoryFile, Run, Task, TaskRunner, Way, is_sample, is_within, resolution,
+    Language, Package, Repository, RepositoryFile, Run, Task, TaskRunner, Way, is_sample, is_within,
+    resolution,
 };
 use crate::Deed;
 use crate::shell::Intents;
