@@ -272,10 +272,7 @@ impl Status {
 
     fn policy_sentence(&self) -> String {
         match &self.policy {
-            PolicyState::None => {
-                "none, so nothing is asked for and every stop passes (`checkstone init` writes one)"
-                    .to_owned()
-            }
+            PolicyState::None => "none, so every stop passes".to_owned(),
             PolicyState::Broken { problems, .. } => {
                 let count = counted(problems.len(), "mistake");
                 format!("{BAD}broken{BAD:#}: {count}, see `checkstone policy check`")

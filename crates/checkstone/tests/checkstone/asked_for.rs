@@ -13,7 +13,7 @@ const NO_TESTS: &str = r#"{"name": "a", "scripts": {"test": "echo \"Error: no te
 
 fn home_of(files: &[(&str, &str)]) -> Home {
     let home = Home::new();
-    home.workplace.git(&["rm", "--quiet", "src/lib.rs"]);
+    home.workplace.git(&["rm", "--quiet", "-r", "."]);
     for (file, text) in files {
         home.workplace.write(file, text);
     }
@@ -237,5 +237,30 @@ fn that_nothing_is_asked_for_is_said_plainly() {
         }
         shown.push('\n');
     }
-    insta::assert_snapshot!(shown, @"");
+    insta::assert_snapshot!(shown, @r#"
+    init:   ✓ checkstone.toml: written; nothing is asked for in this repository
+    init:     → Nothing is asked for in this repository: I found no code. To ask for something, add a category of your own to `checkstone.toml`.
+    doctor: – policy     `checkstone.toml`: nothing is asked for in this repository: no category of the policy requires anything → add a category of your own to `checkstone.toml`
+    status: gate        on, but nothing is asked for in this repository
+    status: policy      checkstone.toml: nothing is asked for in this repository: no category of the policy requires anything (`checkstone doctor`)
+
+    init:   ✓ checkstone.toml: written; nothing is asked for in this repository
+    init:     → I will ask for nothing after changes to Python code: I found no tests, type check, build or linter for it.
+    init:     → Nothing is asked for in this repository. To ask for something, add a category of your own to `checkstone.toml`.
+    doctor: – policy     `checkstone.toml`: nothing is asked for in this repository: no category of the policy requires anything → add a category of your own to `checkstone.toml`
+    status: gate        on, but nothing is asked for in this repository
+    status: policy      checkstone.toml: nothing is asked for in this repository: no category of the policy requires anything (`checkstone doctor`)
+
+    init:   · checkstone.toml: `[folder]/repo/checkstone.toml` is there and stays as it is
+    init:     → nothing is asked for in this repository: I found no tests, type check, build or linter for its Python code; if there is a command that verifies it, name it in an action of your own in `checkstone.toml`
+    doctor: – policy     `checkstone.toml`, preset python: nothing is asked for in this repository: I found no tests, type check, build or linter for its Python code → if there is a command that verifies it, name it in an action of your own in `checkstone.toml`
+    status: gate        on, but nothing is asked for in this repository
+    status: policy      checkstone.toml, preset python: nothing is asked for in this repository: I found no tests, type check, build or linter for its Python code (`checkstone doctor`)
+
+    init:   · checkstone.toml: `[folder]/repo/checkstone.toml` is there and stays as it is
+    init:     → nothing is asked for in this repository: no category of the policy requires anything; `presets = ["rust"]` in `checkstone.toml` fits what is here
+    doctor: – policy     `checkstone.toml`: nothing is asked for in this repository: no category of the policy requires anything → `presets = ["rust"]` in `checkstone.toml` fits what is here
+    status: gate        on, but nothing is asked for in this repository
+    status: policy      checkstone.toml: nothing is asked for in this repository: no category of the policy requires anything (`checkstone doctor`)
+    "#);
 }
