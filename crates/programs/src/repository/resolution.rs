@@ -301,7 +301,9 @@ impl<'a> Resolution<'a> {
         let runs = self.runs.get(first..).unwrap_or_default();
         if !runs.iter().any(|run| run.deed >= Deed::Lints) {
             let name = command.program.split('.').next().unwrap_or_default().replace('_', "-");
-            let deed = usual_deed(name.trim_start_matches("run-")).max(Deed::Runs);
+            // What it does is not known; that it is a program of the repository is, if anything is known of that.
+            let at_least = if self.repository.packages.is_empty() { Deed::Other } else { Deed::Runs };
+            let deed = usual_deed(name.trim_start_matches("run-")).max(at_least);
             let covers = self.covered(command, place);
             self.add(deed, &command.program, covers, command.targets(), attribution);
         }

@@ -116,6 +116,8 @@ fn w1_tasks_of_every_runner_are_followed_to_the_programs_in_them() {
             ("./scripts/run-all.sh", &["Tests pytest [.]"]),
             ("bash scripts/run-all.sh", &["Tests pytest [.]"]),
             ("cd scripts && ../bin/check", &["Lints cargo [.]"]),
+            ("./scripts/run-tests.sh", &["Tests run-tests.sh [.]"]),
+            ("./target/debug/app --serve", &["Runs app [.]"]),
         ],
     );
 }
@@ -129,8 +131,8 @@ fn w1_without_the_repositorys_words_the_usual_names_of_tasks_and_scripts_count()
             ("mise run test:unit", &["Tests mise [?]"]),
             ("./scripts/run-tests.sh", &["Tests run-tests.sh [?]"]),
             ("scripts/build.sh", &["Builds build.sh [?]"]),
-            ("./deploy.sh", &["Runs deploy.sh [?]"]),
-            ("./target/debug/app --serve", &["Runs app [?]"]),
+            ("./deploy.sh", &["Other deploy.sh [?]"]),
+            ("./target/debug/app --serve", &["Other app [?]"]),
         ],
     );
 }
