@@ -152,11 +152,15 @@ impl Repository {
 
     /// Whether the text of a file says something about the repository: manifests, task files, scripts, instructions.
     pub fn reads_text(path: &str) -> bool {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        Language::of_manifest(name).is_some()
+        Self::is_manifest(path)
             || task_files::defines_tasks(path)
             || ways::is_instructions(path)
             || is_script(path)
+    }
+
+    /// Whether a file makes a package of its folder.
+    pub fn is_manifest(path: &str) -> bool {
+        Language::of_manifest(folder_of(path).1).is_some()
     }
 
     /// Whether a file defines tasks.

@@ -231,8 +231,8 @@ impl<'a> RepositoryFiles<'a> {
         self.reads_texts = false;
         let folder =
             |file: &RepositoryFile| file.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-        let folders: BTreeSet<String> =
-            self.files.iter().filter(|file| file.text.is_some()).map(folder).collect();
+        let is_manifest = |file: &&RepositoryFile| Repository::is_manifest(&file.path);
+        let folders: BTreeSet<String> = self.files.iter().filter(is_manifest).map(folder).collect();
         for folder in folders.into_iter().rev() {
             let is_within = |file: &RepositoryFile| {
                 folder.is_empty() || file.path.strip_prefix(&folder).is_some_and(|rest| rest.starts_with('/'))
@@ -247,6 +247,9 @@ impl<'a> RepositoryFiles<'a> {
                 seen = self.files.len();
                 for below in self.list(&next) {
                     let name = below.rsplit('/').next().unwrap_or(&below);
+                    if name.starts_with('.') {
+                        continue;
+                    }
                     if OF_TESTS.contains(&name) {
                         waiting.push_front(below)
                     } else {
