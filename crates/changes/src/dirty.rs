@@ -236,18 +236,9 @@ fn renames_are_open(status: &Status) -> bool {
 }
 
 fn by_git(git: &Git) -> Result<BTreeSet<BytePath>, Error> {
-    let arguments = [
-        "diff",
-        "--name-only",
-        "-z",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--find-renames",
-        "--no-relative",
-        "--ignore-submodules=dirty",
-        "HEAD",
-        "--",
-    ];
+    let command = "diff --name-only -z --no-ext-diff --no-textconv --find-renames --no-relative \
+                   --ignore-submodules=dirty HEAD --";
+    let arguments: Vec<&str> = command.split(' ').collect();
     let output = git.run(&arguments, &[])?;
     Ok(output.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(BytePath::from).collect())
 }

@@ -48,7 +48,7 @@ pub(crate) fn start(repository: &Repository, program: &GitProgram) -> Vec<Submod
                 return started;
             }
             let Ok(git) = Git::of(&repository, program) else { continue };
-            let Ok(status) = status::start(&git) else { continue };
+            let Ok(status) = status::start(&git, "--find-renames") else { continue };
             let outermost = outermost.clone().unwrap_or(path);
             if depth < DEEPEST {
                 waiting.push((repository.clone(), Some(outermost.clone()), depth + 1));

@@ -40,6 +40,14 @@ pub fn copy(from: &File, to: &File) -> io::Result<Hashed> {
     Ok(hashed)
 }
 
+/// As [`copy`], by a clone if the file system can make one: it is ours alone, so what is hashed cannot change any more.
+pub(crate) fn clone_or_copy(from: &File, to: &File) -> io::Result<Hashed> {
+    match rustix::fs::ioctl_ficlone(to, from) {
+        Ok(()) => of_file(to),
+        Err(_) => copy(from, to),
+    }
+}
+
 /// Reads the file from its beginning to its end; `data` gets what is no hole, with its place, and nothing at all for each
 /// part of a hole.
 fn walk(file: &File, mut data: impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<Hashed> {

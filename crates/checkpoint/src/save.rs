@@ -26,7 +26,7 @@ use crate::manifest::{
     Status, TrustLevel,
 };
 use crate::parallel;
-use crate::prune::{self, DEFAULT_KEEP, PruneSummary};
+use crate::prune::{self, DEFAULT_KEEP, PruneOutput};
 use crate::store::{Identity, KnownFiles, Store, StoreError, StoredContent, WAIT};
 use crate::validate::Depth;
 
@@ -71,6 +71,11 @@ impl SaveRequest {
             keep: DEFAULT_KEEP,
             now,
         }
+    }
+
+    /// What is known when everything else has gone wrong.
+    pub fn emergency(stage: &str, reason: Reason, now: Timestamp) -> Self {
+        Self { status: Status::Interrupted, reason: Some(reason), ..Self::new(stage, now) }
     }
 }
 
@@ -124,7 +129,7 @@ pub struct SavedCheckpoint {
     pub new_objects: usize,
     /// Artifacts that were read; the others were known by their identity.
     pub read: usize,
-    pub pruned: Option<PruneSummary>,
+    pub pruned: Option<PruneOutput>,
     pub warnings: Vec<SaveWarning>,
 }
 

@@ -252,9 +252,7 @@ impl Folder {
 
     /// Flushes the names in it.
     pub fn sync(&self) -> Result<(), FileError> {
-        let failed =
-            |source| FileError::Failed { doing: "flush the folder", path: self.path.clone(), source };
-        self.file.sync_all().map_err(failed)
+        self.file.sync_all().map_err(FileError::failed("flush the folder", &self.path))
     }
 }
 

@@ -191,15 +191,9 @@ impl<'a> Pushing<'a> {
 
     /// The commit that the remote's branch is at now.
     fn ask(&self) -> PushStep<Option<String>> {
-        let arguments = [
-            "-c",
-            "credential.interactive=false",
-            "ls-remote",
-            "--quiet",
-            "--",
-            &self.url,
-            &self.plan.destination,
-        ];
+        let command = "-c credential.interactive=false ls-remote --quiet --";
+        let destination = &self.plan.destination;
+        let arguments: Vec<&str> = command.split(' ').chain([&*self.url, destination]).collect();
         let (_, output) = self.converse(&arguments)?;
         let output = String::from_utf8_lossy(&output).into_owned();
         let mut lines = output.lines().filter_map(|line| line.split_once('\t'));

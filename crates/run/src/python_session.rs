@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
+use checkpoint::RestoreError;
 use checkpoint::layout::{Layout, NameError};
 use checkpoint::manifest::{NotebookReference, PythonEnvironment};
-use checkpoint::{RestoreError, ValidateError};
 use files::FileError;
 use kernel::notebook::{NewCell, Notebook, checkpoint_cell_id, stage_cell_id};
 use kernel::python_environment::{self, FindError, Surroundings};
@@ -87,8 +87,6 @@ pub(crate) enum SessionError {
     Folder(#[from] PublishError),
     #[error(transparent)]
     Checkpoints(#[from] FileError),
-    #[error(transparent)]
-    Validate(#[from] ValidateError),
     #[error(transparent)]
     Restore(#[from] RestoreError),
     #[error(transparent)]

@@ -148,17 +148,7 @@ impl Record {
                 let stage = self.stages.entry(stage_id.clone()).or_default();
                 stage.mid_stage_checkpoint = Some(checkpoint_id.clone());
             }
-            What::RunPlanned { .. }
-            | What::Checkpoint { .. }
-            | What::StageReused { .. }
-            | What::Marker { .. }
-            | What::Stall { .. }
-            | What::Signal { .. }
-            | What::Suspended { .. }
-            | What::ResumedFrom { .. }
-            | What::AbortRequested { .. }
-            | What::Swept { .. }
-            | What::Warning { .. } => {}
+            _ => {}
         }
         Ok(())
     }

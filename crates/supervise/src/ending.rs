@@ -24,22 +24,10 @@ pub enum Observed {
     Suspended(Duration),
 }
 
-/// A signal of the escalation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Signal {
-    Interrupt,
-    Terminate,
-    Kill,
-}
-
-impl Signal {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Interrupt => "SIGINT",
-            Self::Terminate => "SIGTERM",
-            Self::Kill => "SIGKILL",
-        }
-    }
+text::named! {
+    /// A signal of the escalation.
+    #[derive(PartialOrd, Ord)]
+    pub enum Signal { Interrupt = "SIGINT", Terminate = "SIGTERM", Kill = "SIGKILL" }
 }
 
 /// A stage that looks stuck.
@@ -51,44 +39,26 @@ pub struct Stall {
     pub looks: StallLooks,
 }
 
-/// Which sign of life is missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum StallSignal {
-    NoOutput,
-    NoMarker,
-    NoArtifactGrowth,
-    NoProcessorTime,
-    /// Its processes are stopped, and nobody lets them go on.
-    Stopped,
-}
-
-impl StallSignal {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NoOutput => "no output",
-            Self::NoMarker => "no marker",
-            Self::NoArtifactGrowth => "no artifact growth",
-            Self::NoProcessorTime => "no processor time",
-            Self::Stopped => "stopped",
-        }
+text::named! {
+    /// Which sign of life is missing.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum StallSignal {
+        NoOutput = "no output",
+        NoMarker = "no marker",
+        NoArtifactGrowth = "no artifact growth",
+        NoProcessorTime = "no processor time",
+        /// Its processes are stopped, and nobody lets them go on.
+        Stopped = "stopped",
     }
 }
 
-/// What the other signs say. A process that spins in a loop looks slow, too: nothing from outside tells it apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StallLooks {
-    /// It uses the processor, its artifacts grow, or it writes.
-    Slow,
-    /// None of that.
-    Hung,
-}
-
-impl StallLooks {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Slow => "slow",
-            Self::Hung => "hung",
-        }
+text::named! {
+    /// What the other signs say. A process that spins in a loop looks slow, too: nothing from outside tells it apart.
+    pub enum StallLooks {
+        /// It uses the processor, its artifacts grow, or it writes.
+        Slow = "slow",
+        /// None of that.
+        Hung = "hung",
     }
 }
 

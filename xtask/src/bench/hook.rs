@@ -140,7 +140,10 @@ impl HookBench {
                 )
             };
             git.push(
-                measure(bare_git().args(changes::status::STATUS_ARGUMENTS).current_dir(repository))?.time,
+                measure(
+                    bare_git().args(changes::status::STATUS_ARGUMENTS.split(' ')).current_dir(repository),
+                )?
+                .time,
             );
             let measured = measure(&mut self.hook(&payload("UserPromptSubmit")))?;
             prompt.push(measured.time);

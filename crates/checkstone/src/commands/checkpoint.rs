@@ -16,7 +16,8 @@ use std::process::ExitCode;
 
 use checkpoint::layout::Layout;
 use checkpoint::manifest::Reason;
-use checkpoint::{Listing, PathError, SaveError, StoreError};
+use checkpoint::output::ListOutput;
+use checkpoint::{PathError, SaveError, StoreError};
 use clap::{Subcommand, ValueEnum};
 use transcript::visible;
 
@@ -121,7 +122,7 @@ impl CheckpointCommonArguments {
 }
 
 impl WhichArguments {
-    fn list(&self, common: &CheckpointCommonArguments) -> Result<Listing, CommandError> {
+    fn list(&self, common: &CheckpointCommonArguments) -> Result<ListOutput, CommandError> {
         checkpoint::list(&common.root()?, self.title.as_deref(), self.run.as_deref()).map_err(folder_error)
     }
 

@@ -9,7 +9,7 @@ use change_set::BytePath;
 use changes::Repository;
 use changes::git::WRITING;
 use changes::state::nanoseconds_of;
-use changes::status::EntryKind;
+use changes::status::{self, EntryKind};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
@@ -80,7 +80,8 @@ impl Snapshots {
         name: &str,
         folder_of_input: &Path,
     ) -> Result<TreeReading, SnapshotError> {
-        let status = collect::start(&self.git)?;
+        // Renames do not matter here, and dirt inside submodules is theirs.
+        let status = status::start(&self.git, "--no-renames")?;
         let question = ConversionQuestion::start(&self.git)?;
         let root = &self.repository.root;
         let folder =

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::story::{Attempt, IncidentKind, Outcome, Story};
+use super::story::{Attempt, IncidentKind, Story};
 use super::words;
 
 const WIDTH: f64 = 1000.0;
@@ -176,7 +176,7 @@ fn bar(svg: &mut String, scale: &Scale, top: f64, stage: &str, attempt: &Attempt
     let _ = writeln!(
         svg,
         "<rect class=\"bar {}\" x=\"{from:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{BAR}\" rx=\"3\"><title>{}</title></rect>",
-        class(attempt.outcome),
+        attempt.outcome.name(),
         (to - from).max(THINNEST),
         words::html(&told)
     );
@@ -198,8 +198,4 @@ fn bar(svg: &mut String, scale: &Scale, top: f64, stage: &str, attempt: &Attempt
             words::html(&told)
         );
     }
-}
-
-pub(super) fn class(outcome: Outcome) -> &'static str {
-    outcome.name()
 }

@@ -81,15 +81,8 @@ fn facts(story: &Story, generated_at: Timestamp) -> String {
 
 fn legend() -> String {
     let mut text = "<div class=\"legend\">".to_owned();
-    for outcome in [
-        Outcome::Completed,
-        Outcome::Failed,
-        Outcome::Interrupted,
-        Outcome::Aborted,
-        Outcome::Lost,
-        Outcome::Running,
-    ] {
-        let _ = write!(text, "<span><i class=\"{0}\"></i>{0}</span>", gantt::class(outcome));
+    for outcome in Outcome::ALL {
+        let _ = write!(text, "<span><i class=\"{outcome}\"></i>{outcome}</span>");
     }
     for (tone, told) in [
         ("completed", "checkpoint"),
@@ -126,13 +119,12 @@ fn stages(body: &mut String, story: &Story) {
             }
             let _ = writeln!(
                 body,
-                "<tr><td class=\"id\"><code>{}</code></td><td>{}</td><td class=\"state {}\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>",
+                "<tr><td class=\"id\"><code>{}</code></td><td>{}</td><td class=\"state {outcome}\">{outcome}</td><td class=\"number\">{}</td><td>{}</td></tr>",
                 words::html(&stage.id),
                 attempt.number,
-                gantt::class(attempt.outcome),
-                attempt.outcome.name(),
                 words::duration(attempt.duration()),
-                happened.join(" · ")
+                happened.join(" · "),
+                outcome = attempt.outcome
             );
         }
         if stage.attempts.is_empty() {

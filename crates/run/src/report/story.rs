@@ -56,17 +56,18 @@ pub struct Attempt {
     pub incidents: Vec<Incident>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    Running,
-    Completed,
-    Failed,
-    /// At its limit, or since it stood still.
-    Interrupted,
-    /// By a person.
-    Aborted,
-    /// Its supervisor was killed, and nobody saw it end.
-    Lost,
+text::named! {
+    pub enum Outcome {
+        Completed = "completed",
+        Failed = "failed",
+        /// At its limit, or since it stood still.
+        Interrupted = "interrupted",
+        /// By a person.
+        Aborted = "aborted",
+        /// Its supervisor was killed, and nobody saw it end.
+        Lost = "lost",
+        Running = "running",
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -81,19 +82,6 @@ pub enum IncidentKind {
     Stall(String),
     Suspended(u64),
     Checkpoint { id: String, status: String },
-}
-
-impl Outcome {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Interrupted => "interrupted",
-            Self::Aborted => "aborted",
-            Self::Lost => "lost",
-        }
-    }
 }
 
 impl Attempt {
@@ -193,11 +181,7 @@ impl Teller {
                 self.note(stage_id, at, IncidentKind::Checkpoint { id, status });
             }
             What::Warning { text, .. } => self.story.warnings.push(text.clone()),
-            What::PlanChanged { .. }
-            | What::ResumedFrom { .. }
-            | What::RunTaken { .. }
-            | What::AbortRequested { .. }
-            | What::Swept { .. } => {}
+            _ => {}
         }
     }
 
@@ -238,11 +222,7 @@ impl Attempt {
             StageState::Interrupted if how == Some(HowEnded::Aborted) => Outcome::Aborted,
             StageState::Interrupted => Outcome::Interrupted,
             // What becomes of a stage afterwards is not of this attempt.
-            StageState::Pending
-            | StageState::Running
-            | StageState::Interrupting
-            | StageState::Resumable
-            | StageState::Blocked => return,
+            _ => return,
         };
         // Of a lost one the next supervisor says that it was interrupted; when it ended nobody knows.
         if self.outcome != Outcome::Lost {

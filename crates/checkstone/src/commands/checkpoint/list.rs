@@ -25,7 +25,7 @@ pub(super) struct CheckpointListArguments {
 }
 
 pub(super) fn run(arguments: &CheckpointListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
-    let output = ListOutput::from(arguments.which.list(&arguments.common)?);
+    let output = arguments.which.list(&arguments.common)?;
     if arguments.common.json {
         printer.json(&output)?;
     } else {
