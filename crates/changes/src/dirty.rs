@@ -88,7 +88,6 @@ impl<'a> Dirt<'a> {
         }
     }
 
-    /// Every dirty and untracked file.
     pub(crate) fn files(&self, disk: &mut Disk<'_>) -> Vec<ChangedFile> {
         let mut found = BTreeMap::new();
         for path in self.paths() {

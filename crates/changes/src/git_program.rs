@@ -58,7 +58,6 @@ impl GitProgram {
         Self { time_limit, ..self.clone() }
     }
 
-    /// Where it was found.
     pub fn path(&self) -> Option<&Path> {
         self.program.as_deref()
     }

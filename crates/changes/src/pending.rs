@@ -42,7 +42,6 @@ pub struct Pending {
     submodules: Vec<SubmoduleStatus>,
 }
 
-/// Which files are asked for.
 #[derive(Clone, Copy, Debug)]
 pub enum Request<'a> {
     /// What the turn changed, by the best source there is: the baseline, else what was touched, else everything

@@ -144,7 +144,6 @@ impl<'a> Disk<'a> {
         Self { root, format, hashed: 0, folders: HashMap::new() }
     }
 
-    /// What is at `path` now.
     pub fn state(&mut self, path: &BytePath) -> FileState {
         let Some((metadata, full)) = self.metadata(path) else { return FileState::Absent };
         self.state_of(&full, &metadata)
@@ -314,10 +313,13 @@ fn identity(format: ObjectFormat, full: &Path, metadata: &Metadata) -> io::Resul
 
 /// The blob id of a file of `size` bytes; an error where it has another size meanwhile.
 fn hash_file(format: ObjectFormat, full: &Path, size: u64) -> io::Result<String> {
-    let mut file = regular_file::open(full, Links::Refuse)?;
+    hash_blob(format, &mut regular_file::open(full, Links::Refuse)?, size)
+}
+
+fn hash_blob(format: ObjectFormat, source: &mut dyn Read, size: u64) -> io::Result<String> {
     match format {
-        ObjectFormat::Sha1 => hash_reader(Sha1::new(), &mut file, size),
-        ObjectFormat::Sha256 => hash_reader(Sha256::new(), &mut file, size),
+        ObjectFormat::Sha1 => hash_reader(Sha1::new(), source, size),
+        ObjectFormat::Sha256 => hash_reader(Sha256::new(), source, size),
     }
 }
 
@@ -343,12 +345,8 @@ fn hash_reader<D: Digest>(mut hash: D, source: &mut dyn Read, size: u64) -> io::
 
 fn blob_id(format: ObjectFormat, mut bytes: &[u8]) -> String {
     let size = bytes.len() as u64;
-    let id = match format {
-        ObjectFormat::Sha1 => hash_reader(Sha1::new(), &mut bytes, size),
-        ObjectFormat::Sha256 => hash_reader(Sha256::new(), &mut bytes, size),
-    };
     // Reading from memory cannot fail.
-    id.unwrap_or_default()
+    hash_blob(format, &mut bytes, size).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -40,7 +40,6 @@ pub struct StatusEntry {
     pub(crate) head_id: String,
     pub index_mode: String,
     pub index_id: String,
-    /// The old path, where the file was renamed.
     pub(crate) renamed_from: Option<BytePath>,
 }
 
@@ -52,7 +51,6 @@ pub enum EntryKind {
     Untracked,
 }
 
-/// What is dirty about a submodule.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SubmoduleDirt {
     /// It is at another commit than the index says.

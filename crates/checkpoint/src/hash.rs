@@ -15,7 +15,6 @@ pub fn of_bytes(bytes: &[u8]) -> String {
     text::hexadecimal(&Sha256::digest(bytes))
 }
 
-/// What was hashed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hashed {
     pub sha256: String,

@@ -156,7 +156,6 @@ pub(super) fn manifest_file(run: &Folder, id: &str) -> Result<File, FileError> {
     }
 }
 
-/// Why a manifest says nothing.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UnreadableManifest {
     #[error(transparent)]

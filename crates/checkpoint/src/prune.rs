@@ -181,7 +181,6 @@ fn remove_in_place(checkpoints: &Folder, go: &[&Entry]) -> Result<(), FileError>
     go.iter().try_for_each(|entry| checkpoints.folder(&entry.run)?.remove_all(&entry.id))
 }
 
-/// The hashes that manifests hold.
 fn references(checkpoints: &Folder, of: &[&Entry]) -> Result<HashSet<String>, FileError> {
     let mut found = HashSet::new();
     for entry in of {

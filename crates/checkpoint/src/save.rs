@@ -243,7 +243,6 @@ pub(super) struct StoredArtifact {
 }
 
 impl StoredArtifact {
-    /// The store did not have its content.
     pub(super) fn is_new(&self) -> bool {
         self.new
     }

@@ -208,7 +208,6 @@ impl Store {
     }
 }
 
-/// What was freed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FreedObjects {
     pub(crate) objects: usize,

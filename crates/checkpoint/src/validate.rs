@@ -82,7 +82,6 @@ impl Validation {
     }
 }
 
-/// Looks at one checkpoint of a run.
 pub fn validate(layout: &Layout, id: &str, depth: Depth) -> Result<Validation, FileError> {
     let id = Segment::visible("checkpoint", id)?;
     Ok(Checker::open(layout.root(), layout.title())?.check(layout.run(), id.as_str(), depth))
@@ -195,7 +194,6 @@ impl Checker {
         if same { Ok(()) } else { Err(Issue::Content { path: path.text().to_owned() }) }
     }
 
-    /// Whether the store has the artifact's content.
     fn in_store(&self, artifact: &Artifact, depth: Depth) -> bool {
         let Some(store) = &self.store else { return false };
         if depth == Depth::Quick && store.has(&artifact.sha256, &self.known) {

@@ -34,7 +34,6 @@ impl FileError {
         Self::Failed { doing, path, source: errno.into() }
     }
 
-    /// Whether nothing is there.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::NotFound { .. })
     }

@@ -54,7 +54,6 @@ impl Folder {
         rustix::fs::openat(&self.file, name, flags | OFlags::CLOEXEC, Mode::from_raw_mode(mode))
     }
 
-    /// A folder in this one.
     pub fn folder(&self, name: impl AsRef<OsStr>) -> Result<Self, FileError> {
         let name = name.as_ref();
         let path = self.at(name);

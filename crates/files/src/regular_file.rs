@@ -19,7 +19,6 @@ pub enum Links {
     Refuse,
 }
 
-/// Opens a regular file for reading.
 pub fn open(path: &Path, links: Links) -> Result<File, FileError> {
     opened(path, OFlags::RDONLY, links, 0)
 }

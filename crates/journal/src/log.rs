@@ -17,7 +17,6 @@ const LARGEST_FILE: u64 = 1024 * 1024;
 const KEPT: u32 = 3;
 const LONGEST_LINE: usize = 4096;
 
-/// Appends one line.
 pub fn append(state_directory: &Path, line: &str) -> Result<(), FileError> {
     let path = state_directory.join(FILE_NAME);
     let mut text = one_line(line);

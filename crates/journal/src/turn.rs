@@ -38,7 +38,6 @@ pub struct Turn {
     pub baseline: Option<Vec<u8>>,
     /// There was a baseline, and it was too large to keep.
     pub baseline_too_large: bool,
-    /// How often the turn has been held.
     pub holds: u32,
 }
 
@@ -75,7 +74,6 @@ impl Reading<'_> {
         self.row("read the first turn", &first, [session.0], Turn::from_row)
     }
 
-    /// The turn that was opened last.
     pub fn latest_turn(&self, session: SessionId) -> Result<Option<Turn>, JournalError> {
         let latest = format!("SELECT {COLUMNS} FROM turns WHERE session = ?1 ORDER BY id DESC LIMIT 1");
         self.row("read the latest turn", &latest, [session.0], Turn::from_row)

@@ -52,7 +52,6 @@ pub struct PushLimits<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum PushOutcome {
-    /// There is no remote `origin`.
     NoRemote,
     /// The remote has it: it was asked afterwards.
     Pushed {
@@ -85,11 +84,8 @@ impl PushPlan {
     /// Pushes. Whatever happens is an outcome.
     pub fn push(&self, limits: &PushLimits<'_>) -> PushOutcome {
         let deadline = Instant::now() + limits.total;
-        let pushing = match Pushing::new(self, limits, deadline) {
-            Ok(pushing) => pushing,
-            Err(error) => return failed(&error),
-        };
-        pushing.push().unwrap_or_else(|ended| ended)
+        let pushing = Pushing::new(self, limits, deadline).map_err(PushOutcome::from);
+        pushing.and_then(|pushing| pushing.push()).unwrap_or_else(|ended| ended)
     }
 }
 
@@ -100,12 +96,14 @@ pub fn push(repository: &Repository, program: &GitProgram, limits: &PushLimits<'
         Ok(PushReadiness::NoRemote) => PushOutcome::NoRemote,
         Ok(PushReadiness::NoBranch) => PushOutcome::Failed { reason: "HEAD is on no branch".to_owned() },
         Ok(PushReadiness::NoCommit) => PushOutcome::Failed { reason: "there is no commit yet".to_owned() },
-        Err(error) => failed(&error),
+        Err(error) => error.into(),
     }
 }
 
-fn failed(error: &Error) -> PushOutcome {
-    PushOutcome::Failed { reason: without_credentials(&error.to_string()) }
+impl From<Error> for PushOutcome {
+    fn from(error: Error) -> Self {
+        Self::Failed { reason: without_credentials(&error.to_string()) }
+    }
 }
 
 struct Pushing<'a> {
@@ -231,7 +229,7 @@ impl<'a> Pushing<'a> {
                 Err(Error::TimedOut { limit, .. }) => {
                     Err(PushOutcome::TimedOut { seconds: limit.as_secs_f64().ceil() as u64 })
                 }
-                Err(error) => return Err(failed(&error)),
+                Err(error) => return Err(error.into()),
             };
             let failure = match ended {
                 Ok(ended) => match said::understand(&ended) {

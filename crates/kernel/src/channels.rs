@@ -2,11 +2,11 @@
 //! messages in. Contents stay the JSON that the kernel sent: a notebook has to keep what we do not know.
 
 use std::io::Write as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use files::{Lock, LockError};
+use files::{Lock, LockError, regular_file};
 use jupyter_protocol::connection_info::{ConnectionInfo, Transport};
 use jupyter_protocol::{
     InterruptRequest, JupyterMessage, JupyterMessageContent, KernelInfoRequest, ShutdownRequest,
@@ -86,13 +86,8 @@ impl ConnectionFolder {
         let place = Self { folder, _lock, info };
         let path = place.connection_file();
         let failed = |source| ChannelError::ConnectionFile { path: path.clone(), source };
-        let mut file = std::fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(failed)?;
         let text = serde_json::to_vec(&place.info).map_err(|error| failed(error.into()))?;
+        let mut file = regular_file::append_to_new(&path, 0o600).map_err(|error| failed(error.into()))?;
         file.write_all(&text).map_err(failed)?;
         Ok(place)
     }

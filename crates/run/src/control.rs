@@ -55,7 +55,6 @@ pub fn is_taken(layout: &Layout) -> bool {
         && matches!(Lock::acquire(&layout.lock(), Duration::ZERO), Err(LockError::Busy { .. }))
 }
 
-/// The requests that come in from now on.
 #[derive(Debug)]
 pub(crate) struct Requests {
     path: PathBuf,

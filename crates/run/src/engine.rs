@@ -31,13 +31,11 @@ use crate::state::{RunState, StageState};
 
 pub use begin::{PlanText, abort_lost, can_run, resume, run};
 
-/// How often requests to abort are looked for.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A checkpoint holds all artifacts of the run up to this many, and beyond it those that are still needed.
 const ARTIFACTS_IN_CHECKPOINT: usize = 2000;
 
-/// What the caller decides.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// So many stages at once.
@@ -301,20 +299,7 @@ impl<'a> Engine<'a> {
         ending: Option<Ending>,
         accepted: Option<Accepted>,
     ) -> Result<(), EngineError> {
-        let attempt = self.attempt_number(index);
-        self.transition(index, attempt, to, reason, ending, accepted)
-    }
-
-    fn transition(
-        &mut self,
-        index: usize,
-        attempt: u32,
-        to: StageState,
-        reason: Option<String>,
-        ending: Option<Ending>,
-        accepted: Option<Accepted>,
-    ) -> Result<(), EngineError> {
-        let (stage_id, from) = (self.id(index), self.state(index));
+        let (stage_id, attempt, from) = (self.id(index), self.attempt_number(index), self.state(index));
         self.append(What::StageState { stage_id, attempt, from, to, reason, ending, accepted })
     }
 
@@ -401,7 +386,8 @@ impl<'a> Engine<'a> {
             execution_count: self.checkpoints + 1,
         };
         // On the disk first: after this a lost supervisor's successor looks for what it left running.
-        self.transition(index, attempt, StageState::Running, None, None, None)?;
+        let (id, from) = (self.id(index), self.state(index));
+        self.append(What::stage_state(id, attempt, from, StageState::Running, None))?;
         let sender = self.sender.clone();
         let work = move || {
             let teller = sender.clone();
@@ -623,15 +609,8 @@ impl<'a> Engine<'a> {
                 self.stages.get(**on).is_some_and(|before| before.standing != Standing::Completed)
             });
             let reason = before.map(|before| format!("`{}` did not complete", self.id(*before)));
-            blocked.push(What::StageState {
-                stage_id: planned.id.clone(),
-                attempt: self.attempt_number(index),
-                from,
-                to: StageState::Blocked,
-                reason,
-                ending: None,
-                accepted: None,
-            });
+            let (id, attempt) = (planned.id.clone(), self.attempt_number(index));
+            blocked.push(What::stage_state(id, attempt, from, StageState::Blocked, reason));
         }
         self.append_all(blocked)
     }

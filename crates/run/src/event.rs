@@ -197,6 +197,17 @@ impl Event {
 }
 
 impl What {
+    /// A change of a stage's state that neither ends an attempt nor accepts one.
+    pub(crate) fn stage_state(
+        stage_id: String,
+        attempt: u32,
+        from: StageState,
+        to: StageState,
+        reason: Option<String>,
+    ) -> Self {
+        Self::StageState { stage_id, attempt, from, to, reason, ending: None, accepted: None }
+    }
+
     /// The stage that it is about.
     pub fn stage(&self) -> Option<&str> {
         match self {

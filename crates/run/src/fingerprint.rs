@@ -96,7 +96,6 @@ fn named_files(program: &Program, root: &Path, directory: &Path) -> Vec<(String,
     words.into_iter().filter_map(|word| Some((word.to_owned(), hashed(word)?))).collect()
 }
 
-/// The hash and the size of a regular file.
 pub fn of_file(path: &Path) -> io::Result<(String, u64)> {
     of_file_while(path, &|| true)
 }

@@ -168,7 +168,6 @@ fn same(what: &'static str, is: &'static str, says: &'static str) -> Result<(), 
     if is == says { Ok(()) } else { Err(TransitionError::new(what, is, says)) }
 }
 
-/// All whole events of a record.
 pub fn read_events(path: &Path) -> Result<Vec<Event>, RecordError> {
     let bytes = read_bytes(path)?;
     events(path, &bytes).collect()

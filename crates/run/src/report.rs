@@ -40,7 +40,6 @@ pub enum ReportError {
     Link { path: PathBuf },
 }
 
-/// A report, ready to be written.
 #[derive(Debug)]
 pub struct Report {
     pub story: Story,
@@ -48,7 +47,6 @@ pub struct Report {
     generated_at: Timestamp,
 }
 
-/// Where a report was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportFiles {
     pub markdown: PathBuf,

@@ -6,7 +6,6 @@ use jiff::Timestamp;
 
 use checkpoint::layout::{CHECKPOINTS, Layout, REPORTS};
 
-/// A run that has a record.
 #[derive(Clone, Debug)]
 pub struct FoundRun {
     pub layout: Layout,

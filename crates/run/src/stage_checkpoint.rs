@@ -26,7 +26,6 @@ pub(crate) enum StageCheckpointError {
     Restore(#[from] RestoreError),
 }
 
-/// A checkpoint that was saved.
 #[derive(Clone, Debug)]
 pub(crate) struct StageCheckpoint {
     pub(crate) id: String,
@@ -37,7 +36,7 @@ pub(crate) struct StageCheckpoint {
     pub(crate) is_mid_stage: bool,
 }
 
-type WithWarnings = (StageCheckpoint, Vec<String>);
+pub(crate) type WithWarnings = (StageCheckpoint, Vec<String>);
 
 /// The stage is done: what it published, and what the stages before it did.
 pub(crate) fn after_stage(

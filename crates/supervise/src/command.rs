@@ -43,7 +43,6 @@ text::named! {
     }
 }
 
-/// Why nothing was started.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
     #[error("the command is empty")]

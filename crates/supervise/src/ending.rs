@@ -25,7 +25,6 @@ pub enum Observed {
 }
 
 text::named! {
-    /// A signal of the escalation.
     #[derive(PartialOrd, Ord)]
     pub enum Signal { Interrupt = "SIGINT", Terminate = "SIGTERM", Kill = "SIGKILL" }
 }
@@ -62,7 +61,6 @@ text::named! {
     }
 }
 
-/// How a supervised tree ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ending {
     pub how: How,
@@ -79,7 +77,6 @@ pub struct Ending {
     pub isolated: Isolated,
 }
 
-/// Why it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
     Exited(i32),
@@ -90,7 +87,6 @@ pub enum How {
     Stalled,
 }
 
-/// The status of one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     Exited(i32),

@@ -126,7 +126,6 @@ impl Supervised {
         Ok(Self { tree, keeper, output: Some(output), errors: Some(errors), began: Reading::now() })
     }
 
-    /// How the tree is kept together.
     pub fn isolated(&self) -> Isolated {
         self.tree.isolated
     }

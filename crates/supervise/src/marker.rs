@@ -18,7 +18,6 @@ pub use taxonomy::{category, kinds};
 /// The one type whose attributes are a reference of its own grammar (`arxiv:2301.12345`), and never split.
 const UNSPLIT: &str = "CITATION";
 
-/// One marker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marker {
     /// The type, with `-` read as `_`; also one that [`category`] does not know.

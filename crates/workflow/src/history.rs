@@ -46,16 +46,16 @@ impl History {
         let saved_at = saved.file().updated_at.clone();
         saves.push(Save { saved_at, workflow: saved.document().clone() });
         self.bound()?;
-        lines::append(&self.path, &saves, Durable::No).map_err(|source| self.failed(source))
+        Ok(lines::append(&self.path, &saves, Durable::No)?)
     }
 
     /// The first is the oldest.
     pub(crate) fn read(&self) -> Result<Vec<Save>, WorkflowError> {
-        lines::read(&self.path).map_err(|source| WorkflowError::Read { path: self.path.clone(), source })
+        Ok(lines::read(&self.path)?)
     }
 
     pub(crate) fn latest(&self) -> Option<Map<String, Value>> {
-        lines::last::<Save>(&self.path).ok().flatten().map(|save| save.workflow)
+        lines::last::<Save>(&self.path).map(|save| save.workflow)
     }
 
     fn bound(&self) -> Result<(), WorkflowError> {
@@ -70,9 +70,5 @@ impl History {
             bytes.push(b'\n');
         }
         Ok(files::atomic_file::write(&self.path, &bytes, 0o644)?)
-    }
-
-    fn failed(&self, source: std::io::Error) -> WorkflowError {
-        WorkflowError::Append { path: self.path.clone(), source }
     }
 }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::archive::ArchivedWorkflow;
 use crate::error::WorkflowError;
 use crate::name::Name;
-use crate::state_directory::{Loaded, Saved, StateDirectory, phases_of, set_aside};
+use crate::state_directory::{Commit, Loaded, Saved, StateDirectory, phases_of, set_aside};
 use crate::warning::Warning;
 use crate::workflow::Workflow;
 
@@ -57,8 +57,9 @@ impl StateDirectory {
             }
             None => None,
         };
+        let new = Workflow::new(name, &phases, now);
         let Saved { workflow, path, warnings, .. } =
-            self.write_new(name, Workflow::new(name, &phases, now), now)?;
+            self.write(name, now, Commit::Current, |_, _| Ok(new))?;
         Ok(Started { workflow, path, warnings, resumed: false, archived })
     }
 }

@@ -17,7 +17,7 @@ mod start;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use files::LockError;
+use files::{FileError, LockError};
 use serde_json::{Map, Value};
 use transcript::visible;
 use workflow::output::WorkflowOutput;
@@ -133,6 +133,7 @@ impl From<NameError> for CommandError {
 
 impl From<WorkflowError> for CommandError {
     fn from(error: WorkflowError) -> Self {
+        use FileError::{NotAFile, SymbolicLink, TooLarge};
         use WorkflowError as E;
         let kind = match &error {
             E::NotFound { .. } => ErrorKind::NotFound,
@@ -141,8 +142,7 @@ impl From<WorkflowError> for CommandError {
             | E::Unfinished { .. }
             | E::Lock(LockError::Busy { .. }) => ErrorKind::Refused,
             E::Name(_)
-            | E::NotAFile { .. }
-            | E::TooLarge { .. }
+            | E::File(NotAFile { .. } | SymbolicLink { .. } | TooLarge { .. })
             | E::UnsupportedVersion { .. }
             | E::WrongShape { .. }
             | E::NotAWorkflow { .. }
@@ -161,16 +161,15 @@ impl From<WorkflowError> for CommandError {
             E::UnsupportedVersion { .. } => {
                 told.hint("the file is left as it is; open it with the tool that wrote it, or move it away")
             }
-            E::WrongShape { .. } | E::TooLarge { .. } | E::NotAFile { .. } => {
+            E::WrongShape { .. } | E::File(NotAFile { .. } | SymbolicLink { .. } | TooLarge { .. }) => {
                 told.hint("the file is left as it is; fix it, or move it away")
             }
             E::Unfinished { .. } => told.hint(
                 "finish it with `checkstone workflow complete`, or replace it with `checkstone workflow start --fresh`",
             ),
             E::Lock(LockError::Busy { .. }) => told.hint("another checkstone is writing there; try again"),
-            E::Create { .. } | E::Write(_) | E::Append { .. } | E::Lock(_) => {
-                told.hint("make the folder `.claude/state` writable")
-            }
+            E::File(FileError::Failed { doing: "read", .. }) => told,
+            E::File(_) | E::Lock(_) => told.hint("make the folder `.claude/state` writable"),
             _ => told,
         }
     }

@@ -82,7 +82,6 @@ pub(super) fn entries(
     Ok(found)
 }
 
-/// What HEAD has of these paths.
 pub(super) fn in_head(
     git: &ActingGit,
     paths: &[BytePath],
@@ -137,18 +136,13 @@ pub(super) fn ignored(
     Ok(paths.map(BytePath::from).collect())
 }
 
-/// What is to be done with a named path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PathFitness {
     There,
     Gone,
-    /// It cannot be committed.
-    Unfit {
-        reason: String,
-    },
+    Unfit { reason: String },
 }
 
-/// Looks what is at a path.
 pub(super) fn look_at(root: &Path, path: &BytePath, is_tracked: bool) -> PathFitness {
     let unfit = |reason: &str| PathFitness::Unfit { reason: reason.to_owned() };
     let above = path.as_path().ancestors().skip(1).filter(|folder| *folder != Path::new(""));
@@ -229,7 +223,6 @@ pub(super) fn set(
     Ok(())
 }
 
-/// Waits while another process holds the index.
 pub(super) fn wait_for_lock(workplace: &Workplace, limit: Duration) -> Result<(), CommitError> {
     let deadline = Instant::now() + limit;
     while workplace.index_lock().symlink_metadata().is_ok() {

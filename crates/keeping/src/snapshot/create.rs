@@ -34,7 +34,6 @@ const FAST: &str = "pack.compression=1";
 /// A file that goes on changing is read so often.
 const ATTEMPTS: usize = 3;
 
-/// A snapshot to be taken.
 #[derive(Clone, Debug)]
 pub struct NewSnapshot<'a> {
     pub reason: SnapshotReason,
@@ -203,7 +202,6 @@ fn ended(mut stream: ImportStream, mut changes: File) -> io::Result<File> {
     stream.finish()
 }
 
-/// Reads what has to be read.
 struct ContentReader {
     folder: WorkingTree,
     root: PathBuf,

@@ -20,7 +20,6 @@ use crate::working_tree::{PathKind, WorkingTree};
 const SUBMODULE: &str = "160000";
 const LINK: &str = "120000";
 
-/// What a restore has done.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RestoreReport {
     /// What was brought back.

@@ -342,7 +342,6 @@ fn inner_path(path: &str) -> Result<String, NameError> {
     Ok(parts.join("/"))
 }
 
-/// Why a path of the plan is not taken.
 #[derive(Debug, thiserror::Error)]
 enum PlanPathError {
     #[error("`{0}` must be relative to the project's root and stay inside it")]

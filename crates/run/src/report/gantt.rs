@@ -10,7 +10,6 @@ use super::story::{Attempt, IncidentKind, Story};
 use super::words;
 
 const WIDTH: f64 = 1000.0;
-/// For the names of the stages.
 const LEFT: f64 = 230.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 34.0;

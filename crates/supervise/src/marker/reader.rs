@@ -7,7 +7,6 @@ use super::Marker;
 /// A longer line is no marker; what has been kept of it is let go.
 pub const LONGEST_LINE: usize = 16 * 1024;
 
-/// Reads markers from pieces of output.
 #[derive(Debug, Default)]
 pub struct Reader {
     place: LinePlace,

@@ -60,7 +60,6 @@ choices! {
     }
 }
 
-/// What the environment says.
 #[derive(Clone, Debug, Default)]
 pub struct FromEnvironment {
     /// The names of the services that are switched on, with commas between them.
