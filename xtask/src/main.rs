@@ -11,11 +11,10 @@ mod links;
 mod needs;
 mod packages;
 mod pictures;
-mod policy_reference;
 mod process;
 mod python;
+mod real;
 mod release;
-mod schemas;
 mod soak;
 mod steps;
 mod tidy;
@@ -52,6 +51,8 @@ enum Command {
         #[arg(long)]
         busy: bool,
     },
+    /// Compare what the gate holds in sessions of real people with labels that were given by reading
+    Real(real::RealArguments),
     /// Of the tests, those that drive the real clients
     Clients {
         /// With the versions before the current ones
@@ -180,9 +181,10 @@ fn main() -> ExitCode {
         Command::Test => test(),
         Command::Soak(counts) => soak(&counts),
         Command::Flaky { times, busy } => flaky::run(times, busy),
+        Command::Real(arguments) => real::run(&arguments),
         Command::Clients { previous } => real_clients(previous),
         Command::Bench { which } => bench(which),
-        Command::Schemas => schemas::write(),
+        Command::Schemas => write_schemas(),
         Command::Pictures => pictures::make(),
         Command::Release => release(),
     };
@@ -216,6 +218,12 @@ fn bench(which: Bench) -> Result<(), String> {
 fn matching() -> Result<(), String> {
     let name = "corpus_by_substrings_against_the_gate";
     process::run(process::test_target("gate").args([name, "--", "--nocapture"])).map(|_| ())
+}
+
+/// The test that compares them writes them instead.
+fn write_schemas() -> Result<(), String> {
+    let mut test = process::test_target("checkstone");
+    process::run(test.arg("schemas::").env("CHECKSTONE_WRITES_SCHEMAS", "1")).map(|_| ())
 }
 
 fn release() -> Result<(), String> {
@@ -259,15 +267,11 @@ fn test() -> Result<(), String> {
     // The labelled turns come next, and the clients' binary does nothing without the clients.
     let later = ["--no-fail-fast", "--", "--skip", "corpus"];
     steps.run("tests", || process::run(process::cargo_command().args(process::ALL_TESTS).args(later)));
-    steps.run("a build without Python stages", || {
-        process::cargo(&["test", "--quiet", "-p", "run", "--test", "run", "without_python"])
-    });
     // Their counts are worth seeing.
     steps.run("labelled turns", || {
         process::run(process::test_target("gate").args(["corpus", "--", "--nocapture"]))
     });
     steps.run("real clients", || clients::test(&clients::CURRENT));
-    steps.run("schemas", schemas::check);
     steps.run("tidy", tidy::check);
     steps.run("fuzzing sample", || fuzz::all(FUZZ_SAMPLE));
     steps.finish()
@@ -276,6 +280,9 @@ fn test() -> Result<(), String> {
 fn soak(counts: &Soak) -> Result<(), String> {
     let mut steps = Steps::only(&counts.only);
     steps.run("dependencies", dependencies::check);
+    steps.run("a build without Python stages", || {
+        process::cargo(&["test", "--quiet", "-p", "run", "--test", "run", "without_python"])
+    });
     steps.run("faults and power cuts of checkpoints", || soak::checkpoints(counts.power_cuts));
     steps.run("kills and many processes", || soak::journal(counts.kills, counts.rounds));
     steps.run("kills of snapshots and restores", || {

@@ -4,8 +4,8 @@
 use gate::policy::Policy;
 use gate::{Changes, Inputs, RecordedCall, Rule};
 use jiff::Timestamp;
+use outputs::Summary;
 use programs::Deed;
-use programs::runner_summary::{self, Summary};
 use programs::shell::{Intents, SimpleCommand};
 use transcript::{Kind, Outcome};
 
@@ -146,7 +146,7 @@ fn commands(calls: &[RecordedCall], look: &Look) -> Vec<Ran> {
     let mut found: Vec<Ran> = Vec::new();
     for recorded in calls.iter().filter(|recorded| recorded.call.kind == Kind::Shell) {
         let Some(command) = recorded.call.command.as_deref() else { continue };
-        let summary = recorded.call.snippet.as_deref().and_then(runner_summary::read);
+        let summary = recorded.call.snippet.as_deref().and_then(outputs::read);
         let intents = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
         let is_test = intents.iter().any(|command| command.does(Deed::Tests));
         let ran = Ran {

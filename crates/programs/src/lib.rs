@@ -3,7 +3,7 @@
 #![doc = include_str!("../README.md")]
 
 mod meaning;
-pub mod runner_summary;
+pub mod repository;
 mod selection;
 pub mod shell;
 mod table;

@@ -10,6 +10,12 @@ const TELLS_OF_ITSELF: &str = "--help --version -V";
 /// What is given first to an interpreter whose code stands on the command line or comes from its input.
 const INLINE: &str = "- -c -e -p --eval --print eval";
 
+/// The tasks that a command names, and what it gives to them.
+pub(crate) struct TaskCall<'a> {
+    pub(crate) names: Vec<&'a str>,
+    pub(crate) arguments: Vec<&'a str>,
+}
+
 impl SimpleCommand {
     pub(crate) fn row(&self) -> Option<&'static Program> {
         table::find(&self.program)
@@ -35,6 +41,53 @@ impl SimpleCommand {
                 row.used(&words, &options).unwrap_or_else(|| words.first().map_or(row.deed, task))
             }
         }
+    }
+
+    /// What the command does, if it is not kept from it. Tests that are only compiled are built, and what skips its tests
+    /// still builds.
+    pub fn deed_done(&self) -> Option<Deed> {
+        let deed = self.deed();
+        let Some(idle) = self.idle_argument() else { return Some(deed) };
+        let compiles = self.row().is_some_and(|row| row.is(Fact::CompilesTests));
+        let builds = match deed {
+            Deed::Tests => {
+                compiles && (idle == "--no-run" || idle == "-c" || table::has("^$ NONE XXX", idle))
+            }
+            Deed::Builds => idle.to_ascii_lowercase().contains("test"),
+            _ => false,
+        };
+        builds.then_some(Deed::Builds)
+    }
+
+    /// The tasks that it names, if the program runs tasks: `make fmt test`, `npm run test:unit -- x`, `deno task check`.
+    pub(crate) fn task_call(&self, row: &Program) -> Option<TaskCall<'_>> {
+        if row.tasks.is_empty() {
+            return None;
+        }
+        let mut words = subcommand::significant(self, Some(row), &[]);
+        words.retain(|word| !word.starts_with(['-', '\0']));
+        let is_task_word = |word: &&str| table::has(row.task_words, word);
+        let is_explicit = words.first().is_some_and(is_task_word)
+            || self.known_arguments().any(|word| matches!(word, "run" | "run-script"));
+        if words.first().is_some_and(is_task_word) {
+            words.remove(0);
+        }
+        let after_dashes = self.known_arguments().skip_while(|word| *word != "--").skip(1);
+        let mut arguments: Vec<&str> = after_dashes.filter(|word| !word.starts_with('-')).collect();
+        match row.grammar {
+            Grammar::Targets => {
+                words.retain(|word| !word.contains('='));
+                return Some(TaskCall { names: words, arguments });
+            }
+            Grammar::Scripts if !is_explicit && row.used(words.get(..1)?, &[]).is_some() => return None,
+            Grammar::Subcommand if !is_explicit && !row.task_words.is_empty() => return None,
+            _ => {}
+        }
+        let mut calls = words.split(|word| *word == ":::");
+        let first = calls.next()?;
+        arguments.extend(first.iter().skip(1));
+        let names = first.first().into_iter().chain(calls.filter_map(<[&str]>::first)).copied().collect();
+        Some(TaskCall { names, arguments }).filter(|call: &TaskCall<'_>| !call.names.is_empty())
     }
 
     /// Whether the command does this, and does not only list or explain it (E7).

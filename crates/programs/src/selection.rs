@@ -14,6 +14,13 @@ const VALUED: &str = "-n -j --jobs --tb --maxfail --timeout -timeout --reporter 
     -c --features --profile --durations --rootdir -C";
 
 impl SimpleCommand {
+    /// What was chosen of all that the program could take: files, folders, names, `-k name`.
+    pub(crate) fn targets(&self) -> Vec<String> {
+        let Selection { words, narrows, .. } = Selection::of(self);
+        let is_verb = matches!(words.first(), Some(&("run" | "start" | "check")));
+        words.into_iter().skip(usize::from(is_verb)).map(str::to_owned).chain(narrows).collect()
+    }
+
     /// Whether both run the same program, for a program of many uses the same use of it.
     pub fn is_same_use(&self, other: &Self) -> bool {
         self.program == other.program && Selection::of(self).does == Selection::of(other).does

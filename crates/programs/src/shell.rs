@@ -50,10 +50,16 @@ pub enum NotUnderstood {
 pub struct SimpleCommand {
     /// The base name, without wrappers: `pytest` for `uv run .venv/bin/pytest` and `python3 -m pytest`.
     pub program: String,
+    /// How the program was written, if that was a path: `./scripts/run-tests.sh`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<Word>,
     #[serde(default, skip_serializing_if = "Directory::is_start")]
     pub directory: Directory,
+    /// The packages that its launchers chose: `pnpm --filter web exec vitest`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packages: Vec<String>,
     pub attribution: Attribution,
     /// Whether a failure of the whole can come from this one.
     pub suspect: bool,
@@ -226,5 +232,4 @@ pub fn fuzz(command: &str) {
             let _ = pattern.matches(simple);
         }
     }
-    let _ = crate::runner_summary::read(command);
 }

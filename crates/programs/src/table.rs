@@ -34,13 +34,15 @@ mod rust;
 mod shell;
 mod tasks;
 
-use crate::runner_summary::Runner;
+use outputs::Runner;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use tasks::usual_deed;
 
 /// What a command does. In order: of several targets of one command the last counts, and from [`Deed::Runs`] on each
 /// says more about the code than the one before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Deed {
     /// Lays code out anew and changes nothing else.
     Formats,
@@ -72,6 +74,38 @@ pub enum Deed {
     TypeChecks,
     Builds,
     Tests,
+}
+
+/// Whose tasks a repository defines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TaskRunner {
+    /// The scripts of a `package.json`, which npm, pnpm, yarn and bun run.
+    PackageScript,
+    Make,
+    Just,
+    /// `Taskfile.yml`
+    Taskfile,
+    Mise,
+    Poe,
+    Pdm,
+    Hatch,
+    Rye,
+    Pixi,
+    Tox,
+    Nox,
+    Composer,
+    Rake,
+    Deno,
+    Devbox,
+    /// Aliases of `.cargo/config.toml`.
+    Cargo,
+    /// Aliases of `mix.exs`.
+    Mix,
+    /// What a commit runs: husky, lefthook, pre-commit.
+    CommitHook,
+    /// A step of a CI workflow. Nobody runs it here, but it says how the project verifies.
+    Workflow,
 }
 
 /// How the words of a program are to be read.
@@ -228,6 +262,10 @@ pub(crate) struct Program {
     pub(crate) idle: &'static str,
     /// Letters that mean the same at the beginning of a cluster of short options.
     pub(crate) idle_letters: &'static str,
+    /// Whose tasks it runs.
+    pub(crate) tasks: &'static [TaskRunner],
+    /// Words before the name of a task: `deno task build`.
+    pub(crate) task_words: &'static str,
     pub(crate) launches: Launches,
     pub(crate) writes: Writes,
     pub(crate) reads: Reads,
@@ -249,6 +287,8 @@ impl Program {
         package: "",
         idle: "",
         idle_letters: "",
+        tasks: &[],
+        task_words: "",
         launches: Launches::Nothing,
         writes: Writes::Nothing,
         reads: Reads::Nothing,

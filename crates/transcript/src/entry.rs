@@ -1,6 +1,7 @@
 //! The common shape that every format is turned into: one record is one line of a transcript, and holds
 //! what that line says that a reader of turns needs. Nothing here knows a client.
 
+use crate::file_edit::FileEdit;
 use crate::model::{Call, Kind, Outcome};
 
 /// The first words of everything we tell an agent. A prompt that begins with them is our own text come back.
@@ -150,6 +151,8 @@ pub(crate) struct CallResult {
     pub(crate) kind: Option<Kind>,
     pub(crate) paths: Vec<String>,
     pub(crate) created: Vec<String>,
+    /// What the call did to the texts of files, in place of what the call itself told.
+    pub(crate) edits: Vec<FileEdit>,
     /// The call itself, where nothing but its result is recorded: a command that a script ran.
     pub(crate) unannounced: Option<Call>,
 }

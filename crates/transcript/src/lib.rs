@@ -13,6 +13,7 @@
 
 mod detect;
 mod entry;
+mod file_edit;
 mod format;
 mod forward;
 mod json_text;
@@ -29,7 +30,8 @@ mod walked_subagents;
 mod window;
 
 pub use entry::OWN_PREFIX;
-pub use model::{Agent, Call, Coverage, Extent, Kind, Message, Outcome, Reading, Turn, Usage};
+pub use file_edit::FileEdit;
+pub use model::{Agent, Call, Coverage, Extent, Kind, Message, Outcome, Reading, SessionState, Turn, Usage};
 pub use reader::{Options, read, read_bytes};
 pub use render::{plain, visible};
 pub use walk::{Walk, WalkedTurn, walk, walk_bytes};

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::file_edit::FileEdit;
+
 /// A client whose transcripts are understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -53,6 +55,23 @@ pub struct Reading {
     /// The person interrupted the agent, which did nothing after that: clients ask no hook then.
     #[serde(skip)]
     pub interrupted: bool,
+    #[serde(skip)]
+    pub session: SessionState,
+}
+
+/// What the rest of the session says about the turn, as far as it was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionState {
+    /// Sub-agents that were launched, in this turn or an earlier one, and have not answered: the client's ids.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unanswered: Vec<String>,
+    /// Files that the agent read, edited or wrote before this turn.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub known_files: Vec<String>,
+    /// The agent was planning when the turn ended: it may change nothing yet.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_planning: bool,
 }
 
 /// The prompt that opened the turn.
@@ -126,6 +145,9 @@ pub struct Call {
     pub paths: Vec<String>,
     /// Those of `paths` that this call made.
     pub created: Vec<String>,
+    /// What became of the texts of files, where the transcript shows them; a file that was edited twice stands here twice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<FileEdit>,
     pub outcome: Outcome,
     pub exit_code: Option<i32>,
     /// The person rejected or interrupted the call: not evidence, and not an error of the code.
@@ -193,6 +215,7 @@ impl Reading {
             last_assistant: None,
             has_own_message: false,
             interrupted: false,
+            session: SessionState::default(),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::detect::{self, Format};
 use crate::entry::{Entry, Prompt, Record};
 use crate::format::{self, gemini_document};
-use crate::model::{Agent, Coverage, Extent, Reading, Turn};
+use crate::model::{Agent, Coverage, Extent, Reading, SessionState, Turn};
 use crate::source::Source;
 use crate::timeline::{self, Placed, Timeline};
 use crate::turn::{Search, TurnFinder};
@@ -278,6 +278,7 @@ pub(crate) fn reading(
         // Without a prompt before it, it is no answer to a turn: a person may begin a session with it.
         has_own_message: has_own_message && opening,
         interrupted,
+        session: SessionState::default(),
     }
 }
 

@@ -191,6 +191,9 @@ impl Timeline {
         if result.snippet.is_some() && (result.recorded || call.snippet.is_none()) {
             call.snippet = result.snippet;
         }
+        if !result.edits.is_empty() {
+            call.edits = result.edits;
+        }
         match result.kind {
             // The client says that the tool made the file.
             Some(Kind::Write) if result.paths.is_empty() && call.kind == Kind::Write => {

@@ -12,8 +12,10 @@ use crate::process::{self, cargo_command};
 /// refuses an arrow that would turn the order around.
 const ROOMS: &[&str] = &[
     "text",
+    "contents",
     "files",
     "settings",
+    "outputs",
     "transcript",
     "programs",
     "change-set",

@@ -31,6 +31,8 @@ mod policy;
 mod program;
 mod replay;
 mod run;
+#[cfg(feature = "schema")]
+mod schemas;
 mod session;
 mod snapshot;
 mod snapshot_faults;

@@ -1,8 +1,8 @@
 //! What failed in `cargo test && git commit`, where the client only knows that the whole did: a runner whose own
 //! summary tells of a pass did not, and neither did what had to succeed before it.
 
+use outputs::Summary;
 use programs::Deed;
-use programs::runner_summary::{self, Summary};
 use programs::shell::{Attribution, Failed, Intents, SimpleCommand};
 use transcript::Outcome;
 
@@ -59,6 +59,6 @@ fn passed_runner(recorded: &RecordedCall, suspects: &[&SimpleCommand]) -> Option
     if !alone || place + 1 == suspects.len() {
         return None;
     }
-    let printed = recorded.call.snippet.as_deref().and_then(runner_summary::read);
+    let printed = recorded.call.snippet.as_deref().and_then(outputs::read);
     matches!(printed, Some(Summary::Passed { .. })).then_some(place)
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use programs::runner_summary::{self, Summary};
+use outputs::Summary;
 use programs::shell::{Attribution, Output};
 use transcript::{Call, Outcome};
 
@@ -34,7 +34,7 @@ pub(crate) fn objection(ran: &Ran<'_>) -> Option<String> {
         Output::Shown | Output::Filtered => ran.call.snippet.as_deref().unwrap_or_default(),
         Output::Hidden => "",
     };
-    match (ran.command.attribution, runner_summary::read(output)) {
+    match (ran.command.attribution, outputs::read(output)) {
         (_, Some(Summary::NoTestsRan)) => Some("no tests ran".to_owned()),
         (_, Some(Summary::Failed { .. })) => Some("its own summary tells of failures".to_owned()),
         (Attribution::Decides, _) | (Attribution::Masked(_), Some(Summary::Passed { .. })) => None,

@@ -1,10 +1,11 @@
 //! Go, Java, .NET, C and C++, Swift and other languages, one or two rows each.
 
+use outputs::Runner::*;
+
 use super::Deed::{self, *};
 use super::Fact::*;
 use super::Grammar::*;
 use super::Program;
-use crate::runner_summary::Runner::*;
 
 programs! {
     "go" => Other {
@@ -31,7 +32,7 @@ programs! {
         package: "-pl --projects", prints: &[Maven],
         uses: &[("test verify install integration-test", Tests), ("compile test-compile package", Builds)],
     }
-    "sbt" => Other { uses: &[("test *Test* test*", Tests), ("compile", Builds)] }
+    "sbt" => Other { uses: &[("test *Test* test*", Tests), ("compile", Builds)], prints: &[Sbt] }
     "bazel" | "bazelisk" => Other {
         grammar: Subcommand, uses: &[("test coverage", Tests), ("build", Builds), ("run", Runs), ("query", Looks)],
     }
@@ -43,26 +44,28 @@ programs! {
         ],
     }
     "ctest" => Tests {
-        idle: "-N --show-only --print-labels -h", folder: "--test-dir", facts: &[TakesAll], prints: &[Ctest],
+        idle: "-N --show-only --print-labels -h", folder: "--test-dir", facts: &[TakesAll], prints: &[Ctest, Gtest, Catch2],
     }
     "cmake" => Other { uses: &[("--build", Builds)] }
     "ninja" | "meson" => Builds { folder: "-C", uses: &[("test", Tests)] }
     "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "javac" | "kotlinc" | "scalac" => Builds {}
     "clang-format" => Lints { uses: &[("-i", Formats)] }
     "swift" => Other {
-        grammar: Subcommand, folder: "--package-path", facts: &[TakesAll],
+        grammar: Subcommand, folder: "--package-path", facts: &[TakesAll], prints: &[Swift],
         uses: &[("test", Tests), ("build", Builds), ("format", Formats), ("run", Runs)],
     }
+    "xcodebuild" => Other { uses: &[("test test-without-building", Tests), ("build archive", Builds)], prints: &[Xcodebuild, Swift] }
+    "cabal" => Other { grammar: Subcommand, uses: &[("test", Tests), ("build", Builds), ("run", Runs)], prints: &[Cabal, Rspec] }
     "zig" => Other {
-        grammar: Subcommand,
+        grammar: Subcommand, prints: &[Zig],
         uses: &[("test build/test", Tests), ("build build-exe build-lib", Builds), ("fmt/--check", Lints), ("fmt", Formats), ("run", Runs)],
     }
     "dart" | "flutter" => Other {
-        grammar: Subcommand,
+        grammar: Subcommand, prints: &[Dart],
         uses: &[("test", Tests), ("analyze", Lints), ("format", Formats), ("compile build", Builds), ("pub/get", Installs), ("run", Runs)],
     }
     "mix" => Other {
-        grammar: Subcommand,
+        grammar: Subcommand, prints: &[Exunit],
         uses: &[("test", Tests), ("compile", Builds), ("format/--check-formatted credo dialyzer", Lints), ("format", Formats), ("deps.get", Installs)],
     }
     "terraform" => Other { grammar: Subcommand, uses: &[("fmt/-check", Lints), ("fmt", Formats), ("validate", Lints)] }
@@ -70,9 +73,10 @@ programs! {
     "stylua" => Formats { uses: &[("--check", Lints)] }
     "shfmt" => Lints { uses: &[("-w", Formats)] }
     "shellcheck" => Lints {}
-    "bats" => Tests { idle: "-c --count -h", prints: &[CountedPhrase, Tap] }
-    "rspec" => Tests { idle: "-h -v", facts: &[TakesAll], prints: &[CountedPhrase] }
+    "bats" => Tests { idle: "-c --count -h", prints: &[Bats, Tap] }
+    "rspec" => Tests { idle: "-h -v", facts: &[TakesAll], prints: &[Rspec] }
     "rubocop" => Lints { uses: &[("-a -A --fix --autocorrect", Fixes)] }
+    "pest" => Tests { idle: "--list-tests -h", facts: &[TakesAll], prints: &[Pest] }
     "phpunit" => Tests {
         idle: "--list-tests --list-suites --list-groups -h", facts: &[TakesAll], prints: &[Phpunit],
     }

@@ -1,33 +1,35 @@
 //! JavaScript and TypeScript: package managers, their runners of installed tools, and those tools.
 
+use outputs::Runner::*;
+
 use super::Deed::{self, *};
 use super::Fact::*;
 use super::Grammar::*;
 use super::Launches::Rest;
-use super::{Done, LAUNCH, Program, after};
-use crate::runner_summary::Runner::*;
+use super::{Done, LAUNCH, Program, TaskRunner, after};
 
+const SCRIPTS: &[TaskRunner] = &[TaskRunner::PackageScript];
 const NPX: &str = "-p --package -c --call";
 const ADDED: Done = Done { deeds: &[Installs], well: &["added #", "up to date"], badly: "npm error" };
 
 programs! {
     "npm" => Other {
-        grammar: Scripts, folder: "--prefix -C", package: "-w --workspace", facts: &[TakesAll],
+        grammar: Scripts, tasks: SCRIPTS, folder: "--prefix -C", package: "-w --workspace", facts: &[TakesAll],
         launches: Rest(&[after("exec", NPX), after("x", NPX)]), done: ADDED,
         uses: &[("install i ci add uninstall update", Installs), ("ls view outdated", Looks)],
     }
     "pnpm" => Other {
-        grammar: Scripts, folder: "-C --dir --prefix", package: "--filter -F", facts: &[TakesAll, RunsNodeTools],
+        grammar: Scripts, tasks: SCRIPTS, folder: "-C --dir --prefix", package: "--filter -F", facts: &[TakesAll, RunsNodeTools],
         launches: Rest(&[after("exec", "--package -w"), after("dlx", "--package -w")]), done: ADDED,
         uses: &[("install i ci add remove update", Installs), ("ls list outdated", Looks)],
     }
     "yarn" => Other {
-        grammar: Scripts, folder: "--cwd", facts: &[TakesAll, RunsNodeTools],
+        grammar: Scripts, tasks: SCRIPTS, folder: "--cwd", facts: &[TakesAll, RunsNodeTools],
         launches: Rest(&[after("exec", ""), after("dlx", "-p --package")]),
         uses: &[("install add remove up", Installs)],
     }
     "bun" => Other {
-        grammar: Scripts, folder: "--cwd", package: "--filter -F", idle: "-h", facts: &[TakesAll, RunsNodeTools, Interprets],
+        grammar: Scripts, tasks: SCRIPTS, folder: "--cwd", package: "--filter -F", idle: "-h", facts: &[TakesAll, RunsNodeTools, Interprets],
         launches: Rest(&[after("x", "")]), prints: &[Bun],
         uses: &[("install i add remove", Installs), ("test test:* test-*", Tests), ("build", Builds)],
     }
@@ -53,15 +55,16 @@ programs! {
         idle: "--list-files --list-reporters --list-interfaces -h -V", facts: &[TakesAll, NodeTool],
         prints: &[Mocha],
     }
-    "ava" => Tests { idle: "-h", facts: &[TakesAll, NodeTool], prints: &[Tap] }
+    "ava" => Tests { idle: "-h", facts: &[TakesAll, NodeTool], prints: &[Ava, Tap] }
+    "jasmine" => Tests { facts: &[NodeTool], prints: &[Jasmine] }
     "tap" => Tests { facts: &[NodeTool], prints: &[Tap] }
-    "karma" => Tests { facts: &[NodeTool] }
+    "karma" => Tests { facts: &[NodeTool], prints: &[Karma] }
     "web-test-runner" => Tests {}
     "playwright" => Other {
         grammar: Subcommand, idle: "--list -h -V", facts: &[TakesAll, NodeTool],
-        uses: &[("test", Tests), ("install", Installs)],
+        uses: &[("test", Tests), ("install", Installs)], prints: &[Playwright],
     }
-    "cypress" => Other { grammar: Subcommand, facts: &[NodeTool], uses: &[("run", Tests)], prints: &[Mocha] }
+    "cypress" => Other { grammar: Subcommand, facts: &[NodeTool], uses: &[("run", Tests)], prints: &[Mocha, Cypress] }
     "ng" => Other { grammar: Subcommand, uses: &[("test e2e", Tests), ("build", Builds), ("lint", Lints)] }
 
     "tsc" => TypeChecks { facts: &[TakesAll, NodeTool] }
@@ -74,7 +77,7 @@ programs! {
         uses: &[("format/--write format/--fix", Formats), ("--write --apply --fix", Fixes)],
     }
     "turbo" | "nx" => Other {
-        grammar: Targets, package: "--filter -F -p --projects", facts: &[NodeTool],
+        grammar: Targets, tasks: SCRIPTS, task_words: "run run-many affected", package: "--filter -F -p --projects", facts: &[NodeTool],
     }
-    "lerna" => Other { grammar: Targets, package: "--scope" }
+    "lerna" => Other { grammar: Targets, tasks: SCRIPTS, task_words: "run", package: "--scope" }
 }

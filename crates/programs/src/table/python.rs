@@ -1,11 +1,12 @@
 //! Python: its runners, checkers, formatters, installers and environments.
 
+use outputs::Runner::*;
+
 use super::Deed::{self, *};
 use super::Fact::*;
 use super::Grammar::*;
 use super::Launches::{self, Rest};
 use super::{Done, Launch, Program, after};
-use crate::runner_summary::Runner::*;
 
 const UV_RUN: &str = "--with --python -p --extra --group --only-group --no-group --env-file --with-requirements \
     --with-editable --index --index-url --from -w --color --config-file --cache-dir --no-extra -C --package";

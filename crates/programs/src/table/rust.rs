@@ -1,10 +1,11 @@
 //! Rust: cargo and its tools.
 
+use outputs::Runner::*;
+
 use super::Deed::{self, *};
 use super::Fact::*;
 use super::Grammar::*;
-use super::{Done, Program};
-use crate::runner_summary::Runner::*;
+use super::{Done, Program, TaskRunner};
 
 /// It is said only after everything was compiled; tests would have to run after it.
 const FINISHED: Done = Done { deeds: &[Builds, TypeChecks, Lints], well: &["Finished `"], badly: "error" };
@@ -25,7 +26,7 @@ const USES: &[(&str, Deed)] = &[
 
 programs! {
     "cargo" => Other {
-        grammar: Subcommand, uses: USES, done: FINISHED, folder: "--manifest-path -C", valued: "--config -Z --color",
+        grammar: Subcommand, tasks: &[TaskRunner::Cargo], package: "-p --package", uses: USES, done: FINISHED, folder: "--manifest-path -C", valued: "--config -Z --color",
         idle: "--no-run --list -h -V", facts: &[TakesAll, CompilesTests], prints: &[Cargo, Nextest],
     }
     "cross" => Other { grammar: Subcommand, uses: USES, idle: "--no-run --list", prints: &[Cargo] }

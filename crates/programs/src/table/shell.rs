@@ -17,7 +17,7 @@ programs! {
     "eval" => Runs { launches: Launches::Words }
 
     "perl" => Runs { writes: Writes::OneLiner, facts: &[Filters, Interprets] }
-    "ruby" => Runs { writes: Writes::OneLiner, facts: &[Interprets] }
+    "ruby" => Runs { writes: Writes::OneLiner, facts: &[Interprets], prints: &[outputs::Runner::Minitest] }
     "php" => Runs { facts: &[Interprets] }
     "lua" => Runs { facts: &[Interprets] }
 }

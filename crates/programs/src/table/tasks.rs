@@ -3,19 +3,19 @@
 
 use super::Deed::{self, *};
 use super::Grammar::*;
-use super::{Program, matches_glob};
+use super::{Program, TaskRunner, matches_glob};
 
 programs! {
     "make" => Builds {
-        grammar: Targets, folder: "-C --directory", valued: "-f -I -o -W --file --makefile",
+        grammar: Targets, tasks: &[TaskRunner::Make], folder: "-C --directory", valued: "-f -I -o -W --file --makefile",
         idle: "-n --just-print --recon -q --question -t --touch -h -v", idle_letters: "nqt",
     }
     "just" => Other {
-        grammar: Targets, folder: "-d --working-directory", valued: "-f --justfile --set",
+        grammar: Targets, tasks: &[TaskRunner::Just], folder: "-d --working-directory", valued: "-f --justfile --set",
         idle: "--list -l --summary --show --evaluate -n -h -V",
     }
     "task" => Other {
-        grammar: Targets, folder: "-d --dir", valued: "-t --taskfile",
+        grammar: Targets, tasks: &[TaskRunner::Taskfile], folder: "-d --dir", valued: "-t --taskfile",
         idle: "--list -l --list-all -a -n --dry -h",
     }
     "mage" | "rake" | "invoke" | "inv" | "poe" => Other { grammar: Targets }

@@ -2,8 +2,9 @@
 
 use std::cell::Cell;
 
+use outputs::Runner;
+
 use super::{Grammar, Program, compiled, files, git, launchers, node, python, rust, shell, tasks};
-use crate::runner_summary::Runner;
 use crate::shell::{Intents, SimpleCommand};
 
 /// Lines of `command => what it means`.

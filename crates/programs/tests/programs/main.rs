@@ -9,7 +9,7 @@
     reason = "a test fails by panicking"
 )]
 
-mod runner_summary;
+mod repository_runs;
 mod shell_hostile;
 mod shell_intents;
 mod shell_patterns;

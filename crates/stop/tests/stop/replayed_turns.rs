@@ -24,6 +24,7 @@ fn turn(id: &str, calls: Vec<Call>) -> WalkedTurn {
         last_assistant: None,
         has_own_message: false,
         interrupted: false,
+        session: transcript::SessionState::default(),
     };
     WalkedTurn { reading, was_held: false, said_after_hold: Vec::new(), end: 0 }
 }

@@ -10,6 +10,7 @@ use crate::entry::{
     COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, SNIPPET, Said,
     Standing, TaskReport, set_paths,
 };
+use crate::file_edit::FileEdit;
 use crate::json_text::{self, Text};
 use crate::model::{Call, Kind, Outcome};
 
@@ -168,6 +169,20 @@ struct ToolUseResult<'a> {
     interpreted: bool,
     made_file: bool,
     task: Option<Task<'a>>,
+    file: FileTexts<'a>,
+}
+
+/// What a tool says about the text of the file that it changed.
+#[derive(Default)]
+struct FileTexts<'a> {
+    path: Option<&'a RawValue>,
+    original: Option<&'a RawValue>,
+    old: Option<&'a RawValue>,
+    new: Option<&'a RawValue>,
+    content: Option<&'a RawValue>,
+    replace_all: bool,
+    /// The person changed what the agent proposed: what was written is not told.
+    is_modified: bool,
 }
 
 #[derive(Deserialize)]
@@ -227,6 +242,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for ToolUseResult<'a> {
                         "task" => {
                             result.task = serde_json::from_str(map.next_value::<&RawValue>()?.get()).ok()
                         }
+                        "filePath" => result.file.path = map.next_value()?,
+                        "originalFile" => result.file.original = map.next_value()?,
+                        "oldString" => result.file.old = map.next_value()?,
+                        "newString" => result.file.new = map.next_value()?,
+                        "content" => result.file.content = map.next_value()?,
+                        "replaceAll" => result.file.replace_all = is_true(map.next_value()?),
+                        "userModified" => result.file.is_modified = is_true(map.next_value()?),
                         _ => {
                             map.next_value::<IgnoredAny>()?;
                         }
@@ -447,7 +469,26 @@ fn tool_result(line: &ClaudeLine<'_>, block: &Block<'_>) -> CallResult {
         running_as,
         task,
         kind: facts.made_file.then_some(Kind::Write),
+        edits: facts.file.edit(facts.made_file).into_iter().collect(),
         ..CallResult::default()
+    }
+}
+
+impl FileTexts<'_> {
+    fn edit(&self, is_new: bool) -> Option<FileEdit> {
+        let path = content::string(self.path)?;
+        let [original, old, new, content] =
+            [self.original, self.old, self.new, self.content].map(content::literal);
+        match (original, old, new, content) {
+            _ if self.is_modified => None,
+            (Some(original), Some(old), Some(new), _) => {
+                Some(FileEdit::in_file(&path, original, old, new, self.replace_all))
+            }
+            (None, Some(old), Some(new), _) => Some(FileEdit::of_part(&path, old, new)),
+            (None, None, None, Some(content)) if is_new => Some(FileEdit::made(&path, content)),
+            (Some(_), None, None, Some(content)) => Some(FileEdit::written(&path, original, content)),
+            _ => None,
+        }
     }
 }
 
@@ -528,12 +569,22 @@ struct Input<'a> {
     notebook_path: Option<&'a RawValue>,
     #[serde(borrow)]
     edits: Option<&'a RawValue>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    old_string: Option<&'a RawValue>,
+    #[serde(borrow)]
+    new_string: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 struct EditOfMany<'a> {
     #[serde(borrow)]
     file_path: Option<&'a RawValue>,
+    #[serde(borrow)]
+    old_string: Option<&'a RawValue>,
+    #[serde(borrow)]
+    new_string: Option<&'a RawValue>,
 }
 
 fn tool_use(block: &Block<'_>) -> Call {
@@ -559,10 +610,23 @@ fn tool_use(block: &Block<'_>) -> Call {
                 [input.file_path, input.notebook_path].into_iter().filter_map(content::string).collect();
             let edits =
                 input.edits.and_then(|edits| serde_json::from_str::<Vec<EditOfMany<'_>>>(edits.get()).ok());
-            for path in edits.iter().flatten().filter_map(|edit| content::string(edit.file_path)) {
-                if !paths.contains(&path) {
-                    paths.push(path);
+            let mut edited = |path: Option<&String>, old, new| {
+                if let (Some(path), Some(old), Some(new)) =
+                    (path, content::literal(old), content::literal(new))
+                {
+                    call.edits.push(FileEdit::of_part(path, old, new));
                 }
+            };
+            edited(paths.first(), input.old_string, input.new_string);
+            for edit in edits.iter().flatten() {
+                let path = content::string(edit.file_path);
+                edited(path.as_ref().or(paths.first()), edit.old_string, edit.new_string);
+                paths.extend(path.filter(|path| !paths.contains(path)));
+            }
+            if let (Kind::Write, Some(path), Some(content)) =
+                (kind, paths.first(), content::literal(input.content))
+            {
+                call.edits.push(FileEdit::written(path, None, content));
             }
             set_paths(&mut call, paths);
         }

@@ -14,6 +14,7 @@ use crate::entry::{
     COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, SNIPPET, Said,
     Standing,
 };
+use crate::file_edit::FileEdit;
 use crate::json_text::{self, Text};
 use crate::model::{Call, Kind, Outcome};
 
@@ -486,6 +487,10 @@ struct Change<'a> {
     kind: Option<Text<'a>>,
     #[serde(borrow)]
     move_path: Option<Text<'a>>,
+    #[serde(borrow)]
+    unified_diff: Option<Text<'a>>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
 }
 
 /// What a patch really changed, with absolute paths; also where a shell command carried the patch.
@@ -496,6 +501,10 @@ fn file_change(changes: Option<&RawValue>, outcome: Outcome) -> CallResult {
     for (path, change) in changes {
         if change.kind.is_some_and(|kind| kind.as_str() == "add") {
             result.created.push(path.clone());
+            result.edits.extend(content::literal(change.content).map(|text| FileEdit::made(&path, text)));
+        }
+        if let Some(diff) = &change.unified_diff {
+            result.edits.push(FileEdit::patched(&path, diff.as_str().lines()));
         }
         result.paths.push(path);
         if let Some(moved) = change.move_path {

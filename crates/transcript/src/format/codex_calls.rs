@@ -91,6 +91,7 @@ fn edit(call: &mut Call, patch: &str) {
     let only_creates = !files.paths.is_empty() && files.paths == files.created;
     call.kind = if only_creates { Kind::Write } else { Kind::Edit };
     call.created = files.created;
+    call.edits = files.edits;
     set_paths(call, files.paths);
 }
 

@@ -101,7 +101,12 @@ impl<'de> Deserialize<'de> for Present {
     }
 }
 
+/// A string literal where there is one.
+pub(crate) fn literal(value: Option<&RawValue>) -> Option<&str> {
+    value.map(RawValue::get).filter(|raw| raw.starts_with('"'))
+}
+
 /// A string where there is one, and nothing where the client writes something else in its place.
 pub(crate) fn string(value: Option<&RawValue>) -> Option<String> {
-    value.map(RawValue::get).filter(|raw| raw.starts_with('"')).map(crate::json_text::decode)
+    literal(value).map(crate::json_text::decode)
 }

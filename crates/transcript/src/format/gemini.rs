@@ -9,6 +9,7 @@ use crate::entry::{
     COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, SNIPPET, Said,
     Standing, set_paths,
 };
+use crate::file_edit::FileEdit;
 use crate::json_text::{self, Text};
 use crate::model::{Call, Kind, Outcome};
 
@@ -228,6 +229,22 @@ struct GeminiArguments<'a> {
     paths: Option<&'a RawValue>,
     #[serde(borrow)]
     include: Option<&'a RawValue>,
+    #[serde(borrow)]
+    old_string: Option<&'a RawValue>,
+    #[serde(borrow)]
+    new_string: Option<&'a RawValue>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+}
+
+/// What is shown to the person of a changed file.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ShownFile<'a> {
+    #[serde(borrow)]
+    original_content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    new_content: Option<&'a RawValue>,
 }
 
 fn call(tool_call: &ToolCall<'_>) -> Call {
@@ -258,10 +275,28 @@ fn call(tool_call: &ToolCall<'_>) -> Call {
             for list in [arguments.paths, arguments.include].into_iter().flatten() {
                 paths.extend(serde_json::from_str::<Vec<String>>(list.get()).unwrap_or_default());
             }
+            let texts = [arguments.old_string, arguments.new_string, arguments.content].map(content::literal);
+            let path = paths.first().filter(|_| kind != Kind::Read);
+            call.edits.extend(path.and_then(|path| edit(path, tool_call.result_display, texts)));
             set_paths(&mut call, paths);
         }
     }
     call
+}
+
+/// What the call did to the text of a file: by the whole text before and after, or by what the agent asked for.
+fn edit(path: &str, display: Option<&RawValue>, asked: [Option<&str>; 3]) -> Option<FileEdit> {
+    let shown = display.and_then(|display| serde_json::from_str::<ShownFile<'_>>(display.get()).ok());
+    let (original, new) = shown.map_or((None, None), |shown| {
+        (content::literal(shown.original_content), content::literal(shown.new_content))
+    });
+    match ((original, new), asked) {
+        ((None | Some("\"\""), Some(new)), _) => Some(FileEdit::made(path, new)),
+        ((original, Some(new)), _) => Some(FileEdit::written(path, original, new)),
+        (_, [Some(old), Some(new), _]) => Some(FileEdit::of_part(path, old, new)),
+        (_, [_, _, Some(content)]) => Some(FileEdit::written(path, None, content)),
+        _ => None,
+    }
 }
 
 fn result(call: &Call, tool_call: &ToolCall<'_>) -> CallResult {

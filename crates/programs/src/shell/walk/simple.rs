@@ -235,11 +235,14 @@ impl Walk {
             return Err(NotUnderstood::TooManyCommands);
         }
         let mut words = words.into_iter();
-        let program = words.next().map(|word| base_name(word.text()).to_owned()).unwrap_or_default();
+        let written = words.next().map(|word| word.text().to_owned()).unwrap_or_default();
+        let program = base_name(&written).to_owned();
         let mut command = SimpleCommand {
             program,
+            path: Some(written).filter(|written| written.contains(['/', '\\'])),
             arguments: words.collect(),
             directory: self.shell.directory.clone(),
+            packages: Vec::new(),
             attribution: Attribution::Masked(Mask::Conditional),
             suspect: false,
             output,

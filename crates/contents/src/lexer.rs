@@ -1,0 +1,294 @@
+//! The code of a text, token by token, without comments and without white space that means nothing.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use crate::language::{Language, Layout, Quote};
+
+/// A part of the code. Equal code has equal tokens, however it is laid out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Token<'a> {
+    pub(crate) text: &'a str,
+    /// Two signs without white space between them can be one operator.
+    pub(crate) is_glued: bool,
+}
+
+/// How much of a file the text is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Share {
+    Whole,
+    Part,
+}
+
+pub(crate) struct Lexer<'a> {
+    language: &'static Language,
+    text: &'a str,
+    share: Share,
+    at: usize,
+    line_start: usize,
+    /// A token of this line has been handed out.
+    line_has_code: bool,
+    /// A line of code has ended; that counts as soon as another one follows.
+    owes_break: bool,
+    /// The indentation of this line has been handed out.
+    is_indented: bool,
+    last: Option<&'a str>,
+    last_end: usize,
+    depth: i64,
+    has_docstring: bool,
+    /// What was seen cannot be lexed for sure.
+    pub(crate) is_doubtful: bool,
+    comments: DefaultHasher,
+}
+
+const BRACKETS: &str = "()[]{},;";
+
+/// Behind these, `/` begins a regular expression; behind anything else it divides.
+const BEFORE_REGULAR_EXPRESSION: &str = "(,=:[!&|?{};+-*%~^\n";
+
+impl<'a> Lexer<'a> {
+    pub(crate) fn new(language: &'static Language, text: &'a str, share: Share) -> Self {
+        Self {
+            language,
+            text,
+            share,
+            at: 0,
+            line_start: 0,
+            line_has_code: false,
+            owes_break: false,
+            is_indented: false,
+            last: None,
+            last_end: 0,
+            depth: 0,
+            has_docstring: false,
+            is_doubtful: false,
+            comments: DefaultHasher::new(),
+        }
+    }
+
+    /// A value that is the same for the same comments, once all tokens have been taken.
+    pub(crate) fn comments(&self) -> u64 {
+        self.comments.finish()
+    }
+
+    pub(crate) fn next(&mut self) -> Option<Token<'a>> {
+        loop {
+            let rest = self.rest();
+            let Some(first) = rest.chars().next() else {
+                self.end();
+                return None;
+            };
+            if first == '\n' {
+                self.line_break();
+            } else if first.is_whitespace() || (first == '\\' && rest.starts_with("\\\n")) {
+                self.at += first.len_utf8();
+            } else if !self.skip_comment()
+                && let Some(token) = self.token(first)
+            {
+                return Some(token);
+            }
+        }
+    }
+
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn end(&mut self) {
+        self.is_doubtful |= self.share == Share::Part && self.has_docstring && self.depth < 0;
+    }
+
+    fn line_break(&mut self) {
+        if self.skip_comment() {
+            return;
+        }
+        self.at += 1;
+        self.line_start = self.at;
+        self.is_indented = false;
+        self.owes_break |= std::mem::take(&mut self.line_has_code);
+    }
+
+    /// Goes past a comment, where one begins here.
+    fn skip_comment(&mut self) -> bool {
+        let rest = self.rest();
+        let stands_apart = self.at == self.line_start
+            || self.text.get(..self.at).is_some_and(|before| before.ends_with(char::is_whitespace));
+        let language = self.language;
+        if let Some((open, close)) = language.block_comments.iter().find(|(open, _)| self.begins_with(open)) {
+            let length = self.block_length(rest, open, close);
+            self.take_comment(length);
+            return true;
+        }
+        let is_line_comment = language.line_comments.iter().any(|open| rest.starts_with(open));
+        if !is_line_comment || (language.comments_stand_apart && !stands_apart) || self.is_unsure(rest) {
+            return false;
+        }
+        self.take_comment(rest.find('\n').unwrap_or(rest.len()));
+        true
+    }
+
+    /// An opening sign that wants a line of its own also stands at the beginning of the text.
+    fn begins_with(&self, open: &str) -> bool {
+        let at_start = || open.strip_prefix('\n').is_some_and(|open| self.rest().starts_with(open));
+        self.rest().starts_with(open) || (self.at == 0 && at_start())
+    }
+
+    fn block_length(&mut self, rest: &str, open: &str, close: &str) -> usize {
+        let mut depth = 0_usize;
+        let mut at = 0;
+        while let Some(here) = rest.get(at..) {
+            if here.starts_with(close) && at > 0 {
+                depth = depth.saturating_sub(1);
+                at += close.len();
+                if depth == 0 {
+                    return at;
+                }
+            } else if here.starts_with(open) || at == 0 {
+                depth = if self.language.block_comments_nest { depth + 1 } else { 1 };
+                at += open.len().min(here.len());
+            } else {
+                match here.chars().next() {
+                    Some(character) => at += character.len_utf8(),
+                    None => break,
+                }
+            }
+        }
+        self.is_doubtful = true;
+        rest.len()
+    }
+
+    fn take_comment(&mut self, length: usize) {
+        let comment = self.rest().get(..length).unwrap_or_default();
+        for word in comment.split_whitespace() {
+            word.hash(&mut self.comments);
+        }
+        self.at += length;
+        if let Some(newline) = comment.rfind('\n') {
+            self.line_start = self.at - (comment.len() - newline - 1);
+        }
+    }
+
+    fn is_unsure(&self, rest: &str) -> bool {
+        self.language.doubtful.iter().any(|sign| rest.starts_with(sign))
+    }
+
+    /// The next token; `None` where a docstring was passed over instead.
+    fn token(&mut self, first: char) -> Option<Token<'a>> {
+        let rest = self.rest();
+        self.is_doubtful |= self.is_unsure(rest);
+        let quote = self.language.quotes.iter().find(|quote| rest.starts_with(quote.open));
+        let length = match quote {
+            Some(quote) => self.string_length(rest, *quote),
+            None if is_word(first) => word_length(rest),
+            None if first == '/' && self.language.has_regular_expressions => self.regular_expression(rest),
+            None => first.len_utf8(),
+        };
+        if quote.is_some() && self.is_docstring(rest, length) {
+            self.has_docstring = true;
+            self.is_doubtful |= self.last.is_none() && self.share == Share::Part;
+            self.take_comment(length);
+            return None;
+        }
+        if std::mem::take(&mut self.owes_break) && self.language.layout != Layout::Free {
+            self.last = Some("\n");
+            return Some(Token { text: "\n", is_glued: false });
+        }
+        if self.language.layout == Layout::Indented && !self.is_indented && !self.line_has_code {
+            self.is_indented = true;
+            let text = self.text.get(self.line_start..self.at).unwrap_or_default();
+            return Some(Token { text, is_glued: false });
+        }
+        let text = rest.get(..length).unwrap_or(rest);
+        let is_glued = self.last_end == self.at && is_sign(text) && self.last.is_some_and(is_sign);
+        match first {
+            '(' | '[' | '{' => self.depth += 1,
+            ')' | ']' | '}' => self.depth -= 1,
+            _ => {}
+        }
+        self.at += length;
+        self.last = Some(text);
+        self.last_end = self.at;
+        self.line_has_code = true;
+        if let Some(newline) = text.rfind('\n') {
+            self.line_start = self.at - (text.len() - newline - 1);
+        }
+        Some(Token { text, is_glued })
+    }
+
+    fn string_length(&mut self, rest: &str, quote: Quote) -> usize {
+        let mut at = quote.open.len();
+        while let Some(here) = rest.get(at..) {
+            if here.starts_with(quote.close) {
+                let whole = rest.get(..at).unwrap_or_default();
+                // What is put into a template may hold strings of its own.
+                self.is_doubtful |= quote.open == "`"
+                    && quote.has_escapes
+                    && whole.contains("${")
+                    && whole.matches('{').count() != whole.matches('}').count();
+                return at + quote.close.len();
+            }
+            let Some(character) = here.chars().next() else { break };
+            if character == '\n' && !quote.spans_lines {
+                break;
+            }
+            at += character.len_utf8();
+            if character == '\\' && quote.has_escapes {
+                at += rest.get(at..).and_then(|after| after.chars().next()).map_or(0, char::len_utf8);
+            }
+        }
+        // An apostrophe, or a string that goes on outside of this text.
+        self.is_doubtful = true;
+        quote.open.len()
+    }
+
+    /// The length of the regular expression that begins here, or of the sign alone.
+    fn regular_expression(&self, rest: &str) -> usize {
+        let may_begin =
+            self.last.is_none_or(|last| last == "return" || BEFORE_REGULAR_EXPRESSION.contains(last));
+        let line = rest.get(..rest.find('\n').unwrap_or(rest.len())).unwrap_or_default();
+        let (mut escaped, mut in_class) = (false, false);
+        for (at, character) in line.char_indices().skip(1) {
+            match character {
+                _ if escaped => escaped = false,
+                '\\' => escaped = true,
+                '[' => in_class = true,
+                ']' => in_class = false,
+                '/' if !in_class => return if may_begin { at + 1 } else { 1 },
+                _ => {}
+            }
+        }
+        1
+    }
+
+    /// A string that is a statement of its own: nothing before it in the statement, nothing behind it on the line.
+    fn is_docstring(&self, rest: &str, length: usize) -> bool {
+        if !self.language.has_docstrings || self.line_has_code || self.depth > 0 {
+            return false;
+        }
+        let behind = rest.get(length..).unwrap_or_default();
+        let line = behind.lines().next().unwrap_or_default().trim();
+        (line.is_empty() || line.starts_with('#')) && (self.last.is_none() || self.owes_break)
+    }
+}
+
+/// One sign of an operator.
+fn is_sign(text: &str) -> bool {
+    text.len() == 1 && !text.starts_with(is_word) && !BRACKETS.contains(text) && text != "\n"
+}
+
+fn is_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_' || character == '$'
+}
+
+/// A number holds its dots.
+fn word_length(rest: &str) -> usize {
+    let is_number = rest.starts_with(|character: char| character.is_ascii_digit());
+    let mut characters = rest.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        let is_point =
+            is_number && character == '.' && characters.peek().is_some_and(|(_, next)| next.is_ascii_digit());
+        if !is_word(character) && !is_point {
+            return at;
+        }
+    }
+    rest.len()
+}

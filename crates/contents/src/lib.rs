@@ -1,0 +1,12 @@
+//! What an edit did to the text of a file. Pure: starts no process, opens no file, asks for no time.
+//!
+//! Both texts are lexed side by side by the language that the file's name says ([`language`] is the table). If the code is the
+//! same on both sides, only layout or comments changed. A part of a file is lexed with care: what cannot be decided is code.
+
+mod language;
+mod lexer;
+mod nature;
+mod text_hash;
+
+pub use nature::{Nature, nature, nature_of_part};
+pub use text_hash::TextHash;

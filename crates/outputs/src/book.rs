@@ -1,0 +1,154 @@
+//! What has been found so far, and what runners have said that the next line completes.
+
+use crate::runner::Runner;
+use crate::shown::{ErrorKind, ErrorLines, NotStarted, RunResult, RunSummary, Shown, Tool, ToolResult};
+
+/// More than a person would put into one command.
+const MOST_SUMMARIES: usize = 32;
+const MOST_TOOLS: usize = 8;
+const MOST_NOT_STARTED: usize = 4;
+
+#[derive(Debug, Default)]
+pub(crate) struct Book {
+    shown: Shown,
+    /// The line that is looked at, counted from 1.
+    pub(crate) line: u64,
+    /// What unittest ran and has not judged yet.
+    pub(crate) ran: Option<u64>,
+    /// What Bun passed; its next lines tell how many failed.
+    pub(crate) bun: Option<u64>,
+    /// What pytest has shown of its progress, which counts if no summary follows.
+    pub(crate) progress: Option<Progress>,
+    pub(crate) tap: Tap,
+    /// The line before was ExUnit's; its summary has the words of others.
+    pub(crate) is_exunit: bool,
+    /// The line stands further in, as the results of nested tests do.
+    pub(crate) is_indented: bool,
+}
+
+/// How far a runner has come.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
+    pub(crate) is_complete: bool,
+    pub(crate) line: u64,
+}
+
+/// The lines of the Test Anything Protocol, which has a plan and no summary.
+#[derive(Debug, Default)]
+pub(crate) struct Tap {
+    pub(crate) plan: Option<u64>,
+    pub(crate) passed: u64,
+    pub(crate) skipped: u64,
+    pub(crate) failed: u64,
+    pub(crate) line: u64,
+}
+
+impl Book {
+    /// A summary of its own: so many passed, so many failed.
+    pub(crate) fn begin(&mut self, runner: Runner, passed: u64, failed: u64) {
+        self.push(runner);
+        self.change_last(|summary| summary.add(passed, failed));
+    }
+
+    /// More of the summary that the same runner has begun, or the first that is seen of it.
+    pub(crate) fn extend(&mut self, runner: Runner, passed: u64, failed: u64) {
+        self.open(runner);
+        self.change_last(|summary| summary.add(passed, failed));
+    }
+
+    /// All that the runner has said so far, which it says again at each step.
+    pub(crate) fn restate(&mut self, runner: Runner, passed: u64, failed: u64) {
+        self.open(runner);
+        self.change_last(|summary| {
+            let (passed, failed) = (summary.passed.max(passed), summary.failed.max(failed));
+            summary.add(passed - summary.passed, failed - summary.failed);
+        });
+    }
+
+    /// The runner failed; how many tests did is said elsewhere, or not at all.
+    pub(crate) fn fail(&mut self, runner: Runner) {
+        self.open(runner);
+        self.change_last(|summary| summary.result = RunResult::Failed);
+    }
+
+    /// The runner passed; it does not say how many tests.
+    pub(crate) fn pass(&mut self, runner: Runner) {
+        self.open(runner);
+        self.change_last(RunSummary::passes);
+    }
+
+    /// The summary that the runner has begun, if no other was seen since.
+    pub(crate) fn last(&self, runner: Runner) -> Option<&RunSummary> {
+        self.shown.summaries.last().filter(|last| last.runner == runner)
+    }
+
+    /// Makes sure that the last summary is this runner's.
+    fn open(&mut self, runner: Runner) {
+        if self.last(runner).is_none() {
+            self.push(runner);
+        }
+    }
+
+    /// If there are too many, the last one stands for all that come after it.
+    fn push(&mut self, runner: Runner) {
+        if self.shown.summaries.len() < MOST_SUMMARIES {
+            self.shown.summaries.push(RunSummary::new(runner, self.line));
+        }
+    }
+
+    fn change_last(&mut self, change: impl FnOnce(&mut RunSummary)) {
+        if let Some(last) = self.shown.summaries.last_mut() {
+            last.line = self.line;
+            change(last);
+        }
+    }
+
+    /// What a tool says about the whole.
+    pub(crate) fn tool(&mut self, tool: Tool, succeeded: bool) {
+        if self.shown.tools.len() == MOST_TOOLS {
+            self.shown.tools.pop();
+        }
+        self.shown.tools.push(ToolResult { tool, succeeded, line: self.line });
+    }
+
+    pub(crate) fn error(&mut self, kind: ErrorKind) {
+        let line = self.line;
+        match self.shown.errors.iter_mut().find(|lines| lines.kind == kind) {
+            Some(lines) => {
+                lines.count += 1;
+                lines.last = line;
+            }
+            None => self.shown.errors.push(ErrorLines { kind, count: 1, first: line, last: line }),
+        }
+    }
+
+    pub(crate) fn not_started(&mut self, program: &str) {
+        if self.shown.not_started.len() < MOST_NOT_STARTED {
+            self.shown.not_started.push(NotStarted { program: program.to_owned(), line: self.line });
+        }
+    }
+
+    /// `1..2`, `ok 1 - name`, `not ok 2 - name`: a pass only if the plan is fulfilled.
+    pub(crate) fn finish_tap(&mut self) {
+        let Tap { plan, passed, skipped, failed, line } = std::mem::take(&mut self.tap);
+        if failed > 0 || plan.is_some_and(|plan| plan == passed + skipped) {
+            self.begin(Runner::Tap, passed, failed);
+            self.change_last(|summary| summary.line = line);
+        }
+    }
+
+    pub(crate) fn finish(mut self, lines: u64) -> Shown {
+        self.finish_tap();
+        if let Some(Progress { passed, failed, is_complete, line }) = self.progress.take()
+            && (is_complete || failed > 0)
+        {
+            self.begin(Runner::Pytest, passed, failed);
+            self.change_last(|summary| summary.line = line);
+        }
+        self.shown.summaries.sort_by_key(|summary| summary.line);
+        self.shown.lines = lines;
+        self.shown
+    }
+}

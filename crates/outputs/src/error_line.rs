@@ -1,0 +1,212 @@
+//! Lines that only something broken prints, known by their shape: an error with its place or its code, the name of a test
+//! that failed, a tool that gave up, a program that could not be started.
+
+use crate::book::Book;
+use crate::shown::ErrorKind;
+
+pub(crate) fn reads(book: &mut Book, line: &str) -> bool {
+    if let Some(program) = not_started(line) {
+        book.not_started(program);
+        return true;
+    }
+    let kind = kind(line);
+    if let Some(kind) = kind {
+        book.error(kind);
+    }
+    kind.is_some()
+}
+
+fn kind(line: &str) -> Option<ErrorKind> {
+    if is_located(line) {
+        return Some(ErrorKind::Located);
+    }
+    if is_coded(line) {
+        return Some(ErrorKind::Coded);
+    }
+    if gave_up(line) {
+        return Some(ErrorKind::GaveUp);
+    }
+    if counts_errors(line) {
+        return Some(ErrorKind::Counted);
+    }
+    if is_failed_test(line) {
+        return Some(ErrorKind::FailedTest);
+    }
+    let is_plain = ["error: ", "ERROR: ", "Error: ", "fatal: "].iter().any(|word| line.starts_with(word));
+    is_plain.then_some(ErrorKind::Plain)
+}
+
+/// What a compiler says that is no error.
+const NO_ERRORS: &[&str] = &["warning", "note", "info", "help", "hint", "remark", "style", "suggestion"];
+
+/// `src/a.c:3:4: error: …`, `a.py:3: error: …`, `a.go:3:4: undefined: x`, `a.ts(3,4): error TS2304: …`,
+/// `/a.py:3:4 - error: …`, `3:4  error  …`, `e: file:///a.kt:3:4 …`
+fn is_located(line: &str) -> bool {
+    if line.starts_with("e: file://") {
+        return true;
+    }
+    let Some((place, rest)) = place(line) else { return false };
+    let says_error = |text: &str| ["error", "fatal error", "Error"].iter().any(|word| text.starts_with(word));
+    if place.file.is_empty() {
+        return place.has_column && rest.starts_with("  ") && says_error(rest.trim_start());
+    }
+    if !place.file.contains(['.', '/', '\\']) {
+        return false;
+    }
+    let Some(message) = rest.strip_prefix(": ").or_else(|| rest.strip_prefix(" - ")) else { return false };
+    if says_error(message) {
+        return true;
+    }
+    let lower = message.trim_start_matches(['[', '(']).to_ascii_lowercase();
+    // Code that a search has found is indented; messages are not.
+    let is_message = message.starts_with(|first: char| !first.is_whitespace());
+    place.has_column
+        && rest.starts_with(": ")
+        && is_message
+        && !NO_ERRORS.iter().any(|word| lower.starts_with(word))
+}
+
+struct Place<'line> {
+    file: &'line str,
+    has_column: bool,
+}
+
+/// The place that the line begins with, and what comes after it.
+fn place(line: &str) -> Option<(Place<'_>, &str)> {
+    let word = line.split([' ', '\t']).next()?;
+    if let Some((file, numbers)) = word.split_once('(')
+        && let Some((numbers, _)) = numbers.split_once(')')
+        && numbers.split(',').all(is_number)
+    {
+        let rest = line.get(file.len() + numbers.len() + 2..)?;
+        return Some((Place { file, has_column: numbers.contains(',') }, rest));
+    }
+    let digits = |text: &str| text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
+    let (file_end, behind) = if is_number(word.split(':').next()?) {
+        (0, line)
+    } else {
+        let colon = word.match_indices(':').map(|(at, _)| at).find(|at| {
+            word.get(at + 1..).is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+        })?;
+        (colon, line.get(colon + 1..)?)
+    };
+    let rest = behind.get(digits(behind)..)?;
+    let column = rest.strip_prefix(':').map(digits).filter(|length| *length > 0);
+    let rest = rest.get(column.map_or(0, |length| length + 1)..)?;
+    Some((Place { file: line.get(..file_end)?, has_column: column.is_some() }, rest))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// `error[E0308]: …`, `error TS2304: …`, `MSBUILD : error MSB1009: …`
+fn is_coded(line: &str) -> bool {
+    let Some((before, code)) = line.split_once("error") else { return false };
+    if !matches!(before, "" | "MSBUILD : " | "fatal ") {
+        return false;
+    }
+    let code = match code.as_bytes().first() {
+        Some(b'[') => code.get(1..).and_then(|code| code.split_once("]:")),
+        Some(b' ') => code.get(1..).and_then(|code| code.split_once(": ")),
+        _ => None,
+    };
+    let is_code = |code: &str| {
+        let number = code.trim_start_matches(|letter: char| letter.is_ascii_uppercase());
+        number.len() < code.len() && is_number(number)
+    };
+    code.is_some_and(|(code, _)| is_code(code))
+}
+
+/// `make: *** [Makefile:2: test] Error 1`, `npm error code 1`, `ELIFECYCLE  Command failed with exit code 1.`
+fn gave_up(line: &str) -> bool {
+    let makes = |line: &str| {
+        let (program, rest) = line.split_once(": *** ")?;
+        let is_make = program.split('[').next().is_some_and(|program| program.ends_with("make"));
+        (is_make && !rest.starts_with("Waiting for")).then_some(())
+    };
+    makes(line).is_some()
+        || line.starts_with("npm ERR! ")
+        || line.starts_with("npm error ")
+        || line.starts_with("ninja: build stopped")
+        || line.starts_with("Failed to compile")
+        || line.contains("ELIFECYCLE")
+        || line.starts_with("error Command failed with exit code ")
+        || line.starts_with("error: script \"") && line.contains(" exited with code ")
+        || line.starts_with("error: Recipe `") && line.contains(" failed ")
+        || line.starts_with("ERR_PNPM_")
+}
+
+/// `Found 3 errors in 2 files`, `✖ 5 problems (2 errors, 3 warnings)`, `2 errors generated.`, `1 error, 0 warnings`
+fn counts_errors(line: &str) -> bool {
+    let line = line.trim_start_matches(['✖', ' ']);
+    let counts = line.strip_prefix("Found ").unwrap_or(line);
+    let counts = match counts.split_once(" problem") {
+        Some((_, inside)) => inside.trim_start_matches(['s', ' ', '(']),
+        None => counts,
+    };
+    let Some((number, what)) = counts.split_once(' ') else { return false };
+    let Ok(number) = number.parse::<u64>() else { return false };
+    let word = what.split([' ', ',', '.', ')']).next().unwrap_or_default();
+    number > 0 && matches!(word, "error" | "errors")
+}
+
+/// `FAILED tests/test_a.py::test_x - assert …`, `FAIL  src/a.test.ts`, `ERROR tests/test_a.py`
+fn is_failed_test(line: &str) -> bool {
+    let named = ["FAILED ", "FAIL ", "ERROR "].iter().find_map(|word| line.strip_prefix(word));
+    let first = named.and_then(|rest| rest.split_whitespace().next());
+    first.is_some_and(|name| name.contains('.') && name.contains(['/', ':']) || name.contains("::"))
+        || (line.starts_with("test ") && line.ends_with(" ... FAILED"))
+}
+
+/// The program that a shell could not start: `bash: line 1: pytest: command not found`, `sh: 1: jest: not found`,
+/// `zsh: command not found: jest`, `bash: ./run: No such file or directory`.
+fn not_started(line: &str) -> Option<&str> {
+    if let Some((shell, program)) = line.split_once(": command not found: ") {
+        return is_shell(shell).then_some(program);
+    }
+    for ending in [": command not found", ": not found", ": No such file or directory", ": Permission denied"]
+    {
+        if let Some(before) = line.strip_suffix(ending) {
+            let (shell, program) = before.rsplit_once(": ")?;
+            let is_program = !program.contains(' ') && is_shell(shell.split(": ").next()?);
+            return is_program.then_some(program.trim_matches(['‘', '’', '\'']));
+        }
+    }
+    let quoted = |ending: &str| line.strip_suffix(ending)?.strip_prefix('\'')?.strip_suffix('\'');
+    if let Some(program) = quoted(" is not recognized as an internal or external command,") {
+        return Some(program);
+    }
+    if let Some(program) = line.strip_prefix("error: no such command: `") {
+        return program.strip_suffix('`');
+    }
+    if let Some(program) = line.strip_prefix("error: Failed to spawn: `") {
+        return program.strip_suffix('`');
+    }
+    // `/usr/bin/python3: No module named pytest`
+    let (python, module) = line.split_once(": No module named ")?;
+    (python.rsplit('/').next()?.starts_with("python") && !python.contains(' '))
+        .then(|| module.trim_matches('\''))
+}
+
+fn is_shell(name: &str) -> bool {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    matches!(
+        base.trim_start_matches('-'),
+        "bash"
+            | "sh"
+            | "zsh"
+            | "dash"
+            | "ash"
+            | "ksh"
+            | "fish"
+            | "env"
+            | "timeout"
+            | "nice"
+            | "xargs"
+            | "time"
+            | "sudo"
+            | "nohup"
+            | "exec"
+    ) || base.ends_with(".sh")
+}

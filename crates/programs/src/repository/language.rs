@@ -1,0 +1,109 @@
+//! The languages that packages are written in: which manifests say so, and whose programs verify them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::table::{has, matches_glob};
+
+/// A language with its tools, as a manifest names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Language {
+    JavaScript,
+    Deno,
+    Rust,
+    Go,
+    Python,
+    Java,
+    DotNet,
+    C,
+    Ruby,
+    Php,
+    Swift,
+    Elixir,
+    Dart,
+    OCaml,
+    Haskell,
+    Zig,
+    Shell,
+}
+
+struct Signs {
+    language: Language,
+    /// Names of manifests; `*` is any text.
+    manifests: &'static str,
+    /// Programs that only know this language: what they verify at the root says nothing of other languages below.
+    programs: &'static str,
+}
+
+const SIGNS: &[Signs] = &[
+    Signs {
+        language: Language::JavaScript,
+        manifests: "package.json",
+        programs: "npm pnpm yarn bun jest vitest mocha ava tap karma tsc vue-tsc svelte-check eslint oxlint biome ng",
+    },
+    Signs { language: Language::Deno, manifests: "deno.json deno.jsonc", programs: "deno" },
+    Signs { language: Language::Rust, manifests: "Cargo.toml", programs: "cargo cross rustc rustfmt" },
+    Signs {
+        language: Language::Go,
+        manifests: "go.mod",
+        programs: "go gotestsum gotest ginkgo richgo gofmt goimports golangci-lint staticcheck",
+    },
+    Signs {
+        language: Language::Python,
+        manifests: "pyproject.toml setup.py setup.cfg requirements*.txt Pipfile manage.py tox.ini",
+        programs: "pytest unittest nosetests nose2 tox nox mypy pyright basedpyright ty flake8 pylint ruff black isort",
+    },
+    Signs {
+        language: Language::Java,
+        manifests: "pom.xml build.gradle build.gradle.kts build.sbt",
+        programs: "gradle gradlew mvn mvnw sbt javac kotlinc scalac",
+    },
+    Signs {
+        language: Language::DotNet,
+        manifests: "*.csproj *.fsproj *.vbproj *.sln *.slnx",
+        programs: "dotnet",
+    },
+    Signs {
+        language: Language::C,
+        manifests: "CMakeLists.txt meson.build configure configure.ac",
+        programs: "ctest cmake meson ninja gcc g++ clang clang++",
+    },
+    Signs {
+        language: Language::Ruby,
+        manifests: "Gemfile Rakefile *.gemspec",
+        programs: "rspec rubocop rake",
+    },
+    Signs {
+        language: Language::Php,
+        manifests: "composer.json",
+        programs: "phpunit pest phpstan composer php",
+    },
+    Signs {
+        language: Language::Swift,
+        manifests: "Package.swift *.xcodeproj *.xcworkspace",
+        programs: "swift xcodebuild swiftlint",
+    },
+    Signs { language: Language::Elixir, manifests: "mix.exs", programs: "mix" },
+    Signs { language: Language::Dart, manifests: "pubspec.yaml", programs: "dart flutter" },
+    Signs { language: Language::OCaml, manifests: "dune-project", programs: "dune" },
+    Signs {
+        language: Language::Haskell,
+        manifests: "*.cabal stack.yaml cabal.project",
+        programs: "cabal stack",
+    },
+    Signs { language: Language::Zig, manifests: "build.zig", programs: "zig" },
+    Signs { language: Language::Shell, manifests: "*.bats .shellcheckrc", programs: "bats shellcheck shfmt" },
+];
+
+impl Language {
+    /// The language that a file name is the manifest of.
+    pub(super) fn of_manifest(name: &str) -> Option<Self> {
+        let is_named = |signs: &&Signs| signs.manifests.split(' ').any(|glob| matches_glob(glob, name));
+        SIGNS.iter().find(is_named).map(|signs| signs.language)
+    }
+
+    /// The one language that a program is about.
+    pub(super) fn of_program(program: &str) -> Option<Self> {
+        SIGNS.iter().find(|signs| has(signs.programs, program)).map(|signs| signs.language)
+    }
+}

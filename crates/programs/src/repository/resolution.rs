@@ -1,0 +1,360 @@
+//! What a command really runs: tasks and scripts of the repository are followed to the programs in them, and each run
+//! is about the packages of the folder, flags and targets that it was started with.
+
+use super::{Covered, Language, Package, Repository, Run, Script, Task, is_within};
+use crate::Deed;
+use crate::meaning::TaskCall;
+use crate::shell::{Attribution, Directory, Intents, Mask, SimpleCommand, Word, one_spelling};
+use crate::table::{self, Program, TaskRunner, matches_glob, usual_deed};
+
+/// Tasks that call tasks; deeper is a cycle or a riddle.
+const DEEPEST: usize = 8;
+/// Of one command.
+const MOST_RUNS: usize = 64;
+/// Options that choose all packages.
+const ALL: &str = "-r --recursive --workspaces -ws --workspace --all";
+/// Options that choose the package at the root.
+const ROOT: &str = "-w --workspace-root";
+
+pub(super) fn runs(repository: &Repository, command: &SimpleCommand, cwd: &str) -> Vec<Run> {
+    let mut resolution = Resolution { repository, runs: Vec::new(), following: Vec::new() };
+    let place = resolution.place(&command.directory, cwd);
+    resolution.command(command, &place, Attribution::Decides);
+    resolution.runs
+}
+
+/// Where something runs.
+#[derive(Clone, Debug, PartialEq)]
+enum Place {
+    /// From the root.
+    At(String),
+    Outside,
+    Unknown,
+}
+
+struct Resolution<'a> {
+    repository: &'a Repository,
+    runs: Vec<Run>,
+    /// The tasks and scripts that are being followed, for cycles.
+    following: Vec<(Option<TaskRunner>, &'a str, &'a str)>,
+}
+
+impl<'a> Resolution<'a> {
+    fn place(&self, directory: &Directory, base: &str) -> Place {
+        let path = match directory {
+            Directory::Start => one_spelling("", base),
+            Directory::At(path) => one_spelling(base, path),
+            Directory::Unknown => return Place::Unknown,
+        };
+        match self.repository.relative(&path) {
+            Some(folder) => Place::At(folder),
+            None if self.repository.root.is_empty() => Place::Unknown,
+            None => Place::Outside,
+        }
+    }
+
+    fn command(&mut self, command: &SimpleCommand, place: &Place, attribution: Attribution) {
+        let Some(deed) = command.deed_done() else { return };
+        let idles = matches!(deed, Deed::Prints | Deed::Steers | Deed::Looks | Deed::Asks | Deed::Ends);
+        if idles || self.runs.len() >= MOST_RUNS || self.following.len() > DEEPEST {
+            return;
+        }
+        let place = self.in_folder_of_option(command, place);
+        if let Some(row) = command.row()
+            && let Some(call) = command.task_call(row)
+            && self.tasks(command, row, &call, &place, attribution)
+        {
+            return;
+        }
+        if self.script(command, &place, attribution) {
+            return;
+        }
+        if deed == Deed::Commits
+            && !command.known_arguments().any(|word| matches!(word, "-n" | "--no-verify"))
+        {
+            // Whether the hooks are installed is not known.
+            let hooks = self.tasks_of(&[TaskRunner::CommitHook]);
+            hooks.for_each(|hook| self.follow(hook, Attribution::Masked(Mask::Conditional), &[]));
+        }
+        let covers = self.covered(command, &place);
+        self.add(deed, &command.program, covers, command.targets(), attribution);
+    }
+
+    fn add(
+        &mut self,
+        deed: Deed,
+        program: &str,
+        covers: Covered,
+        targets: Vec<String>,
+        attribution: Attribution,
+    ) {
+        self.runs.push(Run { deed, program: program.to_owned(), covers, targets, attribution });
+    }
+
+    /// `make -C web`, `npm --prefix web`, `cargo --manifest-path web/Cargo.toml`
+    fn in_folder_of_option(&self, command: &SimpleCommand, place: &Place) -> Place {
+        let Some(folder) = command.row().and_then(|row| option_values(command, row.folder).pop()) else {
+            return place.clone();
+        };
+        let Place::At(base) = place else { return place.clone() };
+        let folder = match folder.rsplit_once('/').unwrap_or(("", &folder)) {
+            (above, name) if Language::of_manifest(name).is_some() => above,
+            _ => &folder,
+        };
+        self.place(&Directory::At(folder.to_owned()), base)
+    }
+
+    fn tasks_of(&self, runners: &'a [TaskRunner]) -> impl Iterator<Item = &'a Task> + use<'a> {
+        self.repository.tasks.iter().filter(move |task| runners.contains(&task.runner))
+    }
+
+    /// Follows the tasks that a command names; `false` if the repository defines none of them.
+    fn tasks(
+        &mut self,
+        command: &SimpleCommand,
+        row: &'static Program,
+        call: &TaskCall<'_>,
+        place: &Place,
+        attribution: Attribution,
+    ) -> bool {
+        let folders = match (self.selected(command), place) {
+            (Some(packages), _) => packages.iter().map(|package| package.folder.as_str()).collect(),
+            (None, Place::At(folder)) => vec![folder.as_str()],
+            (None, _) => return false,
+        };
+        let mut found: Vec<&Task> = Vec::new();
+        let mut others = call.arguments.clone();
+        for name in &call.names {
+            let (package, name) = name.rsplit_once([':', '#']).unwrap_or(("", name));
+            let before = found.len();
+            for folder in &folders {
+                let whole = if package.is_empty() { name.to_owned() } else { format!("{package}:{name}") };
+                found.extend(self.nearest(row, &whole, folder));
+            }
+            if found.len() == before {
+                others.push(name);
+            }
+        }
+        if call.names.is_empty()
+            && let [folder] = folders.as_slice()
+        {
+            found.extend(self.tasks_of(row.tasks).find(|task| task.folder == *folder));
+        }
+        let others: Vec<String> = others.into_iter().map(str::to_owned).collect();
+        for task in &found {
+            self.follow(task, attribution, &others);
+        }
+        !found.is_empty()
+    }
+
+    /// The task of this name in the folder or in the nearest one above it that has it. `make` only looks where it is.
+    fn nearest(&self, row: &'static Program, name: &str, folder: &str) -> Option<&'a Task> {
+        let climbs = !row.tasks.contains(&TaskRunner::Make);
+        let fits = |task: &&Task| {
+            task.name == name && (task.folder == folder || (climbs && is_within(folder, &task.folder)))
+        };
+        self.tasks_of(row.tasks).filter(fits).max_by_key(|task| task.folder.len())
+    }
+
+    fn follow(&mut self, task: &'a Task, attribution: Attribution, arguments: &[String]) {
+        let key = (Some(task.runner), task.folder.as_str(), task.name.as_str());
+        if self.following.contains(&key) || self.following.len() > DEEPEST {
+            return;
+        }
+        self.following.push(key);
+        let first = self.runs.len();
+        for need in &task.needs {
+            let fits = |other: &&Task| {
+                other.runner == task.runner && other.folder == task.folder && other.name == *need
+            };
+            if let Some(needed) = self.repository.tasks.iter().find(fits) {
+                self.follow(needed, attribution, &[]);
+            }
+        }
+        let own = self.runs.len();
+        let is_understood = self.body(&task.body, &task.folder, attribution);
+        self.following.pop();
+        let usual = usual_deed(&task.name);
+        let says_more = |run: &Run| run.deed >= Deed::Lints || usual <= run.deed;
+        let runs = self.runs.get(first..).unwrap_or_default();
+        let runs_something = runs.iter().any(|run| matches!(run.deed, Deed::Other | Deed::Runs));
+        if usual > Deed::Runs && !runs.iter().any(says_more) && (runs_something || !is_understood) {
+            // `"test": "node scripts/run.js"`: the name says more than the body.
+            let covers = self.below(&task.folder, None);
+            self.add(usual, &task.name, covers, Vec::new(), attribution);
+        }
+        if let Some(last) = self.runs.get_mut(own..).and_then(<[Run]>::last_mut) {
+            last.targets.extend(arguments.iter().cloned());
+        }
+    }
+
+    /// What a script runs that begins in this folder; `false` if it was not understood.
+    fn body(&mut self, text: &str, folder: &str, attribution: Attribution) -> bool {
+        let intents = Intents::read(text);
+        for inner in intents.commands() {
+            let place = match self.place(&inner.directory, folder) {
+                // `cd "$(dirname "$0")/.."`
+                Place::Unknown => Place::At(folder.to_owned()),
+                place => place,
+            };
+            let attribution = match attribution {
+                Attribution::Decides => inner.attribution,
+                masked => masked,
+            };
+            self.command(inner, &place, attribution);
+        }
+        matches!(intents, Intents::Understood(_))
+    }
+
+    /// `./scripts/run-tests.sh`: by its text if that is known, by its name otherwise.
+    fn script(&mut self, command: &SimpleCommand, place: &Place, attribution: Attribution) -> bool {
+        let (Some(path), None, Place::At(folder)) = (&command.path, command.row(), place) else {
+            return false;
+        };
+        let Some(path) = self.repository.relative(&one_spelling(folder, path)) else { return false };
+        let known = self.repository.scripts.iter().find(|script| script.path == path);
+        let first = self.runs.len();
+        if let Some(Script { path, text }) = known
+            && !self.following.contains(&(None, "", path.as_str()))
+        {
+            self.following.push((None, "", path));
+            self.body(text, folder, attribution);
+            self.following.pop();
+        }
+        let runs = self.runs.get(first..).unwrap_or_default();
+        if !runs.iter().any(|run| run.deed >= Deed::Lints) {
+            let name = command.program.split('.').next().unwrap_or_default().replace('_', "-");
+            let deed = usual_deed(name.trim_start_matches("run-")).max(Deed::Runs);
+            let covers = self.below(folder, None);
+            self.add(deed, &command.program, covers, command.targets(), attribution);
+        }
+        true
+    }
+
+    /// The packages that flags choose; `None` if there are no such flags.
+    fn selected(&self, command: &SimpleCommand) -> Option<Vec<&'a Package>> {
+        let row = command.row();
+        let mut names = command.packages.clone();
+        names.extend(row.map(|row| option_values(command, row.package)).unwrap_or_default());
+        let mut words = command.known_arguments();
+        if words.by_ref().any(|word| word == "workspace" && command.program == "yarn") {
+            names.extend(words.next().map(str::to_owned));
+        }
+        let packages = &self.repository.packages;
+        if !names.is_empty() {
+            let excluded = names.iter().filter_map(|name| name.strip_prefix('!'));
+            let (excluded, chosen): (Vec<&str>, Vec<&str>) = (
+                excluded.collect(),
+                names.iter().map(String::as_str).filter(|name| !name.starts_with('!')).collect(),
+            );
+            let is_any =
+                |package: &Package, names: &[&str]| names.iter().any(|name| is_called(package, name));
+            let fits = |package: &&Package| {
+                (chosen.is_empty() || is_any(package, &chosen)) && !is_any(package, &excluded)
+            };
+            return Some(packages.iter().filter(fits).collect());
+        }
+        let valued = |option: &str| row.is_some_and(|row| row.takes_value(option));
+        let has =
+            |options: &str| command.known_arguments().any(|word| table::has(options, word) && !valued(word));
+        if row.is_some_and(|row| row.tasks.contains(&TaskRunner::PackageScript)) && has(ROOT) {
+            return Some(packages.iter().filter(|package| package.folder.is_empty()).collect());
+        }
+        (row.is_some_and(|row| !row.package.is_empty()) && has(ALL)).then(|| packages.iter().collect())
+    }
+
+    fn covered(&self, command: &SimpleCommand, place: &Place) -> Covered {
+        if self.repository.packages.is_empty() {
+            return Covered::Unknown;
+        }
+        let language = Language::of_program(&command.program);
+        let speaks =
+            |package: &&Package| language.is_none_or(|language| package.languages.contains(&language));
+        if let Some(selected) = self.selected(command) {
+            let folders = selected.into_iter().filter(speaks).map(|package| package.folder.clone());
+            return Covered::Packages(folders.collect());
+        }
+        let folder = match place {
+            Place::At(folder) => folder,
+            Place::Outside => return Covered::Packages(Vec::new()),
+            Place::Unknown => return Covered::Unknown,
+        };
+        let targets = self.packages_of_targets(command, folder);
+        if !targets.is_empty() {
+            return Covered::Packages(targets);
+        }
+        self.below(folder, language)
+    }
+
+    /// The packages that paths among the arguments lie in, if these are not all in the package of the folder.
+    fn packages_of_targets(&self, command: &SimpleCommand, folder: &str) -> Vec<String> {
+        let mut folders = Vec::new();
+        for target in command.targets() {
+            let path = target.split("::").next().unwrap_or_default().trim_end_matches("...");
+            let path =
+                if path.contains('/') || path.contains('.') { one_spelling(folder, path) } else { continue };
+            if let Some(package) = self.repository.package_of(&path)
+                && path != folder
+                && !folders.contains(&package.folder)
+            {
+                folders.push(package.folder.clone());
+            }
+        }
+        folders
+    }
+
+    /// The package that a program without further words finds from a folder, and the packages below that it takes along.
+    fn below(&self, folder: &str, language: Option<Language>) -> Covered {
+        let packages = &self.repository.packages;
+        if packages.is_empty() {
+            return Covered::Unknown;
+        }
+        let speaks =
+            |package: &&Package| language.is_none_or(|language| package.languages.contains(&language));
+        let above = |package: &&Package| is_within(folder, &package.folder);
+        let nearest =
+            |among: &mut dyn Iterator<Item = &'a Package>| among.max_by_key(|package| package.folder.len());
+        let own = nearest(&mut packages.iter().filter(above).filter(speaks))
+            .or_else(|| nearest(&mut packages.iter().filter(above)));
+        // Go stays inside of its module, and cargo inside of its package unless it is a workspace of others.
+        let stays = match language {
+            Some(Language::Go) => true,
+            Some(Language::Rust) => !own.is_some_and(|own| own.is_workspace),
+            _ => false,
+        };
+        let is_below = |package: &&Package| !stays && is_within(&package.folder, folder);
+        let mut covered: Vec<String> = own.iter().map(|own| own.folder.clone()).collect();
+        for package in packages.iter().filter(is_below).filter(speaks) {
+            if !covered.contains(&package.folder) {
+                covered.push(package.folder.clone());
+            }
+        }
+        Covered::Packages(covered)
+    }
+}
+
+/// Whether a flag means this package: by its name, by the last part of it, or by its folder.
+fn is_called(package: &Package, selector: &str) -> bool {
+    let selector = selector.trim_start_matches("...").trim_end_matches("...").trim_end_matches('^');
+    let selector = selector.trim_start_matches("./").trim_matches(['{', '}', '/', ':']);
+    let last = |name: &'_ str| name.rsplit('/').next().unwrap_or_default().to_owned();
+    package.names.iter().any(|name| matches_glob(selector, name) || last(name) == selector)
+        || matches_glob(selector, &package.folder)
+        || last(&package.folder) == selector
+}
+
+/// The values of some options: `-C web`, `--prefix=web`.
+fn option_values(command: &SimpleCommand, options: &str) -> Vec<String> {
+    let mut values = Vec::new();
+    let mut arguments = command.arguments.iter().map(Word::text).take_while(|word| *word != "--").peekable();
+    while let Some(argument) = arguments.next() {
+        match argument.split_once('=') {
+            Some((name, value)) if table::has(options, name) => values.push(value.to_owned()),
+            None if table::has(options, argument) => {
+                values.extend(arguments.peek().map(|value| (*value).to_owned()))
+            }
+            _ => {}
+        }
+    }
+    values
+}
