@@ -49,6 +49,7 @@ pub(crate) fn command(
 }
 
 /// A stage that is to run as a cell of the run's kernel.
+#[cfg_attr(not(feature = "python"), expect(dead_code, reason = "without a kernel nobody asks"))]
 pub(crate) struct CellJob<'a> {
     pub(crate) job: &'a Job,
     pub(crate) stage: &'a Stage,

@@ -37,6 +37,12 @@ pub struct Listed {
     pub workflow: Workflow,
 }
 
+impl Listed {
+    pub fn name(&self) -> Name {
+        name_of(&self.stem, &self.workflow)
+    }
+}
+
 impl Summary {
     pub fn of(stem: &str, workflow: &Workflow) -> Self {
         let file = workflow.file();

@@ -3,7 +3,6 @@
 
 use std::fmt::Write as _;
 
-use crate::list::name_of;
 use crate::resume_point::ResumePoint;
 use crate::state_directory::StateDirectory;
 use crate::{Name, Status, Workflow};
@@ -28,7 +27,7 @@ impl StateDirectory {
             .iter()
             .map(|one| {
                 let point = ResumePoint::of(one.workflow.file());
-                (name_of(&one.stem, &one.workflow), &one.workflow, point)
+                (one.name(), &one.workflow, point)
             })
             .filter(|(_, _, point)| point.phase.is_some())
             .collect();

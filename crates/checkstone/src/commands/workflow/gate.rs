@@ -43,10 +43,10 @@ pub(super) fn run(arguments: &GateArguments, printer: &Printer) -> Result<ExitCo
     // That HEAD moved is one of the blockers.
     let warnings: Vec<_> = loaded.warnings.into_iter().filter(|warning| !warning.is_stale()).collect();
     warn(&warnings, printer);
-    let listed = state.list()?;
+    let (listed, _) = state.list()?;
     let related: Vec<(Name, &WorkflowFile)> = listed
         .iter()
-        .filter_map(|one| Some((one.name()?, one.workflow.as_ref().ok()?.file())))
+        .map(|one| (one.name(), one.workflow.file()))
         .filter(|(other, _)| *other != name && other.feature() == name.feature())
         .collect();
     let unresolved =
