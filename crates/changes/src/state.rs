@@ -154,9 +154,7 @@ impl<'a> Disk<'a> {
         match self.metadata(path) {
             None => ABSENT,
             Some((metadata, full)) if metadata.is_dir() => Repository::at(&full).map_or(ABSENT, |_| "160000"),
-            Some((metadata, _)) if metadata.is_symlink() => "120000",
-            Some((metadata, _)) if metadata.mode() & 0o100 != 0 => "100755",
-            Some(_) => "100644",
+            Some((metadata, _)) => mode_of(&metadata),
         }
     }
 
@@ -226,7 +224,7 @@ impl<'a> Disk<'a> {
     pub(crate) fn differs(&mut self, path: &BytePath, before: &FileState, taken_ns: i64) -> bool {
         let found = self.metadata(path);
         if let (Some((metadata, _)), Some(content)) = (&found, before.content())
-            && same_kind(before, metadata)
+            && before.git_mode() == mode_of(metadata)
             && content.size == metadata.len()
             && content.modified_ns == modified_ns(metadata)
         {
@@ -273,12 +271,12 @@ impl<'a> Disk<'a> {
     }
 }
 
-fn same_kind(state: &FileState, metadata: &Metadata) -> bool {
-    match state {
-        FileState::File(_) => metadata.is_file() && metadata.mode() & 0o100 == 0,
-        FileState::Executable(_) => metadata.is_file() && metadata.mode() & 0o100 != 0,
-        FileState::Symlink(_) => metadata.is_symlink(),
-        FileState::Absent | FileState::Repository { .. } => false,
+/// Git's mode of what is no folder.
+fn mode_of(metadata: &Metadata) -> &'static str {
+    match metadata {
+        link if link.is_symlink() => "120000",
+        program if program.mode() & 0o100 != 0 => "100755",
+        _ => "100644",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use files::FileError;
 use jiff::Timestamp;
 use run::output::ReportOutput;
 use run::report::{Outcome, Report, ReportError};
@@ -64,7 +65,7 @@ pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<Exit
 impl From<ReportError> for CommandError {
     fn from(error: ReportError) -> Self {
         let kind = match &error {
-            ReportError::Link { .. } => ErrorKind::Refused,
+            ReportError::File(FileError::SymbolicLink { .. }) => ErrorKind::Refused,
             _ => ErrorKind::Failed,
         };
         let told = Self::of(kind, &error);

@@ -250,18 +250,11 @@ impl ContentReader {
     ) -> io::Result<()> {
         match kind {
             PathKind::File { executable } => {
-                let mode = if executable { "100755" } else { "100644" };
-                self.file(stream, path, mode)
+                self.file(stream, path, if executable { "100755" } else { "100644" })?;
             }
             PathKind::Symlink => match self.folder.link_target(path) {
-                Ok(target) => {
-                    self.bytes += stream.content("120000", path, &mut target.as_slice())?;
-                    Ok(())
-                }
-                Err(error) => {
-                    self.leave_out(path, &error.to_string());
-                    Ok(())
-                }
+                Ok(target) => self.bytes += stream.content("120000", path, &mut target.as_slice())?,
+                Err(error) => self.leave_out(path, &error.to_string()),
             },
             PathKind::Folder => {
                 let Some(inner) = Repository::at(&self.root.join(path.as_path())) else {
@@ -275,17 +268,14 @@ impl ContentReader {
                     };
                     self.leave_out(path, recorded);
                 }
-                match commit {
-                    Some(commit) => stream.known("160000", &commit, path),
-                    None => Ok(()),
+                if let Some(commit) = commit {
+                    stream.known("160000", &commit, path)?;
                 }
             }
-            PathKind::Other => {
-                self.leave_out(path, "it is neither a file nor a link nor a folder");
-                Ok(())
-            }
-            PathKind::Absent => Ok(()),
+            PathKind::Other => self.leave_out(path, "it is neither a file nor a link nor a folder"),
+            PathKind::Absent => {}
         }
+        Ok(())
     }
 
     /// Reads a file again where it changed meanwhile: what is told last counts.
