@@ -54,7 +54,6 @@ const LARGEST_OUTPUT: usize = 64 * 1024 * 1024;
 
 const LARGEST_COMPLAINT: usize = 16 * 1024;
 
-/// Everything needed to start git in one repository.
 #[derive(Clone, Debug)]
 pub struct Git {
     program: GitProgram,
@@ -232,7 +231,6 @@ pub fn is_of_git(line: &str) -> bool {
     ["fatal:", "error:", "warning:"].iter().any(|word| line.starts_with(word))
 }
 
-/// What a failing git meant.
 pub fn failure(command: String, directory: PathBuf, complaint: &[u8], status: &str) -> Error {
     let complaint = String::from_utf8_lossy(complaint);
     if complaint.contains("detected dubious ownership") {

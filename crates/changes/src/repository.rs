@@ -18,10 +18,8 @@ use crate::git_program::GitProgram;
 use crate::reflog;
 use crate::state::ObjectFormat;
 
-/// Where a repository keeps what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repository {
-    /// The top folder of the working tree.
     pub root: PathBuf,
     /// HEAD, the index and HEAD's log; a linked worktree and a submodule have one of their own.
     pub git_dir: PathBuf,

@@ -51,7 +51,7 @@ pub fn add_partial(layout: &Layout, id: &str, artifacts: &[PathBuf]) -> Result<S
     let store = Store::made(&checkpoints(&root, layout.title())?)?;
     let _lock = store.share(WAIT)?;
     let staging = Staging::new(&store)?;
-    let taken = take_in(&root, &store, &store.known(), staging.tick(), &paths, Depth::Quick)?;
+    let taken = take_in(&root, &store, &store.known(), &staging.tick, &paths, Depth::Quick)?;
     for taken in &taken {
         manifest.artifacts.retain(|artifact| artifact.relative_path != taken.artifact.relative_path);
         manifest.artifacts.push(taken.artifact.clone());
@@ -59,7 +59,7 @@ pub fn add_partial(layout: &Layout, id: &str, artifacts: &[PathBuf]) -> Result<S
     let sealed = manifest.seal()?;
     write(&sealed, &path)?;
     remember(&store, &taken);
-    let new_objects = taken.iter().filter(|taken| taken.is_new()).count();
+    let new_objects = taken.iter().filter(|taken| taken.new).count();
     Ok(SavedCheckpoint { sealed, path, new_objects, read: taken.len(), pruned: None, warnings: Vec::new() })
 }
 

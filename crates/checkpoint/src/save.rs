@@ -157,7 +157,7 @@ pub fn save(layout: &Layout, request: &SaveRequest) -> Result<SavedCheckpoint, S
         }
     };
     let path = layout.run_checkpoints().join(&sealed.manifest.checkpoint_id).join(MANIFEST);
-    let new_objects = taken.iter().filter(|taken| taken.is_new()).count();
+    let new_objects = taken.iter().filter(|taken| taken.new).count();
     let read = taken.iter().filter(|taken| taken.read).count();
     Ok(SavedCheckpoint { sealed, path, new_objects, read, pruned, warnings })
 }
@@ -203,7 +203,7 @@ pub(super) struct Staging {
     name: String,
     folder: Folder,
     /// Made before any artifact is looked at.
-    tick: Identity,
+    pub(super) tick: Identity,
     moved: bool,
 }
 
@@ -216,10 +216,6 @@ impl Staging {
         let tick = Identity::of(folder.as_file()).map_err(looking)?;
         Ok(Self { temporary, name, folder, tick, moved: false })
     }
-
-    pub(super) fn tick(&self) -> &Identity {
-        &self.tick
-    }
 }
 
 impl Drop for Staging {
@@ -231,21 +227,15 @@ impl Drop for Staging {
     }
 }
 
-/// An artifact whose content the store has.
 #[derive(Clone, Debug)]
 pub(super) struct StoredArtifact {
     pub(super) artifact: Artifact,
     identity: Identity,
     /// A change from now on would show in its identity.
     settled: bool,
-    new: bool,
+    /// The store did not have its content.
+    pub(super) new: bool,
     read: bool,
-}
-
-impl StoredArtifact {
-    pub(super) fn is_new(&self) -> bool {
-        self.new
-    }
 }
 
 /// Takes all artifacts into the store, several at once.
@@ -356,14 +346,14 @@ fn commit(
     let mut file = staging.folder.new_file(MANIFEST, 0o644)?;
     let written = file.write_all(sealed.text.as_bytes()).and_then(|()| file.sync_all());
     written.map_err(|source| SaveError::Write { path, source })?;
-    if !store.names_follow() {
+    if !store.names_follow {
         staging.folder.sync()?;
     }
     let id = &sealed.manifest.checkpoint_id;
     staging.temporary.rename_new(&staging.name, run, id)?;
     staging.moved = true;
     let flushed =
-        run.sync().and_then(|()| if store.names_follow() { Ok(()) } else { folders.sync_names(root) });
+        run.sync().and_then(|()| if store.names_follow { Ok(()) } else { folders.sync_names(root) });
     if let Err(error) = flushed {
         // Not known to be on the disk, so it must not be taken for saved.
         let _ = run.rename(id, &staging.temporary, &staging.name);

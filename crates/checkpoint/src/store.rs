@@ -43,7 +43,8 @@ pub enum StoreError {
 #[derive(Debug)]
 pub(crate) struct Store {
     folder: Folder,
-    names_follow: bool,
+    /// Flushing a new file here flushes its name, and the new folders that it is in.
+    pub(crate) names_follow: bool,
 }
 
 /// Nobody holds a lock longer than it takes to copy artifacts or to remove files.
@@ -53,7 +54,6 @@ const TEMPORARY: &str = ".tmp";
 const LOCK: &str = "lock";
 const COMMIT_LOCK: &str = "commit-lock";
 
-/// An artifact's content in the store.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredContent {
     pub(crate) hashed: Hashed,
@@ -79,11 +79,6 @@ impl Store {
     fn of(folder: Folder) -> Result<Self, FileError> {
         let names_follow = names_follow_files(folder.as_file());
         Ok(Self { folder, names_follow })
-    }
-
-    /// Flushing a new file here flushes its name, and the new folders that it is in.
-    pub(crate) fn names_follow(&self) -> bool {
-        self.names_follow
     }
 
     /// For what is not yet in its place. Only those who hold the lock may have something in it.

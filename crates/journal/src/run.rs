@@ -11,7 +11,6 @@ use crate::{JournalError, Reading, Writing};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotedRun {
-    /// The root of the project that it belongs to.
     pub repository: PathBuf,
     pub title: String,
     pub run: String,

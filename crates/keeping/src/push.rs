@@ -33,7 +33,6 @@ pub use outgoing::{OutgoingCommit, PushPlan, PushReadiness, plan};
 /// So often our commits are put on top of what came meanwhile.
 const ROUNDS: usize = 4;
 
-/// How long, how often, and in whose name.
 #[derive(Clone, Debug)]
 pub struct PushLimits<'a> {
     /// For everything together.

@@ -242,7 +242,7 @@ impl Running<'_> {
         if let Some(stood_still) = self.clock.look(Reading::now(), STEP) {
             (self.observe)(Observed::Suspended(stood_still));
         }
-        let total = self.outputs.total();
+        let total = self.outputs.total;
         if total != self.told {
             self.told = total;
             (self.observe)(Observed::Output { bytes: total });

@@ -166,15 +166,18 @@ impl Notebook {
 
 /// The last cell that was run: a run without a valid checkpoint goes on after it.
 pub fn last_executed(path: &Path) -> Result<Option<LastExecuted>, NotebookError> {
-    let Some(bytes) = read(path)?.filter(|bytes| !bytes.is_empty()) else { return Ok(None) };
-    let file = NotebookFile::parse(path, &bytes)?;
-    let executed = (0..file.len()).rev().find_map(|place| {
-        let cell = file.cell(place)?;
+    let executed = cells(path)?.into_iter().enumerate().rev().find_map(|(place, cell)| {
         let execution_count = at(&cell, "execution_count").as_u64()?;
         let run = at(at(at(&cell, "metadata"), "checkstone"), "runId").as_str().map(str::to_owned);
         Some(LastExecuted { place, id: text(&cell, "id").to_owned(), execution_count, run })
     });
     Ok(executed)
+}
+
+fn cells(path: &Path) -> Result<Vec<Value>, NotebookError> {
+    let Some(bytes) = read(path)?.filter(|bytes| !bytes.is_empty()) else { return Ok(Vec::new()) };
+    let file = NotebookFile::parse(path, &bytes)?;
+    Ok((0..file.len()).map(|place| file.cell(place).unwrap_or_default()).collect())
 }
 
 /// The cell that ran last, by its place in the notebook.
@@ -189,10 +192,7 @@ pub struct LastExecuted {
 
 /// The run's cells that no outputs were put into, because whoever ran them was killed; as they were when they began.
 pub fn left_running(path: &Path, run: &str) -> Result<Vec<RunningCell>, NotebookError> {
-    let Some(bytes) = read(path)?.filter(|bytes| !bytes.is_empty()) else { return Ok(Vec::new()) };
-    let file = NotebookFile::parse(path, &bytes)?;
-    let left = (0..file.len()).filter_map(|place| {
-        let cell = file.cell(place)?;
+    let left = cells(path)?.into_iter().filter_map(|cell| {
         let about = at(at(&cell, "metadata"), "checkstone");
         let source = source(&cell);
         // A person may have changed it, or run it meanwhile.

@@ -41,7 +41,7 @@ pub(super) struct Outputs {
     displays_file: Option<File>,
     displays_written: u64,
     /// Bytes of text, all of them.
-    total: u64,
+    pub(super) total: u64,
     outputs: Vec<Value>,
     /// Text in `outputs`, and how much was left out before `tail`.
     head: usize,
@@ -85,10 +85,6 @@ impl Outputs {
 
     fn nothing(spool: &Spool) -> Self {
         Self { spool: spool.clone(), tail_room: KEPT, ..Self::default() }
-    }
-
-    pub(super) fn total(&self) -> u64 {
-        self.total
     }
 
     /// One message of the output channel.

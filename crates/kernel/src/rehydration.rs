@@ -17,7 +17,6 @@ pub use variables::{
     ImportedModule, SavedVariable, SavedVariables, UnsavedVariable, VARIABLES_FOLDER, VariablesError, Way,
 };
 
-/// What is known of a checkpoint.
 #[derive(Clone, Debug, Default)]
 pub struct Checkpoint<'a> {
     pub id: &'a str,
@@ -214,7 +213,6 @@ const LOADERS: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
-/// The lines that load, and what they need.
 struct Loads {
     pickles: Pickles,
     imports: BTreeSet<&'static str>,

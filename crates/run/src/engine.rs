@@ -25,7 +25,7 @@ use crate::control::Requests;
 use crate::event::{Accepted, Ending, Event, What};
 use crate::plan::{Plan, Problems, Stage};
 use crate::publish::PublishError;
-use crate::record::{RecordError, Recorder};
+use crate::record::{RecordError, Recorder, StageRecord};
 use crate::stage_checkpoint::StageCheckpoint;
 use crate::state::{RunState, StageState};
 
@@ -275,16 +275,16 @@ impl<'a> Engine<'a> {
         self.stage(index).map(|stage| stage.id.clone()).unwrap_or_default()
     }
 
+    fn recorded(&self, index: usize) -> Option<&StageRecord> {
+        self.recorder.record().stages.get(&self.stage(index)?.id)
+    }
+
     fn state(&self, index: usize) -> StageState {
-        self.stage(index).map_or(StageState::Pending, |stage| {
-            self.recorder.record().stages.get(&stage.id).map_or(StageState::Pending, |stage| stage.state)
-        })
+        self.recorded(index).map_or(StageState::Pending, |stage| stage.state)
     }
 
     fn attempt_number(&self, index: usize) -> u32 {
-        self.stage(index)
-            .and_then(|stage| self.recorder.record().stages.get(&stage.id))
-            .map_or(0, |stage| stage.attempt)
+        self.recorded(index).map_or(0, |stage| stage.attempt)
     }
 
     fn stage_to(&mut self, index: usize, to: StageState, reason: Option<String>) -> Result<(), EngineError> {
@@ -419,7 +419,6 @@ impl<'a> Engine<'a> {
 
     /// What the run has published so far, as far as a checkpoint should hold it.
     fn earlier_artifacts(&self, starting: usize) -> Vec<std::path::PathBuf> {
-        let record = self.recorder.record();
         let completed = |index: &usize| {
             *index != starting
                 && self.stages.get(*index).is_some_and(|stage| stage.standing == Standing::Completed)
@@ -434,7 +433,7 @@ impl<'a> Engine<'a> {
         let paths = |index: usize| {
             let stage = self.stage(index)?;
             let folder = self.layout.published(&stage.id).ok()?;
-            let accepted = record.stages.get(&stage.id)?.accepted.as_ref()?;
+            let accepted = self.recorded(index)?.accepted.as_ref()?;
             Some(accepted.artifacts.iter().map(|artifact| folder.join(&artifact.path)).collect::<Vec<_>>())
         };
         let all: Vec<usize> = (0..self.stages.len()).filter(completed).collect();
@@ -447,12 +446,10 @@ impl<'a> Engine<'a> {
 
     /// The files of the stage's last own checkpoint. Where it cannot be used, that is told: work is lost.
     fn saved_half_way(&mut self, index: usize) -> Result<Vec<Artifact>, EngineError> {
-        let stage_id = self.id(index);
-        let record = self.recorder.record().stages.get(&stage_id);
-        let Some(id) = record.and_then(|stage| stage.mid_stage_checkpoint.clone()) else {
+        let Some(id) = self.recorded(index).and_then(|stage| stage.mid_stage_checkpoint.clone()) else {
             return Ok(Vec::new());
         };
-        let own = format!("/.attempts/{stage_id}/");
+        let own = format!("/.attempts/{}/", self.id(index));
         let is_own = |artifact: &Artifact| artifact.relative_path.contains(&own);
         let lost = match checkpoint::validate(&self.layout, &id, checkpoint::Depth::Quick) {
             Ok(checked) => match checked.manifest {

@@ -34,7 +34,6 @@ struct Basis<'a> {
     kernel: Option<KernelBasis<'a>>,
 }
 
-/// What else decides what a cell does.
 #[derive(Serialize)]
 struct KernelBasis<'a> {
     kind: &'static str,

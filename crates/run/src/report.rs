@@ -19,7 +19,7 @@ use crate::plan::Plan;
 use crate::record::{self, RecordError};
 
 pub use html::Excerpt;
-pub use story::{Attempt, Incident, IncidentKind, Outcome, Sitting, StageStory, Story};
+pub use story::{Attempt, Incident, Outcome, Sitting, StageStory, Story};
 
 /// Of what an attempt printed, so much of the end is shown.
 const LONGEST_EXCERPT: u64 = 8 * 1024;

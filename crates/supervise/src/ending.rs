@@ -29,7 +29,6 @@ text::named! {
     pub enum Signal { Interrupt = "SIGINT", Terminate = "SIGTERM", Kill = "SIGKILL" }
 }
 
-/// A stage that looks stuck.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stall {
     pub signal: StallSignal,

@@ -127,7 +127,7 @@ impl<'a> Watch<'a> {
             }
             self.act_on_time();
             planned = self.until_next();
-            let ready = self.wait(planned).map_err(WatchError::Poll)?;
+            let ready = self.wait(planned).map_err(WatchError)?;
             if let Some(still) = self.clock.look(Reading::now(), planned) {
                 (self.observe)(Observed::Suspended(still));
             }
@@ -271,7 +271,6 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// What the shim has to tell.
     fn listen(&mut self) {
         let mut said = [0; 64 * Word::BYTES];
         match rustix::io::read(&self.supervised.tree.shim.control, &mut said) {
@@ -320,7 +319,6 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Reads what is there of one stream.
     fn read(&mut self, stream: Stream) {
         let mut taken = 0;
         loop {
@@ -395,7 +393,7 @@ impl<'a> Watch<'a> {
     }
 
     fn tell_output(&mut self) {
-        let bytes = self.supervised.keeper.total();
+        let bytes = self.supervised.keeper.total;
         if bytes != self.reported_output.bytes {
             self.reported_output = ReportedOutput { bytes, at: self.clock.awake() };
             (self.observe)(Observed::Output { bytes });
@@ -446,9 +444,9 @@ impl<'a> Watch<'a> {
     /// All that is left in a pipe; one that a survivor holds open has no end.
     fn drain(&mut self, stream: Stream) {
         loop {
-            let before = self.supervised.keeper.total();
+            let before = self.supervised.keeper.total;
             self.read(stream);
-            if self.supervised.keeper.total() == before {
+            if self.supervised.keeper.total == before {
                 return;
             }
         }

@@ -95,7 +95,7 @@ impl StateDirectory {
         let json = serde_json::to_vec(&content).unwrap_or_default();
         atomic_file::write(&file(&folder, &archived.id), &lz4_flex::compress_prepend_size(&json), 0o644)?;
         lines::append(&folder.join("index.jsonl"), &[&archived], Durable::Yes)?;
-        for path in [self.folder().join(format!("{stem}.json")), history.path().to_owned()] {
+        for path in [self.folder().join(format!("{stem}.json")), history.path] {
             match fs_err::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(FileError::failed("remove", &path)(error).into());

@@ -13,7 +13,6 @@ use crate::workflow::Workflow;
 /// A longer history loses its older half.
 const LARGEST: u64 = 8 * 1024 * 1024;
 
-/// A workflow as it was saved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Save {
     /// ISO 8601; null where another tool wrote the file and we only found it.
@@ -23,17 +22,12 @@ pub struct Save {
 
 #[derive(Debug)]
 pub(crate) struct History {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 impl History {
-    /// Of the file with this stem.
     pub(crate) fn of(folder: &Path, stem: &str) -> Self {
         Self { path: folder.join(format!("{stem}.jsonl")) }
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Without a flush: a power cut may cost the diff its last steps, and never the file itself.

@@ -20,7 +20,6 @@ pub enum Begin {
     Fresh,
 }
 
-/// A workflow that is under way now.
 #[derive(Debug)]
 pub struct Started {
     pub workflow: Workflow,
@@ -28,7 +27,6 @@ pub struct Started {
     pub warnings: Vec<Warning>,
     /// It was under way before.
     pub resumed: bool,
-    /// What it replaced.
     pub archived: Option<ArchivedWorkflow>,
 }
 

@@ -59,7 +59,6 @@ pub struct Saved {
     pub warnings: Vec<Warning>,
 }
 
-/// What a file turned out to be.
 enum Content {
     Nothing,
     Sound(Box<Workflow>),
@@ -381,7 +380,8 @@ pub(crate) fn phases_of(name: &Name) -> Vec<String> {
 
 /// With its parents.
 pub(crate) fn create_folder(path: &Path) -> Result<(), WorkflowError> {
-    Ok(fs_err::create_dir_all(path).map_err(FileError::failed("create", path))?)
+    let created = std::fs::DirBuilder::new().recursive(true).create(path);
+    Ok(created.map_err(FileError::failed("create", path))?)
 }
 
 fn read(path: &Path) -> Result<Content, WorkflowError> {

@@ -126,7 +126,6 @@ impl Snapshots {
     }
 }
 
-/// Why a path that differs is left as it is.
 #[derive(Debug, thiserror::Error)]
 enum LeaveAlone {
     #[error("it is a repository of its own, which is not changed")]

@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::story::{Attempt, IncidentKind, Story};
+use super::story::{Attempt, Story};
 use super::words;
+use crate::event::What;
 
 const WIDTH: f64 = 1000.0;
 const LEFT: f64 = 230.0;
@@ -182,13 +183,16 @@ fn bar(svg: &mut String, scale: &Scale, top: f64, stage: &str, attempt: &Attempt
     for incident in &attempt.incidents {
         let x = scale.place(incident.at);
         let (shape, told) = match &incident.what {
-            IncidentKind::Signal(signal) => ("signal", signal.clone()),
-            IncidentKind::Stall(signal) => ("stall", format!("stalled: {signal}")),
-            IncidentKind::Suspended(milliseconds) => {
+            What::Signal { signal, .. } => ("signal", signal.clone()),
+            What::Stall { signal, .. } => ("stall", format!("stalled: {signal}")),
+            What::Suspended { milliseconds, .. } => {
                 let time = SignedDuration::from_millis(i64::try_from(*milliseconds).unwrap_or(i64::MAX));
                 ("suspended", format!("suspended for {}", words::duration(time)))
             }
-            IncidentKind::Checkpoint { id, status } => ("checkpoint", format!("checkpoint {id} ({status})")),
+            What::Checkpoint { checkpoint_id, status, .. } => {
+                ("checkpoint", format!("checkpoint {checkpoint_id} ({status})"))
+            }
+            _ => continue,
         };
         let _ = writeln!(
             svg,

@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 
 use super::gantt;
-use super::story::{IncidentKind, Outcome, StageStory, Story};
+use super::story::{Outcome, StageStory, Story};
 use super::words;
+use crate::event::What;
 
 const PAGE: &str = include_str!("page.html");
 
@@ -109,12 +110,13 @@ fn stages(body: &mut String, story: &Story) {
             let mut happened: Vec<String> = attempt.reason.iter().map(|reason| words::html(reason)).collect();
             for incident in &attempt.incidents {
                 happened.push(match &incident.what {
-                    IncidentKind::Signal(signal) => format!("sent {}", words::html(signal)),
-                    IncidentKind::Stall(signal) => format!("stalled: {}", words::html(signal)),
-                    IncidentKind::Suspended(milliseconds) => format!("suspended for {milliseconds} ms"),
-                    IncidentKind::Checkpoint { id, status } => {
+                    What::Signal { signal, .. } => format!("sent {}", words::html(signal)),
+                    What::Stall { signal, .. } => format!("stalled: {}", words::html(signal)),
+                    What::Suspended { milliseconds, .. } => format!("suspended for {milliseconds} ms"),
+                    What::Checkpoint { checkpoint_id: id, status, .. } => {
                         format!("checkpoint <code>{}</code> ({})", words::html(id), words::html(status))
                     }
+                    _ => continue,
                 });
             }
             let _ = writeln!(

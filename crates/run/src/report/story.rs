@@ -70,18 +70,11 @@ text::named! {
     }
 }
 
+/// A stall, a signal, a suspension or a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incident {
     pub at: Timestamp,
-    pub what: IncidentKind,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum IncidentKind {
-    Signal(String),
-    Stall(String),
-    Suspended(u64),
-    Checkpoint { id: String, status: String },
+    pub what: What,
 }
 
 impl Attempt {
@@ -167,18 +160,13 @@ impl Teller {
             }
             What::StageReused { stage_id, .. } => self.stage(stage_id).reused += 1,
             What::Marker { marker, .. } => self.story.markers.extend(Marker::parse(marker)),
-            What::Stall { stage_id, signal, .. } => {
-                self.note(stage_id, at, IncidentKind::Stall(signal.clone()));
-            }
-            What::Signal { stage_id, signal, .. } => {
-                self.note(stage_id, at, IncidentKind::Signal(signal.clone()));
-            }
-            What::Suspended { stage_id, milliseconds, .. } => {
-                self.note(stage_id, at, IncidentKind::Suspended(*milliseconds));
-            }
-            What::Checkpoint { stage_id, checkpoint_id, status, .. } => {
-                let (id, status) = (checkpoint_id.clone(), status.clone());
-                self.note(stage_id, at, IncidentKind::Checkpoint { id, status });
+            What::Stall { stage_id, .. }
+            | What::Signal { stage_id, .. }
+            | What::Suspended { stage_id, .. }
+            | What::Checkpoint { stage_id, .. } => {
+                if let Some(attempt) = self.stage(stage_id).attempts.last_mut() {
+                    attempt.incidents.push(Incident { at, what: event.what.clone() });
+                }
             }
             What::Warning { text, .. } => self.story.warnings.push(text.clone()),
             _ => {}
@@ -204,12 +192,6 @@ impl Teller {
         });
         #[expect(clippy::indexing_slicing, reason = "the place was found or made right above")]
         &mut stages[place]
-    }
-
-    fn note(&mut self, stage: &str, at: Timestamp, what: IncidentKind) {
-        if let Some(attempt) = self.stage(stage).attempts.last_mut() {
-            attempt.incidents.push(Incident { at, what });
-        }
     }
 }
 

@@ -87,7 +87,6 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Whether the machine's proxy settings count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proxy {
     /// `ALL_PROXY`, `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, as everywhere.

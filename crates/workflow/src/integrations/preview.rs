@@ -44,7 +44,7 @@ pub enum Preview {
     /// The time was over; what was seen last.
     TimedOut { last: String },
     /// Vercel could not be asked.
-    Unavailable { error: ServiceError },
+    Unavailable { reason: String },
 }
 
 impl Preview {
@@ -52,11 +52,9 @@ impl Preview {
     pub fn trouble(&self) -> Option<String> {
         match self {
             Self::Ready { .. } => None,
-            Self::Failed { why } => Some(format!("Preview deployment failed: {why}")),
-            Self::TimedOut { last } => {
-                Some(format!("Preview deployment did not become ready in time: {last}"))
-            }
-            Self::Unavailable { error } => Some(format!("Preview deployment is not known: {error}")),
+            Self::Failed { why } => Some(format!("The preview deployment failed: {why}")),
+            Self::TimedOut { last } => Some(format!("The preview deployment is not ready in time: {last}")),
+            Self::Unavailable { reason } => Some(format!("The preview deployment is not known: {reason}")),
         }
     }
 }
@@ -151,7 +149,7 @@ pub fn wait(
                 tell(&error.to_string());
                 return Preview::TimedOut { last };
             }
-            Err(error) => return Preview::Unavailable { error },
+            Err(error) => return Preview::Unavailable { reason: error.to_string() },
         };
         let waiting = match seen {
             DeploymentState::Over(preview) => return preview,

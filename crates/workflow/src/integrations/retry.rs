@@ -29,7 +29,6 @@ impl Default for Retry {
     }
 }
 
-/// Why a service did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceError {
     #[error(transparent)]
@@ -64,7 +63,6 @@ pub(crate) struct Failed {
     pub(crate) again: Again,
 }
 
-/// Whether another attempt makes sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Again {
     Never,

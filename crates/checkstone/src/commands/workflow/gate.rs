@@ -9,8 +9,9 @@ use journal::Of;
 use stop::Record;
 use text::wrap;
 use transcript::visible;
+use workflow::integrations::preview::Preview;
 use workflow::output::GateOutput;
-use workflow::{Name, PreviewState, ShipFacts, StateDirectory, Uncommitted, WorkflowFile, ship_gate};
+use workflow::{Name, ShipFacts, StateDirectory, Uncommitted, WorkflowFile, ship_gate};
 
 use super::{NameArguments, WorkflowCommonArguments, warn};
 use crate::environment;
@@ -122,7 +123,7 @@ fn unresolved(root: &Path, printer: &Printer) -> Vec<String> {
 }
 
 /// The preview deployment, where the integrations say that shipping waits for one.
-fn preview(state: &StateDirectory, printer: &Printer) -> Option<PreviewState> {
+fn preview(state: &StateDirectory, printer: &Printer) -> Option<Preview> {
     let repository = state.repository()?;
     Integrations::read(&repository.root, printer).preview(&state.head()?, printer)
 }
