@@ -109,8 +109,9 @@ enum Message {
 }
 
 /// What became of a stage in this process.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Standing {
+    #[default]
     Waiting,
     Running,
     Completed,
@@ -118,6 +119,7 @@ enum Standing {
     GivenUp,
 }
 
+#[derive(Default)]
 struct StageRun {
     standing: Standing,
     /// Dependencies that are not completed yet.
@@ -159,14 +161,7 @@ impl<'a> Engine<'a> {
         let mut stages: Vec<StageRun> = plan
             .stages
             .iter()
-            .map(|stage| StageRun {
-                standing: Standing::Waiting,
-                waits_for: stage.dependencies.len(),
-                dependents: Vec::new(),
-                attempts: 0,
-                controls: None,
-                is_aborted: false,
-            })
+            .map(|stage| StageRun { waits_for: stage.dependencies.len(), ..StageRun::default() })
             .collect();
         for (index, stage) in plan.stages.iter().enumerate() {
             for on in &stage.dependencies {

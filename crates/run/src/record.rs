@@ -165,7 +165,7 @@ impl Record {
 
 /// An event that says it comes from another state than the one before it left is not of this record.
 fn same(what: &'static str, is: &'static str, says: &'static str) -> Result<(), TransitionError> {
-    if is == says { Ok(()) } else { Err(TransitionError::new(what, is, says)) }
+    if is == says { Ok(()) } else { Err(TransitionError { what, from: is, to: says }) }
 }
 
 pub fn read_events(path: &Path) -> Result<Vec<Event>, RecordError> {

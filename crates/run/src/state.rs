@@ -40,15 +40,9 @@ text::named! {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("a {what} that is {from} cannot become {to}")]
 pub struct TransitionError {
-    what: &'static str,
-    from: &'static str,
-    to: &'static str,
-}
-
-impl TransitionError {
-    pub(crate) fn new(what: &'static str, from: &'static str, to: &'static str) -> Self {
-        Self { what, from, to }
-    }
+    pub(crate) what: &'static str,
+    pub(crate) from: &'static str,
+    pub(crate) to: &'static str,
 }
 
 impl StageState {
@@ -69,7 +63,8 @@ impl StageState {
             // On resume: its inputs, its command or its outputs are no longer what they were.
             Completed => matches!(to, Pending),
         };
-        if may_follow { Ok(to) } else { Err(TransitionError::new("stage", self.name(), to.name())) }
+        let (from, name) = (self.name(), to.name());
+        if may_follow { Ok(to) } else { Err(TransitionError { what: "stage", from, to: name }) }
     }
 
     /// An attempt of it may be alive.
@@ -88,7 +83,8 @@ impl RunState {
             // Resume; a completed run only where something of it is no longer as it was.
             Aborted | Interrupted | Failed | Completed => matches!(to, InProgress),
         };
-        if may_follow { Ok(to) } else { Err(TransitionError::new("run", self.name(), to.name())) }
+        let (from, name) = (self.name(), to.name());
+        if may_follow { Ok(to) } else { Err(TransitionError { what: "run", from, to: name }) }
     }
 }
 

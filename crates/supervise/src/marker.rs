@@ -18,7 +18,7 @@ pub use taxonomy::{category, kinds};
 /// The one type whose attributes are a reference of its own grammar (`arxiv:2301.12345`), and never split.
 const UNSPLIT: &str = "CITATION";
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Marker {
     /// The type, with `-` read as `_`; also one that [`category`] does not know.
     pub kind: String,
@@ -32,12 +32,7 @@ pub struct Marker {
 impl Marker {
     /// A marker without attributes and text.
     pub fn new(kind: &str, subtype: Option<&str>) -> Self {
-        Self {
-            kind: kind.to_owned(),
-            subtype: subtype.map(str::to_owned),
-            attributes: Vec::new(),
-            text: String::new(),
-        }
+        Self { kind: kind.to_owned(), subtype: subtype.map(str::to_owned), ..Self::default() }
     }
 
     /// The same marker with one attribute more.

@@ -18,7 +18,7 @@ const WORKING: u32 = 100;
 const MOST_FILES: usize = 10_000;
 
 /// The signs of life of a tree that were seen last.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Vitals {
     last_output: Duration,
     last_marker: Duration,
@@ -41,17 +41,8 @@ struct Size {
 
 impl Vitals {
     pub fn new(stalls: &Stalls) -> Self {
-        Self {
-            last_output: Duration::ZERO,
-            last_marker: Duration::ZERO,
-            last_ticks: Duration::ZERO,
-            last_growth: Duration::ZERO,
-            last_sample: Duration::ZERO,
-            ticks: 0,
-            artifacts: stalls.artifacts.as_deref().map(Size::of).unwrap_or_default(),
-            told: BTreeSet::new(),
-            rows: Vec::new(),
-        }
+        let artifacts = stalls.artifacts.as_deref().map(Size::of).unwrap_or_default();
+        Self { artifacts, ..Self::default() }
     }
 
     /// What a tree that has been running before used until now does not count.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use change_set::BytePath;
 use changes::Repository;
@@ -149,7 +150,7 @@ impl Snapshots {
         let durable = ["-c", "core.fsync=all", "-c", "fastimport.unpackLimit=0", "-c", FAST];
         let unfinished = UnfinishedPacks::look(leftovers::folder(&self.repository));
         let arguments: Vec<&str> = WRITING.iter().chain(&durable).chain(&IMPORT).copied().collect();
-        let mut running = self.git.start_with_file(&arguments, input)?;
+        let mut running = self.git.start_with(&arguments, Stdio::from(input))?;
         let report = format!("fast_import_crash_{}", running.child().id());
         let output = running.finish().inspect_err(|_| {
             // Its report about a failure, which nobody would ever clear away.

@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
+use std::process::Stdio;
 
 use change_set::BytePath;
 use changes::git::RunningGit;
@@ -151,7 +152,7 @@ struct Blobs {
 
 impl Blobs {
     fn start(snapshots: &Snapshots) -> Result<Self, SnapshotError> {
-        let mut running = snapshots.git.converse(&["cat-file", "--batch"])?;
+        let mut running = snapshots.git.start_with(&["cat-file", "--batch"], Stdio::piped())?;
         let no_pipe = || changes::Error::Read {
             command: "git cat-file".to_owned(),
             source: io::ErrorKind::BrokenPipe.into(),

@@ -43,7 +43,7 @@ pub struct StageStory {
     pub artifacts: Vec<AcceptedArtifact>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Attempt {
     pub number: u32,
     pub began: Timestamp,
@@ -57,6 +57,7 @@ pub struct Attempt {
 }
 
 text::named! {
+    #[derive(Default)]
     pub enum Outcome {
         Completed = "completed",
         Failed = "failed",
@@ -66,6 +67,7 @@ text::named! {
         Aborted = "aborted",
         /// Its supervisor was killed, and nobody saw it end.
         Lost = "lost",
+        #[default]
         Running = "running",
     }
 }
@@ -145,15 +147,8 @@ impl Teller {
                     stage.artifacts.clone_from(&accepted.artifacts);
                 }
                 if *to == StageState::Running {
-                    stage.attempts.push(Attempt {
-                        number: *attempt,
-                        began: at,
-                        ended: at,
-                        outcome: Outcome::Running,
-                        reason: None,
-                        ending: None,
-                        incidents: Vec::new(),
-                    });
+                    let number = *attempt;
+                    stage.attempts.push(Attempt { number, began: at, ended: at, ..Attempt::default() });
                 } else if let Some(attempt) = stage.attempts.last_mut() {
                     attempt.end(at, *to, reason.as_deref(), ending.as_ref());
                 }
