@@ -294,6 +294,7 @@ fn evidence(page: &mut String, hold: &Hold) {
         let state = match action.state {
             ActionState::Required => "missing",
             ActionState::Satisfied => "done",
+            ActionState::Reported => "told",
             ActionState::Waived => "waived",
         };
         let _ = writeln!(

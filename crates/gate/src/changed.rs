@@ -5,22 +5,36 @@ use change_set::{ChangeSet, Scope};
 use crate::inputs::{Changes, Inputs};
 use crate::policy::{Class, Policy, is_source};
 use crate::verdict::ChangedCategory;
-use crate::work::Paths;
+use crate::work::{Paths, Work};
 
 /// A changed file, relative to the root of the repository.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Changed {
     pub(crate) path: String,
     pub(crate) class: Class,
+    /// Whether a run could say something about what changed in it.
+    pub(crate) needs_proof: bool,
     /// Nanoseconds since 1970.
     pub(crate) modified_ns: Option<i64>,
+}
+
+impl Changed {
+    /// Whether a run could judge it.
+    pub(crate) fn is_code(&self) -> bool {
+        self.needs_proof && self.class != Class::Prose && is_source(&self.path)
+    }
 }
 
 /// How source code that no category names is called.
 pub(crate) const OTHER_CODE: &str = "other code";
 
 pub(crate) fn files(policy: &Policy, inputs: &Inputs) -> Vec<Changed> {
-    let changed = |path: String, modified_ns| Changed { class: policy.classify(&path), path, modified_ns };
+    let changed = |path: String, modified_ns| Changed {
+        class: policy.classify(&path),
+        path,
+        modified_ns,
+        needs_proof: true,
+    };
     let mut files: Vec<Changed> = match &inputs.changes {
         Changes::Known(set) => {
             set.files.iter().map(|file| changed(file.path.to_string(), file.modified_ns)).collect()
@@ -32,8 +46,28 @@ pub(crate) fn files(policy: &Policy, inputs: &Inputs) -> Vec<Changed> {
         }
         Changes::Unknown(_) => Vec::new(),
     };
+    leave_virtual_environments(&mut files);
     leave_categories_that_stand_alone(policy, &mut files);
     files
+}
+
+/// Files of which only comments, layout or a version number changed, or that are back to what they were, need no proof.
+pub(crate) fn leave_unproven(files: &mut [Changed], work: &Work<'_>) {
+    let untouched = work.files_without_need();
+    for file in files.iter_mut().filter(|file| untouched.contains(file.path.as_str())) {
+        file.needs_proof = false;
+    }
+}
+
+/// A virtual environment of any name is no code of the repository (L13).
+fn leave_virtual_environments(files: &mut [Changed]) {
+    let marked = files.iter().filter_map(|file| file.path.strip_suffix("/pyvenv.cfg"));
+    let environments: Vec<String> = marked.map(|folder| format!("{folder}/")).collect();
+    for file in files.iter_mut() {
+        if environments.iter().any(|folder| file.path.starts_with(folder.as_str())) {
+            file.class = Class::OtherFile;
+        }
+    }
 }
 
 /// A category such as “tests only” counts where no other source changed; its files are other code where some did.

@@ -54,14 +54,14 @@ pub fn explain(policy: &Policy, inputs: &Inputs, verdict: &Verdict) -> Vec<Expla
     let waived = silence::waivers(policy, inputs);
     for failure in errors::expectations(policy, &work) {
         let state = match state(&failure.seen, rules.errors) {
-            RuleState::Fired if errors::is_waived(policy, failure.subject, &waived) => RuleState::Waived,
+            RuleState::Fired if errors::is_waived(policy, &failure.subject, &waived) => RuleState::Waived,
             state => state,
         };
-        let call = &failure.subject.call;
+        let call = &failure.subject.recorded.call;
         let subject = format!("`{}`", crate::work::shown(call));
         explanations.push(looked(Rule::UnresolvedError, subject, state, failure.seen, call.line));
     }
-    for edit in hygiene::edits(inputs, &work) {
+    for edit in hygiene::edits(policy, inputs, &work) {
         let state = state(&edit.seen, rules.hygiene);
         explanations.push(looked(
             Rule::EditWithoutRead,
@@ -87,7 +87,7 @@ fn of_action(action: &crate::verdict::ActionVerdict) -> Explanation {
         rule: Rule::MissingAction,
         subject: action.id.clone(),
         state: match action.state {
-            ActionState::Required => RuleState::Fired,
+            ActionState::Required | ActionState::Reported => RuleState::Fired,
             ActionState::Satisfied => RuleState::Suppressed,
             ActionState::Waived => RuleState::Waived,
         },

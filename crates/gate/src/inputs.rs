@@ -1,12 +1,15 @@
 //! Everything a verdict depends on beside the policy, as plain data that is recorded with the verdict.
 
 use change_set::ChangeSet;
+use programs::repository::Repository;
 use programs::shell::Intents;
 use serde::{Deserialize, Serialize};
-use transcript::{Call, Coverage, Kind, Outcome, Reading};
+use transcript::{Agent, Call, Coverage, Kind, Outcome, Reading, SessionState};
+
+use crate::rules::verification::Strength;
 
 /// The version of [`Inputs`] as they are recorded.
-pub const INPUTS_VERSION: u32 = 2;
+pub const INPUTS_VERSION: u32 = 3;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inputs {
@@ -20,6 +23,12 @@ pub struct Inputs {
     pub said: Vec<String>,
     /// Where the agent works; paths in calls may be relative to it.
     pub cwd: String,
+    /// What the rest of the session says about the turn.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub session: SessionState,
+    /// The repository's own words: its packages, tasks, and the ways in which they are verified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<Repository>,
     pub stop: Stop,
     pub history: History,
     /// The plan of the work item, where one is set.
@@ -27,6 +36,10 @@ pub struct Inputs {
     /// What the policy's own checks said, where they are trusted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckResult>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// What changed.
@@ -56,6 +69,9 @@ pub struct Stop {
     pub elapsed_ms: Option<u64>,
     /// The agent does not claim to be done.
     pub waiting: Option<Waiting>,
+    /// When it took place, in nanoseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_ns: Option<i64>,
 }
 
 /// What an agent can be waiting for.
@@ -67,6 +83,10 @@ pub enum Waiting {
     PlanMode,
     Interrupted,
     FailedRequest,
+    /// Sub-agents that have not answered.
+    Subagents,
+    /// The person rejected an edit or a check.
+    Rejection,
 }
 
 impl Waiting {
@@ -79,9 +99,25 @@ impl Waiting {
         if last.user_stopped {
             return Some(Self::Interrupted);
         }
+        // A check that still runs in the background wakes the agent when it ends; a server never does (L7).
+        if reading.agent == Some(Agent::Claude) && reading.calls.iter().any(is_running_check) {
+            return Some(Self::BackgroundTasks);
+        }
         let asks = matches!(last.tool.as_str(), "AskUserQuestion" | "ask_user" | "request_user_input");
         (asks && last.outcome == Outcome::Unknown).then_some(Self::AnswerOfUser)
     }
+}
+
+/// Whether the call is a check that has not ended.
+pub fn is_running_check(call: &Call) -> bool {
+    let checks = |intents: &Intents| {
+        let mut strengths = intents.commands().iter().filter_map(Strength::of_command);
+        strengths.any(|strength| strength > Strength::Ran)
+    };
+    call.outcome == Outcome::Unknown
+        && !call.user_stopped
+        && call.kind == Kind::Shell
+        && call.command.as_deref().is_some_and(|command| checks(&Intents::read(command)))
 }
 
 /// What earlier verdicts of this session said.
@@ -92,6 +128,9 @@ pub struct History {
     pub held_before: Vec<String>,
     /// Actions that cannot be done here.
     pub waived: Vec<Waived>,
+    /// What the person was told before in this session; see [`crate::reports`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reported: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,6 +186,8 @@ impl Inputs {
             calls: reading.calls.into_iter().map(RecordedCall::new).collect(),
             said: reading.messages.into_iter().map(|message| message.text).collect(),
             cwd,
+            session: reading.session,
+            repository: None,
             stop: Stop::default(),
             history: History::default(),
             plan: None,

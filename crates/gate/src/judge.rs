@@ -1,11 +1,17 @@
 //! The verdict: pass, notify or hold. What speaks first is what keeps silent: an agent that waits, that was held
 //! already, or that changed nothing.
 
+use std::collections::BTreeSet;
+
+use transcript::Extent as ReadExtent;
+
 use crate::changed::{self, Changed, by_category, scope};
 use crate::inputs::{Changes, CheckOutcome, Inputs, Waived};
 use crate::message::{self, Parts};
-use crate::policy::{Class, NoGit, Policy, RuleLevel, Telling};
+use crate::policy::{Class, NoGit, NotUnderstood, Policy, RuleLevel, Telling};
 use crate::rules::actions::{self, Demand};
+use crate::rules::errors::Failure;
+use crate::rules::verification::Strength;
 use crate::rules::{Expectation, Seen, drift, errors, hygiene};
 use crate::second_stop;
 use crate::silence::{self, ASKED_BEFORE};
@@ -17,7 +23,7 @@ pub fn judge(policy: &Policy, inputs: &Inputs) -> Verdict {
     if !policy.gate.enabled {
         return pass(inputs, "switched off");
     }
-    if let Some(waiting) = inputs.stop.waiting {
+    if let Some(waiting) = inputs.stop.waiting.or_else(|| silence::waiting(policy, inputs)) {
         return pass(inputs, &format!("the agent is waiting: {waiting:?}"));
     }
     second_stop::judge(policy, inputs).unwrap_or_else(|| look(policy, inputs))
@@ -32,23 +38,32 @@ pub(crate) fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
     if let Changes::Unknown(reason) = &inputs.changes {
         return without_git(policy, inputs, reason);
     }
-    let files = changed::files(policy, inputs);
+    let is_not_understood = inputs.coverage.extent == ReadExtent::Unavailable && inputs.coverage.records > 0;
+    if is_not_understood && policy.gate.not_understood == NotUnderstood::Pass {
+        return not_understood(policy, inputs);
+    }
+    let mut files = changed::files(policy, inputs);
     let root = changed::root(inputs);
     let work = Work::new(inputs, &root);
+    changed::leave_unproven(&mut files, &work);
     let extent = Extent::of(&files);
     let mut verdict =
         Verdict { changed: by_category(policy, &files), scope: scope(&inputs.changes), ..pass(inputs, "") };
 
     let waived = silence::waivers(policy, inputs);
-    let failures = failures(policy, &work, &waived);
     let expected = actions::expectations(policy, &files, &work);
     for expectation in &expected {
         verdict.actions.push(action_verdict(policy, inputs, expectation, &waived, &work));
     }
-    verdict.observations = gaps(&expected, &verdict.actions, &failures);
-    verdict.observations.extend(failures);
+    let Failures { told, is_red } = failures(policy, &work, &waived, &files, &expected);
+    verdict.observations = gaps(&expected, &verdict.actions, &told);
+    verdict.observations.extend(told);
+    if policy.gate.rules.weaker != RuleLevel::Off {
+        let weaker = expected.iter().flat_map(|expectation| &expectation.subject.weaker);
+        verdict.observations.extend(weaker.cloned());
+    }
     if extent.concerns(policy.gate.rules.hygiene) {
-        let edits = hygiene::edits(inputs, &work);
+        let edits = hygiene::edits(policy, inputs, &work);
         verdict.observations.extend(hygiene::edit_observation(&edits));
         verdict.observations.extend(hygiene::spread_observation(&hygiene::spread(policy, &files)));
     }
@@ -56,7 +71,8 @@ pub(crate) fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
         let drifted = drift::expectation(inputs.plan.as_ref(), &files);
         verdict.observations.extend(drifted.as_ref().and_then(drift::observation));
     }
-    conclude(policy, inputs, verdict, extent)
+    silence::leave_out_reported(policy, inputs, &mut verdict.observations);
+    conclude(policy, inputs, verdict, extent, is_red)
 }
 
 /// How much of what changed matters.
@@ -89,7 +105,7 @@ impl Extent {
 }
 
 /// Composes the message, where there is something to say.
-fn conclude(policy: &Policy, inputs: &Inputs, mut verdict: Verdict, extent: Extent) -> Verdict {
+fn conclude(policy: &Policy, inputs: &Inputs, mut verdict: Verdict, extent: Extent, is_red: bool) -> Verdict {
     let compose = |verdict: &Verdict, sentence: Option<&str>| {
         message::compose(&Parts {
             policy,
@@ -98,7 +114,6 @@ fn conclude(policy: &Policy, inputs: &Inputs, mut verdict: Verdict, extent: Exte
             observations: &verdict.observations,
             only_prose: extent == Extent::OnlyProse,
             sentence,
-            elapsed_ms: inputs.stop.elapsed_ms,
         })
     };
     let is_missing = |action: &&ActionVerdict| action.state == ActionState::Required;
@@ -114,6 +129,7 @@ fn conclude(policy: &Policy, inputs: &Inputs, mut verdict: Verdict, extent: Exte
     let failed = inputs.checks.iter().any(|check| check.outcome == CheckOutcome::Failed);
     let holds = !missing.is_empty()
         || failed
+        || (is_red && policy.gate.rules.red == RuleLevel::Hold)
         || verdict.observations.iter().any(|observation| holds(policy, observation.rule, extent));
     let docs_only = Some(policy.messages.docs_only.as_str());
 
@@ -145,6 +161,8 @@ fn conclude(policy: &Policy, inputs: &Inputs, mut verdict: Verdict, extent: Exte
         (Decision::Pass, "nothing is required for what changed".to_owned(), String::new())
     } else if verdict.actions.iter().any(|action| action.state == ActionState::Waived) {
         (Decision::Pass, ASKED_BEFORE.to_owned(), String::new())
+    } else if verdict.actions.iter().any(|action| action.state == ActionState::Reported) {
+        (Decision::Pass, "the person was told before".to_owned(), String::new())
     } else {
         let message = message::sentence(&policy.messages.all_clear);
         (telling(policy.gate.all_clear), "all clear".to_owned(), message)
@@ -164,6 +182,8 @@ fn holds(policy: &Policy, rule: Rule, extent: Extent) -> bool {
         Rule::UnresolvedError => extent == Extent::More && rules.errors == RuleLevel::Hold,
         Rule::EditWithoutRead | Rule::WideBlastRadius => rules.hygiene == RuleLevel::Hold,
         Rule::PlanDrift => rules.drift == RuleLevel::Hold,
+        Rule::WeakerVerification => rules.weaker == RuleLevel::Hold,
+        Rule::NotUnderstood => false,
     }
 }
 
@@ -190,21 +210,64 @@ fn without_git(policy: &Policy, inputs: &Inputs, reason: &str) -> Verdict {
     }
 }
 
-/// What is told of the errors that nothing settled; the same sentence once.
-fn failures(policy: &Policy, work: &Work<'_>, waived: &[Waived]) -> Vec<Observation> {
-    if policy.gate.rules.errors == RuleLevel::Off {
-        return Vec::new();
+/// The transcript is there, and is of no format that is known: silence, told once.
+fn not_understood(policy: &Policy, inputs: &Inputs) -> Verdict {
+    let text = "The transcript is in a format that is not understood, so nothing is checked.".to_owned();
+    let mut verdict = pass(inputs, "the transcript is not understood");
+    verdict.observations.push(Observation { rule: Rule::NotUnderstood, text: text.clone(), line: None });
+    silence::leave_out_reported(policy, inputs, &mut verdict.observations);
+    if !verdict.observations.is_empty() {
+        verdict.decision = Decision::Notify;
+        verdict.message = Some(message::sentence(&text));
     }
-    let mut told: Vec<Observation> = Vec::new();
-    let failures = errors::expectations(policy, work);
-    let left = failures.iter().filter(|failure| failure.speaks());
-    for failure in left.filter(|failure| !errors::is_waived(policy, failure.subject, waived)) {
-        let observation = errors::observation(policy, failure.subject);
+    verdict
+}
+
+/// What is told of the errors that nothing settled.
+struct Failures {
+    /// The same sentence once.
+    told: Vec<Observation>,
+    /// Tests, a type check or a build of what changed is among them.
+    is_red: bool,
+}
+
+fn failures(
+    policy: &Policy,
+    work: &Work<'_>,
+    waived: &[Waived],
+    changed: &[Changed],
+    expected: &[Expectation<Demand<'_>>],
+) -> Failures {
+    let rules = policy.gate.rules;
+    let mut failures = Failures { told: Vec::new(), is_red: false };
+    let code: BTreeSet<String> =
+        changed.iter().filter(|file| file.is_code()).map(|file| file.path.clone()).collect();
+    let last_edit = work.last_edit_that_needs_proof(&code);
+    let is_missed = |failure: &Failure<'_>| {
+        let line = failure.recorded.call.line;
+        let is_it = |seen: &Seen| matches!(seen, Seen::Ambiguous { like, .. } if like.line == line);
+        expected.iter().any(|expectation| is_it(&expectation.seen))
+    };
+    for failure in errors::expectations(policy, work).iter().filter(|failure| failure.speaks()) {
+        let failure = &failure.subject;
+        let is_red = !code.is_empty()
+            && failure.strength().is_some_and(|strength| strength >= Strength::Built)
+            && last_edit.is_none_or(|edit| edit < failure.at);
+        let level = if is_red { rules.red } else { rules.errors };
+        // An action that is missing already says what a run whose status is hidden showed.
+        if level == RuleLevel::Off
+            || errors::is_waived(policy, failure, waived)
+            || (failure.by_output && is_missed(failure))
+        {
+            continue;
+        }
+        failures.is_red |= is_red;
+        let observation = errors::observation(policy, failure.recorded);
         // The last one is what the agent left behind.
-        told.retain(|earlier| earlier.text != observation.text);
-        told.push(observation);
+        failures.told.retain(|earlier| earlier.text != observation.text);
+        failures.told.push(observation);
     }
-    told
+    failures
 }
 
 /// The observations that go with required actions, where nothing else says the same.
@@ -230,10 +293,15 @@ fn gaps(
         }
         _ => false,
     };
+    let is_reported =
+        |id: &str| actions.iter().any(|action| action.id == id && action.state == ActionState::Reported);
     expected
         .iter()
-        .filter(|expectation| is_required(&expectation.subject.action.id) && !is_told(expectation))
-        .filter_map(actions::observation)
+        .filter_map(|expectation| match expectation.subject.action.id.as_str() {
+            id if is_required(id) && !is_told(expectation) => actions::observation(expectation),
+            id if is_reported(id) => Some(actions::report(expectation)),
+            _ => None,
+        })
         .collect()
 }
 
@@ -244,10 +312,10 @@ fn action_verdict(
     waived: &[Waived],
     work: &Work<'_>,
 ) -> ActionVerdict {
-    let Demand { action, .. } = &expectation.subject;
+    let action = expectation.subject.action;
     let mut verdict = ActionVerdict {
         id: action.id.clone(),
-        say: message::said(action, inputs.stop.elapsed_ms),
+        say: message::said(&expectation.subject.instruction(), inputs.stop.elapsed_ms),
         state: ActionState::Required,
         evidence: None,
         reason: None,
@@ -267,6 +335,8 @@ fn action_verdict(
     } else if silence::was_asked_before(policy, inputs, expectation, work) {
         verdict.state = ActionState::Waived;
         verdict.reason = Some(ASKED_BEFORE.to_owned());
+    } else if action.level == RuleLevel::Notify {
+        verdict.state = ActionState::Reported;
     }
     verdict
 }

@@ -4,6 +4,7 @@
 #![doc = include_str!("../README.md")]
 
 mod changed;
+mod closing_question;
 mod edited_files;
 mod explain;
 mod inputs;
@@ -20,11 +21,11 @@ pub use edited_files::edited_files;
 pub use explain::{Explanation, RuleState, explain};
 pub use inputs::{
     Changes, CheckOutcome, CheckResult, History, INPUTS_VERSION, Inputs, PlanFile, RecordedCall, Stop,
-    Waiting, Waived,
+    Waiting, Waived, is_running_check,
 };
 pub use judge::judge;
 pub use message::HEADER;
-pub use silence::{ASKED_BEFORE, waivers};
+pub use silence::{ASKED_BEFORE, reports, waivers};
 pub use verdict::{
     ActionState, ActionVerdict, ChangedCategory, Decision, Evidence, Observation, Rule, Verdict,
 };

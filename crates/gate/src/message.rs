@@ -21,8 +21,6 @@ pub(crate) struct Parts<'a> {
     pub(crate) only_prose: bool,
     /// A sentence before the steps.
     pub(crate) sentence: Option<&'a str>,
-    /// How long the turn took, for the window of the logs.
-    pub(crate) elapsed_ms: Option<u64>,
 }
 
 pub(crate) fn compose(parts: &Parts<'_>) -> String {
@@ -158,22 +156,22 @@ fn summary(changed: &[ChangedCategory]) -> String {
 
 /// The steps that are required, in the policy's order, and committing last.
 fn steps(parts: &Parts<'_>) -> Vec<String> {
-    let required: Vec<&Action> = parts
+    let required: Vec<(&Action, &str)> = parts
         .actions
         .iter()
         .filter(|action| action.state == ActionState::Required)
-        .filter_map(|action| parts.policy.action(&action.id))
+        .filter_map(|action| Some((parts.policy.action(&action.id)?, action.say.as_str())))
         .collect();
     let mut steps: Vec<String> = Vec::new();
-    for action in &required {
+    for (action, say) in &required {
         let follows = action
             .after
             .as_ref()
             .zip(action.say_after.as_ref())
-            .filter(|(before, _)| required.iter().any(|other| &other.id == *before));
+            .filter(|(before, _)| required.iter().any(|(other, _)| &other.id == *before));
         match (follows, steps.last_mut()) {
             (Some((_, addition)), Some(step)) => *step = format!("{step} {addition}"),
-            _ => steps.push(said(action, parts.elapsed_ms)),
+            _ => steps.push((*say).to_owned()),
         }
     }
     if parts.policy.gate.commit && !parts.only_prose && !steps.is_empty() {
@@ -187,8 +185,8 @@ fn steps(parts: &Parts<'_>) -> Vec<String> {
 }
 
 /// The instruction, with the window of the logs filled in.
-pub(crate) fn said(action: &Action, elapsed_ms: Option<u64>) -> String {
-    action.say.replace("{since}", &log_window(elapsed_ms))
+pub(crate) fn said(instruction: &str, elapsed_ms: Option<u64>) -> String {
+    instruction.replace("{since}", &log_window(elapsed_ms))
 }
 
 /// H8: the turn in whole minutes, and two at the least.

@@ -11,11 +11,11 @@ mod user_file;
 use serde::Serialize;
 use settings::{At, Kind as _, List, Names, Quoting, Reader, TableOfKeys as _, TableReference};
 
-use keys::{PolicyFile, PolicyLayer};
+use keys::{ActionLayer, PolicyFile, PolicyLayer};
 
 pub use keys::{
     Action, Autosave, AutosaveMode, Category, Check, ErrorText, Fresh, Gate, Include, JudgedScope, Messages,
-    NoGit, Plan, ResolvedBy, RuleLevel, Rules, SecondStop, SnapshotSettings, Telling,
+    NoGit, NotUnderstood, Plan, Proof, ResolvedBy, RuleLevel, Rules, SecondStop, SnapshotSettings, Telling,
 };
 pub(crate) use paths::is_source;
 pub use paths::{Class, Globs};
@@ -198,7 +198,11 @@ impl Loading<'_, '_> {
 
     fn finish(self) -> (Policy, Vec<Problem>) {
         let Self { mut problems, globs, loaded, layer, .. } = self;
-        let gate = layer.gate.unwrap_or_default();
+        let mut gate = layer.gate.unwrap_or_default();
+        // Who says what errors may do, and nothing of red, means all of them.
+        if let Some(rules) = &mut gate.rules {
+            rules.red = rules.red.or(rules.errors);
+        }
         let actions = layer.actions.unwrap_or_default();
         let categories = layer.categories.unwrap_or_default();
         let ids: Vec<&str> =
@@ -215,7 +219,7 @@ impl Loading<'_, '_> {
             Some(names) => Names::value(names),
             None => ids.iter().filter(|id| **id == "tests").map(|id| (*id).to_owned()).collect(),
         };
-        let missing = actions.iter().map(|action| (&action.id, Action::missing(action)));
+        let missing = actions.iter().map(|action| (&action.id, missing_of(action)));
         let missing =
             missing.chain(categories.iter().map(|category| (&category.name, Category::missing(category))));
         for (name, keys) in missing {
@@ -224,6 +228,9 @@ impl Loading<'_, '_> {
             problems.extend(keys.iter().flat_map(|key| name.as_ref().map(|name| lacks(name, key))));
         }
         let mut actions: Vec<Action> = actions.into_iter().map(Action::finish).collect();
+        for action in actions.iter_mut().filter(|action| !action.evidence.is_empty()) {
+            action.proof = Proof::Evidence;
+        }
         actions.sort_by(|one, other| one.order.cmp(&other.order).then_with(|| one.id.cmp(&other.id)));
         let mut paths = paths::PathClasses::new(layer.prose.unwrap_or_else(Globs::default_prose));
         let categories = categories.into_iter().map(|mut category| {
@@ -253,6 +260,17 @@ impl Loading<'_, '_> {
         };
         (policy, problems)
     }
+}
+
+/// An action that says in no way what to do, or what proves it, is half of one.
+fn missing_of(action: &ActionLayer) -> Vec<&'static str> {
+    let says = action.say.is_some() || action.usual.is_some();
+    let proves = action.evidence.is_some() || action.proof.is_some_and(|proof| proof != Proof::Evidence);
+    [(says, "say"), (proves, "evidence")]
+        .iter()
+        .filter(|(is_there, _)| !is_there)
+        .map(|(_, key)| *key)
+        .collect()
 }
 
 fn unknown<'n>(what: &str, name: &At<String>, known: impl Iterator<Item = &'n str>) -> Problem {

@@ -2,12 +2,17 @@
 //! before was held for.
 
 use change_set::Scope;
+use programs::shell::Intents;
+use transcript::{Call, Kind, Outcome};
 
 use crate::changed::scope;
-use crate::inputs::{Inputs, Waived};
-use crate::policy::Policy;
+use crate::closing_question;
+use crate::inputs::{Inputs, RecordedCall, Waiting, Waived};
+use crate::policy::{Policy, RuleLevel};
 use crate::rules::Expectation;
 use crate::rules::actions::Demand;
+use crate::rules::verification::Strength;
+use crate::verdict::{Decision, Observation, Rule, Verdict};
 use crate::work::Work;
 
 /// The reason of an action that is waived because the turn before was held for it.
@@ -46,4 +51,59 @@ pub(crate) fn was_asked_before(
         scope(&inputs.changes) == Some(Scope::TurnBaseline) || covers.iter().any(|path| work.was_edited(path))
     };
     !policy.gate.ask_again && inputs.history.held_before.contains(&action.id) && !touched()
+}
+
+/// What the agent is waiting for by its own words, its sub-agents, or what the person rejected.
+pub(crate) fn waiting(policy: &Policy, inputs: &Inputs) -> Option<Waiting> {
+    if policy.gate.turn_only {
+        return None;
+    }
+    let is_edit = |call: &Call| matches!(call.kind, Kind::Edit | Kind::Write);
+    let last_edit = inputs.calls.iter().rposition(|recorded| {
+        is_edit(&recorded.call) && recorded.call.outcome != Outcome::Error && !recorded.call.user_stopped
+    });
+    let since = inputs.calls.iter().skip(last_edit.map_or(0, |place| place + 1));
+    let is_rejected = |recorded: &RecordedCall| {
+        let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
+        let checks = || commands.iter().any(|command| Strength::of_command(command).is_some());
+        recorded.call.user_stopped && (is_edit(&recorded.call) || checks())
+    };
+    if !inputs.session.unanswered.is_empty() {
+        Some(Waiting::Subagents)
+    } else if inputs.session.is_planning && last_edit.is_none() {
+        Some(Waiting::PlanMode)
+    } else if since.into_iter().any(is_rejected) {
+        Some(Waiting::Rejection)
+    } else {
+        inputs.said.last().is_some_and(|said| closing_question::waits(said)).then_some(Waiting::AnswerOfUser)
+    }
+}
+
+/// What a verdict tells the person that they need not hear again in this session.
+pub fn reports(verdict: &Verdict) -> Vec<String> {
+    let is_told = verdict.decision == Decision::Notify;
+    verdict.observations.iter().filter(|_| is_told).filter_map(report).collect()
+}
+
+fn report(observation: &Observation) -> Option<String> {
+    match observation.rule {
+        Rule::MissingAction | Rule::UnresolvedError | Rule::WeakerVerification | Rule::NotUnderstood => {
+            Some(format!("{}: {}", observation.rule.name(), observation.text))
+        }
+        Rule::EditWithoutRead | Rule::WideBlastRadius | Rule::PlanDrift => None,
+    }
+}
+
+/// Leaves out what the person was told before in this session; what holds is said every time.
+pub(crate) fn leave_out_reported(policy: &Policy, inputs: &Inputs, observations: &mut Vec<Observation>) {
+    let rules = policy.gate.rules;
+    observations.retain(|observation| {
+        let holds = match observation.rule {
+            Rule::UnresolvedError => rules.errors == RuleLevel::Hold,
+            Rule::WeakerVerification => rules.weaker == RuleLevel::Hold,
+            _ => false,
+        };
+        let is_known = |report: String| inputs.history.reported.contains(&report);
+        holds || !report(observation).is_some_and(is_known)
+    });
 }

@@ -73,6 +73,8 @@ pub struct ActionVerdict {
 #[serde(rename_all = "lowercase")]
 pub enum ActionState {
     Required,
+    /// Not seen, and told to the person; the agent is not asked for it.
+    Reported,
     Satisfied,
     Waived,
 }
@@ -106,6 +108,10 @@ pub enum Rule {
     EditWithoutRead,
     WideBlastRadius,
     PlanDrift,
+    /// Code was verified by less than its package has.
+    WeakerVerification,
+    /// The transcript's format is not understood.
+    NotUnderstood,
 }
 
 impl Rule {
@@ -117,6 +123,8 @@ impl Rule {
             Self::EditWithoutRead => "edit-without-read",
             Self::WideBlastRadius => "wide-blast-radius",
             Self::PlanDrift => "plan-drift",
+            Self::WeakerVerification => "weaker-verification",
+            Self::NotUnderstood => "not-understood",
         }
     }
 }

@@ -1,14 +1,18 @@
 //! What the agent did, as the rules ask for it: which commands ran, which files were edited and read, in
 //! which order. The order counts inside one command line too: `sed -i … && pytest`.
 
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 
+use contents::{Nature, TextHash};
 use jiff::Timestamp;
 use programs::Deed;
+use programs::repository::Repository;
 use programs::shell::{Intents, SimpleCommand, one_spelling};
-use transcript::{Call, Kind, Outcome};
+use transcript::{Call, FileEdit, Kind, Outcome};
 
 use crate::inputs::{Inputs, RecordedCall};
+use crate::rules::verification::{self, VerifyingRun};
 
 /// A place in the timeline: the call, and the command within it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +39,9 @@ pub(crate) const SLACK_NS: i128 = 1_000_000_000;
 struct Touch {
     path: String,
     at: Moment,
+    /// Whether a run could say something about what was done; comments, layout and version numbers need no proof, and neither
+    /// does what was taken back.
+    needs_proof: bool,
 }
 
 #[derive(Debug)]
@@ -44,6 +51,9 @@ pub(crate) struct Work<'a> {
     edits: Vec<Touch>,
     reads: Vec<Touch>,
     paths: Paths<'a>,
+    inputs: &'a Inputs,
+    /// Made when a rule asks for them.
+    verifying_runs: OnceCell<Vec<VerifyingRun<'a>>>,
 }
 
 /// One spelling for one file: relative to the root of the repository, absolute outside of it.
@@ -85,10 +95,18 @@ pub(crate) fn shown(call: &Call) -> String {
 impl<'a> Work<'a> {
     pub(crate) fn new(inputs: &'a Inputs, root: &'a str) -> Self {
         let paths = Paths::new(&inputs.cwd, root);
-        let mut work = Self { calls: &inputs.calls, edits: Vec::new(), reads: Vec::new(), paths };
+        let mut work = Self {
+            calls: &inputs.calls,
+            edits: Vec::new(),
+            reads: Vec::new(),
+            paths,
+            inputs,
+            verifying_runs: OnceCell::new(),
+        };
         for (number, recorded) in inputs.calls.iter().enumerate() {
             work.take(number, recorded);
         }
+        work.leave_what_was_taken_back();
         work
     }
 
@@ -96,7 +114,13 @@ impl<'a> Work<'a> {
         let call = &recorded.call;
         let whole = Moment { call: number, command: 0 };
         let touches = |paths: &[String]| -> Vec<Touch> {
-            paths.iter().map(|path| Touch { path: self.paths.one(path), at: whole }).collect()
+            let touch = |path: &String| {
+                let mut natures =
+                    call.edits.iter().filter(|edit| edit.path == *path).map(|edit| edit.nature).peekable();
+                let needs_proof = natures.peek().is_none() || natures.any(|nature| nature == Nature::Code);
+                Touch { path: self.paths.one(path), at: whole, needs_proof }
+            };
+            paths.iter().map(touch).collect()
         };
         match call.kind {
             // A call that failed or was refused changed nothing; one without a result may have.
@@ -125,10 +149,35 @@ impl<'a> Work<'a> {
             // `cargo test && cargo fmt` would teach people to switch the gate off.
             let edited = if command.deed() == Deed::Formats { &[][..] } else { &command.edits.paths };
             for path in edited {
-                self.edits.push(Touch { path: self.paths.one(path), at });
+                self.edits.push(Touch { path: self.paths.one(path), at, needs_proof: true });
             }
             for path in &command.reads {
-                self.reads.push(Touch { path: self.paths.one(path), at });
+                self.reads.push(Touch { path: self.paths.one(path), at, needs_proof: false });
+            }
+        }
+    }
+
+    /// Edits that a later one took back leave nothing to prove: the inverse edit, the content of before, `git checkout` of the
+    /// file, and the removal of a file that the turn had made (W21).
+    fn leave_what_was_taken_back(&mut self) {
+        let mut files: BTreeMap<String, FileHistory> = BTreeMap::new();
+        for place in 0..self.edits.len() {
+            let Some(Touch { path, at, .. }) = self.edits.get(place) else { continue };
+            let Some(recorded) = self.calls.get(at.call) else { continue };
+            let history = files.entry(path.clone()).or_default();
+            let command = recorded.intents.as_ref().and_then(|intents| intents.commands().get(at.command));
+            match (recorded.call.kind, command) {
+                (Kind::Shell, Some(command)) => history.command(place, command),
+                _ => {
+                    let is_made = recorded.call.created.iter().any(|made| self.paths.one(made) == *path);
+                    let edits = recorded.call.edits.iter().filter(|edit| self.paths.one(&edit.path) == *path);
+                    history.edit(place, is_made, edits);
+                }
+            }
+        }
+        for place in files.values().flat_map(|history| &history.taken_back) {
+            if let Some(touch) = self.edits.get_mut(*place) {
+                touch.needs_proof = false;
             }
         }
     }
@@ -152,6 +201,45 @@ impl<'a> Work<'a> {
                 command,
             })
         })
+    }
+
+    /// The runs that verify code, in order.
+    pub(crate) fn verifying_runs(&self) -> &[VerifyingRun<'a>] {
+        self.verifying_runs.get_or_init(|| {
+            verification::of_turn(self.calls, self.inputs.repository.as_ref(), &self.inputs.cwd)
+        })
+    }
+
+    /// The repository's own words, where they are known.
+    pub(crate) fn repository(&self) -> Option<&'a Repository> {
+        self.inputs.repository.as_ref()
+    }
+
+    /// When the turn ended, in nanoseconds since 1970.
+    pub(crate) fn stopped_at(&self) -> Option<i128> {
+        self.inputs.stop.at_ns.map(i128::from)
+    }
+
+    /// Files that were edited, and of which nothing is left to prove.
+    pub(crate) fn files_without_need(&self) -> BTreeSet<&str> {
+        let mut files: BTreeSet<&str> = self.edits.iter().map(|touch| touch.path.as_str()).collect();
+        for touch in self.edits.iter().filter(|touch| touch.needs_proof) {
+            files.remove(touch.path.as_str());
+        }
+        files
+    }
+
+    /// When one of the files was last edited so that a run could say something about it.
+    pub(crate) fn last_edit_that_needs_proof(&self, files: &BTreeSet<String>) -> Option<Moment> {
+        let edits = self.edits.iter().filter(|touch| touch.needs_proof && files.contains(&touch.path));
+        edits.map(|touch| touch.at).max()
+    }
+
+    /// Whether the same command line goes on to change files that it does not name (L6): a fixer, a patch.
+    pub(crate) fn rewrites_after(&self, ran: &Ran<'_>) -> bool {
+        let all = ran.recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
+        let rewrites = |command: &SimpleCommand| command.edits.others && command.deed() != Deed::Formats;
+        all.iter().skip(ran.at.command + 1).any(rewrites)
     }
 
     /// When one of the files was edited last, as far as calls tell.
@@ -190,5 +278,66 @@ impl<'a> Work<'a> {
     /// When the file was first read or written by a call.
     pub(crate) fn first_known(&self, file: &str) -> Option<Moment> {
         self.reads.iter().chain(&self.edits).filter(|touch| touch.path == file).map(|touch| touch.at).min()
+    }
+}
+
+/// The edits of one file, as long as nothing took them back.
+#[derive(Debug, Default)]
+struct FileHistory {
+    /// The turn made the file.
+    is_made: bool,
+    open: Vec<OpenEdit>,
+    /// Places of edits that leave nothing to prove.
+    taken_back: Vec<usize>,
+}
+
+/// An edit that nothing took back so far.
+#[derive(Debug)]
+struct OpenEdit {
+    place: usize,
+    before: Option<TextHash>,
+    after: Option<TextHash>,
+    is_whole: bool,
+}
+
+impl FileHistory {
+    fn edit<'a>(&mut self, place: usize, is_made: bool, edits: impl Iterator<Item = &'a FileEdit>) {
+        self.is_made |= is_made && self.open.is_empty();
+        let before = self.open.len();
+        for edit in edits {
+            let FileEdit { before, after, whole: is_whole, .. } = edit.clone();
+            let is_back =
+                |open: &OpenEdit| open.is_whole == is_whole && open.before.is_some() && open.before == after;
+            // The whole content may be that of any time before; of a part only the last edit is known to be taken back.
+            let found = match is_whole {
+                true => self.open.iter().position(is_back),
+                false => self.open.iter().rposition(|open| is_back(open) && open.after == before),
+            };
+            match found {
+                Some(from) if is_whole || from + 1 == self.open.len() => {
+                    self.taken_back.extend(self.open.drain(from..).map(|open| open.place));
+                    self.taken_back.push(place);
+                }
+                _ => self.open.push(OpenEdit { place, before, after, is_whole }),
+            }
+        }
+        if self.open.len() == before && !self.taken_back.contains(&place) {
+            self.open.push(OpenEdit { place, before: None, after: None, is_whole: false });
+        }
+        // An edit of several parts is taken back when all of its parts are.
+        let open: Vec<usize> = self.open.iter().map(|open| open.place).collect();
+        self.taken_back.retain(|place| !open.contains(place));
+    }
+
+    fn command(&mut self, place: usize, command: &SimpleCommand) {
+        let subcommand = command.known_arguments().find(|word| !word.starts_with('-'));
+        let restores = command.program == "git" && matches!(subcommand, Some("checkout" | "restore"));
+        let removes = self.is_made && matches!(command.program.as_str(), "rm" | "unlink");
+        if restores || removes {
+            self.taken_back.extend(self.open.drain(..).map(|open| open.place));
+            self.taken_back.push(place);
+        } else {
+            self.open.push(OpenEdit { place, before: None, after: None, is_whole: false });
+        }
     }
 }

@@ -9,7 +9,7 @@ use journal::{Journal, JournalError, NewTurn, NewVerdict, SessionId, TurnId, Wri
 use transcript::OWN_PREFIX;
 
 use crate::client_event::{ClientEvent, SAME_DELIVERY};
-use crate::known_turn::KnownTurn;
+use crate::known_turn::{self, KnownTurn};
 use crate::record;
 use crate::stop_case::{JudgedTurn, StopCase};
 
@@ -137,6 +137,12 @@ impl JudgedStop {
                 inputs: journal::Inputs { version: INPUTS_VERSION, bytes: record },
             })?;
             writing.record_held_actions(turn, &open_actions(verdict, &inputs.history, delivery))?;
+            known_turn::remember_reports(
+                writing,
+                session.id,
+                &inputs.history.reported,
+                gate::reports(verdict),
+            )?;
             for waived in waived {
                 writing.waive(session.id, &waived.action, &waived.reason, event.now)?;
             }

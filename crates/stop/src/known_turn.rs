@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gate::Waived;
-use journal::{Journal, JournalError, Session, Turn};
+use journal::{Journal, JournalError, Session, SessionId, Turn, Writing};
 use transcript::{Agent, Reading};
 
 use crate::client_event::ClientEvent;
@@ -21,7 +21,12 @@ pub struct KnownTurn {
     /// Actions that the last turn was held for.
     pub held_before: Vec<String>,
     pub waived: Vec<Waived>,
+    /// What the person was told before in this session.
+    pub reported: Vec<String>,
 }
+
+/// The value of a session that holds what the person was told.
+const REPORTED: &str = "reported";
 
 impl KnownTurn {
     pub(crate) fn read(
@@ -52,12 +57,28 @@ impl KnownTurn {
                 .into_iter()
                 .map(|waiver| Waived { action: waiver.action, reason: waiver.reason })
                 .collect();
+            let reported = reader.value(session.id, REPORTED)?;
+            known.reported = reported.and_then(|json| serde_json::from_slice(&json).ok()).unwrap_or_default();
             if let Some(turn) = &known.turn {
                 known.held_before = reader.actions_held_before(turn.id)?;
                 known.opened_at = Some(turn.opened_at);
             }
             Ok(known)
         })
+    }
+}
+
+/// Remembers what the person is told now.
+pub(crate) fn remember_reports(
+    writing: &Writing<'_>,
+    session: SessionId,
+    before: &[String],
+    now: Vec<String>,
+) -> Result<(), JournalError> {
+    let all = [before, &now].concat();
+    match serde_json::to_vec(&all) {
+        Ok(json) if !now.is_empty() => writing.set_value(session, REPORTED, &json),
+        _ => Ok(()),
     }
 }
 

@@ -7,7 +7,7 @@ use changes::{Baseline, Pending, Repository};
 use gate::policy::{Policy, SecondStop};
 use gate::{ActionState, Changes, Inputs, Verdict, Waiting};
 use journal::{Journal, JournalError, Turn};
-use transcript::{Outcome, Reading, Usage};
+use transcript::{Kind, Outcome, Reading, Usage};
 
 use crate::checks;
 use crate::client_event::ClientEvent;
@@ -141,9 +141,11 @@ impl StopCase {
         }
         inputs.stop.waiting = waiting;
         inputs.stop.elapsed_ms = elapsed;
+        inputs.stop.at_ns = i64::try_from(event.now.as_nanosecond()).ok();
         inputs.history.holds_this_turn = holds;
         inputs.history.held_before.clone_from(&known.held_before);
         inputs.history.waived.clone_from(&known.waived);
+        inputs.history.reported.clone_from(&known.reported);
         let mut verdict = gate::judge(policy, &inputs);
         if !self.is_gated {
             verdict.decision = gate::Decision::Pass;
@@ -192,12 +194,14 @@ impl StopCase {
 
 /// What the agent waits for, by its client's word and by the transcript.
 fn waiting(event: &ClientEvent, reading: &Reading) -> Option<Waiting> {
-    // A server left running by an earlier turn is nothing that this one waits for.
-    let running = |call: &transcript::Call| call.outcome == Outcome::Unknown;
-    if event.payload.background_tasks > 0 && reading.calls.iter().any(running) {
+    // A server is nothing that anybody waits for (L7), and neither is what an earlier turn left running.
+    if event.payload.background_tasks > 0 && reading.calls.iter().any(gate::is_running_check) {
         return Some(Waiting::BackgroundTasks);
     }
-    if event.payload.is_planning() {
+    let edits = |call: &transcript::Call| {
+        matches!(call.kind, Kind::Edit | Kind::Write) && call.outcome != Outcome::Error
+    };
+    if event.payload.is_planning() && !reading.calls.iter().any(edits) {
         return Some(Waiting::PlanMode);
     }
     Waiting::of_reading(reading)

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use gate::policy::{Fresh, JudgedScope, Policy, Problem, RuleLevel, Telling, Trust};
+use gate::policy::{Fresh, JudgedScope, Policy, Problem, Proof, RuleLevel, Telling, Trust};
 use serde::Serialize;
 use serde_json::{Value, json};
 use settings::Choices as _;
@@ -13,7 +13,7 @@ use stop::trust::Standing;
 use text::{counted, wrap, wrap_behind};
 use transcript::visible;
 
-use super::check::{no_policy, policy_hint};
+use super::check::no_policy;
 use crate::environment;
 use crate::error::{CommandError, ErrorKind};
 use crate::journal_access;
@@ -100,7 +100,7 @@ fn check(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandErro
                 }
             });
         }
-        None => printer.text(&format!("{}\n{}\n", no_policy(&root), policy_hint(&root))),
+        None => printer.text(&no_policy(&root)),
     }
     Ok(code)
 }
@@ -117,8 +117,7 @@ pub(crate) struct PolicyCheck<'a> {
 }
 
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Problem"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Problem"))]
 struct PolicyProblem<'a> {
     file: &'a str,
     line: usize,
@@ -136,43 +135,28 @@ impl<'a> PolicyProblem<'a> {
 fn show(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandError> {
     let root = place.repository.find()?.root;
     let Some(texts) = repository_policy::of(&root) else {
-        if place.json {
-            let nothing = json!({"repository": root.to_string_lossy(), "files": [], "trust": "untrusted",
-                                 "ignored": [], "policy": null});
-            printer.data(&format!("{nothing}\n"));
-        } else {
-            printer.text(&format!("{}\n{}\n", no_policy(&root), policy_hint(&root)));
-        }
-        return Ok(ExitCode::SUCCESS);
+        let nothing = json!({"repository": root.to_string_lossy(), "files": [], "trust": "untrusted",
+                             "ignored": [], "policy": null});
+        return printer.answer(place.json, &nothing, || no_policy(&root));
     };
     let policy = texts
         .load()
         .map_err(|problems| mistakes(&problems).hint("agents are not held while the policy is broken"))?;
     let mut journal = journal_access::open_existing(&journal_access::state_directory()?)?;
     let standing = journal_access::standing(journal.as_mut(), &texts, &policy)?;
-    if place.json {
-        printer.data(&format!("{}\n", as_json(&root, &texts, &policy, &standing)?));
-    } else {
-        printer.text(&text(&texts, &policy, &standing, printer.width()));
-    }
-    Ok(ExitCode::SUCCESS)
+    let output = as_json(&root, &texts, &policy, &standing)?;
+    printer.answer(place.json, &output, || text(&texts, &policy, &standing, printer.width()))
 }
 
 /// Where each text of a policy comes from.
 pub(crate) fn files(root: &Path, texts: &PolicyTexts) -> Vec<String> {
-    let one = |name: &str| match name {
+    let place = |name: &str| match name {
         FILE_NAME => Some(root.join(FILE_NAME)),
         USER_FILE_NAME => environment::configuration_file(),
         _ => None,
     };
-    texts
-        .texts
-        .iter()
-        .map(|text| match one(&text.name) {
-            Some(path) => path.to_string_lossy().into_owned(),
-            None => text.name.clone(),
-        })
-        .collect()
+    let path = |name: &str| place(name).map_or(name.to_owned(), |path| path.to_string_lossy().into_owned());
+    texts.texts.iter().map(|text| path(&text.name)).collect()
 }
 
 fn as_json(
@@ -213,8 +197,7 @@ fn as_json(
 
 /// A command that runs at the stop.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Check"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Check"))]
 pub(crate) struct CheckOutput<'a> {
     when: &'a [String],
     run: &'a str,
@@ -255,7 +238,7 @@ fn text(texts: &PolicyTexts, policy: &Policy, standing: &Standing, width: Option
             text,
             "  {STRONG}{}{STRONG:#}: {}",
             visible(&action.id),
-            wrap_behind(&format!("{}: ", action.id), &visible(&action.say), 4, width)
+            wrap_behind(&format!("{}: ", action.id), &visible(&action.instruction()), 4, width)
         );
         let evidence: Vec<String> =
             action.evidence.iter().map(|pattern| format!("`{}`", String::from(pattern.clone()))).collect();
@@ -263,7 +246,19 @@ fn text(texts: &PolicyTexts, policy: &Policy, standing: &Standing, width: Option
             Fresh::AfterChange => "after the change",
             Fresh::ThisTurn => "anywhere in the turn",
         };
-        let proof = format!("proved, {fresh}, by {}", evidence.join(", "));
+        let proof = match action.proof {
+            Proof::Evidence => evidence.join(", "),
+            Proof::Verification => {
+                "any run that verifies code: tests, a type check, a build, a linter, the program".to_owned()
+            }
+            Proof::Installation => "whatever installs dependencies, or works with them".to_owned(),
+        };
+        let level = match action.level {
+            RuleLevel::Hold => "",
+            RuleLevel::Notify => "; only told",
+            RuleLevel::Off => "; off",
+        };
+        let proof = format!("proved, {fresh}, by {proof}{level}");
         let _ = writeln!(text, "    {FAINT}{}{FAINT:#}", wrap(&visible(&proof), 4, width));
     }
     checks(&mut text, standing);
@@ -281,8 +276,10 @@ fn gate_sentence(policy: &Policy) -> String {
         JudgedScope::Diff => "everything that differs from HEAD",
     };
     let mut sentence = format!(
-        "looks at {scope}; missing actions: hold; errors: {}; hygiene: {}; plan drift: {}; all clear: {}",
+        "looks at {scope}; missing actions: hold; red: {}; other errors: {}; weaker: {}; hygiene: {}; plan drift: {}; all clear: {}",
+        RuleLevel::word(gate.rules.red),
         RuleLevel::word(gate.rules.errors),
+        RuleLevel::word(gate.rules.weaker),
         RuleLevel::word(gate.rules.hygiene),
         RuleLevel::word(gate.rules.drift),
         Telling::word(gate.all_clear),

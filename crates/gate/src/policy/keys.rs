@@ -76,6 +76,11 @@ table! {
         resolved_by: Choice<ResolvedBy> = ResolvedBy::Success;
         /// Actions that any change needs, prose too.
         always: Names = Vec::new();
+        /// Only this turn and its client count: what was read in earlier turns, sub-agents that have not answered and what the
+        /// agent's last words ask for do not.
+        turn_only: Boolean = false;
+        /// What to do if the transcript is there, and its format is not understood.
+        not_understood: Choice<NotUnderstood> = NotUnderstood::Pass;
         /// What each rule may do if it is alone.
         rules: Nested<Rules> = Rules::default();
     }
@@ -85,8 +90,13 @@ table! {
     /// What each rule may do if it is alone.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     pub struct Rules, layer RulesLayer {
-        /// Errors of the turn that nothing settled.
-        errors: Choice<RuleLevel> = RuleLevel::Hold;
+        /// Tests, a type check or a build that failed after the last change of code, if nothing settled that. If only `errors`
+        /// is set, it counts for these too.
+        red: Choice<RuleLevel> = RuleLevel::Hold;
+        /// Other errors of the turn that nothing settled.
+        errors: Choice<RuleLevel> = RuleLevel::Notify;
+        /// Code that was verified by less than its package has: linted, where there are tests.
+        weaker: Choice<RuleLevel> = RuleLevel::Notify;
         /// Files edited without being read, and changes all over the place.
         hygiene: Choice<RuleLevel> = RuleLevel::Notify;
         /// Changes that the work item's plan does not mention.
@@ -127,6 +137,15 @@ choices! {
         Pass = "pass",
         /// Hold once more if changes are not committed.
         HoldUncommitted = "hold-uncommitted",
+    }
+}
+
+choices! {
+    pub enum NotUnderstood {
+        /// The person is told, once in a session.
+        Pass = "pass",
+        /// As if nothing had been done: what changed decides.
+        Ask = "ask",
     }
 }
 
@@ -187,19 +206,48 @@ table! {
     pub struct Action, layer ActionLayer, named id {
         /// Smaller comes first.
         order: Whole<i64, { i64::MIN }> = 50;
-        /// The instruction; `{since}` is the log window of the turn.
-        say: Text;
+        /// The instruction; `{since}` is the log window of the turn. Empty: the command that verifies the package of the changed
+        /// files, in the repository's own words, or `usual`.
+        say: Text = String::new();
         /// What is added to the instruction of `after` if both are required.
         say_after: Text, or "none";
+        /// The command that is named if the repository's own words are not known.
+        usual: Text, or "none";
         /// The observation if no evidence was seen; `{category}` is what changed.
         gap: Text, or "none";
-        /// Commands that prove it: a program and words that must occur as whole arguments, in order. `make restart` is met by
-        /// `make -j4 restart`; a `*` stands for any text within an argument, as in `npm run test:*`.
-        evidence: Patterns;
+        /// What counts as evidence, if there is no list of commands.
+        proof: Choice<Proof> = Proof::Evidence;
+        /// Commands that prove it; if there are any, they alone do. Each is a program and words that must occur as whole arguments,
+        /// in order. `make restart` is met by `make -j4 restart`; a `*` stands for any text within an argument, as in `npm run test:*`.
+        evidence: Patterns = Vec::new();
+        /// What happens if no evidence was seen.
+        level: Choice<RuleLevel> = RuleLevel::Hold;
         /// Whether the evidence has to come after the last change of the files, or only in this turn.
         fresh: Choice<Fresh> = Fresh::AfterChange;
         /// The evidence must come after that of this action.
         after: Name, or "none";
+    }
+}
+
+choices! {
+    /// What counts as evidence.
+    pub enum Proof {
+        /// The commands in `evidence`.
+        Evidence = "evidence",
+        /// Any run that verifies code: tests, a type check, a build, a linter, the program itself.
+        Verification = "verification",
+        /// Whatever installs dependencies, or works with them.
+        Installation = "installation",
+    }
+}
+
+impl Action {
+    /// The instruction, where the repository's own words are not known.
+    pub fn instruction(&self) -> String {
+        match &self.usual {
+            Some(usual) if self.say.is_empty() => format!("Run the tests for what changed: `{usual}`"),
+            _ => self.say.clone(),
+        }
     }
 }
 

@@ -243,7 +243,16 @@ pub(crate) fn is_source(path: &str) -> bool {
         return true;
     }
     let Some((stem, extension)) = name.rsplit_once('.') else { return false };
+    let lies_in = |folders: &[&str]| path.split('/').rev().skip(1).any(|folder| folders.contains(&folder));
+    // Above the source folder it sets up a tool (L10).
+    let is_configuration = stem.ends_with(".config") && !lies_in(&["src"]);
+    const PAGES: &[&str] =
+        &["src", "app", "public", "static", "templates", "views", "layouts", "components", "pages"];
+    // A page that stands alone is a document.
+    let is_document = extension == "html" && !lies_in(PAGES);
     !stem.is_empty()
+        && !is_configuration
+        && !is_document
         && matches!(
             extension,
             "rs" | "py"
@@ -259,6 +268,7 @@ pub(crate) fn is_source(path: &str) -> bool {
                 | "cts"
                 | "vue"
                 | "svelte"
+                | "astro"
                 | "go"
                 | "java"
                 | "kt"

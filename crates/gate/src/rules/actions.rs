@@ -1,11 +1,17 @@
 //! Required actions (R4): what changed demands certain actions; each is looked for in the timeline, and suppressed
 //! where it was seen.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use programs::Deed;
+use programs::repository::{Package, Repository, Way};
+use programs::shell::Attribution;
+use transcript::Outcome;
+
+use super::verification::{Strength, VerifyingRun};
 use super::{Expectation, Seen, evidence};
 use crate::changed::{Changed, OTHER_CODE};
-use crate::policy::{Action, Class, Policy};
+use crate::policy::{Action, Class, Policy, Proof, RuleLevel};
 use crate::verdict::{Evidence, Observation, Rule};
 use crate::work::{Moment, Ran, Work, shown};
 
@@ -17,6 +23,10 @@ pub(crate) struct Demand<'a> {
     categories: Vec<&'a str>,
     /// The changed files that it covers.
     pub(crate) covers: BTreeSet<String>,
+    /// What to run, in the repository's own words, package by package.
+    steps: Vec<String>,
+    /// Packages that were verified by less than they have.
+    pub(crate) weaker: Vec<Observation>,
 }
 
 /// Every action that is demanded, in the policy's order, and what was seen of it.
@@ -26,7 +36,9 @@ pub(crate) fn expectations<'a>(
     work: &Work<'_>,
 ) -> Vec<Expectation<Demand<'a>>> {
     let mut found: Vec<(Expectation<Demand<'a>>, Option<Moment>)> = Vec::new();
-    for demand in demands(policy, changed) {
+    let demanded = demands(policy, changed);
+    let usual: Vec<&str> = demanded.iter().filter_map(|demand| usual_program(demand.action)).collect();
+    for mut demand in demanded {
         let after = match &demand.action.after {
             None => After::Anything,
             Some(id) => match found.iter().find(|(earlier, _)| &earlier.subject.action.id == id) {
@@ -39,8 +51,14 @@ pub(crate) fn expectations<'a>(
                     .map_or(After::Never, After::Moment),
             },
         };
-        let (seen, moment) = look_for(&demand, changed, work, after);
-        found.push((Expectation { subject: demand, seen }, moment));
+        let looking = Looking { usual: &usual, changed, work, after };
+        let seen = match (demand.action.proof, work.repository()) {
+            (Proof::Verification, Some(repository)) => looking.by_package(&mut demand, repository),
+            _ => Some(looking.look_for(demand.action, &demand.covers, None)),
+        };
+        if let Some((seen, moment)) = seen {
+            found.push((Expectation { subject: demand, seen }, moment));
+        }
     }
     found.into_iter().map(|(expectation, _)| expectation).collect()
 }
@@ -67,7 +85,22 @@ pub(crate) fn observation(expectation: &Expectation<Demand<'_>>) -> Option<Obser
     Some(Observation { rule: Rule::MissingAction, text, line })
 }
 
+/// What the person is told of an action that the agent is not asked for.
+pub(crate) fn report(expectation: &Expectation<Demand<'_>>) -> Observation {
+    let Demand { action, .. } = &expectation.subject;
+    let text = format!("{} changed — {}", expectation.subject.title(), action.instruction());
+    Observation { rule: Rule::MissingAction, text, line: None }
+}
+
 impl Demand<'_> {
+    /// What the agent is told to do.
+    pub(crate) fn instruction(&self) -> String {
+        match self.action.say.is_empty() && !self.steps.is_empty() {
+            true => format!("Run {}", self.steps.join(", and ")),
+            false => self.action.instruction(),
+        }
+    }
+
     /// What changed, as the beginning of a sentence.
     fn title(&self) -> String {
         let mut named: Vec<&str> =
@@ -95,12 +128,22 @@ enum After {
 
 fn demands<'a>(policy: &'a Policy, changed: &[Changed]) -> Vec<Demand<'a>> {
     let mut demanded: Vec<Demand<'a>> = Vec::new();
-    let mut demand = |id: &str, category: Option<&'a str>, path: &str| {
-        let Some(action) = policy.action(id) else { return };
+    let mut demand = |id: &str, category: Option<&'a str>, file: &Changed| {
+        let is_asked = |action: &&Action| {
+            action.level != RuleLevel::Off && (file.needs_proof || action.proof == Proof::Evidence)
+        };
+        let Some(action) = policy.action(id).filter(is_asked) else { return };
+        let path = &file.path;
         let place = match demanded.iter().position(|demand| demand.action.id == action.id) {
             Some(place) => place,
             None => {
-                demanded.push(Demand { action, categories: Vec::new(), covers: BTreeSet::new() });
+                demanded.push(Demand {
+                    action,
+                    categories: Vec::new(),
+                    covers: BTreeSet::new(),
+                    steps: Vec::new(),
+                    weaker: Vec::new(),
+                });
                 demanded.len() - 1
             }
         };
@@ -117,19 +160,19 @@ fn demands<'a>(policy: &'a Policy, changed: &[Changed]) -> Vec<Demand<'a>> {
             Class::Categories(indices) => {
                 for category in indices.iter().filter_map(|index| policy.categories.get(*index)) {
                     for id in &category.require {
-                        demand(id, Some(&category.name), &file.path);
+                        demand(id, Some(&category.name), file);
                     }
                 }
             }
             Class::OtherCode => {
                 for id in &policy.other_code {
-                    demand(id, Some(OTHER_CODE), &file.path);
+                    demand(id, Some(OTHER_CODE), file);
                 }
             }
             Class::Prose | Class::OtherFile => {}
         }
         for id in &policy.gate.always {
-            demand(id, None, &file.path);
+            demand(id, None, file);
         }
     }
     // The policy's actions are in their order of execution.
@@ -137,36 +180,147 @@ fn demands<'a>(policy: &'a Policy, changed: &[Changed]) -> Vec<Demand<'a>> {
     demanded
 }
 
-/// The latest evidence that covers the changes; else why the latest thing like it is none.
-fn look_for(
-    demand: &Demand<'_>,
-    changed: &[Changed],
-    work: &Work<'_>,
+/// What evidence is looked for in.
+struct Looking<'l, 'w> {
+    /// Programs with which the files of the demanded actions are usually verified.
+    usual: &'l [&'l str],
+    changed: &'l [Changed],
+    work: &'l Work<'w>,
     after: After,
-) -> (Seen, Option<Moment>) {
-    let mut latest_like = None;
-    let runs: Vec<Ran<'_>> = work.commands().filter(|ran| evidence::names(demand.action, ran)).collect();
-    for ran in runs.iter().rev() {
-        let objection = evidence::objection(ran).or_else(|| {
-            let order = match after {
-                After::Anything => None,
-                After::Moment(moment) if ran.at > moment => None,
-                _ => demand.action.after.as_ref().map(|id| format!("it did not come after `{id}`")),
-            };
-            order.or_else(|| evidence::staleness(demand.action, &demand.covers, changed, ran, work))
-        });
-        match objection {
-            None => {
-                let command = ran.call.command.clone().unwrap_or_default();
-                return (Seen::Evidence(Evidence { command, line: ran.call.line }), Some(ran.at));
-            }
-            Some(why) => {
-                let like = Evidence { command: shown(ran.call), line: ran.call.line };
-                latest_like.get_or_insert(Seen::Ambiguous { like, why });
+}
+
+impl Looking<'_, '_> {
+    /// The latest evidence that covers the changes; else why the latest thing like it is none.
+    fn look_for(
+        &self,
+        action: &Action,
+        covers: &BTreeSet<String>,
+        package: Option<&str>,
+    ) -> (Seen, Option<Moment>) {
+        let mut latest_like = None;
+        for (ran, objection) in candidates(action, self.usual, package, self.work).into_iter().rev() {
+            let objection = objection.or_else(|| {
+                let order = match self.after {
+                    After::Anything => None,
+                    After::Moment(moment) if ran.at > moment => None,
+                    _ => action.after.as_ref().map(|id| format!("it did not come after `{id}`")),
+                };
+                order.or_else(|| evidence::staleness(action, covers, self.changed, &ran, self.work))
+            });
+            match objection {
+                None => {
+                    let command = ran.call.command.clone().unwrap_or_default();
+                    return (Seen::Evidence(Evidence { command, line: ran.call.line }), Some(ran.at));
+                }
+                Some(why) => {
+                    let like = Evidence { command: shown(ran.call), line: ran.call.line };
+                    latest_like.get_or_insert(Seen::Ambiguous { like, why });
+                }
             }
         }
+        (latest_like.unwrap_or(Seen::Nothing), None)
     }
-    (latest_like.unwrap_or(Seen::Nothing), None)
+
+    /// Each package that changed is verified by runs in it; `None` if none of them has anything to be verified with.
+    fn by_package(&self, demand: &mut Demand<'_>, repository: &Repository) -> Option<(Seen, Option<Moment>)> {
+        let mut packages: BTreeMap<&str, (&Package, BTreeSet<String>)> = BTreeMap::new();
+        for path in &demand.covers {
+            if let Some(package) = repository.package_of(path).filter(|package| !package.ways.is_empty()) {
+                packages.entry(&package.folder).or_insert((package, BTreeSet::new())).1.insert(path.clone());
+            }
+        }
+        let mut whole: Option<(Seen, Option<Moment>)> = None;
+        for (folder, (package, covers)) in packages {
+            let (seen, moment) = self.look_for(demand.action, &covers, Some(folder));
+            match seen {
+                Seen::Evidence(_) => demand.weaker.extend(self.weaker(demand.action, package, &covers)),
+                _ => demand.steps.extend(package.strongest().and_then(|deed| package.way(deed)).map(told)),
+            }
+            whole = Some(match whole {
+                None => (seen, moment),
+                // What is missing in one package is missing.
+                Some((earlier, at)) if !matches!(earlier, Seen::Evidence(_)) => (earlier, at),
+                Some(_) => (seen, moment),
+            });
+        }
+        whole
+    }
+
+    /// What is told of a package that was verified by less than it has.
+    fn weaker(&self, action: &Action, package: &Package, covers: &BTreeSet<String>) -> Option<Observation> {
+        let has = package.strongest()?;
+        let runs = self.work.verifying_runs().iter().filter(|run| {
+            run.covers.has(&package.folder)
+                && run.objection().is_none()
+                && evidence::staleness(action, covers, self.changed, &run.ran, self.work).is_none()
+        });
+        let done = runs.map(|run| run.strength).max().filter(|done| Some(*done) < Strength::of(has))?;
+        let done = match done {
+            Strength::Ran => "run",
+            Strength::Linted => "linted",
+            Strength::Built | Strength::Tested => "built or type checked",
+        };
+        let way = told(package.way(has)?);
+        let text = format!("What changed was only {done} — {way} says more");
+        Some(Observation { rule: Rule::WeakerVerification, text, line: None })
+    }
+}
+
+/// `pnpm test` in `packages/api`
+fn told(way: &Way) -> String {
+    match way.folder.as_str() {
+        "" => format!("`{}`", way.command),
+        folder => format!("`{}` in `{folder}`", way.command),
+    }
+}
+
+/// What the action asks for, in order, each with why it proves nothing whenever it ran.
+fn candidates<'a>(
+    action: &Action,
+    usual: &[&str],
+    package: Option<&str>,
+    work: &Work<'a>,
+) -> Vec<(Ran<'a>, Option<String>)> {
+    let verifying = || {
+        let is_meant = move |run: &&VerifyingRun<'_>| match package {
+            Some(folder) => run.covers.has(folder),
+            None => is_meant(action, usual, &run.ran),
+        };
+        work.verifying_runs().iter().filter(is_meant).map(|run| (run.ran, run.objection()))
+    };
+    match action.proof {
+        Proof::Evidence => {
+            let named = work.commands().filter(|ran| evidence::names(action, ran));
+            named.map(|ran| (ran, evidence::objection(&ran))).collect()
+        }
+        Proof::Verification => verifying().collect(),
+        Proof::Installation => {
+            let installing = work.commands().filter(|ran| ran.command.does(Deed::Installs));
+            let mut found: Vec<_> =
+                installing.map(|ran| (ran, not_installed(&ran))).chain(verifying()).collect();
+            found.sort_by_key(|(ran, _)| ran.at);
+            found
+        }
+    }
+}
+
+/// An installation whose status is hidden went well unless the whole says otherwise.
+fn not_installed(ran: &Ran<'_>) -> Option<String> {
+    match (ran.call.outcome, ran.command.attribution) {
+        (Outcome::Ok, Attribution::Masked(_)) if !ran.call.user_stopped => None,
+        _ => evidence::objection(ran),
+    }
+}
+
+/// The program with which the files of an action are usually verified.
+fn usual_program(action: &Action) -> Option<&str> {
+    action.usual.as_deref()?.split_whitespace().next()
+}
+
+/// Where several languages changed, the usual program of one proves nothing about the other.
+fn is_meant(action: &Action, usual: &[&str], ran: &Ran<'_>) -> bool {
+    let program = ran.command.program.as_str();
+    usual_program(action) == Some(program) || !usual.contains(&program)
 }
 
 fn latest_run(action: &Action, work: &Work<'_>) -> Option<Moment> {

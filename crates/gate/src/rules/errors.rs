@@ -1,34 +1,50 @@
-//! Unresolved errors (R5), in two layers: only a call that the client recorded as failed is a candidate, and
-//! only one that nothing later settled is told; what it printed then chooses the sentence. The output of calls
-//! that succeeded is never looked at (E10).
+//! Unresolved errors (R5). By the letter, any call that the client recorded as failed is one until something about it is tried
+//! again. By default red is only what a verifying, building or changing command left behind, by its status or, where that
+//! is hidden, by its output, and what nothing later settled; probes never are. What it printed chooses the sentence. The
+//! output of calls that succeeded is never looked at (E10).
 
 mod attempt;
-mod harmless;
+pub(super) mod harmless;
 mod repeated;
+mod settled;
 
 use programs::shell::{Intents, SimpleCommand};
 use transcript::{Kind, Outcome};
 
+use super::verification::{Showed, Strength};
 use super::{Expectation, Seen};
 use crate::inputs::{RecordedCall, Waived};
-use crate::policy::{Policy, ResolvedBy};
+use crate::policy::{Policy, Proof, ResolvedBy};
 use crate::verdict::{Evidence, Observation, Rule};
-use crate::work::{Work, shown};
+use crate::work::{Moment, Work, shown};
 
-/// A call that failed; what would satisfy the rule is that the same goes well later.
-pub(crate) type Failure<'a> = &'a RecordedCall;
+/// Something that failed; what would satisfy the rule is that the same goes well later.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure<'a> {
+    pub(crate) recorded: &'a RecordedCall,
+    pub(crate) at: Moment,
+    /// What can have failed.
+    suspects: Vec<&'a SimpleCommand>,
+    /// Only the output tells: the status of the call does not.
+    pub(crate) by_output: bool,
+}
+
+impl Failure<'_> {
+    /// How much the strongest of what can have failed says about the code.
+    pub(crate) fn strength(&self) -> Option<Strength> {
+        self.suspects.iter().filter_map(|command| Strength::of_command(command)).max()
+    }
+}
 
 /// Every failure, and what settled it.
 pub(crate) fn expectations<'a>(policy: &Policy, work: &Work<'a>) -> Vec<Expectation<Failure<'a>>> {
     let mut expectations = Vec::new();
     for (number, recorded) in work.calls() {
-        if !is_candidate(policy, recorded) {
-            continue;
-        }
+        let Some(failure) = failure(policy, number, recorded, work) else { continue };
         let later: Vec<&RecordedCall> =
             work.calls().filter(|(place, _)| *place > number).map(|(_, call)| call).collect();
         let settled = match policy.gate.resolved_by {
-            ResolvedBy::Success => settled(recorded, number, &later, work),
+            ResolvedBy::Success => settled::by(&failure, &later, work),
             ResolvedBy::Attempt => later.iter().copied().find(|call| attempt::follows(recorded, call, work)),
         };
         // Failing again is one observation, about the last time (E9).
@@ -40,23 +56,25 @@ pub(crate) fn expectations<'a>(policy: &Policy, work: &Work<'a>) -> Vec<Expectat
             None if again() => continue,
             None => Seen::Nothing,
         };
-        expectations.push(Expectation { subject: recorded, seen });
+        expectations.push(Expectation { subject: failure, seen });
     }
     expectations
 }
 
 /// Whether what failed is what a waived action would have asked for.
-pub(crate) fn is_waived(policy: &Policy, failure: Failure<'_>, waived: &[Waived]) -> bool {
+pub(crate) fn is_waived(policy: &Policy, failure: &Failure<'_>, waived: &[Waived]) -> bool {
     let is_asked = |command: &SimpleCommand| {
-        let actions = waived.iter().filter_map(|waived| policy.action(&waived.action));
-        actions.flat_map(|action| &action.evidence).any(|pattern| pattern.matches(command))
+        let mut actions = waived.iter().filter_map(|waived| policy.action(&waived.action));
+        actions.any(|action| match action.proof {
+            Proof::Verification => Strength::of_command(command).is_some(),
+            _ => action.evidence.iter().any(|pattern| pattern.matches(command)),
+        })
     };
-    let suspects = repeated::suspects(failure);
-    !suspects.is_empty() && suspects.into_iter().all(is_asked)
+    !failure.suspects.is_empty() && failure.suspects.iter().all(|command| is_asked(command))
 }
 
 /// What is told of a failure that nothing settled.
-pub(crate) fn observation(policy: &Policy, failure: Failure<'_>) -> Observation {
+pub(crate) fn observation(policy: &Policy, failure: &RecordedCall) -> Observation {
     let printed = failure.call.snippet.as_deref().unwrap_or_default();
     let commands = failure.intents.as_ref().map(Intents::commands).unwrap_or_default();
     let sentence = policy.errors.iter().find(|error| {
@@ -77,7 +95,7 @@ pub(crate) fn observation(policy: &Policy, failure: Failure<'_>) -> Observation 
     Observation { rule: Rule::UnresolvedError, text, line: failure.call.line }
 }
 
-fn with_command(sentence: &str, failure: Failure<'_>) -> String {
+fn with_command(sentence: &str, failure: &RecordedCall) -> String {
     format!("{sentence} (`{}`)", shown(&failure.call))
 }
 
@@ -85,57 +103,50 @@ fn is_failed(recorded: &RecordedCall) -> bool {
     recorded.call.outcome == Outcome::Error && !recorded.call.user_stopped
 }
 
-fn is_candidate(policy: &Policy, recorded: &RecordedCall) -> bool {
-    let harmless = harmless::is_refused(&recorded.call)
-        || harmless::answers(recorded)
-        || harmless::ran_out_of_time(recorded);
-    if !is_failed(recorded) || harmless {
-        return false;
-    }
-    match recorded.call.kind {
-        _ if policy.gate.resolved_by == ResolvedBy::Attempt => true,
-        // What was not understood is no reason to hold.
-        Kind::Shell => !matches!(recorded.intents, None | Some(Intents::NotUnderstood(_))),
-        // Editing what is not there leaves the code as it was, but the agent may believe otherwise.
-        Kind::Edit | Kind::Write => true,
-        // Looking for a file that is not there, or a tool that does not exist, breaks nothing.
-        Kind::Read | Kind::Other => false,
-    }
-}
-
-/// The later call that shows that the failure is over (E9).
-fn settled<'a>(
-    failure: &RecordedCall,
+fn failure<'a>(
+    policy: &Policy,
     number: usize,
-    later: &[&'a RecordedCall],
-    work: &Work<'_>,
-) -> Option<&'a RecordedCall> {
-    let went_well: Vec<&RecordedCall> = later
-        .iter()
-        .copied()
-        .filter(|call| call.call.outcome == Outcome::Ok && !call.call.user_stopped)
-        .collect();
-    if let Some(same) = went_well.iter().find(|call| repeated::is_same(&failure.call, &call.call)) {
-        return Some(same);
+    recorded: &'a RecordedCall,
+    work: &Work<'a>,
+) -> Option<Failure<'a>> {
+    let call = &recorded.call;
+    let at = Moment { call: number, command: 0 };
+    let harmless =
+        harmless::is_refused(call) || harmless::answers(recorded) || harmless::ran_out_of_time(recorded);
+    let is_failed = is_failed(recorded) && !harmless;
+    if policy.gate.resolved_by == ResolvedBy::Attempt {
+        let suspects = repeated::suspects(recorded);
+        return is_failed.then_some(Failure { recorded, at, suspects, by_output: false });
     }
-    if harmless::was_ended(failure)
-        && let Some(end) = went_well.iter().find(|call| harmless::ends_others(call))
-    {
-        return Some(end);
-    }
-    match failure.call.kind {
-        // Whoever looked for something that was not there, and went on, found another way.
-        Kind::Shell if harmless::only_looked(failure) => went_well.first().copied(),
-        Kind::Shell if harmless::only_tried(failure) => {
-            went_well.iter().copied().find(|call| call.call.kind == Kind::Shell)
+    match call.kind {
+        Kind::Shell => {
+            let runs = work.verifying_runs().iter().filter(|run| run.ran.at.call == number);
+            let runs: Vec<_> = runs.collect();
+            let showed = |command: &SimpleCommand| {
+                runs.iter().find(|run| std::ptr::eq(run.ran.command, command)).map(|run| &run.showed)
+            };
+            if is_failed && !harmless::did_not_take_place(recorded) {
+                let mut suspects = repeated::acting_suspects(recorded);
+                suspects.retain(|command| {
+                    !command.was_done_before(call.snippet.as_deref().unwrap_or_default())
+                        && command.idle_argument().is_none()
+                        && !matches!(showed(command), Some(Showed::Green | Showed::WithoutTheChange))
+                });
+                if let Some(first) = suspects.first() {
+                    let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
+                    let place = commands.iter().position(|command| std::ptr::eq(command, *first));
+                    let at = Moment { call: number, command: place.unwrap_or_default() };
+                    return Some(Failure { recorded, at, suspects, by_output: false });
+                }
+            }
+            let red = runs.iter().find(|run| run.showed == Showed::Red)?;
+            Some(Failure { recorded, at: red.ran.at, suspects: vec![red.ran.command], by_output: true })
         }
-        Kind::Shell => repeated::passed(failure, &went_well, work.paths()),
-        _ => {
-            let files: Vec<String> = failure.call.paths.iter().map(|path| work.paths().one(path)).collect();
-            let made = !files.is_empty() && files.iter().all(|file| work.was_edited_after(file, number));
-            let edits =
-                |call: &&RecordedCall| matches!(call.call.kind, Kind::Edit | Kind::Write | Kind::Shell);
-            went_well.iter().copied().find(edits).filter(|_| made)
+        // Editing what is not there leaves the code as it was, but the agent may believe otherwise.
+        Kind::Edit | Kind::Write => {
+            is_failed.then_some(Failure { recorded, at, suspects: Vec::new(), by_output: false })
         }
+        // Looking for a file that is not there, or a tool that does not exist, breaks nothing.
+        Kind::Read | Kind::Other => None,
     }
 }

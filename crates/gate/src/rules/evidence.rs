@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use outputs::Summary;
+use programs::Deed;
 use programs::shell::{Attribution, Output};
 use transcript::{Call, Outcome};
 
 use super::chain;
 use crate::changed::Changed;
-use crate::policy::{Action, Fresh};
+use crate::policy::{Action, Fresh, Proof};
 use crate::work::{Ran, SLACK_NS, Work};
 
 /// Whether the command is what the action asks for.
@@ -56,10 +57,17 @@ pub(crate) fn staleness(
         return None;
     }
     const STALE: &str = "it ran before the last change";
-    if work.last_edit(covers).is_some_and(|edit| edit > ran.at) {
+    let is_rewritten = action.proof != Proof::Evidence && work.rewrites_after(ran);
+    let last_edit = match action.proof {
+        Proof::Evidence => work.last_edit(covers),
+        Proof::Verification | Proof::Installation => work.last_edit_that_needs_proof(covers),
+    };
+    if is_rewritten || last_edit.is_some_and(|edit| edit > ran.at) {
         return Some(STALE.to_owned());
     }
-    let ended = ran.call.ended_at.as_deref().or(ran.call.at.as_deref());
+    // What a program wrote itself is not verified by having run it.
+    let only_ran = action.proof == Proof::Verification && ran.command.deed() == Deed::Runs;
+    let ended = ran.call.ended_at.as_deref().filter(|_| !only_ran).or(ran.call.at.as_deref());
     let ended: Timestamp = ended?.parse().ok()?;
     let is_newer = |file: &&Changed| {
         let Some(written) =
@@ -67,7 +75,11 @@ pub(crate) fn staleness(
         else {
             return false;
         };
-        written.as_nanosecond() > ended.as_nanosecond() + SLACK_NS && !work.was_laid_out(written, ran.at)
+        // A time in the future says nothing: no run can be younger (L12).
+        let is_future = work.stopped_at().is_some_and(|now| written.as_nanosecond() > now + SLACK_NS);
+        !is_future
+            && written.as_nanosecond() > ended.as_nanosecond() + SLACK_NS
+            && !work.was_laid_out(written, ran.at)
     };
     let newer = changed.iter().filter(|file| covers.contains(&file.path)).find(is_newer);
     newer.map(|file| format!("`{}` was written after it", file.path))

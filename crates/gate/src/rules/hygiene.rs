@@ -19,7 +19,7 @@ pub(crate) struct Edited {
 }
 
 /// Every edit of an existing file, and whether the file was known. Silent where the whole turn was not seen.
-pub(crate) fn edits(inputs: &Inputs, work: &Work<'_>) -> Vec<Expectation<Edited>> {
+pub(crate) fn edits(policy: &Policy, inputs: &Inputs, work: &Work<'_>) -> Vec<Expectation<Edited>> {
     if inputs.coverage.extent != Extent::Complete {
         return Vec::new();
     }
@@ -34,6 +34,10 @@ pub(crate) fn edits(inputs: &Inputs, work: &Work<'_>) -> Vec<Expectation<Edited>
         for path in call.paths.iter().filter(|path| !call.created.contains(path)) {
             let path = work.paths().one(path);
             if expectations.iter().any(|expectation| expectation.subject.path == path) {
+                continue;
+            }
+            let was_known = || inputs.session.known_files.iter().any(|known| work.paths().one(known) == path);
+            if !policy.gate.turn_only && was_known() {
                 continue;
             }
             let seen = match work.first_known(&path).filter(|known| *known < at) {

@@ -65,7 +65,7 @@ fn by_substrings(policy: &Policy, inputs: &Inputs, verdict: &Verdict) -> bool {
     let others = verdict.observations.iter().any(|seen| match seen.rule {
         Rule::EditWithoutRead | Rule::WideBlastRadius => rules.hygiene == RuleLevel::Hold,
         Rule::PlanDrift => rules.drift == RuleLevel::Hold,
-        Rule::MissingAction | Rule::UnresolvedError => false,
+        Rule::MissingAction | Rule::UnresolvedError | Rule::WeakerVerification | Rule::NotUnderstood => false,
     });
     is_missing || others || (rules.errors == RuleLevel::Hold && left_failing(inputs))
 }

@@ -1,13 +1,15 @@
 //! The presets, and how files override them.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use gate::policy::{
-    Fresh, JudgedScope, NoGit, PRESETS, Policy, RuleLevel, SecondStop, Source, Telling, Trust,
+    Fresh, JudgedScope, NoGit, NotUnderstood, PRESETS, Policy, Proof, RuleLevel, SecondStop, Source, Telling,
+    Trust,
 };
 use programs::Deed;
-use programs::shell::{Intents, Pattern};
+use programs::shell::Intents;
+
+use crate::turns::{brief, edit, inputs, ran, read};
 
 fn load(text: &str) -> Policy {
     Policy::load(&[Source { name: "checkstone.toml", text }]).unwrap_or_else(|problems| panic!("{problems}"))
@@ -37,7 +39,10 @@ fn a_policy_without_a_word_asks_for_nothing() {
     assert_eq!(policy.gate.second_stop, SecondStop::Pass);
     assert_eq!(policy.gate.blast_radius, 3);
     assert!(!policy.gate.capture && !policy.gate.commit && !policy.gate.ask_again && policy.gate.waivers);
-    assert_eq!(policy.gate.rules.errors, RuleLevel::Hold);
+    assert_eq!(policy.gate.not_understood, NotUnderstood::Pass);
+    assert_eq!(policy.gate.rules.red, RuleLevel::Hold);
+    assert_eq!(policy.gate.rules.errors, RuleLevel::Notify);
+    assert_eq!(policy.gate.rules.weaker, RuleLevel::Notify);
     assert_eq!(policy.gate.rules.hygiene, RuleLevel::Notify);
     assert_eq!(policy.gate.rules.drift, RuleLevel::Notify);
     assert_eq!(policy.plan.path, "todos/{slug}/implementation-plan.md");
@@ -142,7 +147,7 @@ fn later_files_override_by_name() {
         "presets = [\"rust\"]\n[action.rust-tests]\nsay = \"Run `cargo xtask test`\"\n[[category]]\nname = \"Rust dependencies\"\nrequire = []\n",
     );
     assert_eq!(policy.action("rust-tests").unwrap().say, "Run `cargo xtask test`");
-    assert!(!policy.action("rust-tests").unwrap().evidence.is_empty());
+    assert_eq!(policy.action("rust-tests").unwrap().proof, Proof::Verification);
     assert!(
         policy
             .categories
@@ -154,78 +159,95 @@ fn later_files_override_by_name() {
     );
 }
 
-fn proves(policy: &Policy, action: &str, command: &str) -> bool {
-    let intents = Intents::read(command);
-    policy.action(action).unwrap().evidence.iter().any(|pattern| pattern.find(&intents).is_some())
-}
-
-/// What the presets take for a test run is one by the table of programs too.
+/// What a preset names as the usual command is a test run by the table of programs too.
 #[test]
 fn presets_and_the_table_of_programs_agree_on_tests() {
-    let policy = load("presets = [\"rust\", \"python\", \"node\", \"go\", \"make\"]");
-    let tests = policy.actions.iter().filter(|action| action.id.ends_with("-tests"));
-    let patterns = tests.flat_map(|action| &action.evidence).map(Pattern::as_str);
-    let is_test = |text: &str| {
-        Intents::read(&text.replace('*', "x")).commands().iter().all(|command| command.does(Deed::Tests))
-    };
-    let others: BTreeSet<&str> = patterns.filter(|pattern| !is_test(pattern)).collect();
-    // Everything that is affected: which targets it runs, its options say.
-    assert_eq!(others, BTreeSet::from(["nx affected"]));
+    for (name, _) in PRESETS {
+        for action in load(&format!("presets = [{name:?}]")).actions {
+            let Some(usual) = action.usual else { continue };
+            let tests = Intents::read(&usual).commands().iter().all(|command| command.does(Deed::Tests));
+            assert!(tests, "{name}: {usual}");
+        }
+    }
+}
+
+/// The verdict on an edit of the file and the command after it, by the preset.
+fn after_an_edit(preset: &str, file: &str, command: &str) -> String {
+    let policy = load(&format!("presets = [{preset:?}]"));
+    brief(&gate::judge(&policy, &inputs(vec![read(file), edit(file), ran(command)], &[file])))
 }
 
 #[test]
 fn evidence_that_people_really_run() {
-    let policy = load("presets = [\"rust\", \"python\", \"node\", \"go\", \"make\"]");
-    for (action, command) in [
-        ("rust-tests", "cargo test --workspace"),
-        ("rust-tests", "cargo nextest run -p gate"),
-        ("rust-tests", "RUST_BACKTRACE=1 nice cargo +nightly test"),
-        ("rust-tests", "make test"),
-        ("rust-tests", "bazelisk test //..."),
-        ("rust-build", "cargo check"),
-        ("rust-build", "cargo clippy --all-targets -- -D warnings"),
-        ("python-tests", "uv run pytest -q"),
-        ("python-tests", "python3 -m unittest discover"),
-        ("python-tests", "tox -e py312"),
-        ("python-tests", "nox -s tests"),
-        ("python-tests", "poetry run python manage.py test"),
-        ("python-tests", "./manage.py test shop"),
-        ("python-install", "uv sync --all-extras"),
-        ("python-install", "python -m pip install -r requirements.txt"),
-        ("python-install", "poetry install"),
-        ("node-tests", "npm test"),
-        ("node-tests", "npm run test:unit"),
-        ("node-tests", "pnpm --filter web test"),
-        ("node-tests", "yarn workspace web test"),
-        ("node-tests", "bun test"),
-        ("node-tests", "npx vitest run"),
-        ("node-tests", "npx jest --ci"),
-        ("node-tests", "node --test"),
-        ("node-tests", "npx nx run web:test"),
-        ("node-install", "npm ci"),
-        ("node-install", "pnpm install --frozen-lockfile"),
-        ("go-tests", "go test ./..."),
-        ("go-build", "go mod tidy"),
-        ("make-tests", "make check"),
-        ("make-tests", "make -j8 test-unit"),
+    for (preset, file, command) in [
+        ("rust", "src/a.rs", "cargo test --workspace"),
+        ("rust", "src/a.rs", "cargo nextest run -p gate"),
+        ("rust", "src/a.rs", "RUST_BACKTRACE=1 nice cargo +nightly test"),
+        ("rust", "src/a.rs", "make test"),
+        ("rust", "src/a.rs", "bazelisk test //..."),
+        ("rust", "src/a.rs", "cargo build"),
+        ("rust", "Cargo.toml", "cargo check"),
+        ("rust", "Cargo.toml", "cargo clippy --all-targets -- -D warnings"),
+        ("python", "a.py", "uv run pytest -q"),
+        ("python", "a.py", "python3 -m unittest discover"),
+        ("python", "a.py", "tox -e py312"),
+        ("python", "a.py", "nox -s tests"),
+        ("python", "a.py", "poetry run python manage.py test"),
+        ("python", "a.py", "./manage.py test shop"),
+        ("python", "a.py", "ruff check"),
+        ("python", "a.py", "python a.py"),
+        ("python", "pyproject.toml", "uv sync --all-extras"),
+        ("python", "requirements.txt", "python -m pip install -r requirements.txt"),
+        ("python", "pyproject.toml", "poetry install"),
+        ("python", "pyproject.toml", "uv run pytest"),
+        ("node", "src/a.ts", "npm test"),
+        ("node", "src/a.ts", "npm run test:unit"),
+        ("node", "src/a.ts", "pnpm --filter web test"),
+        ("node", "src/a.ts", "yarn workspace web test"),
+        ("node", "src/a.ts", "bun test"),
+        ("node", "src/a.ts", "npx vitest run"),
+        ("node", "src/a.ts", "npx jest --ci"),
+        ("node", "src/a.ts", "node --test"),
+        ("node", "src/a.ts", "npx nx run web:test"),
+        ("node", "src/a.ts", "npm run build"),
+        ("node", "src/a.ts", "npx tsc --noEmit"),
+        ("node", "package.json", "npm ci"),
+        ("node", "package.json", "pnpm install --frozen-lockfile"),
+        ("go", "a.go", "go test ./..."),
+        ("go", "a.go", "go vet ./..."),
+        ("go", "go.mod", "go mod tidy"),
+        ("make", "a.sh", "make check"),
+        ("make", "a.sh", "make -j8 test-unit"),
+        ("make", "a.sh", "make"),
     ] {
-        assert!(proves(&policy, action, command), "`{command}` should prove {action}");
+        assert_eq!(after_an_edit(preset, file, command), "notify", "{preset}: {command}");
     }
-    for (action, command) in [
-        ("rust-tests", "cargo build"),
-        ("rust-tests", "cargo fmt"),
-        ("rust-tests", "cargo test --no-run"),
-        ("python-tests", "ruff check"),
-        ("python-tests", "pip install pytest"),
-        ("python-install", "pip list"),
-        ("node-tests", "npm run build"),
-        ("node-tests", "npm install jest"),
-        ("go-tests", "go vet ./..."),
-        ("make-tests", "make"),
-        ("make-tests", "make clean"),
+    for (preset, file, command, expected) in [
+        ("rust", "src/a.rs", "cargo fmt", "hold rust-tests"),
+        ("rust", "src/a.rs", "cargo test --no-run", "hold rust-tests"),
+        ("python", "a.py", "pip install pytest", "hold python-tests"),
+        ("python", "pyproject.toml", "pip list", "notify +missing-action"),
+        ("node", "src/a.ts", "npm install jest", "hold node-tests"),
+        ("make", "a.sh", "make clean", "hold make-tests"),
     ] {
-        assert!(!proves(&policy, action, command), "`{command}` should not prove {action}");
+        assert_eq!(after_an_edit(preset, file, command), expected, "{preset}: {command}");
     }
+}
+
+/// An action says in some way what to do and what proves it; a list of commands is all that proves it.
+#[test]
+fn commands_of_ones_own_are_all_that_counts() {
+    let policy = load("presets = [\"python\"]\n[action.python-tests]\nevidence = [\"./check\"]");
+    assert_eq!(policy.action("python-tests").unwrap().proof, Proof::Evidence);
+    let judged = |command: &str| {
+        brief(&gate::judge(&policy, &inputs(vec![read("a.py"), edit("a.py"), ran(command)], &["a.py"])))
+    };
+    assert_eq!([judged("./check"), judged("pytest")], ["notify", "hold python-tests"]);
+}
+
+fn proves(policy: &Policy, action: &str, command: &str) -> bool {
+    let intents = Intents::read(command);
+    policy.action(action).unwrap().evidence.iter().any(|pattern| pattern.find(&intents).is_some())
 }
 
 /// R4's evidence, R9's order, R12's thirty seconds.

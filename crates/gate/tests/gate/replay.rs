@@ -18,7 +18,7 @@ fn turns() -> Vec<Inputs> {
     told.history.waived = vec![Waived { action: "rust-build".to_owned(), reason: "offline".to_owned() }];
     told.plan = Some(PlanFile { slug: "x".to_owned(), text: "## Files to Change\n| `a.rs` |".to_owned() });
     let mut waits = inputs(vec![], &["src/a.rs"]);
-    waits.stop = Stop { elapsed_ms: None, waiting: Some(Waiting::PlanMode) };
+    waits.stop = Stop { waiting: Some(Waiting::PlanMode), ..Stop::default() };
     vec![plain, failing, told, waits]
 }
 

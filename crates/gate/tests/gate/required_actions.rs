@@ -46,15 +46,104 @@ fn e2_a_mention_is_no_execution() {
 
 /// E3
 #[test]
-fn e3_a_hidden_exit_status_needs_the_runners_summary() {
+fn e3_where_the_exit_status_is_hidden_the_output_decides() {
     for command in ["pytest || true", "pytest | tee log", "pytest 2>&1 | tail -5", "pytest; echo done"] {
         python(vec![
-            (vec![ran(command)], "hold python-tests +missing-action"),
+            (vec![ran(command)], "notify"),
             (vec![printed(command, PYTEST_PASSED)], "notify"),
             (vec![printed(command, PYTEST_FAILED)], "hold python-tests +missing-action"),
+            (vec![printed(command, "bash: pytest: command not found")], "hold python-tests +missing-action"),
         ]);
+        // A list of one's own is taken at its word.
+        let own = policy("presets = [\"python\"]\n[action.python-tests]\nevidence = [\"pytest\"]");
+        let calls = |call: Call| vec![read("app/main.py"), edit("app/main.py"), call];
+        table(
+            &own,
+            &["app/main.py"],
+            vec![
+                (calls(ran(command)), "hold python-tests +missing-action"),
+                (calls(printed(command, PYTEST_PASSED)), "notify"),
+            ],
+        );
     }
-    python(vec![(vec![ran("pytest &")], "hold python-tests +missing-action")]);
+    for thrown_away in
+        ["pytest > /dev/null; echo", "pytest 2>&1 | grep -c passed", "pytest | head -0", "pytest &"]
+    {
+        python(vec![(vec![ran(thrown_away)], "hold python-tests +missing-action")]);
+    }
+}
+
+/// L11: a summary that the runner did not write.
+#[test]
+fn l11_what_was_printed_before_is_no_summary() {
+    python(vec![
+        (vec![printed("./tools/suite", PYTEST_PASSED)], "notify"),
+        (vec![printed("echo '=== suite ==='; ./tools/suite", PYTEST_PASSED)], "notify"),
+        (vec![printed("./tools/suite", PYTEST_FAILED)], "hold python-tests +missing-action"),
+        (
+            vec![printed("echo \"4 passed in 0.2s\"; pytest | head -0", "4 passed in 0.2s")],
+            "hold python-tests +missing-action",
+        ),
+        (
+            vec![printed("echo '== 4 passed in 0.2s =='; ./tools/suite", "== 4 passed in 0.2s ==")],
+            "hold python-tests",
+        ),
+        (vec![printed("cat log; ./tools/suite", PYTEST_PASSED)], "hold python-tests"),
+        (vec![printed("cat log", PYTEST_PASSED)], "hold python-tests"),
+        (vec![printed("gh run view 12", PYTEST_PASSED)], "hold python-tests"),
+    ]);
+}
+
+/// W22: the hooks of a commit ran the tests, and it shows.
+#[test]
+fn w22_what_a_commit_shows_of_its_hooks_counts() {
+    python(vec![
+        (vec![printed("git commit -am x", PYTEST_PASSED)], "notify"),
+        (vec![ran("git commit -am x")], "hold python-tests"),
+    ]);
+}
+
+/// L6: a write after the run, inside of one command.
+#[test]
+fn l6_what_is_written_after_the_run_makes_it_stale() {
+    for command in [
+        "pytest && sed -i s/a/b/ app/main.py",
+        "pytest && git apply fix.patch",
+        "pytest && cargo clippy --fix",
+    ] {
+        python(vec![(vec![ran(command)], "hold python-tests +missing-action")]);
+    }
+    python(vec![
+        (vec![ran("pytest && ruff format .")], "notify"),
+        (vec![ran("git apply fix.patch && pytest")], "notify"),
+    ]);
+}
+
+/// W20: whatever verifies counts, having run the program too.
+#[test]
+fn w20_tests_are_not_all_there_is() {
+    for command in [
+        "ruff check .",
+        "mypy app",
+        "python -m compileall app",
+        "python app/main.py",
+        "python -c 'import app.main'",
+        "make lint",
+    ] {
+        python(vec![(vec![ran(command)], "notify")]);
+    }
+    for command in [
+        "python --version",
+        "python - <<'EOF'\nopen('app/main.py').read()\nEOF",
+        "black .",
+        "perl -pi -e s/a/b/ app/main.py",
+    ] {
+        let verdict = judge(
+            &policy(PYTHON),
+            &inputs(vec![read("app/main.py"), edit("app/main.py"), ran(command)], &["app/main.py"]),
+        );
+        assert_eq!(required(&verdict), ["python-tests"], "{command}");
+    }
 }
 
 /// E4
@@ -121,7 +210,7 @@ fn e5_evidence_before_the_last_change_is_stale() {
             ),
             (vec![write("src/a.rs"), ran("cargo test"), ran("git add -A && git commit -m done")], "notify"),
             // An edit that failed changed nothing.
-            (vec![write("src/a.rs"), ran("cargo test"), edit_failed("src/a.rs")], "hold +unresolved-error"),
+            (vec![write("src/a.rs"), ran("cargo test"), edit_failed("src/a.rs")], "notify +unresolved-error"),
             // Other files than those that the tests cover.
             (vec![write("src/a.rs"), ran("cargo test"), write("notes/todo.md")], "notify"),
         ],
@@ -210,7 +299,8 @@ fn e7_no_tests_are_no_evidence() {
 fn an_unknown_or_stopped_end_is_no_evidence() {
     python(vec![
         (vec![unfinished("pytest")], "hold python-tests +missing-action"),
-        (vec![stopped_by_user(ran("pytest"))], "hold python-tests +missing-action"),
+        // Who rejected the check says what comes next.
+        (vec![stopped_by_user(ran("pytest"))], "pass"),
     ]);
 }
 
@@ -234,13 +324,13 @@ fn e14_the_words_of_the_agent_are_no_evidence() {
 #[test]
 fn one_observation_says_why_what_was_run_does_not_count() {
     let say = |call: Call| {
-        let verdict =
-            judge(&policy(RUST), &inputs(vec![read("src/a.rs"), edit("src/a.rs"), call], &["src/a.rs"]));
+        let rust = policy("presets = [\"rust\"]\n[gate]\nturn_only = true");
+        let verdict = judge(&rust, &inputs(vec![read("src/a.rs"), edit("src/a.rs"), call], &["src/a.rs"]));
         sentences(&verdict).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(
-        say(ran("cargo test | tail -3")),
-        ["`cargo test | tail -3` does not count for `rust-tests`: a pipe hides its exit status"]
+        say(ran("cargo test | wc -l")),
+        ["`cargo test | wc -l` does not count for `rust-tests`: a pipe hides its exit status"]
     );
     assert_eq!(
         say(unfinished("cargo test")),
@@ -285,7 +375,7 @@ fn files_of_a_transcript_alone_are_spelled_as_one() {
 fn c6_a_category_beats_prose() {
     let python = policy(PYTHON);
     for (path, expected) in [
-        ("requirements.txt", "hold python-install"),
+        ("requirements.txt", "notify +missing-action"),
         ("notes.txt", "pass"),
         ("pkg/x.py", "hold python-tests"),
         ("docs/index.md", "pass"),
@@ -317,20 +407,10 @@ fn e3_a_builder_proves_itself_by_its_own_words() {
     assert_eq!(dependencies(printed("cargo check 2>&1 | tail -5", built)), "notify");
     assert_eq!(
         dependencies(printed("cargo check 2>&1 | tail -5", "error[E0432]: unresolved import")),
-        "hold rust-build +missing-action"
+        "notify +missing-action"
     );
-    let both = format!("{built}\nerror: could not compile `other`");
-    assert_eq!(dependencies(printed("cargo check 2>&1 | tail -5", &both)), "hold rust-build +missing-action");
-    assert_eq!(dependencies(ran("cargo check 2>&1 | tail -5")), "hold rust-build +missing-action");
-    // Compiled is not tested.
-    table(
-        &rust,
-        &["src/a.rs"],
-        vec![(
-            vec![write("src/a.rs"), printed("cargo test 2>&1 | head -3", built)],
-            "hold rust-tests +missing-action",
-        )],
-    );
+    assert_eq!(dependencies(ran("cargo check 2>&1 | tail -5")), "notify");
+    assert_eq!(dependencies(ran("ls")), "notify +missing-action");
     let python = policy(PYTHON);
     let installed = |output: &str| {
         let calls = vec![
@@ -341,10 +421,6 @@ fn e3_a_builder_proves_itself_by_its_own_words() {
         brief(&judge(&python, &inputs(calls, &["requirements.txt"])))
     };
     assert_eq!(installed("Successfully installed attrs-25.1"), "notify");
-    assert_eq!(
-        installed("ERROR: No matching distribution found for attrs==99"),
-        "hold python-install +missing-action"
-    );
 }
 
 /// A code generator or a mass rename: the time must not grow with the square of what changed.

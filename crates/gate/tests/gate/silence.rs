@@ -3,7 +3,8 @@
 
 use change_set::{ChangedFile, How, Scope};
 use gate::{
-    ASKED_BEFORE, ActionState, Changes, CheckOutcome, CheckResult, Decision, Waiting, Waived, judge, waivers,
+    ASKED_BEFORE, ActionState, Changes, CheckOutcome, CheckResult, Decision, Waiting, Waived, judge, reports,
+    waivers,
 };
 use transcript::Extent;
 
@@ -112,9 +113,9 @@ fn a_waiver_stays_for_the_session_and_other_actions_are_still_asked_for() {
     let rust = policy(RUST);
     let mut turn = inputs(vec![write("src/a.rs")], &["Cargo.toml", "src/a.rs"]);
     turn.history.waived = vec![Waived { action: "rust-tests".to_owned(), reason: "no display".to_owned() }];
-    assert_eq!(brief(&judge(&rust, &turn)), "hold rust-build");
-    let refuses = policy("presets = [\"rust\"]\n[gate]\nwaivers = false");
-    let verdict = judge(&refuses, &turn);
+    assert_eq!(brief(&judge(&rust, &turn)), "notify +missing-action");
+    let refuses = "presets = [\"rust\"]\n[gate]\nwaivers = false\n[action.rust-build]\nlevel = \"hold\"";
+    let verdict = judge(&policy(refuses), &turn);
     assert_eq!(brief(&verdict), "hold rust-build rust-tests");
     insta::assert_snapshot!(verdict.message.unwrap(), @"
     [checkstone] Context-aware checkpoint
@@ -129,7 +130,8 @@ fn a_waiver_stays_for_the_session_and_other_actions_are_still_asked_for() {
 
 #[test]
 fn a_hold_says_how_to_waive() {
-    let verdict = judge(&policy(RUST), &inputs(vec![write("src/a.rs")], &["Cargo.toml", "src/a.rs"]));
+    let both = policy("presets = [\"rust\"]\n[action.rust-build]\nlevel = \"hold\"");
+    let verdict = judge(&both, &inputs(vec![write("src/a.rs")], &["Cargo.toml", "src/a.rs"]));
     assert_eq!(
         verdict.message.as_deref(),
         Some(
@@ -145,6 +147,52 @@ If a step cannot be done here, say so in a line of its own:
 `checkstone: cannot ACTION: REASON` (actions: rust-build, rust-tests)."
         )
     );
+}
+
+/// What is only reported is told once in a session, and no step of the agent's.
+#[test]
+fn what_is_reported_is_told_once() {
+    let rust = policy(RUST);
+    let mut turn = inputs(vec![write("src/a.rs"), ran("cargo fmt")], &["Cargo.toml", "src/a.rs"]);
+    let held = judge(&rust, &turn);
+    insta::assert_snapshot!(held.message.as_deref().unwrap(), @"
+    [checkstone] Context-aware checkpoint
+
+    Changed: Rust dependencies (1 file), Rust code (1 file)
+
+    Required actions:
+    1. Run the tests for what changed: `cargo test`
+
+    Observations:
+    - Rust dependencies changed — Build with the changed dependencies: `cargo check`
+
+    If a step cannot be done here, say so in a line of its own:
+    `checkstone: cannot ACTION: REASON` (actions: rust-tests).
+    ");
+    turn = inputs(vec![ran("ls")], &["Cargo.toml"]);
+    let told = judge(&rust, &turn);
+    assert_eq!(brief(&told), "notify +missing-action");
+    assert_eq!(
+        reports(&told),
+        ["missing-action: Rust dependencies changed — Build with the changed dependencies: `cargo check`"]
+    );
+    turn.history.reported = reports(&told);
+    assert_eq!(brief(&judge(&rust, &turn)), "pass");
+}
+
+/// L16: what is not understood means silence, told once; what is missing or empty leaves the files to decide (SC14).
+#[test]
+fn l16_a_format_that_is_not_understood_is_told_once() {
+    let rust = policy(RUST);
+    let mut turn = inputs(vec![], &["src/a.rs"]);
+    turn.coverage.extent = Extent::Unavailable;
+    turn.coverage.records = 7;
+    let told = judge(&rust, &turn);
+    assert_eq!(brief(&told), "notify +not-understood");
+    turn.history.reported = reports(&told);
+    assert_eq!(brief(&judge(&rust, &turn)), "pass");
+    let asks = policy("presets = [\"rust\"]\n[gate]\nnot_understood = \"ask\"");
+    assert_eq!(brief(&judge(&asks, &turn)), "hold rust-tests");
 }
 
 #[test]

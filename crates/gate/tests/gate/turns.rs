@@ -4,7 +4,7 @@ use change_set::{Change, ChangeSet, ChangedFile, How, Scope};
 use gate::policy::{Policy, Source};
 use gate::{Changes, Decision, History, Inputs, RecordedCall, Stop, Verdict, judge};
 use jiff::{SignedDuration, Timestamp};
-use transcript::{Call, Coverage, Extent, Kind, Outcome};
+use transcript::{Call, Coverage, Extent, Kind, Outcome, SessionState};
 
 pub(crate) const PYTEST_PASSED: &str = "===== 12 passed in 0.31s =====";
 pub(crate) const PYTEST_FAILED: &str = "===== 1 failed, 11 passed in 0.31s =====";
@@ -116,7 +116,9 @@ pub(crate) fn with_files(calls: Vec<Call>, files: Vec<ChangedFile>) -> Inputs {
         calls: calls.collect(),
         said: Vec::new(),
         cwd: "/repo".to_owned(),
-        stop: Stop { elapsed_ms: Some(60_000), waiting: None },
+        session: SessionState::default(),
+        repository: None,
+        stop: Stop { elapsed_ms: Some(60_000), ..Stop::default() },
         history: History::default(),
         plan: None,
         checks: Vec::new(),

@@ -5,15 +5,33 @@ use transcript::{Call, Kind};
 
 use crate::turns::*;
 
+/// Every error holds.
+const HOLD: &str = "[gate.rules]\nerrors = \"hold\"";
+
 /// No action is required here: only errors can hold.
 fn errors(rows: Vec<(Vec<Call>, &str)>) {
-    table(&policy(""), &["data/table.json"], rows);
+    table(&policy(HOLD), &["data/table.json"], rows);
+}
+
+/// Red tests, type checks and builds of changed code hold, and so does nothing else.
+#[test]
+fn red_holds_and_other_errors_are_told() {
+    let left = |file: &str, command: &str| {
+        brief(&judge(&policy(""), &inputs(vec![write(file), failed(command, 1, "")], &[file])))
+    };
+    for command in ["pytest", "mypy app", "make build", "npm test"] {
+        assert_eq!(left("app/a.py", command), "hold +unresolved-error", "{command}");
+        assert_eq!(left("data/a.json", command), "notify +unresolved-error", "{command}");
+    }
+    for command in ["ruff check", "python app/a.py", "git push", "npm install", "./deploy"] {
+        assert_eq!(left("app/a.py", command), "notify +unresolved-error", "{command}");
+    }
 }
 
 #[test]
 fn r5_a_failure_that_was_left_alone_holds_where_something_changed() {
     let calls = || vec![failed("make build", 2, "error")];
-    assert_eq!(brief(&judge(&policy(""), &inputs(calls(), &["data/a.json"]))), "hold +unresolved-error");
+    assert_eq!(brief(&judge(&policy(HOLD), &inputs(calls(), &["data/a.json"]))), "hold +unresolved-error");
     assert_eq!(brief(&judge(&policy(""), &inputs(calls(), &[]))), "notify +unresolved-error");
     assert_eq!(brief(&judge(&policy(""), &inputs(calls(), &["README.md"]))), "notify +unresolved-error");
     for (level, expected) in [("notify", "notify +unresolved-error"), ("off", "pass")] {
@@ -34,12 +52,109 @@ fn e8_an_answer_by_exit_status_is_no_error() {
         (vec![failed("git diff --quiet", 1, "")], "pass"),
         (vec![failed("[ -d x ]", 1, "")], "pass"),
         (vec![failed("which node", 1, "")], "pass"),
-        (
-            vec![failed("grep x missing", 2, "grep: missing: No such file or directory")],
-            "hold +unresolved-error",
-        ),
-        (vec![failed("diff a b", 2, "diff: b: Permission denied")], "hold +unresolved-error"),
     ]);
+    // By the letter, that the file was missing or denied is one.
+    let letter = policy("[gate]\nresolved_by = \"attempt\"\n[gate.rules]\nerrors = \"hold\"");
+    let missing = || vec![failed("grep x missing", 2, "grep: missing: No such file or directory")];
+    let denied = || vec![failed("diff a b", 2, "diff: b: Permission denied")];
+    table(
+        &letter,
+        &["data/table.json"],
+        vec![(missing(), "hold +unresolved-error"), (denied(), "hold +unresolved-error")],
+    );
+    errors(vec![(missing(), "pass"), (denied(), "pass")]);
+}
+
+/// W3
+#[test]
+fn w3_a_probe_is_never_an_error() {
+    for (command, exit_code) in [
+        ("ls missing", 2),
+        ("cat missing", 1),
+        ("sed -n 1,5p missing", 2),
+        ("git rev-parse -q --verify nothing", 1),
+        ("git commit --dry-run", 1),
+        ("grep x y", 1),
+        ("git log | head -1", 141),
+    ] {
+        errors(vec![(vec![failed(command, exit_code, "")], "pass")]);
+    }
+}
+
+/// W19
+#[test]
+fn w19_what_did_not_take_place_is_no_failing_test() {
+    errors(vec![
+        (vec![failed("cd core && cargo test", 1, "bash: cd: core: No such file or directory")], "pass"),
+        (vec![failed("pytest -k nothing", 5, "1 deselected")], "pass"),
+        (vec![failed("timeout 60 pytest", 124, "")], "pass"),
+        (vec![failed("pytest", 127, "pytest: command not found")], "pass"),
+    ]);
+}
+
+/// W2: another form of the same, or something that says more, settles.
+#[test]
+fn w2_another_form_settles() {
+    for (first, second) in [
+        ("npm run fmt && npm run lint", "npm run fmt && npm run lint -- --quiet"),
+        ("ruff format --check", "ruff format"),
+        ("npx tsc --noEmit", "npm run typecheck"),
+        ("ruff check", "pytest"),
+        ("python app/main.py", "pytest"),
+        ("npm run lint", "npx vitest run"),
+        ("cargo test", "cargo test 2>&1 | tail -5"),
+        ("./deploy --check", "pytest"),
+        ("cargo clippy", "cargo test"),
+        ("make lint", "make"),
+        ("make lint", "make build"),
+        ("pytest a", "pytest a || true"),
+    ] {
+        errors(vec![(vec![failed(first, 1, "boom"), ran(second)], "pass")]);
+    }
+}
+
+/// W7: a later, wider run that failed takes back the narrow one that passed.
+#[test]
+fn w7_a_failing_run_takes_proof_back() {
+    let python = policy(r#"presets = ["python"]"#);
+    let calls = || vec![read("app/a.py"), edit("app/a.py"), ran("pytest tests/test_a.py")];
+    let then = |call: Call| calls().into_iter().chain([call]).collect::<Vec<_>>();
+    table(
+        &python,
+        &["app/a.py"],
+        vec![
+            (calls(), "notify"),
+            (then(failed("pytest", 1, PYTEST_FAILED)), "hold +unresolved-error"),
+            (then(printed("pytest | tail -3", PYTEST_FAILED)), "hold +unresolved-error"),
+        ],
+    );
+}
+
+/// W25: what fails without the change as well says nothing against it.
+#[test]
+fn w25_what_failed_before_the_change_is_not_its_error() {
+    let python = policy(r#"presets = ["python"]"#);
+    let calls = |rest: Vec<Call>| {
+        [read("app/a.py"), edit("app/a.py"), failed("pytest", 1, PYTEST_FAILED)]
+            .into_iter()
+            .chain(rest)
+            .collect()
+    };
+    table(
+        &python,
+        &["app/a.py"],
+        vec![
+            (calls(vec![]), "hold python-tests +unresolved-error"),
+            (
+                calls(vec![ran("git stash"), failed("pytest", 1, PYTEST_FAILED), ran("git stash pop")]),
+                "notify",
+            ),
+            (
+                calls(vec![ran("git stash"), ran("pytest"), ran("git stash pop")]),
+                "hold python-tests +missing-action +unresolved-error",
+            ),
+        ],
+    );
 }
 
 /// E9
@@ -90,16 +205,12 @@ fn e9_the_same_going_well_later_settles() {
         ("cargo test", "cargo test --lib"),
         ("cargo build", "cargo check"),
         ("cargo build", "cargo test -p one"),
-        ("cargo clippy", "cargo test"),
         ("go build ./...", "go test ./pkg/a"),
-        ("make lint", "make"),
-        ("make lint", "make build"),
         ("cd a && cargo test", "cd b && cargo test"),
         ("cargo test", "cd a && cargo test"),
         ("git push", "git status"),
         ("python one.py", "python two.py"),
         ("npm test", "npm run build"),
-        ("pytest a", "pytest a || true"),
     ];
     for (first, second) in open {
         errors(vec![(vec![fails(first), ran(second)], "hold +unresolved-error")]);
@@ -225,7 +336,7 @@ fn looking_for_what_is_not_there_is_settled_by_going_on() {
             "pass",
         ),
         (vec![failed("python3 -c 'import x'", 1, "ModuleNotFoundError"), ran("ls")], "pass"),
-        (vec![failed("cat missing", 1, "cat: missing: No such file")], "hold +unresolved-error"),
+        (vec![failed("cat missing", 1, "cat: missing: No such file")], "pass"),
     ]);
 }
 
@@ -247,7 +358,7 @@ fn a_failed_edit_is_settled_by_any_later_edit_of_the_file() {
         (vec![read("data/table.json"), edit_failed("data/table.json"), ran("ls")], "hold +unresolved-error"),
     ]);
     let calls = vec![read("data/table.json"), edit_failed("data/table.json")];
-    let verdict = judge(&policy(""), &inputs(calls, &["data/table.json"]));
+    let verdict = judge(&policy(HOLD), &inputs(calls, &["data/table.json"]));
     assert_eq!(
         sentences(&verdict),
         ["An edit failed and was not made since — verify the file (`Edit data/table.json`)"]
@@ -317,7 +428,7 @@ fn a_chain_whose_tests_passed_failed_after_them() {
         &rust,
         &["src/a.rs"],
         vec![
-            (vec![write("src/a.rs"), chain()], "hold +unresolved-error"),
+            (vec![write("src/a.rs"), chain()], "notify +unresolved-error"),
             (vec![write("src/a.rs"), chain(), ran("git commit -m 'Fix escapes'")], "notify"),
             (
                 vec![

@@ -78,7 +78,9 @@ impl ReplayedSession {
         // What an agent cannot do, it says in answer to the hold.
         inputs.said.extend(said_after_hold);
         let waived = gate::waivers(policy, &inputs);
-        self.history = History { holds_this_turn: 0, held_before, waived };
+        let mut reported = inputs.history.reported;
+        reported.extend(gate::reports(&verdict));
+        self.history = History { holds_this_turn: 0, held_before, waived, reported };
         replayed.judged = Ok(verdict);
         replayed
     }

@@ -227,6 +227,8 @@ impl Report {
                 ActionState::Required => entry.required += 1,
                 ActionState::Satisfied => entry.satisfied += 1,
                 ActionState::Waived => entry.waived += 1,
+                // Among the observations.
+                ActionState::Reported => {}
             }
         }
         if verdict.decision != Decision::Hold {

@@ -12,10 +12,6 @@ macro_rules! word {
         impl $name {
             /// Every spelling, in the order of the protocol.
             pub const NAMES: &'static [&'static str] = &[$($text),+];
-
-            pub fn from_name(name: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|known| known.name() == name)
-            }
         }
     };
 }

@@ -30,15 +30,8 @@ pub(super) struct CheckpointPruneArguments {
 pub(super) fn run(arguments: &CheckpointPruneArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let layout = arguments.which.one_run(&arguments.common)?;
     let output = prune(&layout, arguments.keep)?;
-    if arguments.common.json {
-        printer.json(&output)?;
-    } else {
-        printer.text(&format!(
-            "{GOOD}✓{GOOD:#} {} taken away, {} kept; {} freed in the store\n",
-            counted(output.pruned, "checkpoint"),
-            output.kept,
-            counted(output.freed_files, "file"),
-        ));
-    }
-    Ok(ExitCode::SUCCESS)
+    printer.answer(arguments.common.json, &output, || {
+        let (pruned, freed) = (counted(output.pruned, "checkpoint"), counted(output.freed_files, "file"));
+        format!("{GOOD}✓{GOOD:#} {pruned} taken away, {} kept; {freed} freed in the store\n", output.kept)
+    })
 }

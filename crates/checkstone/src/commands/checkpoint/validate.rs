@@ -36,11 +36,7 @@ pub(super) fn run(arguments: &ValidateArguments, printer: &Printer) -> Result<Ex
     let depth = if arguments.quick { Depth::Quick } else { Depth::Full };
     let validated = validate(&layout, &arguments.id, depth).map_err(folder_error)?;
     let output = ValidateOutput::new(layout.run(), &arguments.id, &validated);
-    if arguments.common.json {
-        printer.json(&output)?;
-    } else {
-        printer.text(&text(&output, &validated));
-    }
+    printer.answer(arguments.common.json, &output, || text(&output, &validated))?;
     Ok(if output.valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -13,7 +13,7 @@ pub(crate) const PYTHON: &str = "presets = [\"python\"]\n";
 pub(crate) const RUN_TESTS: &str = "[checkstone] Context-aware checkpoint\n\n\
     Changed: Python code (1 file)\n\n\
     Required actions:\n\
-    1. Run the tests for what changed, for example with `pytest`\n\n\
+    1. Run the tests for what changed: `pytest`\n\n\
     If a step cannot be done here, say so in a line of its own:\n`checkstone: cannot ACTION: REASON` \
     (actions: python-tests).";
 

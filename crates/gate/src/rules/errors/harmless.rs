@@ -61,19 +61,22 @@ pub(super) fn answers(recorded: &RecordedCall) -> bool {
         && chain::suspects(recorded).into_iter().any(SimpleCommand::asks)
 }
 
-/// Whether all that can have failed only reads, or is not even installed.
-pub(super) fn only_looked(recorded: &RecordedCall) -> bool {
-    let not_installed = recorded.call.exit_code == Some(127);
-    not_installed || all_suspects(recorded, SimpleCommand::only_looks)
-}
-
-/// Whether all that can have failed was code on the command line, made up to find something out, or a change of
-/// files that had been made already.
-pub(super) fn only_tried(recorded: &RecordedCall) -> bool {
+/// What failed was not the command itself: it was not found, found nothing to do, or its folder was not there (W19).
+pub(in crate::rules) fn did_not_take_place(recorded: &RecordedCall) -> bool {
+    const NOTHING_COLLECTED: i32 = 5;
+    const NOT_EXECUTABLE: i32 = 126;
+    const NOT_FOUND: i32 = 127;
+    const BROKEN_PIPE: i32 = 141;
     let printed = recorded.call.snippet.as_deref().unwrap_or_default();
-    all_suspects(recorded, |command| {
-        command.only_looks() || command.is_inline_code() || command.was_done_before(printed)
-    })
+    let suspects = chain::suspects(recorded);
+    let runs = |program: &str| suspects.iter().any(|command| command.program == program);
+    let is_lost =
+        runs("cd") && printed.lines().any(|line| line.contains("cd: ") && line.contains("No such file"));
+    match recorded.call.exit_code {
+        Some(NOT_EXECUTABLE | NOT_FOUND | BROKEN_PIPE) => true,
+        Some(NOTHING_COLLECTED) => runs("pytest"),
+        _ => is_lost || ran_out_of_time(recorded),
+    }
 }
 
 fn all_suspects(recorded: &RecordedCall, holds: impl Fn(&SimpleCommand) -> bool) -> bool {

@@ -18,29 +18,25 @@ pub(super) fn is_same(one: &Call, other: &Call) -> bool {
     }
 }
 
-/// The last of the calls with which everything that can have failed has gone well.
+/// The first of the calls in which what can have failed has gone well.
 pub(super) fn passed<'a>(
     failure: &RecordedCall,
+    suspect: &SimpleCommand,
     went_well: &[&'a RecordedCall],
     paths: Paths<'_>,
 ) -> Option<&'a RecordedCall> {
-    let mut last = None;
-    let suspects = suspects(failure);
     let anywhere = found_no_project(&failure.call);
     let in_conflict = left_conflicts(&failure.call);
-    for suspect in &suspects {
-        let place = went_well.iter().position(|call| {
-            let proven = call.intents.iter().flat_map(Intents::proven_by_success);
-            proven.into_iter().any(|proven| {
-                does_as_much(proven, suspect, paths)
-                    || (anywhere && proven.is_same_use(suspect))
-                    // A commit ends a merge in conflict; with conflicts left git refuses it.
-                    || (in_conflict && proven.deed() == Deed::Commits)
-            })
-        })?;
-        last = last.max(Some(place));
-    }
-    went_well.get(last?).copied()
+    let passed = |call: &&RecordedCall| {
+        let proven = call.intents.iter().flat_map(Intents::proven_by_success);
+        proven.into_iter().any(|proven| {
+            does_as_much(proven, suspect, paths)
+                || (anywhere && proven.is_same_use(suspect))
+                // A commit ends a merge in conflict; with conflicts left git refuses it.
+                || (in_conflict && proven.deed() == Deed::Commits)
+        })
+    };
+    went_well.iter().copied().find(passed)
 }
 
 /// A merge or the like stopped for somebody to resolve conflicts.
@@ -79,9 +75,13 @@ pub(super) fn is_tried_again(failure: &RecordedCall, later: &RecordedCall, paths
 
 /// What can have failed; what only looks is of no interest beside what does something.
 pub(super) fn suspects(recorded: &RecordedCall) -> Vec<&SimpleCommand> {
-    let all = chain::suspects(recorded);
-    let acting: Vec<_> = all.iter().copied().filter(|command| !command.only_looks()).collect();
-    if acting.is_empty() { all } else { acting }
+    let acting = acting_suspects(recorded);
+    if acting.is_empty() { chain::suspects(recorded) } else { acting }
+}
+
+/// What can have failed and does more than look.
+pub(super) fn acting_suspects(recorded: &RecordedCall) -> Vec<&SimpleCommand> {
+    chain::suspects(recorded).into_iter().filter(|command| !command.only_looks()).collect()
 }
 
 /// Whether the later command ran in the same folder or in one above it. Where it names none, a client may have kept
@@ -99,6 +99,6 @@ fn is_there_or_above(later: &SimpleCommand, earlier: &SimpleCommand, paths: Path
     below.strip_prefix(&above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn does_as_much(later: &SimpleCommand, earlier: &SimpleCommand, paths: Paths<'_>) -> bool {
+pub(super) fn does_as_much(later: &SimpleCommand, earlier: &SimpleCommand, paths: Paths<'_>) -> bool {
     later.does_as_much_as(earlier) && is_there_or_above(later, earlier, paths)
 }

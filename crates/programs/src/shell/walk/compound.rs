@@ -7,7 +7,7 @@ use super::{Status, Tested, Walk, Walked};
 use crate::shell::flow::{Flow, Set};
 use crate::shell::opaque::Stripped;
 use crate::shell::word::Word;
-use crate::shell::{Directory, Mask, Output};
+use crate::shell::{Directory, Mask, Output, SimpleCommand};
 use crate::table::Fact;
 
 impl Walk {
@@ -145,6 +145,7 @@ impl Walk {
                 // Behind `xargs` the input becomes arguments.
                 command.row().is_some_and(|row| row.is(Fact::Filters))
                     && !command.arguments.contains(&Word::unknown())
+                    && !keeps_nothing(command)
             });
             let hidden =
                 range.iter().any(|command| command.output == Output::Hidden && command.program != "tee");
@@ -247,5 +248,18 @@ impl Walk {
     /// Whether a loop whose commands begin at `first` can be left early.
     pub(super) fn jumps(&self, first: usize) -> bool {
         self.found.iter().skip(first).any(|command| matches!(command.program.as_str(), "break" | "continue"))
+    }
+}
+
+/// A filter that lets no line through: `grep -c`, `grep -q`, `head -0` (L11).
+fn keeps_nothing(command: &SimpleCommand) -> bool {
+    let arguments: Vec<&str> = command.known_arguments().collect();
+    let has = |options: &[&str]| arguments.iter().any(|argument| options.contains(argument));
+    match command.program.as_str() {
+        "grep" | "egrep" | "fgrep" | "rg" => has(&["-c", "--count", "-q", "--quiet", "--silent"]),
+        "head" | "tail" => {
+            has(&["-0", "-n0", "-c0"]) || arguments.windows(2).any(|pair| matches!(pair, ["-n" | "-c", "0"]))
+        }
+        _ => false,
     }
 }

@@ -1,0 +1,304 @@
+//! Runs that verify code: tests, type checks, builds, linters, the program itself, and whatever shows the summary of a test
+//! runner. What a run showed decides: its status where that is known, else its output. A known verifier whose status a
+//! pipe or a list hides is green unless its output shows red; if the output was thrown away, nothing is shown.
+
+use std::collections::BTreeSet;
+
+use outputs::{Shown, Summary};
+use programs::Deed;
+use programs::repository::{Covered, Repository};
+use programs::shell::{Attribution, Intents, Mask, Output, SimpleCommand, Word};
+use transcript::{Kind, Outcome};
+
+use super::chain;
+use super::errors::harmless;
+use crate::inputs::RecordedCall;
+use crate::policy::is_source;
+use crate::work::{Moment, Ran};
+
+/// How much a run says about the code, the least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Strength {
+    Ran,
+    Linted,
+    /// Type checked or built.
+    Built,
+    Tested,
+}
+
+/// What a run showed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Showed {
+    Green,
+    Red,
+    /// Nothing, and why.
+    Nothing(String),
+    /// Something about the code as it was before.
+    WithoutTheChange,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct VerifyingRun<'a> {
+    pub(crate) ran: Ran<'a>,
+    pub(crate) strength: Strength,
+    pub(crate) showed: Showed,
+    /// The packages that it was about.
+    pub(crate) covers: Covered,
+    /// What was chosen of all that the program could take.
+    pub(crate) targets: Vec<String>,
+}
+
+impl VerifyingRun<'_> {
+    /// Why the run proves nothing.
+    pub(crate) fn objection(&self) -> Option<String> {
+        match &self.showed {
+            Showed::Green => None,
+            Showed::Nothing(why) => Some(why.clone()),
+            Showed::WithoutTheChange => Some("it ran without the change".to_owned()),
+            Showed::Red if self.ran.call.outcome == Outcome::Error => Some("it failed".to_owned()),
+            Showed::Red => Some("its output tells of failures".to_owned()),
+        }
+    }
+}
+
+/// The verifying runs of a turn, in order.
+pub(crate) fn of_turn<'a>(
+    calls: &'a [RecordedCall],
+    repository: Option<&Repository>,
+    cwd: &str,
+) -> Vec<VerifyingRun<'a>> {
+    let nothing_known = Repository::default();
+    let repository = repository.unwrap_or(&nothing_known);
+    let of_call = |(number, recorded)| of_call(number, recorded, repository, cwd);
+    let mut runs: Vec<VerifyingRun<'a>> = calls.iter().enumerate().flat_map(of_call).collect();
+    let away = without_the_change(calls);
+    if away.is_empty() {
+        return runs;
+    }
+    // What fails without the change as well says nothing against it (W25).
+    let failed_before: Vec<&SimpleCommand> = runs
+        .iter()
+        .filter(|run| away.contains(&run.ran.at) && run.showed == Showed::Red)
+        .map(|run| run.ran.command)
+        .collect();
+    for run in &mut runs {
+        if away.contains(&run.ran.at) {
+            run.showed = Showed::WithoutTheChange;
+        } else if run.showed == Showed::Red
+            && failed_before.iter().any(|before| run.ran.command.is_same_use(before))
+        {
+            run.showed = Showed::Green;
+        }
+    }
+    runs
+}
+
+/// The commands that ran while what changed was stashed away.
+fn without_the_change(calls: &[RecordedCall]) -> BTreeSet<Moment> {
+    let mut moments = BTreeSet::new();
+    let mut is_away = false;
+    for (call, recorded) in calls.iter().enumerate() {
+        let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
+        for (place, command) in commands.iter().enumerate() {
+            let mut words = command.known_arguments().filter(|word| !word.starts_with('-'));
+            if command.program == "git" && words.next() == Some("stash") {
+                is_away = match words.next() {
+                    None | Some("push" | "save") => true,
+                    Some("pop" | "apply") => false,
+                    Some(_) => is_away,
+                };
+            } else if is_away {
+                moments.insert(Moment { call, command: place });
+            }
+        }
+    }
+    moments
+}
+
+impl Strength {
+    pub(crate) fn of(deed: Deed) -> Option<Self> {
+        match deed {
+            Deed::Runs => Some(Self::Ran),
+            Deed::Lints => Some(Self::Linted),
+            Deed::TypeChecks | Deed::Builds => Some(Self::Built),
+            Deed::Tests => Some(Self::Tested),
+            _ => None,
+        }
+    }
+
+    /// What the command would say about the code; `None` if it verifies nothing, or only lists and explains (E7).
+    pub(crate) fn of_command(command: &SimpleCommand) -> Option<Self> {
+        Self::of_run(command, command.deed())
+    }
+
+    fn of_run(command: &SimpleCommand, deed: Deed) -> Option<Self> {
+        let strength = Self::of(deed)?;
+        let only_tells = || {
+            let mut arguments = command.known_arguments();
+            matches!(
+                (arguments.next(), arguments.next()),
+                (Some("-v" | "-V" | "-h" | "version" | "help"), None)
+            )
+        };
+        // A script from standard input is as often an edit as a look.
+        let is_typed_in = || {
+            let first = command.arguments.first();
+            command.is_inline_code() && first.is_none_or(|first| first.text() == "-")
+        };
+        let rewrites = || command.edits.others || command.edits.paths.iter().any(|path| is_source(path));
+        let is_idle = command.idle_argument().is_some()
+            || (strength == Self::Ran && (only_tells() || is_typed_in() || rewrites()));
+        (!is_idle).then_some(strength)
+    }
+}
+
+fn of_call<'a>(
+    number: usize,
+    recorded: &'a RecordedCall,
+    repository: &Repository,
+    cwd: &str,
+) -> Vec<VerifyingRun<'a>> {
+    let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
+    if recorded.call.kind != Kind::Shell || commands.is_empty() {
+        return Vec::new();
+    }
+    let shown = Printed::of(recorded);
+    let mut runs: Vec<VerifyingRun<'a>> = Vec::new();
+    for (place, command) in commands.iter().enumerate() {
+        let at = Moment { call: number, command: place };
+        let ran = Ran { at, call: &recorded.call, recorded, command };
+        let first = runs.len();
+        let mut others = Covered::Unknown;
+        for run in repository.runs(command, cwd) {
+            if let Some(strength) = Strength::of_run(command, run.deed) {
+                let attribution = match command.attribution {
+                    Attribution::Decides => run.attribution,
+                    masked => masked,
+                };
+                let showed = showed(recorded, command, attribution, strength, &shown);
+                runs.push(VerifyingRun { ran, strength, showed, covers: run.covers, targets: run.targets });
+            } else {
+                others = run.covers;
+            }
+        }
+        // The summary of a runner in the output of anything that executes makes it a run of that runner.
+        let is_tested = runs.iter().any(|run| run.strength == Strength::Tested);
+        if !is_tested
+            && executes(command)
+            && !recorded.call.user_stopped
+            && !commands.iter().skip(place + 1).any(executes)
+            && !commands.iter().take(place).any(could_print_a_summary)
+            && let Some(summary @ (Summary::Passed { .. } | Summary::Failed { .. })) = shown.summary
+        {
+            let showed = if matches!(summary, Summary::Passed { .. }) { Showed::Green } else { Showed::Red };
+            let covers = runs.get(first).map_or(others, |run| run.covers.clone());
+            runs.push(VerifyingRun { ran, strength: Strength::Tested, showed, covers, targets: Vec::new() });
+        }
+    }
+    runs
+}
+
+/// Whether a summary in the output can be from something that the command started: a script, a task, the hooks of a commit.
+fn executes(command: &SimpleCommand) -> bool {
+    let executes = match command.deed() {
+        Deed::Commits | Deed::Pushes | Deed::Other | Deed::Installs | Deed::Fixes => true,
+        deed => Strength::of(deed).is_some(),
+    };
+    executes && command.output != Output::Hidden && command.idle_argument().is_none()
+}
+
+/// Whether a summary in the output can be from a command that only shows text (L11).
+fn could_print_a_summary(command: &SimpleCommand) -> bool {
+    if command.output == Output::Hidden {
+        return false;
+    }
+    match command.deed() {
+        Deed::Prints => {
+            let words: Vec<&str> = command.arguments.iter().map(Word::text).collect();
+            outputs::read(&words.join(" ")).is_some()
+        }
+        Deed::Looks => !command.reads.is_empty(),
+        _ => false,
+    }
+}
+
+/// What a call printed, as far as it says how runs ended.
+struct Printed {
+    summary: Option<Summary>,
+    /// Lines that only something broken prints, or programs that could not be started.
+    has_errors: bool,
+}
+
+impl Printed {
+    fn of(recorded: &RecordedCall) -> Self {
+        let printed = recorded.call.snippet.as_deref().unwrap_or_default();
+        let mut scan = outputs::Scan::new();
+        scan.feed(printed);
+        Self::in_output(&scan.finish())
+    }
+
+    fn in_output(shown: &Shown) -> Self {
+        let has_errors = !shown.errors.is_empty() || !shown.not_started.is_empty();
+        Self { summary: shown.summary(), has_errors }
+    }
+}
+
+fn showed(
+    recorded: &RecordedCall,
+    command: &SimpleCommand,
+    attribution: Attribution,
+    strength: Strength,
+    printed: &Printed,
+) -> Showed {
+    let nothing = |why: &str| Showed::Nothing(why.to_owned());
+    let call = &recorded.call;
+    let summary =
+        printed.summary.filter(|_| strength == Strength::Tested && command.output != Output::Hidden);
+    if call.user_stopped {
+        return nothing("it was stopped");
+    }
+    let by_output = |mask: Mask| by_output(command, mask, summary, printed.has_errors);
+    match (call.outcome, summary) {
+        (Outcome::Unknown, Some(Summary::Passed { .. })) => Showed::Green,
+        (Outcome::Unknown, Some(Summary::Failed { .. })) => Showed::Red,
+        (Outcome::Unknown, _) => nothing("how it ended is not known"),
+        (Outcome::Ok, Some(Summary::NoTestsRan)) => nothing("no tests ran"),
+        (Outcome::Ok, _) => match (attribution, summary) {
+            (Attribution::Masked(mask), _) => by_output(mask),
+            (Attribution::Decides, Some(Summary::Failed { .. })) => {
+                nothing("its own summary tells of failures")
+            }
+            (Attribution::Decides, _) => Showed::Green,
+        },
+        (Outcome::Error, _) => {
+            let suspects = chain::suspects(recorded);
+            let is_suspect = suspects.iter().any(|suspect| std::ptr::eq(*suspect, command));
+            match attribution {
+                // Something else decided the status of the whole.
+                Attribution::Masked(mask) if !command.suspect => by_output(mask),
+                _ if !is_suspect => Showed::Green,
+                _ if harmless::did_not_take_place(recorded) => nothing("it did not take place"),
+                _ if suspects.len() == 1 || matches!(summary, Some(Summary::Failed { .. })) => Showed::Red,
+                _ => nothing("it failed"),
+            }
+        }
+    }
+}
+
+/// What the output shows of a run whose status is hidden.
+fn by_output(command: &SimpleCommand, mask: Mask, summary: Option<Summary>, has_errors: bool) -> Showed {
+    // Whether it ran at all, and to its end, is not known.
+    let may_not_have_run = matches!(
+        mask,
+        Mask::Background | Mask::Negated | Mask::Conditional | Mask::Substitution | Mask::Function
+    );
+    match summary {
+        _ if command.output == Output::Hidden => Showed::Nothing(mask.to_string()),
+        Some(Summary::Passed { .. }) => Showed::Green,
+        Some(Summary::Failed { .. }) => Showed::Red,
+        Some(Summary::NoTestsRan) => Showed::Nothing("no tests ran".to_owned()),
+        None if may_not_have_run => Showed::Nothing(mask.to_string()),
+        None if has_errors => Showed::Red,
+        None => Showed::Green,
+    }
+}
