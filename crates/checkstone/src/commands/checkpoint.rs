@@ -170,7 +170,7 @@ impl WhichArguments {
 }
 
 /// The id, report and run of every checkpoint, those that cannot be read included.
-fn found(listing: &Listing) -> impl Iterator<Item = (&String, &String, &String)> {
+fn found(listing: &ListOutput) -> impl Iterator<Item = (&String, &String, &String)> {
     let sound = listing.checkpoints.iter().map(|one| (&one.checkpoint_id, &one.report_title, &one.run_id));
     let unreadable = listing.unreadable.iter();
     sound.chain(unreadable.map(|one| (&one.checkpoint_id, &one.report_title, &one.run_id)))
