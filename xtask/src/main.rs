@@ -17,6 +17,7 @@ mod real;
 mod release;
 mod soak;
 mod steps;
+mod summaries;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -66,6 +67,11 @@ enum Command {
     },
     /// Write the JSON schemas into `schemas/`
     Schemas,
+    /// Record what the installed test runners print about small projects, for the tests of `outputs`
+    Summaries {
+        /// Only these projects; all by default
+        only: Vec<String>,
+    },
     /// Make the pictures in `docs/pictures`, on the screens of the real clients
     Pictures,
     /// Build what is handed out: the program as one static file (and once more with musl, where that can be had), and
@@ -168,6 +174,8 @@ enum Bench {
     },
     /// Checkpoints: flushes, hashing against `openssl speed`, long lists, large artifacts that have not changed
     Checkpoint,
+    /// Two builds of the program in turns: the hook, and a replay
+    Versions(bench::versions::VersionsArguments),
     /// The end of a turn in each real client, with and without checkstone
     Clients {
         /// Turns of each kind in each client
@@ -185,6 +193,7 @@ fn main() -> ExitCode {
         Command::Clients { previous } => real_clients(previous),
         Command::Bench { which } => bench(which),
         Command::Schemas => write_schemas(),
+        Command::Summaries { only } => summaries::record(&only),
         Command::Pictures => pictures::make(),
         Command::Release => release(),
     };
@@ -209,6 +218,7 @@ fn bench(which: Bench) -> Result<(), String> {
         Bench::Replay { rounds, megabytes } => bench::replay::run(rounds, megabytes),
         Bench::Run { rounds, trees } => bench::run::run(rounds, trees),
         Bench::Checkpoint => bench::checkpoint::run(),
+        Bench::Versions(arguments) => bench::versions::run(&arguments),
         Bench::Clients { turns } => bench::clients::run(turns),
     };
     rows.map(|_| ())
