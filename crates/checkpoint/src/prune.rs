@@ -93,7 +93,7 @@ fn run(layout: &Layout, keep: usize, sweep: Sweep, valid: Option<&str>) -> Resul
         // The next one who prunes frees it.
         Err(StoreError::Busy { .. }) if sweep == Sweep::IfWorthIt => return Ok(pruned),
         Ok(_) => return Ok(pruned),
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(error),
     };
     let wanted = all_references(&checkpoints)?;
     let swept = store.sweep(|sha256| wanted.contains(sha256))?;
