@@ -162,6 +162,29 @@ impl Shown {
 }
 
 impl Shown {
+    /// What a later part of the same output shows.
+    pub fn append(&mut self, later: Self) {
+        let before = self.lines;
+        let moved = |line: u64| line.saturating_add(before);
+        self.summaries
+            .extend(later.summaries.into_iter().map(|one| RunSummary { line: moved(one.line), ..one }));
+        self.tools.extend(later.tools.into_iter().map(|one| ToolResult { line: moved(one.line), ..one }));
+        self.not_started
+            .extend(later.not_started.into_iter().map(|one| NotStarted { line: moved(one.line), ..one }));
+        for one in later.errors {
+            match self.errors.iter_mut().find(|known| known.kind == one.kind) {
+                Some(known) => {
+                    known.count = known.count.saturating_add(one.count);
+                    known.last = moved(one.last);
+                }
+                None => {
+                    self.errors.push(ErrorLines { first: moved(one.first), last: moved(one.last), ..one });
+                }
+            }
+        }
+        self.lines = moved(later.lines);
+    }
+
     /// Nothing that is printed can be trusted to stay below the largest number.
     fn sum(&self, of: impl Fn(&RunSummary) -> u64) -> u64 {
         self.summaries.iter().fold(0, |sum, one| sum.saturating_add(of(one)))

@@ -1,6 +1,8 @@
 //! The common shape that every format is turned into: one record is one line of a transcript, and holds
 //! what that line says that a reader of turns needs. Nothing here knows a client.
 
+use outputs::Shown;
+
 use crate::file_edit::FileEdit;
 use crate::model::{Call, Kind, Outcome};
 
@@ -68,6 +70,10 @@ pub(crate) enum Entry {
     Usage(ContextUse),
     /// A sub-agent of this id was at work; it has a file of its own.
     SubAgent(String),
+    /// A sub-agent of this id works on its own from here on, and will answer.
+    Launched(String),
+    /// The sub-agent of this id has answered, or will not any more.
+    Answered(String),
     /// Everything from the record with this key on is void.
     Rewind(String),
 }
@@ -77,6 +83,8 @@ pub(crate) struct Prompt {
     pub(crate) text: String,
     pub(crate) at: Option<String>,
     pub(crate) standing: Standing,
+    /// The agent is to plan, and to change nothing.
+    pub(crate) is_planning: bool,
 }
 
 /// What must be known before a prompt counts as the one that opened the turn.
@@ -115,11 +123,15 @@ pub(crate) struct CallMade {
     pub(crate) call: Call,
     /// The running task that this call looks after.
     pub(crate) polls: Option<String>,
+    /// A script, whose commands newer versions record one by one.
+    pub(crate) is_script: bool,
+    /// The sub-agent that this call ends.
+    pub(crate) closes: Option<String>,
 }
 
 impl From<Call> for Entry {
     fn from(call: Call) -> Self {
-        Self::Call(Box::new(CallMade { call, polls: None }))
+        Self::Call(Box::new(CallMade { call, ..CallMade::default() }))
     }
 }
 
@@ -139,8 +151,12 @@ pub(crate) struct CallResult {
     pub(crate) user_stopped: bool,
     pub(crate) at: Option<String>,
     pub(crate) snippet: Option<String>,
+    /// What the output shows, where it can be a command's.
+    pub(crate) shown: Option<Shown>,
     /// The text does not say how it went: for a shell command that is unknown, for other tools no error.
     pub(crate) unmarked: bool,
+    /// It has ended, but with which status is not told.
+    pub(crate) is_status_hidden: bool,
     /// The client recorded the outcome itself; it is not read from the output's text.
     pub(crate) recorded: bool,
     /// Still running, under this id of the client.
@@ -162,6 +178,9 @@ pub(crate) struct TaskReport {
     pub(crate) id: String,
     pub(crate) outcome: Outcome,
     pub(crate) exit_code: Option<i32>,
+    pub(crate) is_running: bool,
+    /// What the task has printed shows this.
+    pub(crate) shown: Option<Shown>,
 }
 
 /// The paths of a call, the first of them for readers that want one.

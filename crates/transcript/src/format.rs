@@ -5,6 +5,7 @@ pub(crate) mod claude;
 pub(crate) mod codex;
 mod codex_calls;
 mod codex_output;
+mod codex_script;
 pub(crate) mod content;
 pub(crate) mod gemini;
 pub(crate) mod gemini_document;
@@ -31,6 +32,31 @@ pub(crate) fn record(agent: Agent, line: &[u8]) -> Record {
         Agent::Gemini => gemini::record(&text),
         Agent::Codex => codex::record(&text),
     }
+}
+
+/// Whether a line before the turn can say something about it: files that the agent knows, sub-agents that it launched.
+pub(crate) fn tells_of_session(agent: Agent, line: &[u8]) -> bool {
+    let signs: &[&str] = match agent {
+        Agent::Claude => &[
+            r#""file_path":"#,
+            r#""notebook_path":"#,
+            r#""isAsync":true"#,
+            "<task-notification>",
+            r#""task_id":"#,
+        ],
+        Agent::Gemini => &[r#""toolCalls":"#],
+        Agent::Codex => &[
+            "*** ",
+            r#""changes":"#,
+            r#""type":"read""#,
+            r#"{\"task_name\":"#,
+            r#"{\"agent_id\":"#,
+            r#""agent_message","id":"#,
+            "<subagent_notification>",
+            "close_agent",
+        ],
+    };
+    signs.iter().any(|sign| memchr::memmem::find(line, sign.as_bytes()).is_some())
 }
 
 /// The value of the first `"type"` in the first bytes of a line. Formats that write their type before the

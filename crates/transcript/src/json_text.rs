@@ -133,6 +133,17 @@ fn safe_cut(literal: &str, offset: usize) -> usize {
     literal.ceil_char_boundary(offset.min(literal.len()))
 }
 
+/// Decodes a literal piece by piece, so that one of megabytes takes no more memory than a short one.
+pub(crate) fn decode_in_pieces(literal: &str, mut take: impl FnMut(&str)) {
+    const PIECE: usize = 64 * 1024;
+    let mut rest = literal.strip_prefix('"').unwrap_or(literal);
+    while !rest.is_empty() {
+        let (piece, behind) = rest.split_at(safe_cut(rest, PIECE.min(rest.len())));
+        take(&decode(piece));
+        rest = behind;
+    }
+}
+
 /// Collects the head and the tail of a text that arrives in pieces, and forgets what is between.
 #[derive(Debug)]
 pub(crate) struct Snippet {

@@ -20,6 +20,7 @@ mod json_text;
 mod model;
 mod reader;
 mod render;
+mod session_state;
 mod source;
 mod subagents;
 mod timeline;
@@ -31,7 +32,8 @@ mod window;
 
 pub use entry::OWN_PREFIX;
 pub use file_edit::FileEdit;
-pub use model::{Agent, Call, Coverage, Extent, Kind, Message, Outcome, Reading, SessionState, Turn, Usage};
+pub use model::{Agent, Call, Coverage, Extent, Kind, Message, Outcome, Reading, Turn, Usage};
 pub use reader::{Options, read, read_bytes};
 pub use render::{plain, visible};
+pub use session_state::SessionState;
 pub use walk::{Walk, WalkedTurn, walk, walk_bytes};

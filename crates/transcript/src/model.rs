@@ -1,9 +1,11 @@
 //! The plain data that reading a transcript yields: who, which turn, which calls, and how much of it was
 //! understood. These types are also the JSON that `checkstone timeline --json` prints.
 
+use outputs::Shown;
 use serde::{Deserialize, Serialize};
 
 use crate::file_edit::FileEdit;
+use crate::session_state::SessionState;
 
 /// A client whose transcripts are understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -57,21 +59,6 @@ pub struct Reading {
     pub interrupted: bool,
     #[serde(skip)]
     pub session: SessionState,
-}
-
-/// What the rest of the session says about the turn, as far as it was read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SessionState {
-    /// Sub-agents that were launched, in this turn or an earlier one, and have not answered: the client's ids.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unanswered: Vec<String>,
-    /// Files that the agent read, edited or wrote before this turn.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub known_files: Vec<String>,
-    /// The agent was planning when the turn ended: it may change nothing yet.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub is_planning: bool,
 }
 
 /// The prompt that opened the turn.
@@ -154,10 +141,19 @@ pub struct Call {
     pub user_stopped: bool,
     pub at: Option<String>,
     pub ended_at: Option<String>,
+    /// It ended, but the client does not say with which status; what the output shows decides.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_status_hidden: bool,
+    /// The folder in which a shell command was started, where the client says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
     /// The sub-agent that made the call; null for the agent itself.
     pub subagent: Option<String>,
     /// Head and tail of the result, at most 500 characters.
     pub snippet: Option<String>,
+    /// What the whole output of a shell command shows; null where it shows nothing that says how it went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Shown>,
     /// The line of the call in its file, counted from 1; null in files too large to count.
     pub line: Option<u64>,
     /// Where the line begins in its file, in bytes.

@@ -6,7 +6,8 @@ use std::path::Path;
 use crate::detect::{self, Format};
 use crate::entry::{Entry, Prompt, Record};
 use crate::format::{self, gemini_document};
-use crate::model::{Agent, Coverage, Extent, Reading, SessionState, Turn};
+use crate::model::{Agent, Coverage, Extent, Reading, Turn};
+use crate::session_state::SessionWatch;
 use crate::source::Source;
 use crate::timeline::{self, Placed, Timeline};
 use crate::turn::{Search, TurnFinder};
@@ -69,11 +70,12 @@ fn read_source(source: &Source<'_>, options: &Options, path: Option<&Path>) -> R
         },
     };
     let agent = format.agent();
-    reading(agent, turn, |timeline, turn| {
+    let (reading, _) = reading(agent, turn, |timeline, turn| {
         if let Some(path) = path {
             subagents::add_calls(timeline, agent, path, turn, options);
         }
-    })
+    });
+    reading
 }
 
 /// The records of the turn, from the last one backwards, and how much was understood.
@@ -129,6 +131,8 @@ pub(crate) struct FoundTurn {
     pub(crate) opening: bool,
     /// Why the beginning may be missing.
     pub(crate) cut: Option<String>,
+    /// What was seen of the session before it.
+    pub(crate) session: SessionWatch,
 }
 
 impl TurnRecords {
@@ -140,7 +144,13 @@ impl TurnRecords {
             counts = self.counts_at.get(place).copied().unwrap_or(counts);
         }
         self.placed.reverse();
-        FoundTurn { records: self.placed, counts, opening: opening.is_some(), cut }
+        FoundTurn {
+            records: self.placed,
+            counts,
+            opening: opening.is_some(),
+            cut,
+            session: SessionWatch::default(),
+        }
     }
 }
 
@@ -173,7 +183,27 @@ fn turn_of_lines(source: &Source<'_>, agent: Agent, options: &Options) -> FoundT
     }
     let mut found = turn.found(reached_start, cut.filter(|_| !reached_start));
     number_lines(source, &mut found.records, &seen, options);
+    found.session = session_before(lines, seen.last().copied().unwrap_or_default(), agent);
     found
+}
+
+/// So much of the session before the turn is looked through. Most of it has been read from the disk with the turn.
+const SESSION_BYTES: u64 = 256 * 1024;
+
+/// What the lines before `turn` say about the session.
+fn session_before(mut lines: ReverseLines<'_>, turn: u64, agent: Agent) -> SessionWatch {
+    let mut records = Vec::new();
+    while let Ok(Some(line)) = lines.next_line() {
+        if line.offset.saturating_add(SESSION_BYTES) < turn {
+            break;
+        }
+        if format::tells_of_session(agent, line.bytes) {
+            records.push(record_of(&line, agent));
+        }
+    }
+    let mut session = SessionWatch::default();
+    records.iter().rev().for_each(|record| session.see(record));
+    session
 }
 
 /// What a line says that is not blank.
@@ -201,7 +231,8 @@ fn turn_of_document(source: &Source<'_>, options: &Options) -> Result<FoundTurn,
     let mut turn = TurnRecords::default();
     let mut reached_start = true;
     let mut lines = HashMap::new();
-    for placed in records_of_document(source, options)?.into_iter().rev() {
+    let mut records = records_of_document(source, options)?;
+    while let Some(placed) = records.pop() {
         lines.insert(placed.offset, placed.line);
         if !turn.take(placed.record, placed.offset) {
             reached_start = false;
@@ -209,6 +240,7 @@ fn turn_of_document(source: &Source<'_>, options: &Options) -> Result<FoundTurn,
         }
     }
     let mut found = turn.found(reached_start, None);
+    records.iter().for_each(|earlier| found.session.see(&earlier.record));
     for placed in &mut found.records {
         placed.line = lines.get(&placed.offset).copied().flatten();
     }
@@ -243,19 +275,26 @@ pub(crate) fn records_of_document(source: &Source<'_>, options: &Options) -> Res
     Ok(records)
 }
 
-/// What the records of a turn say; `add_calls` adds those of sub-agents.
+/// What the records of a turn say, and what is known of the session after it; `add_calls` adds those of sub-agents.
 pub(crate) fn reading(
     agent: Agent,
     found: FoundTurn,
     add_calls: impl FnOnce(&mut Timeline, &Turn),
-) -> Reading {
-    let FoundTurn { records, counts: Counts { records: total, understood }, opening, cut } = found;
+) -> (Reading, SessionWatch) {
+    let FoundTurn {
+        records,
+        counts: Counts { records: total, understood },
+        opening,
+        cut,
+        session: mut watch,
+    } = found;
+    let session = watch.turn(records.iter().map(|placed| &placed.record));
     if understood * 2 < total || total == 0 {
         let reason = format!("understood {understood} of {total} records");
         let mut reading = Reading::unavailable(Some(agent), reason);
         reading.coverage.records = total;
         reading.coverage.understood = understood;
-        return reading;
+        return (reading, watch);
     }
     let (extent, reason) = match (opening, cut) {
         (false, Some(reason)) => (Extent::Truncated, Some(reason)),
@@ -267,7 +306,7 @@ pub(crate) fn reading(
         add_calls(&mut timeline, turn);
     }
     let Timeline { calls, messages, last_assistant, usage, has_own_message, interrupted, .. } = timeline;
-    Reading {
+    let reading = Reading {
         agent: Some(agent),
         turn,
         coverage: Coverage { extent, records: total, understood, reason },
@@ -278,8 +317,9 @@ pub(crate) fn reading(
         // Without a prompt before it, it is no answer to a turn: a person may begin a session with it.
         has_own_message: has_own_message && opening,
         interrupted,
-        session: SessionState::default(),
-    }
+        session,
+    };
+    (reading, watch)
 }
 
 fn opening_turn(placed: &Placed) -> Option<Turn> {

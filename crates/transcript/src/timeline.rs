@@ -1,7 +1,9 @@
 //! From the turn's records, in the order of the file, to its timeline: calls paired with their results by
 //! id, what was said, and the context in use.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+
+use outputs::Shown;
 
 use crate::entry::{CallMade, CallResult, ContextUse, Entry, Record, SCRIPT, SNIPPET, TaskReport, set_paths};
 use crate::json_text;
@@ -31,6 +33,9 @@ pub(crate) struct Timeline {
     tasks: HashMap<String, usize>,
     /// Calls that look after a task, with the task's id.
     polls: HashMap<usize, String>,
+    /// Scripts of which no command was recorded by itself, and those of which one was.
+    scripts: Vec<usize>,
+    told_scripts: HashSet<usize>,
     /// Whether the outcome of a call was recorded by the client, call by call.
     recorded: Vec<bool>,
 }
@@ -68,6 +73,7 @@ pub(crate) fn timeline(records: Vec<Placed>) -> Timeline {
                 }
                 Entry::Own => timeline.has_own_message = true,
                 Entry::Interrupted => timeline.interrupted = true,
+                Entry::Launched(_) | Entry::Answered(_) => {}
                 Entry::Held | Entry::Prompt(_) | Entry::TurnStarts | Entry::Expansion | Entry::Rewind(_) => {}
             }
         }
@@ -103,13 +109,16 @@ fn in_force(records: Vec<Placed>) -> Vec<Placed> {
 
 impl Timeline {
     fn call(&mut self, made: CallMade, offset: u64, line: Option<u64>) {
-        let CallMade { mut call, polls } = made;
+        let CallMade { mut call, polls, is_script, .. } = made;
         if self.by_id.contains_key(&call.id) {
             return;
         }
         call.offset = offset;
         call.line = line;
         let place = self.calls.len();
+        if is_script && call.kind == Kind::Shell {
+            self.scripts.push(place);
+        }
         if !call.id.is_empty() {
             self.by_id.insert(call.id.clone(), place);
         }
@@ -122,7 +131,10 @@ impl Timeline {
 
     fn result(&mut self, mut result: CallResult, offset: u64, line: Option<u64>) {
         if let Some(call) = result.unannounced.take() {
-            self.call(CallMade { call, polls: None }, offset, line);
+            if let (Kind::Shell, Some(command)) = (call.kind, &call.command) {
+                self.script_is_told(command);
+            }
+            self.call(CallMade { call, ..CallMade::default() }, offset, line);
         }
         let task = result.task.take();
         if let Some(&place) = self.by_id.get(&result.id) {
@@ -133,27 +145,61 @@ impl Timeline {
                 self.settle(place, result);
             }
         }
-        if let Some(TaskReport { id, outcome, exit_code }) = task
+        if let Some(TaskReport { id, outcome, exit_code, shown, .. }) = task
             && let Some(&place) = self.tasks.get(&id)
         {
             self.task_ended(place, outcome, exit_code, None);
+            self.task_showed(place, shown);
         }
+    }
+
+    /// The command of a script is recorded by itself: the script is none.
+    fn script_is_told(&mut self, command: &str) {
+        let has_it = |call: &Call| call.command.as_ref().is_some_and(|script| script.contains(command));
+        let of_it = self.scripts.iter().rposition(|place| self.calls.get(*place).is_some_and(has_it));
+        let told = of_it.or(self.scripts.len().checked_sub(1)).map(|at| self.scripts.remove(at));
+        let Some((place, script)) = told.and_then(|place| Some((place, self.calls.get_mut(place)?))) else {
+            return;
+        };
+        script.kind = Kind::Other;
+        (script.command, script.cwd, script.shown, script.is_status_hidden) = (None, None, None, false);
+        // How its command ended is not how it ended itself.
+        if script.exit_code.take().is_some() {
+            script.outcome = Outcome::Ok;
+        }
+        self.told_scripts.insert(place);
     }
 
     /// The result of a call that looked after a task tells about the task's own call.
     fn polled(&mut self, place: usize, task: String, mut result: CallResult) {
         // A script has no exit code; a look that failed for its own reasons has none either.
+        if let Some(&started) = self.tasks.get(&task) {
+            self.task_showed(started, result.shown.take());
+        }
         let ended = result.exit_code.is_some() || (task.starts_with(SCRIPT) && result.outcome == Outcome::Ok);
         if let Some(&started) = self.tasks.get(&task)
             && result.running_as.is_none()
             && ended
         {
-            self.task_ended(started, result.outcome, result.exit_code, result.at.clone());
+            let hidden = result.is_status_hidden;
+            let outcome = if hidden { Outcome::Unknown } else { result.outcome };
+            self.task_ended(started, outcome, result.exit_code, result.at.clone());
+            if let Some(call) = self.calls.get_mut(started) {
+                call.is_status_hidden |= hidden && call.kind == Kind::Shell;
+            }
             // Looking went well, whatever was seen.
             result.outcome = Outcome::Ok;
         }
-        if result.running_as.take().is_some() {
-            result.outcome = Outcome::Ok;
+        match result.running_as.take() {
+            // A script has ended, and the command that it started goes on.
+            Some(session) if session != task => {
+                if let Some(&started) = self.tasks.get(&task) {
+                    self.tasks.insert(session, started);
+                }
+                result.outcome = Outcome::Ok;
+            }
+            Some(_) => result.outcome = Outcome::Ok,
+            None => {}
         }
         self.settle(place, result);
     }
@@ -163,12 +209,21 @@ impl Timeline {
         if call.outcome != Outcome::Unknown {
             return;
         }
-        call.outcome = outcome;
+        call.outcome = if self.told_scripts.contains(&place) { Outcome::Ok } else { outcome };
         if call.kind == Kind::Shell {
             call.exit_code = exit_code;
         }
         if at.is_some() {
             call.ended_at = at;
+        }
+    }
+
+    /// What a task printed later belongs to the command that started it (W9, W13).
+    fn task_showed(&mut self, place: usize, shown: Option<Shown>) {
+        let (Some(call), Some(shown)) = (self.calls.get_mut(place), shown) else { return };
+        match &mut call.shown {
+            Some(before) => before.append(shown),
+            None => call.shown = Some(shown),
         }
     }
 
@@ -181,12 +236,20 @@ impl Timeline {
         } else if result.recorded || !*recorded {
             *recorded |= result.recorded;
             call.outcome = match result.outcome {
+                _ if result.is_status_hidden && call.kind == Kind::Shell => Outcome::Unknown,
+                Outcome::Error if result.exit_code.is_some() && self.told_scripts.contains(&place) => {
+                    Outcome::Ok
+                }
                 Outcome::Unknown if result.unmarked && call.kind != Kind::Shell => Outcome::Ok,
                 outcome => outcome,
             };
             call.exit_code = if call.kind == Kind::Shell { result.exit_code } else { None };
+            call.is_status_hidden = result.is_status_hidden && call.kind == Kind::Shell;
             call.user_stopped |= result.user_stopped;
             call.ended_at = result.at.or(call.ended_at.take());
+        }
+        if call.kind == Kind::Shell && result.shown.is_some() && (result.recorded || call.shown.is_none()) {
+            call.shown = result.shown;
         }
         if result.snippet.is_some() && (result.recorded || call.snippet.is_none()) {
             call.snippet = result.snippet;

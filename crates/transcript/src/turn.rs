@@ -10,8 +10,8 @@ pub(crate) struct TurnFinder {
     fallback: Option<Candidate>,
     /// Records are void until one with such a key is found, the one itself included.
     void_until: Vec<String>,
-    /// The turn of the slash-command expansion seen last.
-    expanded: Option<String>,
+    /// The expansion of a slash command was seen, and the turn that it names, where it names one.
+    expanded: Option<Option<String>>,
 }
 
 /// A prompt that may have opened the turn.
@@ -54,8 +54,12 @@ impl TurnFinder {
         if self.is_void(record) {
             return Search::GoesOn;
         }
+        // Where nothing names its turn, the expansion stands right behind its command.
+        if self.expanded == Some(None) && record.entries.iter().any(is_work) {
+            self.expanded = None;
+        }
         if record.entries.iter().any(|entry| matches!(entry, Entry::Expansion)) {
-            self.expanded.clone_from(&record.turn);
+            self.expanded = Some(record.turn.clone());
         }
         let prompt = record.entries.iter().find_map(|entry| match entry {
             Entry::Prompt(prompt) => Some(prompt),
@@ -120,7 +124,7 @@ impl TurnFinder {
                 self.candidate = Some(here());
                 Search::EndsHere
             }
-            Standing::IfExpanded if self.expanded.is_some() && self.expanded == record.turn => {
+            Standing::IfExpanded if self.expanded.as_ref() == Some(&record.turn) => {
                 self.candidate = Some(here());
                 Search::EndsHere
             }
@@ -138,15 +142,10 @@ impl TurnFinder {
 
     fn see_other(&mut self, record: &Record) -> Search {
         let Some(candidate) = &mut self.candidate else { return Search::GoesOn };
-        let mut at_work = false;
-        for entry in &record.entries {
-            match entry {
-                Entry::TurnStarts => return Search::EndsBefore,
-                Entry::Said(_) | Entry::Call(_) | Entry::Result(_) => at_work = true,
-                _ => {}
-            }
+        if record.entries.iter().any(|entry| matches!(entry, Entry::TurnStarts)) {
+            return Search::EndsBefore;
         }
-        if !at_work {
+        if !record.entries.iter().any(is_work) {
             return Search::GoesOn;
         }
         match (&candidate.turn, &record.turn) {
@@ -160,4 +159,9 @@ impl TurnFinder {
             (Some(_), None) => Search::GoesOn,
         }
     }
+}
+
+/// The agent was at work.
+fn is_work(entry: &Entry) -> bool {
+    matches!(entry, Entry::Said(_) | Entry::Call(_) | Entry::Result(_))
 }

@@ -15,6 +15,7 @@ use crate::entry::{Entry, Record, Standing};
 use crate::forward::ForwardLines;
 use crate::model::{Agent, Reading};
 use crate::reader::{self, Counts, FoundTurn, Options, is_blank, record_of, records_of_document};
+use crate::session_state::SessionWatch;
 use crate::source::Source;
 use crate::subagents::{instant, made_at};
 use crate::timeline::Placed;
@@ -72,6 +73,8 @@ pub struct Walk<'a> {
     looks: u64,
     ended: Ended,
     subagents: WalkedSubagents,
+    /// What the turns so far say about those that follow.
+    session: SessionWatch,
     ready: VecDeque<WalkedTurn>,
 }
 
@@ -149,6 +152,7 @@ impl<'a> Walk<'a> {
             looks: 0,
             ended: Ended::No,
             subagents: WalkedSubagents::new(path, agent),
+            session: SessionWatch::default(),
             ready: VecDeque::new(),
         })
     }
@@ -342,6 +346,7 @@ impl<'a> Walk<'a> {
             kept.placed.record.entries.iter().any(|entry| matches!(entry, Entry::Own | Entry::Held))
         };
         let mut said_after_hold = Vec::new();
+        let mut after_hold = Vec::new();
         // Without a prompt before it, it is no answer to a turn.
         let hold = if opening { records.iter().position(is_hold) } else { None };
         if let Some(hold) = hold {
@@ -350,11 +355,12 @@ impl<'a> Walk<'a> {
                 (after, end) = (first.before, first.placed.offset);
             }
             until = rest.iter().find_map(|kept| time_of(&kept.placed.record)).or(until);
-            for entry in rest.into_iter().flat_map(|kept| kept.placed.record.entries) {
+            for entry in rest.iter().flat_map(|kept| &kept.placed.record.entries) {
                 if let Entry::Said(said) = entry {
-                    said_after_hold.push(said.text);
+                    said_after_hold.push(said.text.clone());
                 }
             }
+            after_hold = rest;
         }
         if cut.is_some() {
             let floor = end.saturating_sub(self.options.max_bytes);
@@ -373,11 +379,14 @@ impl<'a> Walk<'a> {
         let last = || records.iter().rev().find_map(|kept| time_of(&kept.placed.record));
         let until = if end == self.length { None } else { until.or_else(last) };
         let records = records.into_iter().map(|kept| kept.placed).collect();
+        let session = std::mem::take(&mut self.session);
         let Self { subagents, options, .. } = self;
-        let reading =
-            reader::reading(self.agent, FoundTurn { records, counts, opening, cut }, |timeline, turn| {
-                subagents.add_calls(timeline, turn, until, options);
-            });
+        let found = FoundTurn { records, counts, opening, cut, session };
+        let (reading, session) = reader::reading(self.agent, found, |timeline, turn| {
+            subagents.add_calls(timeline, turn, until, options);
+        });
+        self.session = session;
+        after_hold.iter().for_each(|kept| self.session.see(&kept.placed.record));
         WalkedTurn { reading, was_held: hold.is_some(), said_after_hold, end }
     }
 

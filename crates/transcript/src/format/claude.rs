@@ -26,16 +26,18 @@ const BOOKKEEPING: &[&str] = &[
     "api-request-shape",
     "atis-latch",
     "attribution-snapshot",
+    "bridge-session",
     "content-replacement",
     "cost-state",
     "custom-title",
     "file-history-delta",
     "file-history-snapshot",
+    "frame-link",
     "last-prompt",
     "mode",
     "permission-mode",
     "pr-link",
-    "progress",
+    "relocated",
     "summary",
     "tag",
     "task-summary",
@@ -92,6 +94,12 @@ struct ClaudeLine<'a> {
     #[serde(borrow, default)]
     tool_use_result: ToolUseResult<'a>,
     tool_denial_kind: Option<Present>,
+    #[serde(borrow)]
+    permission_mode: Option<Text<'a>>,
+    #[serde(borrow)]
+    cwd: Option<Text<'a>>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
     #[serde(borrow)]
     attachment: Option<Attachment<'a>>,
     #[serde(borrow)]
@@ -161,6 +169,8 @@ struct CompactMetadata {
 #[derive(Default)]
 struct ToolUseResult<'a> {
     given: bool,
+    /// The blocks of another program's answer: its status is not told.
+    is_foreign: bool,
     background_task: Option<Text<'a>>,
     agent: Option<Text<'a>>,
     is_async: bool,
@@ -169,6 +179,12 @@ struct ToolUseResult<'a> {
     interpreted: bool,
     made_file: bool,
     task: Option<Task<'a>>,
+    stdout: Option<&'a RawValue>,
+    stderr: Option<&'a RawValue>,
+    /// The command in the background that an older version was asked about.
+    shell: Option<&'a RawValue>,
+    status: Option<&'a RawValue>,
+    exit_code: Option<&'a RawValue>,
     file: FileTexts<'a>,
 }
 
@@ -193,6 +209,8 @@ struct Task<'a> {
     status: Option<Text<'a>>,
     #[serde(rename = "exitCode")]
     exit_code: Option<i32>,
+    #[serde(borrow)]
+    output: Option<&'a RawValue>,
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for ToolUseResult<'a> {
@@ -223,7 +241,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ToolUseResult<'a> {
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Self::Value, A::Error> {
                 while sequence.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(ToolUseResult::default())
+                Ok(ToolUseResult { is_foreign: true, ..ToolUseResult::default() })
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut result = ToolUseResult { given: true, ..ToolUseResult::default() };
@@ -242,6 +260,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for ToolUseResult<'a> {
                         "task" => {
                             result.task = serde_json::from_str(map.next_value::<&RawValue>()?.get()).ok()
                         }
+                        "stdout" => result.stdout = map.next_value()?,
+                        "stderr" => result.stderr = map.next_value()?,
+                        "shellId" => result.shell = map.next_value()?,
+                        "status" => result.status = map.next_value()?,
+                        "exitCode" => result.exit_code = map.next_value()?,
                         "filePath" => result.file.path = map.next_value()?,
                         "originalFile" => result.file.original = map.next_value()?,
                         "oldString" => result.file.old = map.next_value()?,
@@ -274,6 +297,7 @@ pub(crate) fn record(line: &str) -> Record {
     let mut record = match line.kind.as_str() {
         "user" => user(&line),
         "assistant" => assistant(&line),
+        "progress" => progress(&line),
         "system" => system(&line),
         "attachment" => attachment(&line),
         "queue-operation" => queue_operation(&line),
@@ -292,6 +316,10 @@ fn is_bookkeeping(line: &str) -> bool {
     if let Some((kind, _)) = typed_first {
         return BOOKKEEPING.contains(&kind);
     }
+    // The client repeats what a command has printed so far, over and over; of sub-agents it tells each step once.
+    if super::early_type(line, 1000) == Some("progress") {
+        return !line.contains(AGENT_PROGRESS);
+    }
     const ATTACHMENT: &[u8] = br#""attachment":{"type":""#;
     let head = line.as_bytes().get(..400).unwrap_or(line.as_bytes());
     let kind = memchr::memmem::find(head, ATTACHMENT).and_then(|at| head.get(at + ATTACHMENT.len()..));
@@ -308,6 +336,11 @@ fn user(line: &ClaudeLine<'_>) -> Record {
             for block in blocks {
                 if block.kind.as_str() == "tool_result" {
                     let result = tool_result(line, block);
+                    let facts = &line.tool_use_result;
+                    record.entries.extend(result.task.as_ref().and_then(ended));
+                    if facts.is_async && result.outcome == Outcome::Unknown {
+                        record.entries.extend(facts.agent.as_ref().map(|id| Entry::Launched(id.owned())));
+                    }
                     record.entries.push(result.into());
                 } else if let Some(text) = &block.text
                     && !BESIDE_PROMPT.iter().any(|prefix| text.as_str().starts_with(prefix))
@@ -331,13 +364,15 @@ fn user(line: &ClaudeLine<'_>) -> Record {
     }
     if line.is_meta {
         if let Some((_, notification)) = typed.split_once(TASK_NOTIFICATION) {
-            record.entries.extend(task_notification(notification, line));
+            record.entries.extend(task_notification(notification, line).into_iter().flatten());
         } else if matches!(message.content, Content::Blocks(_)) {
             record.entries.push(Entry::Expansion);
         }
         return record;
     }
-    if !line.is_sidechain {
+    if let Some(notification) = typed.trim_start().strip_prefix(TASK_NOTIFICATION) {
+        record.entries.extend(task_notification(notification, line).into_iter().flatten());
+    } else if !line.is_sidechain {
         record.entries.extend(prompt(line, typed.trim()));
     }
     record
@@ -350,9 +385,6 @@ fn is_own_hold(typed: &str) -> bool {
 
 /// What a user entry without results is: a prompt, part of one, or something the client wrote itself.
 fn prompt(line: &ClaudeLine<'_>, typed: &str) -> Option<Entry> {
-    if let Some(notification) = typed.strip_prefix(TASK_NOTIFICATION) {
-        return task_notification(notification, line);
-    }
     if typed.is_empty() {
         return None;
     }
@@ -364,7 +396,13 @@ fn prompt(line: &ClaudeLine<'_>, typed: &str) -> Option<Entry> {
     }
     let at = line.timestamp.as_ref().map(Text::owned);
     let opens = |text: &str, standing| {
-        Some(Entry::Prompt(Prompt { text: json_text::snippet(text, PROMPT), at: at.clone(), standing }))
+        let is_planning = line.permission_mode.as_ref().is_some_and(|mode| mode.as_str() == "plan");
+        Some(Entry::Prompt(Prompt {
+            text: json_text::snippet(text, PROMPT),
+            at: at.clone(),
+            standing,
+            is_planning,
+        }))
     };
     if typed.starts_with("<command-message>") || typed.starts_with("<command-name>") {
         let standing = if line.turn_origin.is_some() { Standing::Opens } else { Standing::IfExpanded };
@@ -398,7 +436,7 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
 }
 
 /// The outcome of a call that ran in the background.
-fn task_notification(text: &str, line: &ClaudeLine<'_>) -> Option<Entry> {
+fn task_notification(text: &str, line: &ClaudeLine<'_>) -> Option<impl Iterator<Item = Entry>> {
     let status = between(text, "<status>", "</status>")?;
     let (outcome, user_stopped) = task_outcome(status);
     let summary = between(text, "<summary>", "</summary>").unwrap_or_default();
@@ -413,10 +451,21 @@ fn task_notification(text: &str, line: &ClaudeLine<'_>) -> Option<Entry> {
         user_stopped,
         at: line.timestamp.as_ref().map(Text::owned),
         recorded: true,
-        task: task.map(|id| TaskReport { id, outcome, exit_code }),
+        task: task.map(|id| TaskReport {
+            id,
+            outcome,
+            exit_code,
+            is_running: status == "running",
+            shown: None,
+        }),
         ..CallResult::default()
     };
-    Some(result.into())
+    Some(result.task.as_ref().and_then(ended).into_iter().chain([result.into()]))
+}
+
+/// Who a task's report is about does not work on, unless it says so.
+fn ended(report: &TaskReport) -> Option<Entry> {
+    (!report.is_running).then(|| Entry::Answered(report.id.clone()))
 }
 
 /// A task that somebody ended is neither passed nor failed.
@@ -451,13 +500,18 @@ fn tool_result(line: &ClaudeLine<'_>, block: &Block<'_>) -> CallResult {
     let silent = !facts.given && literal == r#""(Bash completed with no output)""#;
     let exit_code = match outcome {
         Outcome::Error => exit_code(literal),
-        Outcome::Ok if !facts.interpreted && !silent => Some(0),
+        Outcome::Ok if !facts.interpreted && !facts.is_foreign && !silent => Some(0),
         _ => None,
     };
-    let task = facts.task.as_ref().and_then(|task| {
-        let (outcome, _) = task_outcome(task.status.as_ref()?.as_str());
-        Some(TaskReport { id: task.task_id.as_ref()?.owned(), outcome, exit_code: task.exit_code })
-    });
+    let mut task = facts.task_report();
+    let mut shown = match block.content {
+        Some(content) if may_be_output(facts, literal) => content::shown(facts.outputs(content)),
+        _ => None,
+    };
+    // What an older version prints of a task is what the task has printed.
+    if let Some(task) = &mut task {
+        task.shown = task.shown.take().or_else(|| shown.take());
+    }
     CallResult {
         id: block.tool_use_id.as_ref().map(Text::owned).unwrap_or_default(),
         outcome,
@@ -466,11 +520,49 @@ fn tool_result(line: &ClaudeLine<'_>, block: &Block<'_>) -> CallResult {
         at: line.timestamp.as_ref().map(Text::owned),
         snippet: block.content.and_then(|content| content::snippet(content, SNIPPET)),
         recorded: true,
+        is_status_hidden: outcome == Outcome::Ok && facts.is_foreign,
+        shown,
         running_as,
         task,
         kind: facts.made_file.then_some(Kind::Write),
         edits: facts.file.edit(facts.made_file).into_iter().collect(),
         ..CallResult::default()
+    }
+}
+
+/// Whether a result can be what a command printed. The tool's name stands in another line; its own account tells, and where
+/// that is missing, files that were read are known by their line numbers.
+fn may_be_output(facts: &ToolUseResult<'_>, literal: &str) -> bool {
+    let is_file =
+        || literal.get(..12).is_some_and(|head| head.contains(['→', '\t']) || head.starts_with("\"     1"));
+    facts.stdout.is_some() || facts.is_foreign || (!facts.given && !is_file())
+}
+
+impl<'a> ToolUseResult<'a> {
+    /// What the command printed, in the tool's own account, which is longer than what the agent was shown.
+    fn outputs(&self, content: &'a RawValue) -> Vec<&'a str> {
+        match (content::literal(self.stdout), content::literal(self.stderr)) {
+            (Some(stdout), stderr) => [stdout].into_iter().chain(stderr).collect(),
+            (None, _) => content::literals(content),
+        }
+    }
+
+    /// What the result tells about a task in the background.
+    fn task_report(&self) -> Option<TaskReport> {
+        let (id, status, exit_code, output) = match (&self.task, self.shell) {
+            (Some(task), _) => {
+                (task.task_id.as_ref()?.owned(), task.status.as_ref()?.owned(), task.exit_code, task.output)
+            }
+            (None, Some(shell)) => {
+                let exit_code = self.exit_code.and_then(|code| code.get().parse().ok());
+                (content::string(Some(shell))?, content::string(self.status)?, exit_code, None)
+            }
+            (None, None) => return None,
+        };
+        let (outcome, _) = task_outcome(&status);
+        let is_running = matches!(status.as_str(), "running" | "pending");
+        let shown = content::shown(content::literal(output));
+        Some(TaskReport { id, outcome, exit_code, is_running, shown })
     }
 }
 
@@ -535,6 +627,9 @@ fn assistant(line: &ClaudeLine<'_>) -> Record {
                         let mut call = tool_use(block);
                         call.at = at();
                         call.subagent.clone_from(&subagent);
+                        if call.kind == Kind::Shell {
+                            call.cwd = line.cwd.as_ref().map(Text::owned);
+                        }
                         record.entries.push(call.into());
                     }
                     _ => {}
@@ -561,6 +656,8 @@ fn assistant(line: &ClaudeLine<'_>) -> Record {
 
 #[derive(Deserialize)]
 struct Input<'a> {
+    #[serde(borrow)]
+    cmd: Option<&'a RawValue>,
     #[serde(borrow)]
     command: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -600,6 +697,14 @@ fn tool_use(block: &Block<'_>) -> Call {
     let mut call = Call { id, tool, kind, ..Call::default() };
     let input = block.input.and_then(|input| serde_json::from_str::<Input<'_>>(input.get()).ok());
     let Some(input) = input else { return call };
+    // What takes a command is a shell, whatever it is called.
+    let foreign =
+        if call.tool.starts_with("mcp__") { content::string(input.command.or(input.cmd)) } else { None };
+    if foreign.is_some() {
+        call.kind = Kind::Shell;
+        call.command = foreign.map(|text| text::shortened_to_bytes(text, COMMAND));
+        return call;
+    }
     match kind {
         Kind::Shell => {
             call.command = content::string(input.command).map(|text| text::shortened_to_bytes(text, COMMAND))
@@ -634,6 +739,37 @@ fn tool_use(block: &Block<'_>) -> Call {
     call
 }
 
+const AGENT_PROGRESS: &str = r#""type":"agent_progress""#;
+
+/// What a sub-agent did, told in the transcript of the agent that launched it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AgentProgress<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    agent_id: Option<Text<'a>>,
+    #[serde(borrow)]
+    message: Option<ClaudeLine<'a>>,
+}
+
+fn progress(line: &ClaudeLine<'_>) -> Record {
+    let told = line.data.and_then(|data| serde_json::from_str::<AgentProgress<'_>>(data.get()).ok());
+    let Some(AgentProgress { kind, agent_id, message: Some(mut told) }) = told else {
+        return Record::bookkeeping();
+    };
+    if kind.as_str() != "agent_progress" {
+        return Record::bookkeeping();
+    }
+    told.is_sidechain = true;
+    told.agent_id = agent_id;
+    match told.kind.as_str() {
+        "user" => user(&told),
+        "assistant" => assistant(&told),
+        _ => Record::bookkeeping(),
+    }
+}
+
 fn system(line: &ClaudeLine<'_>) -> Record {
     match line.compact_metadata.as_ref().and_then(|metadata| metadata.post_tokens) {
         // After a compaction the usage of earlier responses says nothing any more.
@@ -663,7 +799,8 @@ fn queue_operation(line: &ClaudeLine<'_>) -> Record {
 fn notified(line: &ClaudeLine<'_>, text: Option<String>) -> Record {
     let mut record = Record::bookkeeping();
     let notification = text.as_deref().and_then(|text| text.trim_start().strip_prefix(TASK_NOTIFICATION));
-    record.entries.extend(notification.and_then(|notification| task_notification(notification, line)));
+    let told = notification.and_then(|notification| task_notification(notification, line));
+    record.entries.extend(told.into_iter().flatten());
     record
 }
 

@@ -60,7 +60,6 @@ const BOOKKEEPING_EVENTS: &[&str] = &[
 
 const BOOKKEEPING_ITEMS: &[&str] = &[
     "additional_tools",
-    "agent_message",
     "compaction",
     "compaction_summary",
     "ghost_snapshot",
@@ -110,6 +109,8 @@ pub(super) struct ResponseItem<'a> {
     pub(super) kind: Text<'a>,
     #[serde(borrow)]
     role: Option<Text<'a>>,
+    #[serde(borrow)]
+    author: Option<Text<'a>>,
     #[serde(borrow, default)]
     content: Option<Content<'a, CodexText<'a>>>,
     #[serde(borrow)]
@@ -271,19 +272,57 @@ fn response_item(item: &ResponseItem<'_>, at: Option<String>) -> Record {
         "function_call" | "custom_tool_call" | "local_shell_call" => {
             let mut made = call(item);
             made.call.at = at;
-            Record::of(Entry::Call(Box::new(made)))
+            let closed = made.closes.take().map(Entry::Answered);
+            let mut record = Record::of(Entry::Call(Box::new(made)));
+            record.entries.extend(closed);
+            record
         }
         "function_call_output" | "custom_tool_call_output" => {
             let mut result = output(item.output);
             result.id = call_id(item);
             result.at = at;
-            Record::of(result.into())
+            let mut record = Record::of(result.into());
+            record.entries.extend(item.output.and_then(launched));
+            record
         }
+        "agent_message" => answered(item.author.as_ref().map(Text::owned)),
         kind if BOOKKEEPING_ITEMS.contains(&kind) => Record::bookkeeping(),
         _ => Record::not_understood(),
     };
     record.turn = item.metadata.as_ref().and_then(|metadata| metadata.turn_id.as_ref()).map(Text::owned);
     record
+}
+
+#[derive(Deserialize)]
+struct SpawnedAgent {
+    #[serde(alias = "agent_id", alias = "task_name")]
+    id: String,
+}
+
+/// The output of the call that launches a sub-agent is the sub-agent's name.
+fn launched(output: &RawValue) -> Option<Entry> {
+    let literal = content::literal(Some(output))?;
+    if !literal.starts_with(r#""{\"agent_id\""#) && !literal.starts_with(r#""{\"task_name\""#) {
+        return None;
+    }
+    let spawned: SpawnedAgent = serde_json::from_str(&json_text::decode(literal)).ok()?;
+    Some(Entry::Launched(spawned.id))
+}
+
+fn answered(agent: Option<String>) -> Record {
+    agent.map_or_else(Record::bookkeeping, |agent| Record::of(Entry::Answered(agent)))
+}
+
+#[derive(Deserialize)]
+struct SubagentNotification {
+    agent_path: String,
+}
+
+/// `<subagent_notification>` and a JSON document with the sub-agent's name.
+fn notified(typed: &str) -> Option<Entry> {
+    let document = typed.trim().strip_prefix("<subagent_notification>")?;
+    let mut documents = serde_json::Deserializer::from_str(document).into_iter::<SubagentNotification>();
+    Some(Entry::Answered(documents.next()?.ok()?.agent_path))
 }
 
 /// Whether the client says that a message is the user's or its own.
@@ -311,14 +350,14 @@ fn prompt(typed: &str, at: Option<String>, standing: Standing) -> Option<Entry> 
     if typed.starts_with(OWN_PREFIX) {
         return Some(Entry::Own);
     }
-    if let Some(held) = own_hold(typed) {
-        return Some(held);
+    if let Some(told) = own_hold(typed).or_else(|| notified(typed)) {
+        return Some(told);
     }
     if typed.is_empty() || INJECTED.iter().any(|prefix| typed.starts_with(prefix)) {
         return None;
     }
     let text = json_text::snippet(typed, PROMPT);
-    Some(Entry::Prompt(Prompt { text, at, standing }))
+    Some(Entry::Prompt(Prompt { text, at, standing, is_planning: false }))
 }
 
 /// What the stop hook said comes back in an element of the client's (T4).
@@ -349,6 +388,7 @@ fn event_record(event: &Event<'_>, at: Option<String>) -> Record {
             let snippet = if outcome == Outcome::Error { event.stderr } else { event.stdout };
             let mut result = file_change(event.changes, outcome);
             result.id = event.call_id.as_ref().map(Text::owned).unwrap_or_default();
+            result.unannounced = unannounced(&result.id, patch_call(at.clone()));
             result.at = at;
             result.snippet = snippet.and_then(|text| content::snippet(text, SNIPPET));
             Record::of(result.into())
@@ -359,6 +399,7 @@ fn event_record(event: &Event<'_>, at: Option<String>) -> Record {
             result.at = at;
             result.recorded = true;
             result.snippet = event.aggregated_output.and_then(|text| content::snippet(text, SNIPPET));
+            result.shown = content::shown(content::literal(event.aggregated_output));
             Record::of(result.into())
         }
         "item_completed" => match event.item.map(|item| serde_json::from_str::<Item<'_>>(item.get())) {
@@ -382,6 +423,10 @@ fn sub_agent(thread: Option<&Text<'_>>) -> Record {
 /// A command or patch that a script ran: it has a result and an id, but no call of the model's own.
 fn unannounced(id: &str, call: Call) -> Option<Call> {
     id.starts_with("exec-").then(|| Call { id: id.to_owned(), ..call })
+}
+
+fn patch_call(at: Option<String>) -> Call {
+    Call { tool: "apply_patch".to_owned(), kind: Kind::Edit, at, ..Call::default() }
 }
 
 fn said(text: String, at: Option<String>) -> Record {
@@ -444,6 +489,7 @@ fn item_completed(item: &Item<'_>, began: Option<String>, at: Option<String>) ->
             result.at = at;
             result.recorded = true;
             result.snippet = item.aggregated_output.and_then(|text| content::snippet(text, SNIPPET));
+            result.shown = content::shown(content::literal(item.aggregated_output));
             Record::of(result.into())
         }
         "FileChange" => {
@@ -455,13 +501,7 @@ fn item_completed(item: &Item<'_>, began: Option<String>, at: Option<String>) ->
             let mut result = file_change(item.changes, outcome);
             result.user_stopped = item.status.as_ref().is_some_and(|status| status.as_str() == "declined");
             result.id = id();
-            let call = Call {
-                tool: "apply_patch".to_owned(),
-                kind: Kind::Edit,
-                at: began.or_else(|| at.clone()),
-                ..Call::default()
-            };
-            result.unannounced = unannounced(&result.id, call);
+            result.unannounced = unannounced(&result.id, patch_call(began.or_else(|| at.clone())));
             result.at = at;
             result.snippet = item.stdout.and_then(|text| content::snippet(text, SNIPPET));
             Record::of(result.into())

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::codex::{ResponseItem, call_id};
+use super::codex_script::script;
 use super::content;
 use super::patch::patched_files;
 use crate::entry::{COMMAND, CallMade, SCRIPT, set_paths};
@@ -20,6 +21,10 @@ struct CodexArguments<'a> {
     path: Option<&'a RawValue>,
     session_id: Option<u64>,
     #[serde(borrow)]
+    workdir: Option<&'a RawValue>,
+    #[serde(borrow)]
+    target: Option<&'a RawValue>,
+    #[serde(borrow)]
     cell_id: Option<&'a RawValue>,
 }
 
@@ -29,7 +34,7 @@ pub(super) fn call(item: &ResponseItem<'_>) -> CallMade {
         None => item.kind.owned(),
     };
     let mut call = Call { id: call_id(item), tool, ..Call::default() };
-    let mut polls = None;
+    let (mut polls, mut closes) = (None, None);
     let arguments = match item.arguments.or(item.action) {
         Some(raw) if raw.get().starts_with('"') => json_text::decode(raw.get()),
         Some(raw) => raw.get().to_owned(),
@@ -45,6 +50,19 @@ pub(super) fn call(item: &ResponseItem<'_>) -> CallMade {
                 edit(&mut call, patch);
             }
             call.command = command.map(|command| text::shortened_to_bytes(command, COMMAND));
+            call.cwd = arguments.as_ref().and_then(|arguments| content::string(arguments.workdir));
+        }
+        "exec" => {
+            let script = script(&content::string(item.input).unwrap_or_default());
+            if let Some(command) = script.command {
+                call.kind = Kind::Shell;
+                call.command = Some(text::shortened_to_bytes(command, COMMAND));
+                call.cwd = script.folder;
+            }
+            polls = script.session.filter(|_| call.kind != Kind::Shell);
+        }
+        "close_agent" => {
+            closes = arguments.as_ref().and_then(|arguments| content::string(arguments.target));
         }
         "apply_patch" => {
             let patch = content::string(item.input)
@@ -64,9 +82,16 @@ pub(super) fn call(item: &ResponseItem<'_>) -> CallMade {
                     (None, cell) => content::string(cell).map(|cell| script_task(&cell)),
                 });
         }
-        _ => {}
+        // What takes a command is a shell, whatever it is called.
+        _ => {
+            if let Some(command) = arguments.as_ref().and_then(|arguments| content::string(arguments.command))
+            {
+                call.kind = Kind::Shell;
+                call.command = Some(text::shortened_to_bytes(command, COMMAND));
+            }
+        }
     }
-    CallMade { call, polls }
+    CallMade { is_script: call.tool == "exec", call, polls, closes }
 }
 
 /// The id under which a script that goes on is remembered; sessions have numbers of their own.

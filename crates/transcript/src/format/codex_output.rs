@@ -1,9 +1,11 @@
 //! How Codex says that a call ended: a header above the output, a JSON document, or a sentence.
 
+use outputs::Scan;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::codex_calls::script_task;
+use super::codex_script::Printed;
 use super::content;
 use crate::entry::{CallResult, SNIPPET};
 use crate::json_text::{self, Snippet};
@@ -61,15 +63,43 @@ pub(super) fn output(raw: Option<&RawValue>) -> CallResult {
         if let Ok(OutputDocument { output, metadata }) = serde_json::from_str(&document) {
             return CallResult {
                 snippet: output.and_then(|output| content::snippet(output, SNIPPET)),
+                shown: content::shown(content::literal(output)),
                 ..exited(metadata.exit_code)
             };
         }
     }
-    CallResult {
-        snippet: printed(raw),
-        ..header(&json_text::decode(json_text::literal_head(literal, HEADER)))
+    let result = header(&json_text::decode(json_text::literal_head(literal, HEADER)));
+    if !result.is_status_hidden {
+        let mut pieces = Vec::new();
+        if !result.unmarked {
+            each_piece(raw, |piece| pieces.push(piece));
+        }
+        return CallResult { snippet: printed(raw), shown: content::shown(pieces), ..result };
     }
+    // What a script printed of its commands says more than that the script itself has ended.
+    let mut printed = Printed::default();
+    let mut bytes = 0;
+    each_piece(raw, |piece| {
+        bytes += piece.len();
+        if bytes < LONGEST_ACCOUNT {
+            printed.add(json_text::decode(piece));
+        }
+    });
+    let mut snippet = Snippet::new(SNIPPET);
+    let mut scan = Scan::new();
+    for output in &printed.outputs {
+        snippet.push(output);
+        scan.feed(output);
+        scan.feed("\n");
+    }
+    let snippet = Some(snippet.finish()).filter(|text| !text.is_empty());
+    let shown = Some(scan.finish()).filter(|shown| !shown.is_empty());
+    let status = if result.outcome == Outcome::Ok { printed.status() } else { result };
+    CallResult { snippet, shown, ..status }
 }
+
+/// A longer account is not looked through for a status.
+const LONGEST_ACCOUNT: usize = 1024 * 1024;
 
 /// The client's own lines above a command's output take no more than this.
 const HEADER: usize = 2048;
@@ -77,12 +107,16 @@ const HEADER: usize = 2048;
 /// What the program printed: the output without the client's own lines above it.
 fn printed(raw: &RawValue) -> Option<String> {
     let mut snippet = Snippet::new(SNIPPET);
+    each_piece(raw, |piece| snippet.push_literal(piece));
+    Some(snippet.finish()).filter(|text| !text.is_empty())
+}
+
+/// Calls `visit` with each literal of an output, the first one without the client's own lines.
+fn each_piece<'a>(raw: &'a RawValue, mut visit: impl FnMut(&'a str)) {
     let mut first = true;
     content::each_literal(raw, |literal| {
-        let below = if std::mem::take(&mut first) { below_header(literal) } else { literal };
-        snippet.push_literal(below);
+        visit(if std::mem::take(&mut first) { below_header(literal) } else { literal });
     });
-    Some(snippet.finish()).filter(|text| !text.is_empty())
 }
 
 fn below_header(literal: &str) -> &str {
@@ -120,10 +154,10 @@ fn header(text: &str) -> CallResult {
             return exited(Some(code));
         }
         if line.starts_with("Script completed") {
-            return CallResult { outcome: Outcome::Ok, ..CallResult::default() };
+            return CallResult { outcome: Outcome::Ok, is_status_hidden: true, ..CallResult::default() };
         }
         if line.starts_with("Script failed") {
-            return CallResult { outcome: Outcome::Error, ..CallResult::default() };
+            return CallResult { outcome: Outcome::Error, is_status_hidden: true, ..CallResult::default() };
         }
         if let Some(cell) = line.strip_prefix("Script running with cell ID ") {
             return CallResult { running_as: Some(script_task(cell.trim())), ..CallResult::default() };

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use outputs::{Scan, Shown};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::json_text::{Snippet, Text};
+use crate::json_text::{self, Snippet, Text};
 
 /// A string, one block, or a list of blocks.
 #[derive(Debug)]
@@ -82,6 +83,22 @@ pub(crate) fn snippet(value: &RawValue, limit: usize) -> Option<String> {
     Some(snippet.finish()).filter(|text| !text.is_empty())
 }
 
+/// What the output of a command shows.
+pub(crate) fn shown<'a>(literals: impl IntoIterator<Item = &'a str>) -> Option<Shown> {
+    let mut scan = Scan::new();
+    for literal in literals {
+        json_text::decode_in_pieces(literal, |piece| scan.feed(piece));
+    }
+    Some(scan.finish()).filter(|shown| !shown.is_empty())
+}
+
+/// The string literals of a result.
+pub(crate) fn literals(value: &RawValue) -> Vec<&str> {
+    let mut literals = Vec::new();
+    each_literal(value, |literal| literals.push(literal));
+    literals
+}
+
 /// The first string literal of a result, as written.
 pub(crate) fn first_literal(value: &RawValue) -> Option<&str> {
     let mut first = None;
@@ -108,5 +125,5 @@ pub(crate) fn literal(value: Option<&RawValue>) -> Option<&str> {
 
 /// A string where there is one, and nothing where the client writes something else in its place.
 pub(crate) fn string(value: Option<&RawValue>) -> Option<String> {
-    literal(value).map(crate::json_text::decode)
+    literal(value).map(json_text::decode)
 }

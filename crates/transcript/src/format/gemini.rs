@@ -164,7 +164,7 @@ fn user(line: &GeminiLine<'_>) -> Record {
     }
     let at = line.timestamp.as_ref().map(Text::owned);
     let text = json_text::snippet(typed, PROMPT);
-    Record::of(Entry::Prompt(Prompt { text, at, standing: Standing::Opens }))
+    Record::of(Entry::Prompt(Prompt { text, at, standing: Standing::Opens, is_planning: false }))
 }
 
 /// The prompt without what hooks put in front of it or behind it.
@@ -316,6 +316,11 @@ fn result(call: &Call, tool_call: &ToolCall<'_>) -> CallResult {
     let mut result = CallResult {
         id: call.id.clone(),
         at: tool_call.timestamp.as_ref().map(Text::owned),
+        shown: if call.kind == Kind::Shell {
+            content::shown(content::literal(shown.or(output)))
+        } else {
+            None
+        },
         snippet: shown.or(output).or(error).and_then(|text| content::snippet(text, SNIPPET)),
         recorded: true,
         ..CallResult::default()
