@@ -7,5 +7,6 @@ pub mod repository;
 mod selection;
 pub mod shell;
 mod table;
+mod test_file;
 
 pub use table::Deed;

@@ -2,6 +2,7 @@
 
 use crate::shell::{SimpleCommand, Word, subcommand};
 use crate::table::{self, Deed, Fact, Grammar, Program, Reads};
+use crate::test_file::is_test_file;
 
 /// Options that keep any program from doing its work.
 const IDLE: &str = "--help --version --dry-run";
@@ -23,15 +24,36 @@ impl SimpleCommand {
 
     /// What the command does, as far as its words tell.
     pub fn deed(&self) -> Deed {
-        self.row().map_or(Deed::Other, |row| self.deed_by(row))
+        self.row().map_or(Deed::Other, |row| match self.deed_by(row) {
+            Deed::Runs | Deed::Other if self.runs_test_file(row) => Deed::Tests,
+            deed => deed,
+        })
+    }
+
+    /// `python tests/test_a.py`, `bun a.test.ts`, `ruby test/a_test.rb`
+    fn runs_test_file(&self, row: &Program) -> bool {
+        let is_verb = |word: &&str| word.starts_with('-') || matches!(*word, "run");
+        let file = self.known_arguments().find(|word| !is_verb(word));
+        (row.is(Fact::Interprets) || row.is(Fact::NodeTool))
+            && !self.is_inline_code()
+            && file.is_some_and(is_test_file)
     }
 
     pub(crate) fn deed_by(&self, row: &Program) -> Deed {
+        if !row.task_options.is_empty() && !row.runs_tasks() {
+            // Another environment or session than that of the tests does something else (L8).
+            let deeds = self.tasks_by_option(row).into_iter().map(|name| match table::usual_deed(name) {
+                Deed::Other if name.starts_with("py") || name.contains('3') => Deed::Tests,
+                deed => deed,
+            });
+            return deeds.max().unwrap_or(row.deed);
+        }
         if !row.runs_tasks() && !row.has_uses() {
             return row.deed;
         }
         let words = subcommand::significant(self, Some(row), &[]);
         let words: Vec<&str> = words.into_iter().filter(|word| !word.starts_with('-')).collect();
+        let words: Vec<&str> = words.into_iter().chain(self.tasks_by_option(row)).collect();
         let options: Vec<&str> = self.known_arguments().filter(|word| word.starts_with('-')).collect();
         let task = |word: &&str| row.used(&[word], &options).unwrap_or_else(|| table::usual_deed(word));
         match row.grammar {
@@ -59,6 +81,17 @@ impl SimpleCommand {
         builds.then_some(Deed::Builds)
     }
 
+    /// `tox -e lint,docs`
+    fn tasks_by_option(&self, row: &Program) -> Vec<&str> {
+        let arguments: Vec<&str> = self.known_arguments().collect();
+        let values =
+            arguments.iter().enumerate().filter_map(|(at, argument)| match argument.split_once('=') {
+                Some((name, value)) => table::has(row.task_options, name).then_some(value),
+                None => arguments.get(at + 1).filter(|_| table::has(row.task_options, argument)).copied(),
+            });
+        values.flat_map(|value| value.split(',')).filter(|name| !name.is_empty()).collect()
+    }
+
     /// The tasks that it names, if the program runs tasks: `make fmt test`, `npm run test:unit -- x`, `deno task check`.
     pub(crate) fn task_call(&self, row: &Program) -> Option<TaskCall<'_>> {
         if row.tasks.is_empty() {
@@ -66,6 +99,13 @@ impl SimpleCommand {
         }
         let mut words = subcommand::significant(self, Some(row), &[]);
         words.retain(|word| !word.starts_with(['-', '\0']));
+        let named = self.tasks_by_option(row);
+        if !named.is_empty() {
+            return Some(TaskCall { names: named, arguments: words });
+        }
+        if !row.task_options.is_empty() && !row.runs_tasks() {
+            return None;
+        }
         let is_task_word = |word: &&str| table::has(row.task_words, word);
         let is_explicit = words.first().is_some_and(is_task_word)
             || self.known_arguments().any(|word| matches!(word, "run" | "run-script"));

@@ -2,7 +2,10 @@
 //! with. Made from names and texts that a caller hands over; nothing is opened and nothing is run.
 
 mod language;
+mod manifest;
 mod resolution;
+mod task_files;
+mod ways;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +13,17 @@ use crate::Deed;
 use crate::shell::{Attribution, SimpleCommand, one_spelling};
 
 pub use crate::table::TaskRunner;
+use crate::test_file::is_test_file;
 pub use language::Language;
+use manifest::Manifest;
+use ways::Ways;
+
+/// In all; a repository with more is generated.
+const MOST_TASKS: usize = 3000;
+/// Folders whose manifests are samples for tests and not packages.
+const SAMPLES: &str = "fixtures __fixtures__ testdata test-data snapshots templates template";
+/// Folders with scripts that have no extension.
+const SCRIPTS: &str = "bin script scripts tools hack ci .ci dev build";
 
 /// What a repository says of itself. Empty if nothing is known of it: commands then mean what they usually mean.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,23 +135,48 @@ pub enum Covered {
 impl Repository {
     /// What the files of a repository say. `root`: its folder as the session knows it.
     pub fn of_files(root: impl Into<String>, files: &[RepositoryFile]) -> Self {
-        let mut packages = vec![Package::default()];
-        for file in files {
-            let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
-            let Some(language) = Language::of_manifest(name) else { continue };
-            let known = packages.iter().position(|package| package.folder == folder);
-            let at = known.unwrap_or_else(|| {
-                packages.push(Package { folder: folder.to_owned(), ..Package::default() });
-                packages.len() - 1
-            });
-            if let Some(package) = packages.get_mut(at)
-                && !package.languages.contains(&language)
-            {
-                package.languages.push(language);
-            }
+        let mut repository = Self { root: root.into(), packages: packages(files), ..Self::default() };
+        let texts = || files.iter().filter_map(|file| Some((file.path.as_str(), file.text.as_deref()?)));
+        repository.tasks =
+            texts().flat_map(|(path, text)| task_files::read(path, text)).take(MOST_TASKS).collect();
+        let scripts = texts().filter(|(path, text)| is_script(path) && is_shell(text));
+        repository.scripts =
+            scripts.map(|(path, text)| Script { path: path.to_owned(), text: text.to_owned() }).collect();
+        let ways = Ways::new(&repository, files);
+        let ways: Vec<Vec<Way>> = repository.packages.iter().map(|package| ways.of(package)).collect();
+        for (package, ways) in repository.packages.iter_mut().zip(ways) {
+            package.ways = ways;
         }
-        packages.sort_by(|one, other| one.folder.cmp(&other.folder));
-        Self { root: root.into(), packages, ..Self::default() }
+        repository
+    }
+
+    /// Whether the text of a file says something about the repository: manifests, task files, scripts, instructions.
+    pub fn reads_text(path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        Language::of_manifest(name).is_some()
+            || task_files::defines_tasks(path)
+            || ways::is_instructions(path)
+            || is_script(path)
+    }
+
+    /// Whether a file defines tasks.
+    pub fn defines_tasks(path: &str) -> bool {
+        task_files::defines_tasks(path)
+    }
+
+    /// Whether a file can be a script that tasks or commands run.
+    pub fn is_script(path: &str) -> bool {
+        is_script(path)
+    }
+
+    /// Whether a file holds tests, by its name.
+    pub fn is_test(path: &str) -> bool {
+        is_test_file(path)
+    }
+
+    /// Whether the name of a file says something about the repository, whatever is in it: lock files, settings, tests.
+    pub fn reads_name(path: &str) -> bool {
+        Self::reads_text(path) || path.ends_with(".py") || ways::is_sign(path)
     }
 
     /// The package that a file or folder belongs to: the nearest one above it. The path is absolute or from the root;
@@ -153,6 +191,21 @@ impl Repository {
     /// began, absolute or from the root.
     pub fn runs(&self, command: &SimpleCommand, cwd: &str) -> Vec<Run> {
         resolution::runs(self, command, cwd)
+    }
+
+    /// Leaves out the tasks and scripts that none of these commands leads to: what a verdict depends on is small, and is
+    /// recorded with it.
+    pub fn keep_used<'a>(&mut self, commands: impl IntoIterator<Item = &'a SimpleCommand>, cwd: &str) {
+        let (mut tasks, mut scripts) = (Vec::new(), Vec::new());
+        for command in commands {
+            let used = resolution::used(self, command, cwd);
+            tasks.extend(used.0);
+            scripts.extend(used.1);
+        }
+        let mut at = 0..;
+        self.tasks.retain(|_| at.next().is_some_and(|at| tasks.contains(&at)));
+        let mut at = 0..;
+        self.scripts.retain(|_| at.next().is_some_and(|at| scripts.contains(&at)));
     }
 
     /// A path from the root; `None` if it is outside.
@@ -197,4 +250,80 @@ impl Covered {
 fn is_within(path: &str, folder: &str) -> bool {
     folder.is_empty()
         || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn folder_of(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
+/// The root, and the folders with manifests.
+fn packages(files: &[RepositoryFile]) -> Vec<Package> {
+    let mut packages = vec![Package::default()];
+    let mut manifests: Vec<(&RepositoryFile, Language)> = files
+        .iter()
+        .filter(|file| !folder_of(&file.path).0.split('/').any(|part| crate::table::has(SAMPLES, part)))
+        .filter_map(|file| Some((file, Language::of_manifest(folder_of(&file.path).1)?)))
+        .collect();
+    manifests.sort_by_key(|(file, _)| file.path.matches('/').count());
+    for (file, language) in manifests {
+        let (folder, name) = folder_of(&file.path);
+        let manifest = Manifest::read(name, file.text.as_deref().unwrap_or_default());
+        let is_above = |package: &Package| {
+            package.folder != folder
+                && is_within(folder, &package.folder)
+                && package.languages.contains(&language)
+        };
+        // What belongs to one build is one package, and a `package.json` without a name and scripts only sets a mode.
+        let is_part = language.builds_as_one() && packages.iter().any(is_above);
+        let says_nothing = name == "package.json" && file.text.is_some() && manifest == Manifest::default();
+        if is_part || says_nothing {
+            continue;
+        }
+        let at = packages.iter().position(|package| package.folder == folder).unwrap_or_else(|| {
+            packages.push(Package { folder: folder.to_owned(), ..Package::default() });
+            packages.len() - 1
+        });
+        let Some(package) = packages.get_mut(at) else { continue };
+        package.names.extend(manifest.name);
+        package.is_workspace |= manifest.is_workspace;
+        if !package.languages.contains(&language) {
+            package.languages.push(language);
+        }
+    }
+    packages.sort_by(|one, other| one.folder.cmp(&other.folder));
+    add_languages_of_code(&mut packages, files);
+    packages
+}
+
+/// Python and shell need no manifest: tests of theirs, or Python in the package at the root, say enough.
+fn add_languages_of_code(packages: &mut [Package], files: &[RepositoryFile]) {
+    for file in files {
+        let name = folder_of(&file.path).1;
+        let is_python = file.path.ends_with(".py");
+        let is_test = is_test_file(&file.path) || name == "conftest.py";
+        let nearest = packages.iter_mut().filter(|package| is_within(&file.path, &package.folder));
+        let Some(package) = nearest.max_by_key(|package| package.folder.len()) else { continue };
+        let language = match is_python {
+            true if is_test || package.folder.is_empty() => Language::Python,
+            false if file.path.ends_with(".bats") || name == ".shellcheckrc" => Language::Shell,
+            _ => continue,
+        };
+        if !package.languages.contains(&language) {
+            package.languages.push(language);
+        }
+    }
+}
+
+/// Whether a file can be a script by its name.
+fn is_script(path: &str) -> bool {
+    let (folder, name) = folder_of(path);
+    let has_no_extension =
+        !name.contains('.') && folder.split('/').any(|part| crate::table::has(SCRIPTS, part));
+    name.ends_with(".sh") || name.ends_with(".bash") || has_no_extension
+}
+
+/// Whether a shell is to read the text.
+fn is_shell(text: &str) -> bool {
+    let first = text.lines().next().unwrap_or_default();
+    !first.starts_with("#!") || first.trim_end().ends_with("sh") || first.contains("sh ")
 }

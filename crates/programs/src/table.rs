@@ -100,8 +100,9 @@ pub enum TaskRunner {
     Devbox,
     /// Aliases of `.cargo/config.toml`.
     Cargo,
-    /// Aliases of `mix.exs`.
-    Mix,
+    /// Targets of a `project.json`.
+    Nx,
+    Moon,
     /// What a commit runs: husky, lefthook, pre-commit.
     CommitHook,
     /// A step of a CI workflow. Nobody runs it here, but it says how the project verifies.
@@ -149,6 +150,8 @@ pub(crate) enum Launches {
     Module,
     /// What comes after one of these options.
     After(&'static str),
+    /// The command line after one of these options, in whatever case.
+    CommandLine(&'static str),
 }
 
 /// A way to start another program.
@@ -237,6 +240,8 @@ pub(crate) enum Fact {
     CompilesTests,
     /// Takes code on the command line or from its input.
     Interprets,
+    /// Runs a task in every package that has it.
+    EveryPackage,
     /// `yarn`, `pnpm` and `bun` run it by its name alone.
     NodeTool,
     /// Runs installed tools by their name alone.
@@ -266,6 +271,8 @@ pub(crate) struct Program {
     pub(crate) tasks: &'static [TaskRunner],
     /// Words before the name of a task: `deno task build`.
     pub(crate) task_words: &'static str,
+    /// Options whose value names a task: `tox -e lint`.
+    pub(crate) task_options: &'static str,
     pub(crate) launches: Launches,
     pub(crate) writes: Writes,
     pub(crate) reads: Reads,
@@ -289,6 +296,7 @@ impl Program {
         idle_letters: "",
         tasks: &[],
         task_words: "",
+        task_options: "",
         launches: Launches::Nothing,
         writes: Writes::Nothing,
         reads: Reads::Nothing,
@@ -344,7 +352,9 @@ impl Program {
     /// Whether the next word is the value of this option.
     pub(crate) fn takes_value(&self, option: &str) -> bool {
         option.starts_with('-')
-            && (has(self.valued, option) || has(self.folder, option) || has(self.package, option))
+            && [self.valued, self.folder, self.package, self.task_options]
+                .iter()
+                .any(|words| has(words, option))
     }
 }
 

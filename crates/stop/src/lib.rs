@@ -19,6 +19,7 @@ mod plan_file;
 pub mod policy_files;
 pub mod record;
 pub mod replay;
+pub mod repository_files;
 mod settings;
 mod stop_case;
 mod stopwatch;

@@ -1,5 +1,8 @@
 //! The languages that packages are written in: which manifests say so, and whose programs verify them.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use serde::{Deserialize, Serialize};
 
 use crate::table::{has, matches_glob};
@@ -92,14 +95,31 @@ const SIGNS: &[Signs] = &[
         programs: "cabal stack",
     },
     Signs { language: Language::Zig, manifests: "build.zig", programs: "zig" },
-    Signs { language: Language::Shell, manifests: "*.bats .shellcheckrc", programs: "bats shellcheck shfmt" },
+    Signs { language: Language::Shell, manifests: "", programs: "bats shellcheck shfmt" },
 ];
+
+/// The manifests without and with a `*` in their names; made once, because every file of a checkout is asked for.
+type Manifests = (HashMap<&'static str, Language>, Vec<(&'static str, Language)>);
+
+static MANIFESTS: LazyLock<Manifests> = LazyLock::new(|| {
+    let named = |signs: &'static Signs| signs.manifests.split(' ').map(|name| (name, signs.language));
+    let (globs, plain): (Vec<_>, Vec<_>) =
+        SIGNS.iter().flat_map(named).partition(|(name, _)| name.contains('*'));
+    (plain.into_iter().collect(), globs)
+});
 
 impl Language {
     /// The language that a file name is the manifest of.
     pub(super) fn of_manifest(name: &str) -> Option<Self> {
-        let is_named = |signs: &&Signs| signs.manifests.split(' ').any(|glob| matches_glob(glob, name));
-        SIGNS.iter().find(is_named).map(|signs| signs.language)
+        let (plain, globs) = &*MANIFESTS;
+        let by_glob =
+            || globs.iter().find(|(glob, _)| matches_glob(glob, name)).map(|(_, language)| *language);
+        plain.get(name).copied().or_else(by_glob)
+    }
+
+    /// Whether the manifests below one of this language are parts of the same build.
+    pub(super) fn builds_as_one(self) -> bool {
+        matches!(self, Self::C | Self::Java | Self::DotNet)
     }
 
     /// The one language that a program is about.

@@ -5,7 +5,7 @@ use super::{Covered, Language, Package, Repository, Run, Script, Task, is_within
 use crate::Deed;
 use crate::meaning::TaskCall;
 use crate::shell::{Attribution, Directory, Intents, Mask, SimpleCommand, Word, one_spelling};
-use crate::table::{self, Program, TaskRunner, matches_glob, usual_deed};
+use crate::table::{self, Fact, Program, TaskRunner, matches_glob, usual_deed};
 
 /// Tasks that call tasks; deeper is a cycle or a riddle.
 const DEEPEST: usize = 8;
@@ -17,9 +17,29 @@ const ALL: &str = "-r --recursive --workspaces -ws --workspace --all";
 const ROOT: &str = "-w --workspace-root";
 
 pub(super) fn runs(repository: &Repository, command: &SimpleCommand, cwd: &str) -> Vec<Run> {
-    let mut resolution = Resolution { repository, runs: Vec::new(), following: Vec::new() };
+    let mut resolution = Resolution::new(repository);
     let place = resolution.place(&command.directory, cwd);
     resolution.command(command, &place, Attribution::Decides);
+    resolution.runs
+}
+
+/// The tasks and scripts that a command leads to, by their places in the repository.
+pub(super) fn used(repository: &Repository, command: &SimpleCommand, cwd: &str) -> (Vec<usize>, Vec<usize>) {
+    let mut resolution = Resolution::new(repository);
+    let place = resolution.place(&command.directory, cwd);
+    resolution.command(command, &place, Attribution::Decides);
+    let tasks =
+        repository.tasks.iter().enumerate().filter(|(_, task)| resolution.followed.contains(&key(task)));
+    let scripts = repository.scripts.iter().enumerate();
+    let scripts =
+        scripts.filter(|(_, script)| resolution.followed.contains(&(None, "", script.path.as_str())));
+    (tasks.map(|(place, _)| place).collect(), scripts.map(|(place, _)| place).collect())
+}
+
+/// What a task runs.
+pub(super) fn task_runs<'a>(repository: &'a Repository, task: &'a Task) -> Vec<Run> {
+    let mut resolution = Resolution::new(repository);
+    resolution.follow(task, Attribution::Decides, &[]);
     resolution.runs
 }
 
@@ -36,10 +56,23 @@ struct Resolution<'a> {
     repository: &'a Repository,
     runs: Vec<Run>,
     /// The tasks and scripts that are being followed, for cycles.
-    following: Vec<(Option<TaskRunner>, &'a str, &'a str)>,
+    following: Vec<Key<'a>>,
+    /// All that were followed.
+    followed: Vec<Key<'a>>,
+}
+
+/// What tells a task or script from all others: its runner, its folder and its name or path.
+type Key<'a> = (Option<TaskRunner>, &'a str, &'a str);
+
+fn key(task: &Task) -> Key<'_> {
+    (Some(task.runner), task.folder.as_str(), task.name.as_str())
 }
 
 impl<'a> Resolution<'a> {
+    fn new(repository: &'a Repository) -> Self {
+        Self { repository, runs: Vec::new(), following: Vec::new(), followed: Vec::new() }
+    }
+
     fn place(&self, directory: &Directory, base: &str) -> Place {
         let path = match directory {
             Directory::Start => one_spelling("", base),
@@ -117,34 +150,54 @@ impl<'a> Resolution<'a> {
         place: &Place,
         attribution: Attribution,
     ) -> bool {
-        let folders = match (self.selected(command), place) {
-            (Some(packages), _) => packages.iter().map(|package| package.folder.as_str()).collect(),
-            (None, Place::At(folder)) => vec![folder.as_str()],
-            (None, _) => return false,
-        };
+        let is_task = |name: &&str| self.tasks_of(row.tasks).any(|task| task.name == **name);
+        let (names, others): (Vec<&str>, Vec<&str>) = call.names.iter().partition(|name| is_task(name));
+        let folders = self.folders(command, row, &others, place);
         let mut found: Vec<&Task> = Vec::new();
-        let mut others = call.arguments.clone();
-        for name in &call.names {
-            let (package, name) = name.rsplit_once([':', '#']).unwrap_or(("", name));
-            let before = found.len();
-            for folder in &folders {
-                let whole = if package.is_empty() { name.to_owned() } else { format!("{package}:{name}") };
-                found.extend(self.nearest(row, &whole, folder));
-            }
-            if found.len() == before {
-                others.push(name);
-            }
+        for name in &names {
+            found.extend(folders.iter().filter_map(|folder| self.nearest(row, name, folder)));
+        }
+        // `nx run web:test`, `turbo run web#test`
+        for (package, name) in others.iter().filter_map(|name| name.rsplit_once([':', '#'])) {
+            let packages =
+                self.repository.packages.iter().filter(|one| package.is_empty() || is_called(one, package));
+            found.extend(packages.filter_map(|package| self.nearest(row, name, &package.folder)));
         }
         if call.names.is_empty()
             && let [folder] = folders.as_slice()
         {
             found.extend(self.tasks_of(row.tasks).find(|task| task.folder == *folder));
         }
-        let others: Vec<String> = others.into_iter().map(str::to_owned).collect();
+        let mut once: Vec<&Task> = Vec::new();
+        found.retain(|task| {
+            let is_new = !once.iter().any(|other| std::ptr::eq(*other, *task));
+            once.push(task);
+            is_new
+        });
+        let arguments: Vec<String> =
+            call.arguments.iter().chain(&others).map(|word| (*word).to_owned()).collect();
         for task in &found {
-            self.follow(task, attribution, &others);
+            self.follow(task, attribution, &arguments);
         }
         !found.is_empty()
+    }
+
+    /// The folders in which a task is looked for.
+    fn folders(&self, command: &SimpleCommand, row: &Program, words: &[&str], place: &Place) -> Vec<String> {
+        let folders =
+            |packages: Vec<&Package>| packages.into_iter().map(|package| package.folder.clone()).collect();
+        if let Some(selected) = self.selected(command) {
+            return folders(selected);
+        }
+        let Place::At(folder) = place else { return Vec::new() };
+        if row.is(Fact::EveryPackage) {
+            let packages = self.repository.packages.iter();
+            let named = |package: &&Package| words.iter().any(|word| is_called(package, word));
+            let chosen: Vec<&Package> = packages.clone().filter(named).collect();
+            let below = packages.filter(|package| is_within(&package.folder, folder));
+            return folders(if chosen.is_empty() { below.collect() } else { chosen });
+        }
+        vec![folder.clone()]
     }
 
     /// The task of this name in the folder or in the nearest one above it that has it. `make` only looks where it is.
@@ -157,11 +210,12 @@ impl<'a> Resolution<'a> {
     }
 
     fn follow(&mut self, task: &'a Task, attribution: Attribution, arguments: &[String]) {
-        let key = (Some(task.runner), task.folder.as_str(), task.name.as_str());
+        let key = key(task);
         if self.following.contains(&key) || self.following.len() > DEEPEST {
             return;
         }
         self.following.push(key);
+        self.followed.push(key);
         let first = self.runs.len();
         for need in &task.needs {
             let fits = |other: &&Task| {
@@ -174,11 +228,18 @@ impl<'a> Resolution<'a> {
         let own = self.runs.len();
         let is_understood = self.body(&task.body, &task.folder, attribution);
         self.following.pop();
-        let usual = usual_deed(&task.name);
+        let usual = match arguments.first() {
+            // `cargo xtask lint` is a program that runs tasks.
+            Some(name) if task.runner == TaskRunner::Cargo => usual_deed(name),
+            _ => usual_deed(&task.name),
+        };
         let says_more = |run: &Run| run.deed >= Deed::Lints || usual <= run.deed;
         let runs = self.runs.get(first..).unwrap_or_default();
         let runs_something = runs.iter().any(|run| matches!(run.deed, Deed::Other | Deed::Runs));
-        if usual > Deed::Runs && !runs.iter().any(says_more) && (runs_something || !is_understood) {
+        // The steps of a job are not all what the job is named after.
+        let is_named = !matches!(task.runner, TaskRunner::Workflow | TaskRunner::CommitHook);
+        if is_named && usual > Deed::Runs && !runs.iter().any(says_more) && (runs_something || !is_understood)
+        {
             // `"test": "node scripts/run.js"`: the name says more than the body.
             let covers = self.below(&task.folder, None);
             self.add(usual, &task.name, covers, Vec::new(), attribution);
@@ -218,6 +279,7 @@ impl<'a> Resolution<'a> {
             && !self.following.contains(&(None, "", path.as_str()))
         {
             self.following.push((None, "", path));
+            self.followed.push((None, "", path));
             self.body(text, folder, attribution);
             self.following.pop();
         }

@@ -1,9 +1,9 @@
 //! Looks through programs that only run another program (E6): `timeout 60 cargo test` is `cargo test`,
 //! `uv run python3 -m pytest` is `pytest`, `bash -lc '…'` is the script in it.
 
-use super::Mask;
 use super::word::Word;
-use crate::table::{self, Fact, Launch, Launches, Program};
+use super::{Attribution, Directory, Mask, Output, SimpleCommand, Touched};
+use crate::table::{self, Deed, Fact, Grammar, Launch, Launches, Program, base_name};
 
 /// What is left of a command without its wrappers.
 #[derive(Debug, PartialEq)]
@@ -12,6 +12,7 @@ pub(crate) enum Peeled {
     Command {
         words: Vec<Word>,
         mask: Option<Mask>,
+        chosen: Chosen,
     },
     Script {
         text: String,
@@ -31,19 +32,42 @@ pub(crate) enum Peeled {
     },
 }
 
+/// Where launchers let the command run.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Chosen {
+    /// `uv --directory web run …`
+    pub(crate) folder: Option<Word>,
+    /// `pnpm --filter web exec …`
+    pub(crate) packages: Vec<String>,
+}
+
+/// Words with which programs say that they start what follows: `doppler run`, `aws-vault exec`.
+const STARTS: &str = "run exec x do with proxy rec record activate shell execute start env";
+/// Options before a whole command line.
+const COMMAND_LINE: &str = "-c --command --cmd";
+/// Folders that installed programs lie in.
+const INSTALLED: &str = "bin .bin node_modules vendor";
+
 /// Nobody wraps deeper, and each one copies the words.
 const MOST_WRAPPERS: usize = 16;
 
 /// Takes one wrapper after the other off.
 pub(crate) fn peel(mut words: Vec<Word>) -> Peeled {
-    let mut mask = None;
+    let (mut mask, mut chosen) = (None, Chosen::default());
     for _ in 0..MOST_WRAPPERS {
-        let Some(row) = words.first().and_then(|word| table::find(table::base_name(word.text()))) else {
-            break;
+        let Some(row) = words.first().and_then(|word| table::find(base_name(word.text()))) else {
+            match unknown_launcher(&words) {
+                Some(Started::At(inner)) => _ = words.drain(..inner),
+                Some(Started::CommandLine(text)) if mask.is_none() => {
+                    return Peeled::Script { text, errexit: false, pipefail: false };
+                }
+                _ => break,
+            }
+            continue;
         };
         let inner = match row.launches {
             Launches::Script => match shell(&words) {
-                Some(Peeled::Command { words, .. }) => return Peeled::Command { words, mask },
+                Some(Peeled::Command { words, .. }) => return Peeled::Command { words, mask, chosen },
                 Some(script) if mask.is_none() => return script,
                 _ => break,
             },
@@ -53,16 +77,29 @@ pub(crate) fn peel(mut words: Vec<Word>) -> Peeled {
             }
             Launches::PerFile => match find(words) {
                 Ok(per_file) => return per_file,
-                Err(words) => return Peeled::Command { words, mask },
+                Err(words) => return Peeled::Command { words, mask, chosen },
             },
             Launches::WithArguments => xargs(row, &mut words, &mut mask),
+            Launches::CommandLine(options) => match command_line(options, &words) {
+                Some(text) if mask.is_none() => {
+                    return Peeled::Script { text, errexit: false, pipefail: false };
+                }
+                _ => break,
+            },
             Launches::Module => module(row, &words),
             Launches::After(options) => after_option(options, &words),
             Launches::Rest(ways) => node_tool(row, &words)
                 .or_else(|| ways.iter().find_map(|way| rest(row, way, &words, &mut mask))),
             Launches::Words | Launches::Nothing => None,
         };
-        let Some(inner) = inner else { break };
+        let Some(inner) = inner else {
+            if let Some((at, program)) = runner_by_path(row, &words) {
+                words.splice(..=at, [Word::from(program.as_str())]);
+                continue;
+            }
+            break;
+        };
+        chosen.note(row, words.get(1..inner).unwrap_or_default());
         // `env A=b cmd`, `sudo A=b cmd`
         let assignments = words.iter().skip(inner).take_while(|word| is_assignment(word.text())).count();
         if inner + assignments >= words.len() {
@@ -70,7 +107,113 @@ pub(crate) fn peel(mut words: Vec<Word>) -> Peeled {
         }
         words.drain(..inner + assignments);
     }
-    Peeled::Command { words, mask }
+    Peeled::Command { words, mask, chosen }
+}
+
+impl Chosen {
+    fn note(&mut self, row: &Program, own: &[Word]) {
+        let mut words = own.iter().peekable();
+        while let Some(word) = words.next() {
+            let text = word.text();
+            let (name, value) = match text.split_once('=') {
+                Some((name, value)) => (name, Some(Word::from(value))),
+                None => (text, words.peek().map(|next| (*next).clone())),
+            };
+            if table::has(row.folder, name) {
+                self.folder = value;
+            } else if table::has(row.package, name) {
+                self.packages.extend(value.map(|value| value.text().to_owned()));
+            }
+        }
+    }
+}
+
+/// What an unknown program starts.
+enum Started {
+    /// The command from this word on.
+    At(usize),
+    CommandLine(String),
+}
+
+/// An unknown word before a known runner with its own arguments is a launcher: `rtk go test`, `doppler run -- pytest`,
+/// `asciinema rec -c "make test"`. A script of the repository may do anything with its words.
+fn unknown_launcher(words: &[Word]) -> Option<Started> {
+    let name = known(words, 0)?;
+    let is_installed = |path: &str| path.split('/').any(|part| table::has(INSTALLED, part));
+    if name.contains('/') && !is_installed(name) || name.contains(['=', '.']) {
+        return None;
+    }
+    if let Some(dashes) = words.iter().position(|word| word.known() == Some("--")) {
+        return starts_runner(words.get(dashes + 1..)?).then_some(Started::At(dashes + 1));
+    }
+    let (mut starts, mut others) = (false, 0);
+    for at in 1..words.len() {
+        let text = known(words, at)?;
+        let rest = words.get(at..).unwrap_or_default();
+        if table::has(COMMAND_LINE, text) || short_flags(words.get(at)?).ends_with('c') {
+            let line = known(words, at + 1)?;
+            let first: Vec<Word> = line.split_whitespace().map(Word::from).collect();
+            return (first.len() > 1 && starts_runner(&first)).then(|| Started::CommandLine(line.to_owned()));
+        }
+        if text.starts_with('-') || is_assignment(text) {
+            continue;
+        }
+        if (others == 0 || starts) && starts_runner(rest) {
+            return Some(Started::At(at));
+        }
+        if table::has(STARTS, text) {
+            starts = true;
+        } else if starts && others < 2 {
+            others += 1;
+        } else {
+            return None;
+        }
+    }
+    None
+}
+
+/// Whether the words begin with a program that runs, checks, builds or tests, or with what starts one.
+fn starts_runner(words: &[Word]) -> bool {
+    let Some((program, arguments)) = words.split_first() else { return false };
+    let Some(name) = program.known().map(base_name) else { return false };
+    let Some(row) = table::find(name) else { return false };
+    let command = SimpleCommand {
+        program: name.to_owned(),
+        path: None,
+        arguments: arguments.to_vec(),
+        directory: Directory::Start,
+        packages: Vec::new(),
+        attribution: Attribution::Decides,
+        suspect: false,
+        output: Output::Shown,
+        edits: Touched::default(),
+        reads: Vec::new(),
+    };
+    let names_task = !arguments.is_empty() || !row.runs_tasks();
+    let launches = !arguments.is_empty() && !matches!(row.launches, Launches::Nothing);
+    (names_task && command.deed_by(row) >= Deed::Runs) || launches
+}
+
+/// `powershell -Command "…"`, `cmd /c …`: paths there are written with backslashes.
+fn command_line(options: &str, words: &[Word]) -> Option<String> {
+    let is_option =
+        |word: &Word| word.known().is_some_and(|text| table::has(options, &text.to_ascii_lowercase()));
+    let at = words.iter().position(is_option)?;
+    let rest: Vec<&str> = words.iter().skip(at + 1).map(Word::text).collect();
+    (!rest.is_empty()).then(|| rest.join(" ").replace('\\', "/").replace('`', ""))
+}
+
+/// `node node_modules/.bin/jest`, `python .venv/bin/pytest`: the place of the path, and whose it is.
+fn runner_by_path(row: &Program, words: &[Word]) -> Option<(usize, String)> {
+    let at = skip_options(words, 1, row, "");
+    let path = known(words, at).filter(|_| row.is(Fact::Interprets))?;
+    let mut folders = path.split(['/', '\\']).rev();
+    let name = base_name(folders.next()?);
+    let name =
+        [".js", ".mjs", ".cjs", ".py", ".phar"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    let verifies = [Deed::Lints, Deed::TypeChecks, Deed::Builds, Deed::Tests];
+    let is_runner = folders.any(|folder| table::has(INSTALLED, folder)) && table::find(name)?.can(&verifies);
+    is_runner.then(|| (at, name.to_owned()))
 }
 
 fn known(words: &[Word], index: usize) -> Option<&str> {
@@ -113,6 +256,11 @@ fn rest(row: &Program, way: &Launch, words: &[Word], mask: &mut Option<Mask>) ->
         return Some(at - 1);
     }
     at = skip_options(words, at, row, way.valued) + way.operands;
+    // Of a runner of tasks, `run` starts a task unless it is followed by a program.
+    let is_program = |name: &str| table::find(base_name(name)).is_some_and(|inner| inner.deed != Deed::Asks);
+    if row.grammar == Grammar::Scripts && way.after == "run" && !known(words, at).is_some_and(is_program) {
+        return None;
+    }
     // `docker exec box -- cmd` is rare; `timeout 60 -- cmd` is not.
     if way.operands > 0 && known(words, at) == Some("--") {
         at += 1;
@@ -128,14 +276,14 @@ fn rest(row: &Program, way: &Launch, words: &[Word], mask: &mut Option<Mask>) ->
     Some(at)
 }
 
-/// `python -m module …`
+/// `python -m module …`; a module that is no program of the table is the program that is worked on.
 fn module(row: &Program, words: &[Word]) -> Option<usize> {
     let mut at = 1;
     while known(words, at)? != "-m" {
         let option = known(words, at).filter(|text| text.starts_with('-') && *text != "-")?;
         at += if row.takes_value(option) { 2 } else { 1 };
     }
-    Some(at + 1)
+    table::find(base_name(known(words, at + 1)?)).map(|_| at + 1)
 }
 
 /// `yarn jest`, `pnpm vitest run`, `bun run mocha`
@@ -223,7 +371,8 @@ fn shell(words: &[Word]) -> Option<Peeled> {
     }
     match words.get(at..) {
         Some([script, ..]) if script.text() != "-" => {
-            Some(Peeled::Command { words: words.get(at..).unwrap_or_default().to_vec(), mask: None })
+            let words = words.get(at..).unwrap_or_default().to_vec();
+            Some(Peeled::Command { words, mask: None, chosen: Chosen::default() })
         }
         _ => Some(Peeled::ScriptFromInput { words: words.to_vec(), errexit }),
     }

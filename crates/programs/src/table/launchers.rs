@@ -35,10 +35,7 @@ programs! {
     "xargs" => Other {
         launches: Launches::WithArguments, valued: "-n -P -I -L -d -E -s -a --max-args --max-procs --delimiter",
     }
-    "cross-env" => Other { launches: Rest(&[LAUNCH]) }
     "dotenv" => Other { launches: Rest(&[LAUNCH]), valued: "-f -e" }
-    "mise" => Other { launches: Rest(&[after("exec", ""), after("x", "")]) }
-    "asdf" => Other { launches: Rest(&[after("exec", "")]) }
     "direnv" => Other { launches: Rest(&[Launch { operands: 1, ..after("exec", "") }]) }
     "nix" | "nix-shell" => Other { launches: Launches::After("-c --command"), uses: &[("fmt", Deed::Formats)] }
     "docker" => Other {
@@ -46,6 +43,7 @@ programs! {
         valued: "--context -H -f --file -p --project-name --profile --project-directory --env-file",
         launches: Rest(&[inside("compose/exec"), inside("compose/run"), inside("exec"), inside("run")]),
     }
+    "kubectl" | "oc" => Other { launches: Launches::After("--") }
     "podman" => Other { launches: Rest(&[inside("exec"), inside("run")]) }
     "docker-compose" => Other {
         launches: Rest(&[inside("exec"), inside("run")]),

@@ -40,7 +40,7 @@ programs! {
     "node" => Runs { uses: &[("--test", Tests)], facts: &[Interprets, NodeTool], prints: &[Node, Tap] }
     "tsx" | "ts-node" => Runs { uses: &[("--test", Tests)], facts: &[NodeTool] }
     "deno" => Other {
-        grammar: Subcommand, prints: &[Deno], facts: &[Interprets],
+        grammar: Subcommand, tasks: &[TaskRunner::Deno], task_words: "task", prints: &[Deno], facts: &[Interprets],
         uses: &[
             ("test", Tests), ("check", TypeChecks), ("lint/--fix", Fixes), ("lint", Lints),
             ("fmt/--check", Lints), ("fmt", Formats), ("run", Runs), ("install add", Installs),
@@ -76,8 +76,15 @@ programs! {
         grammar: Subcommand, facts: &[NodeTool],
         uses: &[("format/--write format/--fix", Formats), ("--write --apply --fix", Fixes)],
     }
-    "turbo" | "nx" => Other {
-        grammar: Targets, tasks: SCRIPTS, task_words: "run run-many affected", package: "--filter -F -p --projects", facts: &[NodeTool],
+    "turbo" => Other {
+        grammar: Targets, tasks: SCRIPTS, task_words: "run", package: "--filter -F", facts: &[EveryPackage, NodeTool],
     }
-    "lerna" => Other { grammar: Targets, tasks: SCRIPTS, task_words: "run", package: "--scope" }
+    "nx" => Other {
+        grammar: Targets, tasks: &[TaskRunner::Nx, TaskRunner::PackageScript], task_words: "run run-many affected",
+        task_options: "-t --target --targets", package: "-p --projects", facts: &[EveryPackage, NodeTool],
+    }
+    "lerna" => Other { grammar: Targets, tasks: SCRIPTS, task_words: "run", package: "--scope", facts: &[EveryPackage] }
+    "moon" => Other {
+        grammar: Targets, tasks: &[TaskRunner::Moon, TaskRunner::PackageScript], task_words: "run ci check", facts: &[EveryPackage],
+    }
 }

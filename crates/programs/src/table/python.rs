@@ -6,7 +6,7 @@ use super::Deed::{self, *};
 use super::Fact::*;
 use super::Grammar::*;
 use super::Launches::{self, Rest};
-use super::{Done, Launch, Program, after};
+use super::{Done, Launch, Program, TaskRunner, after};
 
 const UV_RUN: &str = "--with --python -p --extra --group --only-group --no-group --env-file --with-requirements \
     --with-editable --index --index-url --from -w --color --config-file --cache-dir --no-extra -C --package";
@@ -32,11 +32,12 @@ programs! {
     "nosetests" | "nose2" | "green" | "trial" | "stestr" => Tests { prints: &[Unittest] }
     "ward" | "doctest" => Tests {}
     "tox" => Tests {
+        tasks: &[TaskRunner::Tox], task_options: "-e -f",
         prints: &[Pytest, Unittest],
         facts: &[TakesAll],
         idle: "-l --listenvs -a --listenvs-all --notest -n -h list l",
     }
-    "nox" => Tests { prints: &[Pytest, Unittest], facts: &[TakesAll], idle: "-l --list --list-sessions -h" }
+    "nox" => Tests { tasks: &[TaskRunner::Nox], task_options: "-s -e --session --sessions -k -t --tags", prints: &[Pytest, Unittest], facts: &[TakesAll], idle: "-l --list --list-sessions -h" }
 
     "mypy" => TypeChecks { facts: &[TakesAll] }
     "pyright" | "basedpyright" | "pyre" | "pytype" | "ty" | "py_compile" | "compileall" => TypeChecks {}
@@ -60,7 +61,7 @@ programs! {
     }
     "pip-sync" => Installs {}
     "uv" => Other {
-        grammar: Subcommand, folder: "--directory --project",
+        grammar: Subcommand, folder: "--directory --project", package: "--package",
         uses: &[("sync add remove lock", Installs), ("build", Builds)],
         launches: Rest(&[
             after("tool/run", UV_RUN), after("run", UV_RUN), Launch { is_program: true, ..after("pip", "") },
@@ -74,17 +75,17 @@ programs! {
     }
     "pipenv" => Other { grammar: Subcommand, launches: Rest(&[after("run", "")]), uses: &[("install sync lock", Installs)] }
     "pdm" => Other {
-        grammar: Subcommand, folder: "-p --project", launches: Rest(&[after("run", "")]),
+        grammar: Scripts, tasks: &[TaskRunner::Pdm], task_words: "run", folder: "-p --project", launches: Rest(&[after("run", "")]),
         uses: &[("install sync add remove lock update", Installs), ("build", Builds)],
     }
-    "rye" => Other { grammar: Subcommand, launches: Rest(&[after("run", "")]), uses: &[("sync add lock", Installs), ("test", Tests)] }
+    "rye" => Other { grammar: Scripts, tasks: &[TaskRunner::Rye], task_words: "run", launches: Rest(&[after("run", "")]), uses: &[("sync add lock", Installs), ("test", Tests)] }
     "hatch" => Other {
-        grammar: Subcommand, valued: "-e --env", folder: "-p --project", launches: Rest(&[after("run", "")]),
+        grammar: Scripts, tasks: &[TaskRunner::Hatch], task_words: "run", valued: "-e --env", folder: "-p --project", launches: Rest(&[after("run", "")]),
         prints: &[Pytest],
         uses: &[("test", Tests), ("env", Installs), ("build", Builds), ("fmt/--check", Lints), ("fmt", Fixes)],
     }
     "pixi" => Other {
-        grammar: Subcommand, valued: "-e --environment", launches: Rest(&[after("run", "")]), uses: &[("install add", Installs)],
+        grammar: Scripts, tasks: &[TaskRunner::Pixi], task_words: "run", valued: "-e --environment", launches: Rest(&[after("run", "")]), uses: &[("install add", Installs)],
     }
     "conda" | "mamba" => Other {
         grammar: Subcommand, valued: "-n --name -p --prefix", folder: "--cwd", launches: Rest(&[after("run", "")]),

@@ -360,7 +360,7 @@ fn wrappers() {
         ("uv run --with pytest-xdist --python 3.12 pytest", &["decides: pytest"]),
         ("uv run -m pytest", &["decides: pytest"]),
         ("uv run python -m pytest -q", &["decides: pytest -q"]),
-        ("uv --directory web run pytest", &["decides: pytest"]),
+        ("uv --directory web run pytest", &["decides: pytest @web"]),
         ("uvx ruff check", &["decides: ruff check"]),
         ("uv pip install -e .", &["decides: pip install -e ."]),
         ("uv sync", &["decides: uv sync"]),

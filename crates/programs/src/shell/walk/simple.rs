@@ -10,8 +10,8 @@ use super::{DEEPEST_SCRIPT, MOST_COMMANDS, Tested, Walk, Walked, parse};
 use crate::shell::flow::Flow;
 use crate::shell::opaque::Stripped;
 use crate::shell::word::{self, Word};
-use crate::shell::wrapper::{self, Peeled};
-use crate::shell::{Attribution, Mask, NotUnderstood, Output, SimpleCommand, files};
+use crate::shell::wrapper::{self, Chosen, Peeled};
+use crate::shell::{Attribution, Directory, Mask, NotUnderstood, Output, SimpleCommand, files};
 use crate::table::base_name;
 
 impl Walk {
@@ -130,13 +130,13 @@ impl Walk {
             return self.call(&function, words.into_iter().skip(1).collect(), effect, stripped, tested);
         }
         let (mask, inner) = match wrapper::peel(words) {
-            Peeled::Command { words, mask } => (mask, Inner::Words(words)),
+            Peeled::Command { words, mask, chosen } => (mask, Inner::Words(words, chosen)),
             Peeled::Script { text, errexit, pipefail } => (None, Inner::Script { text, errexit, pipefail }),
             Peeled::ScriptFromInput { words, errexit } if !body.is_empty() => {
                 drop(words);
                 (None, Inner::Script { text: body.to_owned(), errexit, pipefail: false })
             }
-            Peeled::ScriptFromInput { words, .. } => (None, Inner::Words(words)),
+            Peeled::ScriptFromInput { words, .. } => (None, Inner::Words(words, Chosen::default())),
             Peeled::PerFile { words, command, mask } => {
                 let index = self.emit(words, effect, "", output)?;
                 let inner = self.run(command, Redirections::default(), "", stripped, Tested::Yes)?;
@@ -149,8 +149,8 @@ impl Walk {
             }
         };
         match inner {
-            Inner::Words(words) => {
-                let index = self.emit(words, effect, body, output)?;
+            Inner::Words(words, chosen) => {
+                let index = self.emit_in(chosen, words, effect, body, output)?;
                 if let Some(mask) = mask {
                     self.mask_from(index, mask);
                     return Ok(Flow::command(index, true, false).unproven());
@@ -224,6 +224,28 @@ impl Walk {
         Ok(if self.strict(tested) { flow.checked() } else { flow })
     }
 
+    /// Notes a command in the folder and for the packages that its launchers chose.
+    fn emit_in(
+        &mut self,
+        chosen: Chosen,
+        words: Vec<Word>,
+        effect: Redirections,
+        body: &str,
+        output: Output,
+    ) -> Result<usize, NotUnderstood> {
+        let outer = self.shell.directory.clone();
+        if let Some(folder) = chosen.folder {
+            let path = folder.known().and_then(|folder| files::resolve(folder, &outer));
+            self.shell.directory = path.map_or(Directory::Unknown, Directory::At);
+        }
+        let index = self.emit(words, effect, body, output);
+        self.shell.directory = outer;
+        if let Some(command) = self.found.last_mut().filter(|_| index.is_ok()) {
+            command.packages = chosen.packages;
+        }
+        index
+    }
+
     fn emit(
         &mut self,
         words: Vec<Word>,
@@ -259,6 +281,6 @@ impl Walk {
 }
 
 enum Inner {
-    Words(Vec<Word>),
+    Words(Vec<Word>, Chosen),
     Script { text: String, errexit: bool, pipefail: bool },
 }

@@ -1,0 +1,433 @@
+//! What a package can verify with, in the repository's own words: what its instructions name, the tasks that it defines,
+//! what its language offers where there is something for it to do, and what CI runs. A package without tests has no way to
+//! test, and a script that only says so is none.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use super::{
+    Language, Package, Repository, RepositoryFile, Run, Task, TaskRunner, Way, is_within, resolution,
+};
+use crate::Deed;
+use crate::shell::Intents;
+use crate::table::{self, matches_glob, usual_deed};
+use crate::test_file::is_test_file;
+
+/// What verifies, from the strongest on.
+const VERIFYING: [Deed; 4] = [Deed::Tests, Deed::Builds, Deed::TypeChecks, Deed::Lints];
+
+/// Of one text of instructions.
+const MOST_COMMANDS: usize = 200;
+const LONGEST_COMMAND: usize = 160;
+
+/// What a language offers.
+struct Offer {
+    language: Language,
+    deed: Deed,
+    command: &'static str,
+    /// One of these files must lie in the package's folder; `name:text` if the text must stand in it. All do if empty.
+    with: &'static str,
+    /// One of these files must be somewhere in the package; `tests:` before a glob means tests alone.
+    needs: &'static str,
+}
+
+const fn offer(
+    language: Language,
+    deed: Deed,
+    command: &'static str,
+    with: &'static str,
+    needs: &'static str,
+) -> Offer {
+    Offer { language, deed, command, with, needs }
+}
+
+/// In order: the first of a deed that applies is taken.
+const OFFERS: &[Offer] = {
+    use Deed::*;
+    use Language::*;
+    &[
+        offer(JavaScript, Tests, "npx vitest run", "vitest.config.*", "tests:*"),
+        offer(JavaScript, Tests, "npx jest", "jest.config.*", "tests:*"),
+        offer(JavaScript, TypeChecks, "npx tsc --noEmit", "tsconfig.json", ""),
+        offer(JavaScript, Lints, "npx eslint .", "eslint.config.* .eslintrc*", ""),
+        offer(JavaScript, Lints, "npx biome check", "biome.json biome.jsonc", ""),
+        offer(Deno, Tests, "deno test", "", "tests:*.ts tests:*.js tests:*.tsx"),
+        offer(Deno, TypeChecks, "deno check .", "", ""),
+        offer(Rust, Tests, "cargo test", "", ""),
+        offer(Rust, TypeChecks, "cargo check", "", ""),
+        offer(Go, Tests, "go test ./...", "", "*_test.go"),
+        offer(Go, Builds, "go build ./...", "", ""),
+        offer(Go, Lints, "go vet ./...", "", ""),
+        offer(Python, Tests, "python manage.py test", "manage.py", "tests:*.py"),
+        offer(Python, Tests, "pytest", "", "tests:*.py conftest.py"),
+        offer(
+            Python,
+            TypeChecks,
+            "mypy .",
+            "mypy.ini .mypy.ini pyproject.toml:[tool.mypy setup.cfg:[mypy",
+            "",
+        ),
+        offer(Python, TypeChecks, "pyright", "pyrightconfig.json pyproject.toml:[tool.pyright", ""),
+        offer(Python, Lints, "ruff check .", "ruff.toml .ruff.toml pyproject.toml:[tool.ruff", ""),
+        offer(Python, Lints, "flake8", ".flake8 setup.cfg:[flake8 tox.ini:[flake8", ""),
+        offer(Python, Lints, "pylint .", ".pylintrc pyproject.toml:[tool.pylint", ""),
+        offer(
+            Java,
+            Tests,
+            "./gradlew test",
+            "gradlew",
+            "tests:*.java tests:*.kt tests:*.groovy tests:*.scala",
+        ),
+        offer(
+            Java,
+            Tests,
+            "gradle test",
+            "build.gradle build.gradle.kts",
+            "tests:*.java tests:*.kt tests:*.groovy",
+        ),
+        offer(Java, Tests, "./mvnw test", "mvnw", "tests:*.java tests:*.kt tests:*.scala"),
+        offer(Java, Tests, "mvn test", "pom.xml", "tests:*.java tests:*.kt tests:*.scala"),
+        offer(Java, Tests, "sbt test", "build.sbt", "tests:*.scala tests:*.java"),
+        offer(Java, Builds, "./gradlew build", "gradlew", ""),
+        offer(Java, Builds, "gradle build", "build.gradle build.gradle.kts", ""),
+        offer(Java, Builds, "./mvnw compile", "mvnw", ""),
+        offer(Java, Builds, "mvn compile", "pom.xml", ""),
+        offer(Java, Builds, "sbt compile", "build.sbt", ""),
+        offer(DotNet, Tests, "dotnet test", "", "tests:*.cs tests:*.fs tests:*.vb *Test*.csproj"),
+        offer(DotNet, Builds, "dotnet build", "", ""),
+        offer(
+            C,
+            Tests,
+            "ctest --test-dir build",
+            "CMakeLists.txt:enable_testing CMakeLists.txt:add_test CMakeLists.txt:CTest",
+            "",
+        ),
+        offer(C, Tests, "meson test -C build", "meson.build:test(", ""),
+        offer(C, Builds, "cmake --build build", "CMakeLists.txt", ""),
+        offer(C, Builds, "meson compile -C build", "meson.build", ""),
+        offer(C, Builds, "make", "configure configure.ac", ""),
+        offer(Ruby, Tests, "bundle exec rspec", "", "*_spec.rb"),
+        offer(Ruby, Tests, "bundle exec rake test", "Rakefile", "tests:*.rb"),
+        offer(Ruby, Lints, "bundle exec rubocop", ".rubocop.yml", ""),
+        offer(Php, Tests, "vendor/bin/pest", "composer.json:pestphp/pest", "tests:*.php"),
+        offer(Php, Tests, "vendor/bin/phpunit", "composer.json:phpunit phpunit.xml*", "tests:*.php"),
+        offer(Php, Lints, "vendor/bin/phpstan analyse", "phpstan.neon* composer.json:phpstan", ""),
+        offer(Swift, Tests, "swift test", "Package.swift", "tests:*.swift"),
+        offer(Swift, Builds, "swift build", "Package.swift", ""),
+        offer(Swift, Builds, "xcodebuild build", "*.xcodeproj *.xcworkspace", ""),
+        offer(Elixir, Tests, "mix test", "", "*_test.exs"),
+        offer(Elixir, Builds, "mix compile", "", ""),
+        offer(Dart, Tests, "flutter test", "pubspec.yaml:flutter:", "*_test.dart"),
+        offer(Dart, Tests, "dart test", "", "*_test.dart"),
+        offer(Dart, Lints, "flutter analyze", "pubspec.yaml:flutter:", ""),
+        offer(Dart, Lints, "dart analyze", "", ""),
+        offer(OCaml, Tests, "dune test", "", "tests:*.ml"),
+        offer(OCaml, Builds, "dune build", "", ""),
+        offer(Haskell, Tests, "stack test", "stack.yaml", "tests:*.hs"),
+        offer(Haskell, Tests, "cabal test", "", "tests:*.hs"),
+        offer(Haskell, Builds, "stack build", "stack.yaml", ""),
+        offer(Haskell, Builds, "cabal build", "", ""),
+        offer(Zig, Tests, "zig build test", "build.zig:\"test\"", ""),
+        offer(Zig, Builds, "zig build", "", ""),
+        offer(Shell, Tests, "bats .", "", "*.bats"),
+        offer(Shell, Lints, "shellcheck *.sh", ".shellcheckrc", "*.sh"),
+    ]
+};
+
+/// A file in a folder, and the program in whose words commands are said there.
+const MANAGERS: &[(&str, &str)] = &[
+    ("pnpm-lock.yaml", "pnpm"),
+    ("pnpm-workspace.yaml", "pnpm"),
+    ("yarn.lock", "yarn"),
+    ("bun.lock", "bun"),
+    ("bun.lockb", "bun"),
+    ("package-lock.json", "npm"),
+];
+const ENVIRONMENTS: &[(&str, &str)] = &[
+    ("uv.lock", "uv run "),
+    ("poetry.lock", "poetry run "),
+    ("pdm.lock", "pdm run "),
+    ("Pipfile", "pipenv run "),
+];
+const INSTRUCTIONS: &[&str] = &["CLAUDE.md", "AGENTS.md", "GEMINI.md", "CONTRIBUTING.md"];
+
+pub(super) fn is_instructions(path: &str) -> bool {
+    INSTRUCTIONS.contains(&path.rsplit('/').next().unwrap_or(path))
+}
+
+/// The names of files that matter although their texts may not, without and with a `*` in them; made once, because every
+/// file of a checkout is asked for.
+static SIGNS: LazyLock<(HashSet<&str>, Vec<&str>)> = LazyLock::new(|| {
+    let marks = MANAGERS.iter().chain(ENVIRONMENTS).map(|(mark, _)| *mark);
+    let with = OFFERS
+        .iter()
+        .flat_map(|offer| offer.with.split(' '))
+        .map(|sign| sign.split(':').next().unwrap_or(sign));
+    let needs = OFFERS.iter().flat_map(|offer| offer.needs.split(' '));
+    let signs = marks.chain(with).chain(needs).filter(|sign| !sign.is_empty() && !sign.starts_with("tests:"));
+    let (globs, plain): (HashSet<&str>, HashSet<&str>) = signs.partition(|sign| sign.contains('*'));
+    (plain, globs.into_iter().filter(|glob| !is_test_file(&glob.replace('*', "x"))).collect())
+});
+
+/// Whether the name of a file matters, although its text may not.
+pub(super) fn is_sign(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let (plain, globs) = &*SIGNS;
+    is_test_file(path) || plain.contains(name) || globs.iter().any(|glob| matches_glob(glob, name))
+}
+
+/// How far a way is from what the package itself says; the nearest is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    Instructions,
+    OwnTask,
+    Language,
+    TaskAbove,
+    Workflow,
+}
+
+/// A way that is not of one package's language.
+struct SharedWay<'a> {
+    source: Source,
+    way: Way,
+    /// What it does, and which packages that covers.
+    run: Run,
+    /// The name of the task.
+    name: &'a str,
+}
+
+/// The files of a repository, by what ways ask them.
+pub(super) struct Ways<'a> {
+    repository: &'a Repository,
+    files: &'a [RepositoryFile],
+    shared: Vec<SharedWay<'a>>,
+}
+
+impl<'a> Ways<'a> {
+    pub(super) fn new(repository: &'a Repository, files: &'a [RepositoryFile]) -> Self {
+        let mut ways = Self { repository, files, shared: Vec::new() };
+        // A task that verifies is called so; what others run besides is no way to ask for it.
+        let is_usual =
+            |task: &&Task| task.runner == TaskRunner::Workflow || VERIFYING.contains(&usual_deed(&task.name));
+        for task in repository.tasks.iter().filter(is_usual) {
+            let (source, command) = match task.runner {
+                TaskRunner::Workflow => {
+                    (Source::Workflow, Some(task.body.clone()).filter(|body| !body.contains('\n')))
+                }
+                _ => (Source::OwnTask, ways.call(task)),
+            };
+            let Some(command) = command else { continue };
+            ways.share(source, &command, &task.folder, resolution::task_runs(repository, task), &task.name);
+        }
+        for file in files.iter().filter(|file| is_instructions(&file.path)) {
+            let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let folder = folder.trim_end_matches(".github").trim_end_matches(".claude").trim_end_matches('/');
+            let named = commands(file.text.as_deref().unwrap_or_default());
+            for command in named.into_iter().filter(|command| names_program(command)) {
+                let intents = Intents::read(command);
+                let runs = intents.commands().iter().flat_map(|one| repository.runs(one, folder)).collect();
+                ways.share(Source::Instructions, command, folder, runs, "");
+            }
+        }
+        ways
+    }
+
+    /// Notes the strongest that a command does, if it does all of it: not one file, and not a task that is not there.
+    fn share(&mut self, source: Source, command: &str, folder: &'a str, runs: Vec<Run>, name: &'a str) {
+        let is_there =
+            |run: &Run| table::find(&run.program).is_none_or(|row| !row.runs_tasks() || run.program == "bun");
+        let verifies = |run: &Run| VERIFYING.contains(&run.deed) && is_there(run);
+        let Some(run) = runs.into_iter().filter(verifies).max_by_key(|run| run.deed) else { return };
+        let is_whole =
+            |target: &String| matches!(target.as_str(), "." | "./..." | "tests" | "test" | "src" | "tests/");
+        // One word is a mention of a program or a file, unless it runs tests.
+        let is_mention = !command.contains(' ') && (run.deed != Deed::Tests || command.contains('/'));
+        if source == Source::Instructions && (is_mention || !run.targets.iter().all(is_whole)) {
+            return;
+        }
+        let way = Way {
+            deed: run.deed,
+            command: command.to_owned(),
+            folder: folder.to_owned(),
+            is_instructed: source == Source::Instructions,
+        };
+        self.shared.push(SharedWay { source, way, run, name });
+    }
+
+    /// The command that runs a task.
+    fn call(&self, task: &Task) -> Option<String> {
+        let name = &task.name;
+        let folder = &task.folder;
+        Some(match task.runner {
+            TaskRunner::PackageScript => match (self.manager(folder), name.as_str()) {
+                (manager @ ("npm" | "pnpm" | "yarn"), "test") => format!("{manager} test"),
+                ("yarn", name) => format!("yarn {name}"),
+                (manager, name) => format!("{manager} run {name}"),
+            },
+            TaskRunner::Make => format!("make {name}"),
+            TaskRunner::Just => format!("just {name}"),
+            TaskRunner::Taskfile => format!("task {name}"),
+            TaskRunner::Mise => format!("mise run {name}"),
+            TaskRunner::Poe => format!("{}poe {name}", self.near(ENVIRONMENTS, folder).unwrap_or_default()),
+            TaskRunner::Pdm => format!("pdm run {name}"),
+            TaskRunner::Hatch => format!("hatch run {name}"),
+            TaskRunner::Rye => format!("rye run {name}"),
+            TaskRunner::Pixi => format!("pixi run {name}"),
+            TaskRunner::Tox => format!("tox -e {name}"),
+            TaskRunner::Nox => format!("nox -s {name}"),
+            TaskRunner::Composer => format!("composer run {name}"),
+            TaskRunner::Rake => format!("bundle exec rake {name}"),
+            TaskRunner::Deno => format!("deno task {name}"),
+            TaskRunner::Devbox => format!("devbox run {name}"),
+            TaskRunner::Cargo => format!("cargo {name}"),
+            TaskRunner::Nx | TaskRunner::Moon => {
+                let package = self.repository.packages.iter().find(|package| package.folder == *folder);
+                let project = package.and_then(|package| package.names.first());
+                let project =
+                    project.map_or_else(|| folder.rsplit('/').next().unwrap_or_default(), String::as_str);
+                match task.runner {
+                    TaskRunner::Nx => format!("npx nx run {project}:{name}"),
+                    _ => format!("moon run {project}:{name}"),
+                }
+            }
+            TaskRunner::CommitHook | TaskRunner::Workflow => return None,
+        })
+    }
+
+    /// The word that goes with the first of these files in the folder or above it.
+    fn near(&self, marks: &[(&str, &'static str)], folder: &str) -> Option<&'static str> {
+        let depth = |file: &RepositoryFile| {
+            let (above, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
+            let word = marks.iter().find(|(mark, _)| *mark == name)?.1;
+            is_within(folder, above).then_some((above.len(), word))
+        };
+        self.files.iter().filter_map(depth).max_by_key(|(depth, _)| *depth).map(|(_, word)| word)
+    }
+
+    fn manager(&self, folder: &str) -> &'static str {
+        self.near(MANAGERS, folder).unwrap_or("npm")
+    }
+
+    /// What the package can verify with; what CI runs counts only where there is nothing else.
+    pub(super) fn of(&self, package: &Package) -> Vec<Way> {
+        let nearer = self.nearest(package, |source| source < Source::Workflow);
+        if nearer.is_empty() { self.nearest(package, |source| source == Source::Workflow) } else { nearer }
+    }
+
+    fn nearest(&self, package: &Package, counts: impl Fn(Source) -> bool) -> Vec<Way> {
+        let mut ways = Vec::new();
+        for deed in VERIFYING {
+            let fits = |shared: &&SharedWay<'_>| {
+                shared.way.deed == deed && shared.run.covers.has(&package.folder) && counts(shared.source)
+            };
+            let nearness = |shared: &&SharedWay<'_>| {
+                let source = match shared.source {
+                    Source::OwnTask if shared.way.folder != package.folder => Source::TaskAbove,
+                    source => source,
+                };
+                let name = shared.name;
+                (source, usual_deed(name) != deed, is_odd(name), name.len().max(shared.way.command.len()))
+            };
+            let shared = self.shared.iter().filter(fits).min_by_key(nearness);
+            let takes_offer = shared.is_none_or(|shared| nearness(&shared).0 > Source::Language);
+            let offered = self.offered(package, deed).filter(|_| takes_offer && counts(Source::Language));
+            ways.extend(offered.or_else(|| shared.map(|shared| shared.way.clone())));
+        }
+        ways
+    }
+
+    fn offered(&self, package: &Package, deed: Deed) -> Option<Way> {
+        let own = |file: &&RepositoryFile| {
+            let nearest = self.repository.package_of(&file.path);
+            nearest.is_some_and(|nearest| nearest.folder == package.folder)
+        };
+        let own: Vec<&RepositoryFile> = self.files.iter().filter(own).collect();
+        let name = |file: &RepositoryFile| file.path.rsplit('/').next().unwrap_or_default().to_owned();
+        let lies_in_folder = |file: &RepositoryFile| {
+            file.path.rsplit_once('/').map_or("", |(folder, _)| folder) == package.folder
+        };
+        let has = |sign: &str| {
+            let (glob, text) = sign.split_once(':').unwrap_or((sign, ""));
+            own.iter().any(|file| {
+                let holds = text.is_empty() || file.text.as_deref().is_some_and(|whole| whole.contains(text));
+                lies_in_folder(file) && matches_glob(glob, &name(file)) && holds
+            })
+        };
+        let contains = |sign: &str| match sign.strip_prefix("tests:") {
+            Some(glob) => own.iter().any(|file| matches_glob(glob, &name(file)) && is_test_file(&file.path)),
+            None => own.iter().any(|file| matches_glob(sign, &name(file))),
+        };
+        let applies = |offer: &&Offer| {
+            offer.deed == deed
+                && package.languages.contains(&offer.language)
+                && (offer.with.is_empty() || offer.with.split(' ').any(has))
+                && (offer.needs.is_empty() || offer.needs.split(' ').any(contains))
+        };
+        let offer = OFFERS.iter().find(applies)?;
+        let command = match offer.language {
+            Language::Python => {
+                format!("{}{}", self.near(ENVIRONMENTS, &package.folder).unwrap_or_default(), offer.command)
+            }
+            Language::JavaScript => match self.manager(&package.folder) {
+                "pnpm" => offer.command.replace("npx", "pnpm exec"),
+                "yarn" => offer.command.replace("npx", "yarn"),
+                "bun" => offer.command.replace("npx", "bunx"),
+                _ => offer.command.to_owned(),
+            },
+            _ => offer.command.to_owned(),
+        };
+        Some(Way { deed, command, folder: package.folder.clone(), is_instructed: false })
+    }
+}
+
+/// Whether a task is one of many uses of its kind, or never ends.
+fn is_odd(name: &str) -> bool {
+    let parts = "watch debug ui update dev coverage cov e2e bench clean open fix";
+    name.split([':', '-', '_', '.']).any(|part| table::has(parts, part))
+}
+
+/// Whether a program of the table is among the words; most code spans are names of other things.
+fn names_program(command: &str) -> bool {
+    command
+        .split([' ', ';'])
+        .any(|word| table::find(table::base_name(word)).is_some_and(|row| row.deed >= Deed::Other))
+}
+
+/// The commands that a text names: the lines of its code blocks and its code spans.
+fn commands(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut block: Option<bool> = None;
+    for line in text.lines() {
+        let trimmed = line.trim();
+        if let Some(language) = trimmed.strip_prefix("```").or_else(|| trimmed.strip_prefix("~~~")) {
+            let is_shell = table::has("bash sh shell console zsh shell-session", language.trim())
+                || language.trim().is_empty();
+            block = if block.is_some() { None } else { Some(is_shell) };
+        } else if block == Some(true) {
+            found.push(trimmed.trim_start_matches("$ "));
+        } else if block.is_none() {
+            found.extend(line.split('`').skip(1).step_by(2));
+        }
+        if found.len() >= MOST_COMMANDS {
+            break;
+        }
+    }
+    let plain = found.into_iter().map(|command| command.split(" #").next().unwrap_or_default().trim());
+    // What stands in angle brackets is to be filled in.
+    plain
+        .filter(|command| {
+            !command.is_empty() && command.len() <= LONGEST_COMMAND && !command.contains(['<', '['])
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instructions_name_commands_in_spans_and_blocks() {
+        let text = "Run `npm test` and `src/a.ts`.\n```bash\n$ make check  # all\npytest <file>\n```\n```python\nimport os\n```\n";
+        assert_eq!(commands(text), ["npm test", "src/a.ts", "make check"]);
+    }
+}

@@ -1,0 +1,248 @@
+//! The files of a checkout that say what its own words mean: manifests, task files, scripts, instructions, and the names
+//! of tests. Read with bounds on number, size and depth, never through a link, vendored folders left out; nothing is run.
+//!
+//! At a stop only the folders of the changed files and those above them are looked at, so that the cost does not grow with
+//! the repository. Nothing is cached: reading these few files again costs less than finding out whether they changed.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs::FileType;
+use std::path::Path;
+
+use files::{Links, regular_file};
+use programs::repository::{Repository, RepositoryFile};
+use programs::shell::one_spelling;
+
+const MOST_ENTRIES: usize = 20_000;
+const MOST_ENTRIES_AT_STOP: usize = 2_000;
+const MOST_TEXTS: usize = 1_000;
+const LARGEST_TEXT: u64 = 256 * 1024;
+const MOST_BYTES: usize = 8 * 1024 * 1024;
+const DEEPEST: usize = 8;
+const MOST_NAMED_SCRIPTS: usize = 40;
+
+/// Folders with the work of others, and with what was made.
+const VENDORED: &[&str] = &[
+    "node_modules",
+    "bower_components",
+    "vendor",
+    "third_party",
+    "third-party",
+    "external",
+    "Pods",
+    "Carthage",
+    "target",
+    "dist",
+    "build",
+    "out",
+    "_build",
+    "coverage",
+    "DerivedData",
+    "site-packages",
+    "venv",
+    "env",
+    "__pycache__",
+    "elm-stuff",
+];
+/// Folders that begin with a dot and say something; all others are left out.
+const HIDDEN: &[&str] =
+    &[".github", ".husky", ".githooks", ".cargo", ".mise", ".mise-tasks", ".config", ".ci", ".claude"];
+/// Folders in which tasks lie. What CI runs is only looked for where there is time: others are nearer.
+const OF_TASKS: &[&str] =
+    &[".husky", ".githooks", ".cargo", ".mise", ".mise-tasks", ".config", "mise", "mise-tasks"];
+/// Where tests are found first.
+const OF_TESTS: &[&str] = &["tests", "test", "spec", "__tests__", "Tests", "src", "lib", "internal", "pkg"];
+
+/// What was found so far, and what may still be looked at.
+struct RepositoryFiles<'a> {
+    root: &'a Path,
+    files: Vec<RepositoryFile>,
+    /// The folders that were looked at, with the folders in them.
+    listed: BTreeMap<String, Vec<String>>,
+    reads_texts: bool,
+    /// The scripts whose texts are read, if not all.
+    scripts: Option<BTreeSet<String>>,
+    /// Folders that the repository's own `.gitignore` names plainly.
+    ignored: Vec<String>,
+    entries: usize,
+    texts: usize,
+    bytes: usize,
+}
+
+/// The whole checkout, within bounds.
+pub fn of_checkout(root: &Path) -> Vec<RepositoryFile> {
+    let mut found = RepositoryFiles::new(root, MOST_ENTRIES);
+    let mut waiting = VecDeque::from([(String::new(), 0)]);
+    while let Some((folder, depth)) = waiting.pop_front() {
+        let below = found.list(&folder);
+        if depth < DEEPEST {
+            waiting.extend(below.into_iter().map(|folder| (folder, depth + 1)));
+        }
+    }
+    found.files
+}
+
+/// What matters for these files, given by their paths from the root: the folders above them, with the tasks there and the
+/// scripts that these name, and whether their packages have tests. A path that ends with `/` is a folder.
+pub fn around<'a>(root: &Path, paths: impl IntoIterator<Item = &'a str>) -> Vec<RepositoryFile> {
+    let mut found = RepositoryFiles::new(root, MOST_ENTRIES_AT_STOP);
+    let mut folders = BTreeSet::from([String::new()]);
+    found.scripts = Some(BTreeSet::new());
+    for path in paths {
+        if Repository::is_script(path) {
+            found.scripts.get_or_insert_default().insert(path.to_owned());
+        }
+        let places = path.match_indices('/').map(|(at, _)| at);
+        folders.extend(places.filter_map(|at| path.get(..at)).map(str::to_owned));
+    }
+    folders.retain(|folder| folder.split('/').all(|part| !found.is_left_out(part, folder)));
+    for folder in &folders {
+        for below in found.list(folder) {
+            let name = below.rsplit('/').next().unwrap_or(&below);
+            if OF_TASKS.contains(&name) {
+                found.list_tasks(&below, 0);
+            }
+        }
+    }
+    found.read_named_scripts();
+    found.find_tests();
+    found.files
+}
+
+impl<'a> RepositoryFiles<'a> {
+    fn new(root: &'a Path, entries: usize) -> Self {
+        let mut found = Self {
+            root,
+            files: Vec::new(),
+            listed: BTreeMap::new(),
+            reads_texts: true,
+            scripts: None,
+            ignored: Vec::new(),
+            entries,
+            texts: MOST_TEXTS,
+            bytes: MOST_BYTES,
+        };
+        let ignored = found.text(".gitignore").unwrap_or_default();
+        let plain = ignored.lines().map(|line| line.trim().trim_matches('/'));
+        found.ignored = plain
+            .filter(|name| !name.is_empty() && !name.contains(['*', '!', '#', '?']))
+            .map(str::to_owned)
+            .collect();
+        found
+    }
+
+    /// Notes the files of a folder, and gives the folders in it.
+    fn list(&mut self, folder: &str) -> Vec<String> {
+        if let Some(below) = self.listed.get(folder) {
+            return below.clone();
+        }
+        let mut below = Vec::new();
+        for (name, kind) in self.entries_of(folder) {
+            let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+            if kind.is_dir() && !self.is_left_out(&name, &path) {
+                // Xcode's projects are folders.
+                if name.ends_with(".xcodeproj") || name.ends_with(".xcworkspace") {
+                    self.files.push(RepositoryFile { path, text: None });
+                } else {
+                    below.push(path);
+                }
+            } else if kind.is_file() && Repository::reads_name(&path) {
+                let is_other = self.scripts.as_ref().is_some_and(|scripts| !scripts.contains(&path));
+                let is_left = is_other && Repository::is_script(&path) && !Repository::defines_tasks(&path);
+                let is_text = self.reads_texts && Repository::reads_text(&path) && !is_left;
+                let text = if is_text { self.text(&path) } else { None };
+                self.files.push(RepositoryFile { path, text });
+            }
+        }
+        self.listed.insert(folder.to_owned(), below.clone());
+        below
+    }
+
+    /// In the order of their names; none of a virtual environment, whatever it is called.
+    fn entries_of(&mut self, folder: &str) -> Vec<(String, FileType)> {
+        let Ok(entries) = fs_err::read_dir(self.root.join(folder)) else { return Vec::new() };
+        let named =
+            |entry: fs_err::DirEntry| Some((entry.file_name().into_string().ok()?, entry.file_type().ok()?));
+        let mut names: Vec<_> = entries.flatten().take(self.entries).filter_map(named).collect();
+        self.entries -= names.len();
+        if names.iter().any(|(name, _)| name == "pyvenv.cfg") {
+            names.clear();
+        }
+        names.sort_by(|one, other| one.0.cmp(&other.0));
+        names
+    }
+
+    fn is_left_out(&self, name: &str, path: &str) -> bool {
+        let is_hidden = name.starts_with('.') && !HIDDEN.contains(&name);
+        is_hidden
+            || VENDORED.contains(&name)
+            || self.ignored.iter().any(|ignored| ignored == name || ignored == path)
+    }
+
+    fn text(&mut self, path: &str) -> Option<String> {
+        self.texts = self.texts.checked_sub(1)?;
+        let bytes = regular_file::read(&self.root.join(path), Links::Refuse, LARGEST_TEXT).ok()?;
+        self.bytes = self.bytes.checked_sub(bytes.len())?;
+        String::from_utf8(bytes).ok()
+    }
+
+    fn list_tasks(&mut self, folder: &str, depth: usize) {
+        for below in self.list(folder) {
+            if depth < 2 {
+                self.list_tasks(&below, depth + 1);
+            }
+        }
+    }
+
+    /// Reads the scripts that task files name.
+    fn read_named_scripts(&mut self) {
+        let mut named = BTreeSet::new();
+        for file in self.files.iter().filter(|file| Repository::defines_tasks(&file.path)) {
+            let words =
+                file.text.as_deref().unwrap_or_default().split([' ', '\n', '\t', '"', '\'', ';', '(', ')']);
+            let paths =
+                words.filter(|word| word.contains('/') && word.len() < 200 && Repository::is_script(word));
+            let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            named.extend(paths.map(|path| one_spelling(folder, path)));
+        }
+        for path in named.into_iter().filter(|path| !path.starts_with(['.', '/'])).take(MOST_NAMED_SCRIPTS) {
+            let known = self.files.iter().position(|file| file.path == path);
+            if known.is_some_and(|at| self.files.get(at).is_some_and(|file| file.text.is_some())) {
+                continue;
+            }
+            let Some(text) = self.text(&path) else { continue };
+            known.map(|at| self.files.remove(at));
+            self.files.push(RepositoryFile { path, text: Some(text) });
+        }
+    }
+
+    /// Looks below each folder with a manifest until a test is there: a package without tests cannot be asked for them.
+    fn find_tests(&mut self) {
+        self.reads_texts = false;
+        let folder =
+            |file: &RepositoryFile| file.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+        let folders: BTreeSet<String> =
+            self.files.iter().filter(|file| file.text.is_some()).map(folder).collect();
+        for folder in folders.into_iter().rev() {
+            let is_within = |file: &RepositoryFile| {
+                folder.is_empty() || file.path.strip_prefix(&folder).is_some_and(|rest| rest.starts_with('/'))
+            };
+            let (mut waiting, mut seen) = (VecDeque::from([folder.clone()]), 0);
+            while let Some(next) = waiting.pop_front() {
+                let is_deep = next.matches('/').count() > folder.matches('/').count() + DEEPEST;
+                let new = self.files.get(seen..).unwrap_or_default();
+                if new.iter().any(|file| is_within(file) && Repository::is_test(&file.path)) || is_deep {
+                    break;
+                }
+                seen = self.files.len();
+                for below in self.list(&next) {
+                    let name = below.rsplit('/').next().unwrap_or(&below);
+                    if OF_TESTS.contains(&name) {
+                        waiting.push_front(below)
+                    } else {
+                        waiting.push_back(below)
+                    }
+                }
+            }
+        }
+    }
+}
