@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use programs::Deed;
 use programs::repository::{Package, Repository, Way};
-use programs::shell::Attribution;
+use programs::shell::{Attribution, SimpleCommand, Word};
 use transcript::Outcome;
 
 use super::verification::{Strength, VerifyingRun};
@@ -199,6 +199,9 @@ impl Looking<'_, '_> {
     ) -> (Seen, Option<Moment>) {
         let mut latest_like = None;
         for (ran, objection) in candidates(action, self.usual, package, self.work).into_iter().rev() {
+            if action.proof == Proof::Verification && !is_about(ran.command, covers) {
+                continue;
+            }
             let objection = objection.or_else(|| {
                 let order = match self.after {
                     After::Anything => None,
@@ -264,6 +267,18 @@ impl Looking<'_, '_> {
         let text = format!("What changed was only {done} — {way} says more");
         Some(Observation { rule: Rule::WeakerVerification, text, line: None })
     }
+}
+
+/// Code on the command line verifies what it names: a module, a folder or a file.
+fn is_about(command: &SimpleCommand, covers: &BTreeSet<String>) -> bool {
+    const SHORTEST: usize = 3;
+    if !command.is_inline_code() {
+        return true;
+    }
+    let code: Vec<&str> = command.arguments.iter().map(Word::text).collect();
+    let code = code.join(" ");
+    let mut names = covers.iter().flat_map(|path| path.split('/')).map(|part| part.split('.').next().unwrap_or(part));
+    names.any(|name| name.len() >= SHORTEST && !matches!(name, "src" | "lib" | "app") && code.contains(name))
 }
 
 /// `pnpm test` in `packages/api`
