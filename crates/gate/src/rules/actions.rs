@@ -277,8 +277,14 @@ fn is_about(command: &SimpleCommand, covers: &BTreeSet<String>) -> bool {
     }
     let code: Vec<&str> = command.arguments.iter().map(Word::text).collect();
     let code = code.join(" ");
-    let mut names = covers.iter().flat_map(|path| path.split('/')).map(|part| part.split('.').next().unwrap_or(part));
-    names.any(|name| name.len() >= SHORTEST && !matches!(name, "src" | "lib" | "app") && code.contains(name))
+    let is_part = |character: char| character.is_alphanumeric() || character == '_';
+    let words: BTreeSet<&str> = code.split(|character| !is_part(character)).collect();
+    covers.iter().any(|path| {
+        let mut parts = path.split('/').rev();
+        let stem = parts.next().and_then(|name| name.split('.').next()).unwrap_or_default();
+        let imports = |folder: &str| ["import", "from"].iter().any(|word| code.contains(&format!("{word} {folder}")));
+        (stem.len() >= SHORTEST && words.contains(stem)) || parts.any(imports)
+    })
 }
 
 /// `pnpm test` in `packages/api`

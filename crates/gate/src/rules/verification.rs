@@ -268,12 +268,15 @@ fn showed(
 ) -> Showed {
     let nothing = |why: &str| Showed::Nothing(why.to_owned());
     let call = &recorded.call;
-    let summary =
-        printed.summary.filter(|_| strength == Strength::Tested && command.output != Output::Hidden);
+    let is_hidden = command.output == Output::Hidden && !is_digested(recorded, command);
+    let summary = printed.summary.filter(|_| strength == Strength::Tested && !is_hidden);
     if call.user_stopped {
         return nothing("it was stopped");
     }
-    let by_output = |mask: Mask| by_output(command, mask, summary, printed);
+    let by_output = |mask: Mask| match is_hidden {
+        true => Showed::Nothing(mask.to_string()),
+        false => by_output(mask, summary, printed),
+    };
     match (call.outcome, summary) {
         (Outcome::Unknown, Some(Summary::Passed { .. })) => Showed::Green,
         (Outcome::Unknown, Some(Summary::Failed { .. })) => Showed::Red,
@@ -301,15 +304,22 @@ fn showed(
     }
 }
 
+/// Whether the next program of a pipe is code that reads the output and shows what it makes of it (W8).
+fn is_digested(recorded: &RecordedCall, command: &SimpleCommand) -> bool {
+    let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
+    let mut after = commands.iter().skip_while(|other| !std::ptr::eq(*other, command)).skip(1);
+    command.attribution == Attribution::Masked(Mask::Piped)
+        && after.next().is_some_and(|next| next.is_inline_code() && next.output != Output::Hidden)
+}
+
 /// What the output shows of a run whose status is hidden.
-fn by_output(command: &SimpleCommand, mask: Mask, summary: Option<Summary>, printed: &Printed) -> Showed {
+fn by_output(mask: Mask, summary: Option<Summary>, printed: &Printed) -> Showed {
     // Whether it ran at all, and to its end, is not known.
     let may_not_have_run = matches!(
         mask,
         Mask::Background | Mask::Negated | Mask::Conditional | Mask::Substitution | Mask::Function
     );
     match summary {
-        _ if command.output == Output::Hidden => Showed::Nothing(mask.to_string()),
         Some(Summary::Passed { .. }) => Showed::Green,
         Some(Summary::Failed { .. }) => Showed::Red,
         Some(Summary::NoTestsRan) => Showed::Nothing("no tests ran".to_owned()),
