@@ -48,18 +48,14 @@ impl Answer {
             Self::Notify { to_person } if can_notify(agent, event) => {
                 Output { system_message: Some(to_person), ..Output::default() }
             }
-            Self::Hold { to_agent, to_person } if can_hold(agent, event) => Output {
-                decision: Some("block"),
-                reason: Some(own(to_agent)),
-                system_message: to_person.as_deref(),
-                ..Output::default()
-            },
-            Self::Continue { to_agent, to_person, autonomous_execution } if can_hold(agent, event) => {
+            Self::Hold { to_agent, to_person } | Self::Continue { to_agent, to_person, .. }
+                if can_hold(agent, event) =>
+            {
                 Output {
                     decision: Some("block"),
                     reason: Some(own(to_agent)),
                     system_message: to_person.as_deref(),
-                    autonomous_execution: (agent == Agent::Claude).then_some(&**autonomous_execution),
+                    autonomous_execution: self.execution().filter(|_| agent == Agent::Claude),
                     ..Output::default()
                 }
             }
@@ -70,14 +66,17 @@ impl Answer {
                 }),
                 ..Output::default()
             },
-            Self::Pass
-            | Self::Notify { .. }
-            | Self::Hold { .. }
-            | Self::Continue { .. }
-            | Self::Context { .. } => return None,
+            _ => return None,
         };
         // Plain text always serialises; were it not so, silence is what lets the agent go on.
         serde_json::to_string(&output).ok()
+    }
+
+    fn execution(&self) -> Option<&Value> {
+        match self {
+            Self::Continue { autonomous_execution, .. } => Some(autonomous_execution),
+            _ => None,
+        }
     }
 }
 

@@ -10,6 +10,19 @@ use serde_json::value::RawValue;
 /// A field as written, not yet parsed.
 pub(crate) type Field<'a> = Option<&'a RawValue>;
 
+/// An object of fields as they are written.
+macro_rules! fields {
+    ($(#[$about:meta])* $name:ident { $($(#[$how:meta])* $field:ident),+ $(,)? }) => {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        $(#[$about])*
+        struct $name<'a> {
+            $(#[serde(borrow)] $(#[$how])* $field: Field<'a>),+
+        }
+    };
+}
+pub(crate) use fields;
+
 /// The field as a `T`; nothing where it is absent, null or something else.
 pub(crate) fn read<'a, T: Deserialize<'a>>(field: Field<'a>) -> Option<T> {
     serde_json::from_str(field?.get()).ok()

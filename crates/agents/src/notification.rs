@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use transcript::Agent;
 
-use crate::field::{self, Field};
+use crate::field::{self, Field, fields};
 use crate::payload::{Event, Payload, PayloadError};
 use crate::tmux;
 
@@ -26,23 +26,11 @@ pub struct Notification {
     pub prompt: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct NotificationFields<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
-    #[serde(borrow)]
-    thread_id: Field<'a>,
-    #[serde(borrow)]
-    turn_id: Field<'a>,
-    #[serde(borrow)]
-    cwd: Field<'a>,
-    #[serde(borrow)]
-    client: Field<'a>,
-    #[serde(borrow)]
-    last_assistant_message: Field<'a>,
-    #[serde(borrow)]
-    input_messages: Field<'a>,
+fields! {
+    #[serde(rename_all = "kebab-case")]
+    NotificationFields {
+        #[serde(rename = "type")] kind, thread_id, turn_id, cwd, client, last_assistant_message, input_messages,
+    }
 }
 
 impl Notification {

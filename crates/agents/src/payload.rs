@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use transcript::{Agent, Usage};
 
-use crate::field::{self, Field};
+use crate::field::{self, Field, fields};
 use crate::prompt;
 
 /// Of the agent's last words the end is kept, up to this many bytes.
@@ -175,46 +175,13 @@ impl Payload {
     }
 }
 
-/// The payload as clients write it.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct PayloadFields<'a> {
-    #[serde(borrow)]
-    hook_event_name: Field<'a>,
-    #[serde(borrow)]
-    session_id: Field<'a>,
-    #[serde(borrow)]
-    transcript_path: Field<'a>,
-    #[serde(borrow)]
-    cwd: Field<'a>,
-    #[serde(borrow)]
-    prompt_id: Field<'a>,
-    #[serde(borrow)]
-    turn_id: Field<'a>,
-    #[serde(borrow)]
-    prompt: Field<'a>,
-    #[serde(borrow)]
-    source: Field<'a>,
-    #[serde(borrow)]
-    stop_hook_active: Field<'a>,
-    #[serde(borrow)]
-    last_assistant_message: Field<'a>,
-    #[serde(borrow)]
-    prompt_response: Field<'a>,
-    #[serde(borrow)]
-    permission_mode: Field<'a>,
-    #[serde(borrow)]
-    background_tasks: Field<'a>,
-    #[serde(borrow)]
-    model: Field<'a>,
-    #[serde(borrow)]
-    context_window: Field<'a>,
-    #[serde(borrow)]
-    agent_id: Field<'a>,
-    #[serde(borrow)]
-    agent_type: Field<'a>,
-    #[serde(borrow)]
-    agent_transcript_path: Field<'a>,
+fields! {
+    /// The payload as clients write it.
+    PayloadFields {
+        hook_event_name, session_id, transcript_path, cwd, prompt_id, turn_id, prompt, source, stop_hook_active,
+        last_assistant_message, prompt_response, permission_mode, background_tasks, model, context_window,
+        agent_id, agent_type, agent_transcript_path,
+    }
 }
 
 impl PayloadFields<'_> {

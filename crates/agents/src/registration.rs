@@ -130,22 +130,18 @@ pub fn events(agent: Agent) -> &'static [&'static str] {
 }
 
 fn handler(agent: Agent, program: Program<'_>, event: &str) -> Handler {
-    let (command, args) = match (agent, program) {
-        (Agent::Claude, Program::At(path)) => (path.to_owned(), Some(["hook", "claude"])),
-        (Agent::Claude, Program::InPackage) => {
-            ("${CLAUDE_PLUGIN_ROOT}/bin/checkstone".to_owned(), Some(["hook", "claude"]))
-        }
-        (Agent::Gemini, Program::At(path)) => {
-            (format!("{} hook gemini || true", text::shell_word(path)), None)
-        }
-        (Agent::Gemini, Program::InPackage) => {
-            ("\"${extensionPath}/bin/checkstone\" hook gemini || true".to_owned(), None)
-        }
-        (Agent::Codex, Program::At(path)) => (format!("{} hook codex", text::shell_word(path)), None),
+    let program = match (agent, program) {
+        (Agent::Claude, Program::At(path)) => path.to_owned(),
+        (Agent::Gemini | Agent::Codex, Program::At(path)) => text::shell_word(path),
+        (Agent::Claude, Program::InPackage) => "${CLAUDE_PLUGIN_ROOT}/bin/checkstone".to_owned(),
+        (Agent::Gemini, Program::InPackage) => "\"${extensionPath}/bin/checkstone\"".to_owned(),
         // Codex gives its plugins the variable by Claude Code's name.
-        (Agent::Codex, Program::InPackage) => {
-            ("\"${CLAUDE_PLUGIN_ROOT}/bin/checkstone\" hook codex".to_owned(), None)
-        }
+        (Agent::Codex, Program::InPackage) => "\"${CLAUDE_PLUGIN_ROOT}/bin/checkstone\"".to_owned(),
+    };
+    let (command, args) = match agent {
+        Agent::Claude => (program, Some(["hook", "claude"])),
+        Agent::Gemini => (format!("{program} hook gemini || true"), None),
+        Agent::Codex => (format!("{program} hook codex"), None),
     };
     let timeout = match (agent, event) {
         (Agent::Codex, "SessionEnd") => CODEX_SESSION_END_SECONDS,

@@ -133,17 +133,14 @@ impl Pane {
     }
 
     fn refusal(&self, receiver: Receiver) -> Option<Refusal> {
-        if self.dead {
-            return Some(Refusal::Dead);
-        }
-        if self.in_mode {
-            return Some(Refusal::CopyMode);
-        }
-        if self.input_off {
-            return Some(Refusal::InputOff);
-        }
-        if self.synchronized {
-            return Some(Refusal::Synchronized);
+        let flags = [
+            (self.dead, Refusal::Dead),
+            (self.in_mode, Refusal::CopyMode),
+            (self.input_off, Refusal::InputOff),
+            (self.synchronized, Refusal::Synchronized),
+        ];
+        if let Some((_, why)) = flags.into_iter().find(|(is_set, _)| *is_set) {
+            return Some(why);
         }
         let name = || self.foreground.name().unwrap_or(&self.command).to_owned();
         // Where the system does not tell, tmux's own word for the program has to do.

@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use files::{Links, regular_file};
 use serde::Deserialize;
 use transcript::Agent;
 
@@ -118,9 +119,8 @@ fn claude_folder(transcript: &Path) -> Option<PathBuf> {
     struct ClaudeLine {
         cwd: Option<PathBuf>,
     }
-    let file = regular(transcript)?.take(LONGEST_HEAD);
-    let lines = BufReader::new(file).split(b'\n').map_while(Result::ok).take(HEAD_LINES);
-    lines.filter_map(|line| serde_json::from_slice::<ClaudeLine>(&line).ok()).find_map(|head| head.cwd)
+    let mut lines = head_lines(transcript)?;
+    lines.find_map(|line| serde_json::from_slice::<ClaudeLine>(&line).ok()?.cwd)
 }
 
 fn gemini_introduction(transcript: &Path) -> Introduction {
@@ -140,19 +140,17 @@ fn gemini_introduction(transcript: &Path) -> Introduction {
     });
     // `tmp/<project>/chats/session-….jsonl`, with the project's path in a file of its folder.
     let project = transcript.parent().and_then(Path::parent);
-    let root = project.and_then(|project| fs_err::read_to_string(project.join(".project_root")).ok());
     Introduction {
         session: head.session_id,
-        folder: root.map(|root| PathBuf::from(root.trim_end_matches('\n'))),
+        folder: project.and_then(gemini_root),
         folder_hash: head.project_hash,
         is_subagent: head.kind.as_deref() == Some("subagent"),
     }
 }
 
 fn document_field(transcript: &Path, name: &str) -> Option<String> {
-    let file = regular(transcript)?.take(LONGEST_HEAD);
-    let lines = BufReader::new(file).split(b'\n').map_while(Result::ok).take(HEAD_LINES);
-    lines.filter_map(|line| String::from_utf8(line).ok()).find_map(|line| {
+    head_lines(transcript)?.find_map(|line| {
+        let line = String::from_utf8(line).ok()?;
         let value = line.trim().strip_prefix(&format!("\"{name}\": \""))?;
         value.trim_end_matches(',').strip_suffix('"').map(str::to_owned)
     })
@@ -177,14 +175,12 @@ fn codex_introduction(transcript: &Path) -> Option<Introduction> {
 }
 
 fn first_line(path: &Path) -> Option<Vec<u8>> {
-    let mut line = Vec::new();
-    BufReader::new(regular(path)?.take(LONGEST_HEAD)).read_until(b'\n', &mut line).ok()?;
-    Some(line)
+    head_lines(path)?.next()
 }
 
-/// Opening a named pipe would wait for a writer.
-fn regular(path: &Path) -> Option<fs_err::File> {
-    if path.is_file() { fs_err::File::open(path).ok() } else { None }
+fn head_lines(path: &Path) -> Option<impl Iterator<Item = Vec<u8>>> {
+    let file = regular_file::open(path, Links::Follow).ok()?.take(LONGEST_HEAD);
+    Some(BufReader::new(file).split(b'\n').map_while(Result::ok).take(HEAD_LINES))
 }
 
 /// Claude Code names a project's folder by its path, with a dash for everything but letters and digits.
@@ -195,16 +191,14 @@ fn claude_name(folder: &Path) -> String {
 
 /// Gemini CLI keeps a folder for each project, with the project's path in a file of it.
 fn gemini_files(home: &Path, folder: &Path) -> Vec<PathBuf> {
-    let is_of_folder = |project: &PathBuf| {
-        fs_err::read_to_string(project.join(".project_root"))
-            .is_ok_and(|root| is_same(Path::new(root.trim_end_matches('\n')), folder))
-    };
-    let projects = folders_of(&home.join("tmp"));
-    projects
-        .iter()
-        .filter(|project| is_of_folder(project))
-        .flat_map(|project| files_of(&project.join("chats")))
-        .collect()
+    let is_of_folder = |project: &PathBuf| gemini_root(project).is_some_and(|root| is_same(&root, folder));
+    let projects = folders_of(&home.join("tmp")).into_iter().filter(is_of_folder);
+    projects.flat_map(|project| files_of(&project.join("chats"))).collect()
+}
+
+fn gemini_root(project: &Path) -> Option<PathBuf> {
+    let root = fs_err::read_to_string(project.join(".project_root")).ok()?;
+    Some(PathBuf::from(root.trim_end_matches('\n')))
 }
 
 fn codex_files(home: &Path) -> Vec<PathBuf> {
@@ -250,11 +244,8 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
 
 fn entries(folder: &Path, wanted: impl Fn(&std::fs::FileType) -> bool) -> Vec<PathBuf> {
     let Ok(entries) = fs_err::read_dir(folder) else { return Vec::new() };
-    entries
-        .filter_map(Result::ok)
-        .filter(|entry| entry.file_type().is_ok_and(|kind| wanted(&kind)))
-        .map(|entry| entry.path())
-        .collect()
+    let is_wanted = |entry: &fs_err::DirEntry| entry.file_type().is_ok_and(|kind| wanted(&kind));
+    entries.filter_map(Result::ok).filter(is_wanted).map(|entry| entry.path()).collect()
 }
 
 fn newest_first(files: Vec<PathBuf>) -> Vec<PathBuf> {

@@ -2,7 +2,7 @@
 //! and the agent is told how to go on.
 //!
 //! [`Switches`] and settings say how far it goes, [`context`] how full the context is, [`wants_to_stop`] whether the
-//! person wants an end. [`Facts`] are what the notes say; [`Job`] writes and commits them; [`continuation`] is what the
+//! person wants an end. [`Facts`] are what the notes say; [`Save`] writes and commits them; [`continuation`] is what the
 //! agent is told.
 
 pub mod build_state;
@@ -31,8 +31,8 @@ pub use look::{Gitleaks, Look};
 pub use mode::Switches;
 pub use reason::Reason;
 pub use report::{AutonomousExecution, RouterDecision};
-pub use save::{Failed, Job, SaveError, SaveOutcome, Saved, Taken, notes_of};
-pub use save_run::{Push, Save, SaveReport};
+pub use save::{Failed, Save, SaveError, SaveOutcome, Saved, Taken, notes_of};
+pub use save_run::{Push, SaveReport};
 pub use saving_settings::SavingSettings;
 pub use saving_stop::SavingStop;
 pub use stop_words::wants_to_stop;

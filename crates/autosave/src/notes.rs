@@ -11,8 +11,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use change_set::BytePath;
-use files::FileError;
 use files::atomic_file::{self, Replaced};
+use files::{FileError, Links, regular_file};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -122,7 +122,7 @@ impl Updated {
             Ok(bytes) if bytes == self.now => return self.put_back(),
             Ok(bytes) => Some(bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(source) => return Err(NotesError::Read { path: self.path.clone(), source }),
+            Err(source) => return Err(self.unread(source)),
         };
         if let Some(bytes) = &there {
             let _ = fs_err::create_dir_all(&self.aside);
@@ -131,9 +131,7 @@ impl Updated {
         self.settle();
         let Some(former) = &self.former else {
             let gone = there.map_or(Ok(()), |_| fs_err::remove_file(&self.path));
-            return gone
-                .map(|()| true)
-                .map_err(|source| NotesError::Read { path: self.path.clone(), source });
+            return gone.map(|()| true).map_err(|source| self.unread(source));
         };
         let replaced =
             atomic_file::replace_if_unchanged(&self.path, there.as_deref(), former, NEW_FILE_MODE)?;
@@ -144,11 +142,10 @@ impl Updated {
     /// stays; the answer tells whether it was put back.
     pub fn put_back(&self) -> Result<bool, NotesError> {
         let Some(former) = &self.former else {
-            let read = |source| NotesError::Read { path: self.path.clone(), source };
-            if fs_err::read(&self.path).map_err(read)? != self.now {
+            if fs_err::read(&self.path).map_err(|source| self.unread(source))? != self.now {
                 return Ok(false);
             }
-            fs_err::remove_file(&self.path).map_err(read)?;
+            fs_err::remove_file(&self.path).map_err(|source| self.unread(source))?;
             self.settle();
             return Ok(true);
         };
@@ -162,6 +159,10 @@ impl Updated {
         }
         let replaced = atomic_file::replace_if_unchanged(&self.path, Some(&self.now), former, NEW_FILE_MODE)?;
         Ok(replaced == Replaced::Yes)
+    }
+
+    fn unread(&self, source: io::Error) -> NotesError {
+        NotesError::Read { path: self.path.clone(), source }
     }
 }
 
@@ -259,27 +260,26 @@ fn real_path(root: &Path, name: &str) -> Result<PathBuf, NotesError> {
 
 /// `None` where there is no such file.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, NotesError> {
+    let owned = || path.to_owned();
     let found = match path.symlink_metadata() {
+        Ok(found) if !found.is_file() => return Err(NotesError::NotAFile { path: owned() }),
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(NotesError::Read { path: path.to_owned(), source }),
+        Err(source) => return Err(NotesError::Read { path: owned(), source }),
     };
-    if !found.is_file() {
-        return Err(NotesError::NotAFile { path: path.to_owned() });
-    }
     // A rename would replace it all the same; whoever took the write bit away did not want that.
     if found.permissions().readonly() {
-        return Err(NotesError::ReadOnly { path: path.to_owned() });
+        return Err(NotesError::ReadOnly { path: owned() });
     }
-    if found.len() > LARGEST {
-        return Err(NotesError::TooLarge { path: path.to_owned() });
+    match regular_file::read(path, Links::Refuse, LARGEST) {
+        // What is appended to it would be something else in it.
+        Ok(bytes) if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") => {
+            Err(NotesError::NotUtf8 { path: owned() })
+        }
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(FileError::TooLarge { .. }) => Err(NotesError::TooLarge { path: owned() }),
+        Err(error) => Err(NotesError::Read { path: owned(), source: error.into() }),
     }
-    let bytes = fs_err::read(path).map_err(|source| NotesError::Read { path: path.to_owned(), source })?;
-    // What is appended to it would be something else in it.
-    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
-        return Err(NotesError::NotUtf8 { path: path.to_owned() });
-    }
-    Ok(Some(bytes))
 }
 
 /// The file with its section replaced or added; `None` where whatever is added would be swallowed by an open block.

@@ -3,8 +3,6 @@
 use gate::policy::AutosaveMode;
 use serde::Serialize;
 
-use crate::reason::Reason;
-
 /// What saves by itself here, and what the last save did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -46,9 +44,9 @@ impl AutonomousExecution {
         Self { enabled, skill: "checkpoint", reason: None, executed_directly: false, router_decision: None }
     }
 
-    pub fn of(mode: AutosaveMode, reason: Reason, decision: RouterDecision) -> Self {
+    pub fn of(mode: AutosaveMode, reason: &str, decision: RouterDecision) -> Self {
         Self {
-            reason: Some(reason.as_str().to_owned()),
+            reason: Some(reason.to_owned()),
             executed_directly: decision.route == "direct",
             router_decision: Some(decision),
             ..Self::idle(mode)

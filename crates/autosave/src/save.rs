@@ -5,18 +5,20 @@ use std::path::Path;
 use std::time::Duration;
 
 use change_set::{BytePath, ChangeSet};
-use changes::{GitProgram, Repository, Request};
+use changes::{Repository, Request};
 use files::{Lock, LockError, TemporaryFile};
 use gate::policy::{Autosave, Include};
 use keeping::commit::{self, Commit, CommitError, CommitOutcome, NewCommit};
 use keeping::snapshot::{LeftOut, NewSnapshot, SessionName, SnapshotError, SnapshotReason, Snapshots};
+use stop::lock_file;
 use transcript::Agent;
 
 use crate::facts::{Facts, Occasion};
 use crate::look::Look;
 use crate::notes::{self, NotesError, Updated};
+use crate::saving_settings::SavingSettings;
 
-const BUILDGUIDE: &str = "buildguide.md";
+pub(crate) const BUILDGUIDE: &str = "buildguide.md";
 
 /// Another save in the same repository is waited for.
 const OTHERS: Duration = Duration::from_secs(10);
@@ -24,21 +26,18 @@ const OTHERS: Duration = Duration::from_secs(10);
 /// Somebody who commits at the same time is waited for.
 const INDEX_LOCK: Duration = Duration::from_secs(3);
 
-/// Everything that a save needs.
+/// Everything that a save is made of.
 #[derive(Debug)]
-pub struct Job<'a> {
-    pub repository: &'a Repository,
-    pub git: &'a GitProgram,
-    pub settings: &'a Autosave,
+pub struct Save {
+    pub repository: Repository,
+    pub settings: Autosave,
     pub agent: Agent,
-    pub facts: &'a Facts,
-    pub look: &'a Look,
-    pub session: Option<SessionName>,
-    pub turn: Option<String>,
-    /// A file that keeps two saves apart.
-    pub lock: &'a Path,
-    /// How long each commit hook may take.
-    pub hook_limit: Duration,
+    pub session: Option<String>,
+    pub turn_key: Option<String>,
+    pub saving: SavingSettings,
+    pub facts: Facts,
+    /// What the turn changed.
+    pub changed: Vec<BytePath>,
 }
 
 /// How a save ended.
@@ -143,21 +142,22 @@ impl SaveError {
     }
 }
 
-impl Job<'_> {
-    /// Saves. Whatever fails is in the answer; the notes are then as they were.
-    pub fn save(&self, changed: &[BytePath]) -> SaveOutcome {
-        let lock = match Lock::acquire(self.lock, OTHERS) {
+impl Save {
+    /// Snapshot, notes and commit. Whatever fails is in the answer; the notes are then as they were.
+    pub(crate) fn execute(&self) -> SaveOutcome {
+        let file = lock_file(&self.saving.state, "autosave", &self.repository);
+        let lock = match Lock::acquire(&file, OTHERS) {
             Ok(lock) => lock,
             Err(LockError::Busy { .. }) => return failed(SaveError::Busy, None),
             Err(error) => return failed(SaveError::Lock(error), None),
         };
         self.clear_leftovers();
-        notes::bring_back(&self.repository.root, &commit::folder(self.repository), |path| {
-            commit::version_in_head(self.repository, self.git, path).ok()
+        notes::bring_back(&self.repository.root, &commit::folder(&self.repository), |path| {
+            commit::version_in_head(&self.repository, &self.saving.git, path).ok()
         });
         let ended = match self.dirty() {
             Ok(dirty) if dirty.is_empty() => SaveOutcome::Nothing,
-            Ok(dirty) => self.save_all(changed, &dirty),
+            Ok(dirty) => self.save_all(&dirty),
             Err(error) => failed(SaveError::Git(error), None),
         };
         drop(lock);
@@ -184,16 +184,16 @@ impl Job<'_> {
     /// Everything that differs from HEAD; work that is only untracked is work (A5).
     fn dirty(&self) -> Result<Vec<BytePath>, changes::Error> {
         let set: ChangeSet =
-            changes::start_in(self.repository.clone(), self.git)?.change_set(Request::Worktree)?;
+            changes::start_in(self.repository.clone(), &self.saving.git)?.change_set(Request::Worktree)?;
         Ok(set.files.into_iter().map(|file| file.path).collect())
     }
 
-    fn save_all(&self, changed: &[BytePath], dirty: &[BytePath]) -> SaveOutcome {
+    fn save_all(&self, dirty: &[BytePath]) -> SaveOutcome {
         let (snapshot, snapshot_problem) = match self.snapshot() {
             Ok(taken) => (Some(taken), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        match self.commit(changed, dirty) {
+        match self.commit(dirty) {
             Ok(Committed { commit, notes }) => {
                 SaveOutcome::Saved(Saved { commit, notes, snapshot, snapshot_problem })
             }
@@ -205,18 +205,19 @@ impl Job<'_> {
     fn snapshot(&self) -> Result<Taken, SnapshotError> {
         let Occasion { at, reason, percent, .. } = self.facts.occasion;
         let message = format!("autosave: {}", reason.sentence(percent));
+        let session = self.session.clone();
         let new = NewSnapshot {
             reason: SnapshotReason::Autosave,
             message: &message,
             now: at,
-            session: self.session.clone(),
-            turn: self.turn.clone(),
+            session: session.map(|id| SessionName { agent: self.agent.name().to_owned(), id }),
+            turn: self.turn_key.clone(),
         };
-        let made = Snapshots::of(self.repository.clone(), self.git)?.create(&new)?;
+        let made = Snapshots::of(self.repository.clone(), &self.saving.git)?.create(&new)?;
         Ok(Taken { id: made.id, left_out: made.facts.left_out.len() })
     }
 
-    fn commit(&self, changed: &[BytePath], dirty: &[BytePath]) -> Result<Committed, SaveError> {
+    fn commit(&self, dirty: &[BytePath]) -> Result<Committed, SaveError> {
         let root = &self.repository.root;
         let name = BytePath::from(self.notes_name());
         // A path that differs from HEAD and is not there is one that git has, staged at least.
@@ -225,10 +226,10 @@ impl Job<'_> {
             return Err(SaveError::NotesAway { path: name.to_string() });
         }
         let updated =
-            notes::update(root, self.notes_name(), &self.section(), &commit::folder(self.repository))?;
+            notes::update(root, self.notes_name(), &self.section(), &commit::folder(&self.repository))?;
         let before = self.in_head(&updated.relative).map_err(|error| put_back(&updated, error))?;
         updated.write_down(before.as_deref());
-        match self.commit_paths(&updated.relative, changed) {
+        match self.commit_paths(&updated.relative) {
             Ok(commit) => {
                 updated.settle();
                 Ok(Committed { commit, notes: updated.relative.to_string() })
@@ -250,21 +251,17 @@ impl Job<'_> {
     }
 
     fn in_head(&self, path: &BytePath) -> Result<Option<String>, SaveError> {
-        Ok(commit::version_in_head(self.repository, self.git, path)?)
+        Ok(commit::version_in_head(&self.repository, &self.saving.git, path)?)
     }
 
-    fn commit_paths(&self, notes: &BytePath, changed: &[BytePath]) -> Result<Commit, SaveError> {
-        let (paths, unfit) = self.with_notes(notes.clone(), changed);
-        let message = self.message();
-        let new = NewCommit {
-            paths: &paths,
-            message: &message,
-            hook_limit: self.hook_limit,
-            lock_limit: INDEX_LOCK,
-        };
+    fn commit_paths(&self, notes: &BytePath) -> Result<Commit, SaveError> {
+        let (paths, unfit) = self.with_notes(notes.clone());
+        let (message, look) = (self.message(), self.look());
+        let hook_limit = self.settings.hook_timeout;
+        let new = NewCommit { paths: &paths, message: &message, hook_limit, lock_limit: INDEX_LOCK };
         let (mut found, mut unread) = (Vec::new(), Vec::new());
-        let outcome = commit::commit(self.repository, self.git, &new, &mut |added| {
-            found = self.look.through(added);
+        let outcome = commit::commit(&self.repository, &self.saving.git, &new, &mut |added| {
+            found = look.through(added);
             unread = added.unread.iter().map(|path| format!("`{path}`")).collect();
             found.is_empty() && unread.is_empty()
         })?;
@@ -286,19 +283,19 @@ impl Job<'_> {
     }
 
     /// What would be committed.
-    pub fn paths(&self, changed: &[BytePath]) -> Vec<BytePath> {
-        self.with_notes(BytePath::from(self.notes_name()), changed).0
+    pub fn paths(&self) -> Vec<BytePath> {
+        self.with_notes(BytePath::from(self.notes_name())).0
     }
 
     /// The notes and what else is wished for; and of that, what is not fit to be committed.
-    fn with_notes(&self, notes: BytePath, changed: &[BytePath]) -> (Vec<BytePath>, Vec<LeftOut>) {
+    fn with_notes(&self, notes: BytePath) -> (Vec<BytePath>, Vec<LeftOut>) {
         let root = &self.repository.root;
         let mut others = Vec::new();
         if root.join(BUILDGUIDE).is_file() {
             others.push(BytePath::from(BUILDGUIDE));
         }
         if self.settings.include == Include::All {
-            others.extend_from_slice(changed);
+            others.extend_from_slice(&self.changed);
         }
         let (mut paths, mut left_out) = (vec![notes], Vec::new());
         for path in others {
@@ -313,7 +310,12 @@ impl Job<'_> {
 
     /// The section, without a line in which a prompt or a command says something secret.
     pub fn section(&self) -> String {
-        self.look.without_secrets(&self.facts.section(), self.notes_name())
+        self.look().without_secrets(&self.facts.section(), self.notes_name())
+    }
+
+    /// Who looks for secrets.
+    pub(crate) fn look(&self) -> Look {
+        self.saving.look(&self.settings)
     }
 
     /// The notes file, from the top of the repository.

@@ -2,21 +2,21 @@
 //! and by `checkstone autosave`. Says only what was seen to be done.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use change_set::BytePath;
 use changes::{GitProgram, Repository};
 use gate::policy::{Autosave, AutosaveMode};
+use gate::{Changes, Inputs};
 use jiff::Timestamp;
 use journal::{
     AutosaveId, AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, TurnId,
 };
 use keeping::push::PushReadiness;
-use keeping::snapshot::{LeftOut, PrunableReasons, Retention, SessionName, Snapshots, WhichWorktrees};
+use keeping::snapshot::{LeftOut, PrunableReasons, Retention, Snapshots, WhichWorktrees};
 use serde_json::Value;
 use stop::policy_files::FoundTexts;
-use stop::{ClientEvent, lock_file, policy_files, trust};
+use stop::{ClientEvent, policy_files, trust};
 use text::counted;
 use transcript::{Agent, OWN_PREFIX};
 
@@ -26,30 +26,14 @@ use crate::continuation::{continuation, signal};
 use crate::facts::{Facts, Occasion};
 use crate::look::Look;
 use crate::report::{AutonomousExecution, RouterDecision};
-use crate::save::{Job, SaveOutcome, Saved, Taken, notes_of};
+use crate::save::{BUILDGUIDE, Save, SaveOutcome, Saved, Taken, notes_of};
 use crate::saving_settings::SavingSettings;
-
-const BUILDGUIDE: &str = "buildguide.md";
 
 /// In a line, it says that what looks like a secret is none.
 pub const ALLOW: &str = "checkstone:allow-secret";
 
 /// So many characters of a commit's id tell it from others.
 const SHORT: usize = 10;
-
-/// Everything that a save is made of.
-#[derive(Debug)]
-pub struct Save {
-    pub repository: Repository,
-    pub settings: Autosave,
-    pub agent: Agent,
-    pub session: Option<String>,
-    pub turn_key: Option<String>,
-    pub saving: SavingSettings,
-    pub facts: Facts,
-    /// What the turn changed.
-    pub changed: Vec<BytePath>,
-}
 
 /// What came of it.
 #[derive(Debug)]
@@ -70,23 +54,36 @@ pub enum Push {
     NotStarted(String),
 }
 
-impl Save {
-    pub fn job<'a>(&'a self, look: &'a Look, lock: &'a Path) -> Job<'a> {
-        Job {
-            repository: &self.repository,
-            git: &self.saving.git,
-            settings: &self.settings,
-            agent: self.agent,
-            facts: &self.facts,
-            look,
-            session: self
-                .session
-                .as_ref()
-                .map(|id| SessionName { agent: self.agent.name().to_owned(), id: id.clone() }),
-            turn: self.turn_key.clone(),
-            lock,
-            hook_limit: self.settings.hook_timeout,
+impl Push {
+    /// As the journal has it, and why.
+    pub fn state(&self) -> (PushState, &str) {
+        match self {
+            Self::None(why) => (PushState::None, why.as_deref().unwrap_or_default()),
+            Self::Started => (PushState::Started, ""),
+            Self::NotStarted(why) => (PushState::Failed, why),
         }
+    }
+}
+
+impl Save {
+    /// A save of what the turn shows: `inputs` hold its calls and its change set.
+    pub fn new(
+        repository: Repository,
+        settings: Autosave,
+        saving: SavingSettings,
+        agent: Agent,
+        occasion: Occasion,
+        inputs: &Inputs,
+        asked: Option<&str>,
+    ) -> Self {
+        let look = saving.look(&settings);
+        let mut facts = Facts::new(occasion, inputs, asked, &look);
+        read_plans(&mut facts, &repository.root, &look);
+        let changed = match &inputs.changes {
+            Changes::Known(set) => set.files.iter().map(|file| file.path.clone()).collect(),
+            Changes::Transcript(_) | Changes::Unknown(_) => Vec::new(),
+        };
+        Self { repository, settings, agent, session: None, turn_key: None, saving, facts, changed }
     }
 
     /// Saves, records it, and leaves the push to a process of its own.
@@ -116,9 +113,7 @@ impl Save {
     ) -> (SaveReport, Result<Option<AutosaveId>, JournalError>) {
         let started = Instant::now();
         let git = &self.saving.git;
-        let lock = self.lock_file();
-        let look = self.saving.look(&self.settings);
-        let ended = self.job(&look, &lock).save(&self.changed);
+        let ended = self.execute();
         let push = match &ended {
             SaveOutcome::Saved(_) => self.planned_push(git),
             _ => Push::None(None),
@@ -169,10 +164,6 @@ impl Save {
             Err(error) => Push::NotStarted(error.to_string()),
         }
     }
-
-    pub fn lock_file(&self) -> PathBuf {
-        lock_file(&self.saving.state, "autosave", &self.repository)
-    }
 }
 
 impl SaveReport {
@@ -183,11 +174,7 @@ impl SaveReport {
         session: Option<SessionId>,
         turn: Option<TurnId>,
     ) -> Result<AutosaveId, JournalError> {
-        let (push, push_detail) = match &self.push {
-            Push::None(why) => (PushState::None, why.clone().unwrap_or_default()),
-            Push::Started => (PushState::Started, String::new()),
-            Push::NotStarted(why) => (PushState::Failed, why.clone()),
-        };
+        let (push, push_detail) = self.push.state();
         let detail = self.detail();
         let commit = self.saved().map(|saved| &saved.commit);
         let new = NewAutosave {
@@ -204,7 +191,7 @@ impl SaveReport {
             branch: commit.map(|commit| commit.branch.as_str()),
             milliseconds: u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
             push,
-            push_detail: &push_detail,
+            push_detail,
         };
         journal.write(|writing| writing.record_autosave(&new))
     }
@@ -267,15 +254,11 @@ impl SaveReport {
                 text
             }
             SaveOutcome::Nothing => "there is nothing new to commit".to_owned(),
-            SaveOutcome::Failed(failed) => match &failed.snapshot {
-                Some(taken) => format!(
-                    "nothing was committed: {}; {} is kept in snapshot {}",
-                    failed.error,
-                    tree_of(taken),
-                    taken.id
-                ),
-                None => format!("nothing was committed: {}", failed.error),
-            },
+            SaveOutcome::Failed(failed) => {
+                let kept = failed.snapshot.as_ref();
+                let kept = kept.map(|taken| format!("; {} is kept in snapshot {}", tree_of(taken), taken.id));
+                format!("nothing was committed: {}{}", failed.error, kept.unwrap_or_default())
+            }
         }
     }
 
@@ -335,16 +318,10 @@ impl SaveReport {
             commit: commit.map(|commit| commit.id.clone()),
             branch: commit.map(|commit| commit.branch.clone()),
             snapshot: self.snapshot().map(str::to_owned),
-            push: match &self.push {
-                Push::None(_) => PushState::None,
-                Push::Started => PushState::Started,
-                Push::NotStarted(_) => PushState::Failed,
-            }
-            .as_str()
-            .to_owned(),
+            push: self.push.state().0.as_str().to_owned(),
             detail: self.sentence(),
         };
-        let execution = AutonomousExecution::of(self.mode, self.occasion.reason, decision);
+        let execution = AutonomousExecution::of(self.mode, self.occasion.reason.as_str(), decision);
         serde_json::to_value(execution).ok()
     }
 
@@ -402,12 +379,8 @@ pub fn advice(occasion: &Occasion) -> String {
 /// How a push ended.
 pub fn push_sentence(autosave: &journal::Autosave) -> String {
     let commit = autosave.commit.as_deref().map(short).unwrap_or_default();
-    match autosave.push {
-        PushState::Pushed => {
-            format!("{OWN_PREFIX} Auto-checkpoint {commit} was pushed: {}", autosave.push_detail)
-        }
-        _ => format!("{OWN_PREFIX} Auto-checkpoint {commit} was not pushed: {}", autosave.push_detail),
-    }
+    let not = if autosave.push == PushState::Pushed { "" } else { "not " };
+    format!("{OWN_PREFIX} Auto-checkpoint {commit} was {not}pushed: {}", autosave.push_detail)
 }
 
 pub fn short(commit: &str) -> &str {
@@ -415,7 +388,7 @@ pub fn short(commit: &str) -> &str {
 }
 
 /// What the repository's own files say is next.
-pub fn read_plans(facts: &mut Facts, root: &Path, look: &Look) {
+fn read_plans(facts: &mut Facts, root: &Path, look: &Look) {
     let read = |name: &str| {
         let path = policy_files::inside(root, &root.join(name)).ok()?;
         policy_files::read(&path).ok()?

@@ -4,7 +4,6 @@
 use agents::Answer;
 use change_set::BytePath;
 use changes::Request;
-use gate::Changes;
 use gate::policy::{Autosave, AutosaveMode};
 use journal::{AutosaveOutcome, Journal, JournalError, NewAutosave, PushState, SessionId, TurnId};
 use keeping::snapshot::{Side, Snapshots};
@@ -13,10 +12,10 @@ use stop::{ClientEvent, Delivery, JudgedStop, baseline, trust, turn_of};
 use transcript::OWN_PREFIX;
 
 use crate::context::{self, Windows};
-use crate::facts::{Facts, Occasion};
+use crate::facts::Occasion;
 use crate::reason::Reason;
-use crate::save::SaveOutcome;
-use crate::save_run::{self, Save, SaveReport};
+use crate::save::{Save, SaveOutcome};
+use crate::save_run::{self, SaveReport};
 use crate::saving_settings::SavingSettings;
 use crate::stop_words::wants_to_stop;
 use crate::told_window;
@@ -201,24 +200,11 @@ impl SavingStop {
     }
 
     fn prepare(&self, settings: &Autosave, occasion: Occasion) -> Option<Save> {
-        let repository = self.judged.case.repository.clone()?;
-        let look = self.saving.look(settings);
-        let mut facts = Facts::new(occasion, &self.judged.turn.inputs, self.asked().as_deref(), &look);
-        save_run::read_plans(&mut facts, &repository.root, &look);
-        let changed = match &self.judged.turn.inputs.changes {
-            Changes::Known(set) => set.files.iter().map(|file| file.path.clone()).collect(),
-            Changes::Transcript(_) | Changes::Unknown(_) => Vec::new(),
-        };
-        Some(Save {
-            repository,
-            settings: settings.clone(),
-            agent: self.judged.event.payload.agent,
-            session: Some(self.judged.event.session.clone()),
-            turn_key: self.judged.turn.known.key.clone(),
-            saving: self.saving.clone(),
-            facts,
-            changed,
-        })
+        let JudgedStop { event, case, turn, .. } = &self.judged;
+        let (repository, asked) = (case.repository.clone()?, self.asked());
+        let (settings, saving, agent) = (settings.clone(), self.saving.clone(), event.payload.agent);
+        let save = Save::new(repository, settings, saving, agent, occasion, &turn.inputs, asked.as_deref());
+        Some(Save { session: Some(event.session.clone()), turn_key: turn.known.key.clone(), ..save })
     }
 
     /// The gate's words first, then those of the save.
@@ -230,41 +216,25 @@ impl SavingStop {
             true => self.judged.record_and_decide(Delivery::Sure),
             false => (Answer::Pass, self.judged.journal),
         };
-        let joined = |first: Option<String>| {
-            let texts: Vec<String> = first.into_iter().chain(to_person.clone()).collect();
-            (!texts.is_empty()).then(|| texts.join("\n"))
+        let (held, said) = match decision {
+            Answer::Hold { to_agent, to_person } => (Some(to_agent), to_person),
+            Answer::Notify { to_person } => (None, Some(to_person)),
+            _ => (None, None),
         };
-        let goes_on = to_agent.zip(execution);
-        let answered = match (decision, goes_on) {
-            (Answer::Hold { to_agent, to_person }, Some((more, autonomous_execution))) => {
-                let more = more.strip_prefix(OWN_PREFIX).unwrap_or(&more).trim_start().to_owned();
-                Answer::Continue {
-                    to_agent: format!("{to_agent}\n\n{more}"),
-                    to_person: joined(to_person),
-                    autonomous_execution,
-                }
+        let said: Vec<String> = said.into_iter().chain(to_person).collect();
+        let to_person = (!said.is_empty()).then(|| said.join("\n"));
+        let mut may_hold = || turn.is_some_and(|turn| !is_held && try_hold(&mut journal, turn, &event));
+        let answered = match (held, to_agent.zip(execution)) {
+            (Some(held), Some((more, autonomous_execution))) => {
+                let more = more.strip_prefix(OWN_PREFIX).unwrap_or(&more).trim_start();
+                Answer::Continue { to_agent: format!("{held}\n\n{more}"), to_person, autonomous_execution }
             }
-            (Answer::Hold { to_agent, to_person }, None) => {
-                Answer::Hold { to_agent, to_person: joined(to_person) }
+            (Some(to_agent), None) => Answer::Hold { to_agent, to_person },
+            (None, Some((to_agent, autonomous_execution))) if may_hold() => {
+                event.log("hold", "the agent was told of the save and goes on");
+                Answer::Continue { to_agent, to_person, autonomous_execution }
             }
-            (decision, goes_on) => {
-                let said = match decision {
-                    Answer::Notify { to_person } => Some(to_person),
-                    _ => None,
-                };
-                let holds = match (&goes_on, turn) {
-                    (Some(_), Some(turn)) if !is_held => try_hold(&mut journal, turn, &event),
-                    _ => false,
-                };
-                match (goes_on, joined(said)) {
-                    (Some((to_agent, autonomous_execution)), to_person) if holds => {
-                        event.log("hold", "the agent was told of the save and goes on");
-                        Answer::Continue { to_agent, to_person, autonomous_execution }
-                    }
-                    (_, Some(to_person)) => Answer::Notify { to_person },
-                    (_, None) => Answer::Pass,
-                }
-            }
+            (None, _) => to_person.map_or(Answer::Pass, |to_person| Answer::Notify { to_person }),
         };
         journal.leave();
         answered

@@ -7,54 +7,9 @@
 const STOP_WORDS: &[&str] = &["stop", "pause", "hold", "wait", "quit"];
 
 /// Words beside which a stop word still says nothing else.
-const FILLERS: &[&str] = &[
-    "a",
-    "agent",
-    "all",
-    "and",
-    "at",
-    "bit",
-    "can",
-    "claude",
-    "codex",
-    "could",
-    "everything",
-    "for",
-    "gemini",
-    "here",
-    "hey",
-    "i",
-    "immediately",
-    "it",
-    "just",
-    "lets",
-    "me",
-    "minute",
-    "moment",
-    "need",
-    "now",
-    "ok",
-    "okay",
-    "on",
-    "once",
-    "please",
-    "right",
-    "sec",
-    "second",
-    "should",
-    "that",
-    "then",
-    "there",
-    "this",
-    "to",
-    "us",
-    "want",
-    "we",
-    "work",
-    "working",
-    "would",
-    "you",
-];
+const FILLERS: &str = "a agent all and at bit can claude codex could everything for gemini here hey i immediately it \
+    just lets me minute moment need now ok okay on once please right sec second should that then \
+    there this to us want we work working would you";
 
 /// What makes a stop at the end of a sentence the person's wish, and not the end of a list.
 const URGENT: &[&str] = &["then", "please", "now", "immediately"];
@@ -93,60 +48,6 @@ fn words(text: &str) -> Vec<&str> {
 
 fn says_only_stop(words: &[&str]) -> bool {
     let is_stop = |word: &&str| STOP_WORDS.contains(word);
-    words.iter().any(is_stop) && words.iter().all(|word| is_stop(word) || FILLERS.contains(word))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A3.
-    #[test]
-    fn a3_a_stop_word_counts_as_the_intent_of_the_prompt() {
-        for prompt in [
-            "stop",
-            "Stop!",
-            "please stop now",
-            "hold on",
-            "wait",
-            "Wait a moment.",
-            "ok, pause here",
-            "PAUSE",
-            "quit",
-            "Please wait for me",
-            "let's stop here",
-            "Fix the typo and then stop",
-            "Finish the parser, then stop.",
-            "Commit that. Then stop.",
-            "stop, I need to think",
-            "I want you to stop",
-        ] {
-            assert!(wants_to_stop(prompt), "{prompt}");
-        }
-    }
-
-    /// A3: neither a negation nor a subject of the work is one.
-    #[test]
-    fn a3_a_stop_word_in_the_work_is_none() {
-        for prompt in [
-            "",
-            "Fix the bug",
-            "do not wait for me",
-            "Don't stop until it works",
-            "don’t stop",
-            "stop the server and restart it",
-            "write a stop word list",
-            "Add play, pause, stop buttons",
-            "implement pause and stop",
-            "Wait until the tests pass, then commit",
-            "hold the lock while you write",
-            "never quit early",
-            "Support these words:\n- stop\n- pause\n> wait",
-            "Why does this hang?\n```\nstop\n```",
-            "The button says \"stop\"",
-            "Make it unstoppable",
-        ] {
-            assert!(!wants_to_stop(prompt), "{prompt}");
-        }
-    }
+    words.iter().any(is_stop)
+        && words.iter().all(|word| is_stop(word) || FILLERS.split(' ').any(|filler| filler == *word))
 }

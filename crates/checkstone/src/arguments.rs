@@ -2,37 +2,11 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::abort::AbortArguments;
-use crate::commands::autosave::AutosaveArguments;
-use crate::commands::background::BackgroundArguments;
-use crate::commands::check::CheckArguments;
-use crate::commands::checkpoint::CheckpointArguments;
-use crate::commands::completions::CompletionsArguments;
-use crate::commands::demo::DemoArguments;
-use crate::commands::doctor::DoctorArguments;
-use crate::commands::explain::ExplainArguments;
-use crate::commands::handoff::HandoffArguments;
-use crate::commands::hook::HookArguments;
-use crate::commands::init::InitArguments;
-use crate::commands::inject::InjectArguments;
-use crate::commands::log::LogArguments;
-use crate::commands::man::ManArguments;
-use crate::commands::markers::MarkersArguments;
-use crate::commands::policy::PolicyArguments;
-use crate::commands::replay::ReplayArguments;
-use crate::commands::report::ReportArguments;
-use crate::commands::resume::ResumeArguments;
-use crate::commands::run::RunArguments;
-use crate::commands::session::SessionArguments;
-use crate::commands::snapshot::SnapshotArguments;
-use crate::commands::status::StatusArguments;
-use crate::commands::statusline::StatuslineArguments;
-use crate::commands::timeline::TimelineArguments;
-use crate::commands::tokens::TokensArguments;
-use crate::commands::trust::TrustArguments;
-use crate::commands::uninstall::UninstallArguments;
-use crate::commands::watch::WatchArguments;
-use crate::commands::workflow::WorkflowArguments;
+use crate::commands::{
+    abort, autosave, background, check, checkpoint, completions, demo, doctor, explain, handoff, hook, init,
+    inject, log, man, markers, policy, replay, report, resume, run, session, snapshot, status, statusline,
+    timeline, tokens, trust, uninstall, watch, workflow,
+};
 use crate::error::exit_codes_help;
 
 /// The version, and what it was built from and for, as far as that is known.
@@ -58,38 +32,38 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Init(InitArguments),
-    Uninstall(UninstallArguments),
-    Demo(DemoArguments),
-    Check(CheckArguments),
-    Doctor(DoctorArguments),
-    Explain(ExplainArguments),
-    Log(LogArguments),
-    Policy(PolicyArguments),
-    Replay(ReplayArguments),
-    Trust(TrustArguments),
-    Session(SessionArguments),
-    Snapshot(SnapshotArguments),
-    Autosave(AutosaveArguments),
-    Status(StatusArguments),
-    Statusline(StatuslineArguments),
-    Timeline(TimelineArguments),
-    Workflow(WorkflowArguments),
-    Checkpoint(CheckpointArguments),
-    Handoff(HandoffArguments),
-    Tokens(TokensArguments),
-    Run(RunArguments),
-    Resume(ResumeArguments),
-    Report(ReportArguments),
-    Abort(AbortArguments),
-    Watch(WatchArguments),
-    Markers(MarkersArguments),
-    Inject(InjectArguments),
-    Completions(CompletionsArguments),
-    Man(ManArguments),
-    Hook(HookArguments),
+    Init(init::InitArguments),
+    Uninstall(uninstall::UninstallArguments),
+    Demo(demo::DemoArguments),
+    Check(check::CheckArguments),
+    Doctor(doctor::DoctorArguments),
+    Explain(explain::ExplainArguments),
+    Log(log::LogArguments),
+    Policy(policy::PolicyArguments),
+    Replay(replay::ReplayArguments),
+    Trust(trust::TrustArguments),
+    Session(session::SessionArguments),
+    Snapshot(snapshot::SnapshotArguments),
+    Autosave(autosave::AutosaveArguments),
+    Status(status::StatusArguments),
+    Statusline(statusline::StatuslineArguments),
+    Timeline(timeline::TimelineArguments),
+    Workflow(workflow::WorkflowArguments),
+    Checkpoint(checkpoint::CheckpointArguments),
+    Handoff(handoff::HandoffArguments),
+    Tokens(tokens::TokensArguments),
+    Run(run::RunArguments),
+    Resume(resume::ResumeArguments),
+    Report(report::ReportArguments),
+    Abort(abort::AbortArguments),
+    Watch(watch::WatchArguments),
+    Markers(markers::MarkersArguments),
+    Inject(inject::InjectArguments),
+    Completions(completions::CompletionsArguments),
+    Man(man::ManArguments),
+    Hook(hook::HookArguments),
     #[command(hide = true)]
-    Background(BackgroundArguments),
+    Background(background::BackgroundArguments),
 }
 
 #[cfg(test)]
@@ -125,12 +99,8 @@ mod tests {
             let lines = section.lines().take_while(|line| line.starts_with("  "));
             let mut typed = 0;
             for line in lines.map(str::trim) {
-                let intents = programs::shell::Intents::read(line);
-                let own = intents.commands().iter().filter(|command| command.program == "checkstone");
-                for example in own {
-                    let typed_words = example.arguments.iter().map(programs::shell::Word::text);
-                    let parsed = Arguments::command()
-                        .try_get_matches_from(["checkstone"].into_iter().chain(typed_words));
+                for example in own_commands(line) {
+                    let parsed = Arguments::try_parse_from(&example);
                     assert!(parsed.is_ok(), "{words}: {line}: {}", parsed.unwrap_err());
                     typed += 1;
                 }
@@ -164,52 +134,22 @@ mod tests {
         assert!(count > 20, "only {count} commands were found");
     }
 
-    /// The commands in fenced blocks that begin with our name, as words.
+    /// The commands of ours in fenced blocks.
     fn documented(text: &str) -> Vec<Vec<String>> {
-        let mut commands = Vec::new();
         let blocks = text.split("```").skip(1).step_by(2);
-        for block in blocks.filter(|block| block.starts_with("console") || block.starts_with("sh")) {
-            let joined = block.replace("\\\n", " ");
-            for line in joined.lines().filter_map(|line| line.trim_start().strip_prefix("$ ")) {
-                for words in simple_commands(line) {
-                    if words.first().is_some_and(|word| word == "checkstone") {
-                        commands.push(words);
-                    }
-                }
-            }
-        }
-        commands
+        let blocks = blocks.filter(|block| block.starts_with("console") || block.starts_with("sh"));
+        let text: String = blocks.map(|block| block.replace("\\\n", " ")).collect();
+        text.lines().filter_map(|line| line.trim_start().strip_prefix("$ ")).flat_map(own_commands).collect()
     }
 
-    /// A line of shell as documents have it: words, quotes, `#`, and what stands between commands.
-    fn simple_commands(line: &str) -> Vec<Vec<String>> {
-        let mut commands = vec![Vec::new()];
-        let (mut word, mut quote) = (None::<String>, None);
-        for letter in line.chars().chain([' ']) {
-            match (quote, letter) {
-                (Some(mark), letter) if letter == mark => quote = None,
-                (Some(_), letter) => word.get_or_insert_default().push(letter),
-                (None, '\'' | '"') => {
-                    quote = Some(letter);
-                    word.get_or_insert_default();
-                }
-                (None, '#') if word.is_none() => break,
-                (None, ' ' | '|' | '&' | ';') => {
-                    commands.last_mut().unwrap().extend(word.take());
-                    if letter != ' ' {
-                        commands.push(Vec::new());
-                    }
-                }
-                (None, letter) => word.get_or_insert_default().push(letter),
-            }
-        }
-        for command in &mut commands {
-            // What comes out goes elsewhere.
-            if let Some(at) = command.iter().position(|word| word.starts_with('>') || word.starts_with("2>"))
-            {
-                command.truncate(at);
-            }
-        }
-        commands
+    /// The commands of ours in a line for the shell, as words.
+    fn own_commands(line: &str) -> Vec<Vec<String>> {
+        let intents = programs::shell::Intents::read(line);
+        let own = intents.commands().iter().filter(|command| command.program == "checkstone");
+        own.map(|command| {
+            let words = command.arguments.iter().map(|word| word.text().to_owned());
+            std::iter::once("checkstone".to_owned()).chain(words).collect()
+        })
+        .collect()
     }
 }

@@ -73,6 +73,11 @@ impl Stage<'_> {
     }
 }
 
+/// An error where a scene did not go as expected.
+fn expect(is_so: bool, what: &str, seen: &str) -> Result<(), CommandError> {
+    if is_so { Ok(()) } else { Err(differs(what, seen)) }
+}
+
 /// A scene that did not go as expected.
 fn differs(what: &str, seen: &str) -> CommandError {
     CommandError::failed(format!("the demo did not go as expected: {what}: {seen}"))

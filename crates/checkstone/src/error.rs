@@ -29,28 +29,27 @@ impl ErrorKind {
 }
 
 /// Every exit code of the program with its name and meaning, as the help and `docs/exit-codes.md` list them.
-const EXIT_CODES: [(u8, &str, &str); 8] = [
-    (0, "done", "done, or the answer is yes"),
-    (1, "no", "the answer is no: a hold, a blocked gate, too many tokens, something left out"),
-    (ErrorKind::Usage as u8, "usage", "wrong arguments, or a mistake in your policy, plan or hand-off"),
-    (
-        ErrorKind::NotFound as u8,
-        "not found",
-        "no such session, verdict, run, checkpoint, workflow, save or file",
-    ),
-    (
-        ErrorKind::Refused as u8,
-        "refused",
-        "not trusted, not for an agent, would overwrite, needs `--yes`, or in use",
-    ),
-    (ErrorKind::Failed as u8, "failed", "git, the disk, a service or a process failed"),
-    (
-        ErrorKind::Environment as u8,
-        "environment",
-        "no git, `HOME`, tmux or Python here, or the state directory cannot be used",
-    ),
-    (ErrorKind::Interrupted as u8, "interrupted", "interrupted with Ctrl-C"),
-];
+const EXIT_CODES: [(u8, &str, &str); 8] = {
+    use ErrorKind::{Environment, Failed, Interrupted, NotFound, Refused, Usage};
+    [
+        (0, "done", "done, or the answer is yes"),
+        (1, "no", "the answer is no: a hold, a blocked gate, too many tokens, something left out"),
+        (Usage as u8, "usage", "wrong arguments, or a mistake in your policy, plan or hand-off"),
+        (NotFound as u8, "not found", "no such session, verdict, run, checkpoint, workflow, save or file"),
+        (
+            Refused as u8,
+            "refused",
+            "not trusted, not for an agent, would overwrite, needs `--yes`, or in use",
+        ),
+        (Failed as u8, "failed", "git, the disk, a service or a process failed"),
+        (
+            Environment as u8,
+            "environment",
+            "no git, `HOME`, tmux or Python here, or the state directory cannot be used",
+        ),
+        (Interrupted as u8, "interrupted", "interrupted with Ctrl-C"),
+    ]
+};
 
 /// The exit codes as the last part of the help.
 pub(crate) fn exit_codes_help() -> String {
@@ -111,8 +110,9 @@ impl CommandError {
         self
     }
 
+    /// With what to do about it; an empty hint is none.
     pub(crate) fn hint(mut self, hint: impl Display) -> Self {
-        self.hints.push(hint.to_string());
+        self.hints.extend(Some(hint.to_string()).filter(|hint| !hint.is_empty()));
         self
     }
 

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,16 +9,15 @@ use serde::Serialize;
 use similar::TextDiff;
 use transcript::{Agent, visible};
 
+use crate::confirmation::{self, confirmed};
 use crate::error::{CommandError, ErrorKind};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
-use crate::settings_file::confirmed;
 
 /// A file that is one long line is not shown whole.
 const LONGEST_LINE: usize = 2_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "State"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "State"))]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ChangeState {
     /// It is done, or would be.
@@ -32,8 +30,7 @@ pub(crate) enum ChangeState {
 
 /// A file in the JSON of `init` and `uninstall`.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "FileChange"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "FileChange"))]
 pub(crate) struct FileChangeOutput<'a> {
     file: Cow<'a, str>,
     state: ChangeState,
@@ -45,8 +42,7 @@ pub(crate) struct FileChangeOutput<'a> {
 
 /// What becomes of a client's settings.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Client"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Client"))]
 pub(crate) struct ClientOutput<'a> {
     pub(crate) agent: Agent,
     #[serde(flatten)]
@@ -189,11 +185,8 @@ impl Manner {
         if self.yes {
             return Ok(Answer::Go);
         }
-        if self.json || !std::io::stdin().is_terminal() {
-            let why = if self.json { "`--json` does not ask" } else { "not a terminal" };
-            return Err(CommandError::refused(format!("nothing changed: {why}"))
-                .hint("pass `--yes`, or preview with `--dry-run`"));
-        }
+        let preview = "pass `--yes`, or preview with `--dry-run`";
+        confirmation::must_be_possible("nothing changed", self.json, preview)?;
         let refused: Vec<_> =
             changes.iter().copied().filter(|change| change.state == ChangeState::Refused).collect();
         printer.text(&told(&refused));

@@ -47,6 +47,11 @@ pub(crate) fn standing(
     Ok(Standing::new(trust, texts, policy))
 }
 
+pub(crate) fn unknown_verdict(id: i64) -> CommandError {
+    CommandError::not_found(format!("there is no verdict {id}"))
+        .hint("`checkstone explain --list` lists recent ones; old ones are pruned")
+}
+
 /// What to do where the state directory cannot be written.
 pub(crate) const MAKE_WRITABLE: &str =
     "make the state directory writable, or choose another with `CHECKSTONE_STATE_DIR`";
@@ -60,27 +65,23 @@ pub(crate) fn is_writable(state: &Path) -> bool {
 
 impl From<JournalError> for CommandError {
     fn from(error: JournalError) -> Self {
-        let kind = match &error {
-            JournalError::Busy { .. } => ErrorKind::Refused,
-            JournalError::DiskFull { .. } | JournalError::Query { .. } | JournalError::SetAside { .. } => {
-                ErrorKind::Failed
+        use ErrorKind::{Environment, Failed, Refused};
+        use JournalError as E;
+        let (kind, hint) = match &error {
+            E::Corrupt { path, .. } | E::NotAJournal { path } | E::NotAFile { path } => {
+                let path = path.display();
+                let hint = format!(
+                    "agents are not held until then: move all of `{path}*` away, and the next hook starts a new journal"
+                );
+                return Self::of(Environment, &error).hint(hint);
             }
-            _ => ErrorKind::Environment,
+            E::NewerSchema { .. } => (Environment, "update checkstone to the version that wrote it"),
+            E::ReadOnly { .. } | E::Create { .. } => (Environment, MAKE_WRITABLE),
+            E::Busy { .. } => (Refused, "try again in a moment"),
+            E::DiskFull { .. } => (Failed, "free some disk space"),
+            E::Query { .. } | E::SetAside { .. } => (Failed, ""),
         };
-        let told = Self::of(kind, &error);
-        match error {
-            JournalError::Corrupt { path, .. }
-            | JournalError::NotAJournal { path }
-            | JournalError::NotAFile { path } => told.hint(format!(
-                "agents are not held until then: move all of `{}*` away, and the next hook starts a new journal",
-                path.display()
-            )),
-            JournalError::NewerSchema { .. } => told.hint("update checkstone to the version that wrote it"),
-            JournalError::Busy { .. } => told.hint("try again in a moment"),
-            JournalError::ReadOnly { .. } | JournalError::Create { .. } => told.hint(MAKE_WRITABLE),
-            JournalError::DiskFull { .. } => told.hint("free some disk space"),
-            JournalError::Query { .. } | JournalError::SetAside { .. } => told,
-        }
+        Self::of(kind, &error).hint(hint)
     }
 }
 

@@ -2,6 +2,7 @@
 //! reader that went away (`| head`) ends the output quietly.
 
 use std::io::Write as _;
+use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
@@ -42,10 +43,23 @@ impl Printer {
         Ok(())
     }
 
+    /// What a command answers: with `--json` the output on one line, else its text for people.
+    pub(crate) fn answer(
+        &self,
+        json: bool,
+        output: &impl Serialize,
+        text: impl FnOnce() -> String,
+    ) -> Result<ExitCode, CommandError> {
+        match json {
+            true => self.json(output)?,
+            false => self.text(&text()),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
     /// Text for people, styled; the styles are left out where they would not show.
     pub(crate) fn text(&self, text: &str) {
-        let mut stdout = anstream::stdout().lock();
-        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        self.line(text);
     }
 
     /// As `text`; whether anyone still reads it.
@@ -56,8 +70,7 @@ impl Printer {
 
     /// What long work is at, beside the answer.
     pub(crate) fn progress(&self, text: &str) {
-        let mut stderr = anstream::stderr().lock();
-        let _ = writeln!(stderr, "{}", shown(text));
+        self.progress_styled(&shown(text));
     }
 
     /// As `progress`, with styles of ours in it; what came from outside was made visible before.

@@ -10,6 +10,7 @@ use workflow::handoff::{ChangedFile, CommandOutcome, CommandRun, Facts};
 
 use crate::agent_session::AgentSession;
 use crate::error::CommandError;
+use crate::journal_access;
 
 /// The facts of the named verdict; else of the last one of the session that calls, else of the repository. `None` where
 /// nothing was recorded. `head` is the commit now.
@@ -22,10 +23,7 @@ pub(crate) fn read(
     let recorded = match named {
         Some(id) => {
             let recorded = journal.read(|reader| reader.verdict(VerdictId(id)))?;
-            Some(recorded.ok_or_else(|| {
-                CommandError::not_found(format!("there is no verdict {id}"))
-                    .hint("`checkstone explain --list` lists recent ones; old ones are pruned")
-            })?)
+            Some(recorded.ok_or_else(|| journal_access::unknown_verdict(id))?)
         }
         None => latest(journal, repository)?,
     };

@@ -41,22 +41,17 @@ pub(crate) fn find(folder: &std::path::Path) -> Result<Repository, CommandError>
 
 impl From<changes::Error> for CommandError {
     fn from(error: changes::Error) -> Self {
-        use changes::Error;
-        let kind = match &error {
-            Error::NoGit { .. } => ErrorKind::Environment,
-            Error::NotARepository { .. } => ErrorKind::NotFound,
-            Error::NoWorkTree { .. }
-            | Error::WorkTreeElsewhere { .. }
-            | Error::Refused { .. }
-            | Error::NotPushed { .. } => ErrorKind::Refused,
-            _ => ErrorKind::Failed,
-        };
-        let told = Self::of(kind, &error);
-        match error {
-            Error::NotARepository { .. } => {
-                told.hint("change to a git repository, or name a folder in one with `--repo`")
+        use changes::Error as E;
+        let (kind, hint) = match &error {
+            E::NoGit { .. } => (ErrorKind::Environment, ""),
+            E::NotARepository { .. } => {
+                (ErrorKind::NotFound, "change to a git repository, or name a folder in one with `--repo`")
             }
-            _ => told,
-        }
+            E::NoWorkTree { .. } | E::WorkTreeElsewhere { .. } | E::Refused { .. } | E::NotPushed { .. } => {
+                (ErrorKind::Refused, "")
+            }
+            _ => (ErrorKind::Failed, ""),
+        };
+        Self::of(kind, &error).hint(hint)
     }
 }

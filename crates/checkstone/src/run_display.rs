@@ -3,11 +3,14 @@
 
 use std::collections::HashMap;
 use std::io::IsTerminal as _;
+use std::path::Path;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use checkpoint::layout::Layout;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
+use run::engine::{EngineError, PlanText};
 use run::event::{Ending, Event, What};
 use run::plan::{DEFAULT_DURATION, Plan};
 use run::record::Record;
@@ -16,8 +19,9 @@ use supervise::marker::Marker;
 use text::{Cell, Column, Table, counted};
 use transcript::visible;
 
-use crate::error::ErrorKind;
+use crate::error::{CommandError, ErrorKind};
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
+use crate::run_project::{self, Index};
 
 /// So many stages that need not run again are told one by one.
 const MOST_REUSED: usize = 20;
@@ -144,6 +148,7 @@ impl<'a> Display<'a> {
             What::StageState { stage_id, attempt, to, reason, ending, accepted, .. } => {
                 let why = reason.as_ref().map(|reason| format!(": {}", visible(reason))).unwrap_or_default();
                 let took = ending.as_ref().map(|ending| seconds(ending.elapsed_milliseconds));
+                let see = || self.output_hint(stage_id, *attempt, ending.as_ref());
                 let told = match to {
                     // Its own line shows it.
                     StageState::Running if matches!(self.form, Form::Terminal(_)) => return None,
@@ -157,19 +162,9 @@ impl<'a> Display<'a> {
                         let in_time = took.map(|took| format!(" in {took}")).unwrap_or_default();
                         format!("{GOOD}completed{GOOD:#}{in_time}, {}", counted(artifacts, "artifact"))
                     }
-                    StageState::Failed => {
-                        format!(
-                            "{BAD}failed{BAD:#}{why}{}",
-                            self.output_hint(stage_id, *attempt, ending.as_ref())
-                        )
-                    }
+                    StageState::Failed => format!("{BAD}failed{BAD:#}{why}{}", see()),
                     StageState::Interrupting => format!("{DOUBTFUL}being interrupted{DOUBTFUL:#}{why}"),
-                    StageState::Interrupted => {
-                        format!(
-                            "{DOUBTFUL}interrupted{DOUBTFUL:#}{why}{}",
-                            self.output_hint(stage_id, *attempt, ending.as_ref())
-                        )
-                    }
+                    StageState::Interrupted => format!("{DOUBTFUL}interrupted{DOUBTFUL:#}{why}{}", see()),
                     StageState::Blocked => format!("{BAD}blocked{BAD:#}{why}"),
                     StageState::Pending if reason.is_some() => {
                         format!("{FAINT}to be run again{FAINT:#}{why}")
@@ -195,21 +190,14 @@ impl<'a> Display<'a> {
                 format!("{}  {DOUBTFUL}{}{DOUBTFUL:#}", stage(stage_id), visible(signal))
             }
             What::Suspended { stage_id, milliseconds, .. } => {
-                format!(
-                    "{}  stood still for {}, which is not counted",
-                    stage(stage_id),
-                    seconds(*milliseconds)
-                )
+                let still = seconds(*milliseconds);
+                format!("{}  stood still for {still}, which is not counted", stage(stage_id))
             }
             What::Checkpoint { stage_id, checkpoint_id, status, artifacts, .. } => {
                 let status =
                     if status == "saved" { String::new() } else { format!(" ({})", visible(status)) };
-                format!(
-                    "{}  {FAINT}checkpoint {}{status}, {}{FAINT:#}",
-                    stage(stage_id),
-                    visible(checkpoint_id),
-                    counted(*artifacts, "artifact")
-                )
+                let (id, artifacts) = (visible(checkpoint_id), counted(*artifacts, "artifact"));
+                format!("{}  {FAINT}checkpoint {id}{status}, {artifacts}{FAINT:#}", stage(stage_id))
             }
             What::ResumedFrom { checkpoint_id: Some(id), stage_id } => {
                 let of = stage_id.as_deref().map(|id| format!(" of {}", visible(id))).unwrap_or_default();
@@ -280,6 +268,35 @@ fn seconds(milliseconds: u64) -> String {
     format!("{}.{} s", milliseconds / 1000, milliseconds % 1000 / 100)
 }
 
+/// Runs the stages of a plan to their end: shown and noted in the journal as they go, and told at the end.
+pub(crate) fn shown(
+    printer: &Printer,
+    json: bool,
+    root: &Path,
+    layout: &Layout,
+    plan: PlanText,
+    run: impl FnOnce(PlanText, &mut dyn FnMut(&Event)) -> Result<RunState, EngineError>,
+) -> Result<ExitCode, CommandError> {
+    let stages = plan.plan.clone();
+    let mut display = Display::new(printer, json);
+    display.know(&stages, layout);
+    let mut index = Index::new(root, layout);
+    let ended = run(plan, &mut |event| {
+        index.hear(event, printer);
+        display.hear(event);
+    });
+    display.finish();
+    let state = ended.map_err(|error| run_project::engine_error(error, layout.run()))?;
+    if !json {
+        printer.text(&summary(&run_project::record(layout)?, &stages, layout, printer.width()));
+    }
+    Ok(match state {
+        RunState::Completed => ExitCode::SUCCESS,
+        RunState::Aborted => ErrorKind::Interrupted.exit_code(),
+        _ => ExitCode::from(1),
+    })
+}
+
 /// How every stage of a run stands, and what to do next (R10: a failed stage is shown as failed).
 pub(crate) fn summary(record: &Record, plan: &Plan, layout: &Layout, width: Option<usize>) -> String {
     let mut table = Table::new([Column::left(0), Column::left(12), Column::left(0)]);
@@ -313,13 +330,4 @@ pub(crate) fn summary(record: &Record, plan: &Plan, layout: &Layout, width: Opti
         counted(plan.stages.len(), "stage"),
     ));
     text
-}
-
-/// What the exit code of a command that ran stages says.
-pub(crate) fn exit_code(state: RunState) -> std::process::ExitCode {
-    match state {
-        RunState::Completed => std::process::ExitCode::SUCCESS,
-        RunState::Aborted => ErrorKind::Interrupted.exit_code(),
-        _ => std::process::ExitCode::from(1),
-    }
 }

@@ -128,8 +128,9 @@ pub(crate) fn engine_error(error: EngineError, run: &str) -> CommandError {
 
 /// What a plan file says. It is a file that has an end, and not a pipe that nobody writes to.
 pub(crate) fn plan_text(path: &Path) -> Result<String, CommandError> {
-    fingerprint::open_regular(path).and_then(io::read_to_string).map_err(|error| {
-        CommandError::from(error).context(format!("cannot read the plan `{}`", path.display()))
+    fingerprint::open_regular(path).and_then(io::read_to_string).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => CommandError::not_found(format!("there is no plan `{}`", path.display())),
+        _ => CommandError::from(error).context(format!("cannot read the plan `{}`", path.display())),
     })
 }
 
@@ -181,41 +182,34 @@ fn ignored_signals() -> u64 {
 /// Keeps the journal's index of runs up to date. A journal that cannot be used stops no run.
 pub(crate) struct Index {
     root: PathBuf,
-    run: Option<(String, String)>,
+    layout: Layout,
     has_warned: bool,
 }
 
 impl Index {
-    pub(crate) fn new(root: &Path, layout: Option<&Layout>) -> Self {
-        let run = layout.map(|layout| (layout.title().to_owned(), layout.run().to_owned()));
-        Self { root: root.to_owned(), run, has_warned: false }
+    pub(crate) fn new(root: &Path, layout: &Layout) -> Self {
+        Self { root: root.to_owned(), layout: layout.clone(), has_warned: false }
     }
 
     pub(crate) fn hear(&mut self, event: &Event, printer: &Printer) {
         let state = match &event.what {
-            What::RunPlanned { report_title, run_id, .. } => {
-                self.run = Some((report_title.clone(), run_id.clone()));
-                "PLANNED"
-            }
+            What::RunPlanned { .. } => "PLANNED",
             What::RunState { to, .. } => to.name(),
             _ => return,
         };
-        let Some((title, run)) = &self.run else { return };
-        if let Err(error) = note(&self.root, title, run, state)
+        if let Err(error) = self.note(state)
             && !self.has_warned
         {
             self.has_warned = true;
             printer.warning(error);
         }
     }
-}
 
-fn note(root: &Path, title: &str, run: &str, state: &str) -> Result<(), CommandError> {
-    let directory = journal_access::state_directory()?;
-    let mut journal = journal_access::open_or_create(&directory)?;
-    journal
-        .write(|writing| writing.note_run(root, title, run, state, Timestamp::now()))
-        .map_err(CommandError::from)
+    fn note(&self, state: &str) -> Result<(), CommandError> {
+        let mut journal = journal_access::open_or_create(&journal_access::state_directory()?)?;
+        let (title, run) = (self.layout.title(), self.layout.run());
+        Ok(journal.write(|writing| writing.note_run(&self.root, title, run, state, Timestamp::now()))?)
+    }
 }
 
 /// Whether this user's journal knows the run: it was begun here, and did not come with a copied repository.

@@ -1,7 +1,7 @@
 //! One settings file of a client on disk: read with every oddity told, written whole or not at all. A link in its
 //! place stays a link, and what it leads to is written.
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -103,13 +103,4 @@ impl SettingsFile {
         ))
         .hint("run the command again")
     }
-}
-
-/// Asks the person at the terminal; anything but yes is no.
-pub(crate) fn confirmed(question: &str) -> Result<bool, CommandError> {
-    let mut stderr = anstream::stderr().lock();
-    let _ = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
-    let mut answer = String::new();
-    std::io::BufRead::read_line(&mut std::io::stdin().lock(), &mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }

@@ -23,30 +23,30 @@ pub(crate) fn pane(tmux: &Tmux, target: &str) -> Result<Pane, CommandError> {
 
 impl From<TmuxError> for CommandError {
     fn from(error: TmuxError) -> Self {
-        let kind = match &error {
-            TmuxError::NoTmux { .. } => ErrorKind::Environment,
-            TmuxError::NoServer { .. } | TmuxError::NoPane { .. } => ErrorKind::NotFound,
-            TmuxError::Refused { .. } => ErrorKind::Refused,
-            _ => ErrorKind::Failed,
-        };
-        let told = Self::of(kind, &error);
-        match error {
-            TmuxError::NoServer { .. } => told.hint("name the server's socket with `--socket`"),
+        use ErrorKind::{Environment, Failed, NotFound, Refused};
+        let (kind, hint) = match &error {
+            TmuxError::NoTmux { .. } => (Environment, ""),
+            TmuxError::NoServer { .. } => (NotFound, "name the server's socket with `--socket`"),
             TmuxError::NoPane { .. } => {
-                told.hint("`tmux list-panes -a` lists them; `%3` and `session:window.pane` are targets")
+                (NotFound, "`tmux list-panes -a` lists them; `%3` and `session:window.pane` are targets")
             }
-            TmuxError::NotSubmitted { .. } => told.hint("look at the pane before you press a key in it"),
-            TmuxError::Refused { why, .. } => told.hint(match why {
-                Refusal::CopyMode => "leave copy mode with `q`",
-                Refusal::InputOff => "switch its input on with `tmux select-pane -e`",
-                Refusal::Synchronized => "run `tmux set-option -p synchronize-panes off`",
-                Refusal::NoAgent(_) => "`--force` types it anyway, into anything but a shell",
-                Refusal::OtherAgent(..) => "leave out `--agent`, or name the other pane",
-                Refusal::Dead | Refusal::Shell(_) | Refusal::NotInteractive(_) | Refusal::Unseen(_) => {
-                    "name the pane that the agent runs in"
-                }
-            }),
-            _ => told,
+            TmuxError::NotSubmitted { .. } => (Failed, "look at the pane before you press a key in it"),
+            TmuxError::Refused { why, .. } => (Refused, refusal_hint(why)),
+            _ => (Failed, ""),
+        };
+        Self::of(kind, &error).hint(hint)
+    }
+}
+
+fn refusal_hint(why: &Refusal) -> &'static str {
+    match why {
+        Refusal::CopyMode => "leave copy mode with `q`",
+        Refusal::InputOff => "switch its input on with `tmux select-pane -e`",
+        Refusal::Synchronized => "run `tmux set-option -p synchronize-panes off`",
+        Refusal::NoAgent(_) => "`--force` types it anyway, into anything but a shell",
+        Refusal::OtherAgent(..) => "leave out `--agent`, or name the other pane",
+        Refusal::Dead | Refusal::Shell(_) | Refusal::NotInteractive(_) | Refusal::Unseen(_) => {
+            "name the pane that the agent runs in"
         }
     }
 }

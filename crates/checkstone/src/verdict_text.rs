@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 use change_set::Scope;
-use gate::{ActionState, ActionVerdict, Decision, Verdict};
+use gate::{ActionState, ActionVerdict, ChangedCategory, Decision, Observation, Verdict};
 use text::{fit, wrap, wrap_behind};
 use transcript::{Extent, visible};
 
@@ -16,15 +16,22 @@ const FILES_SHOWN: usize = 5;
 
 /// The whole verdict.
 pub(crate) fn verdict_text(verdict: &Verdict, width: Option<usize>) -> String {
-    let mut text = String::new();
-    let (style, word) = decision(verdict.decision);
-    let style = style.bold();
-    let _ =
-        writeln!(text, "{style}{word}{style:#}  {}", wrap(&visible(&verdict.reason), word.len() + 2, width));
-    changed(&mut text, verdict, width);
-    actions(&mut text, verdict, width);
-    observations(&mut text, verdict, width);
-    message(&mut text, verdict, width);
+    let mut text = headline(verdict.decision, &verdict.reason, width);
+    let how = match verdict.scope {
+        Some(Scope::TurnBaseline) => "Changed in this turn",
+        Some(Scope::Touched) => "Touched in this turn and not committed",
+        Some(Scope::Worktree) => "Not committed",
+        Some(Scope::Transcript) => "Edited in the transcript",
+        None => "Changed",
+    };
+    section(&mut text, how, verdict.changed.iter().map(|group| changed(group, width)));
+    section(&mut text, "Actions", verdict.actions.iter().map(|one| action(one, width)));
+    section(&mut text, "Observations", verdict.observations.iter().map(|one| observation(one, width)));
+    if let Some(message) = &verdict.message {
+        let to = if verdict.decision == Decision::Hold { "the agent" } else { "the person" };
+        let _ = writeln!(text, "\n{STRONG}Message to {to}{STRONG:#}");
+        quote(&mut text, message, width);
+    }
     let _ = writeln!(text, "\n{FAINT}{}{FAINT:#}", wrap(&footing(verdict), 0, width));
     text
 }
@@ -37,45 +44,40 @@ pub(crate) fn decision(decision: Decision) -> (Style, &'static str) {
     }
 }
 
-fn changed(text: &mut String, verdict: &Verdict, width: Option<usize>) {
-    if verdict.changed.is_empty() {
-        return;
-    }
-    let how = match verdict.scope {
-        Some(Scope::TurnBaseline) => "Changed in this turn",
-        Some(Scope::Touched) => "Touched in this turn and not committed",
-        Some(Scope::Worktree) => "Not committed",
-        Some(Scope::Transcript) => "Edited in the transcript",
-        None => "Changed",
-    };
-    let _ = writeln!(text, "\n{STRONG}{how}{STRONG:#}");
-    for group in &verdict.changed {
-        let mut files: Vec<String> = group.files.iter().take(FILES_SHOWN).map(|file| visible(file)).collect();
-        if group.files.len() > FILES_SHOWN {
-            files.push(format!("… {} more", group.files.len() - FILES_SHOWN));
-        }
-        let category = visible(&group.category);
-        let heading = format!("{category}: ");
-        let files = wrap_behind(&heading, &files.join(", "), 4, width);
-        let _ = writeln!(text, "  {heading}{files}");
+/// What was decided, and why.
+pub(crate) fn headline(decided: Decision, reason: &str, width: Option<usize>) -> String {
+    let (style, word) = decision(decided);
+    let style = style.bold();
+    format!("{style}{word}{style:#}  {}\n", wrap(&visible(reason), word.len() + 2, width))
+}
+
+/// A heading and what is below it, where something is.
+fn section(text: &mut String, heading: &str, lines: impl Iterator<Item = String>) {
+    let lines: String = lines.collect();
+    if !lines.is_empty() {
+        let _ = write!(text, "\n{STRONG}{heading}{STRONG:#}\n{lines}");
     }
 }
 
-fn actions(text: &mut String, verdict: &Verdict, width: Option<usize>) {
-    if verdict.actions.is_empty() {
-        return;
+fn changed(group: &ChangedCategory, width: Option<usize>) -> String {
+    let mut files: Vec<String> = group.files.iter().take(FILES_SHOWN).map(|file| visible(file)).collect();
+    if group.files.len() > FILES_SHOWN {
+        files.push(format!("… {} more", group.files.len() - FILES_SHOWN));
     }
-    let _ = writeln!(text, "\n{STRONG}Actions{STRONG:#}");
-    for action in &verdict.actions {
-        let (style, mark) = match action.state {
-            ActionState::Satisfied => (GOOD, '✓'),
-            ActionState::Required => (BAD, '✗'),
-            ActionState::Reported | ActionState::Waived => (DOUBTFUL, '–'),
-        };
-        let id = visible(&action.id);
-        let says = wrap_behind(&format!("{id}: "), &explained(action), 4, width);
-        let _ = writeln!(text, "  {style}{mark}{style:#} {STRONG}{id}{STRONG:#}: {says}");
-    }
+    let heading = format!("{}: ", visible(&group.category));
+    let files = wrap_behind(&heading, &files.join(", "), 4, width);
+    format!("  {heading}{files}\n")
+}
+
+fn action(action: &ActionVerdict, width: Option<usize>) -> String {
+    let (style, mark) = match action.state {
+        ActionState::Satisfied => (GOOD, '✓'),
+        ActionState::Required => (BAD, '✗'),
+        ActionState::Reported | ActionState::Waived => (DOUBTFUL, '–'),
+    };
+    let id = visible(&action.id);
+    let says = wrap_behind(&format!("{id}: "), &explained(action), 4, width);
+    format!("  {style}{mark}{style:#} {STRONG}{id}{STRONG:#}: {says}\n")
 }
 
 /// The state of an action in words.
@@ -99,23 +101,10 @@ pub(crate) fn explained(action: &ActionVerdict) -> String {
     }
 }
 
-fn observations(text: &mut String, verdict: &Verdict, width: Option<usize>) {
-    if verdict.observations.is_empty() {
-        return;
-    }
-    let _ = writeln!(text, "\n{STRONG}Observations{STRONG:#}");
-    for observation in &verdict.observations {
-        let line = observation.line.map(|line| format!(" (line {line})")).unwrap_or_default();
-        let sentence = format!("{}{line}", visible(&observation.text));
-        let _ = writeln!(text, "  {DOUBTFUL}!{DOUBTFUL:#} {}", wrap(&sentence, 4, width));
-    }
-}
-
-fn message(text: &mut String, verdict: &Verdict, width: Option<usize>) {
-    let Some(message) = &verdict.message else { return };
-    let to = if verdict.decision == Decision::Hold { "the agent" } else { "the person" };
-    let _ = writeln!(text, "\n{STRONG}Message to {to}{STRONG:#}");
-    quote(text, message, width);
+fn observation(observation: &Observation, width: Option<usize>) -> String {
+    let line = observation.line.map(|line| format!(" (line {line})")).unwrap_or_default();
+    let sentence = format!("{}{line}", visible(&observation.text));
+    format!("  {DOUBTFUL}!{DOUBTFUL:#} {}\n", wrap(&sentence, 4, width))
 }
 
 /// A message beside a bar, which goes on where a line is broken.

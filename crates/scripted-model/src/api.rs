@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::http::Answer;
-use crate::scenario::Step;
+use crate::scenario::{Call, Step};
 
 /// The APIs of the three clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -22,16 +22,6 @@ pub enum Api {
     Openai,
     /// Gemini CLI.
     Gemini,
-}
-
-/// What a request is about.
-pub(crate) enum Asks {
-    /// The agent's next step.
-    Turn(Api),
-    /// Something beside it, such as a title for the session.
-    Side(Api),
-    /// Anything else, such as whether somebody is there.
-    Other,
 }
 
 /// What an answer is made with.
@@ -55,47 +45,38 @@ impl AnswerContext<'_> {
 /// How many tokens every answer is said to have.
 const ANSWER_TOKENS: u64 = 42;
 
-pub(crate) fn asks(method: &str, path: &str, body: &Value) -> Asks {
-    let api = if path.contains("/v1/messages") {
-        Api::Anthropic
-    } else if path.contains("/responses") {
-        Api::Openai
-    } else if path.contains(":generateContent")
-        || path.contains(":streamGenerateContent")
-        || path.contains(":countTokens")
-    {
-        Api::Gemini
-    } else {
-        return Asks::Other;
-    };
-    let is_turn = match api {
-        Api::Anthropic => anthropic::is_turn(path, body),
-        Api::Openai => openai::is_turn(path, body),
-        Api::Gemini => gemini::is_turn(path, body),
-    };
-    if method == "POST" && is_turn { Asks::Turn(api) } else { Asks::Side(api) }
-}
-
-impl Asks {
-    pub(crate) fn api(&self) -> Option<Api> {
-        match self {
-            Self::Turn(api) | Self::Side(api) => Some(*api),
-            Self::Other => None,
-        }
-    }
-
-    pub(crate) fn side_answer(&self, path: &str) -> Answer {
-        match self.api() {
-            Some(Api::Anthropic) => anthropic::side(path),
-            Some(Api::Openai) => openai::side(path),
-            Some(Api::Gemini) => gemini::side(path),
-            // A list of models is asked for at times; an empty one leaves the client with those it knows.
-            None => Answer::ok(json!({"models": []})),
-        }
+/// What is answered to whatever is no request for the agent's next step, such as for a title or whether somebody is there.
+pub(crate) fn side_answer(api: Option<Api>, path: &str) -> Answer {
+    match api {
+        Some(Api::Anthropic) => anthropic::side(path),
+        Some(Api::Openai) => openai::side(path),
+        Some(Api::Gemini) => gemini::side(path),
+        // A list of models is asked for at times; an empty one leaves the client with those it knows.
+        None => Answer::ok(json!({"models": []})),
     }
 }
 
 impl Api {
+    pub(crate) fn of_path(path: &str) -> Option<Self> {
+        const PLACES: [(&str, Api); 5] = [
+            ("/v1/messages", Api::Anthropic),
+            ("/responses", Api::Openai),
+            (":generateContent", Api::Gemini),
+            (":streamGenerateContent", Api::Gemini),
+            (":countTokens", Api::Gemini),
+        ];
+        PLACES.into_iter().find(|(place, _)| path.contains(place)).map(|(_, api)| api)
+    }
+
+    /// Whether the agent's next step is asked for.
+    pub(crate) fn is_turn(self, path: &str, body: &Value) -> bool {
+        match self {
+            Self::Anthropic => anthropic::is_turn(path, body),
+            Self::Openai => openai::is_turn(path, body),
+            Self::Gemini => gemini::is_turn(path, body),
+        }
+    }
+
     pub(crate) fn user_texts(self, body: &Value) -> Vec<String> {
         match self {
             Self::Anthropic => anthropic::user_texts(body),
@@ -111,6 +92,23 @@ impl Api {
             Self::Gemini => gemini::answer(step, place),
         }
     }
+}
+
+/// A call as the client's own tool: its name, which is one of those that run, read, write and edit, and its input.
+fn tool(call: &Call, place: &AnswerContext<'_>, names: [&str; 4]) -> (String, Value) {
+    let [run, read, write, edit] = names;
+    let (name, input) = match call {
+        Call::Run(command) => (run, json!({"command": command, "description": "Run a command"})),
+        Call::Read(path) => (read, json!({"file_path": place.absolute(path)})),
+        Call::Write { path, content } => {
+            (write, json!({"file_path": place.absolute(path), "content": content}))
+        }
+        Call::Edit { path, old, new } => {
+            (edit, json!({"file_path": place.absolute(path), "old_string": old, "new_string": new}))
+        }
+        Call::Tool { name, input, .. } => (name.as_str(), input.clone()),
+    };
+    (name.to_owned(), input)
 }
 
 /// What an object has under this name; null where there is none.

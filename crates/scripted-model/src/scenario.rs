@@ -81,12 +81,8 @@ pub enum ScenarioError {
     Parse { path: PathBuf, source: serde_json::Error },
     #[error("the scenario has no steps")]
     NoSteps,
-    #[error("{place} says and does nothing: give it `text`, `calls` or `error`")]
-    EmptyStep { place: String },
-    #[error("{place} has an `error`, which stands alone: take `text` and `calls` away")]
-    MixedStep { place: String },
-    #[error("{place} has the status {status}; an error's is from 400 to 599")]
-    NoFailure { place: String, status: u16 },
+    #[error("step {number}{of} {problem}")]
+    Step { number: usize, of: String, problem: String },
     #[error("a conversation's `when` is empty: give it words of its first message")]
     EmptyWhen,
 }
@@ -118,16 +114,18 @@ impl Scenario {
 
 fn check_steps(of: &str, steps: &[Step]) -> Result<(), ScenarioError> {
     for (number, step) in steps.iter().enumerate() {
-        let place = format!("step {}{of}", number + 1);
         let is_empty = step.text.is_none() && step.calls.is_empty();
-        match &step.error {
-            None if is_empty => return Err(ScenarioError::EmptyStep { place }),
-            Some(_) if !is_empty => return Err(ScenarioError::MixedStep { place }),
-            Some(failure) if !(400..600).contains(&failure.status) => {
-                return Err(ScenarioError::NoFailure { place, status: failure.status });
+        let problem = match &step.error {
+            None if is_empty => "says and does nothing: give it `text`, `calls` or `error`".to_owned(),
+            Some(_) if !is_empty => {
+                "has an `error`, which stands alone: take `text` and `calls` away".to_owned()
             }
-            _ => {}
-        }
+            Some(failure) if !(400..600).contains(&failure.status) => {
+                format!("has the status {}; an error's is from 400 to 599", failure.status)
+            }
+            _ => continue,
+        };
+        return Err(ScenarioError::Step { number: number + 1, of: of.to_owned(), problem });
     }
     Ok(())
 }

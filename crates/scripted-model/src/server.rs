@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::api::{self, AnswerContext, Api, Asks};
+use crate::api::{self, AnswerContext, Api};
 use crate::http::{self, Answer, Asked};
 use crate::scenario::{Scenario, ScenarioError, Step};
 
@@ -213,23 +213,23 @@ impl Shared {
     /// Notes the request, plays its step and returns its number and the answer.
     fn answer(&self, asked: Asked) -> (usize, Answer) {
         let body: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
-        let asks = api::asks(&asked.method, &asked.path, &body);
+        let api = Api::of_path(&asked.path);
+        let turn = api.filter(|api| asked.method == "POST" && api.is_turn(&asked.path, &body));
         let mut request = Request {
             method: asked.method,
             path: asked.path,
-            api: asks.api(),
-            is_turn: false,
+            api,
+            is_turn: turn.is_some(),
             conversation: None,
             step: None,
             body,
             received: Instant::now(),
             answered: None,
         };
-        let Asks::Turn(api) = asks else {
-            let answer = asks.side_answer(&request.path);
+        let Some(api) = turn else {
+            let answer = api::side_answer(request.api, &request.path);
             return (self.note(request), answer);
         };
-        request.is_turn = true;
         let texts = request.user_texts();
         let about = self
             .scenario

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// The state of a workflow, `{command}-checkpoint.json` or `{command}-{feature}.json` in `.claude/state`
@@ -76,11 +76,12 @@ pub struct Phase {
     pub error: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     Pending,
+    #[serde(alias = "in-progress")]
     InProgress,
     Complete,
     Failed,

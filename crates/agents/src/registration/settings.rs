@@ -53,32 +53,16 @@ pub struct OwnEntry {
 
 /// Our entries in a text. An empty text has none.
 pub fn find(agent: Agent, text: &str) -> Result<Vec<OwnEntry>, SettingsError> {
-    let (_, text) = split_mark(agent, text)?;
-    let Some(settings) = Settings::read(agent, text)? else { return Ok(Vec::new()) };
-    let events = settings.events.iter();
-    Ok(events
-        .flat_map(|event| {
-            let calls = event.groups.iter().flat_map(|group| &group.handlers);
-            calls
-                .filter_map(|handler| handler.own.clone())
-                .map(|call| OwnEntry { event: event.member.name.clone(), call })
-        })
-        .collect())
+    let settings = Settings::of(agent, text)?;
+    let own = settings.iter().flat_map(Settings::own);
+    Ok(own.map(|(event, _, call)| OwnEntry { event: event.to_owned(), call: call.clone() }).collect())
 }
 
 /// Our handlers in a text, as they are written, each with the event that it stands under.
 pub fn handlers(agent: Agent, text: &str) -> Result<Vec<(String, Value)>, SettingsError> {
-    let (_, text) = split_mark(agent, text)?;
-    let Some(settings) = Settings::read(agent, text)? else { return Ok(Vec::new()) };
-    let mut handlers = Vec::new();
-    for event in &settings.events {
-        let places = event.groups.iter().flat_map(|group| &group.handlers);
-        for place in places.filter(|place| place.own.is_some()) {
-            let value = serde_json::from_str(settings.json.slice(&place.range)).unwrap_or_default();
-            handlers.push((event.member.name.clone(), value));
-        }
-    }
-    Ok(handlers)
+    let Some(settings) = Settings::of(agent, text)? else { return Ok(Vec::new()) };
+    let value = |range| serde_json::from_str(settings.json.slice(range)).unwrap_or_default();
+    Ok(settings.own().map(|(event, range, _)| (event.to_owned(), value(range))).collect())
 }
 
 /// The text with an entry for every event that has none of ours yet, behind what is there. An entry of `init` whose
@@ -131,10 +115,7 @@ fn without_hooks(agent: Agent, text: &str, before: Option<&str>) -> Result<Strin
     let Some(settings) = Settings::read(agent, body)? else { return Ok(text.to_owned()) };
     // Without what was ours already.
     let before = before.and_then(|before| remove(agent, before, None).ok());
-    let before = before.as_deref().and_then(|before| {
-        let (_, before) = split_mark(agent, before).ok()?;
-        Settings::read(agent, before).ok()?
-    });
+    let before = before.as_deref().and_then(|before| Settings::of(agent, before).ok()?);
     let was_there = |event: &str| {
         before.as_ref().is_some_and(|before| before.events.iter().any(|known| known.member.name == event))
     };
@@ -175,7 +156,7 @@ fn without_hooks(agent: Agent, text: &str, before: Option<&str>) -> Result<Strin
 
 /// Whether nothing is left in a text.
 pub fn is_empty(agent: Agent, text: &str) -> bool {
-    match split_mark(agent, text).and_then(|(_, text)| Settings::read(agent, text)) {
+    match Settings::of(agent, text) {
         Ok(None) => true,
         Ok(Some(settings)) => settings.json.members(&settings.json.whole()).is_empty(),
         Err(_) => false,
@@ -216,8 +197,7 @@ pub fn has_plugin(text: &str) -> bool {
 }
 
 fn value(agent: Agent, text: &str) -> Option<Value> {
-    let (_, text) = split_mark(agent, text).ok()?;
-    let settings = Settings::read(agent, text).ok()??;
+    let settings = Settings::of(agent, text).ok()??;
     serde_json::from_str(settings.json.slice(&settings.json.whole())).ok()
 }
 
@@ -258,6 +238,20 @@ struct HandlerPlace {
 }
 
 impl Settings {
+    /// As [`read`](Self::read), of a text that may begin with a byte order mark.
+    pub(super) fn of(agent: Agent, text: &str) -> Result<Option<Self>, SettingsError> {
+        split_mark(agent, text).and_then(|(_, body)| Self::read(agent, body))
+    }
+
+    /// Our handlers: the event, the place and the call of each.
+    fn own(&self) -> impl Iterator<Item = (&str, &std::ops::Range<usize>, &OwnCall)> {
+        self.events.iter().flat_map(|event| {
+            let handlers = event.groups.iter().flat_map(|group| &group.handlers);
+            let name = event.member.name.as_str();
+            handlers.filter_map(move |handler| Some((name, &handler.range, handler.own.as_ref()?)))
+        })
+    }
+
     /// `None` where there is nothing in the text at all.
     pub(super) fn read(agent: Agent, text: &str) -> Result<Option<Self>, SettingsError> {
         if text.trim().is_empty() {

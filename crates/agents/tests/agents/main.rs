@@ -14,5 +14,6 @@ mod pane;
 mod properties;
 mod samples;
 mod settings;
+mod status_line;
 mod tmux;
 mod transcripts;

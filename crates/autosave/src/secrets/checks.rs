@@ -77,50 +77,24 @@ fn base64(text: &[u8]) -> Option<Vec<u8>> {
 
 /// `scheme://user:password@host`: a password that is one, for a host that others can reach.
 pub(super) fn password_in_url(whole: &[u8], password: &[u8]) -> bool {
-    const HERE: [&str; 12] = [
-        "localhost",
-        "127.0.0.1",
-        "0.0.0.0",
-        "[::1]",
-        "db",
-        "host",
-        "hostname",
-        "database",
-        "postgres",
-        "mysql",
-        "redis",
-        "mongo",
-    ];
+    const HERE: &str = "localhost 127.0.0.1 0.0.0.0 [::1] db host hostname database postgres mysql redis \
+        mongo";
     let text = String::from_utf8_lossy(whole).to_lowercase();
     let host = text.rsplit('@').next().unwrap_or_default();
     let host = host.split([':', '/', '?']).next().unwrap_or_default();
     let user = text.split("://").nth(1).and_then(|rest| rest.split(':').next()).unwrap_or_default();
     let is_example = host.contains("example.") || host.ends_with(".test") || host.ends_with(".invalid");
-    let is_here = HERE.contains(&host) || is_example || !host.contains('.');
+    let is_here = HERE.split(' ').any(|here| here == host) || is_example || !host.contains('.');
     let is_user = password.eq_ignore_ascii_case(user.as_bytes());
     !is_here && !is_user && !is_placeholder(password) && password.len() >= 6
 }
 
 /// A value that a name beside it calls a password, key or token: random enough, and no word, path, hash or id.
 pub(super) fn assigned(whole: &[u8], secret: &[u8]) -> bool {
-    const OTHER: [&[u8]; 14] = [
-        b"hash",
-        b"sha1",
-        b"sha256",
-        b"sha512",
-        b"checksum",
-        b"digest",
-        b"integrity",
-        b"fingerprint",
-        b"public",
-        b"commit",
-        b"etag",
-        b"uuid",
-        b"pattern",
-        b"regex",
-    ];
+    const OTHER: &str = "hash sha1 sha256 sha512 checksum digest integrity fingerprint public commit etag \
+        uuid pattern regex";
     let name = whole.get(..whole.len().saturating_sub(secret.len())).unwrap_or_default().to_ascii_lowercase();
-    if OTHER.iter().any(|word| memchr::memmem::find(&name, word).is_some()) {
+    if has_word(&name, OTHER) {
         return false;
     }
     let has = |is: fn(&u8) -> bool| secret.iter().any(is);
@@ -169,50 +143,19 @@ fn is_uuid(text: &[u8]) -> bool {
 
 /// What people write where the secret would be.
 fn is_placeholder(secret: &[u8]) -> bool {
-    const WORDS: [&[u8]; 22] = [
-        b"example",
-        b"placeholder",
-        b"changeme",
-        b"change-me",
-        b"change_me",
-        b"your",
-        b"dummy",
-        b"sample",
-        b"redacted",
-        b"xxxx",
-        b"****",
-        b"....",
-        b"<",
-        b"${",
-        b"{{",
-        b"$(",
-        b"%(",
-        b"process.env",
-        b"os.environ",
-        b"insert",
-        b"notasecret",
-        b"hunter2",
-    ];
-    const WHOLE: [&[u8]; 12] = [
-        b"password",
-        b"passwd",
-        b"pass",
-        b"secret",
-        b"token",
-        b"root",
-        b"admin",
-        b"postgres",
-        b"guest",
-        b"user",
-        b"test",
-        b"pwd",
-    ];
+    const WORDS: &str = "example placeholder changeme change-me change_me your dummy sample redacted xxxx \
+        **** .... < ${ {{ $( %( process.env os.environ insert notasecret hunter2 \
+        0123456789 1234567890 abcdefghijkl 9876543210";
+    const WHOLE: &str = "password passwd pass secret token root admin postgres guest user test pwd";
     let small = secret.to_ascii_lowercase();
-    let in_order = [b"0123456789".as_slice(), b"1234567890", b"abcdefghijkl", b"9876543210"];
-    WORDS.iter().any(|word| memchr::memmem::find(&small, word).is_some())
-        || WHOLE.contains(&small.as_slice())
-        || in_order.iter().any(|run| memchr::memmem::find(&small, run).is_some())
+    has_word(&small, WORDS)
+        || WHOLE.split(' ').any(|word| word.as_bytes() == small)
         || small.iter().all(|byte| Some(byte) == small.first())
+}
+
+/// Whether one of the words, with spaces between them, is in the text.
+fn has_word(text: &[u8], words: &str) -> bool {
+    words.split(' ').any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
 }
 
 /// Bits a letter, by how often each occurs.

@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &AbortArguments, printer: &Printer) -> Result<ExitC
         return abort_lost(&root, &layout, stage, printer);
     }
     if let Some(stage) = stage
-        && !is_live(&layout, stage)?
+        && !run_project::record(&layout)?.stage(stage).state.is_live()
     {
         return Err(CommandError::not_found(format!("`{stage}` is not running"))
             .hint(format!("`checkstone watch {}` shows what is", layout.run())));
@@ -53,11 +53,7 @@ pub(crate) fn run(arguments: &AbortArguments, printer: &Printer) -> Result<ExitC
     let began = Instant::now();
     while began.elapsed() < LONGEST {
         let goes_on = control::is_taken(&layout);
-        let is_over = match stage {
-            Some(stage) => !goes_on || is_over(&layout, stage)?,
-            None => !goes_on,
-        };
-        if is_over {
+        if !goes_on || stage.map_or(Ok(false), |stage| is_over(&layout, stage))? {
             let record = run_project::record(&layout)?;
             let told = match stage {
                 Some(stage) => format!("{stage} {}", record.stage(stage).state.name()),
@@ -70,10 +66,6 @@ pub(crate) fn run(arguments: &AbortArguments, printer: &Printer) -> Result<ExitC
     }
     Err(CommandError::failed(format!("`{}` did not end within {} s", arguments.run, LONGEST.as_secs()))
         .hint("run `checkstone abort` again to force it"))
-}
-
-fn is_live(layout: &Layout, stage: &str) -> Result<bool, CommandError> {
-    Ok(run_project::record(layout)?.stage(stage).state.is_live())
 }
 
 /// Whether its state is one to stay in: right after the interrupt comes what it makes of the stage.
@@ -95,7 +87,7 @@ fn abort_lost(
             layout.run()
         )));
     }
-    let mut index = Index::new(root, Some(layout));
+    let mut index = Index::new(root, layout);
     let state = engine::abort_lost(layout, &mut |event| index.hear(event, printer))
         .map_err(|error| run_project::engine_error(error, layout.run()))?;
     printer.text(&format!("run {} {}\n", layout.run(), state.name()));

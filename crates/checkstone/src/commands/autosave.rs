@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use autosave::{Facts, Occasion, Push, Reason, Save, SaveOutcome, SaveReport, save_run};
-use change_set::BytePath;
+use autosave::{Occasion, Push, Reason, Save, SaveOutcome, SaveReport, save_run};
 use changes::{Baseline, Request};
 use gate::policy::Autosave;
 use gate::{Changes, Inputs};
@@ -16,13 +15,13 @@ use stop::SESSIONS_LOOKED_AT;
 use text::counted;
 use transcript::{Agent, Options, Reading, visible};
 
-use super::background;
+use super::background::{self, EndedPush};
 use crate::agent_name::AgentName;
 use crate::agent_session::AgentSession;
 use crate::environment;
 use crate::error::{CommandError, ErrorKind, Warning};
 use crate::journal_access;
-use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
+use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG, shown};
 use crate::repository_argument::{RepositoryArgument, find};
 use crate::saving_environment;
 
@@ -96,15 +95,11 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
             if !arguments.json {
                 printer.progress("pushing …");
             }
-            let began = std::time::Instant::now();
-            let ended = background::pushed(&autosave, &ours, &save.saving, &save.settings);
-            let milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-            let (push, detail) = match &ended {
-                Ok(detail) => (PushState::Pushed, detail),
-                Err(detail) => (PushState::Failed, detail),
-            };
+            let EndedPush { ended, state, milliseconds } =
+                background::pushed(&autosave, &ours, &save.saving, &save.settings);
+            let (Ok(detail) | Err(detail)) = &ended;
             journal.write(|writing| {
-                writing.record_push(id, push, detail, milliseconds)?;
+                writing.record_push(id, state, detail, milliseconds)?;
                 // It is told right here.
                 autosave.session.map_or(Ok(Vec::new()), |session| writing.take_untold_pushes(session))
             })?;
@@ -116,11 +111,8 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
             None
         }
     };
-    if arguments.json {
-        printer.json(&output(&save, &report, pushed.as_ref()))?;
-    } else {
-        printer.text(&text(&report, pushed.as_ref()));
-    }
+    let output = output(&save, &report, pushed.as_ref());
+    printer.answer(arguments.json, &output, || text(&report, pushed.as_ref()))?;
     Ok(match (&report.ended, &pushed, &report.push) {
         (SaveOutcome::Failed(_), ..) => ErrorKind::Failed.exit_code(),
         (_, Some(Err(_)), _) | (_, None, Push::NotStarted(_)) => ExitCode::from(1),
@@ -182,24 +174,15 @@ fn prepare(
     let saving = saving_environment::settings(state);
     let set =
         changes::start_in(repository.clone(), &saving.git).and_then(|pending| pending.change_set(request))?;
-    let changed: Vec<BytePath> = set.files.iter().map(|file| file.path.clone()).collect();
     let percent = reading.usage.as_ref().and_then(|usage| usage.percent);
     let asked = reading.turn.as_ref().map(|turn| turn.prompt.clone());
     let asked = asked.or_else(|| turn.as_ref().map(|turn| turn.prompt.clone()));
     let inputs = Inputs::of_reading(reading, Changes::Known(set), folder.to_string_lossy().into_owned());
     let occasion = Occasion { at: Timestamp::now(), reason: Reason::Asked, percent, iteration };
-    let look = saving.look(&settings);
-    let mut facts = Facts::new(occasion, &inputs, asked.as_deref(), &look);
-    save_run::read_plans(&mut facts, &repository.root, &look);
     let save = Save {
-        repository,
-        settings,
-        agent,
         session: session.map(|session| session.client_id.clone()),
         turn_key: turn.as_ref().and_then(|turn| turn.key.clone()),
-        saving,
-        facts,
-        changed,
+        ..Save::new(repository, settings, saving, agent, occasion, &inputs, asked.as_deref())
     };
     Ok((save, turn))
 }
@@ -213,46 +196,38 @@ fn reading(agent: Agent, path: Option<&Path>) -> Reading {
 }
 
 fn show(arguments: &AutosaveArguments, save: &Save, printer: &Printer) -> Result<ExitCode, CommandError> {
-    let (git, lock) = (&save.saving.git, save.lock_file());
-    let look = save.saving.look(&save.settings);
-    let job = save.job(&look, &lock);
-    let (notes, section, message) = (job.notes_name(), job.section(), job.message());
-    let paths = job.paths(&save.changed);
+    let git = &save.saving.git;
+    let (notes, section, message) = (save.notes_name(), save.section(), save.message());
     let done = match refusal(save, git) {
         Some(why) => format!("nothing was done, and nothing would be committed: {why}"),
         None => "nothing was done: this was only shown".to_owned(),
     };
     let push = destination(save, git);
-    if arguments.json {
-        printer.json(&AutosaveOutput {
-            dry_run: true,
-            outcome: "shown",
-            notes: Some(notes),
-            section: Some(&section),
-            message: Some(&message),
-            paths: paths.iter().map(ToString::to_string).collect(),
-            commit: None,
-            branch: save.facts.branch.as_deref(),
-            snapshot: None,
-            push: PushOutput { state: "none", detail: push },
-            milliseconds: 0,
-            detail: done,
-            remarks: Vec::new(),
-        })?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let paths: Vec<String> = paths.iter().map(|path| visible(&path.to_string())).collect();
-    printer.text(&format!(
-        "{STRONG}{}{STRONG:#}, section `## Last Session`:\n\n{}\n{STRONG}Commit{STRONG:#} of {}:\n\n{FAINT}{}{FAINT:#}\n\
-         \n{STRONG}Push{STRONG:#}: {}\n\n{}.\n",
-        visible(notes),
-        crate::printer::shown(&section) + "\n",
-        paths.join(", "),
-        crate::printer::shown(&message),
-        visible(&push),
-        visible(&done.replacen('n', "N", 1)),
-    ));
-    Ok(ExitCode::SUCCESS)
+    let output = AutosaveOutput {
+        dry_run: true,
+        outcome: "shown",
+        notes: Some(notes),
+        section: Some(&section),
+        message: Some(&message),
+        paths: save.paths().iter().map(ToString::to_string).collect(),
+        commit: None,
+        branch: save.facts.branch.as_deref(),
+        snapshot: None,
+        push: PushOutput { state: "none", detail: push },
+        milliseconds: 0,
+        detail: done,
+        remarks: Vec::new(),
+    };
+    printer.answer(arguments.json, &output, || {
+        let paths: Vec<String> = output.paths.iter().map(|path| visible(path)).collect();
+        let (notes, push, paths) = (visible(notes), visible(&output.push.detail), paths.join(", "));
+        let (section, message) = (shown(&section), shown(&message));
+        let done = visible(&output.detail.replacen('n', "N", 1));
+        format!(
+            "{STRONG}{notes}{STRONG:#}, section `## Last Session`:\n\n{section}\n\n{STRONG}Commit{STRONG:#} of \
+             {paths}:\n\n{FAINT}{message}{FAINT:#}\n\n{STRONG}Push{STRONG:#}: {push}\n\n{done}.\n"
+        )
+    })
 }
 
 /// Why nothing would be committed, as far as that can be seen without trying.
@@ -286,8 +261,7 @@ fn destination(save: &Save, git: &changes::GitProgram) -> String {
 
 /// What `checkstone autosave --json` prints.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Autosave"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Autosave"))]
 pub(crate) struct AutosaveOutput<'a> {
     dry_run: bool,
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["shown", "saved", "nothing", "failed"])))]
@@ -312,8 +286,7 @@ pub(crate) struct AutosaveOutput<'a> {
 }
 
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Push"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Push"))]
 struct PushOutput {
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["none", "started", "pushed", "failed"])))]
     state: &'static str,
@@ -325,12 +298,10 @@ fn output<'a>(
     report: &'a SaveReport,
     pushed: Option<&Result<String, String>>,
 ) -> AutosaveOutput<'a> {
-    let (push, push_detail) = match (pushed, &report.push) {
-        (Some(Ok(detail)), _) => ("pushed", detail.clone()),
-        (Some(Err(detail)), _) => ("failed", detail.clone()),
-        (None, Push::NotStarted(why)) => ("failed", why.clone()),
-        (None, Push::None(why)) => ("none", why.clone().unwrap_or_default()),
-        (None, Push::Started) => ("started", String::new()),
+    let (push, push_detail) = match pushed {
+        Some(Ok(detail)) => (PushState::Pushed, detail.as_str()),
+        Some(Err(detail)) => (PushState::Failed, detail.as_str()),
+        None => report.push.state(),
     };
     let saved = report.saved();
     AutosaveOutput {
@@ -344,7 +315,7 @@ fn output<'a>(
         commit: saved.map(|saved| saved.commit.id.as_str()),
         branch: saved.map(|saved| saved.commit.branch.as_str()).or(save.facts.branch.as_deref()),
         snapshot: report.snapshot(),
-        push: PushOutput { state: push, detail: push_detail },
+        push: PushOutput { state: push.as_str(), detail: push_detail.to_owned() },
         milliseconds: u64::try_from(report.took.as_millis()).unwrap_or(u64::MAX),
         detail: report.detail(),
         remarks: report.remarks(),
@@ -353,11 +324,12 @@ fn output<'a>(
 
 fn text(report: &SaveReport, pushed: Option<&Result<String, String>>) -> String {
     let detail = visible(&report.detail());
-    let mut text = match &report.ended {
-        SaveOutcome::Saved(_) => format!("{GOOD}✓{GOOD:#} {detail}\n"),
-        SaveOutcome::Nothing => format!("{FAINT}·{FAINT:#} {detail}\n"),
-        SaveOutcome::Failed(_) => format!("{BAD}✗{BAD:#} {detail}\n"),
+    let (style, mark) = match &report.ended {
+        SaveOutcome::Saved(_) => (GOOD, '✓'),
+        SaveOutcome::Nothing => (FAINT, '·'),
+        SaveOutcome::Failed(_) => (BAD, '✗'),
     };
+    let mut text = format!("{style}{mark}{style:#} {detail}\n");
     for remark in report.remarks() {
         text.push_str(&format!("{FAINT}·{FAINT:#} {}\n", visible(&remark)));
     }
@@ -368,15 +340,12 @@ fn text(report: &SaveReport, pushed: Option<&Result<String, String>>) -> String 
             save_run::ALLOW
         ));
     }
-    match (pushed, &report.push) {
-        (Some(Ok(detail)), _) => text.push_str(&format!("{GOOD}✓{GOOD:#} pushed: {}\n", visible(detail))),
-        (Some(Err(why)), _) | (None, Push::NotStarted(why)) => {
-            text.push_str(&format!("{DOUBTFUL}!{DOUBTFUL:#} not pushed: {}\n", visible(why)));
-        }
-        (None, Push::None(Some(why))) => {
-            text.push_str(&format!("{FAINT}·{FAINT:#} not pushed: {}\n", visible(why)))
-        }
-        (None, Push::None(None) | Push::Started) => {}
-    }
+    let (style, mark, word, detail) = match (pushed, &report.push) {
+        (Some(Ok(detail)), _) => (GOOD, '✓', "pushed", detail),
+        (Some(Err(why)), _) | (None, Push::NotStarted(why)) => (DOUBTFUL, '!', "not pushed", why),
+        (None, Push::None(Some(why))) => (FAINT, '·', "not pushed", why),
+        (None, Push::None(None) | Push::Started) => return text,
+    };
+    text.push_str(&format!("{style}{mark}{style:#} {word}: {}\n", visible(detail)));
     text
 }

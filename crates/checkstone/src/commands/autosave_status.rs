@@ -24,15 +24,12 @@ pub(crate) struct AutosaveStatus {
 }
 
 impl AutosaveStatus {
-    pub(crate) fn of(root: Option<&Path>, journal: Option<&mut Journal>) -> Result<Self, CommandError> {
+    pub(crate) fn of(root: Option<&Path>, mut journal: Option<&mut Journal>) -> Result<Self, CommandError> {
         let Some(root) = root else { return Ok(Self::default()) };
-        let Some(journal) = journal else {
-            let (settings, is_ignored) = saving_environment::of_repository(root, None).unwrap_or_default();
-            return Ok(Self { settings, is_ignored, ..Self::default() });
-        };
         // A policy that is broken is told elsewhere, and nothing is saved by it.
         let (settings, is_ignored) =
-            saving_environment::of_repository(root, Some(journal)).unwrap_or_default();
+            saving_environment::of_repository(root, journal.as_deref_mut()).unwrap_or_default();
+        let Some(journal) = journal else { return Ok(Self { settings, is_ignored, ..Self::default() }) };
         let read = journal.read(|reader| -> Result<_, JournalError> {
             let last = reader.recent_autosaves(Some(root), 1)?.pop();
             let session = last.as_ref().and_then(|last| last.session);
@@ -45,39 +42,26 @@ impl AutosaveStatus {
 
     /// As other programs know it.
     pub(crate) fn execution(&self) -> AutonomousExecution {
-        let mut execution = AutonomousExecution::idle(self.settings.mode);
-        if let Some(last) = &self.last {
-            execution.reason = Some(last.reason.clone());
-            execution.executed_directly = last.outcome == AutosaveOutcome::Saved;
-            execution.router_decision = Some(RouterDecision {
-                route: match last.outcome {
-                    AutosaveOutcome::Saved => "direct",
-                    AutosaveOutcome::Nothing => "none",
-                    AutosaveOutcome::Advised => "advice",
-                    AutosaveOutcome::Failed => "signal",
-                },
-                percent: last.percent,
-                iteration: self.iteration,
-                commit: last.commit.clone(),
-                branch: last.branch.clone(),
-                snapshot: last.snapshot.clone(),
-                push: last.push.as_str().to_owned(),
-                detail: last.detail.clone(),
-            });
-        }
-        execution
+        let Some(last) = &self.last else { return AutonomousExecution::idle(self.settings.mode) };
+        let decision = RouterDecision {
+            route: match last.outcome {
+                AutosaveOutcome::Saved => "direct",
+                AutosaveOutcome::Nothing => "none",
+                AutosaveOutcome::Advised => "advice",
+                AutosaveOutcome::Failed => "signal",
+            },
+            percent: last.percent,
+            iteration: self.iteration,
+            commit: last.commit.clone(),
+            branch: last.branch.clone(),
+            snapshot: last.snapshot.clone(),
+            push: last.push.as_str().to_owned(),
+            detail: last.detail.clone(),
+        };
+        AutonomousExecution::of(self.settings.mode, &last.reason, decision)
     }
 
     pub(crate) fn output(&self) -> AutosaveStatusOutput<'_> {
-        let AutosaveCounts {
-            all,
-            saved,
-            failed,
-            pushed,
-            pushes_failed,
-            mean_milliseconds,
-            longest_milliseconds,
-        } = self.counts;
         AutosaveStatusOutput {
             mode: self.settings.mode,
             threshold: self.settings.threshold,
@@ -98,15 +82,7 @@ impl AutosaveStatus {
                     milliseconds: last.push_milliseconds,
                 },
             }),
-            counts: Counts {
-                all,
-                saved,
-                failed,
-                pushed,
-                pushes_failed,
-                mean_milliseconds,
-                longest_milliseconds,
-            },
+            counts: self.counts,
         }
     }
 
@@ -155,8 +131,7 @@ impl AutosaveStatus {
 
 /// What is saved when the context fills up, and what was.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Autosave"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Autosave"))]
 pub(crate) struct AutosaveStatusOutput<'a> {
     mode: AutosaveMode,
     /// Percent.
@@ -164,7 +139,9 @@ pub(crate) struct AutosaveStatusOutput<'a> {
     /// The repository's own file asks for something else and is not trusted.
     ignored: bool,
     last: Option<LastSave<'a>>,
-    counts: Counts,
+    #[serde(with = "Counts")]
+    #[cfg_attr(feature = "schema", schemars(with = "Counts"))]
+    counts: AutosaveCounts,
 }
 
 #[derive(Debug, Serialize)]
@@ -194,7 +171,8 @@ struct LastPush<'a> {
 
 /// Of this repository; what was only advised does not count.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Counts"))]
+#[serde(remote = "AutosaveCounts")]
 struct Counts {
     all: u64,
     saved: u64,

@@ -106,27 +106,17 @@ fn push(id: AutosaveId) -> Result<(), CommandError> {
         saving_environment::of_repository(&autosave.repository, Some(&mut journal)).unwrap_or_default();
     // A push can take minutes, and others write meanwhile.
     drop(journal);
-    let started = Instant::now();
     let saving = saving_environment::settings(state.clone());
-    let ended = pushed(&autosave, &ours, &saving, &settings);
-    let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let (push, detail) = match &ended {
-        Ok(detail) => (PushState::Pushed, detail),
-        Err(detail) => (PushState::Failed, detail),
-    };
-    let recorded = journal_access::open_or_create(&state)
-        .and_then(|mut journal| {
-            Ok(journal.write(|writing| writing.record_push(id, push, detail, milliseconds))?)
-        })
-        .err();
-    let commit = save_run::short(autosave.commit.as_deref().unwrap_or_default()).to_owned();
-    let line = format!("autosave {} push of {commit}: {detail} ({milliseconds} ms)", push.as_str());
-    append_to_log(&state, &format!("{:.3} {line}", Timestamp::now()));
-    if let Some(error) = recorded {
-        append_to_log(
-            &state,
-            &format!("{:.3} autosave: not recorded: {}", Timestamp::now(), error.message()),
-        );
+    let EndedPush { ended, state: push, milliseconds } = pushed(&autosave, &ours, &saving, &settings);
+    let (Ok(detail) | Err(detail)) = &ended;
+    let recorded = journal_access::open_or_create(&state).and_then(|mut journal| {
+        Ok(journal.write(|writing| writing.record_push(id, push, detail, milliseconds))?)
+    });
+    let commit = save_run::short(autosave.commit.as_deref().unwrap_or_default());
+    let log = |line: String| append_to_log(&state, &format!("{:.3} {line}", Timestamp::now()));
+    log(format!("autosave {} push of {commit}: {detail} ({milliseconds} ms)", push.as_str()));
+    if let Err(error) = recorded {
+        log(format!("autosave: not recorded: {}", error.message()));
     }
     let told = match ended {
         Ok(_) => "✅ Git push successful".to_owned(),
@@ -136,8 +126,28 @@ fn push(id: AutosaveId) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Pushes the commit of the save; a sentence of how it went.
+/// How a push ended, in a sentence, and how long it took.
+pub(crate) struct EndedPush {
+    pub(crate) ended: Result<String, String>,
+    pub(crate) state: PushState,
+    pub(crate) milliseconds: u64,
+}
+
+/// Pushes the commit of the save.
 pub(crate) fn pushed(
+    autosave: &Autosave,
+    ours: &[String],
+    saving: &SavingSettings,
+    settings: &gate::policy::Autosave,
+) -> EndedPush {
+    let started = Instant::now();
+    let ended = push_commit(autosave, ours, saving, settings);
+    let state = if ended.is_ok() { PushState::Pushed } else { PushState::Failed };
+    let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    EndedPush { ended, state, milliseconds }
+}
+
+fn push_commit(
     autosave: &Autosave,
     ours: &[String],
     saving: &SavingSettings,

@@ -102,7 +102,8 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
     if let (Changes::Unknown(problem), NoGit::Silent) = (&judged.inputs.changes, case.policy.gate.no_git) {
         return Err(git_problem(problem));
     }
-    print(arguments, &judged.verdict, printer)?;
+    let verdict = &judged.verdict;
+    printer.answer(arguments.json, verdict, || verdict_text(verdict, printer.width()))?;
     Ok(ExitCode::from(u8::from(judged.verdict.decision == Decision::Hold)))
 }
 
@@ -144,58 +145,44 @@ fn warn_of_ignored_checks(
     }
 }
 
-fn print(arguments: &CheckArguments, verdict: &Verdict, printer: &Printer) -> Result<(), CommandError> {
-    if arguments.json {
-        printer.json(verdict)?;
-    } else {
-        printer.text(&verdict_text(verdict, printer.width()));
-    }
-    Ok(())
-}
-
 /// Nothing is required where nobody said what is.
 fn without_policy(
     arguments: &CheckArguments,
     root: &Path,
     printer: &Printer,
 ) -> Result<ExitCode, CommandError> {
-    if arguments.json {
-        let verdict = Verdict {
-            decision: Decision::Pass,
-            message: None,
-            reason: "the repository has no policy".to_owned(),
-            scope: None,
-            changed: Vec::new(),
-            actions: Vec::new(),
-            observations: Vec::new(),
-            coverage: Coverage {
-                extent: Extent::Unavailable,
-                records: 0,
-                understood: 0,
-                reason: Some("not read".to_owned()),
-            },
-        };
-        print(arguments, &verdict, printer)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    printer.text(&format!("{}\n{}\n", no_policy(root), policy_hint(root)));
-    Ok(ExitCode::SUCCESS)
+    let verdict = Verdict {
+        decision: Decision::Pass,
+        message: None,
+        reason: "the repository has no policy".to_owned(),
+        scope: None,
+        changed: Vec::new(),
+        actions: Vec::new(),
+        observations: Vec::new(),
+        coverage: Coverage {
+            extent: Extent::Unavailable,
+            records: 0,
+            understood: 0,
+            reason: Some("not read".to_owned()),
+        },
+    };
+    printer.answer(arguments.json, &verdict, || no_policy(root))
 }
 
-/// The sentence for a repository without a policy.
+/// What is said of a repository without a policy: that it has none, and what to write for what lies in it.
 pub(crate) fn no_policy(root: &Path) -> String {
-    format!("`{}` has no policy, so every stop passes.", root.display())
-}
-
-/// What to write for what lies in the repository.
-pub(crate) fn policy_hint(root: &Path) -> String {
-    let presets = detected_presets(root);
-    let file = format!("{STRONG}hint:{STRONG:#} a file `checkstone.toml` at its root makes one:");
-    if presets.is_empty() {
-        let known: Vec<&str> = gate::policy::PRESETS.iter().map(|(name, _)| *name).collect();
-        return format!("{file} {STRONG}presets = [\"…\"]{STRONG:#} with one of {}", known.join(", "));
-    }
-    format!("{file} {STRONG}presets = {presets:?}{STRONG:#}")
+    let presets = match detected_presets(root) {
+        none if none.is_empty() => {
+            let known: Vec<&str> = gate::policy::PRESETS.iter().map(|(name, _)| *name).collect();
+            format!("{STRONG}presets = [\"…\"]{STRONG:#} with one of {}", known.join(", "))
+        }
+        presets => format!("{STRONG}presets = {presets:?}{STRONG:#}"),
+    };
+    let root = root.display();
+    format!(
+        "`{root}` has no policy, so every stop passes.\n{STRONG}hint:{STRONG:#} a file `checkstone.toml` at its root \
+         makes one: {presets}\n"
+    )
 }
 
 /// Where an agent asks, or a person through a command of the client, it is about that very session.

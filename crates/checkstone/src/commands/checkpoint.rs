@@ -15,14 +15,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use checkpoint::layout::Layout;
-use checkpoint::manifest::Reason;
 use checkpoint::{Listing, PathError, SaveError, StoreError};
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
+use clap::builder::PossibleValue;
 use transcript::visible;
 
 use crate::error::{CommandError, ErrorKind};
 use crate::printer::Printer;
-use crate::project_root;
 use crate::repository_argument::RepositoryArgument;
 
 /// Save what a stage of a run came to, and find it again
@@ -110,9 +109,11 @@ struct CheckpointCommonArguments {
 }
 
 impl CheckpointCommonArguments {
-    /// The folder that `reports/` lies in.
+    /// The folder that `reports/` lies in: that of the repository around a folder, or the folder itself where there is none.
     fn root(&self) -> Result<PathBuf, CommandError> {
-        Ok(project_root::of(&self.repository.folder()?))
+        let folder = self.repository.folder()?;
+        let repository = folder.ancestors().find(|ancestor| ancestor.join(".git").symlink_metadata().is_ok());
+        Ok(repository.unwrap_or(&folder).to_owned())
     }
 
     fn layout(&self, title: &str, run: &str) -> Result<Layout, CommandError> {
@@ -131,10 +132,7 @@ impl WhichArguments {
             return common.layout(title, run);
         }
         let listing = self.list(common)?;
-        let named = listing.checkpoints.iter().map(|found| (&found.report_title, &found.run_id));
-        let mut runs: Vec<_> = named
-            .chain(listing.unreadable.iter().map(|found| (&found.report_title, &found.run_id)))
-            .collect();
+        let mut runs: Vec<_> = found(&listing).map(|(_, title, run)| (title, run)).collect();
         runs.sort();
         runs.dedup();
         match runs.as_slice() {
@@ -155,13 +153,7 @@ impl WhichArguments {
             return common.layout(title, run);
         }
         let listing = self.list(common)?;
-        let named = listing
-            .checkpoints
-            .iter()
-            .map(|found| (&found.checkpoint_id, &found.report_title, &found.run_id));
-        let unreadable =
-            listing.unreadable.iter().map(|found| (&found.checkpoint_id, &found.report_title, &found.run_id));
-        let mut found = named.chain(unreadable).filter(|(found, _, _)| *found == id);
+        let mut found = found(&listing).filter(|(found, ..)| *found == id);
         match (found.next(), found.next()) {
             (Some((_, title, run)), None) => common.layout(title, run),
             (None, _) => {
@@ -176,29 +168,22 @@ impl WhichArguments {
     }
 }
 
+/// The id, report and run of every checkpoint, those that cannot be read included.
+fn found(listing: &Listing) -> impl Iterator<Item = (&String, &String, &String)> {
+    let sound = listing.checkpoints.iter().map(|one| (&one.checkpoint_id, &one.report_title, &one.run_id));
+    let unreadable = listing.unreadable.iter();
+    sound.chain(unreadable.map(|one| (&one.checkpoint_id, &one.report_title, &one.run_id)))
+}
+
 fn none_here() -> CommandError {
     CommandError::not_found("there are no checkpoints here")
         .hint("change to the project's folder, or name it with `--repo`")
 }
 
 /// Why a checkpoint is not an ordinary one, in both spellings that exist.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum ReasonName {
-    #[value(alias = "watchdog_timeout")]
-    Timeout,
-    #[value(alias = "manual_abort")]
-    Abort,
-    Error,
-}
-
-impl From<ReasonName> for Reason {
-    fn from(name: ReasonName) -> Self {
-        match name {
-            ReasonName::Timeout => Self::Timeout,
-            ReasonName::Abort => Self::Abort,
-            ReasonName::Error => Self::Error,
-        }
-    }
+fn reason_words() -> [PossibleValue; 3] {
+    let timeout = PossibleValue::new("timeout").alias("watchdog_timeout");
+    [timeout, PossibleValue::new("abort").alias("manual_abort"), PossibleValue::new("error")]
 }
 
 fn folder_error(error: FileError) -> CommandError {
@@ -216,45 +201,40 @@ fn folder_error(error: FileError) -> CommandError {
 
 impl From<StoreError> for CommandError {
     fn from(error: StoreError) -> Self {
-        let kind = match &error {
-            StoreError::Busy { .. } => ErrorKind::Refused,
-            _ => ErrorKind::Failed,
-        };
-        let told = Self::of(kind, &error);
         match error {
             StoreError::Folder(error) => folder_error(error),
-            StoreError::Copy { source, .. } | StoreError::Flush { source, .. } => {
-                told.hint(room_hint(&source))
+            StoreError::Busy { .. } => Self::of(ErrorKind::Refused, &error),
+            StoreError::Copy { ref source, .. } | StoreError::Flush { ref source, .. } => {
+                Self::of(ErrorKind::Failed, &error).hint(room_hint(source))
             }
-            _ => told,
+            _ => Self::of(ErrorKind::Failed, &error),
         }
     }
 }
 
 impl From<SaveError> for CommandError {
     fn from(error: SaveError) -> Self {
-        let kind = match &error {
-            SaveError::Artifact(PathError::NotFound { .. }) => ErrorKind::NotFound,
-            SaveError::Artifact(PathError::Unreadable { .. }) => ErrorKind::Failed,
-            SaveError::Artifact(PathError::SymbolicLink { .. } | PathError::ParentSymbolicLink { .. })
-            | SaveError::Changing { .. }
-            | SaveError::TooLarge { .. } => ErrorKind::Refused,
-            SaveError::Artifact(_) | SaveError::Twice { .. } => ErrorKind::Usage,
-            _ => ErrorKind::Failed,
+        use ErrorKind::{Failed, NotFound, Refused, Usage};
+        use SaveError as E;
+        let (kind, hint) = match &error {
+            E::Artifact(PathError::NotFound { .. }) => (NotFound, ""),
+            E::Artifact(PathError::Unreadable { .. }) => (Failed, ""),
+            E::Artifact(PathError::SymbolicLink { .. } | PathError::ParentSymbolicLink { .. }) => {
+                (Refused, "put the file itself there: the target of a link can change unnoticed")
+            }
+            E::Artifact(PathError::Outside { .. } | PathError::Traversal { .. }) => {
+                (Usage, "artifacts are files inside the project's folder")
+            }
+            E::Artifact(_) | E::Twice { .. } => (Usage, ""),
+            E::Changing { .. } => (Refused, ""),
+            E::TooLarge { .. } => (Refused, "leave files out, or raise the limit with `--max-size`"),
+            E::Write { source, .. } => return Self::of(Failed, &error).hint(room_hint(source)),
+            _ => (Failed, ""),
         };
-        let told = Self::of(kind, &error);
         match error {
-            SaveError::Artifact(PathError::Outside { .. } | PathError::Traversal { .. }) => {
-                told.hint("artifacts are files inside the project's folder")
-            }
-            SaveError::Artifact(PathError::SymbolicLink { .. } | PathError::ParentSymbolicLink { .. }) => {
-                told.hint("put the file itself there: the target of a link can change unnoticed")
-            }
-            SaveError::TooLarge { .. } => told.hint("leave files out, or raise the limit with `--max-size`"),
-            SaveError::Folder(error) => folder_error(error),
-            SaveError::Store(error) => error.into(),
-            SaveError::Write { source, .. } => told.hint(room_hint(&source)),
-            _ => told,
+            E::Folder(error) => folder_error(error),
+            E::Store(error) => error.into(),
+            _ => Self::of(kind, &error).hint(hint),
         }
     }
 }

@@ -58,7 +58,12 @@ pub(crate) fn run(arguments: &ExplainArguments, printer: &Printer) -> Result<Exi
             Some(journal) => recent(journal, Of::Repository(&root), LISTED)?,
             None => Vec::new(),
         };
-        return list(arguments, &listed, printer);
+        return printer.answer(arguments.json, &ExplainList { verdicts: &listed }, || {
+            match listed.is_empty() {
+                true => "No verdict is recorded for this repository.\n".to_owned(),
+                false => listed_lines(&listed, printer.width()),
+            }
+        });
     }
     let recorded = match (&mut journal, arguments.verdict) {
         (Some(journal), Some(id)) => journal.read(|reader| reader.verdict(VerdictId(id)))?,
@@ -70,28 +75,18 @@ pub(crate) fn run(arguments: &ExplainArguments, printer: &Printer) -> Result<Exi
         (None, _) => None,
     };
     let (Some(recorded), Some(journal)) = (recorded, &mut journal) else {
-        return Err(unknown(arguments)?);
+        return Err(match arguments.verdict {
+            Some(id) => journal_access::unknown_verdict(id),
+            None => {
+                let root = arguments.repository.find()?.root;
+                CommandError::not_found(format!("no verdict is recorded for `{}`", root.display()))
+                    .hint("hooks record verdicts; `checkstone check` shows what the gate would decide now")
+            }
+        });
     };
     let inputs = journal.read(|reader| reader.inputs(recorded.id))?;
     let explained = Explained { recorded, explained: explain(inputs.as_ref()) };
-    if arguments.json {
-        printer.json(&explained.output())?;
-    } else {
-        printer.text(&explained.text(printer.width()));
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn unknown(arguments: &ExplainArguments) -> Result<CommandError, CommandError> {
-    Ok(match arguments.verdict {
-        Some(id) => CommandError::not_found(format!("there is no verdict {id}"))
-            .hint("`checkstone explain --list` lists recent ones; old ones are pruned"),
-        None => {
-            let root = arguments.repository.find()?.root;
-            CommandError::not_found(format!("no verdict is recorded for `{}`", root.display()))
-                .hint("hooks record verdicts; `checkstone check` shows what the gate would decide now")
-        }
-    })
+    printer.answer(arguments.json, &explained.output(), || explained.text(printer.width()))
 }
 
 /// What `checkstone explain --list --json` prints, the newest first.
@@ -120,39 +115,20 @@ pub(crate) fn recent(
     of: Of<'_>,
     limit: usize,
 ) -> Result<Vec<ListedVerdict>, CommandError> {
-    journal
-        .read(|reader| {
-            let mut listed = Vec::new();
-            for recorded in reader.recent_verdicts(of, limit)? {
-                let inputs = reader.inputs(recorded.id)?;
-                let reason = inputs.and_then(|inputs| recorded_reason(&inputs.bytes));
-                listed.push(ListedVerdict {
-                    id: recorded.id.0,
-                    at: recorded.at.to_string(),
-                    agent: recorded.agent,
-                    session: recorded.client_id,
-                    verdict: recorded.decision.name(),
-                    reason,
-                });
-            }
-            Ok(listed)
-        })
-        .map_err(CommandError::from)
-}
-
-fn list(
-    arguments: &ExplainArguments,
-    listed: &[ListedVerdict],
-    printer: &Printer,
-) -> Result<ExitCode, CommandError> {
-    if arguments.json {
-        printer.json(&ExplainList { verdicts: listed })?;
-    } else if listed.is_empty() {
-        printer.text("No verdict is recorded for this repository.\n");
-    } else {
-        printer.text(&listed_lines(listed, printer.width()));
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(journal.read(|reader| {
+        let listed = reader.recent_verdicts(of, limit)?.into_iter().map(|recorded| {
+            let inputs = reader.inputs(recorded.id)?;
+            Ok(ListedVerdict {
+                id: recorded.id.0,
+                at: recorded.at.to_string(),
+                agent: recorded.agent,
+                session: recorded.client_id,
+                verdict: recorded.decision.name(),
+                reason: inputs.and_then(|inputs| recorded_reason(&inputs.bytes)),
+            })
+        });
+        listed.collect()
+    })?)
 }
 
 /// `   12  2026-11-15 04:12:09  claude  hold    missing: tests`
@@ -264,8 +240,7 @@ impl Explained {
 
 /// What `checkstone explain --json` prints.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Explain"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Explain"))]
 pub(crate) struct ExplainOutput<'a> {
     id: i64,
     at: String,
@@ -285,8 +260,7 @@ pub(crate) struct ExplainOutput<'a> {
 }
 
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Replay"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Replay"))]
 struct ReplayOutput {
     /// Whether judging the recorded inputs again gives the same verdict, bit for bit; null where that cannot be tried.
     same: Option<bool>,

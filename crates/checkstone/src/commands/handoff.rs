@@ -5,7 +5,6 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use text::wrap;
@@ -23,6 +22,7 @@ use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
 use crate::recorded_facts;
 use crate::repository_argument::RepositoryArgument;
+use crate::typed_word::word;
 
 /// Build and check hand-offs between an agent and its sub-agents
 ///
@@ -64,7 +64,7 @@ enum HandoffCommand {
 #[derive(Debug, clap::Args)]
 struct NewArguments {
     /// What the sub-agent is a specialist for; a request needs it
-    #[arg(long, value_parser = parser(Mode::NAMES, Mode::from_name), conflicts_with = "response")]
+    #[arg(long, value_parser = word::<Mode>(Mode::NAMES), conflicts_with = "response")]
     mode: Option<Mode>,
     /// What is to be done; `-` reads stdin; a request needs it
     #[arg(long, value_name = "TEXT", conflicts_with = "response")]
@@ -73,10 +73,10 @@ struct NewArguments {
     #[arg(long, value_name = "ID")]
     task_id: Option<String>,
     /// The step of the work; what the mode usually is where it is not given
-    #[arg(long, value_parser = parser(Phase::NAMES, Phase::from_name))]
+    #[arg(long, value_parser = word::<Phase>(Phase::NAMES))]
     phase: Option<Phase>,
     /// What the response has to bring; what the phase usually brings where it is not given
-    #[arg(long, value_parser = parser(ExpectedOutput::NAMES, ExpectedOutput::from_name), conflicts_with = "response")]
+    #[arg(long, value_parser = word::<ExpectedOutput>(ExpectedOutput::NAMES), conflicts_with = "response")]
     expect: Option<ExpectedOutput>,
     /// What came before (request) or what came out (response), at most 500 words; `-` reads stdin
     #[arg(long, value_name = "TEXT")]
@@ -97,10 +97,10 @@ struct NewArguments {
     #[arg(long)]
     response: bool,
     /// How far the work came
-    #[arg(long, value_parser = parser(Status::NAMES, Status::from_name), requires = "response")]
+    #[arg(long, value_parser = word::<Status>(Status::NAMES), requires = "response")]
     status: Option<Status>,
     /// What is advised
-    #[arg(long, value_parser = parser(Decision::NAMES, Decision::from_name), requires = "response")]
+    #[arg(long, value_parser = word::<Decision>(Decision::NAMES), requires = "response")]
     decision: Option<Decision>,
     /// What was found: JSON, or a text; `-` reads stdin
     #[arg(long, value_name = "JSON", requires = "response")]
@@ -131,11 +131,11 @@ struct HandoffCheckArguments {
     /// The document; `-` reads stdin
     file: PathBuf,
     /// What it has to be; told by its fields where it is not given
-    #[arg(long, value_enum)]
-    kind: Option<KindName>,
+    #[arg(long, value_parser = word::<Kind>(["request", "response"]))]
+    kind: Option<Kind>,
     /// What becomes of a response whose summary is too long; `truncate` prints the document with it cut
-    #[arg(long, value_enum, default_value_t = OversizedName::Warn)]
-    oversized: OversizedName,
+    #[arg(long, value_parser = word::<Oversized>(["warn", "truncate", "reject"]), default_value = "warn")]
+    oversized: Oversized,
     #[command(flatten)]
     limit: LimitArgument,
     /// Print JSON (schemas/handoff-check.schema.json)
@@ -154,27 +154,6 @@ impl LimitArgument {
     fn limits(&self) -> Limits {
         Limits { summary: self.max_tokens, estimate: warning_limit() }
     }
-}
-
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum KindName {
-    Request,
-    Response,
-}
-
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum OversizedName {
-    Warn,
-    Truncate,
-    Reject,
-}
-
-/// Takes the words of the protocol, and names the nearest one for a slip.
-fn parser<Word: Clone + Send + Sync + 'static>(
-    names: &'static [&'static str],
-    from_name: fn(&str) -> Option<Word>,
-) -> impl clap::builder::TypedValueParser<Value = Word> {
-    PossibleValuesParser::new(names).try_map(move |name| from_name(&name).ok_or("it is not known"))
 }
 
 /// A larger document is no hand-off.
@@ -208,22 +187,17 @@ fn new(arguments: &NewArguments, printer: &Printer) -> Result<ExitCode, CommandE
     }
     match &report.document {
         Some(document) => {
-            let text = if arguments.json {
-                serde_json::to_string(document)
-            } else {
-                serde_json::to_string_pretty(document)
+            let text = match arguments.json {
+                true => serde_json::to_string(document)?,
+                false => serde_json::to_string_pretty(document)?,
             };
-            printer.data(&format!("{}\n", text?));
+            printer.data(&format!("{text}\n"));
             Ok(ExitCode::SUCCESS)
         }
         None => {
+            let hint = "shorten it; `checkstone tokens` counts, and `--file` names files with the rest";
             for problem in &report.problems {
-                let error = CommandError::usage(&problem.message);
-                printer.error(
-                    &error.hint(
-                        "shorten it; `checkstone tokens` counts, and `--file` names files with the rest",
-                    ),
-                );
+                printer.error(&CommandError::usage(&problem.message).hint(hint));
             }
             Ok(ExitCode::from(1))
         }
@@ -359,26 +333,15 @@ impl OneInput {
 
 fn check_document(arguments: &HandoffCheckArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let document = read_document(&arguments.file)?;
-    let kind = arguments.kind.map(|kind| match kind {
-        KindName::Request => Kind::Request,
-        KindName::Response => Kind::Response,
-    });
-    let oversized = match arguments.oversized {
-        OversizedName::Warn => Oversized::Warn,
-        OversizedName::Truncate => Oversized::Truncate,
-        OversizedName::Reject => Oversized::Reject,
-    };
-    let report = check(document, kind, &arguments.limit.limits(), oversized);
-    if arguments.json {
-        printer.json(&report)?;
-    } else if let (Oversized::Truncate, Some(document)) = (oversized, &report.document) {
-        for warning in &report.warnings {
-            printer.warning(Warning::new(&warning.message));
+    let report = check(document, arguments.kind, &arguments.limit.limits(), arguments.oversized);
+    match (arguments.oversized, &report.document) {
+        (Oversized::Truncate, Some(document)) if !arguments.json => {
+            for warning in &report.warnings {
+                printer.warning(Warning::new(&warning.message));
+            }
+            printer.data(&format!("{}\n", serde_json::to_string_pretty(document)?));
         }
-        let json = serde_json::to_string_pretty(document)?;
-        printer.data(&format!("{json}\n"));
-    } else {
-        printer.text(&told(&report, printer.width()));
+        _ => drop(printer.answer(arguments.json, &report, || told(&report, printer.width()))?),
     }
     Ok(if report.accepted { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
@@ -436,11 +399,8 @@ fn told(report: &Report, width: Option<usize>) -> String {
     }
     if let Some(summary) = &report.summary {
         let (field, tokens, limit) = (&summary.field, summary.tokens, summary.limit);
-        let _ = writeln!(
-            text,
-            "  `{field}` has {tokens} of {limit} tokens, about {} for a model",
-            summary.estimate
-        );
+        let about = summary.estimate;
+        let _ = writeln!(text, "  `{field}` has {tokens} of {limit} tokens, about {about} for a model");
     }
     text
 }

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use agents::{Answer, Event, Pane, PaneAddress, Payload, Receiver, Tmux, transcripts};
+use gate::Decision;
 use jiff::Timestamp;
 use journal::{Journal, Session, switch};
 use serde::Serialize;
 use stop::{ClientEvent, Delivery, Purpose, SESSIONS_LOOKED_AT, Stop, Stopwatch, Workplace};
-use text::wrap;
 use transcript::{Agent, Options, visible};
 
 use crate::agent_name::AgentName;
@@ -82,27 +82,36 @@ pub(crate) fn run(arguments: &InjectArguments, printer: &Printer) -> Result<Exit
         CommandError::usage("cannot tell which agent runs there").hint("name it with `--agent`")
     })?;
     let place = InjectTarget::find(arguments, &tmux, &pane, agent)?;
-    let mut outcome = Outcome::of(&place, &pane);
-    if environment::is_switched_off() || switch::is_off(&place.state, agent.name(), &place.session) {
-        outcome.reason = "the hooks are switched off".to_owned();
-    } else {
-        judge_and_type(arguments, &tmux, &pane, receiver, &place, &mut outcome)?;
+    let mut output = InjectOutput {
+        verdict: Decision::Pass,
+        reason: "the hooks are switched off".to_owned(),
+        message: None,
+        delivered: false,
+        confirmed: false,
+        dry_run: arguments.dry_run,
+        pane: &pane.id,
+        agent,
+        session: &place.session,
+        transcript: place.transcript.to_string_lossy(),
+        found: place.found,
+        repository: place.folder.to_string_lossy(),
+    };
+    if !environment::is_switched_off() && !switch::is_off(&place.state, agent.name(), &place.session) {
+        judge_and_type(&tmux, &pane, receiver, &place, &mut output)?;
     }
-    outcome.print(arguments, printer)?;
-    Ok(ExitCode::SUCCESS)
+    printer.answer(arguments.json, &output, || output.text(printer.width()))
 }
 
 fn judge_and_type(
-    arguments: &InjectArguments,
     tmux: &Tmux,
     pane: &Pane,
     receiver: Receiver,
     place: &InjectTarget,
-    outcome: &mut Outcome,
+    outcome: &mut InjectOutput<'_>,
 ) -> Result<(), CommandError> {
     // Opening a journal creates it, which a look must not do.
     let nowhere = tempfile::tempdir()?;
-    let is_dry_run = arguments.dry_run;
+    let is_dry_run = outcome.dry_run;
     let is_empty = is_dry_run && !Journal::exists(&place.state);
     let settings = hook::settings(if is_empty { nowhere.path().to_owned() } else { place.state.clone() });
     let workplace = Workplace::find(&place.folder, settings.user_file.as_deref());
@@ -124,7 +133,7 @@ fn judge_and_type(
         Stop::Settled { answer, reason } => {
             outcome.reason = reason;
             if let Answer::Notify { to_person } = answer {
-                outcome.verdict = gate::Decision::Notify;
+                outcome.verdict = Decision::Notify;
                 outcome.message = Some(to_person);
             }
             return Ok(());
@@ -145,8 +154,8 @@ fn judge_and_type(
             outcome.delivered = true;
         }
         // Another process was faster, or the journal could not be written.
-        Answer::Pass if outcome.verdict == gate::Decision::Hold => {
-            outcome.verdict = gate::Decision::Pass;
+        Answer::Pass if outcome.verdict == Decision::Hold => {
+            outcome.verdict = Decision::Pass;
             outcome.reason = "the hold was not counted, so it was not given (`checkstone log`)".to_owned();
             outcome.message = None;
         }
@@ -271,27 +280,15 @@ fn session_of(agent: Agent, transcript: &Path, sessions: &[Session]) -> Option<S
     }
 }
 
-/// What came of it.
-struct Outcome<'a> {
-    place: &'a InjectTarget,
-    pane: &'a Pane,
-    verdict: gate::Decision,
-    reason: String,
-    message: Option<String>,
-    delivered: bool,
-    confirmed: bool,
-}
-
 /// What `checkstone inject --json` prints.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Inject"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Inject"))]
 pub(crate) struct InjectOutput<'a> {
-    verdict: gate::Decision,
+    verdict: Decision,
     /// Why, in one sentence.
-    reason: &'a str,
+    reason: String,
     /// What the agent is told at a hold, or the person at a notice.
-    message: Option<&'a str>,
+    message: Option<String>,
     /// The message was typed into the pane.
     delivered: bool,
     /// The client's transcript shows it as a prompt.
@@ -306,59 +303,20 @@ pub(crate) struct InjectOutput<'a> {
     repository: Cow<'a, str>,
 }
 
-impl<'a> Outcome<'a> {
-    fn of(place: &'a InjectTarget, pane: &'a Pane) -> Self {
-        let verdict = gate::Decision::Pass;
-        Self {
-            place,
-            pane,
-            verdict,
-            reason: String::new(),
-            message: None,
-            delivered: false,
-            confirmed: false,
-        }
-    }
-
-    fn print(&self, arguments: &InjectArguments, printer: &Printer) -> Result<(), CommandError> {
-        if arguments.json {
-            return printer.json(&InjectOutput {
-                verdict: self.verdict,
-                reason: &self.reason,
-                message: self.message.as_deref(),
-                delivered: self.delivered,
-                confirmed: self.confirmed,
-                dry_run: arguments.dry_run,
-                pane: &self.pane.id,
-                agent: self.place.agent,
-                session: &self.place.session,
-                transcript: self.place.transcript.to_string_lossy(),
-                found: self.place.found,
-                repository: self.place.folder.to_string_lossy(),
-            });
-        }
-        printer.text(&self.text(arguments, printer.width()));
-        Ok(())
-    }
-
-    fn text(&self, arguments: &InjectArguments, width: Option<usize>) -> String {
-        let mut text = String::new();
-        let (style, word) = verdict_text::decision(self.verdict);
-        let style = style.bold();
-        let _ =
-            writeln!(text, "{style}{word}{style:#}  {}", wrap(&visible(&self.reason), word.len() + 2, width));
-        let pane = &self.pane.id;
-        let what = match (self.verdict, arguments.dry_run, self.delivered, self.confirmed) {
-            (gate::Decision::Hold, true, ..) => format!("Would be typed into pane {pane}:"),
+impl InjectOutput<'_> {
+    fn text(&self, width: Option<usize>) -> String {
+        let mut text = verdict_text::headline(self.verdict, &self.reason, width);
+        let pane = self.pane;
+        let what = match (self.verdict, self.dry_run, self.delivered, self.confirmed) {
+            (Decision::Hold, true, ..) => format!("Would be typed into pane {pane}:"),
             (_, _, true, true) => format!("Typed into pane {pane}, and received:"),
             (_, _, true, false) => format!("Typed into pane {pane}; the transcript does not show it yet:"),
             _ => format!("Nothing was typed into pane {pane}."),
         };
         let _ = writeln!(text, "\n{STRONG}{what}{STRONG:#}");
         verdict_text::quote(&mut text, self.message.as_deref().unwrap_or_default(), width);
-        let (agent, session) = (self.place.agent.name(), visible(&self.place.session));
-        let transcript = visible(&self.place.transcript.to_string_lossy());
-        let found = self.place.found.sentence();
+        let (agent, session) = (self.agent.name(), visible(self.session));
+        let (transcript, found) = (visible(&self.transcript), self.found.sentence());
         let _ =
             writeln!(text, "\n{FAINT}{agent} session {session}\ntranscript: {transcript} ({found}){FAINT:#}");
         text

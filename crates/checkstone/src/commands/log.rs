@@ -1,12 +1,13 @@
 //! `checkstone log`: the decision log, one line per decision, across its rotated files.
 
+use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use fs_err::File;
+use files::{FileError, Links, regular_file};
 
 use crate::error::{CommandError, Warning};
 use crate::journal_access;
@@ -30,8 +31,8 @@ pub(crate) struct LogArguments {
     lines: usize,
 }
 
-/// Rotated files, the newest first.
-const ROTATED: [&str; 3] = ["log.1", "log.2", "log.3"];
+/// The log and its rotated files, the oldest first.
+const NAMES: [&str; 4] = ["log.3", "log.2", "log.1", "log"];
 
 /// How often new lines are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -39,13 +40,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(crate) fn run(arguments: &LogArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let state = journal_access::state_directory()?;
     let mut follower = Follower::new(&state);
-    let whole = follower.read_all()?;
-    if whole.is_empty() && !arguments.follow {
+    let lines = follower.new_lines()?;
+    if lines.is_empty() && !arguments.follow {
         let nothing = Warning::new(format!("nothing logged yet in `{}`", state.display()));
         printer.warning(nothing.hint("your agents' hooks write the log"));
         return Ok(ExitCode::SUCCESS);
     }
-    let lines: Vec<&str> = whole.lines().collect();
     for line in lines.iter().skip(lines.len().saturating_sub(arguments.lines)) {
         printer.text(&coloured(line));
     }
@@ -81,84 +81,47 @@ fn coloured(line: &str) -> String {
 /// Reads a log that is appended to and rotated meanwhile.
 struct Follower {
     state: PathBuf,
-    /// The file that is read, with the beginning of a line that has no end yet.
-    current: Option<Open>,
-    /// The file before the rotation: a process that had opened it may still append a line.
-    before: Option<Open>,
+    /// The oldest first. A process that had opened a file before its rotation may still append a line to it.
+    files: Vec<Open>,
 }
 
 struct Open {
     file: File,
     inode: u64,
+    /// The beginning of a line that has no end yet.
     unfinished: Vec<u8>,
 }
 
 impl Follower {
     fn new(state: &Path) -> Self {
-        Self { state: state.to_owned(), current: None, before: None }
+        Self { state: state.to_owned(), files: Vec::new() }
     }
 
-    /// Everything that is there, oldest first.
-    fn read_all(&mut self) -> Result<String, CommandError> {
-        let mut lines = Vec::new();
-        for name in ROTATED.iter().rev() {
-            if let Some(mut open) = self.open(name)? {
-                lines.extend(open.lines()?);
-                self.before = Some(open);
-            }
-        }
-        self.current = self.open("log")?;
-        if let Some(current) = &mut self.current {
-            lines.extend(current.lines()?);
-        }
-        Ok(lines.iter().map(|line| format!("{line}\n")).collect())
-    }
-
+    /// The lines that were added since the last look; at first everything that is there.
     fn new_lines(&mut self) -> Result<Vec<String>, CommandError> {
+        for name in NAMES {
+            self.open(name)?;
+        }
+        self.files.drain(..self.files.len().saturating_sub(NAMES.len()));
         let mut lines = Vec::new();
-        if let Some(before) = &mut self.before {
-            lines.extend(before.lines()?);
-        }
-        if let Some(current) = &mut self.current {
-            lines.extend(current.lines()?);
-        }
-        let now = inode(&self.state.join("log"));
-        let reading = self.current.as_ref().map(|open| open.inode);
-        if now.is_none() || now == reading {
-            return Ok(lines);
-        }
-        // Rotated: what lies between the file that was read and the new one, the oldest first.
-        let numbered: Vec<Option<u64>> = ROTATED.iter().map(|name| inode(&self.state.join(name))).collect();
-        let place = reading.and_then(|reading| numbered.iter().position(|inode| *inode == Some(reading)));
-        for name in ROTATED.iter().take(place.unwrap_or(0)).rev() {
-            if let Some(mut open) = self.open(name)? {
-                lines.extend(open.lines()?);
-            }
-        }
-        self.before = self.current.take();
-        if let Some(before) = &mut self.before {
-            lines.extend(before.lines()?);
-        }
-        self.current = self.open("log")?;
-        if let Some(current) = &mut self.current {
-            lines.extend(current.lines()?);
+        for file in &mut self.files {
+            lines.extend(file.lines()?);
         }
         Ok(lines)
     }
 
-    fn open(&self, name: &str) -> Result<Option<Open>, CommandError> {
-        let path = self.state.join(name);
-        if !path.is_file() {
-            return Ok(None);
+    /// Opens the file, unless it is open already, by this name or another.
+    fn open(&mut self, name: &str) -> Result<(), CommandError> {
+        let file = match regular_file::open(&self.state.join(name), Links::Follow) {
+            Ok(file) => file,
+            Err(FileError::NotFound { .. } | FileError::NotAFile { .. }) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        let inode = file.metadata()?.ino();
+        if self.files.iter().all(|open| open.inode != inode) {
+            self.files.push(Open { file, inode, unfinished: Vec::new() });
         }
-        match File::open(&path) {
-            Ok(file) => {
-                let inode = file.metadata()?.ino();
-                Ok(Some(Open { file, inode, unfinished: Vec::new() }))
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        Ok(())
     }
 }
 
@@ -181,10 +144,6 @@ impl Open {
     }
 }
 
-fn inode(path: &Path) -> Option<u64> {
-    fs_err::metadata(path).ok().map(|metadata| metadata.ino())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,7 +163,7 @@ mod tests {
         };
         append("log", "1\n");
         let mut follower = Follower::new(folder.path());
-        assert_eq!(follower.read_all().unwrap(), "1\n");
+        assert_eq!(follower.new_lines().unwrap(), ["1"]);
         append("log", "2\n3");
         assert_eq!(follower.new_lines().unwrap(), ["2"]);
         append("log", "\n");

@@ -27,50 +27,39 @@ pub(crate) struct MarkersArguments {
 
 pub(crate) fn run(arguments: &MarkersArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let (markers, counts) = read(&arguments.file)?;
-    if arguments.json {
-        let output = MarkersOutput {
-            markers: markers.iter().map(MarkerOutput::of).collect(),
-            unknown: counts.unknown().map(|(kind, number)| (kind.to_owned(), number)).collect(),
-            counts: counts.0,
-        };
-        printer.json(&output)?;
-        return Ok(ExitCode::SUCCESS);
-    }
+    let output = MarkersOutput {
+        markers: markers.iter().map(MarkerOutput::of).collect(),
+        unknown: counts.unknown().map(|(kind, number)| (kind.to_owned(), number)).collect(),
+        counts: counts.0.clone(),
+    };
+    printer.answer(arguments.json, &output, || shown(&markers, &counts, printer.width()))
+}
+
+fn shown(markers: &[Marker], counts: &Counts, width: Option<usize>) -> String {
     let kind = Column::left(14).gap(1);
     let mut table = Table::new([kind, Column::left(10).gap(1), Column::left(0)]);
-    for marker in &markers {
+    for marker in markers {
         let subtype = marker.subtype.as_deref().map(visible).unwrap_or_default();
-        let mut rest: Vec<String> =
-            marker
-                .attributes
-                .iter()
-                .map(|(key, value)| {
-                    if value.is_empty() {
-                        visible(key)
-                    } else {
-                        format!("{}={}", visible(key), visible(value))
-                    }
-                })
-                .collect();
+        let attribute = |(key, value): &(String, String)| match value.as_str() {
+            "" => visible(key),
+            value => format!("{}={}", visible(key), visible(value)),
+        };
+        let mut rest: Vec<String> = marker.attributes.iter().map(attribute).collect();
         if !marker.text.is_empty() {
             rest.push(visible(&marker.text));
         }
         table.row([visible(&marker.kind).into(), subtype.into(), rest.join("  ").into()]);
     }
-    let mut text = table.lines(printer.width());
+    let mut text = table.lines(width);
     let kinds: Vec<String> =
         counts.0.iter().map(|(kind, number)| format!("{} {number}", visible(kind))).collect();
     let unknown: Vec<String> = counts.unknown().map(|(kind, _)| visible(kind)).collect();
-    text.push_str(&format!(
-        "{STRONG}{}{STRONG:#} {FAINT}{}{FAINT:#}\n",
-        counted(markers.len(), "marker"),
-        kinds.join(", ")
-    ));
+    let (all, kinds) = (counted(markers.len(), "marker"), kinds.join(", "));
+    text.push_str(&format!("{STRONG}{all}{STRONG:#} {FAINT}{kinds}{FAINT:#}\n"));
     if !unknown.is_empty() {
         text.push_str(&format!("{DOUBTFUL}not in the taxonomy: {}{DOUBTFUL:#}\n", unknown.join(", ")));
     }
-    printer.text(&text);
-    Ok(ExitCode::SUCCESS)
+    text
 }
 
 fn read(path: &std::path::Path) -> Result<(Vec<Marker>, Counts), CommandError> {

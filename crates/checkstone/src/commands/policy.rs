@@ -13,7 +13,7 @@ use stop::trust::Standing;
 use text::{counted, wrap, wrap_behind};
 use transcript::visible;
 
-use super::check::{no_policy, policy_hint};
+use super::check::no_policy;
 use crate::environment;
 use crate::error::{CommandError, ErrorKind};
 use crate::journal_access;
@@ -100,7 +100,7 @@ fn check(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandErro
                 }
             });
         }
-        None => printer.text(&format!("{}\n{}\n", no_policy(&root), policy_hint(&root))),
+        None => printer.text(&no_policy(&root)),
     }
     Ok(code)
 }
@@ -117,8 +117,7 @@ pub(crate) struct PolicyCheck<'a> {
 }
 
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Problem"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Problem"))]
 struct PolicyProblem<'a> {
     file: &'a str,
     line: usize,
@@ -136,43 +135,28 @@ impl<'a> PolicyProblem<'a> {
 fn show(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandError> {
     let root = place.repository.find()?.root;
     let Some(texts) = repository_policy::of(&root) else {
-        if place.json {
-            let nothing = json!({"repository": root.to_string_lossy(), "files": [], "trust": "untrusted",
-                                 "ignored": [], "policy": null});
-            printer.data(&format!("{nothing}\n"));
-        } else {
-            printer.text(&format!("{}\n{}\n", no_policy(&root), policy_hint(&root)));
-        }
-        return Ok(ExitCode::SUCCESS);
+        let nothing = json!({"repository": root.to_string_lossy(), "files": [], "trust": "untrusted",
+                             "ignored": [], "policy": null});
+        return printer.answer(place.json, &nothing, || no_policy(&root));
     };
     let policy = texts
         .load()
         .map_err(|problems| mistakes(&problems).hint("agents are not held while the policy is broken"))?;
     let mut journal = journal_access::open_existing(&journal_access::state_directory()?)?;
     let standing = journal_access::standing(journal.as_mut(), &texts, &policy)?;
-    if place.json {
-        printer.data(&format!("{}\n", as_json(&root, &texts, &policy, &standing)?));
-    } else {
-        printer.text(&text(&texts, &policy, &standing, printer.width()));
-    }
-    Ok(ExitCode::SUCCESS)
+    let output = as_json(&root, &texts, &policy, &standing)?;
+    printer.answer(place.json, &output, || text(&texts, &policy, &standing, printer.width()))
 }
 
 /// Where each text of a policy comes from.
 pub(crate) fn files(root: &Path, texts: &PolicyTexts) -> Vec<String> {
-    let one = |name: &str| match name {
+    let place = |name: &str| match name {
         FILE_NAME => Some(root.join(FILE_NAME)),
         USER_FILE_NAME => environment::configuration_file(),
         _ => None,
     };
-    texts
-        .texts
-        .iter()
-        .map(|text| match one(&text.name) {
-            Some(path) => path.to_string_lossy().into_owned(),
-            None => text.name.clone(),
-        })
-        .collect()
+    let path = |name: &str| place(name).map_or(name.to_owned(), |path| path.to_string_lossy().into_owned());
+    texts.texts.iter().map(|text| path(&text.name)).collect()
 }
 
 fn as_json(
@@ -213,8 +197,7 @@ fn as_json(
 
 /// A command that runs at the stop.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Check"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Check"))]
 pub(crate) struct CheckOutput<'a> {
     when: &'a [String],
     run: &'a str,

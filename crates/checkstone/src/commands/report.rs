@@ -7,7 +7,7 @@ use run::output::ReportOutput;
 use run::report::{Outcome, Report, ReportError};
 
 use crate::error::{CommandError, ErrorKind};
-use crate::printer::{Printer, STRONG};
+use crate::printer::{Printer, STRONG, shown};
 use crate::repository_argument::RepositoryArgument;
 use crate::run_project;
 
@@ -49,28 +49,19 @@ pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<Exit
         markdown: layout.relative(&written.markdown),
         html: layout.relative(&written.html),
     };
-    if arguments.json {
-        printer.json(&output)?;
-    } else {
-        printer.text(&format!(
-            "{STRONG}{}{STRONG:#}\n{STRONG}{}{STRONG:#}\n",
-            crate::printer::shown(&output.html),
-            crate::printer::shown(&output.markdown)
-        ));
-    }
-    Ok(ExitCode::SUCCESS)
+    printer.answer(arguments.json, &output, || {
+        let (html, markdown) = (shown(&output.html), shown(&output.markdown));
+        format!("{STRONG}{html}{STRONG:#}\n{STRONG}{markdown}{STRONG:#}\n")
+    })
 }
 
 impl From<ReportError> for CommandError {
     fn from(error: ReportError) -> Self {
-        let kind = match &error {
+        let kind = match error {
+            ReportError::Record(error) => return error.into(),
             ReportError::Link { .. } => ErrorKind::Refused,
             _ => ErrorKind::Failed,
         };
-        let told = Self::of(kind, &error);
-        match error {
-            ReportError::Record(error) => error.into(),
-            _ => told.hint_at_room(&error, "try again"),
-        }
+        Self::of(kind, &error).hint_at_room(&error, "try again")
     }
 }

@@ -9,8 +9,8 @@ use run::record::Record;
 use crate::error::CommandError;
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
-use crate::run_display::{self, Display};
-use crate::run_project::{self, Index};
+use crate::run_display;
+use crate::run_project;
 
 /// Go on with a run that was interrupted, failed or aborted
 ///
@@ -58,24 +58,12 @@ pub(crate) fn run(arguments: &ResumeArguments, printer: &Printer) -> Result<Exit
     let plan = plan(&layout, &record, arguments, printer)?;
     let mut settings = run_project::settings(usize::from(arguments.jobs), &arguments.again)?;
     settings.is_trusted = arguments.trust;
-    let mut display = Display::new(printer, arguments.json);
-    display.know(&plan.plan, &layout);
-    let mut index = Index::new(&root, Some(&layout));
-    let stages = plan.plan.clone();
     if !arguments.json {
         printer.progress(&format!("run {run_name} of {}", layout.title()));
     }
-    let ended = engine::resume(&layout, plan, &settings, &mut |event| {
-        index.hear(event, printer);
-        display.hear(event);
-    });
-    display.finish();
-    let state = ended.map_err(|error| run_project::engine_error(error, &run_name))?;
-    if !arguments.json {
-        let record = run_project::record(&layout)?;
-        printer.text(&run_display::summary(&record, &stages, &layout, printer.width()));
-    }
-    Ok(run_display::exit_code(state))
+    run_display::shown(printer, arguments.json, &root, &layout, plan, |plan, hear| {
+        engine::resume(&layout, plan, &settings, hear)
+    })
 }
 
 /// The plan file as it is now, where it is still there; else as it was recorded, which is told.

@@ -1,9 +1,11 @@
 //! `checkstone run`: runs the stages of a plan, or writes a plan to begin with.
 
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use checkpoint::layout::{Layout, Segment};
+use files::regular_file;
 use jiff::Timestamp;
 use run::engine;
 use run::plan;
@@ -12,8 +14,8 @@ use text::counted;
 use crate::error::{CommandError, Warning};
 use crate::printer::Printer;
 use crate::repository_argument::RepositoryArgument;
-use crate::run_display::{self, Display};
-use crate::run_project::{self, Index};
+use crate::run_display;
+use crate::run_project;
 
 /// Run the stages of a plan, each bounded, watched and checkpointed
 ///
@@ -76,29 +78,15 @@ pub(crate) fn run(arguments: &RunArguments, printer: &Printer) -> Result<ExitCod
     let id = arguments.id.clone().unwrap_or_else(new_id);
     let layout = Layout::new(&root, &plan.plan.title, &id)?;
     let settings = run_project::settings(usize::from(arguments.jobs), &[])?;
-    let mut display = Display::new(printer, arguments.json);
-    display.know(&plan.plan, &layout);
-    let mut index = Index::new(&root, None);
-    let stages = plan.plan.clone();
-    let ended = engine::run(&root, plan, &id, &settings, &mut |event| {
-        index.hear(event, printer);
-        display.hear(event);
-    });
-    display.finish();
-    let state = ended.map_err(|error| run_project::engine_error(error, &id))?;
-    if !arguments.json {
-        let record = run_project::record(&layout)?;
-        printer.text(&run_display::summary(&record, &stages, &layout, printer.width()));
-    }
-    Ok(run_display::exit_code(state))
+    run_display::shown(printer, arguments.json, &root, &layout, plan, |plan, hear| {
+        engine::run(&root, plan, &id, &settings, hear)
+    })
 }
 
 /// The time for people, and something that nobody else has.
 fn new_id() -> String {
-    let now = Timestamp::now();
-    let unique = now.as_nanosecond() as u64 ^ (u64::from(std::process::id()) << 32);
-    let mixed = unique.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
-    format!("run-{}-{mixed:04x}", now.strftime("%Y%m%d-%H%M%S"))
+    let unique = files::random_id();
+    format!("run-{}-{}", Timestamp::now().strftime("%Y%m%d-%H%M%S"), text::head(&unique, 4))
 }
 
 /// The path below the root, where it is.
@@ -121,13 +109,11 @@ fn write_plan(
         let told = CommandError::usage(format!("there is no kind of plan called `{kind}`"));
         return Err(told.hint(format!("the kinds are {}", known.join(", "))));
     };
-    let written = fs_err::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(path)
-        .and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
+    let written = regular_file::append_to_new(path, 0o666)
+        .map_err(io::Error::from)
+        .and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => {
+        io::ErrorKind::AlreadyExists => {
             CommandError::refused(format!("`{}` exists already and is not overwritten", path.display()))
                 .hint(format!("name another file: `checkstone run --new {kind} other.toml`"))
         }

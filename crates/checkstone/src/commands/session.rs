@@ -1,5 +1,6 @@
 //! `checkstone session`: one agent session, its work item, its switch and its tmux pane.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -90,41 +91,24 @@ pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<Exi
     let slug = recorded.as_ref().and_then(|recorded| recorded.slug.clone());
     let pane = recorded.as_ref().and_then(|recorded| PaneAddress::parse(recorded.pane.as_deref()?));
     let on = !switch::is_off(&state, name, &session.id);
-    if arguments.json {
-        printer.json(&SessionOutput {
-            agent: session.agent,
-            id: &session.id,
-            slug,
-            on,
-            pane: pane.map(|PaneAddress { pane, socket }| PaneOutput {
-                id: pane,
-                socket: socket.to_string_lossy().into_owned(),
-            }),
-            repository: recorded
-                .as_ref()
-                .and_then(|one| Some(one.repository.as_ref()?.to_string_lossy().into_owned())),
-            seen_at: recorded.as_ref().map(|one| one.seen_at.to_string()),
-        })?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let (style, word) = if on { (GOOD, "on") } else { (BAD, "off") };
-    let slug = slug.unwrap_or_else(|| "none".to_owned());
-    printer.text(&format!(
-        "{STRONG}{name}{STRONG:#} session {}\n  hooks:     {style}{word}{style:#}\n  work item: {}\n",
-        visible(&session.id),
-        visible(&slug),
-    ));
-    if let Some(address) = pane {
-        let socket = visible(&address.socket.to_string_lossy());
-        printer.text(&format!("  tmux pane: {} of the server {socket}\n", address.pane));
-    }
-    Ok(ExitCode::SUCCESS)
+    let output = SessionOutput {
+        agent: session.agent,
+        id: &session.id,
+        slug,
+        on,
+        pane: pane.map(|PaneAddress { pane, socket }| PaneOutput {
+            id: pane,
+            socket: socket.to_string_lossy().into_owned(),
+        }),
+        repository: recorded.as_ref().and_then(|one| Some(one.repository.as_ref()?.to_string_lossy())),
+        seen_at: recorded.as_ref().map(|one| one.seen_at.to_string()),
+    };
+    printer.answer(arguments.json, &output, || output.text())
 }
 
 /// What `checkstone session --json` prints.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Session"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Session"))]
 pub(crate) struct SessionOutput<'a> {
     agent: Agent,
     id: &'a str,
@@ -134,13 +118,26 @@ pub(crate) struct SessionOutput<'a> {
     on: bool,
     /// The tmux pane that the session runs in.
     pane: Option<PaneOutput>,
-    repository: Option<String>,
+    repository: Option<Cow<'a, str>>,
     seen_at: Option<String>,
 }
 
+impl SessionOutput<'_> {
+    fn text(&self) -> String {
+        let (style, word) = if self.on { (GOOD, "on") } else { (BAD, "off") };
+        let (name, id) = (self.agent.name(), visible(self.id));
+        let slug = visible(self.slug.as_deref().unwrap_or("none"));
+        let mut text = format!("{STRONG}{name}{STRONG:#} session {id}\n");
+        text.push_str(&format!("  hooks:     {style}{word}{style:#}\n  work item: {slug}\n"));
+        if let Some(pane) = &self.pane {
+            text.push_str(&format!("  tmux pane: {} of the server {}\n", pane.id, visible(&pane.socket)));
+        }
+        text
+    }
+}
+
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Pane"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Pane"))]
 struct PaneOutput {
     id: String,
     /// Of the tmux server.
@@ -201,13 +198,11 @@ fn set(
         repository: root,
         transcript: None,
     };
-    journal
-        .write(|writing| {
-            let recorded = match writing.session(session.agent.name(), &session.id)? {
-                Some(recorded) => recorded,
-                None => writing.see_session(&seen, Timestamp::now())?,
-            };
-            change(writing, &recorded)
-        })
-        .map_err(CommandError::from)
+    Ok(journal.write(|writing| {
+        let recorded = match writing.session(session.agent.name(), &session.id)? {
+            Some(recorded) => recorded,
+            None => writing.see_session(&seen, Timestamp::now())?,
+        };
+        change(writing, &recorded)
+    })?)
 }

@@ -19,12 +19,12 @@ use text::{Cell, Column, Table, counted};
 use transcript::visible;
 
 use crate::agent_session::AgentSession;
+use crate::confirmation::{self, confirmed};
 use crate::environment;
 use crate::error::{CommandError, ErrorKind, Warning};
 use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::{RepositoryArgument, find};
-use crate::settings_file::confirmed;
 
 /// A tree with gigabytes of new files takes its time.
 const TIME_LIMIT: Duration = Duration::from_secs(15 * 60);
@@ -193,16 +193,10 @@ fn create(arguments: &CreateArguments, printer: &Printer) -> Result<ExitCode, Co
         turn,
     };
     let snapshot = place.snapshots.create(&new)?;
-    if arguments.json {
-        printer.json(&SnapshotOutput::of(&snapshot))?;
-    } else {
-        let files = counted(usize::try_from(snapshot.facts.files).unwrap_or(usize::MAX), "file");
-        let id = &snapshot.id;
-        printer.text(&format!(
-            "{GOOD}✓{GOOD:#} snapshot {STRONG}{id}{STRONG:#}: {files} not as in HEAD, {}\n",
-            size(snapshot.facts.bytes)
-        ));
-    }
+    printer.answer(arguments.json, &SnapshotOutput::of(&snapshot), || {
+        let (id, files, size) = (&snapshot.id, files(&snapshot), size(snapshot.facts.bytes));
+        format!("{GOOD}✓{GOOD:#} snapshot {STRONG}{id}{STRONG:#}: {files} not as in HEAD, {size}\n")
+    })?;
     warn(&snapshot.facts.left_out, printer);
     Ok(ExitCode::from(u8::from(!snapshot.facts.left_out.is_empty())))
 }
@@ -210,14 +204,10 @@ fn create(arguments: &CreateArguments, printer: &Printer) -> Result<ExitCode, Co
 fn list(arguments: &SnapshotListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let place = SnapshotPlace::find(&arguments.repository)?;
     let found = place.snapshots.list(which(arguments.all))?;
-    if arguments.json {
-        printer.json(&SnapshotList::of(&found))?;
-    } else if found.is_empty() {
-        printer.text("There is no snapshot here; `checkstone snapshot create` takes one.\n");
-    } else {
-        printer.text(&table(&found, arguments.all, printer));
-    }
-    Ok(ExitCode::SUCCESS)
+    printer.answer(arguments.json, &SnapshotList::of(&found), || match found.is_empty() {
+        true => "There is no snapshot here; `checkstone snapshot create` takes one.\n".to_owned(),
+        false => table(&found, arguments.all, printer.width()),
+    })
 }
 
 fn diff(arguments: &SnapshotDiffArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
@@ -229,8 +219,7 @@ fn diff(arguments: &SnapshotDiffArguments, printer: &Printer) -> Result<ExitCode
     let scratch = environment::temporary_directory();
     let newer = new.as_ref().map_or(Side::WorkingTree { scratch: &scratch }, Side::Snapshot);
     if arguments.patch {
-        let patch = place.snapshots.patch(Side::Snapshot(&old), newer, &paths);
-        let patch = patch?;
+        let patch = place.snapshots.patch(Side::Snapshot(&old), newer, &paths)?;
         let text = String::from_utf8_lossy(&patch);
         // A patch that goes into a file or a program stays as git wrote it.
         if std::io::stdout().is_terminal() {
@@ -241,39 +230,29 @@ fn diff(arguments: &SnapshotDiffArguments, printer: &Printer) -> Result<ExitCode
         return Ok(ExitCode::SUCCESS);
     }
     let found = place.snapshots.diff(Side::Snapshot(&old), newer, &paths)?;
-    if arguments.json {
-        printer.json(&SnapshotDiff {
-            old: &old.id,
-            new: new.as_ref().map(|snapshot| snapshot.id.as_str()),
-            files: found.iter().map(|file| ChangedFile { path: &file.path, change: file.change() }).collect(),
-        })?;
-    } else if found.is_empty() {
-        printer.text("Nothing differs.\n");
-    } else {
-        printer.text(&differences(&found, usize::MAX));
-    }
-    Ok(ExitCode::SUCCESS)
+    let output = SnapshotDiff {
+        old: &old.id,
+        new: new.as_ref().map(|snapshot| snapshot.id.as_str()),
+        files: found.iter().map(|file| ChangedFile { path: &file.path, change: file.change() }).collect(),
+    };
+    printer.answer(arguments.json, &output, || match found.is_empty() {
+        true => "Nothing differs.\n".to_owned(),
+        false => differences(&found, usize::MAX),
+    })
 }
 
 fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let place = SnapshotPlace::find(&arguments.repository)?;
     let (snapshot, paths) = match &arguments.snapshot {
-        Some(id) => {
-            let snapshot = place.snapshots.find(id)?;
-            (snapshot, place.paths(&arguments.paths)?)
-        }
+        Some(id) => (place.snapshots.find(id)?, place.paths(&arguments.paths)?),
         None => place.snapshots.undoable()?,
     };
     if !arguments.yes {
-        if arguments.json || !std::io::stdin().is_terminal() {
-            let why = if arguments.json { "`--json` does not ask" } else { "not a terminal" };
-            return Err(CommandError::refused(format!("nothing restored: {why}"))
-                .hint("pass `--yes`, or preview with `checkstone snapshot diff`"));
-        }
+        let preview = "pass `--yes`, or preview with `checkstone snapshot diff`";
+        confirmation::must_be_possible("nothing restored", arguments.json, preview)?;
         let scratch = environment::temporary_directory();
         let now = Side::WorkingTree { scratch: &scratch };
-        let planned = place.snapshots.diff(now, Side::Snapshot(&snapshot), &paths);
-        let planned = planned?;
+        let planned = place.snapshots.diff(now, Side::Snapshot(&snapshot), &paths)?;
         if planned.is_empty() {
             printer.text(&format!("Nothing differs from {}.\n", snapshot.id));
             return Ok(ExitCode::SUCCESS);
@@ -286,17 +265,14 @@ fn restore(arguments: &RestoreArguments, printer: &Printer) -> Result<ExitCode, 
     }
     let caller = calling(&place.repository.root);
     let restored = place.snapshots.restore(&snapshot, &paths, caller, Timestamp::now())?;
-    if arguments.json {
-        printer.json(&SnapshotRestore {
-            snapshot: &restored.snapshot.id,
-            before: restored.before.as_ref().map(|before| before.id.as_str()),
-            written: &restored.written,
-            removed: &restored.removed,
-            skipped: &restored.skipped,
-        })?;
-    } else {
-        printer.text(&restored_text(&restored));
-    }
+    let output = SnapshotRestore {
+        snapshot: &restored.snapshot.id,
+        before: restored.before.as_ref().map(|before| before.id.as_str()),
+        written: &restored.written,
+        removed: &restored.removed,
+        skipped: &restored.skipped,
+    };
+    printer.answer(arguments.json, &output, || restored_text(&restored))?;
     Ok(ExitCode::from(u8::from(!restored.skipped.is_empty())))
 }
 
@@ -308,19 +284,16 @@ fn prune(arguments: &SnapshotPruneArguments, printer: &Printer) -> Result<ExitCo
         (keep, age) => Retention { keep, max_age: age.map(days), reasons: PrunableReasons::All },
     };
     let which = which(arguments.all);
-    let gone = if arguments.dry_run {
-        place.snapshots.expired(which, retention, Timestamp::now())
-    } else {
-        place.snapshots.prune(which, retention, Timestamp::now())
+    let (gone, told) = match arguments.dry_run {
+        true => (place.snapshots.expired(which, retention, Timestamp::now())?, "would be forgotten"),
+        false => {
+            let gone = place.snapshots.prune(which, retention, Timestamp::now())?;
+            (gone, "forgotten; `git gc` frees their room")
+        }
     };
-    let gone = gone?;
-    if arguments.json {
-        printer.json(&SnapshotList::of(&gone))?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let would = if arguments.dry_run { "would be forgotten" } else { "forgotten; `git gc` frees their room" };
-    printer.text(&format!("{} {would}\n", counted(gone.len(), "snapshot")));
-    Ok(ExitCode::SUCCESS)
+    printer.answer(arguments.json, &SnapshotList::of(&gone), || {
+        format!("{} {told}\n", counted(gone.len(), "snapshot"))
+    })
 }
 
 /// The repository, and where in it the command was called.
@@ -332,8 +305,7 @@ struct SnapshotPlace {
 
 impl SnapshotPlace {
     fn find(argument: &RepositoryArgument) -> Result<Self, CommandError> {
-        let folder = argument.folder()?;
-        let folder = fs_err::canonicalize(&folder)?;
+        let folder = fs_err::canonicalize(argument.folder()?)?;
         let repository = find(&folder)?;
         let git = environment::git().within(TIME_LIMIT);
         let snapshots = Snapshots::of(repository.clone(), &git)?;
@@ -394,31 +366,22 @@ fn which(all: bool) -> WhichWorktrees {
 
 impl From<SnapshotError> for CommandError {
     fn from(error: SnapshotError) -> Self {
-        let kind = match &error {
-            SnapshotError::Unknown { .. }
-            | SnapshotError::NothingToUndo
-            | SnapshotError::NoSuchPath { .. } => ErrorKind::NotFound,
-            SnapshotError::Ambiguous { .. } | SnapshotError::Outside { .. } => ErrorKind::Usage,
-            _ => ErrorKind::Failed,
+        use ErrorKind::{Failed, NotFound, Usage};
+        use SnapshotError as E;
+        let (kind, hint) = match &error {
+            E::Unknown { .. } => (NotFound, "`checkstone snapshot list` shows the ids"),
+            E::NothingToUndo => (NotFound, "`checkstone snapshot restore ID` restores any snapshot"),
+            E::NoSuchPath { .. } => (NotFound, ""),
+            E::Ambiguous { .. } => (Usage, "`checkstone snapshot list` shows the ids"),
+            E::Outside { .. } => (Usage, "name files and folders in the working tree"),
+            E::Spool { .. } => (Failed, "free some disk space, and make the git folder writable"),
+            E::Forget { .. } => (Failed, "make the git folder writable"),
+            E::Scratch { .. } => (Failed, "free some space there, or set `TMPDIR` to a folder that has some"),
+            _ => (Failed, ""),
         };
-        let told = Self::of(kind, &error);
         match error {
-            SnapshotError::Git(error) => error.into(),
-            SnapshotError::Unknown { .. } | SnapshotError::Ambiguous { .. } => {
-                told.hint("`checkstone snapshot list` shows the ids")
-            }
-            SnapshotError::NothingToUndo => {
-                told.hint("`checkstone snapshot restore ID` restores any snapshot")
-            }
-            SnapshotError::Outside { .. } => told.hint("name files and folders in the working tree"),
-            SnapshotError::Spool { .. } => {
-                told.hint("free some disk space, and make the git folder writable")
-            }
-            SnapshotError::Forget { .. } => told.hint("make the git folder writable"),
-            SnapshotError::Scratch { .. } => {
-                told.hint("free some space there, or set `TMPDIR` to a folder that has some")
-            }
-            _ => told,
+            E::Git(error) => error.into(),
+            _ => Self::of(kind, &error).hint(hint),
         }
     }
 }
@@ -474,19 +437,21 @@ pub(crate) fn about(snapshot: &Snapshot) -> String {
     about
 }
 
-fn table(found: &[Snapshot], all: bool, printer: &Printer) -> String {
-    let files = Column::right(10).gap(1);
-    let mut table = Table::new([Column::left(0), Column::left(0), files, Column::right(9), Column::left(0)]);
+fn table(found: &[Snapshot], all: bool, width: Option<usize>) -> String {
+    let number = Column::right(10).gap(1);
+    let mut table = Table::new([Column::left(0), Column::left(0), number, Column::right(9), Column::left(0)]);
     for snapshot in found {
-        let facts = &snapshot.facts;
-        let about = about(snapshot);
         let tree = if all { format!("{:<8} ", snapshot.worktree) } else { String::new() };
-        let files = counted(usize::try_from(facts.files).unwrap_or(usize::MAX), "file");
-        let time = time(facts.taken_ns).strftime("%Y-%m-%d %H:%M").to_string();
+        let time = time(snapshot).strftime("%Y-%m-%d %H:%M").to_string();
+        let (size, about) = (size(snapshot.facts.bytes), format!("{tree}{}", about(snapshot)));
         let id = Cell::styled(snapshot.id.to_string(), STRONG);
-        table.row([id, time.into(), files.into(), size(facts.bytes).into(), format!("{tree}{about}").into()]);
+        table.row([id, time.into(), files(snapshot).into(), size.into(), about.into()]);
     }
-    table.lines(printer.width())
+    table.lines(width)
+}
+
+fn files(snapshot: &Snapshot) -> String {
+    counted(usize::try_from(snapshot.facts.files).unwrap_or(usize::MAX), "file")
 }
 
 fn restored_text(restored: &RestoreReport) -> String {
@@ -495,19 +460,14 @@ fn restored_text(restored: &RestoreReport) -> String {
         return format!("Nothing differs from {}.\n", restored.snapshot.id);
     }
     for skipped in &restored.skipped {
-        let _ = writeln!(
-            text,
-            "{DOUBTFUL}→{DOUBTFUL:#} {} was left alone: {}",
-            visible(&skipped.path.to_string()),
-            visible(&skipped.reason)
-        );
+        let (path, reason) = (visible(&skipped.path.to_string()), visible(&skipped.reason));
+        let _ = writeln!(text, "{DOUBTFUL}→{DOUBTFUL:#} {path} was left alone: {reason}");
     }
+    let (id, written) = (&restored.snapshot.id, counted(restored.written.len(), "file"));
+    let removed = restored.removed.len();
     let _ = writeln!(
         text,
-        "{GOOD}✓{GOOD:#} restored {STRONG}{}{STRONG:#}: {} written, {} removed",
-        restored.snapshot.id,
-        counted(restored.written.len(), "file"),
-        restored.removed.len()
+        "{GOOD}✓{GOOD:#} restored {STRONG}{id}{STRONG:#}: {written} written, {removed} removed"
     );
     if restored.before.is_some() {
         let _ =
@@ -526,14 +486,13 @@ fn size(bytes: u64) -> String {
     }
 }
 
-fn time(taken_ns: i64) -> Timestamp {
-    Timestamp::from_nanosecond(i128::from(taken_ns)).unwrap_or_default()
+fn time(snapshot: &Snapshot) -> Timestamp {
+    Timestamp::from_nanosecond(i128::from(snapshot.facts.taken_ns)).unwrap_or_default()
 }
 
 /// What `checkstone snapshot create --json` prints.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Snapshot"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Snapshot"))]
 pub(crate) struct SnapshotOutput<'a> {
     id: &'a str,
     commit: &'a str,
@@ -572,7 +531,7 @@ impl<'a> SnapshotOutput<'a> {
             id: &snapshot.id,
             commit: &snapshot.commit,
             worktree: &snapshot.worktree,
-            taken_at: time(facts.taken_ns).to_string(),
+            taken_at: time(snapshot).to_string(),
             message: &snapshot.message,
             head: snapshot.head.as_deref(),
             reason,

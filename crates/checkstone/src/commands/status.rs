@@ -54,28 +54,14 @@ const RUNS: usize = 5;
 
 pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let folder = arguments.repository.folder()?;
-    let workflows = StateDirectory::of(&folder, &environment::git());
-    let root = workflows.repository().map(|repository| repository.root.clone());
-    let project = root.clone().unwrap_or(folder);
-    let mut status = Status::of(root)?;
-    status.resumable = resumable(&workflows);
-    status.snapshot = workflows.repository().and_then(newest_snapshot);
-    status.runs = unfinished_runs(&project);
-    status.last_checkpoint = checkpoint::list(&project, None, None)
-        .ok()
-        .and_then(|listing| listing.checkpoints.into_iter().next());
+    let status = Status::of(&folder)?;
     if let (false, Some(root)) = (arguments.json, &status.root)
         && let Err(problems) = repository_policy::files(root).user.load()
     {
         let warning = format!("your configuration has mistakes and is not followed:\n{problems}");
         printer.warning(Warning::new(warning));
     }
-    if arguments.json {
-        printer.json(&status.output())?;
-    } else {
-        printer.text(&status.text(printer.width()));
-    }
-    Ok(ExitCode::SUCCESS)
+    printer.answer(arguments.json, &status.output(), || status.text(printer.width()))
 }
 
 /// Everything that is told.
@@ -83,7 +69,7 @@ struct Status {
     state: PathBuf,
     root: Option<PathBuf>,
     policy: PolicyState,
-    session: Option<SessionState>,
+    session: Option<CallingSession>,
     /// Why the gate is off; `None` where it is on.
     off: Option<String>,
     journal_problem: Option<String>,
@@ -98,63 +84,60 @@ struct Status {
     last_checkpoint: Option<ListedCheckpoint>,
 }
 
+#[derive(Default)]
 enum PolicyState {
+    #[default]
     None,
-    Broken { texts: PolicyTexts, problems: Vec<String> },
-    Sound { texts: PolicyTexts, policy: Box<Policy>, standing: Standing },
+    Broken {
+        texts: PolicyTexts,
+        problems: Vec<String>,
+    },
+    Sound {
+        texts: PolicyTexts,
+        policy: Box<Policy>,
+        standing: Standing,
+    },
 }
 
-struct SessionState {
-    session: AgentSession,
-    slug: Option<String>,
-    on: bool,
+/// What was read. What is wrong with the journal is part of the answer, so that nothing stands for what it hides.
+fn or_nothing<T: Default>(read: Result<T, CommandError>, problem: &mut Option<String>) -> T {
+    read.unwrap_or_else(|error| {
+        *problem = Some(error.message().to_owned());
+        T::default()
+    })
 }
 
 impl Status {
-    fn of(root: Option<PathBuf>) -> Result<Self, CommandError> {
+    fn of(folder: &Path) -> Result<Self, CommandError> {
+        let workflows = StateDirectory::of(folder, &environment::git());
+        let repository = workflows.repository();
+        let root = repository.map(|repository| repository.root.as_path());
         let state = journal_access::state_directory()?;
-        // What is wrong with the journal is part of the answer.
-        let (mut journal, mut journal_problem) = match journal_access::open_existing(&state) {
-            Ok(journal) => (journal, None),
-            Err(error) => (None, Some(error.message().to_owned())),
-        };
-        let mut told = |error: CommandError| journal_problem = Some(error.message().to_owned());
-        let policy = policy(root.as_deref(), journal.as_mut()).unwrap_or_else(|error| {
-            told(error);
-            PolicyState::None
-        });
-        let session = session(&state, root.as_deref(), journal.as_mut()).unwrap_or_else(|error| {
-            told(error);
-            None
-        });
-        let verdicts = match (&mut journal, &root) {
-            (Some(journal), Some(root)) => recent(journal, Of::Repository(root), VERDICTS),
-            (Some(journal), None) => recent(journal, Of::Everyone, VERDICTS),
-            (None, _) => Ok(Vec::new()),
-        };
-        let verdicts = verdicts.unwrap_or_else(|error| {
-            told(error);
-            Vec::new()
-        });
-        let autosave = AutosaveStatus::of(root.as_deref(), journal.as_mut()).unwrap_or_else(|error| {
-            told(error);
-            AutosaveStatus::default()
-        });
+        let mut problem = None;
+        let mut journal = or_nothing(journal_access::open_existing(&state), &mut problem);
+        let policy = or_nothing(policy(root, journal.as_mut()), &mut problem);
+        let session = or_nothing(session(&state, root, journal.as_mut()), &mut problem);
+        let of = root.map_or(Of::Everyone, Of::Repository);
+        let verdicts = journal.as_mut().map_or(Ok(Vec::new()), |journal| recent(journal, of, VERDICTS));
+        let verdicts = or_nothing(verdicts, &mut problem);
+        let autosave = or_nothing(AutosaveStatus::of(root, journal.as_mut()), &mut problem);
         let off = off(&policy, session.as_ref())
-            .or_else(|| journal_problem.is_some().then(|| "the journal cannot be used".to_owned()));
+            .or_else(|| problem.is_some().then(|| "the journal cannot be used".to_owned()));
+        let project = root.unwrap_or(folder);
+        let checkpoints = checkpoint::list(project, None, None).ok();
         Ok(Self {
             state,
-            root,
+            root: root.map(Path::to_owned),
             policy,
             session,
             off,
-            journal_problem,
+            journal_problem: problem,
             verdicts,
-            resumable: Vec::new(),
-            snapshot: None,
+            resumable: resumable(&workflows),
+            snapshot: repository.and_then(newest_snapshot),
             autosave,
-            runs: Vec::new(),
-            last_checkpoint: None,
+            runs: unfinished_runs(project),
+            last_checkpoint: checkpoints.and_then(|listing| listing.checkpoints.into_iter().next()),
         })
     }
 
@@ -197,12 +180,7 @@ impl Status {
             },
             trust,
             switch: SwitchOutput { on: self.off.is_none(), reason: self.off.as_deref() },
-            session: self.session.as_ref().map(|state| CallingSession {
-                agent: state.session.agent,
-                id: &state.session.id,
-                slug: state.slug.as_deref(),
-                on: state.on,
-            }),
+            session: self.session.as_ref(),
             journal_problem: self.journal_problem.as_deref(),
             verdicts: &self.verdicts,
             autonomous_execution: self.autosave.execution(),
@@ -238,7 +216,7 @@ impl Status {
         if let Some(state) = &self.session {
             let slug = state.slug.as_deref().map(|slug| format!(", work item {}", visible(slug)));
             let off = if state.on { "" } else { ", switched off" };
-            let (agent, id) = (state.session.agent.name(), visible(&state.session.id));
+            let (agent, id) = (state.agent.name(), visible(&state.id));
             line("session", &format!("{agent} {id}{}{off}", slug.unwrap_or_default()));
         }
         for (name, value) in self.autosave.lines() {
@@ -325,8 +303,7 @@ impl Status {
 
 /// What `checkstone status --json` prints.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Status"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Status"))]
 pub(crate) struct StatusOutput<'a> {
     version: &'static str,
     state_directory: Cow<'a, str>,
@@ -335,7 +312,7 @@ pub(crate) struct StatusOutput<'a> {
     trust: TrustOutput<'a>,
     switch: SwitchOutput<'a>,
     /// The agent session that asks.
-    session: Option<CallingSession<'a>>,
+    session: Option<&'a CallingSession>,
     journal_problem: Option<&'a str>,
     verdicts: &'a [ListedVerdict],
     autonomous_execution: AutonomousExecution,
@@ -350,8 +327,7 @@ pub(crate) struct StatusOutput<'a> {
 }
 
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Policy"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Policy"))]
 struct PolicyOutput<'a> {
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["none", "sound", "broken"])))]
     state: &'static str,
@@ -362,8 +338,7 @@ struct PolicyOutput<'a> {
 }
 
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Trust"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Trust"))]
 struct TrustOutput<'a> {
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["trusted", "changed", "untrusted"])))]
     state: &'static str,
@@ -372,8 +347,7 @@ struct TrustOutput<'a> {
 }
 
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Switch"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Switch"))]
 struct SwitchOutput<'a> {
     on: bool,
     /// Why the gate is off.
@@ -382,10 +356,10 @@ struct SwitchOutput<'a> {
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct CallingSession<'a> {
+struct CallingSession {
     agent: Agent,
-    id: &'a str,
-    slug: Option<&'a str>,
+    id: String,
+    slug: Option<String>,
     on: bool,
 }
 
@@ -469,14 +443,14 @@ fn session(
     state: &Path,
     root: Option<&Path>,
     mut journal: Option<&mut Journal>,
-) -> Result<Option<SessionState>, CommandError> {
+) -> Result<Option<CallingSession>, CommandError> {
     let Some(session) = AgentSession::calling(journal.as_deref_mut(), root)? else { return Ok(None) };
     let slug = session.recorded(journal)?.and_then(|recorded| recorded.slug);
     let on = !switch::is_off(state, session.agent.name(), &session.id);
-    Ok(Some(SessionState { session, slug, on }))
+    Ok(Some(CallingSession { agent: session.agent, id: session.id, slug, on }))
 }
 
-fn off(policy: &PolicyState, session: Option<&SessionState>) -> Option<String> {
+fn off(policy: &PolicyState, session: Option<&CallingSession>) -> Option<String> {
     let reason = if environment::is_switched_off() {
         "`CHECKSTONE=off` is set"
     } else if session.is_some_and(|session| !session.on) {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use autosave::told_window;
 use gate::Decision;
 use journal::{Journal, Of, OpenFor, SeenSession};
-use serde::Deserialize;
+use serde_json::Value;
 use transcript::Agent;
 
 use crate::environment;
@@ -29,53 +29,24 @@ pub(crate) struct StatuslineArguments {}
 const LARGEST: u64 = 1024 * 1024;
 
 /// What the client tells. Whatever it does not tell is left out of the line.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct StatuslinePayload {
-    session_id: Option<String>,
-    model: Option<Model>,
-    context_window: Option<ContextWindow>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Model {
-    id: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ContextWindow {
-    context_window_size: Option<u64>,
-    current_usage: Option<CurrentUsage>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct CurrentUsage {
-    input_tokens: u64,
-    output_tokens: u64,
-    cache_creation_input_tokens: u64,
-    cache_read_input_tokens: u64,
-}
+struct StatuslinePayload(Value);
 
 impl StatuslinePayload {
+    fn text(&self, pointer: &str) -> Option<&str> {
+        self.0.pointer(pointer)?.as_str()
+    }
+
     /// As the hook counts it.
     fn percent(&self) -> Option<u64> {
-        let context = self.context_window.as_ref()?;
-        let used = context.current_usage.as_ref()?;
-        let parts = [
-            used.input_tokens,
-            used.output_tokens,
-            used.cache_creation_input_tokens,
-            used.cache_read_input_tokens,
-        ];
-        let tokens = parts.into_iter().fold(0_u64, u64::saturating_add);
-        tokens.saturating_mul(100).checked_div(context.context_window_size?)
+        let used = self.0.pointer("/context_window/current_usage")?;
+        let parts =
+            ["input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
+        let counts = parts.iter().filter_map(|part| used.get(part)?.as_u64());
+        counts.fold(0_u64, u64::saturating_add).saturating_mul(100).checked_div(self.window()?)
     }
 
     fn window(&self) -> Option<u64> {
-        self.context_window.as_ref()?.context_window_size.filter(|tokens| *tokens > 0)
+        self.0.pointer("/context_window/context_window_size")?.as_u64().filter(|tokens| *tokens > 0)
     }
 }
 
@@ -83,7 +54,7 @@ impl StatuslinePayload {
 pub(crate) fn run(_: &StatuslineArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let mut bytes = Vec::new();
     let _ = std::io::stdin().take(LARGEST).read_to_end(&mut bytes);
-    let told: StatuslinePayload = serde_json::from_slice(&bytes).unwrap_or_default();
+    let told = StatuslinePayload(serde_json::from_slice(&bytes).unwrap_or_default());
     let mut parts = Vec::new();
     if let Some(percent) = told.percent() {
         let style = match percent {
@@ -111,11 +82,11 @@ pub(crate) fn run(_: &StatuslineArguments, printer: &Printer) -> Result<ExitCode
 /// What the gate said last in this session; on the way, the size of the window is remembered. Where the journal cannot be
 /// used, the line is shorter.
 fn last_verdict(told: &StatuslinePayload) -> Option<Decision> {
-    let client_id = told.session_id.as_deref()?;
+    let client_id = told.text("/session_id")?;
     let state = environment::state_directory()?;
     let mut journal = Journal::open(&state, OpenFor::Hook).ok()?;
     let agent = Agent::Claude.name();
-    let model = told.model.as_ref().and_then(|model| model.id.as_deref());
+    let model = told.text("/model/id");
     let (session, verdict) = journal
         .read(|reader| {
             let Some(session) = reader.session(agent, client_id)? else { return Ok((None, None)) };

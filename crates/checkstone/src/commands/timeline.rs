@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use agents::registration::settings;
 use anstyle::Style;
 use jiff::Timestamp;
 use text::{counted, fit};
@@ -91,12 +92,7 @@ fn unreadable(arguments: &TimelineArguments, reading: &Reading) -> CommandError 
 pub(crate) fn table(reading: &Reading, width: Option<usize>) -> String {
     let mut text = String::new();
     let began = reading.turn.as_ref().and_then(|turn| instant(turn.started_at.as_deref()));
-    let client = match reading.agent {
-        Some(Agent::Claude) => "Claude Code",
-        Some(Agent::Gemini) => "Gemini CLI",
-        Some(Agent::Codex) => "Codex CLI",
-        None => "unknown client",
-    };
+    let client = reading.agent.map_or("unknown client", settings::client);
     let _ = writeln!(text, "{STRONG}{client}{STRONG:#}, {}", summary(reading, began));
     if let Some(turn) = &reading.turn {
         let prompt = fit(&transcript::visible(&turn.prompt), width.map(|width| width.saturating_sub(2)));
@@ -115,8 +111,7 @@ pub(crate) fn table(reading: &Reading, width: Option<usize>) -> String {
 }
 
 fn summary(reading: &Reading, began: Option<Timestamp>) -> String {
-    let calls = reading.calls.len();
-    let mut summary = counted(calls, "call");
+    let mut summary = counted(reading.calls.len(), "call");
     let failed = reading.calls.iter().filter(|call| call.outcome == Outcome::Error).count();
     if failed > 0 {
         let _ = write!(summary, ", {BAD}{failed} failed{BAD:#}");
@@ -207,16 +202,12 @@ fn seconds(from: Timestamp, to: Timestamp) -> String {
     text::short_duration(to.duration_since(from).try_into().unwrap_or_default())
 }
 
+/// With commas between the thousands.
 fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
+    match number / 1000 {
+        0 => number.to_string(),
+        thousands => format!("{},{:03}", grouped(thousands), number % 1000),
     }
-    text
 }
 
 #[cfg(test)]
@@ -226,9 +217,7 @@ mod tests {
     #[test]
     fn durations_and_numbers_are_readable() {
         let at = |seconds: i64| Timestamp::from_second(seconds).unwrap();
-        let shown: Vec<_> = [1, 59, 61, 3_700].map(|after| seconds(at(0), at(after))).into();
-        assert_eq!(shown, ["1.0s", "59.0s", "1m01s", "1h01m"]);
-        assert_eq!(seconds(at(5), at(0)), "0.0s");
+        assert_eq!([seconds(at(0), at(61)), seconds(at(5), at(0))], ["1m01s", "0.0s"]);
         assert_eq!([grouped(0), grouped(999), grouped(1_000_000)], ["0", "999", "1,000,000"]);
     }
 }

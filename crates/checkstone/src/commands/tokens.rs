@@ -53,11 +53,7 @@ pub(crate) fn run(arguments: &TokensArguments, printer: &Printer) -> Result<Exit
         o200k: tokens::o200k(&text),
         error: checked.error,
     };
-    if arguments.json {
-        printer.json(&output)?;
-    } else {
-        printer.text(&shown(&output));
-    }
+    printer.answer(arguments.json, &output, || shown(&output))?;
     Ok(if output.valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -1,7 +1,6 @@
 //! `checkstone trust`: allows a repository's policy file, as it is now, to run its checks and to save by itself.
 
 use std::fmt::Write as _;
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -14,13 +13,13 @@ use stop::trust::{self, Standing};
 use text::counted;
 use transcript::visible;
 
+use crate::confirmation;
 use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
 use crate::printer::{DOUBTFUL, GOOD, Printer, STRONG};
 use crate::repository_argument::find;
 use crate::repository_policy::{self, mistakes};
-use crate::settings_file;
 
 /// Trust a repository's `checkstone.toml`, as it is now: its checks, snapshots and autosave
 ///
@@ -76,7 +75,7 @@ pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitC
         return Ok(ExitCode::SUCCESS);
     }
     printer.text(&wanted(&file, &standing));
-    if !arguments.yes && !confirmed(&file)? {
+    if !arguments.yes && !confirmed_for(&file)? {
         printer.text("Nothing was changed.\n");
         return Ok(ExitCode::from(1));
     }
@@ -136,12 +135,10 @@ fn autosave_sentence(autosave: &Autosave) -> String {
     text
 }
 
-fn confirmed(file: &Path) -> Result<bool, CommandError> {
-    if !std::io::stdin().is_terminal() {
-        return Err(CommandError::refused(format!("`{}` was not trusted: not a terminal", file.display()))
-            .hint("run it in a terminal, or pass `--yes`"));
-    }
-    settings_file::confirmed("Trust it?")
+fn confirmed_for(file: &Path) -> Result<bool, CommandError> {
+    let nothing = format!("`{}` was not trusted", file.display());
+    confirmation::must_be_possible(&nothing, false, "run it in a terminal, or pass `--yes`")?;
+    confirmation::confirmed("Trust it?")
 }
 
 /// The repository of a folder, or of its policy file.
@@ -192,21 +189,11 @@ fn list(arguments: &TrustArguments, printer: &Printer) -> Result<ExitCode, Comma
         Some(mut journal) => journal.read(|reader| reader.trusted_files())?,
         None => Vec::new(),
     };
-    if arguments.json {
-        printer.json(&TrustList { files: entries.iter().map(TrustedFile::of).collect() })?;
-    } else if entries.is_empty() {
-        printer.text("No file is trusted.\n");
-    } else {
-        for entry in &entries {
-            let (style, state) = match Now::of(entry) {
-                Now::Trusted => (GOOD, "trusted"),
-                Now::Changed => (DOUBTFUL, "changed"),
-                Now::Missing => (DOUBTFUL, "missing"),
-            };
-            printer.text(&format!("{style}{state:<8}{style:#} {}\n", entry.path.display()));
-        }
-    }
-    Ok(ExitCode::SUCCESS)
+    let output = TrustList { files: entries.iter().map(TrustedFile::of).collect() };
+    printer.answer(arguments.json, &output, || match output.files.is_empty() {
+        true => "No file is trusted.\n".to_owned(),
+        false => output.files.iter().map(TrustedFile::line).collect(),
+    })
 }
 
 /// What `checkstone trust --list --json` prints.
@@ -235,12 +222,20 @@ impl TrustedFile {
             state: Now::of(entry),
         }
     }
+
+    fn line(&self) -> String {
+        let (style, state) = match self.state {
+            Now::Trusted => (GOOD, "trusted"),
+            Now::Changed => (DOUBTFUL, "changed"),
+            Now::Missing => (DOUBTFUL, "missing"),
+        };
+        format!("{style}{state:<8}{style:#} {}\n", self.path)
+    }
 }
 
 /// How a trusted file stands now.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "TrustState"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TrustState"))]
 #[serde(rename_all = "lowercase")]
 enum Now {
     Trusted,

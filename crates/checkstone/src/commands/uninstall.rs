@@ -77,21 +77,17 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
         files.iter_mut().for_each(|file| file.change.not_done());
     }
     let policy = root.map(|root| root.join(FILE_NAME)).filter(|file| file.is_file());
-    if arguments.json {
-        printer.json(&UninstallOutput {
-            dry_run: arguments.dry_run,
-            files: files
-                .iter()
-                .map(|file| ClientOutput { agent: file.agent, change: file.change.output() })
-                .collect(),
-            kept: Kept {
-                policy: policy.as_deref().map(Path::to_string_lossy),
-                state_directory: state.to_string_lossy(),
-            },
-        })?;
-    } else {
-        printer.text(&report_text(&files, &state, policy.as_deref(), arguments.dry_run));
-    }
+    let output = UninstallOutput {
+        dry_run: arguments.dry_run,
+        files: files.iter().map(OwnEntries::output).collect(),
+        kept: Kept {
+            policy: policy.as_deref().map(Path::to_string_lossy),
+            state_directory: state.to_string_lossy(),
+        },
+    };
+    printer.answer(arguments.json, &output, || {
+        report_text(&files, &state, policy.as_deref(), arguments.dry_run)
+    })?;
     Ok(file_change::exit_code(files.iter().map(|file| &file.change)))
 }
 
@@ -99,9 +95,7 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
 fn candidates(state: &Path, root: Option<&Path>) -> Vec<(Agent, PathBuf)> {
     let mut files: Vec<(Agent, PathBuf)> = Vec::new();
     for agent in Agent::ALL {
-        let scopes = [Some(Scope::User), root.map(Scope::Project)];
-        let places = scopes.into_iter().flatten().filter_map(|scope| ClientFiles::of(agent, scope));
-        for place in places {
+        for place in places(agent, root) {
             let local = place.folder.join("settings.local.json");
             files.push((agent, place.settings));
             files.extend((agent == Agent::Claude).then_some((agent, local)));
@@ -116,6 +110,12 @@ fn candidates(state: &Path, root: Option<&Path>) -> Vec<(Agent, PathBuf)> {
         is_new
     });
     files
+}
+
+/// The files of a client, the user's and those of this repository.
+fn places(agent: Agent, root: Option<&Path>) -> impl Iterator<Item = ClientFiles> {
+    let scopes = [Some(Scope::User), root.map(Scope::Project)];
+    scopes.into_iter().flatten().filter_map(move |scope| ClientFiles::of(agent, scope))
 }
 
 /// A file that has entries of ours, and what becomes of it.
@@ -186,6 +186,10 @@ impl OwnEntries {
         Some(Self { agent, change, work: Some(PlannedRemoval { file, after, made_folder }) })
     }
 
+    fn output(&self) -> ClientOutput<'_> {
+        ClientOutput { agent: self.agent, change: self.change.output() }
+    }
+
     fn take_out(&mut self, state: &Path) {
         let Some(work) = self.work.take() else { return };
         let done = match &work.after {
@@ -241,9 +245,7 @@ fn written_by_hand(root: Option<&Path>, named: &[Agent]) -> Vec<OwnEntries> {
     if !named.is_empty() && !named.contains(&Agent::Codex) {
         return Vec::new();
     }
-    let scopes = [Some(Scope::User), root.map(Scope::Project)];
-    let places = scopes.into_iter().flatten().filter_map(|scope| ClientFiles::of(Agent::Codex, scope));
-    let configs = places.filter_map(|files| {
+    let configs = places(Agent::Codex, root).filter_map(|files| {
         let path = files.folder.join("config.toml");
         let config = CodexConfig::read(&fs_err::read_to_string(&path).ok()?).ok()?;
         (!config.found.is_empty()).then(|| {
@@ -262,8 +264,7 @@ fn written_by_hand(root: Option<&Path>, named: &[Agent]) -> Vec<OwnEntries> {
 
 /// What `checkstone uninstall --json` prints.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Uninstall"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Uninstall"))]
 pub(crate) struct UninstallOutput<'a> {
     dry_run: bool,
     files: Vec<ClientOutput<'a>>,

@@ -109,6 +109,26 @@ impl NameArguments {
     }
 }
 
+/// One that is here, or one in the archive.
+#[derive(Debug, clap::Args)]
+struct KeptWorkflow {
+    /// The command of the workflow
+    #[arg(required_unless_present = "archived")]
+    command: Option<String>,
+    /// The feature that it works on
+    #[arg(long, value_name = "FEATURE")]
+    feature: Option<String>,
+    /// One in the archive, by the id that `list --archived` shows
+    #[arg(long, value_name = "ID", conflicts_with_all = ["command", "feature"])]
+    archived: Option<String>,
+}
+
+impl KeptWorkflow {
+    fn name(&self) -> Result<Name, CommandError> {
+        Ok(Name::new(self.command.as_deref().unwrap_or_default(), self.feature.as_deref())?)
+    }
+}
+
 /// Where, and how it is answered.
 #[derive(Debug, clap::Args)]
 struct WorkflowCommonArguments {
@@ -133,46 +153,34 @@ impl From<NameError> for CommandError {
 
 impl From<WorkflowError> for CommandError {
     fn from(error: WorkflowError) -> Self {
+        use ErrorKind::{Failed, NotFound, Refused, Usage};
         use WorkflowError as E;
-        let kind = match &error {
-            E::NotFound { .. } => ErrorKind::NotFound,
-            E::Outside { .. }
-            | E::Changed { .. }
-            | E::Unfinished { .. }
-            | E::Lock(LockError::Busy { .. }) => ErrorKind::Refused,
-            E::Name(_)
-            | E::NotAFile { .. }
-            | E::TooLarge { .. }
-            | E::UnsupportedVersion { .. }
-            | E::WrongShape { .. }
-            | E::NotAWorkflow { .. }
-            | E::SummaryTooLong { .. }
-            | E::PhaseName { .. } => ErrorKind::Usage,
-            _ => ErrorKind::Failed,
-        };
-        let told = Self::of(kind, &error);
-        match error {
+        let (kind, hint) = match &error {
             E::NotFound { .. } => {
-                told.hint("`checkstone workflow list` lists them; `checkstone workflow start` starts one")
+                (NotFound, "`checkstone workflow list` lists them; `checkstone workflow start` starts one")
             }
-            E::SummaryTooLong { .. } => {
-                told.hint("shorten it to what the next phase has to know; `checkstone tokens` counts")
-            }
-            E::UnsupportedVersion { .. } => {
-                told.hint("the file is left as it is; open it with the tool that wrote it, or move it away")
-            }
-            E::WrongShape { .. } | E::TooLarge { .. } | E::NotAFile { .. } => {
-                told.hint("the file is left as it is; fix it, or move it away")
-            }
-            E::Unfinished { .. } => told.hint(
+            E::Unfinished { .. } => (
+                Refused,
                 "finish it with `checkstone workflow complete`, or replace it with `checkstone workflow start --fresh`",
             ),
-            E::Lock(LockError::Busy { .. }) => told.hint("another checkstone is writing there; try again"),
-            E::Create { .. } | E::Write(_) | E::Append { .. } | E::Lock(_) => {
-                told.hint("make the folder `.claude/state` writable")
+            E::Lock(LockError::Busy { .. }) => (Refused, "another checkstone is writing there; try again"),
+            E::Outside { .. } | E::Changed { .. } => (Refused, ""),
+            E::SummaryTooLong { .. } => {
+                (Usage, "shorten it to what the next phase has to know; `checkstone tokens` counts")
             }
-            _ => told,
-        }
+            E::UnsupportedVersion { .. } => {
+                (Usage, "the file is left as it is; open it with the tool that wrote it, or move it away")
+            }
+            E::WrongShape { .. } | E::TooLarge { .. } | E::NotAFile { .. } => {
+                (Usage, "the file is left as it is; fix it, or move it away")
+            }
+            E::Name(_) | E::NotAWorkflow { .. } | E::PhaseName { .. } => (Usage, ""),
+            E::Create { .. } | E::Write(_) | E::Append { .. } | E::Lock(_) => {
+                (Failed, "make the folder `.claude/state` writable")
+            }
+            _ => (Failed, ""),
+        };
+        Self::of(kind, &error).hint(hint)
     }
 }
 

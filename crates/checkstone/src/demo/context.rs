@@ -8,7 +8,7 @@ use crate::error::CommandError;
 use super::played_agent::PlayedAgent;
 use super::scratch::DemoFolder;
 use super::stop::shown;
-use super::{Stage, differs};
+use super::{Stage, differs, expect};
 
 /// The push runs beside everything else.
 const PUSH_LIMIT: Duration = Duration::from_secs(15);
@@ -31,22 +31,16 @@ pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), Comman
     let reason = answer.as_ref().and_then(|answer| answer.get("reason")?.as_str()).unwrap_or_default();
     let head = scratch.git(&["rev-parse", "HEAD"])?;
     let subject = scratch.git(&["log", "-1", "--format=%s"])?;
-    if head == before || !subject.contains("auto-checkpoint") || reason.is_empty() {
-        return Err(differs("a full context was not saved", &shown(answer.as_ref())));
-    }
+    let is_saved = head != before && subject.contains("auto-checkpoint") && !reason.is_empty();
+    expect(is_saved, "a full context was not saved", &shown(answer.as_ref()))?;
     stage.quote(reason);
     let notes = scratch.read("repository/CLAUDE.md")?;
-    if !notes.contains("## Last Session") {
-        return Err(differs("there are no notes", &notes));
-    }
+    expect(notes.contains("## Last Session"), "there are no notes", &notes)?;
     let staged = scratch.git(&["diff", "--cached", "--name-only"])?;
-    if staged != "draft.txt" {
-        return Err(differs("what was staged did not stay staged", &staged));
-    }
+    expect(staged == "draft.txt", "what was staged did not stay staged", &staged)?;
     let saved = scratch.git(&["show", "--name-only", "--format=", "HEAD"])?;
-    if saved.lines().any(|file| file == "draft.txt") {
-        return Err(differs("a file of the person's own was committed", &saved));
-    }
+    let is_taken_along = saved.lines().any(|file| file == "draft.txt");
+    expect(!is_taken_along, "a file of the person's own was committed", &saved)?;
     let short = head.get(..7).unwrap_or(&head).to_owned();
     stage.check(&format!(
         "committed as {short}: {}; `draft.txt`, staged by you, is still staged",

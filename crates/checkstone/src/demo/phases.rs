@@ -4,7 +4,7 @@ use crate::error::CommandError;
 
 use super::played_agent::PlayedAgent;
 use super::scratch::DemoFolder;
-use super::{Stage, differs};
+use super::{Stage, expect};
 
 pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), CommandError> {
     stage.scene(3, "A phase of a workflow ends");
@@ -24,15 +24,12 @@ pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), Comman
         ],
     ] {
         let said = scratch.checkstone(arguments, "")?;
-        if said.code != Some(0) {
-            return Err(differs(&format!("`checkstone {}`", arguments.join(" ")), said.stderr.trim()));
-        }
+        expect(said.code == Some(0), &format!("`checkstone {}`", arguments.join(" ")), said.stderr.trim())?;
     }
     stage.tell("The first phase is complete, and the session ends. The next one begins with:");
     let told = PlayedAgent::new(scratch, "demo-next-day").begin()?.unwrap_or_default();
-    if !told.contains("validation") || !told.contains("taxes are not in it yet") {
-        return Err(differs("the next session was not told where to go on", &told));
-    }
+    let is_told = told.contains("validation") && told.contains("taxes are not in it yet");
+    expect(is_told, "the next session was not told where to go on", &told)?;
     stage.quote(&told);
     stage.check("the phase to go on with, and what the one before came to");
     Ok(())

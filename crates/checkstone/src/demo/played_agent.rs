@@ -27,9 +27,7 @@ impl<'a> PlayedAgent<'a> {
     pub(super) fn prompt(&mut self, text: &str) -> Result<(), CommandError> {
         self.turn += 1;
         let told = self.tell_hook("UserPromptSubmit", json!({"prompt": text}))?;
-        if !told.stdout.is_empty() {
-            return Err(super::differs("a prompt was answered", &told.stdout));
-        }
+        super::expect(told.stdout.is_empty(), "a prompt was answered", &told.stdout)?;
         let message = json!({"role": "user", "content": text});
         self.record("user", message, json!({"promptSource": "typed", "promptId": self.turn_id()}));
         Ok(())

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::error::CommandError;
 
 use super::scratch::DemoFolder;
-use super::{Stage, differs};
+use super::{Stage, differs, expect};
 
 const PLAN: &str = r#"title = "demo"
 
@@ -54,13 +54,10 @@ pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), Comman
     let ran = scratch.checkstone(&["run", "plan.toml"], "")?;
     stage.quote(ran.stdout.trim_end());
     let (run, events) = newest_run(scratch)?;
-    if ran.code == Some(0) || !events.contains("\"INTERRUPTED\"") {
-        return Err(differs("the stage that hangs was not interrupted", &ran.stderr));
-    }
+    let is_interrupted = ran.code != Some(0) && events.contains("\"INTERRUPTED\"");
+    expect(is_interrupted, "the stage that hangs was not interrupted", &ran.stderr)?;
     let checkpoints = scratch.checkstone(&["checkpoint", "list", "--json"], "")?.stdout;
-    if !checkpoints.contains("ckpt-emergency-") {
-        return Err(differs("there is no emergency checkpoint", &checkpoints));
-    }
+    expect(checkpoints.contains("ckpt-emergency-"), "there is no emergency checkpoint", &checkpoints)?;
     stage.check("interrupted at its limit; what there was of it is in an emergency checkpoint");
 
     stage.tell("`checkstone resume` goes on, and is killed with SIGKILL while the third stage runs:");
@@ -89,16 +86,13 @@ pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), Comman
     let again = scratch.checkstone(&["resume"], "")?;
     stage.quote(again.stdout.trim_end());
     let sum = scratch.read(&format!("repository/reports/demo/{run}/S03_add_squares/sum.txt"))?;
-    if again.code != Some(0) || sum.trim() != RESULT {
-        return Err(differs("the run did not come to its result", &format!("{sum}{}", again.stderr)));
-    }
+    let is_right = again.code == Some(0) && sum.trim() == RESULT;
+    expect(is_right, "the run did not come to its result", &format!("{sum}{}", again.stderr))?;
     stage.check(&format!(
         "the sum is {RESULT}, as it would have been; what was done before was not done again"
     ));
     let reported = scratch.checkstone(&["report", &run], "")?;
-    if reported.code != Some(0) {
-        return Err(differs("`checkstone report`", reported.stderr.trim()));
-    }
+    expect(reported.code == Some(0), "`checkstone report`", reported.stderr.trim())?;
     stage.check(&format!("drawn in `reports/demo/{run}/report.html`"));
     Ok(())
 }

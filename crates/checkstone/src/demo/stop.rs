@@ -7,7 +7,7 @@ use crate::error::CommandError;
 
 use super::played_agent::PlayedAgent;
 use super::scratch::DemoFolder;
-use super::{Stage, differs};
+use super::{Stage, expect};
 
 const FIXED: &str = "# Prints the price of $1 pieces, in cents.\n\
     if [ \"$1\" -gt 3 ]; then echo $(( $1 * 225 )); else echo $(( $1 * 250 )); fi\n";
@@ -22,21 +22,16 @@ pub(super) fn play(scratch: &DemoFolder, stage: &Stage<'_>) -> Result<(), Comman
     );
     let held = agent.stop("Done, four pieces are cheaper now.")?;
     let reason = held.as_ref().and_then(|answer| answer.get("reason")?.as_str()).unwrap_or_default();
-    if held.as_ref().and_then(|answer| answer.get("decision")?.as_str()) != Some("block")
-        || !reason.contains("sh test.sh")
-    {
-        return Err(differs("a turn without tests was not held", &shown(held.as_ref())));
-    }
+    let is_held = held.as_ref().and_then(|answer| answer.get("decision")?.as_str()) == Some("block");
+    let names_step = reason.contains("sh test.sh");
+    expect(is_held && names_step, "a turn without tests was not held", &shown(held.as_ref()))?;
     stage.quote(reason);
     let tests = agent.run("sh test.sh")?;
-    if tests.code != Some(0) {
-        return Err(differs("the tests failed", &tests.stderr));
-    }
+    expect(tests.code == Some(0), "the tests failed", &tests.stderr)?;
     stage.tell(&format!("The agent runs them (`{}`), and stops again:", tests.stdout.trim()));
     let passed = agent.stop("The tests pass.")?;
-    if passed.as_ref().is_some_and(|answer| answer.get("decision").is_some()) {
-        return Err(differs("a turn whose tests passed was held", &shown(passed.as_ref())));
-    }
+    let is_held = passed.as_ref().is_some_and(|answer| answer.get("decision").is_some());
+    expect(!is_held, "a turn whose tests passed was held", &shown(passed.as_ref()))?;
     stage.check("held once, by what it did and not by what it said; then let go");
     Ok(())
 }

@@ -119,12 +119,9 @@ impl Server {
     fn all(recorded: Option<&PaneAddress>) -> Result<Vec<Self>, String> {
         let program = environment::program("tmux").ok_or("tmux is not installed")?;
         let own = environment::read(environment::TMUX).and_then(|value| agents::socket_of_variable(&value));
-        let mut sockets: Vec<Option<PathBuf>> = Vec::new();
-        for socket in [recorded.map(|address| address.socket.clone()), own].into_iter().flatten() {
-            if !sockets.contains(&Some(socket.clone())) {
-                sockets.push(Some(socket));
-            }
-        }
+        let mut sockets = vec![recorded.map(|address| address.socket.clone()), own];
+        sockets.retain(Option::is_some);
+        sockets.dedup();
         if sockets.is_empty() {
             sockets.push(None);
         }

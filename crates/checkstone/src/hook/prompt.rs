@@ -35,15 +35,11 @@ pub(crate) fn record(mut event: ClientEvent) -> Answer {
         repository.filter(|_| is_needed).map(|repository| changes::start_in(repository, &event.settings.git));
     let journal = Journal::open(&event.settings.state, OpenFor::Hook);
     event.stopwatch.lap("journal");
-    let baseline = match pending {
-        Some(Ok(pending)) => pending.baseline(event.now).map_err(|error| error.to_string()),
-        Some(Err(error)) => Err(error.to_string()),
-        None => Err(String::new()),
-    };
+    let baseline = pending.map(|pending| pending?.baseline(event.now)).transpose();
     event.stopwatch.lap("git");
-    let (stored, problem) = match &baseline {
-        Ok(baseline) => (serde_json::to_vec(baseline).ok(), None),
-        Err(problem) => (None, Some(problem.as_str()).filter(|problem| !problem.is_empty())),
+    let (stored, problem) = match baseline {
+        Ok(baseline) => (baseline.and_then(|baseline| serde_json::to_vec(&baseline).ok()), None),
+        Err(problem) => (None, Some(problem)),
     };
     let written = journal.and_then(|mut journal| {
         let (session, turn) = open_turn(&mut journal, &event, root.as_deref(), stored.as_deref())?;

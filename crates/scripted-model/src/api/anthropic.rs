@@ -2,12 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{ANSWER_TOKENS, AnswerContext, at, list, texts};
+use super::{ANSWER_TOKENS, AnswerContext, at, list, texts, tool};
 use crate::http::{Answer, Event};
-use crate::scenario::{Call, Step};
+use crate::scenario::Step;
 
 /// Requests for the agent's next step bring the agent's tools; those beside it bring none, or one.
 const FEW_TOOLS: usize = 3;
+
+const TOOLS: [&str; 4] = ["Bash", "Read", "Write", "Edit"];
 
 pub(super) fn is_turn(path: &str, body: &Value) -> bool {
     path.ends_with("/v1/messages") && list(body, "tools").len() > FEW_TOOLS
@@ -67,7 +69,7 @@ pub(super) fn answer(step: &Step, place: &AnswerContext<'_>, body: &Value) -> An
 fn blocks(step: &Step, place: &AnswerContext<'_>) -> Vec<Value> {
     let text = step.text.iter().map(|text| json!({"type": "text", "text": text}));
     let calls = step.calls.iter().enumerate().map(|(index, call)| {
-        let (name, input) = tool(call, place);
+        let (name, input) = tool(call, place, TOOLS);
         json!({"type": "tool_use", "id": format!("toolu_{}_{index}", place.number), "name": name, "input": input})
     });
     text.chain(calls).collect()
@@ -104,19 +106,4 @@ fn message(
         "stop_sequence": null,
         "usage": usage,
     })
-}
-
-fn tool(call: &Call, place: &AnswerContext<'_>) -> (String, Value) {
-    let (name, input) = match call {
-        Call::Run(command) => ("Bash", json!({"command": command, "description": "Run a command"})),
-        Call::Read(path) => ("Read", json!({"file_path": place.absolute(path)})),
-        Call::Write { path, content } => {
-            ("Write", json!({"file_path": place.absolute(path), "content": content}))
-        }
-        Call::Edit { path, old, new } => {
-            ("Edit", json!({"file_path": place.absolute(path), "old_string": old, "new_string": new}))
-        }
-        Call::Tool { name, input, .. } => (name.as_str(), input.clone()),
-    };
-    (name.to_owned(), input)
 }

@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{ANSWER_TOKENS, AnswerContext, at, list, texts};
+use super::{ANSWER_TOKENS, AnswerContext, at, list, texts, tool};
 use crate::http::{Answer, Event};
 use crate::scenario::{Call, Step};
+
+const TOOLS: [&str; 4] = ["run_shell_command", "read_file", "write_file", "replace"];
 
 /// Requests for the agent's next step bring tools; those beside it ask for a document of a given schema.
 pub(super) fn is_turn(path: &str, body: &Value) -> bool {
@@ -40,7 +42,10 @@ pub(super) fn answer(step: &Step, place: &AnswerContext<'_>) -> Answer {
     }
     let text = step.text.iter().map(|text| json!({"text": text}));
     let calls = step.calls.iter().map(|call| {
-        let (name, arguments) = tool(call, place);
+        let (name, mut arguments) = tool(call, place, TOOLS);
+        if let (Call::Edit { .. }, Some(arguments)) = (call, arguments.as_object_mut()) {
+            arguments.insert("instruction".to_owned(), "Replace these lines".into());
+        }
         json!({"functionCall": {"name": name, "args": arguments}})
     });
     let data = content(text.chain(calls).collect(), place.number, place.tokens(step));
@@ -58,27 +63,4 @@ fn content(parts: Vec<Value>, number: usize, tokens: u64) -> Value {
         "modelVersion": "scripted",
         "responseId": format!("response-{number}"),
     })
-}
-
-fn tool(call: &Call, place: &AnswerContext<'_>) -> (String, Value) {
-    let (name, arguments) = match call {
-        Call::Run(command) => {
-            ("run_shell_command", json!({"command": command, "description": "Run a command"}))
-        }
-        Call::Read(path) => ("read_file", json!({"file_path": place.absolute(path)})),
-        Call::Write { path, content } => {
-            ("write_file", json!({"file_path": place.absolute(path), "content": content}))
-        }
-        Call::Edit { path, old, new } => (
-            "replace",
-            json!({
-                "file_path": place.absolute(path),
-                "instruction": "Replace these lines",
-                "old_string": old,
-                "new_string": new,
-            }),
-        ),
-        Call::Tool { name, input, .. } => (name.as_str(), input.clone()),
-    };
-    (name.to_owned(), arguments)
 }

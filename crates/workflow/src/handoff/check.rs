@@ -1,7 +1,7 @@
 //! Whether a document is a hand-off of the protocol, and whether its summary is short enough. Everything that is wrong
 //! is told at once, each by its field.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use text::nearest;
 
@@ -11,7 +11,7 @@ use super::truncate::truncate;
 use super::word::{Decision, ExpectedOutput, Mode, Phase, Status};
 use crate::tokens;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -20,7 +20,8 @@ pub enum Kind {
 }
 
 /// What becomes of a response whose summary is too long. A request is always rejected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Oversized {
     #[default]
     Warn,

@@ -21,13 +21,6 @@ macro_rules! word {
                     $(Self::$variant => $text),+
                 }
             }
-
-            pub fn from_name(name: &str) -> Option<Self> {
-                match name {
-                    $($text => Some(Self::$variant),)+
-                    _ => None,
-                }
-            }
         }
     };
 }

@@ -3,14 +3,17 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use checkpoint::manifest::Reason;
 use checkpoint::output::{CheckpointOutput, EmergencyOutput};
 use checkpoint::{EmergencyRequest, add_partial, emergency};
 use jiff::Timestamp;
+use transcript::visible;
 
 use super::save::notebook;
-use super::{CheckpointCommonArguments, ReasonName, StageArguments};
+use super::{CheckpointCommonArguments, StageArguments, reason_words};
 use crate::error::CommandError;
 use crate::printer::{FAINT, GOOD, Printer, STRONG};
+use crate::typed_word::word;
 
 /// Note at once that a stage was interrupted
 ///
@@ -25,8 +28,8 @@ pub(super) struct EmergencyArguments {
     #[command(flatten)]
     run: StageArguments,
     /// Why it was interrupted
-    #[arg(long, value_enum)]
-    reason: ReasonName,
+    #[arg(long, value_parser = word::<Reason>(reason_words()))]
+    reason: Reason,
     /// Then add this file of the interrupted stage; can be given several times
     #[arg(long, value_name = "PATH")]
     add: Vec<PathBuf>,
@@ -37,7 +40,7 @@ pub(super) struct EmergencyArguments {
 pub(super) fn run(arguments: &EmergencyArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let folder = arguments.common.repository.folder()?;
     let layout = arguments.common.layout(&arguments.run.title, &arguments.run.run)?;
-    let mut request = EmergencyRequest::new(&arguments.run.stage, arguments.reason.into(), Timestamp::now());
+    let mut request = EmergencyRequest::new(&arguments.run.stage, arguments.reason, Timestamp::now());
     request.session.clone_from(&arguments.run.session);
     request.execution_count = arguments.run.execution_count;
     request.notebook = notebook(&arguments.run);
@@ -62,15 +65,9 @@ pub(super) fn run(arguments: &EmergencyArguments, printer: &Printer) -> Result<E
         cell_append_succeeded: false,
         artifacts_validated: false,
     };
-    if arguments.common.json {
-        printer.json(&output)?;
-    } else {
-        let checkpoint = &output.checkpoint;
-        printer.text(&format!(
-            "{GOOD}✓{GOOD:#} saved {STRONG}{}{STRONG:#}\n{FAINT}{}{FAINT:#}\n",
-            checkpoint.checkpoint_id,
-            transcript::visible(&checkpoint.manifest_path)
-        ));
-    }
+    printer.answer(arguments.common.json, &output, || {
+        let (id, path) = (&output.checkpoint.checkpoint_id, visible(&output.checkpoint.manifest_path));
+        format!("{GOOD}✓{GOOD:#} saved {STRONG}{id}{STRONG:#}\n{FAINT}{path}{FAINT:#}\n")
+    })?;
     Ok(code)
 }

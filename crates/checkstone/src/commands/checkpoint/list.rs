@@ -26,11 +26,7 @@ pub(super) struct CheckpointListArguments {
 
 pub(super) fn run(arguments: &CheckpointListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let output = ListOutput::from(arguments.which.list(&arguments.common)?);
-    if arguments.common.json {
-        printer.json(&output)?;
-    } else {
-        printer.text(&text(&output, printer.width()));
-    }
+    printer.answer(arguments.common.json, &output, || text(&output, printer.width()))?;
     for unreadable in &output.unreadable {
         let (run, id) = (visible(&unreadable.run_id), visible(&unreadable.checkpoint_id));
         printer.warning(Warning::new(format!("`{id}` of {run} cannot be read: {}", unreadable.problem)));

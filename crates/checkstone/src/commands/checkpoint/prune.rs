@@ -35,15 +35,8 @@ pub(super) fn run(arguments: &CheckpointPruneArguments, printer: &Printer) -> Re
         PruneError::Store(error) => error.into(),
     })?;
     let output = PruneOutput::from(pruned);
-    if arguments.common.json {
-        printer.json(&output)?;
-    } else {
-        printer.text(&format!(
-            "{GOOD}✓{GOOD:#} {} taken away, {} kept; {} freed in the store\n",
-            counted(output.pruned, "checkpoint"),
-            output.kept,
-            counted(output.freed_files, "file"),
-        ));
-    }
-    Ok(ExitCode::SUCCESS)
+    printer.answer(arguments.common.json, &output, || {
+        let (pruned, freed) = (counted(output.pruned, "checkpoint"), counted(output.freed_files, "file"));
+        format!("{GOOD}✓{GOOD:#} {pruned} taken away, {} kept; {freed} freed in the store\n", output.kept)
+    })
 }

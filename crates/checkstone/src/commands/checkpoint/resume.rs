@@ -44,11 +44,7 @@ pub(super) fn run(
     let found = last_valid(&arguments.common.root()?, &title, arguments.which.run.as_deref(), depth)
         .map_err(folder_error)?;
     let output = ResumeOutput::from(&found);
-    if arguments.common.json {
-        printer.json(&output)?;
-    } else {
-        printer.text(&text(&output, &found));
-    }
+    printer.answer(arguments.common.json, &output, || text(&output, &found))?;
     Ok(if output.found { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

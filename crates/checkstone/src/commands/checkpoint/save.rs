@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use checkpoint::manifest::{NotebookReference, Status, TrustLevel};
+use checkpoint::manifest::{NotebookReference, Reason, Status, TrustLevel};
 use checkpoint::output::{CheckpointOutput, SaveOutput};
 use checkpoint::{DEFAULT_KEEP, Depth, SaveRequest, SaveWarning, SizeLimits, save};
-use clap::ValueEnum;
 use jiff::Timestamp;
 use text::counted;
 
-use super::{CheckpointCommonArguments, ReasonName, StageArguments};
+use super::{CheckpointCommonArguments, StageArguments, reason_words};
 use crate::byte_size::byte_size;
 use crate::error::{CommandError, Warning};
 use crate::printer::{FAINT, GOOD, Printer, STRONG};
+use crate::typed_word::word;
 
 /// Save a checkpoint of a stage with its artifacts
 ///
@@ -30,14 +30,14 @@ pub(super) struct SaveArguments {
     #[command(flatten)]
     run: StageArguments,
     /// How the stage ended
-    #[arg(long, value_enum, default_value = "saved")]
-    status: CheckpointStatusName,
+    #[arg(long, value_parser = word::<Status>(["saved", "interrupted", "emergency"]), default_value = "saved")]
+    status: Status,
     /// Why it did not end well; needed with every other status
-    #[arg(long, value_enum, required_if_eq_any = [("status", "interrupted"), ("status", "emergency")])]
-    reason: Option<ReasonName>,
+    #[arg(long, value_parser = word::<Reason>(reason_words()), required_if_eq_any = [("status", "interrupted"), ("status", "emergency")])]
+    reason: Option<Reason>,
     /// Where the artifacts come from; nothing of imported or untrusted ones is loaded before a person has confirmed it
-    #[arg(long, value_enum, default_value = "local")]
-    trust: TrustName,
+    #[arg(long, value_parser = word::<TrustLevel>(["local", "imported", "untrusted"]), default_value = "local")]
+    trust: TrustLevel,
     /// Read every artifact, also those that have not been touched
     #[arg(long)]
     full: bool,
@@ -54,36 +54,14 @@ pub(super) struct SaveArguments {
     common: CheckpointCommonArguments,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum CheckpointStatusName {
-    Saved,
-    Interrupted,
-    Emergency,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum TrustName {
-    Local,
-    Imported,
-    Untrusted,
-}
-
 pub(super) fn run(arguments: &SaveArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let folder = arguments.common.repository.folder()?;
     let layout = arguments.common.layout(&arguments.run.title, &arguments.run.run)?;
     let mut request = SaveRequest::new(&arguments.run.stage, Timestamp::now());
     request.session.clone_from(&arguments.run.session);
-    request.status = match arguments.status {
-        CheckpointStatusName::Saved => Status::Saved,
-        CheckpointStatusName::Interrupted => Status::Interrupted,
-        CheckpointStatusName::Emergency => Status::Emergency,
-    };
-    request.reason = arguments.reason.map(Into::into);
-    request.trust = match arguments.trust {
-        TrustName::Local => TrustLevel::Local,
-        TrustName::Imported => TrustLevel::Imported,
-        TrustName::Untrusted => TrustLevel::Untrusted,
-    };
+    request.status = arguments.status;
+    request.reason = arguments.reason;
+    request.trust = arguments.trust;
     request.execution_count = arguments.run.execution_count;
     request.notebook = notebook(&arguments.run);
     request.artifacts = arguments.artifacts.iter().map(|path| folder.join(path)).collect();
@@ -104,12 +82,7 @@ pub(super) fn run(arguments: &SaveArguments, printer: &Printer) -> Result<ExitCo
         pruned_ids: saved.pruned.map(|pruned| pruned.pruned_ids).unwrap_or_default(),
         warnings,
     };
-    if arguments.common.json {
-        printer.json(&output)?;
-    } else {
-        printer.text(&text(&output));
-    }
-    Ok(ExitCode::SUCCESS)
+    printer.answer(arguments.common.json, &output, || text(&output))
 }
 
 pub(super) fn notebook(arguments: &StageArguments) -> NotebookReference {
@@ -133,12 +106,8 @@ fn warning(warning: &SaveWarning) -> String {
 }
 
 fn text(output: &SaveOutput) -> String {
-    let checkpoint = &output.checkpoint;
-    let artifacts = counted(checkpoint.artifact_count, "artifact");
-    format!(
-        "{GOOD}✓{GOOD:#} saved {STRONG}{}{STRONG:#}: {artifacts}, {} new\n{FAINT}{}{FAINT:#}\n",
-        checkpoint.checkpoint_id,
-        output.new_artifacts,
-        transcript::visible(&checkpoint.manifest_path)
-    )
+    let CheckpointOutput { checkpoint_id: id, manifest_path, artifact_count, .. } = &output.checkpoint;
+    let (artifacts, new) = (counted(*artifact_count, "artifact"), output.new_artifacts);
+    let path = transcript::visible(manifest_path);
+    format!("{GOOD}✓{GOOD:#} saved {STRONG}{id}{STRONG:#}: {artifacts}, {new} new\n{FAINT}{path}{FAINT:#}\n")
 }

@@ -39,11 +39,7 @@ pub(super) fn run(arguments: &ValidateArguments, printer: &Printer) -> Result<Ex
         ValidateError::Name(error) => error.into(),
     })?;
     let output = ValidateOutput::new(layout.run(), &arguments.id, &validated);
-    if arguments.common.json {
-        printer.json(&output)?;
-    } else {
-        printer.text(&text(&output, &validated));
-    }
+    printer.answer(arguments.common.json, &output, || text(&output, &validated))?;
     Ok(if output.valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

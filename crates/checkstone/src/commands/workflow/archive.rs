@@ -37,15 +37,8 @@ pub(super) fn run(arguments: &ArchiveArguments, printer: &Printer) -> Result<Exi
         }
     };
     let output = ArchiveOutput { archived: archived? };
-    if arguments.common.json {
-        printer.json(&output)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if output.archived.is_empty() {
-        printer.text("No workflow here is complete\n");
-    }
-    for archived in &output.archived {
-        printer.text(&format!("Archived as {}\n", visible(&archived.id)));
-    }
-    Ok(ExitCode::SUCCESS)
+    printer.answer(arguments.common.json, &output, || match output.archived.is_empty() {
+        true => "No workflow here is complete\n".to_owned(),
+        false => output.archived.iter().map(|one| format!("Archived as {}\n", visible(&one.id))).collect(),
+    })
 }

@@ -37,10 +37,6 @@ pub(super) fn run(arguments: &BranchArguments, printer: &Printer) -> Result<Exit
     let integrations = Integrations::read(state.root(), printer);
     let branch =
         branch_name(&integrations.repository.linear.branch_prefix, &issue, arguments.title.as_deref());
-    if arguments.common.json {
-        printer.json(&IssueBranch { issue: issue.to_string(), branch })?;
-    } else {
-        printer.data(&format!("{branch}\n"));
-    }
-    Ok(ExitCode::SUCCESS)
+    let output = IssueBranch { issue: issue.to_string(), branch };
+    printer.answer(arguments.common.json, &output, || format!("{}\n", output.branch))
 }

@@ -26,17 +26,15 @@ pub(super) fn run(arguments: &CompleteArguments, printer: &Printer) -> Result<Ex
     let state = arguments.common.state()?;
     let saved = state.complete(&name, Timestamp::now())?;
     warn(&saved.warnings, printer);
-    if arguments.common.json {
-        let output = output(&name, Some(&saved.path), &saved.workflow, &saved.warnings);
-        printer.json(&output)?;
-    } else {
-        let dropped = saved.before.as_ref().map_or(0, |before| before.file().state.pending_phases.len());
-        let dropped = match dropped {
+    let output = output(&name, Some(&saved.path), &saved.workflow, &saved.warnings);
+    printer.answer(arguments.common.json, &output, || {
+        let dropped = match saved.before.as_ref().map_or(0, |before| before.file().state.pending_phases.len())
+        {
             0 => String::new(),
             number => format!(", without {} that had not ended", counted(number, "phase")),
         };
-        printer.text(&format!("{} is {GOOD}complete{GOOD:#}{dropped}\n", visible(&name.to_string())));
-    }
+        format!("{} is {GOOD}complete{GOOD:#}{dropped}\n", visible(&name.to_string()))
+    })?;
     ended::tell_of_workflow(&state, &name, &saved.workflow, printer);
     Ok(ExitCode::SUCCESS)
 }

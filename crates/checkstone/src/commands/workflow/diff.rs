@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use text::counted;
 use transcript::visible;
 use workflow::output::{DiffOutput, SaveName};
-use workflow::{Difference, Name, Save};
+use workflow::{Difference, Save};
 
-use super::WorkflowCommonArguments;
+use super::{KeptWorkflow, WorkflowCommonArguments};
 use crate::error::CommandError;
 use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG};
 
@@ -20,15 +20,8 @@ use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG};
   checkstone workflow diff implement --from 1
   checkstone workflow diff --archived review-parser.1769682600000 --from 2 --to 4 --json")]
 pub(super) struct WorkflowDiffArguments {
-    /// The command of the workflow
-    #[arg(required_unless_present = "archived")]
-    command: Option<String>,
-    /// The feature that it works on
-    #[arg(long, value_name = "FEATURE")]
-    feature: Option<String>,
-    /// One in the archive, by the id that `list --archived` shows
-    #[arg(long, value_name = "ID", conflicts_with_all = ["command", "feature"])]
-    archived: Option<String>,
+    #[command(flatten)]
+    kept: KeptWorkflow,
     /// The number of the earlier save; the one before the later where it is not given
     #[arg(long, value_name = "NUMBER")]
     from: Option<usize>,
@@ -41,10 +34,10 @@ pub(super) struct WorkflowDiffArguments {
 
 pub(super) fn run(arguments: &WorkflowDiffArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let state = arguments.common.state()?;
-    let saves = match (&arguments.archived, &arguments.command) {
-        (Some(id), _) => state.archive_content(id)?.history,
-        (None, command) => {
-            let name = Name::new(command.as_deref().unwrap_or_default(), arguments.feature.as_deref())?;
+    let saves = match &arguments.kept.archived {
+        Some(id) => state.archive_content(id)?.history,
+        None => {
+            let name = arguments.kept.name()?;
             let saves = state.history(&name)?;
             if saves.is_empty() {
                 return Err(super::not_found(&state, &name, &[]));
@@ -66,12 +59,7 @@ pub(super) fn run(arguments: &WorkflowDiffArguments, printer: &Printer) -> Resul
     };
     let output =
         DiffOutput { saves: saves.len(), from: named(from, before), to: named(to, after), differences };
-    if arguments.common.json {
-        printer.json(&output)?;
-    } else {
-        printer.text(&shown(&output));
-    }
-    Ok(ExitCode::SUCCESS)
+    printer.answer(arguments.common.json, &output, || shown(&output))
 }
 
 /// Save 0 is before the first one.

@@ -65,19 +65,20 @@ pub(super) fn run(arguments: &GateArguments, printer: &Printer) -> Result<ExitCo
         gate = ship_gate(ship.file(), &related, &facts(Some(preview)));
     }
     state.record_gate(&name, &gate, Timestamp::now())?;
-    let allowed = gate.ship_allowed;
-    if arguments.common.json {
-        let warnings = warnings.iter().map(ToString::to_string).collect();
-        printer.json(&GateOutput { name, gate, warnings })?;
-    } else if allowed {
-        printer.text(&format!("{} {GOOD}may be shipped{GOOD:#}\n", visible(&name.to_string())));
-    } else {
-        printer.text(&format!("{} is {BAD}blocked{BAD:#}:\n", visible(&name.to_string())));
-        for blocker in &gate.blockers {
-            printer.text(&format!("  - {}\n", wrap(&visible(blocker), 4, printer.width())));
+    let warnings = warnings.iter().map(ToString::to_string).collect();
+    let output = GateOutput { name, gate, warnings };
+    let (name, gate) = (visible(&output.name.to_string()), &output.gate);
+    printer.answer(arguments.common.json, &output, || {
+        let blocker = |blocker: &String| format!("  - {}\n", wrap(&visible(blocker), 4, printer.width()));
+        match gate.ship_allowed {
+            true => format!("{name} {GOOD}may be shipped{GOOD:#}\n"),
+            false => {
+                let blockers: String = gate.blockers.iter().map(blocker).collect();
+                format!("{name} is {BAD}blocked{BAD:#}:\n{blockers}")
+            }
         }
-    }
-    Ok(if allowed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    })?;
+    Ok(if gate.ship_allowed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Without a repository there is nothing to commit to.

@@ -43,11 +43,7 @@ pub(super) fn run(arguments: &WorkflowListArguments, printer: &Printer) -> Resul
         let limit = arguments.limit.unwrap_or(usize::MAX);
         output.archived = state.archived(limit)?;
     }
-    if arguments.common.json {
-        printer.json(&output)?;
-    } else {
-        printer.text(&shown(&output, printer.width()));
-    }
+    printer.answer(arguments.common.json, &output, || shown(&output, printer.width()))?;
     for problem in &output.problems {
         printer.warning(Warning::new(format!("`{}`: {}", problem.file, problem.problem)));
     }

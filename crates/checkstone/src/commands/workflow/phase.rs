@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use transcript::visible;
@@ -15,6 +15,7 @@ use super::{
 use crate::commands::tokens;
 use crate::error::CommandError;
 use crate::printer::{Printer, STRONG};
+use crate::typed_word::word;
 
 /// Record what became of a phase
 ///
@@ -32,8 +33,8 @@ pub(super) struct PhaseArguments {
     /// The phase
     phase: String,
     /// How it stands
-    #[arg(long)]
-    status: Option<PhaseStatusName>,
+    #[arg(long, value_parser = word::<Status>(status_words()))]
+    status: Option<Status>,
     /// What it came to, in at most 500 words; `-` reads it from stdin
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
@@ -56,27 +57,11 @@ pub(super) struct PhaseArguments {
     common: WorkflowCommonArguments,
 }
 
-/// A status, by the name it is typed with.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum PhaseStatusName {
-    Pending,
-    #[value(name = "in_progress", alias = "in-progress")]
-    InProgress,
-    Complete,
-    Failed,
-    Skipped,
-}
-
-impl From<PhaseStatusName> for Status {
-    fn from(name: PhaseStatusName) -> Self {
-        match name {
-            PhaseStatusName::Pending => Self::Pending,
-            PhaseStatusName::InProgress => Self::InProgress,
-            PhaseStatusName::Complete => Self::Complete,
-            PhaseStatusName::Failed => Self::Failed,
-            PhaseStatusName::Skipped => Self::Skipped,
-        }
-    }
+fn status_words() -> [PossibleValue; 5] {
+    Status::ALL.map(|status| match status {
+        Status::InProgress => PossibleValue::new(status.as_str()).alias("in-progress"),
+        _ => PossibleValue::new(status.as_str()),
+    })
 }
 
 pub(super) fn run(arguments: &PhaseArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
@@ -88,7 +73,7 @@ pub(super) fn run(arguments: &PhaseArguments, printer: &Printer) -> Result<ExitC
         other => other.map(ToOwned::to_owned),
     };
     let update = PhaseUpdate {
-        status: arguments.status.map(Status::from),
+        status: arguments.status,
         context_summary: summary,
         files_created: arguments.created.clone(),
         files_modified: arguments.modified.clone(),
@@ -104,10 +89,8 @@ pub(super) fn run(arguments: &PhaseArguments, printer: &Printer) -> Result<ExitC
     let saved = state.update_phase(&name, &arguments.phase, &update, Timestamp::now())?;
     warn(&saved.warnings, printer);
     warn_of_length(&saved.workflow, &arguments.phase, printer);
-    if arguments.common.json {
-        let output = output(&name, Some(&saved.path), &saved.workflow, &saved.warnings);
-        printer.json(&output)?;
-    } else {
+    let output = output(&name, Some(&saved.path), &saved.workflow, &saved.warnings);
+    printer.answer(arguments.common.json, &output, || {
         let file = saved.workflow.file();
         let status = file.phase(&arguments.phase).map_or(Status::Pending, |phase| phase.status);
         let point = ResumePoint::of(file);
@@ -115,12 +98,9 @@ pub(super) fn run(arguments: &PhaseArguments, printer: &Printer) -> Result<ExitC
             Some(next) if next == arguments.phase => String::new(),
             _ => format!("; {}", next_sentence(&point, false)),
         };
-        printer.text(&format!(
-            "{STRONG}{}{STRONG:#}: {} is {status}{next}\n",
-            visible(&name.to_string()),
-            visible(&arguments.phase)
-        ));
-    }
+        let (name, phase) = (visible(&name.to_string()), visible(&arguments.phase));
+        format!("{STRONG}{name}{STRONG:#}: {phase} is {status}{next}\n")
+    })?;
     ended::tell_of_phase(&state, &name, &arguments.phase, update.status, &saved.workflow, printer);
     Ok(ExitCode::SUCCESS)
 }

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use jiff::Timestamp;
 use serde_json::Value;
-use workflow::{Name, Workflow};
+use workflow::Workflow;
 
-use super::{WorkflowCommonArguments, output, picture, warn};
+use super::{KeptWorkflow, WorkflowCommonArguments, output, picture, warn};
 use crate::error::CommandError;
 use crate::printer::Printer;
 
@@ -16,29 +16,22 @@ use crate::printer::Printer;
   checkstone workflow show implement --feature parser
   checkstone workflow show --archived review-parser.1769682600000 --json")]
 pub(super) struct ShowArguments {
-    /// The command of the workflow
-    #[arg(required_unless_present = "archived")]
-    command: Option<String>,
-    /// The feature that it works on
-    #[arg(long, value_name = "FEATURE")]
-    feature: Option<String>,
-    /// One in the archive, by the id that `list --archived` shows
-    #[arg(long, value_name = "ID", conflicts_with_all = ["command", "feature"])]
-    archived: Option<String>,
+    #[command(flatten)]
+    kept: KeptWorkflow,
     #[command(flatten)]
     common: WorkflowCommonArguments,
 }
 
 pub(super) fn run(arguments: &ShowArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let state = arguments.common.state()?;
-    let (name, path, workflow, warnings) = match (&arguments.archived, &arguments.command) {
-        (Some(id), _) => {
+    let (name, path, workflow, warnings) = match &arguments.kept.archived {
+        Some(id) => {
             let content = state.archive_content(id)?;
             let workflow = Workflow::from_value(Value::Object(content.workflow))?;
             (workflow.name(), None, workflow, Vec::new())
         }
-        (None, command) => {
-            let name = Name::new(command.as_deref().unwrap_or_default(), arguments.feature.as_deref())?;
+        None => {
+            let name = arguments.kept.name()?;
             let loaded = state.load(&name)?;
             let missing = || super::not_found(&state, &name, &loaded.warnings);
             let workflow = loaded.workflow.ok_or_else(missing)?;
@@ -46,11 +39,8 @@ pub(super) fn run(arguments: &ShowArguments, printer: &Printer) -> Result<ExitCo
             (name, Some(loaded.path), workflow, loaded.warnings)
         }
     };
-    if arguments.common.json {
-        let output = output(&name, path.as_deref(), &workflow, &warnings);
-        printer.json(&output)?;
-    } else {
-        printer.text(&picture::of(&name, &workflow, Timestamp::now(), printer.width()));
-    }
-    Ok(ExitCode::SUCCESS)
+    let output = output(&name, path.as_deref(), &workflow, &warnings);
+    printer.answer(arguments.common.json, &output, || {
+        picture::of(&name, &workflow, Timestamp::now(), printer.width())
+    })
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use jiff::Timestamp;
 use transcript::visible;
 use workflow::output::WorkflowOutput;
-use workflow::{Begin, ResumePoint, usual_phases};
+use workflow::{Begin, Name, usual_phases};
 
 use super::{NameArguments, WorkflowCommonArguments, next_sentence, output, typed_phase, warn};
 use crate::error::{CommandError, Warning};
@@ -54,32 +54,29 @@ pub(super) fn run(arguments: &StartArguments, printer: &Printer) -> Result<ExitC
         printer.warning(kept.hint("`--fresh` archives it and starts over"));
     }
     let archived = started.archived.map(|archived| archived.id);
-    if arguments.common.json {
-        let output = WorkflowOutput {
-            resumed: started.resumed,
-            archived,
-            ..output(&name, Some(&started.path), &started.workflow, &started.warnings)
-        };
-        printer.json(&output)?;
-        return Ok(ExitCode::SUCCESS);
+    let output = WorkflowOutput {
+        resumed: started.resumed,
+        archived,
+        ..output(&name, Some(&started.path), &started.workflow, &started.warnings)
+    };
+    printer.answer(arguments.common.json, &output, || shown(&name, &output))
+}
+
+fn shown(name: &Name, output: &WorkflowOutput) -> String {
+    let point = &output.resume_point;
+    let deed = if output.resumed { "Going on with" } else { "Started" };
+    let mut text = format!("{deed} {STRONG}{}{STRONG:#}: ", visible(&name.to_string()));
+    text.push_str(&format!("{}\n", next_sentence(point, false)));
+    for earlier in &point.summaries {
+        let (phase, summary) = (visible(&earlier.phase), visible(&earlier.summary));
+        text.push_str(&format!("  {FAINT}{phase}:{FAINT:#} {summary}\n"));
     }
-    let point = ResumePoint::of(started.workflow.file());
-    let deed = if started.resumed { "Going on with" } else { "Started" };
-    let name_text = visible(&name.to_string());
-    printer.text(&format!("{deed} {STRONG}{name_text}{STRONG:#}: {}\n", next_sentence(&point, false)));
-    for summary in &point.summaries {
-        printer.text(&format!(
-            "  {FAINT}{}:{FAINT:#} {}\n",
-            visible(&summary.phase),
-            visible(&summary.summary)
-        ));
+    if let Some(id) = &output.archived {
+        text.push_str(&format!("  The one before is in the archive as {}\n", visible(id)));
     }
-    if let Some(id) = archived {
-        printer.text(&format!("  The one before is in the archive as {}\n", visible(&id)));
+    if let Some(phase) = &point.phase {
+        let typed = typed_phase(name, phase);
+        text.push_str(&format!("  {FAINT}{typed} --status complete --summary '…'{FAINT:#}\n"));
     }
-    if let Some(phase) = point.phase {
-        let typed = typed_phase(&name, &phase);
-        printer.text(&format!("  {FAINT}{typed} --status complete --summary '…'{FAINT:#}\n"));
-    }
-    Ok(ExitCode::SUCCESS)
+    text
 }
