@@ -290,7 +290,8 @@ fn only_counts_up(command: &SimpleCommand) -> bool {
     let counts_up = |script: &str| {
         let Some(mark) = script.strip_prefix('s').and_then(|rest| rest.chars().next()) else { return false };
         let parts: Vec<&str> = script.split(mark).collect();
-        matches!(parts.as_slice(), [_, old, new, _] if without_number(old) == without_number(new) && old != new)
+        let is_version = |text: &str| text.matches('.').count() > 1 || text.to_lowercase().contains("version");
+        matches!(parts.as_slice(), [_, old, new, _] if is_version(old) && without_number(old) == without_number(new))
     };
     let is_script = |word: &&str| {
         word.starts_with('s') && word.chars().nth(1).is_some_and(|mark| !mark.is_alphanumeric() && mark != '.')

@@ -220,8 +220,10 @@ impl<'a> RepositoryFiles<'a> {
         self.reads_texts = false;
         let folder =
             |file: &RepositoryFile| file.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-        let folders: BTreeSet<String> =
+        let mut folders: BTreeSet<String> =
             self.files.iter().filter(|file| file.text.is_some()).map(folder).collect();
+        // Python needs no manifest (W29).
+        folders.insert(String::new());
         for folder in folders.into_iter().rev() {
             let is_within = |file: &RepositoryFile| {
                 folder.is_empty() || file.path.strip_prefix(&folder).is_some_and(|rest| rest.starts_with('/'))

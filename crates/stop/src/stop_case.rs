@@ -8,6 +8,7 @@ use gate::policy::{Policy, Proof, SecondStop};
 use gate::{ActionState, Changes, Inputs, Verdict, Waiting};
 use journal::{Journal, JournalError, Turn};
 use programs::repository::Repository;
+use programs::shell::Intents;
 use transcript::{Kind, Outcome, Reading, Usage};
 
 use crate::checks;
@@ -167,7 +168,10 @@ impl StopCase {
         }
         let changed: Vec<String> = set.files.iter().map(|file| file.path.to_string()).collect();
         let files = repository_files::around(&self.root, changed.iter().map(String::as_str));
-        Some(Repository::of_files(self.root.to_string_lossy(), &files))
+        let mut repository = Repository::of_files(self.root.to_string_lossy(), &files);
+        let commands = inputs.calls.iter().filter_map(|recorded| recorded.intents.as_ref());
+        repository.keep_used(commands.flat_map(Intents::commands), &inputs.cwd);
+        Some(repository)
     }
 
     /// Our message among the prompts is a hold too, counted or not: a journal can be lost.

@@ -72,6 +72,7 @@ fn w5_w6_what_no_run_could_judge_needs_no_proof() {
         ("sed -i 's/__version__ = \"1.0.1\"/__version__ = \"1.0.2\"/' app/a.py", "pass"),
         ("sed -i '' 's|1\\.1\\.1|1.1.2|' app/a.py", "pass"),
         ("sed -i 's/timeout = 3/retries = 3/' app/a.py", "hold python-tests"),
+        ("sed -i s/1/2/ app/a.py", "hold python-tests"),
     ] {
         table(&python, &["app/a.py"], vec![(vec![ran(command)], expected)]);
     }
