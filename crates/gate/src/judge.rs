@@ -249,9 +249,8 @@ fn failures(
     };
     for failure in errors::expectations(policy, work).iter().filter(|failure| failure.speaks()) {
         let failure = &failure.subject;
-        let is_red = !code.is_empty()
-            && failure.is_about_the_code()
-            && last_edit.is_none_or(|edit| edit < failure.at);
+        let is_red =
+            !code.is_empty() && failure.is_about_the_code() && last_edit.is_none_or(|edit| edit < failure.at);
         let level = if is_red { rules.red } else { rules.errors };
         // An action that is missing already says what a run whose status is hidden showed.
         if level == RuleLevel::Off

@@ -285,16 +285,20 @@ impl<'a> Work<'a> {
 /// `sed -i 's/version = "1.0.1"/version = "1.0.2"/'`: what is replaced differs in a number alone (W6).
 fn only_counts_up(command: &SimpleCommand) -> bool {
     let without_number = |text: &str| -> String {
-        text.chars().filter(|character| !matches!(character, '0'..='9' | '.' | '\\' | '^' | '$' | ' ' | '*')).collect()
+        text.chars()
+            .filter(|character| !matches!(character, '0'..='9' | '.' | '\\' | '^' | '$' | ' ' | '*'))
+            .collect()
     };
     let counts_up = |script: &str| {
         let Some(mark) = script.strip_prefix('s').and_then(|rest| rest.chars().next()) else { return false };
         let parts: Vec<&str> = script.split(mark).collect();
-        let is_version = |text: &str| text.matches('.').count() > 1 || text.to_lowercase().contains("version");
+        let is_version =
+            |text: &str| text.matches('.').count() > 1 || text.to_lowercase().contains("version");
         matches!(parts.as_slice(), [_, old, new, _] if is_version(old) && without_number(old) == without_number(new))
     };
     let is_script = |word: &&str| {
-        word.starts_with('s') && word.chars().nth(1).is_some_and(|mark| !mark.is_alphanumeric() && mark != '.')
+        word.starts_with('s')
+            && word.chars().nth(1).is_some_and(|mark| !mark.is_alphanumeric() && mark != '.')
     };
     let scripts: Vec<&str> = command.known_arguments().filter(is_script).collect();
     command.program == "sed" && !scripts.is_empty() && scripts.into_iter().all(counts_up)

@@ -198,7 +198,9 @@ impl Looking<'_, '_> {
         package: Option<&str>,
     ) -> (Seen, Option<Moment>) {
         let mut latest_like = None;
-        for Candidate { ran, objection, strength } in candidates(action, self.usual, package, self.work).into_iter().rev() {
+        for Candidate { ran, objection, strength } in
+            candidates(action, self.usual, package, self.work).into_iter().rev()
+        {
             if action.proof == Proof::Verification && !is_about(ran.command, covers) {
                 continue;
             }
@@ -255,7 +257,8 @@ impl Looking<'_, '_> {
         let runs = self.work.verifying_runs().iter().filter(|run| {
             run.covers.has(&package.folder)
                 && run.objection().is_none()
-                && evidence::staleness(action, covers, self.changed, &run.ran, Some(run.strength), self.work).is_none()
+                && evidence::staleness(action, covers, self.changed, &run.ran, Some(run.strength), self.work)
+                    .is_none()
         });
         let done = runs.map(|run| run.strength).max().filter(|done| Some(*done) < Strength::of(has))?;
         let done = match done {
@@ -282,7 +285,8 @@ fn is_about(command: &SimpleCommand, covers: &BTreeSet<String>) -> bool {
     covers.iter().any(|path| {
         let mut parts = path.split('/').rev();
         let stem = parts.next().and_then(|name| name.split('.').next()).unwrap_or_default();
-        let imports = |folder: &str| ["import", "from"].iter().any(|word| code.contains(&format!("{word} {folder}")));
+        let imports =
+            |folder: &str| ["import", "from"].iter().any(|word| code.contains(&format!("{word} {folder}")));
         (stem.len() >= SHORTEST && words.contains(stem)) || parts.any(imports)
     })
 }

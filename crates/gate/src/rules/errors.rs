@@ -32,7 +32,8 @@ pub(crate) struct Failure<'a> {
 impl Failure<'_> {
     /// Whether tests, a type check or a build found something wrong with the code: how it was called is another matter.
     pub(crate) fn is_about_the_code(&self) -> bool {
-        let said_nothing = self.recorded.call.snippet.as_deref().is_none_or(|printed| printed.trim().is_empty());
+        let said_nothing =
+            self.recorded.call.snippet.as_deref().is_none_or(|printed| printed.trim().is_empty());
         match self.strength() {
             Some(Strength::Tested) => true,
             Some(Strength::Built) => said_nothing || Printed::of(self.recorded).is_red(),

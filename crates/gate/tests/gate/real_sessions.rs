@@ -25,7 +25,10 @@ fn two_packages() -> Repository {
     repository(&[
         ("package.json", r#"{"private": true, "workspaces": ["packages/*"]}"#),
         ("pnpm-lock.yaml", ""),
-        ("packages/api/package.json", r#"{"name": "api", "scripts": {"test": "vitest run", "lint": "eslint ."}}"#),
+        (
+            "packages/api/package.json",
+            r#"{"name": "api", "scripts": {"test": "vitest run", "lint": "eslint ."}}"#,
+        ),
         ("packages/api/src/a.test.ts", ""),
         ("packages/web/package.json", r#"{"name": "web", "scripts": {"test": "vitest run"}}"#),
         ("packages/web/src/a.test.ts", ""),
@@ -93,7 +96,16 @@ fn w21_what_is_gone_needs_no_proof() {
             (vec![opened(), there(), other()], "hold python-tests"),
             (vec![opened(), there(), other(), back()], "hold python-tests"),
             (vec![opened(), there(), ran("git checkout -- app/a.py")], "pass"),
-            (vec![opened(), there(), ran("pytest"), other(), edited("app/a.py", Nature::Code, "three", "two")], "notify"),
+            (
+                vec![
+                    opened(),
+                    there(),
+                    ran("pytest"),
+                    other(),
+                    edited("app/a.py", Nature::Code, "three", "two"),
+                ],
+                "notify",
+            ),
             (vec![write("app/a.py"), ran("rm app/a.py")], "pass"),
             (vec![opened(), there(), ran("rm app/a.py")], "hold python-tests"),
         ],
@@ -121,7 +133,10 @@ fn w8_an_output_that_is_digested_is_shown() {
         &["a.go"],
         vec![
             (vec![write("a.go"), printed(digest, "Passed: 254, Failed: 0")], "notify"),
-            (vec![write("a.go"), printed("go test -json ./... > out.json; echo", "")], "hold go-tests +missing-action"),
+            (
+                vec![write("a.go"), printed("go test -json ./... > out.json; echo", "")],
+                "hold go-tests +missing-action",
+            ),
         ],
     );
 }
@@ -134,7 +149,11 @@ fn w20_code_on_the_command_line_is_about_what_it_names() {
         ("python -c 'import ast; ast.parse(open(\"shop/cart.py\").read())'", "notify"),
         ("python -c 'import json; json.load(open(\"/home/me/shop/x.json\"))'", "hold python-tests"),
     ] {
-        table(&policy(PYTHON), &["shop/cart.py"], vec![(vec![write("shop/cart.py"), ran(command)], expected)]);
+        table(
+            &policy(PYTHON),
+            &["shop/cart.py"],
+            vec![(vec![write("shop/cart.py"), ran(command)], expected)],
+        );
     }
 }
 
@@ -142,8 +161,13 @@ fn w20_code_on_the_command_line_is_about_what_it_names() {
 #[test]
 fn w24_a_compiler_error_behind_a_pipe_is_red() {
     let swift = policy(r#"presets = ["swift"]"#);
-    let build = printed("swift build 2>&1 | tail -5", "Sources/A/a.swift:3:4: error: cannot find 'x' in scope");
-    table(&swift, &["Sources/A/a.swift"], vec![(vec![write("Sources/A/a.swift"), build], "hold swift-tests +missing-action")]);
+    let build =
+        printed("swift build 2>&1 | tail -5", "Sources/A/a.swift:3:4: error: cannot find 'x' in scope");
+    table(
+        &swift,
+        &["Sources/A/a.swift"],
+        vec![(vec![write("Sources/A/a.swift"), build], "hold swift-tests +missing-action")],
+    );
 }
 
 /// L5, W18: a run is about the package that it ran in, and what is asked for is said in the package's own words.
@@ -154,7 +178,9 @@ fn l5_a_run_in_another_package_proves_nothing() {
         let calls = vec![write("packages/api/src/a.ts"), ran(command)];
         judge(&node, &in_repository(two_packages(), calls, &["packages/api/src/a.ts"]))
     };
-    for command in ["pnpm --filter api test", "cd packages/api && pnpm test", "cd packages/api && npx tsc --noEmit"] {
+    for command in
+        ["pnpm --filter api test", "cd packages/api && pnpm test", "cd packages/api && npx tsc --noEmit"]
+    {
         assert_eq!(required(&judged(command)), [""; 0], "{command}");
     }
     for command in ["pnpm --filter web test", "cd packages/web && pnpm test"] {
@@ -225,7 +251,10 @@ fn l7_a_check_in_the_background_is_waited_for() {
 #[test]
 fn l12_a_file_time_in_the_future_says_nothing() {
     let hour = 3600;
-    let mut turn = with_files(vec![read("app/a.py"), edit("app/a.py"), ran("pytest")], vec![written("app/a.py", 2, hour)]);
+    let mut turn = with_files(
+        vec![read("app/a.py"), edit("app/a.py"), ran("pytest")],
+        vec![written("app/a.py", 2, hour)],
+    );
     assert_eq!(brief(&judge(&policy(PYTHON), &turn)), "hold python-tests +missing-action");
     turn.stop.at_ns = Some(began(3).as_nanosecond() as i64);
     assert_eq!(brief(&judge(&policy(PYTHON), &turn)), "notify");
@@ -267,7 +296,8 @@ fn w25_who_edits_after_the_stash_works_on_the_new_state() {
 #[test]
 fn a_build_that_shows_no_error_of_the_code_is_told() {
     let go = policy(r#"presets = ["go"]"#);
-    let build = |words: &str| vec![write("a.go"), ran("go vet ./..."), failed("go build -o x ./...", 1, words)];
+    let build =
+        |words: &str| vec![write("a.go"), ran("go vet ./..."), failed("go build -o x ./...", 1, words)];
     table(
         &go,
         &["a.go"],

@@ -14,8 +14,8 @@ use text::hexadecimal;
 use transcript::{Agent, Options, Reading, WalkedTurn};
 
 use crate::policy_files::PolicyTexts;
-use crate::repository_files;
 use crate::replay::replayed_session::{NotJudged, ReplayedSession, ReplayedTurn};
+use crate::repository_files;
 
 /// Which turns are wanted, and what they are judged by.
 #[derive(Debug)]

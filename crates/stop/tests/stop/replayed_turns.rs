@@ -85,7 +85,8 @@ fn a_waiver_lasts_as_long_as_the_session() {
     assert_eq!(decision(&session.judge(&policy, held)), Decision::Hold);
     let next = session.judge(&policy, turn("2", vec![edit("src/lib.rs")])).judged.unwrap();
     assert_eq!((next.decision, next.actions[0].state), (Decision::Notify, ActionState::Waived));
-    let other = ReplayedSession::new("/repo".to_owned(), None).judge(&policy, turn("3", vec![edit("src/lib.rs")]));
+    let other =
+        ReplayedSession::new("/repo".to_owned(), None).judge(&policy, turn("3", vec![edit("src/lib.rs")]));
     assert_eq!(decision(&other), Decision::Hold);
 }
 

@@ -29,7 +29,10 @@ impl World {
     pub(crate) fn new(policy: &str) -> Self {
         let world = Self::bare();
         world.write("calc.py", "def add(a, b):\n    return a - b\n");
-        world.write("tests/test_calc.py", "from calc import add\n\n\ndef test_add():\n    assert add(1, 1) == 2\n");
+        world.write(
+            "tests/test_calc.py",
+            "from calc import add\n\n\ndef test_add():\n    assert add(1, 1) == 2\n",
+        );
         world.write("README.md", "# calc\n");
         world.write("checkstone.toml", policy);
         world.git(&["init", "--quiet", "--initial-branch=main"]);
