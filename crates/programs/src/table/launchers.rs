@@ -41,7 +41,7 @@ programs! {
     "docker" => Other {
         grammar: Subcommand,
         valued: "--context -H -f --file -p --project-name --profile --project-directory --env-file",
-        uses: &[("ps images logs inspect info version", Deed::Looks), ("build buildx/build compose/build", Deed::Builds)],
+        uses: &[("ps images logs inspect info version", Deed::Looks)],
         launches: Rest(&[inside("compose/exec"), inside("compose/run"), inside("exec"), inside("run")]),
     }
     "kubectl" | "oc" => Other {
