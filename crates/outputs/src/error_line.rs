@@ -17,7 +17,7 @@ pub(crate) fn reads(book: &mut Book, line: &str) -> bool {
         (book.traceback, book.exception) = (None, Some(book.line));
         return true;
     }
-    let kind = kind(line);
+    let kind = kind(line).or_else(|| (!book.is_indented && is_plain(line)).then_some(ErrorKind::Plain));
     if let Some(kind) = kind {
         book.error(kind);
     }
@@ -51,8 +51,12 @@ fn kind(line: &str) -> Option<ErrorKind> {
     if ENDS.iter().any(|end| line.starts_with(end)) {
         return Some(ErrorKind::Uncaught);
     }
-    let is_plain = ["error: ", "ERROR: ", "Error: ", "fatal: "].iter().any(|word| line.starts_with(word));
-    is_plain.then_some(ErrorKind::Plain)
+    None
+}
+
+/// What stands further in is a part of something else, such as code that is shown.
+fn is_plain(line: &str) -> bool {
+    ["error: ", "ERROR: ", "Error: ", "fatal: "].iter().any(|word| line.starts_with(word))
 }
 
 /// How lines begin that a program of its language prints last.
@@ -182,6 +186,10 @@ fn counts_errors(line: &str) -> bool {
         Some((errors, what)) => (errors.parse::<u64>().unwrap_or(0), what),
         None => (number, what),
     };
+    // `Found 3 errors (3 fixed, 0 remaining).`
+    if what.ends_with("fixed, 0 remaining).") {
+        return false;
+    }
     let word = what.split([' ', ',', '.', ')']).next().unwrap_or_default();
     number > 0 && matches!(word, "error" | "errors")
 }

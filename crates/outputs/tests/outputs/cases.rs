@@ -184,6 +184,8 @@ fn errors_by_their_shape() {
         "src/a.rs:12:    let error = 3;\n",
         "✖ 3 problems (0 errors, 3 warnings)\n",
         "Found 0 errors.\n",
+        "Found 3 errors (3 fixed, 0 remaining).\n",
+        "\t\tError: err.Error(),\n",
         "3 files inspected, no offenses detected\n",
         "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: no\ngoing on\nand on\nand on\nand on\nto the end\n",
         "the error was handled\n",
