@@ -36,7 +36,7 @@ pub(crate) fn is_test_file(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let Some((stem, extension)) = name.rsplit_once('.') else { return false };
     let is_named = |glob: &&str| matches_glob(glob, stem) && (extension != "py" || !glob.ends_with("spec"));
-    matches!(extension, "bats" | "t") || CODE.contains(&extension) && NAMES.iter().any(|glob| is_named(&glob))
+    matches!(extension, "bats" | "t") || CODE.contains(&extension) && NAMES.iter().any(is_named)
 }
 
 #[cfg(test)]
