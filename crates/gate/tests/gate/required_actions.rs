@@ -445,6 +445,6 @@ fn w13_a_status_that_is_not_told_is_decided_by_the_output() {
     };
     assert_eq!(verdict(true, "==== 2 passed in 0.12s ===="), "notify");
     assert_eq!(verdict(true, ""), "notify");
-    assert_eq!(verdict(false, ""), "hold python-tests");
-    assert_eq!(verdict(true, "==== 1 failed in 0.12s ===="), "hold python-tests");
+    assert_eq!(verdict(false, ""), "hold python-tests +missing-action");
+    assert_eq!(verdict(true, "==== 1 failed in 0.12s ===="), "hold python-tests +missing-action");
 }
