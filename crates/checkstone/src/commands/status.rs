@@ -419,8 +419,8 @@ fn newest_snapshot(repository: &Repository) -> Option<Snapshot> {
 
 /// What cannot be read cannot be resumed.
 fn resumable(workflows: &StateDirectory) -> Vec<Summary> {
-    let listed = workflows.list().unwrap_or_default();
-    let summaries = listed.iter().filter_map(|one| Some(Summary::of(&one.stem, one.workflow.as_ref().ok()?)));
+    let (listed, _) = workflows.list().unwrap_or_default();
+    let summaries = listed.iter().map(|one| Summary::of(&one.stem, &one.workflow));
     summaries.filter(|summary| summary.phase.is_some()).collect()
 }
 
