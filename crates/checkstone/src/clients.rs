@@ -32,11 +32,10 @@ impl ClientFiles {
             Agent::Gemini => (".gemini", environment::GEMINI_HOME, "settings.json"),
             Agent::Codex => (".codex", environment::CODEX_FOLDER, "hooks.json"),
         };
-        let home = || environment::read(environment::HOME).map(PathBuf::from);
         let folder = match (scope, agent) {
             (Scope::Project(root), _) => root.join(name),
-            (Scope::User, Agent::Gemini) => folder_in(variable).or_else(home)?.join(name),
-            (Scope::User, _) => folder_in(variable).or_else(|| Some(home()?.join(name)))?,
+            (Scope::User, Agent::Gemini) => folder_in(variable).or_else(environment::home)?.join(name),
+            (Scope::User, _) => folder_in(variable).or_else(|| Some(environment::home()?.join(name)))?,
         };
         let settings = folder.join(file);
         Some(Self { agent, folder, settings })

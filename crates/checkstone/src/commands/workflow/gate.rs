@@ -104,8 +104,7 @@ fn unresolved(root: &Path, printer: &Printer) -> Vec<String> {
         let inputs = journal.read(|reader| match reader.recent_verdicts(Of::Repository(root), 1)?.first() {
             Some(verdict) => reader.inputs(verdict.id),
             None => Ok(None),
-        });
-        let inputs = inputs?;
+        })?;
         Ok(inputs.and_then(|inputs| Record::read(&inputs.bytes)))
     };
     match read() {
