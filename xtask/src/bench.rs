@@ -14,6 +14,7 @@ pub(crate) mod run;
 pub(crate) mod snapshot;
 pub(crate) mod transcript;
 pub(crate) mod unchanged;
+pub(crate) mod versions;
 pub(crate) mod workflow;
 
 use std::time::Duration;

@@ -14,7 +14,7 @@ const INSTRUMENTATION: &str = "--cfg fuzzing -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
     -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares \
-    -Cdebug-assertions -Ccodegen-units=1";
+    -Cdebug-assertions";
 
 /// Builds every target and lets each run for so many seconds, beginning with the kept corpus.
 pub(crate) fn all(seconds: u32) -> Result<Done, String> {
@@ -59,7 +59,8 @@ fn run(folder: &Path, target: &str, seconds: u32) -> Result<(), String> {
     fuzz.arg(format!("-max_total_time={seconds}"));
     fuzz.arg(format!("-artifact_prefix={}/", artifacts.display()));
     fuzz.args([
-        "-timeout=5",
+        // Long enough for a machine with much else to do.
+        "-timeout=60",
         "-rss_limit_mb=1024",
         "-max_len=65536",
         "-seed=1",

@@ -168,6 +168,8 @@ enum Bench {
     },
     /// Checkpoints: flushes, hashing against `openssl speed`, long lists, large artifacts that have not changed
     Checkpoint,
+    /// Two builds of the program in turns: the hook, and a replay
+    Versions(bench::versions::VersionsArguments),
     /// The end of a turn in each real client, with and without checkstone
     Clients {
         /// Turns of each kind in each client
@@ -209,6 +211,7 @@ fn bench(which: Bench) -> Result<(), String> {
         Bench::Replay { rounds, megabytes } => bench::replay::run(rounds, megabytes),
         Bench::Run { rounds, trees } => bench::run::run(rounds, trees),
         Bench::Checkpoint => bench::checkpoint::run(),
+        Bench::Versions(arguments) => bench::versions::run(&arguments),
         Bench::Clients { turns } => bench::clients::run(turns),
     };
     rows.map(|_| ())

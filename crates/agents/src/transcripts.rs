@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use files::{Links, regular_file};
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
-use transcript::Agent;
+use serde::de::IgnoredAny;
+use transcript::{Agent, unix_spelling};
 
 /// So many folders of days are looked into, the newest first: two years of daily work.
 const DAYS: usize = 750;
@@ -20,6 +22,12 @@ const HEADS: usize = 200;
 
 /// The first line of a Codex transcript holds the model's instructions too.
 const LONGEST_HEAD: u64 = 4 * 1024 * 1024;
+
+/// So much of a sub-agent's thread is looked through for what a person asked in it.
+const LARGEST_THREAD: u64 = 256 * 1024 * 1024;
+
+/// The kind of an event stands at the beginning of its line.
+const LONGEST_EVENT_HEAD: usize = 160;
 
 /// So many lines may stand before the one that names the folder.
 const HEAD_LINES: usize = 50;
@@ -120,7 +128,7 @@ fn claude_folder(transcript: &Path) -> Option<PathBuf> {
         cwd: Option<PathBuf>,
     }
     let mut lines = head_lines(transcript)?;
-    lines.find_map(|line| serde_json::from_slice::<ClaudeLine>(&line).ok()?.cwd)
+    lines.find_map(|line| serde_json::from_slice::<ClaudeLine>(&line).ok()?.cwd).map(spelled)
 }
 
 fn gemini_introduction(transcript: &Path) -> Introduction {
@@ -142,7 +150,7 @@ fn gemini_introduction(transcript: &Path) -> Introduction {
     let project = transcript.parent().and_then(Path::parent);
     Introduction {
         session: head.session_id,
-        folder: project.and_then(gemini_root),
+        folder: project.and_then(gemini_root).map(spelled),
         folder_hash: head.project_hash,
         is_subagent: head.kind.as_deref() == Some("subagent"),
     }
@@ -167,11 +175,70 @@ fn codex_introduction(transcript: &Path) -> Option<Introduction> {
         cwd: Option<PathBuf>,
         thread_source: Option<String>,
         parent_thread_id: Option<String>,
+        timestamp: Option<String>,
+        source: Option<ThreadSource>,
+    }
+    /// The client's kind, or who started the thread.
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum ThreadSource {
+        Subagent { subagent: IgnoredAny },
+        Other(IgnoredAny),
     }
     let head: CodexHead = serde_json::from_slice(&first_line(transcript)?).ok()?;
-    let Meta { id, cwd, thread_source, parent_thread_id } = head.payload;
-    let is_subagent = parent_thread_id.is_some() || thread_source.as_deref() == Some("subagent");
-    Some(Introduction { session: id, folder: cwd, is_subagent, ..Introduction::default() })
+    let Meta { id, cwd, thread_source, parent_thread_id, timestamp, source } = head.payload;
+    let was_spawned = parent_thread_id.is_some()
+        || thread_source.as_deref() == Some("subagent")
+        || matches!(source, Some(ThreadSource::Subagent { subagent: IgnoredAny }));
+    let is_subagent =
+        was_spawned && !instant(timestamp.as_deref()).is_some_and(|began| person_goes_on(transcript, began));
+    Some(Introduction { session: id, folder: cwd.map(spelled), is_subagent, ..Introduction::default() })
+}
+
+/// What is copied from the parent's thread has the time of the copy.
+const COPYING: SignedDuration = SignedDuration::from_secs(5);
+
+/// Whether somebody asked something in a sub-agent's thread after its own work was over: then it is a session (W29).
+fn person_goes_on(transcript: &Path, began: Timestamp) -> bool {
+    #[derive(Deserialize)]
+    struct EventLine {
+        timestamp: String,
+        payload: EventKind,
+    }
+    #[derive(Deserialize)]
+    struct EventKind {
+        r#type: String,
+    }
+    let Ok(file) = regular_file::open(transcript, Links::Follow) else { return false };
+    let lines = BufReader::new(file.take(LARGEST_THREAD)).split(b'\n').map_while(Result::ok);
+    let mut is_over = false;
+    for line in lines {
+        let head = String::from_utf8_lossy(line.get(..LONGEST_EVENT_HEAD).unwrap_or(&line)).into_owned();
+        if !head.contains("\"task_complete\"") && !head.contains("\"user_message\"") {
+            continue;
+        }
+        let Ok(event) = serde_json::from_slice::<EventLine>(&line) else { continue };
+        match event.payload.r#type.as_str() {
+            "task_complete" => {
+                let ended = instant(Some(&event.timestamp));
+                is_over |= ended.is_some_and(|ended| ended.duration_since(began) > COPYING);
+            }
+            "user_message" if is_over => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+fn instant(text: Option<&str>) -> Option<Timestamp> {
+    text?.parse().ok()
+}
+
+/// The folder of a session on Windows, as its files are spelled.
+fn spelled(folder: PathBuf) -> PathBuf {
+    let mut text = folder.to_string_lossy().into_owned();
+    unix_spelling(&mut text);
+    PathBuf::from(text)
 }
 
 fn first_line(path: &Path) -> Option<Vec<u8>> {

@@ -4,6 +4,7 @@
 mod agent_name;
 mod agent_session;
 mod arguments;
+mod asked_for;
 mod background;
 mod byte_size;
 mod clients;

@@ -1,8 +1,12 @@
-//! The policy file that `init` writes where a repository has none.
+//! The policy file that `init` writes where a repository has none: the presets that fit it, and what they will ask for.
 
 use std::path::{Path, PathBuf};
 
-use stop::policy_files::{FILE_NAME, detected_presets};
+use gate::policy::PRESETS;
+use stop::policy_files::FILE_NAME;
+
+use crate::asked_for::{FittingPresets, nothing_asked_for};
+use crate::repository_policy;
 
 /// What is to be written, and where.
 #[derive(Debug)]
@@ -11,10 +15,9 @@ pub(crate) struct NewPolicy {
     pub(crate) presets: Vec<String>,
     /// A file of that name is there already, and stays.
     pub(crate) exists: bool,
+    /// What will be asked for, one sentence each.
+    pub(crate) asked: Vec<String>,
 }
-
-/// Folders whose content is not the repository's own.
-const FOREIGN: &[&str] = &["node_modules", "vendor", "target", "venv", "dist", "build", "third_party"];
 
 /// Files of programs that make a site or a book of prose.
 const DOCUMENTATION: &[&str] =
@@ -24,47 +27,48 @@ impl NewPolicy {
     /// `named` presets beat what the repository looks like.
     pub(crate) fn of_repository(root: &Path, named: &[String]) -> Self {
         let file = root.join(FILE_NAME);
-        let presets = if named.is_empty() { found_presets(root) } else { named.to_vec() };
-        let exists = file.symlink_metadata().is_ok();
-        Self { file, presets, exists }
+        if file.symlink_metadata().is_ok() {
+            let policy = repository_policy::of(root).and_then(|texts| texts.load().ok());
+            let nothing = policy.and_then(|policy| nothing_asked_for(root, &policy));
+            let asked = nothing.map(|(why, advice)| format!("{why}; {advice}")).into_iter().collect();
+            return Self { file, presets: named.to_vec(), exists: true, asked };
+        }
+        let fitting = FittingPresets::of(root);
+        let mut presets = named.to_vec();
+        if presets.is_empty() {
+            presets.extend(fitting.names().into_iter().map(str::to_owned));
+        }
+        let mut asked = fitting.sentences(&presets);
+        let is_prose = || DOCUMENTATION.iter().any(|name| root.join(name).is_file());
+        if presets.is_empty() && is_prose() {
+            presets.push("docs".to_owned());
+            asked.push("Nothing is asked for in this repository: it is prose.".to_owned());
+        } else if presets.is_empty() {
+            let why = match (asked.is_empty(), fitting.has_code) {
+                (true, false) => ": I found no code",
+                (true, true) => ": I found no command that verifies its code",
+                (false, _) => "",
+            };
+            asked.push(format!(
+                "Nothing is asked for in this repository{why}. To ask for something, add a category of your own to `{FILE_NAME}`."
+            ));
+        }
+        Self { file, presets, exists: false, asked }
     }
 
     pub(crate) fn text(&self) -> String {
-        let presets: Vec<String> = self.presets.iter().map(|preset| format!("\"{preset}\"")).collect();
-        format!("{HEAD}presets = [{}]\n{TAIL}", presets.join(", "))
+        let quoted: Vec<String> = self.presets.iter().map(|preset| format!("\"{preset}\"")).collect();
+        let known: Vec<&str> =
+            PRESETS.iter().map(|(name, _)| *name).filter(|name| *name != "teleclaude").collect();
+        let asked: String = self.asked.iter().map(|sentence| format!("# {sentence}\n")).collect();
+        let (known, quoted) = (known.join(", "), quoted.join(", "));
+        format!("{HEAD}{asked}\n# Ready-made rules: {known}.\npresets = [{quoted}]\n{TAIL}")
     }
-}
-
-/// What lies at the root and one folder deeper, for repositories of several parts.
-fn found_presets(root: &Path) -> Vec<String> {
-    let folders = fs_err::read_dir(root).into_iter().flatten().filter_map(|entry| {
-        let entry = entry.ok()?;
-        let name = entry.file_name().into_string().ok()?;
-        let is_own = !name.starts_with('.') && !FOREIGN.contains(&name.as_str());
-        (is_own && entry.file_type().ok()?.is_dir()).then(|| entry.path())
-    });
-    let mut presets = detected_presets(root);
-    let mut deeper: Vec<&str> =
-        folders.flat_map(|folder| detected_presets(&folder)).filter(|preset| *preset != "make").collect();
-    deeper.sort_unstable();
-    presets.extend(deeper);
-    if presets.is_empty() && DOCUMENTATION.iter().any(|name| root.join(name).is_file()) {
-        presets.push("docs");
-    }
-    let mut found: Vec<String> = Vec::new();
-    for preset in presets {
-        if !found.iter().any(|known| known == preset) {
-            found.push(preset.to_owned());
-        }
-    }
-    found
 }
 
 const HEAD: &str = "\
 # What must be done before an agent may end its turn here.
 # `checkstone policy show` prints all that follows from this file, `checkstone policy check` finds mistakes in it.
-
-# Ready-made rules: docs, go, make, node, python, rust.
 ";
 
 const TAIL: &str = r#"
@@ -101,7 +105,8 @@ mod tests {
     fn what_is_written_is_a_policy() {
         for presets in [&[][..], &["rust"], &["python", "node", "make"]] {
             let presets = presets.iter().map(|preset| (*preset).to_owned()).collect();
-            let text = NewPolicy { file: PathBuf::new(), presets, exists: false }.text();
+            let asked = vec!["I will ask for `cargo test`.".to_owned()];
+            let text = NewPolicy { file: PathBuf::new(), presets, exists: false, asked }.text();
             loads(&text);
             let (head, tail) = text.split_at(text.find("\n# prose").unwrap());
             let is_example = |line: &&str| !line.starts_with("# Files") && !line.starts_with("# What");
@@ -115,21 +120,24 @@ mod tests {
     fn the_kind_of_a_repository_is_seen() {
         for (files, presets) in [
             (&["Cargo.toml"][..], &["rust"][..]),
-            (&["pyproject.toml", "Makefile"], &["python", "make"]),
-            (&["web/package.json", "api/go.mod", "api/Makefile"], &["go", "node"]),
+            (&["pyproject.toml", "Makefile"], &[]),
+            (&["pyproject.toml", "Makefile", "tests/test_a.py"], &["python"]),
+            (&["web/package.json", "api/go.mod", "api/Makefile"], &["go"]),
+            (&["web/package.json", "web/tsconfig.json", "web/a.ts", "api/go.mod"], &["node", "go"]),
             (&["Cargo.toml", "tools/Cargo.toml"], &["rust"]),
             (&["node_modules/package.json", ".hidden/go.mod"], &[]),
             (&["mkdocs.yml"], &["docs"]),
-            (&["mkdocs.yml", "setup.py"], &["python"]),
+            (&["mkdocs.yml", "setup.py", "test_a.py"], &["python"]),
             (&[], &[]),
         ] {
             let folder = tempfile::tempdir().unwrap();
             for file in files {
                 let file = folder.path().join(file);
                 fs_err::create_dir_all(file.parent().unwrap()).unwrap();
-                fs_err::write(file, "").unwrap();
+                let text = if file.ends_with("package.json") { "{\"name\": \"a\"}" } else { "" };
+                fs_err::write(file, text).unwrap();
             }
-            assert_eq!(found_presets(folder.path()), presets, "{files:?}");
+            assert_eq!(NewPolicy::of_repository(folder.path(), &[]).presets, presets, "{files:?}");
         }
     }
 }

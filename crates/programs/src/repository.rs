@@ -10,7 +10,7 @@ mod ways;
 use serde::{Deserialize, Serialize};
 
 use crate::Deed;
-use crate::shell::{Attribution, SimpleCommand, one_spelling};
+use crate::shell::{Attribution, Intents, SimpleCommand, one_spelling};
 
 pub use crate::table::TaskRunner;
 use crate::test_file::is_test_file;
@@ -20,7 +20,7 @@ use ways::Ways;
 
 /// In all; a repository with more is generated.
 const MOST_TASKS: usize = 3000;
-/// Folders whose manifests are samples for tests and not packages.
+/// Folders whose files are samples for tests, and no packages and tasks of the repository.
 const SAMPLES: &str = "fixtures __fixtures__ testdata test-data snapshots templates template";
 /// Folders with scripts that have no extension.
 const SCRIPTS: &str = "bin script scripts tools hack ci .ci dev build";
@@ -152,11 +152,15 @@ impl Repository {
 
     /// Whether the text of a file says something about the repository: manifests, task files, scripts, instructions.
     pub fn reads_text(path: &str) -> bool {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        Language::of_manifest(name).is_some()
+        Self::is_manifest(path)
             || task_files::defines_tasks(path)
             || ways::is_instructions(path)
             || is_script(path)
+    }
+
+    /// Whether a file makes a package of its folder.
+    pub fn is_manifest(path: &str) -> bool {
+        Language::of_manifest(folder_of(path).1).is_some()
     }
 
     /// Whether a file defines tasks.
@@ -208,6 +212,25 @@ impl Repository {
         self.scripts.retain(|_| at.next().is_some_and(|at| scripts.contains(&at)));
     }
 
+    /// The task that a way runs, if it is one.
+    pub fn task_of(&self, way: &Way) -> Option<&Task> {
+        let is_step = |task: &&Task| task.runner == TaskRunner::Workflow && task.body == way.command;
+        let intents = Intents::read(&way.command);
+        let mut commands = intents.commands().iter();
+        let called = commands.find_map(|command| resolution::task_called(self, command, &way.folder));
+        called.or_else(|| self.tasks.iter().find(is_step))
+    }
+
+    /// The languages whose code a way verifies, by the programs that it runs; none if they are not known.
+    pub fn languages_of(&self, way: &Way) -> Vec<Language> {
+        let intents = Intents::read(&way.command);
+        let commands = intents.commands();
+        let verifying = commands.iter().flat_map(|command| self.runs(command, &way.folder));
+        let verifying = verifying.filter(|run| run.deed >= Deed::Lints).map(|run| run.program);
+        let named = commands.iter().map(|command| command.program.clone());
+        verifying.chain(named).filter_map(|program| Language::of_program(&program)).collect()
+    }
+
     /// A path from the root; `None` if it is outside.
     fn relative(&self, path: &str) -> Option<String> {
         let path = one_spelling("", path);
@@ -256,12 +279,16 @@ fn folder_of(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
+fn is_sample(folder: &str) -> bool {
+    folder.split('/').any(|part| crate::table::has(SAMPLES, part))
+}
+
 /// The root, and the folders with manifests.
 fn packages(files: &[RepositoryFile]) -> Vec<Package> {
     let mut packages = vec![Package::default()];
     let mut manifests: Vec<(&RepositoryFile, Language)> = files
         .iter()
-        .filter(|file| !folder_of(&file.path).0.split('/').any(|part| crate::table::has(SAMPLES, part)))
+        .filter(|file| !is_sample(folder_of(&file.path).0))
         .filter_map(|file| Some((file, Language::of_manifest(folder_of(&file.path).1)?)))
         .collect();
     manifests.sort_by_key(|(file, _)| file.path.matches('/').count());

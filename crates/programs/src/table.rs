@@ -24,6 +24,7 @@ macro_rules! programs {
     };
 }
 
+mod checkers;
 mod compiled;
 mod files;
 mod git;
@@ -369,6 +370,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Program> {
         node::find,
         rust::find,
         compiled::find,
+        checkers::find,
         tasks::find,
     ];
     let row = families.iter().find_map(|find| find(name));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use files::{FileError, Links, regular_file};
 use gate::policy::{Policy, Problem, Problems, Source, UserFile};
+use programs::repository::Language;
 use serde::{Deserialize, Serialize};
 
 pub const FILE_NAME: &str = "checkstone.toml";
@@ -163,17 +164,41 @@ fn users_texts(user: UserFile) -> Vec<PolicyText> {
     text.map(|text| PolicyText { name: USER_FILE_NAME.to_owned(), text }).into_iter().collect()
 }
 
-/// The presets whose files lie at the root of a repository.
+/// The presets for the manifests at the root of a repository. Only names are looked at: every stop of a user who asked for
+/// this pays for it.
 pub fn detected_presets(root: &Path) -> Vec<&'static str> {
-    let signs: [(&str, &[&str]); 5] = [
-        ("rust", &["Cargo.toml"]),
-        ("python", &["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "tox.ini"]),
-        ("node", &["package.json"]),
-        ("go", &["go.mod"]),
-        ("make", &["Makefile", "makefile", "GNUmakefile", "justfile", "Justfile"]),
-    ];
-    let has = |names: &[&str]| names.iter().any(|name| root.join(name).is_file());
-    signs.into_iter().filter(|(_, names)| has(names)).map(|(preset, _)| preset).collect()
+    let entries = fs_err::read_dir(root).into_iter().flatten();
+    let names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    let mut presets: Vec<&str> =
+        names.iter().filter_map(|name| preset_of(Language::of_manifest(name)?)).collect();
+    let is_task_file =
+        |name: &String| matches!(name.to_lowercase().as_str(), "makefile" | "gnumakefile" | "justfile");
+    if presets.is_empty() && names.iter().any(is_task_file) {
+        presets.push("make");
+    }
+    presets.sort_unstable();
+    presets.dedup();
+    presets
+}
+
+/// The preset for code of a language.
+pub fn preset_of(language: Language) -> Option<&'static str> {
+    Some(match language {
+        Language::JavaScript | Language::Deno => "node",
+        Language::Rust => "rust",
+        Language::Go => "go",
+        Language::Python => "python",
+        Language::Java => "java",
+        Language::DotNet => "dotnet",
+        Language::C => "c",
+        Language::Ruby => "ruby",
+        Language::Php => "php",
+        Language::Swift => "swift",
+        Language::Elixir => "elixir",
+        Language::Dart => "dart",
+        Language::Shell => "shell",
+        Language::OCaml | Language::Haskell | Language::Zig => return None,
+    })
 }
 
 fn no_policy(name: &str, problem: UnreadText) -> Problem {

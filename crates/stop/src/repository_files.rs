@@ -59,6 +59,8 @@ struct RepositoryFiles<'a> {
     /// The folders that were looked at, with the folders in them.
     listed: BTreeMap<String, Vec<String>>,
     reads_texts: bool,
+    /// Those of files that say nothing too.
+    keeps_every_name: bool,
     /// The scripts whose texts are read, if not all.
     scripts: Option<BTreeSet<String>>,
     /// Folders that the repository's own `.gitignore` names plainly.
@@ -68,9 +70,17 @@ struct RepositoryFiles<'a> {
     bytes: usize,
 }
 
-/// The whole checkout, within bounds.
+/// What says something in the whole checkout, within bounds.
 pub fn of_checkout(root: &Path) -> Vec<RepositoryFile> {
+    let mut files = every_file(root);
+    files.retain(|file| Repository::reads_name(&file.path));
+    files
+}
+
+/// The whole checkout, within bounds; the files that say nothing too.
+pub fn every_file(root: &Path) -> Vec<RepositoryFile> {
     let mut found = RepositoryFiles::new(root, MOST_ENTRIES);
+    found.keeps_every_name = true;
     let mut waiting = VecDeque::from([(String::new(), 0)]);
     while let Some((folder, depth)) = waiting.pop_front() {
         let below = found.list(&folder);
@@ -115,6 +125,7 @@ impl<'a> RepositoryFiles<'a> {
             files: Vec::new(),
             listed: BTreeMap::new(),
             reads_texts: true,
+            keeps_every_name: false,
             scripts: None,
             ignored: Vec::new(),
             entries,
@@ -145,7 +156,7 @@ impl<'a> RepositoryFiles<'a> {
                 } else {
                     below.push(path);
                 }
-            } else if kind.is_file() && Repository::reads_name(&path) {
+            } else if kind.is_file() && (self.keeps_every_name || Repository::reads_name(&path)) {
                 let is_other = self.scripts.as_ref().is_some_and(|scripts| !scripts.contains(&path));
                 let is_left = is_other && Repository::is_script(&path) && !Repository::defines_tasks(&path);
                 let is_text = self.reads_texts && Repository::reads_text(&path) && !is_left;
@@ -220,8 +231,8 @@ impl<'a> RepositoryFiles<'a> {
         self.reads_texts = false;
         let folder =
             |file: &RepositoryFile| file.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-        let folders: BTreeSet<String> =
-            self.files.iter().filter(|file| file.text.is_some()).map(folder).collect();
+        let is_manifest = |file: &&RepositoryFile| Repository::is_manifest(&file.path);
+        let folders: BTreeSet<String> = self.files.iter().filter(is_manifest).map(folder).collect();
         for folder in folders.into_iter().rev() {
             let is_within = |file: &RepositoryFile| {
                 folder.is_empty() || file.path.strip_prefix(&folder).is_some_and(|rest| rest.starts_with('/'))
@@ -236,6 +247,9 @@ impl<'a> RepositoryFiles<'a> {
                 seen = self.files.len();
                 for below in self.list(&next) {
                     let name = below.rsplit('/').next().unwrap_or(&below);
+                    if name.starts_with('.') {
+                        continue;
+                    }
                     if OF_TESTS.contains(&name) {
                         waiting.push_front(below)
                     } else {

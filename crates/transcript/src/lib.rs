@@ -29,6 +29,7 @@ mod usage;
 mod walk;
 mod walked_subagents;
 mod window;
+mod windows_path;
 
 pub use entry::OWN_PREFIX;
 pub use file_edit::FileEdit;
@@ -37,3 +38,4 @@ pub use reader::{Options, read, read_bytes};
 pub use render::{plain, visible};
 pub use session_state::SessionState;
 pub use walk::{Walk, WalkedTurn, walk, walk_bytes};
+pub use windows_path::unix_spelling;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::entry::{Entry, Record};
 use crate::model::Kind;
+use crate::windows_path::unix_spelling;
 
 /// What the rest of the session says about the turn, as far as it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,7 +71,9 @@ impl SessionWatch {
     fn knows(&mut self, paths: &[String]) {
         for path in paths {
             if self.known_files.len() < MOST_FILES && !self.known_files.contains(path) {
-                self.known_files.insert(path.clone());
+                let mut path = path.clone();
+                unix_spelling(&mut path);
+                self.known_files.insert(path);
             }
         }
     }

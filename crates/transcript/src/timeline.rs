@@ -8,6 +8,7 @@ use outputs::Shown;
 use crate::entry::{CallMade, CallResult, ContextUse, Entry, Record, SCRIPT, SNIPPET, TaskReport, set_paths};
 use crate::json_text;
 use crate::model::{Call, Kind, Message, Outcome};
+use crate::windows_path::unix_spelling;
 
 /// A record and where it stands.
 #[derive(Debug)]
@@ -78,7 +79,14 @@ pub(crate) fn timeline(records: Vec<Placed>) -> Timeline {
             }
         }
     }
+    timeline.calls.iter_mut().for_each(spell_paths);
     timeline
+}
+
+fn spell_paths(call: &mut Call) {
+    let edited = call.edits.iter_mut().map(|edit| &mut edit.path);
+    let named = call.path.iter_mut().chain(&mut call.cwd).chain(&mut call.paths).chain(&mut call.created);
+    named.chain(edited).for_each(unix_spelling);
 }
 
 /// The records that count: of those with one key the last, in the place of the first; none that was rewound.

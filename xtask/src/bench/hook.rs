@@ -83,7 +83,7 @@ pub(super) fn change(repository: &Path, round: usize) -> Result<(), String> {
     Ok(())
 }
 
-struct HookBench {
+pub(super) struct HookBench {
     program: PathBuf,
     empty: PathBuf,
     state: tempfile::TempDir,
@@ -97,7 +97,7 @@ pub(super) struct ProcessCost {
 }
 
 impl HookBench {
-    fn new(folder: &Path, program: PathBuf) -> Result<Self, String> {
+    pub(super) fn new(folder: &Path, program: PathBuf) -> Result<Self, String> {
         let source = folder.join("empty.rs");
         let empty = folder.join("empty");
         fs_err::write(&source, "fn main() {}\n").map_err(|error| error.to_string())?;
@@ -120,6 +120,21 @@ impl HookBench {
         command
     }
 
+    /// A turn of a session of its own: what its prompt and its stop took.
+    pub(super) fn turn(&mut self, repository: &Path, transcript: &Path) -> Result<[ProcessCost; 2], String> {
+        self.session += 1;
+        let payload = |event: &str| {
+            format!(
+                r#"{{"session_id":"bench-{}","transcript_path":{transcript:?},"cwd":{repository:?},"prompt_id":"{PROMPT_ID}","hook_event_name":"{event}","prompt":"go","stop_hook_active":false,"background_tasks":[]}}"#,
+                self.session
+            )
+        };
+        let prompt = measure(&mut self.hook(&payload("UserPromptSubmit")))?;
+        change(repository, self.session)?;
+        let stop = measure(&mut self.hook(&payload("Stop")))?;
+        Ok([prompt, stop])
+    }
+
     fn row(
         &mut self,
         name: &str,
@@ -132,23 +147,13 @@ impl HookBench {
         let (mut git, mut stop, mut prompt) = (Vec::new(), Vec::new(), Vec::new());
         let mut peak = 0;
         for _ in 0..rounds {
-            self.session += 1;
-            let payload = |event: &str| {
-                format!(
-                    r#"{{"session_id":"bench-{}","transcript_path":{:?},"cwd":{:?},"prompt_id":"{PROMPT_ID}","hook_event_name":"{event}","prompt":"go","stop_hook_active":false,"background_tasks":[]}}"#,
-                    self.session, transcript, repository
-                )
-            };
             git.push(
                 measure(bare_git().args(changes::status::STATUS_ARGUMENTS).current_dir(repository))?.time,
             );
-            let measured = measure(&mut self.hook(&payload("UserPromptSubmit")))?;
-            prompt.push(measured.time);
-            peak = peak.max(measured.peak);
-            change(repository, self.session)?;
-            let measured = measure(&mut self.hook(&payload("Stop")))?;
-            stop.push(measured.time);
-            peak = peak.max(measured.peak);
+            let [opening, ending] = self.turn(repository, transcript)?;
+            prompt.push(opening.time);
+            stop.push(ending.time);
+            peak = peak.max(opening.peak).max(ending.peak);
         }
         let p10 = |times: &[Duration]| percentile(times, 10);
         println!(

@@ -43,7 +43,7 @@ impl Comparison {
         self.turns.notify += notify;
         self.turns.not_judged += not_judged;
         for label in labels {
-            let is_this = |hold: &&Hold| hold.line == Some(label.line) && label.is_of(&hold.transcript);
+            let is_this = |hold: &&Hold| label.is_of(&hold.transcript) && label.names(hold.line);
             let held = replayed.holds.iter().find(is_this);
             self.compare(repository, label, held);
         }

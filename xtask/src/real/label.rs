@@ -8,7 +8,7 @@ use serde::Deserialize;
 pub(super) struct Label {
     pub(super) repo: String,
     pub(super) session: String,
-    /// The line of the prompt, counted from 1.
+    /// The line of the prompt, or of the record that opens the turn a few lines before it, counted from 1.
     pub(super) line: u64,
     pub(super) label: Wanted,
 }
@@ -22,6 +22,9 @@ pub(super) enum Wanted {
     Borderline,
 }
 
+/// Codex opens a turn with records of its own before the prompt.
+const OPENING: u64 = 8;
+
 pub(super) fn read(file: &Path) -> Result<Vec<Label>, String> {
     let text = fs_err::read_to_string(file).map_err(|error| error.to_string())?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
@@ -32,6 +35,11 @@ pub(super) fn read(file: &Path) -> Result<Vec<Label>, String> {
 }
 
 impl Label {
+    /// Whether a turn whose prompt is on this line is meant.
+    pub(super) fn names(&self, prompt: Option<u64>) -> bool {
+        prompt.is_some_and(|line| (self.line..=self.line + OPENING).contains(&line))
+    }
+
     /// Whether the file is the transcript of the session: clients put a date before its id, or nothing.
     pub(super) fn is_of(&self, file: &Path) -> bool {
         file.file_stem().and_then(|stem| stem.to_str()).is_some_and(|stem| stem.ends_with(&self.session))

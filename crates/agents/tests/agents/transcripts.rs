@@ -91,6 +91,32 @@ fn the_newest_transcripts_of_a_folder_come_first() {
     assert_eq!(transcripts::introduction(Agent::Gemini, &gemini).session.as_deref(), Some("g-1"));
 }
 
+/// W14, W29: a sub-agent that forked a session is none, unless the person goes on in its thread.
+#[test]
+fn w14_w29_a_forked_thread_is_a_session_if_the_person_goes_on() {
+    let home = Home::new();
+    let event = |time: &str, kind: &str| json!({"timestamp": format!("2026-11-15T10:{time}Z"), "type": "event_msg", "payload": {"type": kind}});
+    let source = json!({"subagent": {"thread_spawn": {"parent_thread_id": "p"}}});
+    let meta = json!({"id": "s", "cwd": "C:\\work", "timestamp": "2026-11-15T10:00:00Z", "source": source});
+    let mut records = vec![
+        json!({"timestamp": "2026-11-15T10:00:00Z", "type": "session_meta", "payload": meta}),
+        event("00:01", "user_message"),
+        event("00:01", "task_complete"),
+        event("00:01", "user_message"),
+        event("02:00", "task_complete"),
+    ];
+    let path = home.path().join("rollout-2026-11-15T10-00-00-s.jsonl");
+    let introduction = |records: &[serde_json::Value]| {
+        let lines: Vec<String> = records.iter().map(|record| format!("{record}\n")).collect();
+        fs_err::write(&path, lines.concat()).unwrap();
+        transcripts::introduction(Agent::Codex, &path)
+    };
+    let forked = introduction(&records);
+    assert_eq!((forked.is_subagent, forked.folder.as_deref()), (true, Some(Path::new("/c/work"))));
+    records.push(event("09:00", "user_message"));
+    assert!(!introduction(&records).is_subagent);
+}
+
 /// The arguments that Codex CLI 0.166.0 gave to its `notify` program.
 #[test]
 fn a_notification_is_the_end_of_a_turn() {

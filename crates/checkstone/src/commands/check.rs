@@ -9,13 +9,14 @@ use gate::policy::{NoGit, Policy};
 use gate::{Changes, Decision, Verdict};
 use jiff::Timestamp;
 use journal::{Journal, JournalError};
-use stop::policy_files::{FILE_NAME, PolicyTexts, detected_presets};
+use stop::policy_files::{FILE_NAME, PolicyTexts};
 use stop::{AskedBy, ClientEvent, StopCase, StopError, Stopwatch};
 use text::counted;
 use transcript::{Agent, Coverage, Extent, Options, Reading};
 
 use crate::agent_name::AgentName;
 use crate::agent_session::AgentSession;
+use crate::asked_for::FittingPresets;
 use crate::environment;
 use crate::error::{CommandError, Warning};
 use crate::journal_access;
@@ -169,7 +170,7 @@ fn without_policy(
 
 /// What is said of a repository without a policy: that it has none, and what to write for what lies in it.
 pub(crate) fn no_policy(root: &Path) -> String {
-    let presets = match detected_presets(root) {
+    let presets = match FittingPresets::of(root).names() {
         none if none.is_empty() => {
             let known: Vec<&str> = gate::policy::PRESETS.iter().map(|(name, _)| *name).collect();
             format!("{STRONG}presets = [\"…\"]{STRONG:#} with one of {}", known.join(", "))

@@ -406,21 +406,19 @@ fn to_know(agent: Agent, scope: Scope<'_>) -> Vec<String> {
 
 fn plan_policy(policy: &NewPolicy) -> FileChange {
     let shown = policy.file.display();
-    if policy.exists {
-        return FileChange::new(
-            FILE_NAME,
-            &policy.file,
-            ChangeState::Unchanged,
-            format!("`{shown}` is there and stays as it is"),
-        );
-    }
-    let presets = match policy.presets.as_slice() {
-        [] => "no preset fits, so it asks for nothing yet".to_owned(),
-        presets => format!("presets {}", presets.join(", ")),
+    let mut change = if policy.exists {
+        let message = format!("`{shown}` is there and stays as it is");
+        FileChange::new(FILE_NAME, &policy.file, ChangeState::Unchanged, message)
+    } else {
+        let message = match policy.presets.as_slice() {
+            [] => "written; nothing is asked for in this repository".to_owned(),
+            presets => format!("written, presets {}", presets.join(", ")),
+        };
+        FileChange::new(FILE_NAME, &policy.file, ChangeState::Changed, message)
+            .with_diff(None, Some(&policy.text()))
     };
-    let change =
-        FileChange::new(FILE_NAME, &policy.file, ChangeState::Changed, format!("written, {presets}"));
-    change.with_diff(None, Some(&policy.text()))
+    change.notes.clone_from(&policy.asked);
+    change
 }
 
 fn write_policy(change: &mut FileChange, policy: &NewPolicy) {

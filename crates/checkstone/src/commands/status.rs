@@ -26,6 +26,7 @@ use super::explain::{ListedVerdict, listed_lines, recent};
 use super::policy::{CheckOutput, files};
 use super::snapshot::{SnapshotOutput, about};
 use crate::agent_session::AgentSession;
+use crate::asked_for::nothing_asked_for;
 use crate::environment;
 use crate::error::{CommandError, Warning};
 use crate::journal_access;
@@ -115,6 +116,8 @@ enum PolicyState {
         texts: PolicyTexts,
         policy: Box<Policy>,
         standing: Standing,
+        /// Why nothing is asked for here, if so.
+        nothing_asked_for: Option<String>,
     },
 }
 
@@ -158,8 +161,16 @@ impl PolicyState {
             Self::Sound { texts, policy, .. } => {
                 let mut from: Vec<String> = texts.texts.iter().map(|text| text.name.clone()).collect();
                 from.extend(policy.presets.iter().map(|preset| format!("preset {preset}")));
-                from.join(", ")
+                let nothing = self.nothing_asked_for().map(|why| format!(": {why} (`checkstone doctor`)"));
+                format!("{}{}", from.join(", "), nothing.unwrap_or_default())
             }
+        }
+    }
+
+    fn nothing_asked_for(&self) -> Option<&str> {
+        match self {
+            Self::Sound { nothing_asked_for, .. } => nothing_asked_for.as_deref(),
+            Self::None | Self::Broken { .. } => None,
         }
     }
 
@@ -226,6 +237,10 @@ impl StatusOutput<'_> {
             let _ = writeln!(text, "{STRONG}{name:<11}{STRONG:#} {value}");
         };
         match &self.switch.reason {
+            None if policy.nothing_asked_for().is_some() => {
+                let nothing = "on, but nothing is asked for in this repository";
+                line("gate", &format!("{DOUBTFUL}{nothing}{DOUBTFUL:#}"));
+            }
             None => line("gate", &format!("{GOOD}on{GOOD:#}, for every client that calls `checkstone hook`")),
             Some(reason) => line("gate", &format!("{BAD}off{BAD:#}: {reason}")),
         }
@@ -391,7 +406,8 @@ fn unfinished_runs(project: &Path) -> Vec<Resumable> {
 }
 
 fn policy(root: Option<&Path>, journal: Option<&mut Journal>) -> Result<PolicyState, CommandError> {
-    let Some(texts) = root.and_then(repository_policy::of) else { return Ok(PolicyState::None) };
+    let Some(root) = root else { return Ok(PolicyState::None) };
+    let Some(texts) = repository_policy::of(root) else { return Ok(PolicyState::None) };
     let policy = match texts.load() {
         Ok(policy) => policy,
         Err(problems) => {
@@ -400,7 +416,8 @@ fn policy(root: Option<&Path>, journal: Option<&mut Journal>) -> Result<PolicySt
         }
     };
     let standing = journal_access::standing(journal, &texts, &policy)?;
-    Ok(PolicyState::Sound { texts, policy: Box::new(policy), standing })
+    let nothing_asked_for = nothing_asked_for(root, &policy).map(|(why, _)| why);
+    Ok(PolicyState::Sound { texts, policy: Box::new(policy), standing, nothing_asked_for })
 }
 
 fn session(

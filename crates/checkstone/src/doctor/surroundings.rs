@@ -9,6 +9,7 @@ use journal::{Soundness, switch};
 
 use super::finding::{About, Finding};
 use crate::agent_session::AgentSession;
+use crate::asked_for::nothing_asked_for;
 use crate::environment;
 use crate::error::CommandError;
 use crate::home_relative::home_relative;
@@ -130,7 +131,7 @@ pub(crate) fn repository(root: Option<&Path>) -> Vec<Finding> {
     let mut findings = Vec::new();
     match repository_policy::of(root).map(|texts| (texts.load(), texts)) {
         None => findings.push(
-            Finding::note(about, "policy", "there is none, so every stop passes")
+            Finding::note(about, "policy", "there is none, so nothing is asked for and every stop passes")
                 .advice("`checkstone init` writes one"),
         ),
         Some((Err(problems), _)) => {
@@ -143,7 +144,13 @@ pub(crate) fn repository(root: Option<&Path>) -> Vec<Finding> {
         Some((Ok(policy), texts)) => {
             let mut from: Vec<String> = texts.texts.iter().map(|text| format!("`{}`", text.name)).collect();
             from.extend(policy.presets.iter().map(|preset| format!("preset {preset}")));
-            findings.push(Finding::good(about, "policy", from.join(", ")));
+            let from = from.join(", ");
+            findings.push(match nothing_asked_for(root, &policy) {
+                None => Finding::good(about, "policy", from),
+                Some((why, advice)) => {
+                    Finding::note(about, "policy", format!("{from}: {why}")).advice(advice)
+                }
+            });
             if !policy.gate.enabled {
                 findings.push(Finding::note(
                     about,

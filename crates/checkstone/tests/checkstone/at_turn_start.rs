@@ -99,9 +99,9 @@ fn a_repository_has_to_be_trusted_first() {
     insta::assert_snapshot!(redacted(&status), @"
     exit code: 0
     --- stdout
-    gate        on, for every client that calls `checkstone hook`
+    gate        on, but nothing is asked for in this repository
     repository  [folder]/repo
-    policy      checkstone.toml
+    policy      checkstone.toml: nothing is asked for in this repository: no category of the policy requires anything (`checkstone doctor`)
     trust       not given: snapshots at the start of turns ignored, see `checkstone trust`
     state       [folder]/state
     --- stderr

@@ -243,7 +243,8 @@ fn a_link_into_a_dotfiles_repository_stays_a_link() {
     ✓ Claude Code: registered in `[folder]/home/.claude/settings.json`
       → it is a link; `[folder]/home/dotfiles/claude.json` is written
       → what was there is kept in `[folder]/state/backups/[hash].json`
-    ✓ checkstone.toml: written, no preset fits, so it asks for nothing yet
+    ✓ checkstone.toml: written, presets rust
+      → I will ask for `cargo test` after changes to Rust code, because that is how such code is tested.
     `[folder]/bin/checkstone` is in a build folder, and gone after `cargo clean`: for good use, install the program first and run `init` from there.
     Next: `checkstone doctor` proves that the hooks fire.
     --- stderr
@@ -293,7 +294,8 @@ fn hooks_that_are_switched_off_and_packages_are_told() {
       → Codex takes no notice of `hooks.json` as long as `$schema` is in it: take it out
       → Codex runs no hook that you have not allowed: start `codex` and choose “Trust all and continue” where it says “Hooks need review”, or type `/hooks`
       → what was there is kept in `[folder]/state/backups/[hash].json`
-    ✓ checkstone.toml: written, no preset fits, so it asks for nothing yet
+    ✓ checkstone.toml: written, presets rust
+      → I will ask for `cargo test` after changes to Rust code, because that is how such code is tested.
     `[folder]/bin/checkstone` is in a build folder, and gone after `cargo clean`: for good use, install the program first and run `init` from there.
     Next: `checkstone doctor` proves that the hooks fire.
     --- stderr
@@ -404,7 +406,7 @@ fn the_policy_is_written_once() {
     # What must be done before an agent may end its turn here.
     # `checkstone policy show` prints all that follows from this file, `checkstone policy check` finds mistakes in it.
 
-    # Ready-made rules: docs, go, make, node, python, rust.
+    # Ready-made rules: c, dart, docs, dotnet, elixir, go, java, make, node, php, python, ruby, rust, shell, swift.
     presets = ["python", "make"]
 
     # Files that need nothing. A category below beats this.

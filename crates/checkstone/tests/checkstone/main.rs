@@ -10,6 +10,7 @@
 )]
 
 mod agreement;
+mod asked_for;
 mod at_turn_start;
 mod autosave;
 mod check;

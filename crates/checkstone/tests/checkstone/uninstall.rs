@@ -159,12 +159,13 @@ fn a_persons_own_status_line_stays() {
 
     --- /dev/null
     +++ [folder]/repo/checkstone.toml
-    @@ -0,0 +1,22 @@
+    @@ -0,0 +1,23 @@
     +# What must be done before an agent may end its turn here.
     +# `checkstone policy show` prints all that follows from this file, `checkstone policy check` finds mistakes in it.
+    +# I will ask for `cargo test` after changes to Rust code, because that is how such code is tested.
     +
-    +# Ready-made rules: docs, go, make, node, python, rust.
-    +presets = []
+    +# Ready-made rules: c, dart, docs, dotnet, elixir, go, java, make, node, php, python, ruby, rust, shell, swift.
+    +presets = ["rust"]
     +
     +# Files that need nothing. A category below beats this.
     +# prose = ["docs/**", "*.md"]
@@ -186,7 +187,8 @@ fn a_persons_own_status_line_stays() {
     ✓ Claude Code: registered in `[folder]/home/.claude/settings.json`
       → you have a status line of your own, which stays; it can call `checkstone statusline` and use what that prints
       → what was there is kept in `[folder]/state/backups/[hash].json`
-    ✓ checkstone.toml: written, no preset fits, so it asks for nothing yet
+    ✓ checkstone.toml: written, presets rust
+      → I will ask for `cargo test` after changes to Rust code, because that is how such code is tested.
     `[folder]/bin/checkstone` is in a build folder, and gone after `cargo clean`: for good use, install the program first and run `init` from there.
     Next: `checkstone doctor` proves that the hooks fire.
     "#);

@@ -17,11 +17,12 @@ pub(crate) struct Workplace {
 }
 
 impl Workplace {
-    /// A repository with a Rust file, and the policy, where one is given.
+    /// A Rust package, and the policy, where one is given.
     pub(crate) fn new(policy: Option<&str>) -> Self {
         let workplace = Self { sandbox: Sandbox::new() };
         std::fs::create_dir(workplace.repo()).unwrap();
         workplace.git(&["init", "--quiet", "--initial-branch=main"]);
+        workplace.write("Cargo.toml", "[package]\nname = \"one\"\nversion = \"0.1.0\"\n");
         workplace.write("src/lib.rs", "pub fn one() -> u32 { 1 }\n");
         workplace.write("README.md", "A library\n");
         if let Some(policy) = policy {

@@ -110,7 +110,7 @@ static MANIFESTS: LazyLock<Manifests> = LazyLock::new(|| {
 
 impl Language {
     /// The language that a file name is the manifest of.
-    pub(super) fn of_manifest(name: &str) -> Option<Self> {
+    pub fn of_manifest(name: &str) -> Option<Self> {
         let (plain, globs) = &*MANIFESTS;
         let by_glob =
             || globs.iter().find(|(glob, _)| matches_glob(glob, name)).map(|(_, language)| *language);

@@ -43,6 +43,17 @@ pub(super) fn task_runs<'a>(repository: &'a Repository, task: &'a Task) -> Vec<R
     resolution.runs
 }
 
+/// The first task that a command names.
+pub(super) fn task_called<'a>(
+    repository: &'a Repository,
+    command: &SimpleCommand,
+    folder: &str,
+) -> Option<&'a Task> {
+    let row = command.row()?;
+    let call = command.task_call(row)?;
+    call.names.iter().find_map(|name| Resolution::new(repository).nearest(row, name, folder))
+}
+
 /// Where something runs.
 #[derive(Clone, Debug, PartialEq)]
 enum Place {
@@ -151,18 +162,25 @@ impl<'a> Resolution<'a> {
         attribution: Attribution,
     ) -> bool {
         let is_task = |name: &&str| self.tasks_of(row.tasks).any(|task| task.name == **name);
-        let (names, others): (Vec<&str>, Vec<&str>) = call.names.iter().partition(|name| is_task(name));
+        let (names, mut others): (Vec<&str>, Vec<&str>) = call.names.iter().partition(|name| is_task(name));
         let folders = self.folders(command, row, &others, place);
+        let picks_packages = row.is(Fact::EveryPackage) || self.selected(command).is_some();
         let mut found: Vec<&Task> = Vec::new();
         for name in &names {
-            found.extend(folders.iter().filter_map(|folder| self.nearest(row, name, folder)));
+            found.extend(folders.iter().filter_map(|folder| match picks_packages {
+                true => self.task_in(row, name, folder),
+                false => self.nearest(row, name, folder),
+            }));
         }
         // `nx run web:test`, `turbo run web#test`
-        for (package, name) in others.iter().filter_map(|name| name.rsplit_once([':', '#'])) {
-            let packages =
-                self.repository.packages.iter().filter(|one| package.is_empty() || is_called(one, package));
-            found.extend(packages.filter_map(|package| self.nearest(row, name, &package.folder)));
-        }
+        others.retain(|name| {
+            let Some((package, name)) = name.rsplit_once([':', '#']) else { return true };
+            let fits = |one: &&Package| package.is_empty() || is_called(one, package);
+            let before = found.len();
+            let packages = self.repository.packages.iter().filter(fits);
+            found.extend(packages.filter_map(|package| self.task_in(row, name, &package.folder)));
+            found.len() == before
+        });
         if call.names.is_empty()
             && let [folder] = folders.as_slice()
         {
@@ -194,18 +212,27 @@ impl<'a> Resolution<'a> {
             let packages = self.repository.packages.iter();
             let named = |package: &&Package| words.iter().any(|word| is_called(package, word));
             let chosen: Vec<&Package> = packages.clone().filter(named).collect();
-            let below = packages.filter(|package| is_within(&package.folder, folder));
-            return folders(if chosen.is_empty() { below.collect() } else { chosen });
+            let mut below: Vec<&Package> =
+                packages.filter(|package| is_within(&package.folder, folder)).collect();
+            if below.len() > 1 {
+                // The script of the same name at the root is what started this.
+                below.retain(|package| package.folder != *folder);
+            }
+            return folders(if chosen.is_empty() { below } else { chosen });
         }
         vec![folder.clone()]
     }
 
+    fn task_in(&self, row: &'static Program, name: &str, folder: &str) -> Option<&'a Task> {
+        self.tasks_of(row.tasks).find(|task| task.name == name && task.folder == folder)
+    }
+
     /// The task of this name in the folder or in the nearest one above it that has it. `make` only looks where it is.
     fn nearest(&self, row: &'static Program, name: &str, folder: &str) -> Option<&'a Task> {
-        let climbs = !row.tasks.contains(&TaskRunner::Make);
-        let fits = |task: &&Task| {
-            task.name == name && (task.folder == folder || (climbs && is_within(folder, &task.folder)))
-        };
+        if row.tasks.contains(&TaskRunner::Make) {
+            return self.task_in(row, name, folder);
+        }
+        let fits = |task: &&Task| task.name == name && is_within(folder, &task.folder);
         self.tasks_of(row.tasks).filter(fits).max_by_key(|task| task.folder.len())
     }
 
@@ -269,13 +296,12 @@ impl<'a> Resolution<'a> {
 
     /// `./scripts/run-tests.sh`: by its text if that is known, by its name otherwise.
     fn script(&mut self, command: &SimpleCommand, place: &Place, attribution: Attribution) -> bool {
-        let (Some(path), None, Place::At(folder)) = (&command.path, command.row(), place) else {
-            return false;
-        };
-        let Some(path) = self.repository.relative(&one_spelling(folder, path)) else { return false };
-        let known = self.repository.scripts.iter().find(|script| script.path == path);
+        let (Some(path), None) = (&command.path, command.row()) else { return false };
         let first = self.runs.len();
-        if let Some(Script { path, text }) = known
+        if let Place::At(folder) = place
+            && let Some(path) = self.repository.relative(&one_spelling(folder, path))
+            && let Some(Script { path, text }) =
+                self.repository.scripts.iter().find(|script| script.path == path)
             && !self.following.contains(&(None, "", path.as_str()))
         {
             self.following.push((None, "", path));
@@ -286,8 +312,10 @@ impl<'a> Resolution<'a> {
         let runs = self.runs.get(first..).unwrap_or_default();
         if !runs.iter().any(|run| run.deed >= Deed::Lints) {
             let name = command.program.split('.').next().unwrap_or_default().replace('_', "-");
-            let deed = usual_deed(name.trim_start_matches("run-")).max(Deed::Runs);
-            let covers = self.below(folder, None);
+            // What it does is not known; that it is a program of the repository is, if anything is known of that.
+            let at_least = if self.repository.packages.is_empty() { Deed::Other } else { Deed::Runs };
+            let deed = usual_deed(name.trim_start_matches("run-")).max(at_least);
+            let covers = self.covered(command, place);
             self.add(deed, &command.program, covers, command.targets(), attribution);
         }
         true

@@ -339,7 +339,7 @@ fn tox_environments(text: &str) -> Vec<Found> {
             let name = section.trim_end().trim_end_matches(']');
             in_commands = false;
             if let Some(name) = name.strip_prefix("testenv:") {
-                found.push(Found::new(name, ""));
+                found.push(Found::new(name, "set -e\n"));
             } else {
                 // What stands in `[testenv]` is the run of tests that the table knows.
                 found.push(Found::new("testenv", ""));
@@ -380,7 +380,7 @@ fn nox_sessions(text: &str) -> Vec<Found> {
         } else if let Some(name) = line.strip_prefix("def ") {
             let name = name.split('(').next().unwrap_or_default();
             if let Some(given) = named.take() {
-                found.push(Found::new(&given.unwrap_or_else(|| name.to_owned()), ""));
+                found.push(Found::new(&given.unwrap_or_else(|| name.to_owned()), "set -e\n"));
             }
         } else if let (Some(rest), Some(task)) = (trimmed.strip_prefix("session.run("), found.last_mut()) {
             let mut call = rest.to_owned();

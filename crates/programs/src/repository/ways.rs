@@ -6,7 +6,8 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use super::{
-    Language, Package, Repository, RepositoryFile, Run, Task, TaskRunner, Way, is_within, resolution,
+    Language, Package, Repository, RepositoryFile, Run, Task, TaskRunner, Way, is_sample, is_within,
+    resolution,
 };
 use crate::Deed;
 use crate::shell::Intents;
@@ -209,19 +210,21 @@ impl<'a> Ways<'a> {
         // A task that verifies is called so; what others run besides is no way to ask for it.
         let is_usual =
             |task: &&Task| task.runner == TaskRunner::Workflow || VERIFYING.contains(&usual_deed(&task.name));
-        for task in repository.tasks.iter().filter(is_usual) {
+        for task in repository.tasks.iter().filter(is_usual).filter(|task| !is_sample(&task.folder)) {
             let (source, command) = match task.runner {
-                TaskRunner::Workflow => {
-                    (Source::Workflow, Some(task.body.clone()).filter(|body| !body.contains('\n')))
-                }
+                // Several commands are more than a person would type.
+                TaskRunner::Workflow => (
+                    Source::Workflow,
+                    Some(task.body.clone()).filter(|body| Intents::read(body).commands().len() == 1),
+                ),
                 _ => (Source::OwnTask, ways.call(task)),
             };
             let Some(command) = command else { continue };
             ways.share(source, &command, &task.folder, resolution::task_runs(repository, task), &task.name);
         }
         for file in files.iter().filter(|file| is_instructions(&file.path)) {
-            let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-            let folder = folder.trim_end_matches(".github").trim_end_matches(".claude").trim_end_matches('/');
+            // What stands in `.github` or `docs` is about the package around it.
+            let folder = repository.package_of(&file.path).map_or("", |package| package.folder.as_str());
             let named = commands(file.text.as_deref().unwrap_or_default());
             for command in named.into_iter().filter(|command| names_program(command)) {
                 let intents = Intents::read(command);
@@ -330,13 +333,20 @@ impl<'a> Ways<'a> {
             };
             let shared = self.shared.iter().filter(fits).min_by_key(nearness);
             let takes_offer = shared.is_none_or(|shared| nearness(&shared).0 > Source::Language);
-            let offered = self.offered(package, deed).filter(|_| takes_offer && counts(Source::Language));
-            ways.extend(offered.or_else(|| shared.map(|shared| shared.way.clone())));
+            let mut offered = self.offered(package, deed);
+            offered.retain(|_| counts(Source::Language));
+            if let Some(shared) = shared.filter(|_| !takes_offer || offered.is_empty()) {
+                ways.push(shared.way.clone());
+                let language = Language::of_program(&shared.run.program);
+                offered.retain(|(other, _)| language.is_some_and(|language| language != *other));
+            }
+            ways.extend(offered.into_iter().map(|(_, way)| way));
         }
         ways
     }
 
-    fn offered(&self, package: &Package, deed: Deed) -> Option<Way> {
+    /// What each language of the package offers.
+    fn offered(&self, package: &Package, deed: Deed) -> Vec<(Language, Way)> {
         let own = |file: &&RepositoryFile| {
             let nearest = self.repository.package_of(&file.path);
             nearest.is_some_and(|nearest| nearest.folder == package.folder)
@@ -363,8 +373,18 @@ impl<'a> Ways<'a> {
                 && (offer.with.is_empty() || offer.with.split(' ').any(has))
                 && (offer.needs.is_empty() || offer.needs.split(' ').any(contains))
         };
-        let offer = OFFERS.iter().find(applies)?;
-        let command = match offer.language {
+        let mut offers: Vec<&Offer> = OFFERS.iter().filter(applies).collect();
+        offers.dedup_by_key(|offer| offer.language);
+        let offered = offers.into_iter().map(|offer| {
+            let command = self.in_environment(package, offer);
+            (offer.language, Way { deed, command, folder: package.folder.clone(), is_instructed: false })
+        });
+        offered.collect()
+    }
+
+    /// The command of an offer as it is typed here.
+    fn in_environment(&self, package: &Package, offer: &Offer) -> String {
+        match offer.language {
             Language::Python => {
                 format!("{}{}", self.near(ENVIRONMENTS, &package.folder).unwrap_or_default(), offer.command)
             }
@@ -375,8 +395,7 @@ impl<'a> Ways<'a> {
                 _ => offer.command.to_owned(),
             },
             _ => offer.command.to_owned(),
-        };
-        Some(Way { deed, command, folder: package.folder.clone(), is_instructed: false })
+        }
     }
 }
 

@@ -189,9 +189,11 @@ fn starts_runner(words: &[Word]) -> bool {
         edits: Touched::default(),
         reads: Vec::new(),
     };
-    let names_task = !arguments.is_empty() || !row.runs_tasks();
-    let launches = !arguments.is_empty() && !matches!(row.launches, Launches::Nothing);
-    (names_task && command.deed_by(row) >= Deed::Runs) || launches
+    let deed = command.deed_by(row);
+    match arguments.is_empty() {
+        true => deed >= Deed::Lints && !row.runs_tasks(),
+        false => deed >= Deed::Runs || !matches!(row.launches, Launches::Nothing),
+    }
 }
 
 /// `powershell -Command "…"`, `cmd /c …`: paths there are written with backslashes.

@@ -25,7 +25,7 @@ programs! {
 
     "gradle" | "gradlew" => Other {
         idle: "-m -x=test -h", valued: "-x", folder: "-p --project-dir", prints: &[Gradle],
-        uses: &[("test* *:test* check *:check", Tests), ("build assemble* compile* *:build *:assemble*", Builds)],
+        uses: &[("test* *:test* check *:check", Tests), ("lint* *:lint* detekt ktlintCheck spotlessCheck", Lints), ("build assemble* compile* *:build *:assemble*", Builds)],
     }
     "mvn" | "mvnw" => Other {
         idle: "-DskipTests -DskipTests=true -Dmaven.test.skip -Dmaven.test.skip=true -h -v", folder: "-f --file",
@@ -68,11 +68,24 @@ programs! {
         grammar: Subcommand, prints: &[Exunit],
         uses: &[("test", Tests), ("compile", Builds), ("format/--check-formatted credo dialyzer", Lints), ("format", Formats), ("deps.get", Installs)],
     }
-    "terraform" => Other { grammar: Subcommand, uses: &[("fmt/-check", Lints), ("fmt", Formats), ("validate", Lints)] }
-    "buf" => Other { grammar: Subcommand, uses: &[("format", Formats), ("lint", Lints), ("build", Builds)] }
-    "stylua" => Formats { uses: &[("--check", Lints)] }
-    "shfmt" => Lints { uses: &[("-w", Formats)] }
-    "shellcheck" => Lints {}
+    "rebar3" => Other { grammar: Subcommand, uses: &[("eunit ct proper", Tests), ("compile", Builds), ("dialyzer", Lints)] }
+    "gleam" => Other { grammar: Subcommand, uses: &[("test", Tests), ("build", Builds), ("check", TypeChecks), ("format", Formats), ("run", Runs)] }
+    "dune" => Other { grammar: Subcommand, uses: &[("test runtest", Tests), ("build", Builds), ("fmt", Formats), ("exec", Runs)] }
+    "stack" => Other { grammar: Subcommand, uses: &[("test", Tests), ("build", Builds), ("run exec", Runs)], prints: &[Cabal, Rspec] }
+    "ghc" | "nimble" | "msbuild" | "scons" => Builds { uses: &[("test", Tests)] }
+    "crystal" => Other { grammar: Subcommand, uses: &[("spec", Tests), ("build", Builds), ("run", Runs)] }
+    "lein" => Other { grammar: Subcommand, uses: &[("test", Tests), ("compile uberjar", Builds), ("run", Runs)] }
+    "ant" => Other { grammar: Targets }
+    "buck2" | "pants" => Other { grammar: Subcommand, uses: &[("test", Tests), ("build package", Builds), ("check", TypeChecks), ("lint", Lints), ("run", Runs)] }
+    "tinygo" => Other { grammar: Subcommand, uses: &[("test", Tests), ("build", Builds)], prints: &[Go] }
+    "forge" | "hardhat" => Other { grammar: Subcommand, uses: &[("test", Tests), ("build compile", Builds), ("fmt", Formats)] }
+    "wasm-pack" => Other { grammar: Subcommand, uses: &[("test", Tests), ("build", Builds)], prints: &[Cargo] }
+    "prove" => Tests { prints: &[Tap] }
+    "busted" | "elm-test" | "codecept" | "cucumber" => Tests {}
+    "rails" => Other { grammar: Subcommand, uses: &[("test", Tests), ("server runner console", Runs)], prints: &[Minitest] }
+    "srb" => Other { grammar: Subcommand, uses: &[("tc", TypeChecks)] }
+    "standardrb" => Lints { uses: &[("--fix", Fixes)] }
+    "julia" | "Rscript" | "elixir" | "groovy" => Runs { facts: &[Interprets] }
     "bats" => Tests { idle: "-c --count -h", prints: &[Bats, Tap] }
     "rspec" => Tests { idle: "-h -v", facts: &[TakesAll], prints: &[Rspec] }
     "rubocop" => Lints { uses: &[("-a -A --fix --autocorrect", Fixes)] }

@@ -18,6 +18,8 @@ programs! {
     "od" => Looks { reads: Reads::Operands, valued: "-A -t -N -j" }
     "hexdump" => Looks { reads: Reads::Operands, valued: "-n -s -e" }
     "strings" => Looks { reads: Reads::Operands, valued: "-n", facts: &[Filters] }
+    "dirname" | "basename" | "uname" | "nproc" | "hostname" | "whoami" | "printenv" | "seq" => Looks {}
+    "Get-Content" | "Get-ChildItem" | "Select-Object" | "Out-String" => Looks { facts: &[Filters] }
     "ls" | "tree" | "du" | "fd" | "readlink" | "realpath" | "lsof" | "ps" | "ss" => Looks {}
     "find" => Looks { launches: Launches::PerFile, writes: Writes::Unnamed("-delete") }
 
@@ -35,6 +37,7 @@ programs! {
     // What answers a question by its exit status.
     "grep" | "egrep" | "fgrep" | "rg" => Asks { reads: Reads::AfterScript, valued: GREP, facts: &[Filters] }
     "ag" => Asks { reads: Reads::AfterScript, valued: GREP }
+    "Select-String" => Asks { facts: &[Filters] }
     "zgrep" | "ack" | "pgrep" | "colordiff" => Asks {}
     "diff" | "cmp" => Asks { reads: Reads::Operands, valued: "-U -C" }
     "comm" => Looks { reads: Reads::Operands }

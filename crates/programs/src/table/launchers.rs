@@ -37,7 +37,7 @@ programs! {
     }
     "dotenv" => Other { launches: Rest(&[LAUNCH]), valued: "-f -e" }
     "direnv" => Other { launches: Rest(&[Launch { operands: 1, ..after("exec", "") }]) }
-    "nix" | "nix-shell" => Other { launches: Launches::After("-c --command"), uses: &[("fmt", Deed::Formats)] }
+    "nix" | "nix-shell" => Other { launches: Launches::After("-c --command"), uses: &[("fmt", Deed::Formats), ("build", Deed::Builds), ("check", Deed::Tests)] }
     "docker" => Other {
         grammar: Subcommand,
         valued: "--context -H -f --file -p --project-name --profile --project-directory --env-file",

@@ -67,6 +67,14 @@ programs! {
     "cypress" => Other { grammar: Subcommand, facts: &[NodeTool], uses: &[("run", Tests)], prints: &[Mocha, Cypress] }
     "ng" => Other { grammar: Subcommand, uses: &[("test e2e", Tests), ("build", Builds), ("lint", Lints)] }
 
+    "vite" | "nuxt" | "nuxi" | "next" | "astro" | "gatsby" | "remix" | "react-scripts" => Runs {
+        grammar: Subcommand, facts: &[NodeTool],
+        uses: &[("test", Tests), ("build generate", Builds), ("check typecheck", TypeChecks), ("lint", Lints)],
+    }
+    "hugo" => Builds { uses: &[("server", Runs)] }
+    "webpack" | "rollup" | "esbuild" | "tsup" | "tsdown" | "parcel" | "rspack" => Builds { facts: &[NodeTool] }
+    "testcafe" | "wdio" | "nightwatch" => Tests { facts: &[NodeTool] }
+    "xo" | "standard" | "tslint" | "knip" => Lints { uses: &[("--fix", Fixes)], facts: &[NodeTool] }
     "tsc" => TypeChecks { facts: &[TakesAll, NodeTool] }
     "vue-tsc" | "svelte-check" => TypeChecks {}
     "eslint" => Lints { uses: &[("--fix", Fixes)], facts: &[NodeTool] }

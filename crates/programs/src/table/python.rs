@@ -41,6 +41,11 @@ programs! {
 
     "mypy" => TypeChecks { facts: &[TakesAll] }
     "pyright" | "basedpyright" | "pyre" | "pytype" | "ty" | "py_compile" | "compileall" => TypeChecks {}
+    "pyrefly" => TypeChecks { grammar: Subcommand }
+    "behave" | "robot" => Tests {}
+    "mkdocs" => Other { grammar: Subcommand, uses: &[("build", Builds), ("serve", Runs)] }
+    "sphinx-build" => Builds {}
+    "maturin" => Other { grammar: Subcommand, uses: &[("build develop", Builds)] }
     "flake8" | "pylint" | "pyflakes" | "bandit" | "pycodestyle" => Lints {}
     "ruff" => Lints {
         grammar: Subcommand, valued: "--config", facts: &[TakesAll],

@@ -1,15 +1,18 @@
 //! What a shell itself can do, the shells, and interpreters of other languages.
 
 use super::Fact::*;
-use super::{Deed, LAUNCH, Launch, Launches, Program, Writes};
+use super::{
+    Deed::{self, *},
+    LAUNCH, Launch, Launches, Program, Writes,
+};
 
 programs! {
-    "echo" | "printf" | "true" | ":" => Prints { facts: &[NeverFails] }
+    "echo" | "printf" | "true" | ":" | "Write-Host" | "Write-Output" => Prints { facts: &[NeverFails] }
     "pwd" | "date" => Looks { facts: &[NeverFails] }
     "set" | "export" | "unset" | "sleep" | "trap" | "shopt" | "alias" | "local" | "declare" | "clear" | "break"
         | "continue" => Steers { facts: &[NeverFails] }
     "exit" | "return" => Steers {}
-    "cd" | "pushd" | "popd" => Steers {}
+    "cd" | "pushd" | "popd" | "Set-Location" => Steers {}
     "test" | "[" | "which" | "type" | "false" => Asks {}
     "man" | "info" | "tldr" | "help" | "whatis" | "apropos" | "whereis" | "history" => Looks {}
     "command" => Asks { launches: Launches::Rest(&[Launch { unless: "-v -V", ..LAUNCH }]) }
@@ -22,6 +25,6 @@ programs! {
 
     "perl" => Runs { writes: Writes::OneLiner, facts: &[Filters, Interprets] }
     "ruby" => Runs { writes: Writes::OneLiner, facts: &[Interprets], prints: &[outputs::Runner::Minitest] }
-    "php" => Runs { facts: &[Interprets] }
+    "php" => Runs { facts: &[Interprets], uses: &[("artisan/test", Tests), ("-l", Lints)] }
     "lua" => Runs { facts: &[Interprets] }
 }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use outputs::Runner;
 
-use super::{Grammar, Program, compiled, files, git, launchers, node, python, rust, shell, tasks};
+use super::{Grammar, Program, checkers, compiled, files, git, launchers, node, python, rust, shell, tasks};
 use crate::shell::{Intents, SimpleCommand};
 
 /// Lines of `command => what it means`.
@@ -19,6 +19,7 @@ const NAMES: &[&[&[&str]]] = &[
     node::NAMES,
     rust::NAMES,
     compiled::NAMES,
+    checkers::NAMES,
     tasks::NAMES,
 ];
 

@@ -10,6 +10,7 @@
 )]
 
 mod repository_runs;
+mod repository_ways;
 mod shell_hostile;
 mod shell_intents;
 mod shell_patterns;

@@ -1,49 +1,323 @@
-//! What commands run in a repository that says what its own words mean, and which packages each run is about.
+//! What commands run in a repository that says what its own words mean, and which packages each run is about. A run is
+//! written as `Deed program <targets> [packages]`; `hidden` if the success of the command does not prove it.
 
-use programs::repository::{Covered, Package, Repository, Run, Task, TaskRunner};
+use programs::repository::{Covered, Repository, RepositoryFile, Run};
 use programs::shell::{Attribution, Intents};
 
-fn task(runner: TaskRunner, name: &str, folder: &str, body: &str) -> Task {
-    Task {
-        runner,
-        name: name.to_owned(),
-        folder: folder.to_owned(),
-        body: body.to_owned(),
-        needs: Vec::new(),
-    }
+pub(crate) fn repository(files: &[(&str, &str)]) -> Repository {
+    let file = |(path, text): &(&str, &str)| RepositoryFile {
+        path: (*path).to_owned(),
+        text: Some((*text).to_owned()),
+    };
+    Repository::of_files("/r", &files.iter().map(file).collect::<Vec<_>>())
 }
 
 fn render(run: &Run) -> String {
     let covers = match &run.covers {
         Covered::Unknown => "?".to_owned(),
-        Covered::Packages(folders) => folders.join(","),
+        Covered::Packages(folders) => {
+            let named = folders.iter().map(|folder| if folder.is_empty() { "." } else { folder });
+            named.collect::<Vec<_>>().join(",")
+        }
     };
     let hidden = if run.attribution == Attribution::Decides { "" } else { " hidden" };
     let targets = run.targets.iter().map(|target| format!(" <{target}>")).collect::<String>();
     format!("{:?} {}{targets} [{covers}]{hidden}", run.deed, run.program)
 }
 
-fn runs(repository: &Repository, command: &str) -> Vec<String> {
-    let intents = Intents::read(command);
-    intents
-        .commands()
-        .iter()
-        .flat_map(|command| repository.runs(command, "/r"))
-        .map(|run| render(&run))
-        .collect()
+/// Checks every row and reports all that differ.
+#[track_caller]
+fn check(repository: &Repository, table: &[(&str, &[&str])]) {
+    let mut wrong = String::new();
+    for (command, expected) in table {
+        let intents = Intents::read(command);
+        let runs = intents.commands().iter().flat_map(|command| repository.runs(command, "/r"));
+        let found: Vec<String> = runs.map(|run| render(&run)).collect();
+        if found != *expected {
+            wrong.push_str(&format!("\n  {command}\n    expected {expected:?}\n    found    {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
 }
 
 #[test]
-fn tasks_are_followed_to_the_programs_in_them() {
-    let package = |folder: &str| Package { folder: folder.to_owned(), ..Package::default() };
-    let repository = Repository {
-        root: "/r".to_owned(),
-        packages: vec![package(""), package("web")],
-        tasks: vec![
-            task(TaskRunner::Make, "verify", "", "cd web && npm run check"),
-            task(TaskRunner::PackageScript, "check", "web", "tsc --noEmit && vitest run"),
+fn w1_tasks_of_every_runner_are_followed_to_the_programs_in_them() {
+    let repository = repository(&[
+        (
+            "package.json",
+            r#"{"name": "app", "scripts": {"test:unit": "vitest run", "check": "tsc --noEmit && npm run test:unit", "odd": "node run.js", "test": "node run.js"}}"#,
+        ),
+        ("Makefile", "PYTEST ?= pytest\nverify: lint\n\t$(PYTEST) -q\n\t-mypy src\nlint:\n\t@ruff check .\n"),
+        ("justfile", "ci: fmt\n    cargo test\nfmt:\n    cargo fmt --check\n"),
+        (
+            "Taskfile.yml",
+            "tasks:\n  t:\n    deps: [l]\n    cmds:\n      - go test ./...\n  l: golangci-lint run\n",
+        ),
+        (
+            "mise.toml",
+            "[tasks]\nlint = 'eslint .'\n[tasks.\"test:all\"]\ndepends = ['lint']\nrun = ['jest', 'mocha']\n",
+        ),
+        ("mise-tasks/db/check", "#!/usr/bin/env bash\nsqlfluff lint\npytest tests/db\n"),
+        (
+            "pyproject.toml",
+            "[tool.poe.tasks]\nt = 'pytest'\nall = ['t', 'mypy src']\n[tool.pdm.scripts]\nx = {cmd = 'pytest -x'}\n\
+             [tool.hatch.envs.dev.scripts]\ncov = 'pytest --cov'\n[tool.pixi.tasks]\np = 'pytest'\n[tool.rye.scripts]\nr = 'ruff check'\n",
+        ),
+        (
+            "tox.ini",
+            "[testenv]\ncommands = pytest\n[testenv:style]\ncommands =\n    ruff check .\n    mypy src\n",
+        ),
+        ("noxfile.py", "@nox.session\ndef style(session):\n    session.run(\"ruff\", \"check\")\n"),
+        ("composer.json", r#"{"scripts": {"verify": ["@lint", "phpunit"], "lint": "phpstan analyse"}}"#),
+        (
+            "Rakefile",
+            "RSpec::Core::RakeTask.new(:spec)\ntask default: [:spec]\ntask :style do\n  sh 'rubocop'\nend\n",
+        ),
+        ("deno.json", r#"{"tasks": {"verify": "deno check . && deno test"}}"#),
+        ("devbox.json", "{\n  // scripts\n  \"shell\": {\"scripts\": {\"verify\": [\"pytest\",],}}\n}"),
+        ("Cargo.toml", "[package]\nname = 'app'\n"),
+        (".cargo/config.toml", "[alias]\nxtask = 'run -p xtask --'\nlint = 'clippy --all'\n"),
+        ("moon.yml", "tasks:\n  verify:\n    command: 'jest'\n"),
+        ("scripts/run-all.sh", "#!/bin/sh\nset -e\ncd \"$(dirname \"$0\")/..\"\npytest -q\n"),
+        ("bin/check", "#!/usr/bin/env bash\ncargo clippy\n"),
+    ]);
+    check(
+        &repository,
+        &[
+            ("npm run test:unit", &["Tests vitest [.]"]),
+            ("pnpm check", &["TypeChecks tsc [.]", "Tests vitest [.]"]),
+            ("yarn test:unit src/a.test.ts", &["Tests vitest <src/a.test.ts> [.]"]),
+            ("npm run test:unit -- -t name", &["Tests vitest <name> [.]"]),
+            // The name says more than the body, unless it says nothing.
+            ("npm test", &["Runs node <run.js> [.]", "Tests test [.]"]),
+            ("npm run odd", &["Runs node <run.js> [.]"]),
+            ("make verify", &["Lints ruff <.> [.]", "Tests pytest [.]", "TypeChecks mypy <src> [.] hidden"]),
+            ("make -j4 lint", &["Lints ruff <.> [.]"]),
+            ("just ci", &["Lints cargo [.]", "Tests cargo [.]"]),
+            ("task t", &["Lints golangci-lint [.]", "Tests go <./...> [.]"]),
+            ("mise run test:all", &["Lints eslint <.> [.]", "Tests jest [.]", "Tests mocha [.]"]),
+            ("mise run db:check", &["Lints sqlfluff [.] hidden", "Tests pytest <tests/db> [.]"]),
+            ("uv run poe all", &["Tests pytest [.]", "TypeChecks mypy <src> [.]"]),
+            ("pdm run x", &["Tests pytest [.]"]),
+            ("hatch run dev:cov", &["Tests pytest [.]"]),
+            ("pixi run p", &["Tests pytest [.]"]),
+            ("rye run r", &["Lints ruff [.]"]),
+            ("tox -e style", &["Lints ruff <.> [.]", "TypeChecks mypy <src> [.]"]),
+            ("tox", &["Tests tox [.]"]),
+            ("nox -s style", &["Lints ruff [.]"]),
+            ("composer run verify", &["Lints phpstan [.]", "Tests phpunit [.]"]),
+            ("bundle exec rake", &["Tests rspec [.]"]),
+            ("rake style", &["Lints rubocop [.]"]),
+            ("deno task verify", &["TypeChecks deno <.> [.]", "Tests deno [.]"]),
+            ("devbox run verify", &["Tests pytest [.]"]),
+            ("cargo lint", &["Lints cargo [.]"]),
+            ("cargo xtask ci", &["Runs cargo <-p xtask> []", "Tests xtask <ci> [.]"]),
+            ("moon run :verify", &["Tests jest [.]"]),
+            ("./scripts/run-all.sh", &["Tests pytest [.]"]),
+            ("bash scripts/run-all.sh", &["Tests pytest [.]"]),
+            ("cd scripts && ../bin/check", &["Lints cargo [.]"]),
+            ("./scripts/run-tests.sh", &["Tests run-tests.sh [.]"]),
+            ("./target/debug/app --serve", &["Runs app [.]"]),
         ],
-        scripts: Vec::new(),
-    };
-    assert_eq!(runs(&repository, "make verify"), ["TypeChecks tsc [web]", "Tests vitest [web]"]);
+    );
+}
+
+#[test]
+fn w1_without_the_repositorys_words_the_usual_names_of_tasks_and_scripts_count() {
+    check(
+        &Repository::default(),
+        &[
+            ("make verify", &["Tests make [?]"]),
+            ("mise run test:unit", &["Tests mise [?]"]),
+            ("./scripts/run-tests.sh", &["Tests run-tests.sh [?]"]),
+            ("scripts/build.sh", &["Builds build.sh [?]"]),
+            ("./deploy.sh", &["Other deploy.sh [?]"]),
+            ("./target/debug/app --serve", &["Other app [?]"]),
+        ],
+    );
+}
+
+#[test]
+fn w1_launchers_are_whatever_stands_before_a_known_runner() {
+    check(
+        &Repository::default(),
+        &[
+            ("rtk go test ./...", &["Tests go <./...> [?]"]),
+            ("rtk proxy go vet ./...", &["Lints go <./...> [?]"]),
+            ("doppler run -- pytest", &["Tests pytest [?]"]),
+            ("aws-vault exec dev -- make test", &["Tests make [?]"]),
+            ("nix develop -c cargo test", &["Tests cargo [?]"]),
+            ("docker compose exec web pytest -q", &["Tests pytest [?]"]),
+            ("script -qc 'cargo test' log.txt", &["Tests cargo [?]"]),
+            ("nvm exec 20 npm test", &["Tests npm [?]"]),
+            ("./node_modules/.bin/vitest run", &["Tests vitest [?]"]),
+            ("python3 .venv/bin/pytest -q", &["Tests pytest [?]"]),
+            ("ruby -Itest test/a_test.rb", &["Tests ruby <test/a_test.rb> [?]"]),
+            // What only shows, searches, installs or describes starts nothing.
+            ("echo pytest", &[]),
+            ("grep -r \"go test\" .", &[]),
+            ("which pytest", &[]),
+            ("man make", &[]),
+            ("git commit -m \"cargo test\"", &["Commits git <-m cargo test> [?]"]),
+            ("kubectl get test", &["Other kubectl <get> <test> [?]"]),
+            ("apk add make", &["Other apk <add> <make> [?]"]),
+        ],
+    );
+}
+
+#[test]
+fn w28_shells_of_windows_are_shells() {
+    check(
+        &Repository::default(),
+        &[
+            ("powershell -NoProfile -Command \"cd web; npx vitest run\"", &["Tests vitest [?]"]),
+            ("pwsh -c \".\\gradlew.bat test\"", &["Tests gradlew <test> [?]"]),
+            ("powershell.exe -Command npm test", &["Tests npm [?]"]),
+            ("cmd /c \"npm run build && npm test\"", &["Builds npm [?]", "Tests npm [?]"]),
+            ("cmd.exe /C mvn -q verify", &["Tests mvn <verify> [?]"]),
+        ],
+    );
+}
+
+#[test]
+fn w19_what_is_only_compiled_was_built_and_what_is_only_listed_did_nothing() {
+    check(
+        &Repository::default(),
+        &[
+            ("cargo test --no-run", &["Builds cargo <--no-run> [?]"]),
+            ("go test -run '^$' ./...", &["Builds go <./...> <-run ^$> [?]"]),
+            ("mvn -DskipTests package", &["Builds mvn <package> [?]"]),
+            ("./gradlew build -x test", &["Builds gradlew <build> <test> [?]"]),
+            ("pytest --collect-only", &[]),
+            ("make -n test", &[]),
+            ("tox -l", &[]),
+        ],
+    );
+}
+
+fn monorepo() -> Repository {
+    repository(&[
+        (
+            "package.json",
+            r#"{"name": "root", "workspaces": ["packages/*"], "scripts": {"test": "pnpm -r test", "test:web": "pnpm --filter web test", "lint": "eslint ."}}"#,
+        ),
+        (
+            "packages/web/package.json",
+            r#"{"name": "@acme/web", "scripts": {"test": "vitest run", "build": "vite build"}}"#,
+        ),
+        ("packages/api/package.json", r#"{"name": "@acme/api", "scripts": {"test": "jest"}}"#),
+        ("Cargo.toml", "[workspace]\nmembers = ['crates/*']\n"),
+        ("crates/one/Cargo.toml", "[package]\nname = 'one'\n"),
+        ("crates/two/Cargo.toml", "[package]\nname = 'two'\n"),
+        ("services/go.mod", "module example.com/services\n"),
+        ("services/tools/go.mod", "module example.com/tools\n"),
+        ("jobs/pyproject.toml", "[project]\nname = 'jobs'\n"),
+    ])
+}
+
+#[test]
+fn l5_a_run_is_about_the_packages_of_its_folder() {
+    check(
+        &monorepo(),
+        &[
+            ("cd packages/web && npm test", &["Tests vitest [packages/web]"]),
+            ("cd packages/web/src && npx vitest run", &["Tests vitest [packages/web]"]),
+            ("cd /r/packages/api && npx jest", &["Tests jest [packages/api]"]),
+            ("cd /elsewhere && npx jest", &["Tests jest []"]),
+            ("cd \"$DIR\" && npx jest", &["Tests jest [?]"]),
+            ("npm --prefix packages/web test", &["Tests vitest [packages/web]"]),
+            ("pnpm -C packages/api test", &["Tests jest [packages/api]"]),
+            ("uv --directory jobs run pytest", &["Tests pytest [jobs]"]),
+            ("pytest jobs/tests", &["Tests pytest <jobs/tests> [jobs]"]),
+            ("pytest", &["Tests pytest [.,jobs]"]),
+            ("cd services && go test ./...", &["Tests go <./...> [services]"]),
+            ("go -C services/tools test ./...", &["Tests go <./...> [services/tools]"]),
+            ("npx eslint .", &["Lints eslint <.> [.,packages/api,packages/web]"]),
+        ],
+    );
+}
+
+#[test]
+fn l5_a_run_is_about_the_packages_of_its_flags() {
+    check(
+        &monorepo(),
+        &[
+            ("cargo test -p one", &["Tests cargo <-p one> [crates/one]"]),
+            ("cargo test --package=two", &["Tests cargo <--package two> [crates/two]"]),
+            ("cargo test --manifest-path crates/one/Cargo.toml", &["Tests cargo [crates/one]"]),
+            ("npm test -w web", &["Tests vitest [packages/web]"]),
+            ("pnpm --filter @acme/api test", &["Tests jest [packages/api]"]),
+            ("pnpm --filter './packages/web' exec vitest run", &["Tests vitest [packages/web]"]),
+            ("yarn workspace @acme/web test", &["Tests vitest [packages/web]"]),
+            ("pnpm run test:web", &["Tests vitest [packages/web]"]),
+            ("pnpm --filter other test", &["Tests pnpm <--filter other> []"]),
+        ],
+    );
+}
+
+#[test]
+fn l5_a_run_at_the_root_is_about_all_whose_tests_it_runs() {
+    check(
+        &monorepo(),
+        &[
+            ("cargo test", &["Tests cargo [.,crates/one,crates/two]"]),
+            ("cd crates/one && cargo test", &["Tests cargo [crates/one]"]),
+            ("cd crates/one && cargo test --workspace", &["Tests cargo [.,crates/one,crates/two]"]),
+            ("pnpm test", &["Tests jest [packages/api]", "Tests vitest [packages/web]"]),
+            ("turbo run test", &["Tests jest [packages/api]", "Tests vitest [packages/web]"]),
+            ("turbo run build --filter=web", &["Builds vite [packages/web]"]),
+            ("cd packages/web && pnpm -w lint", &["Lints eslint <.> [.,packages/api,packages/web]"]),
+        ],
+    );
+}
+
+#[test]
+fn tasks_that_call_each_other_end() {
+    let repository = repository(&[
+        ("Makefile", "a: b\n\t$(MAKE) c\nb: a\n\tpytest\nc:\n\tmake a\n"),
+        ("package.json", r#"{"name": "x", "scripts": {"test": "npm run test"}}"#),
+    ]);
+    check(&repository, &[("make a", &["Tests pytest [.]"]), ("npm test", &[])]);
+}
+
+#[test]
+fn w22_a_commit_may_run_its_hooks() {
+    let repository = repository(&[
+        ("lefthook.yml", "pre-commit:\n  commands:\n    test:\n      run: go test ./...\n"),
+        (".husky/pre-commit", "npx tsc\n"),
+        (".pre-commit-config.yaml", "repos:\n- repo: local\n  hooks:\n  - id: mypy\n"),
+    ]);
+    check(
+        &repository,
+        &[
+            (
+                "git commit -m x",
+                &[
+                    "Tests go <./...> [.] hidden",
+                    "TypeChecks tsc [.] hidden",
+                    "TypeChecks mypy [.] hidden",
+                    "Commits git <-m x> [.]",
+                ],
+            ),
+            ("git commit --no-verify -m x", &["Commits git <-m x> [.]"]),
+        ],
+    );
+}
+
+#[test]
+fn only_what_the_commands_of_a_turn_lead_to_is_kept() {
+    let mut repository = repository(&[
+        ("Makefile", "a: b\n\t./scripts/x.sh\nb:\n\tpytest\nc:\n\tpytest\n"),
+        ("scripts/x.sh", "cargo test\n"),
+        ("scripts/y.sh", "cargo test\n"),
+    ]);
+    let intents = Intents::read("make a");
+    let before: Vec<Run> =
+        intents.commands().iter().flat_map(|command| repository.runs(command, "/r")).collect();
+    repository.keep_used(intents.commands(), "/r");
+    let names: Vec<&str> = repository.tasks.iter().map(|task| task.name.as_str()).collect();
+    let scripts: Vec<&str> = repository.scripts.iter().map(|script| script.path.as_str()).collect();
+    let after: Vec<Run> =
+        intents.commands().iter().flat_map(|command| repository.runs(command, "/r")).collect();
+    assert_eq!((names, scripts, before), (vec!["a", "b"], vec!["scripts/x.sh"], after));
 }

@@ -183,6 +183,8 @@ struct Event<'a> {
     aggregated_output: Option<&'a RawValue>,
     #[serde(borrow)]
     agent_thread_id: Option<Text<'a>>,
+    #[serde(borrow)]
+    new_thread_id: Option<Text<'a>>,
     started_at_ms: Option<i64>,
 }
 
@@ -381,6 +383,10 @@ fn event_record(event: &Event<'_>, at: Option<String>) -> Record {
         "agent_message" => said(content::string(event.message).unwrap_or_default(), at),
         "token_count" => token_count(event.info),
         "sub_agent_activity" => sub_agent(event.agent_thread_id.as_ref()),
+        "collab_agent_spawn_end" => sub_agent(event.new_thread_id.as_ref()),
+        kind if kind.starts_with("collab_") || kind.starts_with("dynamic_tool_call_") => {
+            Record::bookkeeping()
+        }
         "task_started" | "turn_started" => Record::of(Entry::TurnStarts),
         "turn_aborted" => Record::of(Entry::Interrupted),
         "patch_apply_end" => {

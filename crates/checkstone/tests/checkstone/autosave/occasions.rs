@@ -153,9 +153,9 @@ fn a_repository_has_a_say_only_once_it_is_trusted() {
     insta::assert_snapshot!(without_durations(&shown), @"
     exit code: 0
     --- stdout
-    gate        on, for every client that calls `checkstone hook`
+    gate        on, but nothing is asked for in this repository
     repository  [folder]/repo
-    policy      checkstone.toml
+    policy      checkstone.toml: nothing is asked for in this repository: no category of the policy requires anything (`checkstone doctor`)
     autosave    not trusted: `[autosave]` of `checkstone.toml` is ignored, see `checkstone trust`
     state       [folder]/state
 

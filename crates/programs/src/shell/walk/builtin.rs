@@ -12,7 +12,7 @@ impl Walk {
         let Some(command) = self.found.get(index) else { return Flow::neutral() };
         let first = command.arguments.first();
         match command.program.as_str() {
-            "cd" | "pushd" => {
+            "cd" | "pushd" | "Set-Location" => {
                 let target =
                     command.arguments.iter().find(|word| !matches!(word.known(), Some("-L" | "-P" | "--")));
                 let target =

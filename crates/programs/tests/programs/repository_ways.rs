@@ -1,0 +1,201 @@
+//! What packages can verify with, in the repository's own words. A package is written as `folder [languages]` with
+//! `deed: command @folder` for each of its ways; `!` if the instructions name it.
+
+use crate::repository_runs::repository;
+
+/// Checks the packages of a repository with these files.
+#[track_caller]
+fn check(files: &[(&str, &str)], expected: &[&str]) {
+    let mut found = Vec::new();
+    for package in repository(files).packages {
+        let folder = if package.folder.is_empty() { "." } else { &package.folder };
+        found.push(format!("{folder} {:?}", package.languages));
+        for way in package.ways {
+            let at = if way.folder == package.folder { String::new() } else { format!(" @/{}", way.folder) };
+            let mark = if way.is_instructed { "!" } else { "" };
+            found.push(format!("  {:?}{mark}: {}{at}", way.deed, way.command));
+        }
+    }
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn w15_a_makefile_without_a_test_target_is_no_way_to_test() {
+    check(
+        &[
+            ("Makefile", "run:\n\tswift run\nbuild:\n\tswift build\n"),
+            ("Package.swift", "let package = Package(name: \"App\")"),
+        ],
+        &[". [Swift]", "  Builds: make build"],
+    );
+    check(&[("Makefile", "serve:\n\tpython -m http.server\n"), ("index.html", "")], &[". []"]);
+}
+
+#[test]
+fn w17_a_package_without_tests_has_no_way_to_test() {
+    check(
+        &[("go.mod", "module x"), ("main.go", "")],
+        &[". [Go]", "  Builds: go build ./...", "  Lints: go vet ./..."],
+    );
+    check(
+        &[("go.mod", "module x"), ("a_test.go", "")],
+        &[". [Go]", "  Tests: go test ./...", "  Builds: go build ./...", "  Lints: go vet ./..."],
+    );
+    check(&[("pyproject.toml", "[project]\nname = 'x'"), ("x.py", "")], &[". [Python]"]);
+    check(
+        &[(
+            "package.json",
+            r#"{"name": "x", "scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#,
+        )],
+        &[". [JavaScript]"],
+    );
+    check(&[("composer.json", r#"{"name": "a/b", "require-dev": {"phpunit/phpunit": "*"}}"#)], &[". [Php]"]);
+}
+
+#[test]
+fn w18_ways_are_said_in_the_words_of_the_package_manager() {
+    let manifest =
+        r#"{"name": "x", "scripts": {"test": "vitest run", "typecheck": "tsc", "test:watch": "vitest"}}"#;
+    for (lock, test, types) in [
+        ("pnpm-lock.yaml", "pnpm test", "pnpm run typecheck"),
+        ("yarn.lock", "yarn test", "yarn typecheck"),
+        ("bun.lock", "bun run test", "bun run typecheck"),
+        ("package-lock.json", "npm test", "npm run typecheck"),
+    ] {
+        let expected = [". [JavaScript]", &format!("  Tests: {test}"), &format!("  TypeChecks: {types}")];
+        check(&[("package.json", manifest), (lock, "")], &expected);
+    }
+    check(
+        &[
+            ("package.json", r#"{"name": "root", "workspaces": ["packages/*"]}"#),
+            ("pnpm-lock.yaml", ""),
+            ("packages/api/package.json", r#"{"name": "api", "scripts": {"test": "jest"}}"#),
+            ("packages/api/tsconfig.json", "{}"),
+        ],
+        &[
+            ". [JavaScript]",
+            "packages/api [JavaScript]",
+            "  Tests: pnpm test",
+            "  TypeChecks: pnpm exec tsc --noEmit",
+        ],
+    );
+    check(
+        &[("pyproject.toml", "[tool.ruff]\n"), ("uv.lock", ""), ("tests/test_a.py", "")],
+        &[". [Python]", "  Tests: uv run pytest", "  Lints: uv run ruff check ."],
+    );
+}
+
+#[test]
+fn w29_python_without_any_manifest() {
+    check(&[("tool.py", "")], &[". [Python]"]);
+    check(&[("tool.py", ""), ("test_tool.py", "")], &[". [Python]", "  Tests: pytest"]);
+    check(
+        &[
+            ("apps/x/go.mod", "module x"),
+            ("Makefile", "test:\n\tcd apps/x && go test ./...\n"),
+            ("apps/x/a_test.go", ""),
+        ],
+        &[
+            ". []",
+            "apps/x [Go]",
+            "  Tests: go test ./...",
+            "  Builds: go build ./...",
+            "  Lints: go vet ./...",
+        ],
+    );
+}
+
+#[test]
+fn w20_what_the_instructions_name_comes_first() {
+    check(
+        &[
+            (
+                "package.json",
+                r#"{"name": "x", "scripts": {"test": "jest", "verify": "npm run lint && jest", "lint": "eslint ."}}"#,
+            ),
+            (
+                "CLAUDE.md",
+                "# Work\nBefore you finish, run `npm run verify`. See `src/lib.ts`.\n\n```bash\nnpm run lint   # quick\nnpx jest path/to/one.test.ts\n```\n",
+            ),
+        ],
+        &[". [JavaScript]", "  Tests!: npm run verify", "  Lints!: npm run lint"],
+    );
+    // A task that is not there is none, and a program that is mentioned is no command.
+    check(
+        &[("go.mod", "module x"), ("AGENTS.md", "Use `gofmt`. Run `make check`, then `mise run test`.")],
+        &[". [Go]", "  Builds: go build ./...", "  Lints: go vet ./..."],
+    );
+}
+
+#[test]
+fn tasks_stand_before_what_the_language_offers() {
+    check(
+        &[
+            ("Cargo.toml", "[package]\nname = 'x'\n"),
+            ("Makefile", "test:\n\tcargo nextest run\nlint:\n\tcargo clippy\n"),
+        ],
+        &[". [Rust]", "  Tests: make test", "  TypeChecks: cargo check", "  Lints: make lint"],
+    );
+}
+
+#[test]
+fn manifests_of_one_build_and_of_samples_are_no_packages_of_their_own() {
+    check(
+        &[
+            ("CMakeLists.txt", "enable_testing()"),
+            ("src/CMakeLists.txt", ""),
+            ("settings.gradle", ""),
+            ("tests/fixtures/app/package.json", r#"{"name": "sample"}"#),
+            ("src/esm/package.json", r#"{"type": "module"}"#),
+        ],
+        &[". [C]", "  Tests: ctest --test-dir build", "  Builds: cmake --build build"],
+    );
+}
+
+#[test]
+fn every_language_offers_what_it_has() {
+    for (files, expected) in [
+        (
+            &["pom.xml", "mvnw", "src/test/ATest.java"][..],
+            &["Tests: ./mvnw test", "Builds: ./mvnw compile"][..],
+        ),
+        (
+            &["build.gradle.kts", "gradlew", "src/test/ATest.kt"],
+            &["Tests: ./gradlew test", "Builds: ./gradlew build"],
+        ),
+        (&["App.sln", "tests/AppTests.cs"], &["Tests: dotnet test", "Builds: dotnet build"]),
+        (
+            &["Gemfile", ".rubocop.yml", "spec/a_spec.rb"],
+            &["Tests: bundle exec rspec", "Lints: bundle exec rubocop"],
+        ),
+        (&["composer.json", "phpunit.xml", "tests/ATest.php"], &["Tests: vendor/bin/phpunit"]),
+        (&["App.xcodeproj"], &["Builds: xcodebuild build"]),
+        (&["Package.swift", "Tests/ATests.swift"], &["Tests: swift test", "Builds: swift build"]),
+        (&["mix.exs", "test/a_test.exs"], &["Tests: mix test", "Builds: mix compile"]),
+        (&["pubspec.yaml", "test/a_test.dart"], &["Tests: dart test", "Lints: dart analyze"]),
+        (&["dune-project", "test/test_a.ml"], &["Tests: dune test", "Builds: dune build"]),
+        (&["x.cabal"], &["Builds: cabal build"]),
+        (&["build.zig"], &["Builds: zig build"]),
+        (&["deno.json", "a_test.ts"], &["Tests: deno test", "TypeChecks: deno check ."]),
+        (&["meson.build"], &["Builds: meson compile -C build"]),
+        (&["run.sh", "test/a.bats"], &["Tests: bats ."]),
+    ] {
+        let files: Vec<(&str, &str)> = files.iter().map(|path| (*path, "")).collect();
+        let ways = repository(&files).packages.remove(0).ways;
+        let found: Vec<String> = ways.iter().map(|way| format!("{:?}: {}", way.deed, way.command)).collect();
+        assert_eq!(found, expected, "{files:?}");
+    }
+}
+
+#[test]
+fn what_ci_runs_counts_where_there_is_nothing_else() {
+    let workflow = "jobs:\n  check:\n    steps:\n    - uses: actions/checkout@v4\n    - run: make -C hw test\n    - run: verilator --lint-only top.v\n    - name: x\n      run: npx playwright test\n";
+    check(
+        &[(".github/workflows/ci.yml", workflow), ("top.v", "")],
+        &[". []", "  Tests: npx playwright test"],
+    );
+    check(
+        &[(".github/workflows/ci.yml", workflow), ("Cargo.toml", "[package]\nname='x'")],
+        &[". [Rust]", "  Tests: cargo test", "  TypeChecks: cargo check"],
+    );
+}

@@ -1,0 +1,109 @@
+//! Which files of a checkout are read to learn its own words, and which never.
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use stop::repository_files::{around, of_checkout};
+use tempfile::TempDir;
+
+fn write(root: &Path, path: &str, text: &str) {
+    let path = root.join(path);
+    fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+    fs_err::write(path, text).unwrap();
+}
+
+fn checkout() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let root = folder.path();
+    for (path, text) in [
+        ("package.json", "{}"),
+        ("CLAUDE.md", "Run `npm test`."),
+        ("Makefile", "test:\n\t./scripts/test.sh\n"),
+        ("scripts/test.sh", "npm test\n"),
+        ("scripts/other.sh", "npm test\n"),
+        (".github/workflows/ci.yml", "jobs:\n"),
+        (".husky/pre-commit", "npm test\n"),
+        (".idea/package.json", "{}"),
+        (".gitignore", "/generated/\n*.log\n"),
+        ("generated/package.json", "{}"),
+        ("node_modules/x/package.json", "{}"),
+        ("environment/pyvenv.cfg", ""),
+        ("environment/setup.py", ""),
+        ("services/api/go.mod", "module api"),
+        ("services/api/main.go", ""),
+        ("services/api/internal/deep/a_test.go", ""),
+        ("services/api/internal/deep/b_test.go", ""),
+        ("services/web/package.json", "{}"),
+        ("notes.txt", ""),
+    ] {
+        write(root, path, text);
+    }
+    symlink("/etc", root.join("outside")).unwrap();
+    symlink("/etc/passwd", root.join("AGENTS.md")).unwrap();
+    folder
+}
+
+/// Paths in order; `+` if the text was read.
+fn found(files: Vec<programs::repository::RepositoryFile>) -> Vec<String> {
+    let mut found: Vec<String> = files
+        .into_iter()
+        .map(|file| format!("{}{}", file.path, if file.text.is_some() { " +" } else { "" }))
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn a_whole_checkout_is_read_without_vendored_ignored_and_linked_files() {
+    let folder = checkout();
+    assert_eq!(
+        found(of_checkout(folder.path())),
+        [
+            ".github/workflows/ci.yml +",
+            ".husky/pre-commit +",
+            "CLAUDE.md +",
+            "Makefile +",
+            "package.json +",
+            "scripts/other.sh +",
+            "scripts/test.sh +",
+            "services/api/go.mod +",
+            "services/api/internal/deep/a_test.go",
+            "services/api/internal/deep/b_test.go",
+            "services/web/package.json +",
+        ]
+    );
+}
+
+#[test]
+fn at_a_stop_only_what_is_above_the_changed_files_is_read_and_the_scripts_that_tasks_name() {
+    let folder = checkout();
+    assert_eq!(
+        found(around(folder.path(), ["services/api/main.go"])),
+        [
+            ".husky/pre-commit +",
+            "CLAUDE.md +",
+            "Makefile +",
+            "package.json +",
+            "scripts/test.sh +",
+            "services/api/go.mod +",
+            "services/api/internal/deep/a_test.go",
+            "services/api/internal/deep/b_test.go",
+        ]
+    );
+    let of_script = found(around(folder.path(), ["scripts/other.sh", "generated/x.js"]));
+    assert_eq!(
+        of_script,
+        [
+            ".husky/pre-commit +",
+            "CLAUDE.md +",
+            "Makefile +",
+            "package.json +",
+            "scripts/other.sh +",
+            "scripts/test.sh +",
+            "services/api/go.mod",
+            "services/api/internal/deep/a_test.go",
+            "services/api/internal/deep/b_test.go",
+            "services/web/package.json",
+        ]
+    );
+}

@@ -1,0 +1,119 @@
+//! Two builds of the program in turns, so that whatever else the machine does falls on both: the hook at a prompt and at a
+//! stop, and a replay over a folder of transcripts.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::hook::{HookBench, measure, repository};
+use super::records::{MEGABYTE, Records};
+use super::row::Row;
+use super::{milliseconds, percentile};
+use crate::release;
+use crate::root;
+
+#[derive(Args)]
+pub(crate) struct VersionsArguments {
+    /// The program as it was
+    #[arg(long, value_name = "FILE")]
+    before: PathBuf,
+    /// The program as it is, instead of the one that is built now
+    #[arg(long, value_name = "FILE")]
+    after: Option<PathBuf>,
+    /// Transcripts to replay; without it only the hook is measured
+    #[arg(long, value_name = "DIR")]
+    corpus: Option<PathBuf>,
+    /// Turns of the hook; a tenth as many replays
+    #[arg(long, default_value_t = 100)]
+    rounds: usize,
+}
+
+/// What the policies of the replays build on.
+const PRESETS: [(&str, &str); 2] = [
+    ("presets as before", "presets = [\"docs\", \"go\", \"make\", \"node\", \"python\", \"rust\"]\n"),
+    ("teleclaude", "presets = [\"teleclaude\"]\n"),
+];
+
+pub(crate) fn run(arguments: &VersionsArguments) -> Result<Vec<Row>, String> {
+    let after = match &arguments.after {
+        Some(program) => program.clone(),
+        None => release::build()?,
+    };
+    let programs = [arguments.before.clone(), after];
+    let folder = root().join("target/bench");
+    fs_err::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    println!("\n| what | before p10 | after p10 | after ÷ before | p50 |\n|---|---|---|---|---|");
+    let mut rows = hooks(&programs, &folder, arguments.rounds)?;
+    for (name, policy) in PRESETS {
+        let Some(corpus) = &arguments.corpus else { break };
+        let file = folder.join("versions.toml");
+        fs_err::write(&file, policy).map_err(|error| error.to_string())?;
+        rows.push(replays(&programs, corpus, &file, name, arguments.rounds.div_ceil(10))?);
+    }
+    Ok(rows)
+}
+
+fn hooks(programs: &[PathBuf; 2], folder: &Path, rounds: usize) -> Result<Vec<Row>, String> {
+    let transcript = folder.join("50mb.jsonl");
+    Records::load()?.write(&transcript, 50 * MEGABYTE, 200 * 1024)?;
+    let repository = repository(folder, 1_000)?;
+    let mut benches = programs.clone().map(|program| HookBench::new(folder, program));
+    // By event, then by program.
+    let mut times = [[Vec::new(), Vec::new()], [Vec::new(), Vec::new()]];
+    for _ in 0..rounds {
+        for (place, bench) in benches.iter_mut().enumerate() {
+            let bench = bench.as_mut().map_err(|error| error.clone())?;
+            let costs = bench.turn(&repository, &transcript)?;
+            for (of_event, cost) in times.iter_mut().zip(costs) {
+                if let Some(of_program) = of_event.get_mut(place) {
+                    of_program.push(cost.time);
+                }
+            }
+        }
+    }
+    Ok(["hook at a prompt", "hook at a stop"]
+        .iter()
+        .zip(&times)
+        .map(|(what, times)| row(what, times))
+        .collect())
+}
+
+fn replays(
+    programs: &[PathBuf; 2],
+    corpus: &Path,
+    policy: &Path,
+    name: &str,
+    rounds: usize,
+) -> Result<Row, String> {
+    let mut times = [Vec::new(), Vec::new()];
+    let mut peaks = [0_u64; 2];
+    for _ in 0..rounds {
+        for ((program, times), peak) in programs.iter().zip(&mut times).zip(&mut peaks) {
+            let mut replay = Command::new(program);
+            replay.arg("replay").arg(corpus).arg("--policy").arg(policy).arg("--json").env_clear();
+            let cost = measure(&mut replay)?;
+            times.push(cost.time);
+            *peak = cost.peak.max(*peak);
+        }
+    }
+    let [before, after] = peaks.map(|peak| peak as f64 / MEGABYTE as f64);
+    let row = row(&format!("replay, {name}"), &times);
+    println!("| … its peak | {before:.0} MB | {after:.0} MB | | |");
+    Ok(row)
+}
+
+fn row(what: &str, times: &[Vec<Duration>; 2]) -> Row {
+    let [before, after] = times;
+    let (before10, after10) = (percentile(before, 10), percentile(after, 10));
+    let ratio = |after: Duration, before: Duration| after.as_secs_f64() / before.as_secs_f64();
+    println!(
+        "| {what} | {:.2} ms | {:.2} ms | {:.3} × | {:.3} × |",
+        milliseconds(before10),
+        milliseconds(after10),
+        ratio(after10, before10),
+        ratio(percentile(after, 50), percentile(before, 50)),
+    );
+    Row::times(what.to_owned(), after10, "the build before", before10, 1.03)
+}
