@@ -17,6 +17,7 @@ mod real;
 mod release;
 mod soak;
 mod steps;
+mod summaries;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -66,6 +67,11 @@ enum Command {
     },
     /// Write the JSON schemas into `schemas/`
     Schemas,
+    /// Record what the installed test runners print about small projects, for the tests of `outputs`
+    Summaries {
+        /// Only these projects; all by default
+        only: Vec<String>,
+    },
     /// Make the pictures in `docs/pictures`, on the screens of the real clients
     Pictures,
     /// Build what is handed out: the program as one static file (and once more with musl, where that can be had), and
@@ -187,6 +193,7 @@ fn main() -> ExitCode {
         Command::Clients { previous } => real_clients(previous),
         Command::Bench { which } => bench(which),
         Command::Schemas => write_schemas(),
+        Command::Summaries { only } => summaries::record(&only),
         Command::Pictures => pictures::make(),
         Command::Release => release(),
     };

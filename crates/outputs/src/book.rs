@@ -8,6 +8,9 @@ const MOST_SUMMARIES: usize = 32;
 const MOST_TOOLS: usize = 8;
 const MOST_NOT_STARTED: usize = 4;
 
+/// Blank lines, and what a shell or `time` adds.
+const LINES_AFTER_EXCEPTION: u64 = 3;
+
 #[derive(Debug, Default)]
 pub(crate) struct Book {
     shown: Shown,
@@ -20,6 +23,9 @@ pub(crate) struct Book {
     /// What pytest has shown of its progress, which counts if no summary follows.
     pub(crate) progress: Option<Progress>,
     pub(crate) tap: Tap,
+    /// Where the last traceback of Python begins, and the exception that ends it.
+    pub(crate) traceback: Option<u64>,
+    pub(crate) exception: Option<u64>,
     /// The line before was ExUnit's; its summary has the words of others.
     pub(crate) is_exunit: bool,
     /// The line stands further in, as the results of nested tests do.
@@ -146,6 +152,13 @@ impl Book {
         {
             self.begin(Runner::Pytest, passed, failed);
             self.change_last(|summary| summary.line = line);
+        }
+        // What a program reports and survives is followed by more.
+        if let Some(exception) = self.exception
+            && lines <= exception + LINES_AFTER_EXCEPTION
+        {
+            self.line = exception;
+            self.error(ErrorKind::Uncaught);
         }
         self.shown.summaries.sort_by_key(|summary| summary.line);
         self.shown.lines = lines;

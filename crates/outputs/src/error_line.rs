@@ -9,11 +9,27 @@ pub(crate) fn reads(book: &mut Book, line: &str) -> bool {
         book.not_started(program);
         return true;
     }
-    let kind = kind(line);
+    if line == "Traceback (most recent call last):" {
+        (book.traceback, book.exception) = (Some(book.line), None);
+        return true;
+    }
+    if book.traceback.is_some() && !book.is_indented && is_exception(line) {
+        (book.traceback, book.exception) = (None, Some(book.line));
+        return true;
+    }
+    let kind = kind(line).or_else(|| (!book.is_indented && is_plain(line)).then_some(ErrorKind::Plain));
     if let Some(kind) = kind {
         book.error(kind);
     }
     kind.is_some()
+}
+
+/// `package.SomeError: message`, `KeyboardInterrupt`
+fn is_exception(line: &str) -> bool {
+    let name = line.split(':').next().unwrap_or_default();
+    let is_name = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '.');
+    let class = name.rsplit('.').next().unwrap_or_default();
+    name.chars().all(is_name) && class.starts_with(|first: char| first.is_ascii_uppercase())
 }
 
 fn kind(line: &str) -> Option<ErrorKind> {
@@ -32,9 +48,25 @@ fn kind(line: &str) -> Option<ErrorKind> {
     if is_failed_test(line) {
         return Some(ErrorKind::FailedTest);
     }
-    let is_plain = ["error: ", "ERROR: ", "Error: ", "fatal: "].iter().any(|word| line.starts_with(word));
-    is_plain.then_some(ErrorKind::Plain)
+    if ENDS.iter().any(|end| line.starts_with(end)) {
+        return Some(ErrorKind::Uncaught);
+    }
+    None
 }
+
+/// What stands further in is a part of something else, such as code that is shown.
+fn is_plain(line: &str) -> bool {
+    ["error: ", "ERROR: ", "Error: ", "fatal: "].iter().any(|word| line.starts_with(word))
+}
+
+/// How lines begin that a program of its language prints last.
+const ENDS: &[&str] = &[
+    "thread 'main' panicked at ",
+    "panic: ",
+    "Exception in thread \"main\" ",
+    "Unhandled exception",
+    "Node.js v",
+];
 
 /// What a compiler says that is no error.
 const NO_ERRORS: &[&str] = &["warning", "note", "info", "help", "hint", "remark", "style", "suggestion"];
@@ -102,10 +134,11 @@ fn is_number(text: &str) -> bool {
 
 /// `error[E0308]: …`, `error TS2304: …`, `MSBUILD : error MSB1009: …`
 fn is_coded(line: &str) -> bool {
-    let Some((before, code)) = line.split_once("error") else { return false };
-    if !matches!(before, "" | "MSBUILD : " | "fatal ") {
-        return false;
-    }
+    let before = ["MSBUILD : ", "fatal "]
+        .iter()
+        .find(|before| line.starts_with(*before))
+        .map_or(0, |before| before.len());
+    let Some(code) = line.get(before..).and_then(|line| line.strip_prefix("error")) else { return false };
     let code = match code.as_bytes().first() {
         Some(b'[') => code.get(1..).and_then(|code| code.split_once("]:")),
         Some(b' ') => code.get(1..).and_then(|code| code.split_once(": ")),
@@ -125,28 +158,38 @@ fn gave_up(line: &str) -> bool {
         let is_make = program.split('[').next().is_some_and(|program| program.ends_with("make"));
         (is_make && !rest.starts_with("Waiting for")).then_some(())
     };
-    makes(line).is_some()
+    (line.starts_with(['m', 'g']) && makes(line).is_some())
         || line.starts_with("npm ERR! ")
         || line.starts_with("npm error ")
         || line.starts_with("ninja: build stopped")
         || line.starts_with("Failed to compile")
-        || line.contains("ELIFECYCLE")
+        || line.starts_with("ELIFECYCLE")
         || line.starts_with("error Command failed with exit code ")
         || line.starts_with("error: script \"") && line.contains(" exited with code ")
         || line.starts_with("error: Recipe `") && line.contains(" failed ")
         || line.starts_with("ERR_PNPM_")
 }
 
-/// `Found 3 errors in 2 files`, `✖ 5 problems (2 errors, 3 warnings)`, `2 errors generated.`, `1 error, 0 warnings`
+/// `3 files inspected, 2 offenses detected`, `Found 3 errors in 2 files`, `✖ 5 problems (2 errors, 3 warnings)`, `2 errors generated.`, `1 error, 0 warnings`
 fn counts_errors(line: &str) -> bool {
+    let begins_with_number = line.as_bytes().first().is_some_and(u8::is_ascii_digit);
+    if begins_with_number && let Some((_, offenses)) = line.split_once(" inspected, ") {
+        return offenses.contains(" detected") && !offenses.starts_with("no ");
+    }
     let line = line.trim_start_matches(['✖', ' ']);
     let counts = line.strip_prefix("Found ").unwrap_or(line);
-    let counts = match counts.split_once(" problem") {
-        Some((_, inside)) => inside.trim_start_matches(['s', ' ', '(']),
-        None => counts,
-    };
     let Some((number, what)) = counts.split_once(' ') else { return false };
     let Ok(number) = number.parse::<u64>() else { return false };
+    // `5 problems (2 errors, 3 warnings)`
+    let inside = what.strip_prefix("problem").and_then(|inside| inside.split_once('(')?.1.split_once(' '));
+    let (number, what) = match inside {
+        Some((errors, what)) => (errors.parse::<u64>().unwrap_or(0), what),
+        None => (number, what),
+    };
+    // `Found 3 errors (3 fixed, 0 remaining).`
+    if what.ends_with("fixed, 0 remaining).") {
+        return false;
+    }
     let word = what.split([' ', ',', '.', ')']).next().unwrap_or_default();
     number > 0 && matches!(word, "error" | "errors")
 }
@@ -162,8 +205,8 @@ fn is_failed_test(line: &str) -> bool {
 /// The program that a shell could not start: `bash: line 1: pytest: command not found`, `sh: 1: jest: not found`,
 /// `zsh: command not found: jest`, `bash: ./run: No such file or directory`.
 fn not_started(line: &str) -> Option<&str> {
-    if let Some((shell, program)) = line.split_once(": command not found: ") {
-        return is_shell(shell).then_some(program);
+    if line.starts_with("zsh:") || line.starts_with("(eval):") {
+        return line.split_once(": command not found: ").map(|(_, program)| program);
     }
     for ending in [": command not found", ": not found", ": No such file or directory", ": Permission denied"]
     {
@@ -184,7 +227,8 @@ fn not_started(line: &str) -> Option<&str> {
         return program.strip_suffix('`');
     }
     // `/usr/bin/python3: No module named pytest`
-    let (python, module) = line.split_once(": No module named ")?;
+    let (python, module) = line.split_once(": ").filter(|(python, _)| python.contains("python"))?;
+    let module = module.strip_prefix("No module named ")?;
     (python.rsplit('/').next()?.starts_with("python") && !python.contains(' '))
         .then(|| module.trim_matches('\''))
 }

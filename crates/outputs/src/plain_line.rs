@@ -3,24 +3,32 @@
 
 use std::borrow::Cow;
 
-/// Without the escape sequences of a terminal.
+/// Without the escape sequences of a terminal: colours and cursor (`ESC [ … letter`), links and titles (`ESC ] … BEL`). Ends
+/// of lines always stay.
 pub(crate) fn without_colours(text: &str) -> Cow<'_, str> {
+    const ESCAPE: char = '\u{1b}';
     if memchr::memchr(0x1b, text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
     }
     let mut plain = String::with_capacity(text.len());
-    let mut characters = text.chars();
-    while let Some(character) = characters.next() {
-        if character != '\u{1b}' {
-            plain.push(character);
-        } else if characters.next() == Some('[') {
-            for end in characters.by_ref() {
-                if end.is_ascii_alphabetic() {
-                    break;
-                }
-            }
-        }
+    let mut rest = text;
+    while let Some((before, sequence)) = rest.split_once(ESCAPE) {
+        plain.push_str(before);
+        let is_end: fn(char) -> bool = match sequence.as_bytes().first() {
+            Some(b'[') => |character| character.is_ascii_alphabetic(),
+            Some(b']') => |character| character == '\u{7}' || character == '\\',
+            _ => |_| true,
+        };
+        let end = sequence
+            .char_indices()
+            .find(|(_, character)| matches!(character, '\n' | '\r') || is_end(*character));
+        rest = match end {
+            Some((at, '\n' | '\r')) => sequence.get(at..).unwrap_or_default(),
+            Some((at, character)) => sequence.get(at + character.len_utf8()..).unwrap_or_default(),
+            None => "",
+        };
     }
+    plain.push_str(rest);
     Cow::Owned(plain)
 }
 
@@ -43,16 +51,14 @@ fn bracketed(line: &str) -> Option<&str> {
 
 /// `12:00:01 `, `2024-05-06T07:08:09.123Z `, `2024-05-06 07:08:09,123 `
 fn timed(line: &str) -> Option<&str> {
-    let end = line.find(|character: char| !(character.is_ascii_digit() || "-:.,/TZ+ ".contains(character)));
-    let (time, rest) = line.split_at(end?);
-    let is_time = time.ends_with(' ')
-        && time.matches(':').count() >= 2
-        && time.starts_with(|first: char| first.is_ascii_digit());
-    // The number at the line's own beginning is not of the time: `07:08:09 5 passed`.
-    let own =
-        time.trim_end().rsplit_once(' ').filter(|(_, last)| last.chars().all(|digit| digit.is_ascii_digit()));
-    let own = own.and_then(|(before, _)| line.get(before.len()..)).unwrap_or(rest);
-    is_time.then_some(own.trim_start())
+    let is_of_time =
+        |word: &str| word.bytes().all(|byte| byte.is_ascii_digit() || b"-:.,/TZ+".contains(&byte));
+    let (first, rest) = line.split_once(' ').filter(|(first, _)| is_of_time(first))?;
+    let is_clock = |word: &str| word.matches(':').count() >= 2 && is_of_time(word);
+    if is_clock(first) {
+        return Some(rest.trim_start());
+    }
+    rest.split_once(' ').filter(|(second, _)| is_clock(second)).map(|(_, rest)| rest.trim_start())
 }
 
 /// `web-1  | `, `│ `

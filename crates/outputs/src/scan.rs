@@ -3,7 +3,8 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::packed::{Config, Searcher};
+use aho_corasick::{AhoCorasick, Input, Span};
 use memchr::{memchr_iter, memchr2, memrchr2};
 
 use crate::book::Book;
@@ -12,64 +13,53 @@ use crate::runner::Runner;
 use crate::shown::{Shown, Summary};
 use crate::{error_line, tool_line};
 
-/// Every line that says something has one of these in it.
-const WORDS: &[&str] = &[
-    "pass",
-    "Pass",
-    "PASS",
-    "fail",
-    "Fail",
-    "FAIL",
-    "rror",
-    "ERR",
-    "ok ",
-    "OK",
-    "Ran ",
-    "no test",
-    "No test",
-    "NO TESTS",
-    "No spec",
-    "tests collected",
-    "test collected",
-    "1..",
-    "%]",
-    "DONE ",
-    "xecuted ",
-    "succe",
-    "SUCCE",
-    "Succe",
-    "complete!",
-    "congratulations",
-    "not found",
-    "No such file",
-    "denied",
-    "recognized",
-    "such command",
-    "Failed to spawn",
-    "No module",
-    " sync)",
-    "NO-SOURCE",
-    "NOTESTS",
-    ": *** ",
-    "build stopped",
-    "ELIFECYCLE",
-    "e: file",
-    ".go:",
-    " Tests: ",
-    "Tests:",
-    "Cases:",
-    "skipped",
-    "deselected",
-    "xfailed",
-    "benchmark",
-    "any files to test",
-    "spec files",
-];
+/// Every line of a summary has one of these in it, with `|` between.
+const SUMMARY_WORDS: &str = "pass|fail|FAIL|PASS|Fail|SUCC|ok |OK\n|OK\r|OK (|Ran |1..|%]\n|%]\r|o test|o spec|TESTS|Tests|DONE |xecuted|BUILD|\
+    Build|est case|Test Run|skipped|selected|llected|celled|rror in|rrors in|compile `|sync)|ratulat|nox > S|Cases|Result|NO-SO|nchmark|\
+    y files|filters|Assert|examples:";
 
-static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(WORDS).ok());
+/// Every other line that is looked at has one of these in it.
+const ERROR_WORDS: &str = "rror|ERR|fatal: |e: file|: *** |stopped|ELIFE|not found|No such|denied|recognized|such command|No module|\
+    Traceback|panic|xception|Interrupt|Node.js v|.go:|.py:|offense";
+
+static SUMMARY_FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| finders(SUMMARY_WORDS));
+static ERROR_FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| finders(ERROR_WORDS));
+
+/// So many words at once are found many bytes at a time; with more of them it has to look twice too often.
+const WORDS_AT_ONCE: usize = 16;
+
+fn finders(words: &str) -> Vec<Finder> {
+    let mut words: Vec<&str> = words.split('|').collect();
+    words.sort_unstable();
+    words.chunks(WORDS_AT_ONCE).filter_map(Finder::new).collect()
+}
+
+/// Finds any of a few words.
+enum Finder {
+    ManyBytesAtOnce(Searcher),
+    /// For processors that cannot do that.
+    ByteByByte(AhoCorasick),
+}
+
+impl Finder {
+    fn new(words: &[&str]) -> Option<Self> {
+        let packed = Config::new().builder().extend(words).build().map(Self::ManyBytesAtOnce);
+        packed.or_else(|| AhoCorasick::new(words).ok().map(Self::ByteByByte))
+    }
+
+    /// Where the first one begins.
+    fn find(&self, bytes: &[u8], from: usize) -> Option<usize> {
+        let span = Span { start: from, end: bytes.len() };
+        let found = match self {
+            Self::ManyBytesAtOnce(searcher) => searcher.find_in(bytes, span),
+            Self::ByteByByte(automaton) => automaton.find(Input::new(bytes).span(span)),
+        };
+        found.map(|found| found.start())
+    }
+}
 
 /// Of a longer line the rest is not looked at.
-const LONGEST_LINE: usize = 4096;
+const LONGEST_LINE: usize = 512;
 
 /// How many things others can have put in front of a line.
 const MOST_PREFIXES: usize = 3;
@@ -99,8 +89,7 @@ impl Scan {
             };
             let (rest_of_line, rest) = piece.split_at(end);
             self.keep(rest_of_line);
-            let line = std::mem::take(&mut self.begun);
-            self.read_lines(&line);
+            self.read_begun();
             piece = rest;
         }
         let whole = memrchr2(b'\n', b'\r', piece.as_bytes()).map_or(0, |at| at + 1);
@@ -111,10 +100,18 @@ impl Scan {
 
     /// What the output shows.
     pub fn finish(mut self) -> Shown {
-        let last = std::mem::take(&mut self.begun);
-        self.read_lines(&last);
-        let lines = self.lines + u64::from(!last.is_empty());
-        self.book.finish(lines)
+        if !self.begun.is_empty() {
+            self.read_begun();
+            self.lines += 1;
+        }
+        self.book.finish(self.lines)
+    }
+
+    /// The line that has become complete; its end is counted by whoever has it.
+    fn read_begun(&mut self) {
+        let mut line = std::mem::take(&mut self.begun);
+        line.push('\r');
+        self.read_lines(&line);
     }
 
     /// As much of the line that is not complete as would be looked at.
@@ -123,41 +120,76 @@ impl Scan {
         self.begun.push_str(part.get(..part.floor_char_boundary(room)).unwrap_or_default());
     }
 
-    /// Whole lines, or one without its end.
+    /// Whole lines.
     fn read_lines(&mut self, text: &str) {
-        let Some(finder) = FINDER.as_ref() else { return };
-        let bytes = text.as_bytes();
-        let (mut from, mut counted) = (0, 0);
-        while let Some(found) = bytes.get(from..).and_then(|rest| finder.find(rest)) {
-            let at = from + found.start();
-            let before = bytes.get(from..at).unwrap_or_default();
-            let start = memrchr2(b'\n', b'\r', before).map_or(from, |end| from + end + 1);
-            let behind = bytes.get(at..).unwrap_or_default();
-            let end = memchr2(b'\n', b'\r', behind).map_or(text.len(), |end| at + end);
+        let plain = without_colours(text);
+        let bytes = plain.as_bytes();
+        let mut summaries = NextWord::new(&SUMMARY_FINDERS, bytes);
+        let mut errors = NextWord::new(&ERROR_FINDERS, bytes);
+        let mut counted = 0;
+        while summaries.at < bytes.len() || errors.at < bytes.len() {
+            let at = summaries.at.min(errors.at);
+            let before = bytes.get(counted..at).unwrap_or_default();
+            let start = memrchr2(b'\n', b'\r', before).map_or(counted, |end| counted + end + 1);
+            let end = memchr2(b'\n', b'\r', bytes.get(at..).unwrap_or_default())
+                .map_or(bytes.len(), |end| at + end);
             self.lines += count_lines(bytes.get(counted..start));
+            let end_of_look = plain.floor_char_boundary(end.min(start + LONGEST_LINE));
+            let line = plain.get(start..end_of_look).unwrap_or_default();
+            if summaries.at < end {
+                self.read_line(line, |book, line| {
+                    tool_line::reads(book, line)
+                        || Runner::ALL.iter().any(|runner| runner.reads(book, line))
+                        || error_line::reads(book, line)
+                });
+            } else {
+                self.read_line(line, error_line::reads);
+            }
             counted = start;
-            let end_of_look = text.floor_char_boundary(end.min(start + LONGEST_LINE));
-            self.read_line(text.get(start..end_of_look).unwrap_or_default());
-            from = end;
+            summaries.skip_to(end);
+            errors.skip_to(end);
         }
         self.lines += count_lines(bytes.get(counted..));
     }
 
-    fn read_line(&mut self, line: &str) {
-        let plain = without_colours(line);
+    /// Offers the line, and what is left of it without the things in front, until it is known.
+    fn read_line(&mut self, line: &str, reads: impl Fn(&mut Book, &str) -> bool) {
         self.book.line = self.lines + 1;
-        self.book.is_indented = plain.starts_with([' ', '\t']);
-        let mut line = plain.trim();
+        self.book.is_indented = line.starts_with([' ', '\t']);
+        let mut line = line.trim();
         for _ in 0..=MOST_PREFIXES {
-            let is_read = tool_line::reads(&mut self.book, line)
-                || Runner::ALL.iter().any(|runner| runner.reads(&mut self.book, line))
-                || error_line::reads(&mut self.book, line);
-            if is_read {
+            if reads(&mut self.book, line) {
                 return;
             }
             let Some(rest) = without_prefix(line) else { return };
             line = rest.trim_end();
         }
+    }
+}
+
+/// Where the next of some words is.
+struct NextWord<'text> {
+    bytes: &'text [u8],
+    /// Each with its next place, or the end of the text.
+    finders: Vec<(&'static Finder, usize)>,
+    /// The first of those places.
+    at: usize,
+}
+
+impl<'text> NextWord<'text> {
+    fn new(finders: &'static [Finder], bytes: &'text [u8]) -> Self {
+        let place = |finder: &'static Finder| (finder, finder.find(bytes, 0).unwrap_or(bytes.len()));
+        let mut next = Self { bytes, finders: finders.iter().map(place).collect(), at: 0 };
+        next.skip_to(0);
+        next
+    }
+
+    /// The first one that does not begin before the place.
+    fn skip_to(&mut self, place: usize) {
+        for (finder, at) in self.finders.iter_mut().filter(|(_, at)| *at < place) {
+            *at = finder.find(self.bytes, place).unwrap_or(self.bytes.len());
+        }
+        self.at = self.finders.iter().map(|(_, at)| *at).min().unwrap_or(self.bytes.len());
     }
 }
 

@@ -25,6 +25,7 @@ mod source;
 mod subagents;
 mod timeline;
 mod turn;
+mod unreadable;
 mod usage;
 mod walk;
 mod walked_subagents;
@@ -37,5 +38,6 @@ pub use model::{Agent, Call, Coverage, Extent, Kind, Message, Outcome, Reading, 
 pub use reader::{Options, read, read_bytes};
 pub use render::{plain, visible};
 pub use session_state::SessionState;
+pub use unreadable::Unreadable;
 pub use walk::{Walk, WalkedTurn, walk, walk_bytes};
 pub use windows_path::unix_spelling;

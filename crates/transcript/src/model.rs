@@ -195,7 +195,7 @@ pub struct Message {
 
 impl Reading {
     /// Nothing could be read, and why.
-    pub(crate) fn unavailable(agent: Option<Agent>, reason: impl Into<String>) -> Self {
+    pub(crate) fn unavailable(agent: Option<Agent>, reason: String) -> Self {
         Self {
             agent,
             turn: None,
@@ -203,7 +203,7 @@ impl Reading {
                 extent: Extent::Unavailable,
                 records: 0,
                 understood: 0,
-                reason: Some(reason.into()),
+                reason: Some(reason),
             },
             usage: None,
             calls: Vec::new(),

@@ -11,6 +11,7 @@ use crate::session_state::SessionWatch;
 use crate::source::Source;
 use crate::timeline::{self, Placed, Timeline};
 use crate::turn::{Search, TurnFinder};
+use crate::unreadable::Unreadable;
 use crate::window::{Line, ReverseLines};
 use crate::{subagents, usage};
 
@@ -46,7 +47,7 @@ const GIVE_UP_AFTER: u64 = 1000;
 pub fn read(path: &Path, options: &Options) -> Reading {
     match Source::open(path) {
         Ok(source) => read_source(&source, options, Some(path)),
-        Err(reason) => Reading::unavailable(options.agent, reason),
+        Err(reason) => Reading::unavailable(options.agent, reason.to_string()),
     }
 }
 
@@ -57,16 +58,16 @@ pub fn read_bytes(bytes: &[u8], options: &Options) -> Reading {
 
 fn read_source(source: &Source<'_>, options: &Options, path: Option<&Path>) -> Reading {
     if source.len() == 0 {
-        return Reading::unavailable(options.agent, "the transcript is empty");
+        return Reading::unavailable(options.agent, Unreadable::Empty.to_string());
     }
     let Some(format) = detect::format(source, options.agent) else {
-        return Reading::unavailable(None, "the content is no transcript of a known client");
+        return Reading::unavailable(None, Unreadable::UnknownClient.to_string());
     };
     let turn = match format {
         Format::Lines(agent) => turn_of_lines(source, agent, options),
         Format::GeminiDocument => match turn_of_document(source, options) {
             Ok(turn) => turn,
-            Err(reason) => return Reading::unavailable(Some(Agent::Gemini), reason),
+            Err(reason) => return Reading::unavailable(Some(Agent::Gemini), reason.to_string()),
         },
     };
     let agent = format.agent();
@@ -227,7 +228,7 @@ pub(crate) fn number_lines(source: &Source<'_>, records: &mut [Placed], seen: &[
     }
 }
 
-fn turn_of_document(source: &Source<'_>, options: &Options) -> Result<FoundTurn, String> {
+fn turn_of_document(source: &Source<'_>, options: &Options) -> Result<FoundTurn, Unreadable> {
     let mut turn = TurnRecords::default();
     let mut reached_start = true;
     let mut lines = HashMap::new();
@@ -248,13 +249,13 @@ fn turn_of_document(source: &Source<'_>, options: &Options) -> Result<FoundTurn,
 }
 
 /// All records of a single document, in its order.
-pub(crate) fn records_of_document(source: &Source<'_>, options: &Options) -> Result<Vec<Placed>, String> {
+pub(crate) fn records_of_document(source: &Source<'_>, options: &Options) -> Result<Vec<Placed>, Unreadable> {
     if source.len() > options.max_bytes {
-        return Err(format!("a single document of {} bytes is too large to load", source.len()));
+        return Err(Unreadable::TooLarge(source.len()));
     }
     let mut bytes = Vec::new();
     let read = source.append_at(&mut bytes, source.len() as usize, 0);
-    read.map_err(|error| format!("reading stopped: {error}"))?;
+    read.map_err(Unreadable::Stopped)?;
     let text = String::from_utf8_lossy(&bytes);
     let start = text.as_ptr() as usize;
     let document = gemini_document::messages(text.trim_start_matches('\u{feff}'));

@@ -9,6 +9,8 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
+use crate::unreadable::Unreadable;
+
 pub(crate) enum Source<'a> {
     File { file: File, len: u64 },
     Bytes(&'a [u8]),
@@ -17,16 +19,16 @@ pub(crate) enum Source<'a> {
 impl Source<'_> {
     /// Opens a regular file. A named pipe or a device is refused without waiting on it; a symbolic link is
     /// followed, since people keep their client's folder elsewhere.
-    pub(crate) fn open(path: &Path) -> Result<Source<'static>, String> {
+    pub(crate) fn open(path: &Path) -> Result<Source<'static>, Unreadable> {
         let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
             .map(File::from)
-            .map_err(|error| format!("cannot be opened: {}", io::Error::from(error)))?;
-        let metadata = file.metadata().map_err(|error| format!("cannot be examined: {error}"))?;
+            .map_err(|error| Unreadable::NotOpened(error.into()))?;
+        let metadata = file.metadata().map_err(Unreadable::NotExamined)?;
         if metadata.is_dir() {
-            return Err("it is a folder".to_owned());
+            return Err(Unreadable::Folder);
         }
         if !metadata.is_file() {
-            return Err("it is not a regular file".to_owned());
+            return Err(Unreadable::NotRegular);
         }
         Ok(Source::File { file, len: metadata.len() })
     }

@@ -20,6 +20,7 @@ use crate::source::Source;
 use crate::subagents::{instant, made_at};
 use crate::timeline::Placed;
 use crate::turn::{Search, TurnFinder};
+use crate::unreadable::Unreadable;
 use crate::walked_subagents::WalkedSubagents;
 
 /// What is read at once.
@@ -45,12 +46,12 @@ pub struct WalkedTurn {
 }
 
 /// Walks the turns of the transcript at `path`; an error says why there is nothing to walk.
-pub fn walk(path: &Path, options: &Options) -> Result<Walk<'static>, String> {
+pub fn walk(path: &Path, options: &Options) -> Result<Walk<'static>, Unreadable> {
     Walk::new(Source::open(path)?, options, Some(path))
 }
 
 /// Walks a transcript that is already in memory. Sub-agents' files are not looked for.
-pub fn walk_bytes<'a>(bytes: &'a [u8], options: &Options) -> Result<Walk<'a>, String> {
+pub fn walk_bytes<'a>(bytes: &'a [u8], options: &Options) -> Result<Walk<'a>, Unreadable> {
     Walk::new(Source::Bytes(bytes), options, None)
 }
 
@@ -126,13 +127,12 @@ impl Iterator for Walk<'_> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(source: Source<'a>, options: &Options, path: Option<&Path>) -> Result<Self, String> {
+    fn new(source: Source<'a>, options: &Options, path: Option<&Path>) -> Result<Self, Unreadable> {
         let length = source.len();
         if length == 0 {
-            return Err("the transcript is empty".to_owned());
+            return Err(Unreadable::Empty);
         }
-        let format =
-            detect::format(&source, options.agent).ok_or("the content is no transcript of a known client")?;
+        let format = detect::format(&source, options.agent).ok_or(Unreadable::UnknownClient)?;
         let agent = format.agent();
         let records = match format {
             Format::Lines(_) => Records::Lines { lines: ForwardLines::new(source, CHUNK), number: 0 },

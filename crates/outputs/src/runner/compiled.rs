@@ -1,12 +1,13 @@
 //! The runners of Rust, Go, C and C++, Swift, Dart, Zig and Haskell.
 
 use super::Runner;
-use super::counts::{Counts, is_duration, labelled, numbered};
+use super::counts::{Counts, begins_with_number, is_duration, labelled, numbered};
 use crate::book::Book;
 
 /// `test result: ok. 5 passed; 0 failed; …`, one for each test binary.
 pub(super) fn cargo(book: &mut Book, line: &str) -> bool {
-    if let Some(result) = line.strip_prefix("test result: ") {
+    // What stands further in was printed by a test.
+    if let Some(result) = line.strip_prefix("test result: ").filter(|_| !book.is_indented) {
         let counts = Counts::before_words(result, &['.', ';']);
         book.extend(Runner::Cargo, counts.sum(&["passed", "measured"]), counts.sum(&["failed"]));
         if result.starts_with("FAILED") {
@@ -14,8 +15,9 @@ pub(super) fn cargo(book: &mut Book, line: &str) -> bool {
         }
     } else if line.starts_with("error: test failed") || is_failing_targets(line) {
         book.fail(Runner::Cargo);
-    } else if let Some((_, "benchmarks" | "benchmark")) =
-        line.split_once(", ").and_then(|(_, rest)| numbered(rest))
+    } else if begins_with_number(line)
+        && let Some((_, "benchmarks" | "benchmark")) =
+            line.split_once(", ").and_then(|(_, rest)| numbered(rest))
     {
         // `5 tests, 0 benchmarks`: they were listed and not run (L8).
         book.extend(Runner::Cargo, 0, 0);
@@ -39,9 +41,8 @@ pub(super) fn nextest(book: &mut Book, line: &str) -> bool {
         }
         return true;
     }
-    let Some((_, counts)) = line.split_once(" tests run: ").or_else(|| line.split_once(" test run: ")) else {
-        return false;
-    };
+    let summary = line.strip_prefix("Summary [").and_then(|rest| rest.split_once(" run: "));
+    let Some((_, counts)) = summary else { return false };
     let counts = Counts::before_words(counts, &[',']);
     let failed = counts.sum(&["failed", "timed out", "exec failed"]);
     book.begin(Runner::Nextest, counts.sum(&["passed"]), failed);
@@ -105,9 +106,16 @@ pub(super) fn gotestsum(book: &mut Book, line: &str) -> bool {
 
 /// `100% tests passed, 0 tests failed out of 5`
 pub(super) fn ctest(book: &mut Book, line: &str) -> bool {
+    if line == "The following tests FAILED:" {
+        book.fail(Runner::Ctest);
+        return true;
+    }
     if line.starts_with("No tests were found") {
         book.begin(Runner::Ctest, 0, 0);
         return true;
+    }
+    if !begins_with_number(line) {
+        return false;
     }
     let Some((_, rest)) = line.split_once("% tests passed, ") else { return false };
     let failed = numbered(rest).map_or(0, |(number, _)| number);
@@ -135,9 +143,7 @@ pub(super) fn catch2(book: &mut Book, line: &str) -> bool {
         let cases = counts.rsplit_once(" in ").and_then(|(_, cases)| numbered(cases));
         let Some((cases, "test case" | "test cases")) = cases else { return false };
         book.begin(Runner::Catch2, cases, 0);
-    } else if let Some((_, counts)) =
-        line.split_once("test cases: ").filter(|(tag, _)| matches!(*tag, "" | "[doctest] "))
-    {
+    } else if let Some(counts) = line.trim_start_matches("[doctest] ").strip_prefix("test cases: ") {
         let counts = Counts::before_words(counts, &['|']);
         if !counts.has(&["passed", "failed"]) {
             return false;
@@ -154,7 +160,8 @@ pub(super) fn catch2(book: &mut Book, line: &str) -> bool {
 /// `Executed 5 tests, with 1 failure (0 unexpected) in 0.003 (0.004) seconds`, for each suite and those around it, and
 /// `Test run with 5 tests passed after 0.001 seconds.` of the newer library.
 pub(super) fn swift(book: &mut Book, line: &str) -> bool {
-    if let Some((_, rest)) = line.split_once("Test run with ") {
+    let unmarked = line.trim_start_matches(|mark: char| !mark.is_ascii()).trim_start();
+    if let Some(rest) = unmarked.strip_prefix("Test run with ") {
         let Some((number, rest)) = numbered(rest) else { return false };
         let passed = rest.contains(" passed after ");
         if !passed && !rest.contains(" failed after ") {
@@ -192,6 +199,9 @@ pub(super) fn xcodebuild(book: &mut Book, line: &str) -> bool {
 
 /// `00:01 +4 -1: Some tests failed.`, `00:01 +5: All tests passed!`
 pub(super) fn dart(book: &mut Book, line: &str) -> bool {
+    if !line.ends_with(['!', '.']) {
+        return false;
+    }
     let (counts, words) = line.split_once(": ").unwrap_or(("", line));
     let count = |sign: char| {
         counts
@@ -229,7 +239,8 @@ pub(super) fn zig(book: &mut Book, line: &str) -> bool {
         book.begin(Runner::Zig, passed, all.saturating_sub(passed).saturating_sub(skipped));
         return true;
     }
-    let counts = line.strip_suffix('.').map(|line| Counts::before_words(line, &[';']));
+    let counts = line.strip_suffix('.').filter(|line| line.contains(" passed; "));
+    let counts = counts.map(|line| Counts::before_words(line, &[';']));
     let Some(counts) = counts.filter(|counts| counts.has(&["passed"]) && counts.has(&["failed"])) else {
         return false;
     };
@@ -240,6 +251,9 @@ pub(super) fn zig(book: &mut Book, line: &str) -> bool {
 /// `1 of 1 test suites (2 of 2 test cases) passed.`; of what cabal's suites print: `All 3 tests passed (0.00s)`,
 /// `1 out of 3 tests failed (0.00s)`, `Cases: 3  Tried: 3  Errors: 0  Failures: 1`.
 pub(super) fn cabal(book: &mut Book, line: &str) -> bool {
+    if !begins_with_number(line) && !line.starts_with("All ") && !line.starts_with("Cases: ") {
+        return false;
+    }
     let words: Vec<&str> = line.split_whitespace().collect();
     let number = |place: usize| words.get(place).and_then(|word| word.parse::<u64>().ok());
     let in_time = |place: usize| {
@@ -286,14 +300,15 @@ pub(super) fn maven(book: &mut Book, line: &str) -> bool {
 
 /// `5 tests completed, 1 failed`, `> Task :test NO-SOURCE`, `There were failing tests. See the report at: …`
 pub(super) fn gradle(book: &mut Book, line: &str) -> bool {
-    let completed = line.split_once(" tests completed, ").or_else(|| line.split_once(" test completed, "));
-    if let Some((all, counts)) = completed {
-        let Ok(all) = all.parse::<u64>() else { return false };
+    if let Some((all, rest)) = numbered(line) {
+        let completed =
+            rest.strip_prefix("tests completed, ").or_else(|| rest.strip_prefix("test completed, "));
+        let Some(counts) = completed else { return false };
         let counts = Counts::before_words(counts, &[',']);
         let failed = counts.sum(&["failed"]);
         let passed = all.saturating_sub(failed).saturating_sub(counts.sum(&["skipped"]));
         book.begin(Runner::Gradle, passed, failed);
-    } else if line.starts_with("There were failing tests. See the ") {
+    } else if line.trim_start_matches("> ").starts_with("There were failing tests. See the ") {
         // It says so if failures are ignored, and then succeeds (L8).
         book.fail(Runner::Gradle);
     } else if line.starts_with("> Task :") && line.ends_with("est NO-SOURCE") {
@@ -338,8 +353,9 @@ pub(super) fn dotnet(book: &mut Book, line: &str) -> bool {
         "Test Run Successful." => book.pass(Runner::Dotnet),
         "Test Run Failed." => book.fail(Runner::Dotnet),
         _ => {
-            let tagged = line.split_once("!  - Failed:").or_else(|| line.split_once("! - Failed:"));
-            let Some((_, counts)) = tagged else { return false };
+            let tagged = ["Passed!", "Failed!", "Skipped!"].iter().find_map(|tag| line.strip_prefix(tag));
+            let tagged = tagged.and_then(|rest| rest.trim_start().strip_prefix("- Failed:"));
+            let Some(counts) = tagged else { return false };
             let failed = counts.split(',').next().and_then(|number| number.trim().parse().ok()).unwrap_or(0);
             let passed = counts.split(',').filter_map(labelled).find(|(what, _)| *what == "Passed");
             book.extend(Runner::Dotnet, passed.map_or(0, |(_, number)| number), failed);

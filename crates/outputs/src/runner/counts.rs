@@ -32,6 +32,11 @@ impl<'line> Counts<'line> {
     }
 }
 
+/// Whether the line begins with a number: most lines do not, and need not be looked through.
+pub(super) fn begins_with_number(line: &str) -> bool {
+    line.as_bytes().first().is_some_and(u8::is_ascii_digit)
+}
+
 /// `5 passed` → 5, `passed`
 pub(super) fn numbered(text: &str) -> Option<(u64, &str)> {
     let (number, what) = text.split_once(' ')?;

@@ -86,7 +86,11 @@ pub(super) fn ava(book: &mut Book, line: &str) -> bool {
         )) => {
             book.fail(Runner::Ava);
         }
-        _ if line.ends_with("Couldn’t find any files to test") => book.begin(Runner::Ava, 0, 0),
+        None if line.ends_with("find any files to test")
+            || line.ends_with("but did not match the filters:") =>
+        {
+            book.begin(Runner::Ava, 0, 0);
+        }
         _ => return false,
     }
     true
@@ -122,6 +126,9 @@ pub(super) fn bun(book: &mut Book, line: &str) -> bool {
                 book.begin(Runner::Bun, passed, 0);
             }
         }
+        None if line.starts_with("The following filters did not match any test files") => {
+            book.begin(Runner::Bun, 0, 0);
+        }
         Some((number, "fail")) => {
             let passed = book.bun.take().unwrap_or(0);
             book.begin(Runner::Bun, passed, number);
@@ -133,8 +140,7 @@ pub(super) fn bun(book: &mut Book, line: &str) -> bool {
 
 /// `ok | 5 passed (2 steps) | 0 failed | 1 ignored (12ms)`
 pub(super) fn deno(book: &mut Book, line: &str) -> bool {
-    let Some((word, counts)) = line.split_once(" | ").filter(|(word, _)| matches!(*word, "ok" | "FAILED"))
-    else {
+    let Some(counts) = line.strip_prefix("ok | ").or_else(|| line.strip_prefix("FAILED | ")) else {
         return false;
     };
     let counts = Counts::before_words(counts, &['|']);
@@ -142,7 +148,7 @@ pub(super) fn deno(book: &mut Book, line: &str) -> bool {
         return false;
     }
     book.begin(Runner::Deno, counts.sum(&["passed"]), counts.sum(&["failed"]));
-    if word == "FAILED" {
+    if line.starts_with("FAILED") {
         book.fail(Runner::Deno);
     }
     true
@@ -162,7 +168,7 @@ pub(super) fn playwright(book: &mut Book, line: &str) -> bool {
                 _ => book.begin(Runner::Playwright, number, 0),
             }
         }
-        None if line == "Error: No tests found" => book.begin(Runner::Playwright, 0, 0),
+        None if line.starts_with("Error: No tests found") => book.begin(Runner::Playwright, 0, 0),
         None => return false,
     }
     true
@@ -192,6 +198,9 @@ pub(super) fn cypress(book: &mut Book, line: &str) -> bool {
 
 /// `Chrome Headless 120.0.0.0 (Linux): Executed 5 of 5 (1 FAILED) (0.01 secs / 0.002 secs)`, said again after each test.
 pub(super) fn karma(book: &mut Book, line: &str) -> bool {
+    if !line.ends_with(')') {
+        return false;
+    }
     let Some((_, rest)) = line.split_once("Executed ") else { return false };
     let mut words = rest.split(' ');
     let (Some(executed), Some("of"), Some(all)) = (words.next(), words.next(), words.next()) else {
@@ -203,7 +212,7 @@ pub(super) fn karma(book: &mut Book, line: &str) -> bool {
     }
     let failed = rest.split_once(" FAILED)").and_then(|(before, _)| before.rsplit_once('('));
     let failed = failed.and_then(|(_, number)| number.parse::<u64>().ok()).unwrap_or(0);
-    book.begin(Runner::Karma, executed.saturating_sub(failed), failed);
+    book.restate(Runner::Karma, executed.saturating_sub(failed), failed);
     if rest.contains(" ERROR") && executed > 0 {
         book.fail(Runner::Karma);
     }

@@ -1,7 +1,7 @@
 //! pytest, and unittest with its like.
 
 use super::Runner;
-use super::counts::{is_duration, numbered};
+use super::counts::{begins_with_number, is_duration, numbered};
 use crate::book::{Book, Progress};
 
 /// `==== 1 failed, 4 passed, 2 warnings in 0.12s ====`
@@ -10,6 +10,9 @@ pub(super) fn pytest(book: &mut Book, line: &str) -> bool {
         return pytest_progress(book, line);
     }
     let line = line.trim_matches(['=', ' ']);
+    if !begins_with_number(line) && !line.starts_with("no tests ran") {
+        return false;
+    }
     let Some((counts, time)) = line.rsplit_once(" in ") else { return false };
     if !is_duration(time.split(" (").next().unwrap_or_default()) {
         return false;
@@ -47,6 +50,8 @@ fn pytest_progress(book: &mut Book, line: &str) -> bool {
         return false;
     };
     let Ok(percent) = percent.trim().parse::<u64>() else { return false };
+    // `SKIPPED (why)`
+    let before = before.split_once(" (").map_or(before, |(before, _)| before);
     let mut words = before.split_whitespace();
     let (Some(last), earlier) = (words.next_back(), words.next_back()) else { return false };
     let is_file = |word: &str| word.ends_with(".py") || word.contains(".py::");

@@ -1,23 +1,34 @@
 //! The runners of Ruby, PHP, Elixir and the shell, and the Test Anything Protocol.
 
 use super::Runner;
-use super::counts::{Counts, numbered};
+use super::counts::{Counts, begins_with_number, numbered};
 use crate::book::Book;
 
 /// `5 examples, 1 failure, 1 pending`; hspec says the same.
 pub(super) fn rspec(book: &mut Book, line: &str) -> bool {
+    if line == "Failed examples:" {
+        book.fail(Runner::Rspec);
+        return true;
+    }
     counted(book, Runner::Rspec, line, &["example", "examples"])
 }
 
 /// `5 runs, 9 assertions, 0 failures, 0 errors, 0 skips`; test-unit says `tests`.
 pub(super) fn minitest(book: &mut Book, line: &str) -> bool {
-    let all: &[&str] =
-        if line.contains(" assertions, ") { &["run", "runs", "test", "tests"] } else { &["run", "runs"] };
+    let all: &[&str] = if begins_with_number(line) && line.contains(" assertions, ") {
+        &["run", "runs", "test", "tests"]
+    } else {
+        &["run", "runs"]
+    };
     counted(book, Runner::Minitest, line, all)
 }
 
 /// `5 specs, 0 failures`
 pub(super) fn jasmine(book: &mut Book, line: &str) -> bool {
+    if line == "No specs found" {
+        book.begin(Runner::Jasmine, 0, 0);
+        return true;
+    }
     counted(book, Runner::Jasmine, line, &["spec", "specs"])
 }
 
@@ -41,6 +52,9 @@ pub(super) fn bats(book: &mut Book, line: &str) -> bool {
 
 /// All, then those that failed, then those that did not run. The first number must be of one of the given words.
 fn counted(book: &mut Book, runner: Runner, line: &str, all: &[&str]) -> bool {
+    if !begins_with_number(line) {
+        return false;
+    }
     let counts = Counts::before_words(line, &[',']);
     if !counts.first().is_some_and(|(_, what)| all.contains(&what)) || !counts.has(&["failure", "error"]) {
         return false;

@@ -81,7 +81,7 @@ impl ReplayPolicies {
 pub(crate) fn walk(path: &Path, filter: &ReplayFilter, progress: &AtomicU64) -> ReplayedFile {
     let mut walk = match transcript::walk(path, &Options::default()) {
         Ok(walk) => walk,
-        Err(reason) => return ReplayedFile::Unread(reason),
+        Err(reason) => return ReplayedFile::Unread(reason.to_string()),
     };
     let agent = walk.agent();
     let introduction = transcripts::introduction(agent, path);

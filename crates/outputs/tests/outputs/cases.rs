@@ -1,0 +1,226 @@
+//! What real sessions showed that others read wrongly, each named after its case.
+
+use outputs::{ErrorKind, NotStarted, RunResult, RunSummary, Runner, Scan, Shown, Summary, Tool, ToolResult};
+
+fn shown(output: &str) -> Shown {
+    let mut scan = Scan::new();
+    scan.feed(output);
+    scan.finish()
+}
+
+fn passed(runner: Runner, passed: u64, line: u64) -> RunSummary {
+    RunSummary { runner, result: RunResult::Passed, passed, failed: 0, line }
+}
+
+fn kinds(output: &str) -> Vec<ErrorKind> {
+    shown(output).errors.into_iter().map(|lines| lines.kind).collect()
+}
+
+/// The summary stands in the middle of an output of megabytes.
+#[test]
+fn w4_a_summary_far_from_both_ends_is_seen() {
+    let around = "a line of a log that says nothing at all\n".repeat(50_000);
+    let shown = shown(&format!("{around}ok  \texample.com/x\t0.003s\n{around}"));
+    assert_eq!(shown.summaries, [passed(Runner::Go, 0, 50_001)]);
+    assert_eq!(shown.lines, 100_001);
+}
+
+/// What is kept of a line does not grow with it.
+#[test]
+fn w4_a_line_of_megabytes_hides_nothing() {
+    let mut scan = Scan::new();
+    for _ in 0..100_000 {
+        scan.feed("..............................");
+    }
+    scan.feed("\n==== 7 passed in 0.10s ====");
+    assert_eq!(scan.finish().summaries, [passed(Runner::Pytest, 7, 2)]);
+}
+
+#[test]
+fn w8_pytest_without_its_summary_is_known_by_its_progress() {
+    let progress =
+        "........................................................................ [ 96%]\n...       [100%]\n";
+    assert_eq!(shown(progress).summaries, [passed(Runner::Pytest, 75, 2)]);
+    let failing = shown("..F.   [ 50%]\n....   [100%]\n");
+    assert_eq!(failing.summary(), Some(Summary::Failed { tests: Some(1) }));
+    // Half of the way proves nothing.
+    assert_eq!(shown("....   [ 50%]\n").summary(), None);
+}
+
+#[test]
+fn w24_a_compiler_error_is_seen_in_its_last_lines() {
+    let output =
+        "/project/Sources/App/main.swift:3:4: error: cannot find 'missing' in scope\n  3 |    missing()\n";
+    assert_eq!(kinds(output), [ErrorKind::Located]);
+    assert_eq!(shown(output).summary(), None);
+}
+
+/// L8: sessions of tox and nox may be anything, so that their success is no test that passed.
+#[test]
+fn l8_a_session_that_lints_is_no_test() {
+    let shown = shown("nox > Session lint was successful.\n");
+    assert_eq!(shown.tools, [ToolResult { tool: Tool::Nox, succeeded: true, line: 1 }]);
+    assert_eq!(shown.summary(), None);
+}
+
+#[test]
+fn l8_tests_that_were_only_listed_did_not_run() {
+    for output in [
+        "====== 3 tests collected in 0.01s ======\n",
+        "3/5 tests collected (2 deselected) in 0.01s\n",
+        "5 tests, 0 benchmarks\n",
+    ] {
+        assert_eq!(shown(output).summary(), Some(Summary::NoTestsRan), "{output}");
+    }
+}
+
+#[test]
+fn l8_failures_that_were_ignored_are_failures() {
+    let maven = "[ERROR] Tests run: 2, Failures: 1, Errors: 0, Skipped: 0\n[INFO] BUILD SUCCESS\n";
+    assert_eq!(shown(maven).summary(), Some(Summary::Failed { tests: Some(1) }));
+    let gradle =
+        "> There were failing tests. See the report at: file:///project/index.html\nBUILD SUCCESSFUL in 1s\n";
+    assert_eq!(shown(gradle).summary(), Some(Summary::Failed { tests: None }));
+}
+
+/// The lines tell which of two commands printed what.
+#[test]
+fn l11_a_summary_has_its_place_in_the_output() {
+    let shown = shown("4 passed in 0.2s\ncollected 2 items\n\n2 passed in 0.1s\n");
+    assert_eq!(shown.summaries, [passed(Runner::Pytest, 4, 1), passed(Runner::Pytest, 2, 4)]);
+}
+
+#[test]
+fn e7_nothing_ran_is_no_pass() {
+    for output in [
+        "Ran 0 tests in 0.000s\n\nOK\n",
+        "testing: warning: no tests to run\nok  \tx\t0.1s [no tests to run]\n",
+        "No tests found, exiting with code 1\n",
+    ] {
+        assert_eq!(shown(output).summary(), Some(Summary::NoTestsRan), "{output}");
+    }
+}
+
+#[test]
+fn what_stands_in_front_of_a_line_hides_nothing() {
+    for front in [
+        "",
+        "web:test: ",
+        "@scope/web:test: ",
+        "[1] ",
+        "[web] ",
+        "[INFO] ",
+        "web-1  | ",
+        "│ ",
+        "packages/api test: ",
+        "12:00:01 ",
+        "[12:00:01] ",
+        "2026-01-05T10:00:00.123Z ",
+        "2026-01-05 10:00:00,123 ",
+        "12:00:01 web.1  | ",
+        "10:00:00 [INFO] ",
+        "\u{1b}[36mweb:test: \u{1b}[0m",
+        "\u{1b}]8;;https://example.com\u{7}web:test:\u{1b}]8;;\u{7} ",
+        "10%\r50%\r",
+    ] {
+        let shown = shown(&format!(
+            "{front}===== 3 passed in 0.10s =====\r\n{front}Tests:       5 passed, 5 total\n"
+        ));
+        let found: Vec<_> = shown.summaries.iter().map(|one| (one.runner, one.passed, one.line)).collect();
+        assert_eq!(found, [(Runner::Pytest, 3, 1), (Runner::Jest, 5, 2)], "{front:?}");
+    }
+}
+
+#[test]
+fn what_is_no_result_of_tests() {
+    for output in [
+        "All checks passed!\n",
+        "=========================== short test summary info ============================\n",
+        "all 5 tests passed, I promise\n",
+        "The build passed in 3s\n",
+        "12 files checked, all passed\n",
+        "password failed\n",
+        "#[test]\nfn ok() { pass(); }\n",
+        "src/a.rs:3:test result: ok. 5 passed; 0 failed\n",
+    ] {
+        assert_eq!(shown(output).summaries, [], "{output}");
+    }
+}
+
+#[test]
+fn errors_by_their_shape() {
+    for (output, kind) in [
+        ("error[E0308]: mismatched types\n", ErrorKind::Coded),
+        ("error TS5083: Cannot read file\n", ErrorKind::Coded),
+        ("src/a.ts(3,4): error TS2304: Cannot find name 'x'.\n", ErrorKind::Located),
+        ("src/a.ts:3:4 - error TS2304: Cannot find name 'x'.\n", ErrorKind::Located),
+        ("./a.go:3:4: undefined: x\n", ErrorKind::Located),
+        ("a.c:3:4: fatal error: x.h: No such file or directory\n", ErrorKind::Located),
+        ("a.py:3: error: Name \"x\" is not defined  [name-defined]\n", ErrorKind::Located),
+        ("a.py:3:4: F401 `os` imported but unused\n", ErrorKind::Located),
+        ("  3:4  error  'x' is not defined  no-undef\n", ErrorKind::Located),
+        ("A.java:3: error: cannot find symbol\n", ErrorKind::Located),
+        ("/project/A.cs(3,4): error CS0103: The name 'x' does not exist\n", ErrorKind::Located),
+        ("✖ 5 problems (2 errors, 3 warnings)\n", ErrorKind::Counted),
+        ("Found 3 errors in 2 files (checked 9 source files)\n", ErrorKind::Counted),
+        ("3 files inspected, 2 offenses detected\n", ErrorKind::Counted),
+        ("FAILED tests/test_a.py::test_x - assert 1 == 2\n", ErrorKind::FailedTest),
+        ("FAIL  src/a.test.ts > adds\n", ErrorKind::FailedTest),
+        ("make[1]: *** [Makefile:2: test] Error 1\n", ErrorKind::GaveUp),
+        (" ELIFECYCLE  Command failed with exit code 1.\n", ErrorKind::GaveUp),
+        ("npm error code 1\n", ErrorKind::GaveUp),
+        (
+            "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: no\n",
+            ErrorKind::Uncaught,
+        ),
+        ("thread 'main' panicked at src/main.rs:3:5:\n", ErrorKind::Uncaught),
+        ("error: no\n", ErrorKind::Plain),
+    ] {
+        assert_eq!(kinds(output), [kind], "{output}");
+    }
+    for output in [
+        "a.c:3:4: warning: unused variable\n",
+        "a.go:3:4:\tfmt.Println(x)\n",
+        "src/a.rs:12:    let error = 3;\n",
+        "✖ 3 problems (0 errors, 3 warnings)\n",
+        "Found 0 errors.\n",
+        "Found 3 errors (3 fixed, 0 remaining).\n",
+        "\t\tError: err.Error(),\n",
+        "3 files inspected, no offenses detected\n",
+        "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: no\ngoing on\nand on\nand on\nand on\nto the end\n",
+        "the error was handled\n",
+    ] {
+        assert_eq!(kinds(output), [], "{output}");
+    }
+}
+
+#[test]
+fn programs_that_could_not_be_started() {
+    for (output, program) in [
+        ("bash: line 1: pytest: command not found\n", "pytest"),
+        ("/bin/sh: 1: jest: not found\n", "jest"),
+        ("zsh:1: command not found: jest\n", "jest"),
+        ("bash: ./run: No such file or directory\n", "./run"),
+        ("env: ‘node’: No such file or directory\n", "node"),
+        ("/usr/bin/python3: No module named pytest\n", "pytest"),
+        ("error: no such command: `nextest`\n", "nextest"),
+    ] {
+        assert_eq!(
+            shown(output).not_started,
+            [NotStarted { program: program.to_owned(), line: 1 }],
+            "{output}"
+        );
+    }
+    for output in
+        ["cat: notes.txt: No such file or directory\n", "404: page not found\n", "uv binary not found.\n"]
+    {
+        assert_eq!(shown(output).not_started, [], "{output}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_read_without_failing(text in "(\\PC{0,40}|[0-9]{1,25} (passed|failed|errors?) in [0-9.]{1,5}s|not ok 1|1..99999999999999999999|\u{1b}\\[|\r|\n){0,30}") {
+        let _ = shown(&text);
+    }
+}
