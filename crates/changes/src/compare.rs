@@ -50,7 +50,6 @@ pub(crate) fn compare(
     Ok(comparison)
 }
 
-/// What the commits between the two HEADs say.
 #[derive(Default)]
 struct TurnHistory {
     /// How the two commits differ.

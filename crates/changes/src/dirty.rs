@@ -88,7 +88,6 @@ impl<'a> Dirt<'a> {
         }
     }
 
-    /// Every dirty and untracked file.
     pub(crate) fn files(&self, disk: &mut Disk<'_>) -> Vec<ChangedFile> {
         let mut found = BTreeMap::new();
         for path in self.paths() {
@@ -236,18 +235,9 @@ fn renames_are_open(status: &Status) -> bool {
 }
 
 fn by_git(git: &Git) -> Result<BTreeSet<BytePath>, Error> {
-    let arguments = [
-        "diff",
-        "--name-only",
-        "-z",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--find-renames",
-        "--no-relative",
-        "--ignore-submodules=dirty",
-        "HEAD",
-        "--",
-    ];
+    let command = "diff --name-only -z --no-ext-diff --no-textconv --find-renames --no-relative \
+                   --ignore-submodules=dirty HEAD --";
+    let arguments: Vec<&str> = command.split(' ').collect();
     let output = git.run(&arguments, &[])?;
     Ok(output.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(BytePath::from).collect())
 }

@@ -9,14 +9,11 @@ use std::time::Duration;
 pub enum Error {
     #[error("there is no program `{program}`")]
     NoGit { program: String },
-    #[error("`{directory}` is not inside a git repository", directory = .directory.display())]
+    #[error("`{}` is not inside a git repository", directory.display())]
     NotARepository { directory: PathBuf },
-    #[error("`{directory}` belongs to a bare repository: it has no working tree", directory = .directory.display())]
+    #[error("`{}` belongs to a bare repository: it has no working tree", directory.display())]
     NoWorkTree { directory: PathBuf },
-    #[error(
-        "the working tree of `{directory}` is configured to be elsewhere (`core.worktree`)",
-        directory = .directory.display()
-    )]
+    #[error("the working tree of `{}` is configured to be elsewhere (`core.worktree`)", directory.display())]
     WorkTreeElsewhere { directory: PathBuf },
     /// Git's own protection: the repository belongs to another user and is not in `safe.directory`.
     #[error(
@@ -25,7 +22,7 @@ pub enum Error {
     )]
     Refused { directory: PathBuf },
     /// Only asked of `git diff HEAD`, which has no answer before the first commit.
-    #[error("`{directory}` has no commit yet", directory = .directory.display())]
+    #[error("`{}` has no commit yet", directory.display())]
     NoCommit { directory: PathBuf },
     /// Only asked before a push: the user's own config says that it would be wrong.
     #[error("`{key}` is `{value}`, so that nothing is pushed to `origin`")]

@@ -15,7 +15,6 @@
 //! - External diffs, text conversions, signatures and pagers are no part of the plumbing formats that we ask for.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -54,7 +53,6 @@ const LARGEST_OUTPUT: usize = 64 * 1024 * 1024;
 
 const LARGEST_COMPLAINT: usize = 16 * 1024;
 
-/// Everything needed to start git in one repository.
 #[derive(Clone, Debug)]
 pub struct Git {
     program: GitProgram,
@@ -95,26 +93,14 @@ impl Git {
     /// Starts git and returns at once.
     pub fn start<A: AsRef<OsStr>>(&self, arguments: &[A], input: &[u8]) -> Result<RunningGit, Error> {
         let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
-        let mut running = self.spawn(arguments, stdin)?;
+        let mut running = self.start_with(arguments, stdin)?;
         running.child.feed(input);
         Ok(running)
     }
 
-    /// Starts git with a file as its stdin: what it reads is complete, whatever becomes of us.
-    pub fn start_with_file<A: AsRef<OsStr>>(
-        &self,
-        arguments: &[A],
-        input: File,
-    ) -> Result<RunningGit, Error> {
-        self.spawn(arguments, Stdio::from(input))
-    }
-
-    /// Starts git with a pipe to its stdin, for a caller that asks and reads in turns.
-    pub fn converse<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<RunningGit, Error> {
-        self.spawn(arguments, Stdio::piped())
-    }
-
-    fn spawn<A: AsRef<OsStr>>(&self, arguments: &[A], stdin: Stdio) -> Result<RunningGit, Error> {
+    /// Starts git with this stdin: a file, so that what it reads is complete whatever becomes of us, or a pipe for a caller that
+    /// asks and reads in turns.
+    pub fn start_with<A: AsRef<OsStr>>(&self, arguments: &[A], stdin: Stdio) -> Result<RunningGit, Error> {
         let text = describe(arguments);
         let mut command = self.command(arguments)?;
         command.stdin(stdin);
@@ -232,7 +218,6 @@ pub fn is_of_git(line: &str) -> bool {
     ["fatal:", "error:", "warning:"].iter().any(|word| line.starts_with(word))
 }
 
-/// What a failing git meant.
 pub fn failure(command: String, directory: PathBuf, complaint: &[u8], status: &str) -> Error {
     let complaint = String::from_utf8_lossy(complaint);
     if complaint.contains("detected dubious ownership") {

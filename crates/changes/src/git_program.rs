@@ -20,47 +20,15 @@ const TIME_LIMIT: Duration = Duration::from_secs(10);
 /// What git calls repository-local (`git rev-parse --local-env-vars`), and what would change the formats that
 /// we read or put other words among git's complaints. A hook runs inside other programs' environments; none of these may
 /// lead git to another repository.
-const REMOVED_VARIABLES: [&str; 39] = [
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_ATTR_SOURCE",
-    "GIT_COMMON_DIR",
-    "GIT_CONFIG",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_CURL_VERBOSE",
-    "GIT_DIFF_OPTS",
-    "GIT_DIR",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_GLOB_PATHSPECS",
-    "GIT_GRAFT_FILE",
-    "GIT_ICASE_PATHSPECS",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_INTERNAL_SUPER_PREFIX",
-    "GIT_LITERAL_PATHSPECS",
-    "GIT_NAMESPACE",
-    "GIT_NOGLOB_PATHSPECS",
-    "GIT_NO_REPLACE_OBJECTS",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_QUARANTINE_PATH",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_SHALLOW_FILE",
-    "GIT_TRACE",
-    "GIT_TRACE2",
-    "GIT_TRACE2_EVENT",
-    "GIT_TRACE2_PERF",
-    "GIT_TRACE_CURL",
-    "GIT_TRACE_FSMONITOR",
-    "GIT_TRACE_PACKET",
-    "GIT_TRACE_PACKFILE",
-    "GIT_TRACE_PACK_ACCESS",
-    "GIT_TRACE_PERFORMANCE",
-    "GIT_TRACE_REDACT",
-    "GIT_TRACE_REFS",
-    "GIT_TRACE_SETUP",
-    "GIT_TRACE_SHALLOW",
-    "GIT_WORK_TREE",
-];
+const REMOVED_VARIABLES: &str = "\
+    GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_ATTR_SOURCE GIT_COMMON_DIR GIT_CONFIG GIT_CONFIG_PARAMETERS \
+    GIT_CURL_VERBOSE GIT_DIFF_OPTS GIT_DIR GIT_EXTERNAL_DIFF GIT_GLOB_PATHSPECS GIT_GRAFT_FILE \
+    GIT_ICASE_PATHSPECS GIT_IMPLICIT_WORK_TREE GIT_INDEX_FILE GIT_INTERNAL_SUPER_PREFIX \
+    GIT_LITERAL_PATHSPECS GIT_NAMESPACE GIT_NOGLOB_PATHSPECS GIT_NO_REPLACE_OBJECTS GIT_OBJECT_DIRECTORY \
+    GIT_PREFIX GIT_QUARANTINE_PATH GIT_REPLACE_REF_BASE GIT_SHALLOW_FILE GIT_TRACE GIT_TRACE2 \
+    GIT_TRACE2_EVENT GIT_TRACE2_PERF GIT_TRACE_CURL GIT_TRACE_FSMONITOR GIT_TRACE_PACKET GIT_TRACE_PACKFILE \
+    GIT_TRACE_PACK_ACCESS GIT_TRACE_PERFORMANCE GIT_TRACE_REDACT GIT_TRACE_REFS GIT_TRACE_SETUP \
+    GIT_TRACE_SHALLOW GIT_WORK_TREE";
 
 /// The git of this machine, and how long each of its processes may take.
 #[derive(Clone, Debug)]
@@ -90,7 +58,6 @@ impl GitProgram {
         Self { time_limit, ..self.clone() }
     }
 
-    /// Where it was found.
     pub fn path(&self) -> Option<&Path> {
         self.program.as_deref()
     }
@@ -103,7 +70,7 @@ impl GitProgram {
     pub fn command(&self) -> Result<Command, Error> {
         let program = self.program.as_ref().ok_or_else(|| Error::NoGit { program: NAME.to_owned() })?;
         let mut command = Command::new(program);
-        for variable in REMOVED_VARIABLES {
+        for variable in REMOVED_VARIABLES.split(' ') {
             command.env_remove(variable);
         }
         Ok(command)

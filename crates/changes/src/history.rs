@@ -64,17 +64,8 @@ pub(crate) fn touched_by_commits(
     if commits.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let arguments = [
-        "diff-tree",
-        "--stdin",
-        "-r",
-        "-z",
-        "-c",
-        "--root",
-        "--no-commit-id",
-        "--name-status",
-        "--no-renames",
-    ];
+    let command = "diff-tree --stdin -r -z -c --root --no-commit-id --name-status --no-renames";
+    let arguments: Vec<&str> = command.split(' ').collect();
     let output = git.run(&arguments, commits.as_bytes())?;
     Ok(parse_name_status(&output))
 }

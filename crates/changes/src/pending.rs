@@ -27,7 +27,7 @@ pub fn start(cwd: &Path, program: &GitProgram) -> Result<Pending, Error> {
 pub fn start_in(repository: Repository, program: &GitProgram) -> Result<Pending, Error> {
     let git = Git::of(&repository, program)?;
     let reflog_size = reflog::size(&repository.git_dir);
-    let status = status::start(&git)?;
+    let status = status::start(&git, "--find-renames")?;
     let submodules = submodules::start(&repository, program);
     Ok(Pending { repository, git, reflog_size, status, submodules })
 }
@@ -42,7 +42,6 @@ pub struct Pending {
     submodules: Vec<SubmoduleStatus>,
 }
 
-/// Which files are asked for.
 #[derive(Clone, Copy, Debug)]
 pub enum Request<'a> {
     /// What the turn changed, by the best source there is: the baseline, else what was touched, else everything

@@ -18,10 +18,8 @@ use crate::git_program::GitProgram;
 use crate::reflog;
 use crate::state::ObjectFormat;
 
-/// Where a repository keeps what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repository {
-    /// The top folder of the working tree.
     pub root: PathBuf,
     /// HEAD, the index and HEAD's log; a linked worktree and a submodule have one of their own.
     pub git_dir: PathBuf,
@@ -74,12 +72,7 @@ impl Repository {
             return None;
         }
         let config = fs_err::read(self.common_dir.join("config")).ok()?;
-        let value = config.split(|byte| *byte == b'\n').find_map(|line| {
-            let (key, value) = line.split_at(line.iter().position(|byte| *byte == b'=')?);
-            let value = value.get(1..)?.trim_ascii();
-            key.trim_ascii().eq_ignore_ascii_case(b"worktree").then_some(value)
-        })?;
-        let value = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);
+        let value = config_values(&config, b"worktree").next()?;
         fs_err::canonicalize(self.git_dir.join(BytePath::from(value).as_path())).ok()
     }
 
@@ -142,6 +135,16 @@ impl Repository {
             packed.lines().find(|line| line.split_once(' ').is_some_and(|(_, packed)| packed == name))?;
         commit_id(line.split_once(' ')?.0)
     }
+}
+
+/// What a key is set to in a text of git's own format, in whatever section, without quotes.
+pub(crate) fn config_values<'a>(text: &'a [u8], key: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+    text.split(|byte| *byte == b'\n').filter_map(move |line| {
+        let (name, value) = line.split_at(line.iter().position(|byte| *byte == b'=')?);
+        let value = value.get(1..)?.trim_ascii();
+        let unquoted = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\""));
+        name.trim_ascii().eq_ignore_ascii_case(key).then(|| unquoted.unwrap_or(value))
+    })
 }
 
 fn commit_id(text: &str) -> Option<String> {

@@ -144,7 +144,6 @@ impl<'a> Disk<'a> {
         Self { root, format, hashed: 0, folders: HashMap::new() }
     }
 
-    /// What is at `path` now.
     pub fn state(&mut self, path: &BytePath) -> FileState {
         let Some((metadata, full)) = self.metadata(path) else { return FileState::Absent };
         self.state_of(&full, &metadata)
@@ -155,9 +154,7 @@ impl<'a> Disk<'a> {
         match self.metadata(path) {
             None => ABSENT,
             Some((metadata, full)) if metadata.is_dir() => Repository::at(&full).map_or(ABSENT, |_| "160000"),
-            Some((metadata, _)) if metadata.is_symlink() => "120000",
-            Some((metadata, _)) if metadata.mode() & 0o100 != 0 => "100755",
-            Some(_) => "100644",
+            Some((metadata, _)) => mode_of(&metadata),
         }
     }
 
@@ -227,7 +224,7 @@ impl<'a> Disk<'a> {
     pub(crate) fn differs(&mut self, path: &BytePath, before: &FileState, taken_ns: i64) -> bool {
         let found = self.metadata(path);
         if let (Some((metadata, _)), Some(content)) = (&found, before.content())
-            && same_kind(before, metadata)
+            && before.git_mode() == mode_of(metadata)
             && content.size == metadata.len()
             && content.modified_ns == modified_ns(metadata)
         {
@@ -274,12 +271,12 @@ impl<'a> Disk<'a> {
     }
 }
 
-fn same_kind(state: &FileState, metadata: &Metadata) -> bool {
-    match state {
-        FileState::File(_) => metadata.is_file() && metadata.mode() & 0o100 == 0,
-        FileState::Executable(_) => metadata.is_file() && metadata.mode() & 0o100 != 0,
-        FileState::Symlink(_) => metadata.is_symlink(),
-        FileState::Absent | FileState::Repository { .. } => false,
+/// Git's mode of what is no folder.
+fn mode_of(metadata: &Metadata) -> &'static str {
+    match metadata {
+        link if link.is_symlink() => "120000",
+        program if program.mode() & 0o100 != 0 => "100755",
+        _ => "100644",
     }
 }
 
@@ -314,10 +311,13 @@ fn identity(format: ObjectFormat, full: &Path, metadata: &Metadata) -> io::Resul
 
 /// The blob id of a file of `size` bytes; an error where it has another size meanwhile.
 fn hash_file(format: ObjectFormat, full: &Path, size: u64) -> io::Result<String> {
-    let mut file = regular_file::open(full, Links::Refuse)?;
+    hash_blob(format, &mut regular_file::open(full, Links::Refuse)?, size)
+}
+
+fn hash_blob(format: ObjectFormat, source: &mut dyn Read, size: u64) -> io::Result<String> {
     match format {
-        ObjectFormat::Sha1 => hash_reader(Sha1::new(), &mut file, size),
-        ObjectFormat::Sha256 => hash_reader(Sha256::new(), &mut file, size),
+        ObjectFormat::Sha1 => hash_reader(Sha1::new(), source, size),
+        ObjectFormat::Sha256 => hash_reader(Sha256::new(), source, size),
     }
 }
 
@@ -343,12 +343,8 @@ fn hash_reader<D: Digest>(mut hash: D, source: &mut dyn Read, size: u64) -> io::
 
 fn blob_id(format: ObjectFormat, mut bytes: &[u8]) -> String {
     let size = bytes.len() as u64;
-    let id = match format {
-        ObjectFormat::Sha1 => hash_reader(Sha1::new(), &mut bytes, size),
-        ObjectFormat::Sha256 => hash_reader(Sha256::new(), &mut bytes, size),
-    };
     // Reading from memory cannot fail.
-    id.unwrap_or_default()
+    hash_blob(format, &mut bytes, size).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -7,19 +7,13 @@ use crate::git::{Git, RunningGit};
 
 /// What is asked of git, always the same: which scope the policy wants is not known yet when git starts.
 /// Comparing with the upstream branch would walk history, and nobody here needs it. For submodules see there.
-pub const STATUS_ARGUMENTS: [&str; 8] = [
-    "status",
-    "--porcelain=v2",
-    "-z",
-    "--branch",
-    "--untracked-files=all",
-    "--no-ahead-behind",
-    "--find-renames",
-    "--ignore-submodules=dirty",
-];
+pub const STATUS_ARGUMENTS: &str = "\
+    status --porcelain=v2 -z --branch --untracked-files=all --no-ahead-behind --ignore-submodules=dirty";
 
-pub(crate) fn start(git: &Git) -> Result<RunningGit, Error> {
-    git.start(&STATUS_ARGUMENTS, &[])
+/// `renames` is git's own option: `--find-renames` or `--no-renames`.
+pub fn start(git: &Git, renames: &str) -> Result<RunningGit, Error> {
+    let arguments: Vec<&str> = STATUS_ARGUMENTS.split(' ').chain([renames]).collect();
+    git.start(&arguments, &[])
 }
 
 #[derive(Debug, Default, PartialEq)]
@@ -46,7 +40,6 @@ pub struct StatusEntry {
     pub(crate) head_id: String,
     pub index_mode: String,
     pub index_id: String,
-    /// The old path, where the file was renamed.
     pub(crate) renamed_from: Option<BytePath>,
 }
 
@@ -58,7 +51,6 @@ pub enum EntryKind {
     Untracked,
 }
 
-/// What is dirty about a submodule.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SubmoduleDirt {
     /// It is at another commit than the index says.

@@ -8,13 +8,14 @@
 use std::collections::BTreeMap;
 
 use change_set::BytePath;
+use files::{Links, regular_file};
 use sha1::{Digest, Sha1};
 use text::hexadecimal;
 
 use crate::baseline::object_format;
 use crate::git::{Git, RunningGit};
 use crate::git_program::GitProgram;
-use crate::repository::Repository;
+use crate::repository::{Repository, config_values};
 use crate::state::{Disk, FileState, ObjectFormat};
 use crate::status::{self, EntryKind, Status, StatusEntry, SubmoduleDirt};
 
@@ -26,7 +27,6 @@ const MOST: usize = 64;
 
 const LARGEST_LIST: u64 = 256 * 1024;
 
-/// One submodule whose status is under way.
 #[derive(Debug)]
 pub(crate) struct SubmoduleStatus {
     /// The submodule of the main repository that this one is, or is inside of.
@@ -35,7 +35,6 @@ pub(crate) struct SubmoduleStatus {
     status: RunningGit,
 }
 
-/// Starts git in every submodule of `repository`.
 pub(crate) fn start(repository: &Repository, program: &GitProgram) -> Vec<SubmoduleStatus> {
     let mut started = Vec::new();
     let mut waiting = vec![(repository.clone(), None::<BytePath>, 0)];
@@ -48,7 +47,7 @@ pub(crate) fn start(repository: &Repository, program: &GitProgram) -> Vec<Submod
                 return started;
             }
             let Ok(git) = Git::of(&repository, program) else { continue };
-            let Ok(status) = status::start(&git) else { continue };
+            let Ok(status) = status::start(&git, "--find-renames") else { continue };
             let outermost = outermost.clone().unwrap_or(path);
             if depth < DEEPEST {
                 waiting.push((repository.clone(), Some(outermost.clone()), depth + 1));
@@ -62,21 +61,8 @@ pub(crate) fn start(repository: &Repository, program: &GitProgram) -> Vec<Submod
 /// The paths in `.gitmodules`. They are untrusted: `Disk` refuses those that lead out.
 fn listed(repository: &Repository) -> Vec<BytePath> {
     let file = repository.root.join(".gitmodules");
-    let is_file = file.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() <= LARGEST_LIST);
-    let text = if is_file { fs_err::read(file).unwrap_or_default() } else { Vec::new() };
-    let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-    let values = lines.filter_map(|line| {
-        let (key, value) = line.split_at(line.iter().position(|byte| *byte == b'=')?);
-        let value = value.get(1..)?.trim_ascii();
-        key.trim_ascii().eq_ignore_ascii_case(b"path").then_some(value)
-    });
-    values
-        .map(|value| {
-            BytePath::from(
-                value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value),
-            )
-        })
-        .collect()
+    let text = regular_file::read(&file, Links::Refuse, LARGEST_LIST).unwrap_or_default();
+    config_values(&text, b"path").map(BytePath::from).collect()
 }
 
 /// Waits for the submodules and adds what they say to the status of the main repository.

@@ -7,7 +7,6 @@ use crate::error::Error;
 use crate::git::Git;
 use crate::git_program::GitProgram;
 
-/// The version of a git program.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct GitVersion {
     pub major: u32,
@@ -19,7 +18,6 @@ impl GitVersion {
     /// filter would then be run.
     pub const OLDEST_SAFE: Self = Self { major: 2, minor: 31 };
 
-    /// Asks the program itself.
     pub fn ask(program: &GitProgram) -> Result<Self, Error> {
         let git = Git::at(PathBuf::from("/"), program);
         let said = git.run(&["version"], &[])?;

@@ -35,7 +35,7 @@ pub enum PathError {
 pub(crate) struct ArtifactPath {
     text: String,
     folders: Vec<String>,
-    name: String,
+    pub(crate) name: String,
 }
 
 impl ArtifactPath {
@@ -88,10 +88,6 @@ impl ArtifactPath {
 
     pub(crate) fn text(&self) -> &str {
         &self.text
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
     }
 
     /// The file, where it is a regular one and no link leads to it.

@@ -2,48 +2,22 @@
 //! it interrupts may hold any of them. It is metadata only, and holds on to what the run had published in the checkpoint before
 //! it without looking at it; what the interrupted attempt left can be added afterwards.
 
+use std::io;
 use std::path::PathBuf;
 
 use files::{FileError, Folder, atomic_file};
-use jiff::Timestamp;
 
 use crate::folders::Folders;
 use crate::id;
 use crate::layout::{ATTEMPTS, Layout, MANIFEST};
 use crate::list::entries;
-use crate::manifest::{Manifest, NotebookReference, PythonEnvironment, Reason, Sealed, Status};
+use crate::manifest::{Manifest, Sealed};
 use crate::save::{self, SaveError, SaveRequest, SavedCheckpoint, Staging, paths, remember, take_in};
 use crate::store::{Store, WAIT, names_follow_files};
 use crate::validate::{Checker, Depth, Issue, checkpoints};
 
-/// What is known when everything else has gone wrong.
-#[derive(Clone, Debug)]
-pub struct EmergencyRequest {
-    pub stage: String,
-    pub reason: Reason,
-    pub session: String,
-    pub execution_count: u64,
-    pub notebook: NotebookReference,
-    pub python_env: PythonEnvironment,
-    pub now: Timestamp,
-}
-
-impl EmergencyRequest {
-    pub fn new(stage: &str, reason: Reason, now: Timestamp) -> Self {
-        Self {
-            stage: stage.to_owned(),
-            reason,
-            session: "unknown".to_owned(),
-            execution_count: 0,
-            notebook: NotebookReference::default(),
-            python_env: PythonEnvironment::default(),
-            now,
-        }
-    }
-}
-
-/// Writes the manifest, durably, and nothing else.
-pub fn emergency(layout: &Layout, request: &EmergencyRequest) -> Result<SavedCheckpoint, SaveError> {
+/// Writes the manifest of [`SaveRequest::emergency`], durably, and nothing else.
+pub fn emergency(layout: &Layout, request: &SaveRequest) -> Result<SavedCheckpoint, SaveError> {
     let root = Folder::open(layout.root())?;
     let folders = Folders::made(&root, layout)?;
     let run = &folders.run;
@@ -67,22 +41,17 @@ pub fn add_partial(layout: &Layout, id: &str, artifacts: &[PathBuf]) -> Result<S
     let root = Folder::open(layout.root())?;
     let path = layout.manifest(id).map_err(FileError::from)?;
     let checker = Checker::open(layout.root(), layout.title())?;
-    let mut manifest = match checker.sealed(layout.run(), id) {
-        Ok(sealed) => sealed.manifest,
-        Err(issue @ Issue::ManifestNotFound { .. }) => {
-            let source = std::io::Error::new(std::io::ErrorKind::NotFound, issue.to_string());
-            return Err(SaveError::Write { path, source });
-        }
-        Err(issue) => {
-            let source = std::io::Error::new(std::io::ErrorKind::InvalidData, issue.to_string());
-            return Err(SaveError::Write { path, source });
-        }
+    let unusable = |issue: Issue| {
+        let is_missing = matches!(issue, Issue::ManifestNotFound { .. });
+        let kind = if is_missing { io::ErrorKind::NotFound } else { io::ErrorKind::InvalidData };
+        SaveError::Write { path: path.clone(), source: io::Error::new(kind, issue.to_string()) }
     };
+    let mut manifest = checker.sealed(layout.run(), id).map_err(unusable)?.manifest;
     let paths = paths(layout, artifacts)?;
     let store = Store::made(&checkpoints(&root, layout.title())?)?;
     let _lock = store.share(WAIT)?;
     let staging = Staging::new(&store)?;
-    let taken = take_in(&root, &store, &store.known(), staging.tick(), &paths, Depth::Quick)?;
+    let taken = take_in(&root, &store, &store.known(), &staging.tick, &paths, Depth::Quick)?;
     for taken in &taken {
         manifest.artifacts.retain(|artifact| artifact.relative_path != taken.artifact.relative_path);
         manifest.artifacts.push(taken.artifact.clone());
@@ -90,7 +59,7 @@ pub fn add_partial(layout: &Layout, id: &str, artifacts: &[PathBuf]) -> Result<S
     let sealed = manifest.seal()?;
     write(&sealed, &path)?;
     remember(&store, &taken);
-    let new_objects = taken.iter().filter(|taken| taken.is_new()).count();
+    let new_objects = taken.iter().filter(|taken| taken.new).count();
     Ok(SavedCheckpoint { sealed, path, new_objects, read: taken.len(), pruned: None, warnings: Vec::new() })
 }
 
@@ -104,7 +73,7 @@ fn flush(run: &Folder, folders: &Folders, root: &Folder) -> Result<(), SaveError
 
 fn write(sealed: &Sealed, path: &std::path::Path) -> Result<(), SaveError> {
     atomic_file::write(path, sealed.text.as_bytes(), 0o644)
-        .map_err(|error| SaveError::Write { path: path.to_owned(), source: std::io::Error::other(error) })
+        .map_err(|error| SaveError::Write { path: path.to_owned(), source: io::Error::other(error) })
 }
 
 /// The newest checkpoint whose manifest is whole.
@@ -114,22 +83,13 @@ fn before(layout: &Layout) -> Option<Manifest> {
     found.iter().find_map(|entry| Some(checker.sealed(&entry.run, &entry.id).ok()?.manifest))
 }
 
-fn manifest(layout: &Layout, request: &EmergencyRequest, id: String, before: Option<Manifest>) -> Manifest {
+fn manifest(layout: &Layout, request: &SaveRequest, id: String, before: Option<Manifest>) -> Manifest {
     // Artifacts of an imported checkpoint stay imported ones.
     let trust = before.as_ref().map(Manifest::trust).unwrap_or_default();
     let mut artifacts = before.map(|manifest| manifest.artifacts).unwrap_or_default();
     // What other attempts left is in their own checkpoints, as long as those are worth keeping: inherited from one
     // emergency to the next it would never go.
     artifacts.retain(|artifact| !artifact.relative_path.contains(ATTEMPTS));
-    let request = SaveRequest {
-        session: request.session.clone(),
-        status: Status::Interrupted,
-        reason: Some(request.reason),
-        trust,
-        execution_count: request.execution_count,
-        notebook: request.notebook.clone(),
-        python_env: request.python_env.clone(),
-        ..SaveRequest::new(&request.stage, request.now)
-    };
+    let request = SaveRequest { trust, ..request.clone() };
     save::manifest(layout, &request, id, artifacts)
 }

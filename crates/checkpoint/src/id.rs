@@ -8,16 +8,12 @@ const PREFIX: &str = "ckpt-";
 const EMERGENCY: &str = "emergency-";
 
 pub(super) fn ordinary(sequence: u64, now: Timestamp) -> String {
-    format!("{PREFIX}{}", rest(sequence, now))
+    let time = now.strftime("%Y%m%dT%H%M%SZ");
+    format!("{PREFIX}{sequence:06}-{time}-{}", random_id().get(..6).unwrap_or("000000"))
 }
 
 pub(super) fn emergency(sequence: u64, now: Timestamp) -> String {
-    format!("{PREFIX}{EMERGENCY}{}", rest(sequence, now))
-}
-
-fn rest(sequence: u64, now: Timestamp) -> String {
-    let time = now.strftime("%Y%m%dT%H%M%SZ");
-    format!("{sequence:06}-{time}-{}", random_id().get(..6).unwrap_or("000000"))
+    ordinary(sequence, now).replacen(PREFIX, &format!("{PREFIX}{EMERGENCY}"), 1)
 }
 
 /// Whether an id of ours is that of an emergency checkpoint.

@@ -246,19 +246,15 @@ mod tests {
     #[test]
     fn everything_has_its_place() {
         let layout = Layout::new(Path::new("/p"), "churn", "run-001").unwrap();
-        assert_eq!(
-            layout.published("S01_load_data").unwrap(),
-            Path::new("/p/reports/churn/run-001/S01_load_data")
-        );
-        assert_eq!(
-            layout.attempt("S01_load_data", 2).unwrap(),
-            Path::new("/p/reports/churn/run-001/.attempts/S01_load_data/2")
-        );
-        assert_eq!(
-            layout.manifest("ckpt-001").unwrap(),
-            Path::new("/p/reports/churn/checkpoints/run-001/ckpt-001/checkpoint.json")
-        );
-        assert_eq!(layout.events(), Path::new("/p/reports/churn/checkpoints/run-001/events.jsonl"));
+        for (path, expected) in [
+            (layout.published("S01_load_data").unwrap(), "run-001/S01_load_data"),
+            (layout.attempt("S01_load_data", 2).unwrap(), "run-001/.attempts/S01_load_data/2"),
+            (layout.manifest("ckpt-001").unwrap(), "checkpoints/run-001/ckpt-001/checkpoint.json"),
+            (layout.events(), "checkpoints/run-001/events.jsonl"),
+            (layout.store(), "checkpoints/.store"),
+        ] {
+            assert_eq!(path, Path::new("/p/reports/churn").join(expected));
+        }
         assert_eq!(layout.relative(&layout.store()), "reports/churn/checkpoints/.store");
         assert!(layout.published("../../etc").is_err());
     }

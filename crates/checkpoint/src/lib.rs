@@ -19,11 +19,11 @@ mod store;
 mod validate;
 
 pub use artifact_path::PathError;
-pub use emergency::{EmergencyRequest, add_partial, emergency};
-pub use list::{ListedCheckpoint, Listing, UnreadableCheckpoint, list};
-pub use prune::{DEFAULT_KEEP, PruneError, PruneSummary, prune, prune_after_save};
+pub use emergency::{add_partial, emergency};
+pub use list::{ListedCheckpoint, UnreadableCheckpoint, list};
+pub use prune::{DEFAULT_KEEP, prune, prune_after_save};
 pub use restore::{RestoreError, restore};
 pub use resume::{CheckpointSearch, SkippedCheckpoint, UsableCheckpoint, last_valid};
 pub use save::{SaveError, SaveRequest, SaveWarning, SavedCheckpoint, SizeLimits, save};
 pub use store::StoreError;
-pub use validate::{Depth, Issue, ValidateError, Validation, validate};
+pub use validate::{Depth, Issue, Validation, validate};

@@ -1,15 +1,13 @@
 //! Which checkpoints there are, the newest first. What is newest is told by the numbers in our ids within a run, by the times
 //! across runs and for checkpoints of other tools, and never by the order of a folder (R5).
 
-use std::borrow::Cow;
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
 use files::{FileError, Folder};
 use jiff::Timestamp;
-use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::id;
@@ -42,38 +40,33 @@ pub struct UnreadableCheckpoint {
     pub problem: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Listing {
+/// `checkpoint list`
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ListOutput {
     /// The newest first.
     pub checkpoints: Vec<ListedCheckpoint>,
+    pub count: usize,
+    /// Checkpoints whose manifest cannot be read.
     pub unreadable: Vec<UnreadableCheckpoint>,
 }
 
 /// The checkpoints below a project root: of one run, of one title, or of all.
-pub fn list(root: &Path, title: Option<&str>, run: Option<&str>) -> Result<Listing, FileError> {
-    let mut listing = Listing::default();
-    for entry in entries(root, title, run)? {
-        let Entry { title, run, id, summary, .. } = entry;
+pub fn list(root: &Path, title: Option<&str>, run: Option<&str>) -> Result<ListOutput, FileError> {
+    let mut listing = ListOutput::default();
+    for Entry { title, run, id, summary, .. } in entries(root, title, run)? {
         match summary {
-            Ok(summary) => listing.checkpoints.push(ListedCheckpoint {
+            Ok(listed) => listing.checkpoints.push(listed),
+            Err(problem) => listing.unreadable.push(UnreadableCheckpoint {
                 checkpoint_id: id,
                 report_title: title,
                 run_id: run,
-                stage_id: summary.stage_id,
-                status: summary.status,
-                created_at: summary.created_at,
-                artifact_count: summary.artifact_count,
+                problem: problem.to_string(),
             }),
-            Err(problem) => {
-                listing.unreadable.push(UnreadableCheckpoint {
-                    checkpoint_id: id,
-                    report_title: title,
-                    run_id: run,
-                    problem: problem.to_string(),
-                });
-            }
         }
     }
+    listing.count = listing.checkpoints.len();
     Ok(listing)
 }
 
@@ -84,18 +77,10 @@ pub(super) struct Entry {
     pub(super) run: String,
     pub(super) id: String,
     /// Or why it cannot be read, for people.
-    pub(super) summary: Result<Summary, UnreadableManifest>,
+    pub(super) summary: Result<ListedCheckpoint, UnreadableManifest>,
     /// When it was made; of an unreadable one, when its file was written.
     time: Timestamp,
     sequence: Option<u64>,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Summary {
-    pub(super) stage_id: String,
-    pub(super) status: Status,
-    pub(super) created_at: String,
-    pub(super) artifact_count: usize,
 }
 
 /// All of them, the newest first.
@@ -152,11 +137,12 @@ fn entry(title: &str, run: &str, folder: &Folder, id: &str) -> Option<Entry> {
         Err(error) if error.is_not_found() => return None,
         Err(error) => (Err(error.into()), Timestamp::UNIX_EPOCH),
         Ok(file) => {
-            let read = read_limited(&file).and_then(|text| Ok(summary(&text)?));
-            match read {
-                Ok((summary, time)) => (Ok(summary), time),
-                Err(problem) => (Err(problem), written(&file)),
-            }
+            let read = read_limited(&file).and_then(|text| Ok(listed(title, run, id, &text)?));
+            let time = match &read {
+                Ok(listed) => listed.created_at.parse().unwrap_or(Timestamp::UNIX_EPOCH),
+                Err(_) => written(&file),
+            };
+            (read, time)
         }
     };
     let sequence = id::sequence(id);
@@ -170,7 +156,6 @@ pub(super) fn manifest_file(run: &Folder, id: &str) -> Result<File, FileError> {
     }
 }
 
-/// Why a manifest says nothing.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UnreadableManifest {
     #[error(transparent)]
@@ -207,49 +192,24 @@ fn written(file: &File) -> Timestamp {
 /// Only what a list shows: the rest of a manifest is passed over.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Short<'a> {
-    #[serde(borrow)]
-    stage_id: Cow<'a, str>,
+struct Short {
+    stage_id: String,
     status: Status,
-    #[serde(borrow)]
-    created_at: Cow<'a, str>,
-    artifacts: Count,
+    created_at: String,
+    artifacts: Vec<IgnoredAny>,
 }
 
-struct Count(usize);
-
-impl<'de> Deserialize<'de> for Count {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Counting;
-        impl<'de> Visitor<'de> for Counting {
-            type Value = Count;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a list of artifacts")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Count, A::Error> {
-                let mut count = 0;
-                while sequence.next_element::<IgnoredAny>()?.is_some() {
-                    count += 1;
-                }
-                Ok(Count(count))
-            }
-        }
-        deserializer.deserialize_seq(Counting)
-    }
-}
-
-fn summary(text: &[u8]) -> Result<(Summary, Timestamp), serde_json::Error> {
-    let short: Short<'_> = serde_json::from_slice(text)?;
-    let time = short.created_at.parse().unwrap_or(Timestamp::UNIX_EPOCH);
-    let summary = Summary {
-        stage_id: short.stage_id.into_owned(),
+fn listed(title: &str, run: &str, id: &str, text: &[u8]) -> Result<ListedCheckpoint, serde_json::Error> {
+    let short: Short = serde_json::from_slice(text)?;
+    Ok(ListedCheckpoint {
+        checkpoint_id: id.to_owned(),
+        report_title: title.to_owned(),
+        run_id: run.to_owned(),
+        stage_id: short.stage_id,
         status: short.status,
-        created_at: short.created_at.into_owned(),
-        artifact_count: short.artifacts.0,
-    };
-    Ok((summary, time))
+        created_at: short.created_at,
+        artifact_count: short.artifacts.len(),
+    })
 }
 
 /// Within a run a later number is later, whatever the clock said: no time of ours is before that of an earlier number.

@@ -32,45 +32,21 @@ pub enum ManifestError {
     Field { field: &'static str, why: String },
 }
 
-/// How the stage was when the checkpoint was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    Saved,
-    Interrupted,
-    Emergency,
+text::named! {
+    /// How the stage was when the checkpoint was made.
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum Status { Saved = "saved", Interrupted = "interrupted", Emergency = "emergency" }
 }
 
-impl Status {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Saved => "saved",
-            Self::Interrupted => "interrupted",
-            Self::Emergency => "emergency",
-        }
-    }
-}
-
-/// Why a checkpoint is not an ordinary one. Two spellings exist; the first is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Reason {
-    #[serde(alias = "watchdog_timeout")]
-    Timeout,
-    #[serde(alias = "manual_abort")]
-    Abort,
-    Error,
-}
-
-impl Reason {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Timeout => "timeout",
-            Self::Abort => "abort",
-            Self::Error => "error",
-        }
+text::named! {
+    /// Why a checkpoint is not an ordinary one. Two spellings exist; the first is written.
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum Reason {
+        #[serde(alias = "watchdog_timeout")]
+        Timeout = "timeout",
+        #[serde(alias = "manual_abort")]
+        Abort = "abort",
+        Error = "error",
     }
 }
 

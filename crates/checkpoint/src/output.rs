@@ -5,10 +5,10 @@ use serde::Serialize;
 
 use crate::layout::Layout;
 use crate::manifest::{Reason, Sealed, Status};
-use crate::{
-    CheckpointSearch, ListedCheckpoint, Listing, PruneSummary, SavedCheckpoint, UnreadableCheckpoint,
-    Validation,
-};
+use crate::{CheckpointSearch, SavedCheckpoint, Validation};
+
+pub use crate::list::ListOutput;
+pub use crate::prune::PruneOutput;
 
 /// `checkpoint save`
 #[derive(Debug, Serialize)]
@@ -80,25 +80,6 @@ impl CheckpointOutput {
             artifact_count: manifest.artifacts.len(),
             manifest_sha256: manifest_sha256.clone(),
         }
-    }
-}
-
-/// `checkpoint list`
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct ListOutput {
-    /// The newest first.
-    pub checkpoints: Vec<ListedCheckpoint>,
-    pub count: usize,
-    /// Checkpoints whose manifest cannot be read.
-    pub unreadable: Vec<UnreadableCheckpoint>,
-}
-
-impl From<Listing> for ListOutput {
-    fn from(listing: Listing) -> Self {
-        let count = listing.checkpoints.len();
-        Self { checkpoints: listing.checkpoints, count, unreadable: listing.unreadable }
     }
 }
 
@@ -176,9 +157,8 @@ impl From<&CheckpointSearch> for ResumeOutput {
             next_stage_id: manifest.and_then(|manifest| manifest.next_stage_id()),
             searched_count: found.searched,
             to_restore: usable
-                .map(|usable| usable.to_restore.as_slice())
-                .unwrap_or_default()
                 .iter()
+                .flat_map(|usable| &usable.to_restore)
                 .map(|artifact| artifact.relative_path.clone())
                 .collect(),
             trust_warning,
@@ -191,35 +171,6 @@ impl From<&CheckpointSearch> for ResumeOutput {
                     issues: skipped.issues.iter().map(ToString::to_string).collect(),
                 })
                 .collect(),
-        }
-    }
-}
-
-/// `checkpoint prune`
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct PruneOutput {
-    pub pruned: usize,
-    pub pruned_ids: Vec<String>,
-    pub kept: usize,
-    pub total_before: usize,
-    pub keep_count: usize,
-    /// Files that were taken out of the store, and their room on the disk.
-    pub freed_files: usize,
-    pub freed_bytes: u64,
-}
-
-impl From<PruneSummary> for PruneOutput {
-    fn from(pruned: PruneSummary) -> Self {
-        Self {
-            pruned: pruned.pruned_ids.len(),
-            pruned_ids: pruned.pruned_ids,
-            kept: pruned.kept,
-            total_before: pruned.total_before,
-            keep_count: pruned.keep_count,
-            freed_files: pruned.freed_objects,
-            freed_bytes: pruned.freed_bytes,
         }
     }
 }

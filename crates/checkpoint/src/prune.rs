@@ -6,10 +6,11 @@ use std::io;
 use std::time::Duration;
 
 use files::{FileError, Folder, random_id};
+use serde::Serialize;
 
 use crate::id;
 use crate::layout::Layout;
-use crate::list::{Entry, Summary, entries, manifest_file, read_limited};
+use crate::list::{Entry, entries, manifest_file, read_limited};
 use crate::manifest::Status;
 use crate::store::{Store, StoreError, WAIT};
 use crate::validate::{Checker, checkpoints};
@@ -17,22 +18,18 @@ use crate::validate::{Checker, checkpoints};
 /// How many checkpoints of a run stay where nobody says otherwise.
 pub const DEFAULT_KEEP: usize = 5;
 
-#[derive(Debug, thiserror::Error)]
-pub enum PruneError {
-    #[error(transparent)]
-    Folder(#[from] FileError),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PruneSummary {
+/// `checkpoint prune`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct PruneOutput {
+    pub pruned: usize,
     pub pruned_ids: Vec<String>,
     pub kept: usize,
     pub total_before: usize,
     pub keep_count: usize,
     /// Files that were taken out of the store, and their room on the disk.
-    pub freed_objects: usize,
+    pub freed_files: usize,
     pub freed_bytes: u64,
 }
 
@@ -46,7 +43,7 @@ enum Sweep {
 }
 
 /// Keeps the newest `keep` checkpoints of the run, and frees what nothing refers to.
-pub fn prune(layout: &Layout, keep: usize) -> Result<PruneSummary, PruneError> {
+pub fn prune(layout: &Layout, keep: usize) -> Result<PruneOutput, StoreError> {
     run(layout, keep, Sweep::Whole, None)
 }
 
@@ -55,27 +52,28 @@ pub fn prune_after_save(
     layout: &Layout,
     keep: usize,
     valid: Option<&str>,
-) -> Result<PruneSummary, PruneError> {
+) -> Result<PruneOutput, StoreError> {
     run(layout, keep, Sweep::IfWorthIt, valid)
 }
 
-fn run(layout: &Layout, keep: usize, sweep: Sweep, valid: Option<&str>) -> Result<PruneSummary, PruneError> {
+fn run(layout: &Layout, keep: usize, sweep: Sweep, valid: Option<&str>) -> Result<PruneOutput, StoreError> {
     let root = Folder::open(layout.root())?;
     let checkpoints = match checkpoints(&root, layout.title()) {
         Ok(checkpoints) => checkpoints,
         Err(error) if error.is_not_found() => {
-            return Ok(PruneSummary { keep_count: keep, ..PruneSummary::default() });
+            return Ok(PruneOutput { keep_count: keep, ..PruneOutput::default() });
         }
         Err(error) => return Err(error.into()),
     };
     let found = entries(layout.root(), Some(layout.title()), Some(layout.run()))?;
     let (stay, go) = divide(layout, &found, keep, valid)?;
-    let mut pruned = PruneSummary {
+    let mut pruned = PruneOutput {
+        pruned: go.len(),
         pruned_ids: go.iter().map(|entry| entry.id.clone()).collect(),
         kept: stay.len(),
         total_before: found.len(),
         keep_count: keep,
-        ..PruneSummary::default()
+        ..PruneOutput::default()
     };
     if go.is_empty() && sweep == Sweep::IfWorthIt {
         return Ok(pruned);
@@ -95,7 +93,7 @@ fn run(layout: &Layout, keep: usize, sweep: Sweep, valid: Option<&str>) -> Resul
         // The next one who prunes frees it.
         Err(StoreError::Busy { .. }) if sweep == Sweep::IfWorthIt => return Ok(pruned),
         Ok(_) => return Ok(pruned),
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(error),
     };
     let wanted = all_references(&checkpoints)?;
     let swept = store.sweep(|sha256| wanted.contains(sha256))?;
@@ -105,7 +103,7 @@ fn run(layout: &Layout, keep: usize, sweep: Sweep, valid: Option<&str>) -> Resul
         let _ = store.write_known(&known);
     }
     drop(lock);
-    (pruned.freed_objects, pruned.freed_bytes) = (swept.objects, swept.bytes);
+    (pruned.freed_files, pruned.freed_bytes) = (swept.objects, swept.bytes);
     Ok(pruned)
 }
 
@@ -156,8 +154,8 @@ fn divide<'a>(
 
 /// Saved by a stage that was running, and not because it was cut short.
 fn is_half_way(entry: &Entry) -> bool {
-    let is_interrupted = |summary: &Summary| summary.status == Status::Interrupted;
-    entry.summary.as_ref().is_ok_and(is_interrupted) && !id::is_emergency(&entry.id)
+    let is_interrupted = entry.summary.as_ref().is_ok_and(|summary| summary.status == Status::Interrupted);
+    is_interrupted && !id::is_emergency(&entry.id)
 }
 
 /// Each vanishes at once, and is then taken apart.
@@ -183,7 +181,6 @@ fn remove_in_place(checkpoints: &Folder, go: &[&Entry]) -> Result<(), FileError>
     go.iter().try_for_each(|entry| checkpoints.folder(&entry.run)?.remove_all(&entry.id))
 }
 
-/// The hashes that manifests hold.
 fn references(checkpoints: &Folder, of: &[&Entry]) -> Result<HashSet<String>, FileError> {
     let mut found = HashSet::new();
     for entry in of {

@@ -5,7 +5,7 @@ use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 
-use files::{FileError, Folder, random_id};
+use files::{FileError, Folder, TemporaryFile};
 
 use crate::artifact_path::{ArtifactPath, PathError};
 use crate::hash;
@@ -74,9 +74,9 @@ fn one(root: &Folder, store: &Store, artifact: &Artifact) -> Result<(), RestoreE
     let parent = path.parent_made(root)?;
     let parent = parent.as_ref().unwrap_or(root);
     // What a killed process leaves in the store's own folder is found by prune; another disk needs one beside the artifact.
-    match place(&store.temporary()?, parent, path.name(), &object, artifact, mode) {
+    match place(&store.temporary()?, parent, &path.name, &object, artifact, mode) {
         Err(RestoreError::Folder(error)) if error.kind() == io::ErrorKind::CrossesDevices => {
-            place(parent, parent, path.name(), &object, artifact, mode)
+            place(parent, parent, &path.name, &object, artifact, mode)
         }
         placed => placed,
     }
@@ -93,22 +93,12 @@ fn place(
 ) -> Result<(), RestoreError> {
     let shown = || artifact.relative_path.clone();
     let writing = |source| RestoreError::Write { path: shown(), source };
-    let temporary = format!(".restored-{}", random_id());
-    let file = staging.new_file(&temporary, 0o600)?;
-    let copied = match rustix::fs::ioctl_ficlone(&file, object) {
-        Ok(()) => hash::of_file(&file),
-        Err(_) => hash::copy(object, &file),
-    };
-    let placed = copied.map_err(writing).and_then(|hashed| {
-        if hashed.sha256 != artifact.sha256 {
-            return Err(RestoreError::Damaged { path: shown() });
-        }
-        file.set_permissions(Permissions::from_mode(mode)).map_err(writing)?;
-        file.sync_all().map_err(writing)?;
-        Ok(staging.rename(&temporary, parent, name)?)
-    });
-    if placed.is_err() {
-        let _ = staging.remove_file(&temporary);
+    let mut temporary = TemporaryFile::new(staging, name, 0o600)?;
+    let hashed = hash::clone_or_copy(object, temporary.file()).map_err(writing)?;
+    if hashed.sha256 != artifact.sha256 {
+        return Err(RestoreError::Damaged { path: shown() });
     }
-    placed
+    temporary.file().set_permissions(Permissions::from_mode(mode)).map_err(writing)?;
+    temporary.file().sync_all().map_err(writing)?;
+    Ok(temporary.replace(parent, name)?)
 }

@@ -8,7 +8,6 @@ use crate::list::entries;
 use crate::manifest::{Artifact, Sealed};
 use crate::validate::{Checker, Depth, Issue, Validation};
 
-/// What a search found.
 #[derive(Debug)]
 pub struct CheckpointSearch {
     pub checkpoint: Option<UsableCheckpoint>,
@@ -28,7 +27,6 @@ pub struct UsableCheckpoint {
     pub to_restore: Vec<Artifact>,
 }
 
-/// A checkpoint that cannot be used, and why.
 #[derive(Debug)]
 pub struct SkippedCheckpoint {
     pub run: String,

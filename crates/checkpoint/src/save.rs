@@ -26,7 +26,7 @@ use crate::manifest::{
     Status, TrustLevel,
 };
 use crate::parallel;
-use crate::prune::{self, DEFAULT_KEEP, PruneSummary};
+use crate::prune::{self, DEFAULT_KEEP, PruneOutput};
 use crate::store::{Identity, KnownFiles, Store, StoreError, StoredContent, WAIT};
 use crate::validate::Depth;
 
@@ -71,6 +71,11 @@ impl SaveRequest {
             keep: DEFAULT_KEEP,
             now,
         }
+    }
+
+    /// What is known when everything else has gone wrong.
+    pub fn emergency(stage: &str, reason: Reason, now: Timestamp) -> Self {
+        Self { status: Status::Interrupted, reason: Some(reason), ..Self::new(stage, now) }
     }
 }
 
@@ -124,7 +129,7 @@ pub struct SavedCheckpoint {
     pub new_objects: usize,
     /// Artifacts that were read; the others were known by their identity.
     pub read: usize,
-    pub pruned: Option<PruneSummary>,
+    pub pruned: Option<PruneOutput>,
     pub warnings: Vec<SaveWarning>,
 }
 
@@ -152,7 +157,7 @@ pub fn save(layout: &Layout, request: &SaveRequest) -> Result<SavedCheckpoint, S
         }
     };
     let path = layout.run_checkpoints().join(&sealed.manifest.checkpoint_id).join(MANIFEST);
-    let new_objects = taken.iter().filter(|taken| taken.is_new()).count();
+    let new_objects = taken.iter().filter(|taken| taken.new).count();
     let read = taken.iter().filter(|taken| taken.read).count();
     Ok(SavedCheckpoint { sealed, path, new_objects, read, pruned, warnings })
 }
@@ -198,7 +203,7 @@ pub(super) struct Staging {
     name: String,
     folder: Folder,
     /// Made before any artifact is looked at.
-    tick: Identity,
+    pub(super) tick: Identity,
     moved: bool,
 }
 
@@ -211,10 +216,6 @@ impl Staging {
         let tick = Identity::of(folder.as_file()).map_err(looking)?;
         Ok(Self { temporary, name, folder, tick, moved: false })
     }
-
-    pub(super) fn tick(&self) -> &Identity {
-        &self.tick
-    }
 }
 
 impl Drop for Staging {
@@ -226,22 +227,15 @@ impl Drop for Staging {
     }
 }
 
-/// An artifact whose content the store has.
 #[derive(Clone, Debug)]
 pub(super) struct StoredArtifact {
     pub(super) artifact: Artifact,
     identity: Identity,
     /// A change from now on would show in its identity.
     settled: bool,
-    new: bool,
-    read: bool,
-}
-
-impl StoredArtifact {
     /// The store did not have its content.
-    pub(super) fn is_new(&self) -> bool {
-        self.new
-    }
+    pub(super) new: bool,
+    read: bool,
 }
 
 /// Takes all artifacts into the store, several at once.
@@ -352,14 +346,14 @@ fn commit(
     let mut file = staging.folder.new_file(MANIFEST, 0o644)?;
     let written = file.write_all(sealed.text.as_bytes()).and_then(|()| file.sync_all());
     written.map_err(|source| SaveError::Write { path, source })?;
-    if !store.names_follow() {
+    if !store.names_follow {
         staging.folder.sync()?;
     }
     let id = &sealed.manifest.checkpoint_id;
     staging.temporary.rename_new(&staging.name, run, id)?;
     staging.moved = true;
     let flushed =
-        run.sync().and_then(|()| if store.names_follow() { Ok(()) } else { folders.sync_names(root) });
+        run.sync().and_then(|()| if store.names_follow { Ok(()) } else { folders.sync_names(root) });
     if let Err(error) = flushed {
         // Not known to be on the disk, so it must not be taken for saved.
         let _ = run.rename(id, &staging.temporary, &staging.name);

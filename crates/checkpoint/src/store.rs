@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use files::{FileError, Folder, Lock, LockError, Sharing, random_id};
+use files::{FileError, Folder, Lock, LockError, Sharing, TemporaryFile};
 
 use crate::hash::{self, Hashed};
 use crate::layout::STORE;
@@ -43,7 +43,8 @@ pub enum StoreError {
 #[derive(Debug)]
 pub(crate) struct Store {
     folder: Folder,
-    names_follow: bool,
+    /// Flushing a new file here flushes its name, and the new folders that it is in.
+    pub(crate) names_follow: bool,
 }
 
 /// Nobody holds a lock longer than it takes to copy artifacts or to remove files.
@@ -53,7 +54,6 @@ const TEMPORARY: &str = ".tmp";
 const LOCK: &str = "lock";
 const COMMIT_LOCK: &str = "commit-lock";
 
-/// An artifact's content in the store.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredContent {
     pub(crate) hashed: Hashed,
@@ -79,11 +79,6 @@ impl Store {
     fn of(folder: Folder) -> Result<Self, FileError> {
         let names_follow = names_follow_files(folder.as_file());
         Ok(Self { folder, names_follow })
-    }
-
-    /// Flushing a new file here flushes its name, and the new folders that it is in.
-    pub(crate) fn names_follow(&self) -> bool {
-        self.names_follow
     }
 
     /// For what is not yet in its place. Only those who hold the lock may have something in it.
@@ -144,66 +139,36 @@ impl Store {
         known: &KnownFiles,
         claimed: &Mutex<HashSet<String>>,
     ) -> Result<StoredContent, StoreError> {
-        let temporary = self.temporary()?;
-        let name = format!("object-{}", random_id());
-        let file = temporary.new_file(&name, 0o600)?;
-        let put = self.put_through(path, source, known, claimed, &temporary, &name, &file);
-        if !matches!(&put, Ok(kept) if kept.new) {
-            // It is not in its place, so it is of no use; where it cannot be removed, prune finds it.
-            let _ = temporary.remove_file(&name);
-        }
-        put
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "the second half of `put`")]
-    fn put_through(
-        &self,
-        path: &str,
-        source: &File,
-        known: &KnownFiles,
-        claimed: &Mutex<HashSet<String>>,
-        temporary: &Folder,
-        name: &str,
-        file: &File,
-    ) -> Result<StoredContent, StoreError> {
         let copying = |source| StoreError::Copy { path: path.to_owned(), source };
-        let hashed = match rustix::fs::ioctl_ficlone(file, source) {
-            // The clone is ours alone: what is hashed cannot change any more.
-            Ok(()) => hash::of_file(file),
-            Err(_) => hash::copy(source, file),
-        }
-        .map_err(copying)?;
+        let staging = self.temporary()?;
+        // Removed unless it gets its place; if that fails, prune finds it.
+        let mut temporary = TemporaryFile::new(&staging, "object", 0o600)?;
+        let hashed = hash::clone_or_copy(source, temporary.file()).map_err(copying)?;
         let first = claimed.lock().is_ok_and(|mut claimed| claimed.insert(hashed.sha256.clone()));
         if !first || self.has(&hashed.sha256, known) {
             return Ok(StoredContent { hashed, new: false });
         }
         let executable = source.metadata().map_err(copying)?.mode() & 0o111;
-        file.set_permissions(Permissions::from_mode(0o444 | executable)).map_err(copying)?;
-        self.place(path, temporary, name, file, &hashed.sha256)?;
+        let permissions = Permissions::from_mode(0o444 | executable);
+        temporary.file().set_permissions(permissions).map_err(copying)?;
+        self.place(path, &mut temporary, &hashed.sha256)?;
         Ok(StoredContent { hashed, new: true })
     }
 
     /// Gives the file its name, and flushes both.
-    fn place(
-        &self,
-        path: &str,
-        temporary: &Folder,
-        name: &str,
-        file: &File,
-        sha256: &str,
-    ) -> Result<(), StoreError> {
-        let flush = || file.sync_all().map_err(|source| StoreError::Flush { path: path.to_owned(), source });
+    fn place(&self, path: &str, temporary: &mut TemporaryFile<'_>, sha256: &str) -> Result<(), StoreError> {
+        let failed = |source| StoreError::Flush { path: path.to_owned(), source };
         let folder = self.folder.folder_made(prefix(sha256))?;
-        match temporary.rename_new(name, &folder, sha256) {
+        match temporary.place(&folder, sha256) {
             Ok(()) => {}
             // Another save may rely on the one that is there, so it is replaced only by one that is flushed.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                flush()?;
-                temporary.rename(name, &folder, sha256)?;
+                temporary.file().sync_all().map_err(failed)?;
+                temporary.replace(&folder, sha256)?;
             }
             Err(error) => return Err(error.into()),
         }
-        let flushed = flush().and_then(|()| {
+        let flushed = temporary.file().sync_all().map_err(failed).and_then(|()| {
             if !self.names_follow {
                 folder.sync()?;
                 self.folder.sync()?;
@@ -238,7 +203,6 @@ impl Store {
     }
 }
 
-/// What was freed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FreedObjects {
     pub(crate) objects: usize,

@@ -2,7 +2,6 @@
 //! is told in the words that tools of this format use.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -11,7 +10,7 @@ use text::error_chain;
 
 use crate::artifact_path::{ArtifactPath, PathError};
 use crate::hash;
-use crate::layout::{Layout, NameError, Segment};
+use crate::layout::{Layout, Segment};
 use crate::list::{manifest_file, read_limited};
 use crate::manifest::{Artifact, Manifest, ManifestError, Sealed, TrustLevel};
 use crate::parallel;
@@ -27,41 +26,25 @@ pub enum Depth {
     Full,
 }
 
-#[derive(Debug, thiserror::Error)]
-pub enum ValidateError {
-    #[error(transparent)]
-    Name(#[from] NameError),
-    #[error(transparent)]
-    Folder(#[from] FileError),
-}
-
 /// One thing that is wrong. Shown as tools of this format word it.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Issue {
-    ManifestNotFound {
-        path: String,
-    },
+    #[error("Manifest not found: {path}")]
+    ManifestNotFound { path: String },
     /// `why` is for people: the format has one sentence for all of them.
-    Unparsable {
-        why: String,
-    },
-    Digest {
-        expected: String,
-        actual: String,
-    },
+    #[error("Manifest failed to parse or validate")]
+    Unparsable { why: String },
+    #[error("Manifest SHA256 mismatch: expected {expected} got {actual}")]
+    Digest { expected: String, actual: String },
     /// The manifest says that it is another checkpoint than the folder it lies in.
-    Misplaced {
-        found: String,
-    },
+    #[error("Manifest belongs to another checkpoint: {found}")]
+    Misplaced { found: String },
+    #[error(transparent)]
     Path(PathError),
-    Size {
-        path: String,
-        expected: u64,
-        actual: u64,
-    },
-    Content {
-        path: String,
-    },
+    #[error("Size mismatch for {path}: expected {expected}, got {actual}")]
+    Size { path: String, expected: u64, actual: u64 },
+    #[error("SHA256 mismatch for {path}")]
+    Content { path: String },
 }
 
 impl Issue {
@@ -75,26 +58,8 @@ impl Issue {
     }
 }
 
-impl fmt::Display for Issue {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ManifestNotFound { path } => write!(formatter, "Manifest not found: {path}"),
-            Self::Unparsable { .. } => formatter.write_str("Manifest failed to parse or validate"),
-            Self::Digest { expected, actual } => {
-                write!(formatter, "Manifest SHA256 mismatch: expected {expected} got {actual}")
-            }
-            Self::Misplaced { found } => write!(formatter, "Manifest belongs to another checkpoint: {found}"),
-            Self::Path(error) => error.fmt(formatter),
-            Self::Size { path, expected, actual } => {
-                write!(formatter, "Size mismatch for {path}: expected {expected}, got {actual}")
-            }
-            Self::Content { path } => write!(formatter, "SHA256 mismatch for {path}"),
-        }
-    }
-}
-
 /// What was found out about one checkpoint.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Validation {
     /// The manifest, where it is whole; what it says of artifacts may still be wrong.
     pub manifest: Option<Sealed>,
@@ -115,14 +80,9 @@ impl Validation {
     pub fn is_usable(&self) -> bool {
         self.manifest.is_some() && self.lost.is_empty()
     }
-
-    fn without_manifest(issue: Issue) -> Self {
-        Self { manifest: None, issues: vec![issue], to_restore: Vec::new(), lost: Vec::new() }
-    }
 }
 
-/// Looks at one checkpoint of a run.
-pub fn validate(layout: &Layout, id: &str, depth: Depth) -> Result<Validation, ValidateError> {
+pub fn validate(layout: &Layout, id: &str, depth: Depth) -> Result<Validation, FileError> {
     let id = Segment::visible("checkpoint", id)?;
     Ok(Checker::open(layout.root(), layout.title())?.check(layout.run(), id.as_str(), depth))
 }
@@ -158,12 +118,11 @@ impl Checker {
     pub(super) fn check(&self, run: &str, id: &str, depth: Depth) -> Validation {
         let sealed = match self.sealed(run, id) {
             Ok(sealed) => sealed,
-            Err(issue) => return Validation::without_manifest(issue),
+            Err(issue) => return Validation { issues: vec![issue], ..Validation::default() },
         };
         // What comes from elsewhere is believed only by reading it.
         let depth = if sealed.manifest.trust() == TrustLevel::Local { depth } else { Depth::Full };
-        let mut validated =
-            Validation { manifest: None, issues: Vec::new(), to_restore: Vec::new(), lost: Vec::new() };
+        let mut validated = Validation::default();
         let artifacts = &sealed.manifest.artifacts;
         let share = if depth == Depth::Full { 1 } else { WORTH_A_THREAD };
         let in_place = parallel::map(artifacts, share, |artifact| self.in_place(artifact, depth));
@@ -235,7 +194,6 @@ impl Checker {
         if same { Ok(()) } else { Err(Issue::Content { path: path.text().to_owned() }) }
     }
 
-    /// Whether the store has the artifact's content.
     fn in_store(&self, artifact: &Artifact, depth: Depth) -> bool {
         let Some(store) = &self.store else { return false };
         if depth == Depth::Quick && store.has(&artifact.sha256, &self.known) {
@@ -263,19 +221,8 @@ impl Checker {
 
 /// A path that must not be used, whatever the store has.
 fn leads_astray(issue: &Issue) -> bool {
-    matches!(
-        issue,
-        Issue::Path(
-            PathError::Absolute { .. }
-                | PathError::Traversal { .. }
-                | PathError::InGit { .. }
-                | PathError::Outside { .. }
-                | PathError::NoText { .. }
-                | PathError::NotAFile { .. }
-                | PathError::SymbolicLink { .. }
-                | PathError::ParentSymbolicLink { .. }
-        )
-    )
+    let Issue::Path(error) = issue else { return false };
+    !matches!(error, PathError::NotFound { .. } | PathError::Unreadable { .. })
 }
 
 /// `reports/{title}/checkpoints` below the root.

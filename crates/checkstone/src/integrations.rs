@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use workflow::PreviewState;
 use workflow::integrations::branch::IssueId;
 use workflow::integrations::http::{Client, Proxy};
 use workflow::integrations::preview::{self, LinkedProject, Preview, Wait};
@@ -62,7 +61,7 @@ impl Integrations {
     }
 
     /// Waits for the preview of `commit` where the repository asks for it. `Some` where shipping depends on it.
-    pub(crate) fn preview(&self, commit: &str, printer: &Printer) -> Option<PreviewState> {
+    pub(crate) fn preview(&self, commit: &str, printer: &Printer) -> Option<Preview> {
         let settings = &self.repository.vercel;
         if !settings.enabled || !settings.wait_for_preview {
             return None;
@@ -70,7 +69,7 @@ impl Integrations {
         let required = settings.require_preview_success;
         let service = match self.access("vercel", "wait for a preview deployment", &self.user.vercel) {
             Ok(service) => service,
-            Err(reason) if required => return Some(PreviewState::Unknown { reason }),
+            Err(reason) if required => return Some(Preview::Unavailable { reason }),
             Err(reason) => {
                 printer.warning(Warning::new(reason));
                 return None;
@@ -80,25 +79,16 @@ impl Integrations {
         let wait = Wait::until(settings.preview_timeout);
         let tell = |text: &str| printer.progress(text);
         let preview = preview::wait(&client(), service, &linked, commit, &wait, tell);
-        let trouble = preview.trouble();
-        let state = match preview {
-            Preview::Ready { urls } => {
-                for url in urls {
-                    printer.progress(&format!("the preview is ready: {url}"));
-                }
-                return Some(PreviewState::Ready);
+        if let Preview::Ready { urls } = &preview {
+            for url in urls {
+                printer.progress(&format!("the preview is ready: {url}"));
             }
-            Preview::Failed { why } => PreviewState::Failed { reason: why },
-            Preview::TimedOut { .. } => {
-                let waited_ms = u64::try_from(wait.timeout.as_millis()).unwrap_or(u64::MAX);
-                PreviewState::Pending { waited_ms }
-            }
-            Preview::Unavailable { error } => PreviewState::Unknown { reason: error.to_string() },
-        };
-        if required {
-            return Some(state);
+            return Some(preview);
         }
-        if let Some(trouble) = trouble {
+        if required {
+            return Some(preview);
+        }
+        if let Some(trouble) = preview.trouble() {
             printer.warning(
                 Warning::new(trouble).hint(format!(
                     "this does not block: `vercel.require_preview_success` is off in `{PATH}`"

@@ -18,7 +18,6 @@ use rustix::fs::{FileType, Stat};
 
 use crate::{FileError, Folder, TemporaryFile};
 
-/// What `replace_if_unchanged` found.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Replaced {
     Yes,

@@ -1,7 +1,7 @@
 //! Why a file or a folder was not opened, read, made or moved.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
@@ -25,11 +25,15 @@ pub enum FileError {
 }
 
 impl FileError {
+    /// For `map_err`: what was being done to which path.
+    pub fn failed(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> Self {
+        move |source| Self::Failed { doing, path: path.to_owned(), source }
+    }
+
     pub(crate) fn new(doing: &'static str, path: PathBuf, errno: Errno) -> Self {
         Self::Failed { doing, path, source: errno.into() }
     }
 
-    /// Whether nothing is there.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::NotFound { .. })
     }

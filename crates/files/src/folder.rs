@@ -54,7 +54,6 @@ impl Folder {
         rustix::fs::openat(&self.file, name, flags | OFlags::CLOEXEC, Mode::from_raw_mode(mode))
     }
 
-    /// A folder in this one.
     pub fn folder(&self, name: impl AsRef<OsStr>) -> Result<Self, FileError> {
         let name = name.as_ref();
         let path = self.at(name);
@@ -252,9 +251,7 @@ impl Folder {
 
     /// Flushes the names in it.
     pub fn sync(&self) -> Result<(), FileError> {
-        let failed =
-            |source| FileError::Failed { doing: "flush the folder", path: self.path.clone(), source };
-        self.file.sync_all().map_err(failed)
+        self.file.sync_all().map_err(FileError::failed("flush the folder", &self.path))
     }
 }
 

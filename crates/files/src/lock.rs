@@ -25,7 +25,6 @@ pub enum LockError {
     Lock { path: PathBuf, source: io::Error },
 }
 
-/// With whom a lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
     Alone,

@@ -19,7 +19,6 @@ pub enum Links {
     Refuse,
 }
 
-/// Opens a regular file for reading.
 pub fn open(path: &Path, links: Links) -> Result<File, FileError> {
     opened(path, OFlags::RDONLY, links, 0)
 }
@@ -36,10 +35,9 @@ pub fn rewrite(path: &Path, mode: u32) -> Result<File, FileError> {
 
 /// The whole content of a regular file; an error if it is larger than `limit` bytes.
 pub fn read(path: &Path, links: Links, limit: u64) -> Result<Vec<u8>, FileError> {
-    let failed = |source| FileError::Failed { doing: "read", path: path.to_owned(), source };
-    let file = open(path, links)?;
     let mut bytes = Vec::new();
-    file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+    let read = open(path, links)?.take(limit.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(FileError::failed("read", path))?;
     if bytes.len() as u64 > limit {
         return Err(FileError::TooLarge { path: path.to_owned(), limit });
     }

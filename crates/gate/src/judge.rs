@@ -11,7 +11,6 @@ use crate::message::{self, Parts};
 use crate::policy::{Class, NoGit, NotUnderstood, Policy, RuleLevel, Telling};
 use crate::rules::actions::{self, Demand};
 use crate::rules::errors::Failure;
-use crate::rules::verification::Strength;
 use crate::rules::{Expectation, Seen, drift, errors, hygiene};
 use crate::second_stop;
 use crate::silence::{self, ASKED_BEFORE};
@@ -250,9 +249,8 @@ fn failures(
     };
     for failure in errors::expectations(policy, work).iter().filter(|failure| failure.speaks()) {
         let failure = &failure.subject;
-        let is_red = !code.is_empty()
-            && failure.strength().is_some_and(|strength| strength >= Strength::Built)
-            && last_edit.is_none_or(|edit| edit < failure.at);
+        let is_red =
+            !code.is_empty() && failure.is_about_the_code() && last_edit.is_none_or(|edit| edit < failure.at);
         let level = if is_red { rules.red } else { rules.errors };
         // An action that is missing already says what a run whose status is hidden showed.
         if level == RuleLevel::Off

@@ -41,7 +41,6 @@ macro_rules! words {
     };
 }
 
-/// How an autosave ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum AutosaveOutcome {
     /// Committed.
@@ -56,7 +55,6 @@ pub enum AutosaveOutcome {
 
 words!(AutosaveOutcome { Saved = "saved", Nothing = "nothing", Advised = "advised", Failed = "failed", });
 
-/// What became of the push.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PushState {
     /// There was nothing to push, or nowhere to push to.
@@ -250,7 +248,6 @@ impl Writing<'_> {
         Ok(AutosaveId(self.connection.last_insert_rowid()))
     }
 
-    /// What became of the push.
     pub fn record_push(
         &self,
         id: AutosaveId,

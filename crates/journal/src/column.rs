@@ -4,8 +4,6 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use change_set::Scope;
-use gate::Decision;
 use jiff::Timestamp;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
@@ -36,7 +34,6 @@ impl ToSql for PathText<'_> {
     }
 }
 
-/// A path that was stored.
 #[derive(Debug)]
 pub(crate) struct StoredPath(pub(crate) PathBuf);
 
@@ -48,28 +45,5 @@ impl FromSql for StoredPath {
             }
             _ => Err(FromSqlError::InvalidType),
         }
-    }
-}
-
-/// A decision that was stored by its name.
-#[derive(Debug)]
-pub(crate) struct StoredDecision(pub(crate) Decision);
-
-impl FromSql for StoredDecision {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        let name = value.as_str()?;
-        let decision = Decision::ALL.into_iter().find(|decision| decision.name() == name);
-        decision.map(Self).ok_or(FromSqlError::InvalidType)
-    }
-}
-
-/// A scope that was stored by its name; what a later version calls one is none to this.
-#[derive(Debug)]
-pub(crate) struct StoredScope(pub(crate) Option<Scope>);
-
-impl FromSql for StoredScope {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        let name = value.as_str()?;
-        Ok(Self(Scope::ALL.into_iter().find(|scope| scope.name() == name)))
     }
 }

@@ -4,6 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use files::FileError;
 use rusqlite::ErrorCode;
 
 #[derive(Debug, thiserror::Error)]
@@ -22,8 +23,8 @@ pub enum JournalError {
     ReadOnly { path: PathBuf },
     #[error("no space left to write `{}`", path.display())]
     DiskFull { path: PathBuf },
-    #[error("cannot create `{}`", path.display())]
-    Create { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Create(FileError),
     #[error("cannot {doing} in `{}`", path.display())]
     Query { path: PathBuf, doing: &'static str, source: rusqlite::Error },
     #[error("cannot move `{}` to `{}`", from.display(), to.display())]

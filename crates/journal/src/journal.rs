@@ -7,13 +7,12 @@
 //! file. At worst a turn is then held once more. Commits of commands are flushed at once.
 
 use std::ffi::OsString;
-use std::fs::OpenOptions;
 use std::io;
 use std::ops::Deref;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use files::{FileError, regular_file};
 use jiff::Timestamp;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior};
@@ -243,22 +242,16 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
 
 /// An empty file, which `schema::prepare` fills. SQLite gives its other files the same mode.
 fn create(directory: &Path, path: &Path) -> Result<(), JournalError> {
-    state_directory::create(directory)
-        .map_err(|source| JournalError::Create { path: directory.to_owned(), source })?;
-    match path.symlink_metadata() {
-        Ok(_) if !path.is_file() => return Err(JournalError::NotAFile { path: path.to_owned() }),
-        // Another process was faster; or the file is there and cannot be opened, which SQLite says better.
-        Ok(_) => return Ok(()),
-        Err(_) => {}
+    state_directory::create(directory).map_err(JournalError::Create)?;
+    match regular_file::append(path, 0o600) {
+        Ok(_) => Ok(()),
+        // It is there and cannot be opened, which SQLite says better.
+        Err(_) if path.is_file() => Ok(()),
+        Err(FileError::NotAFile { path } | FileError::SymbolicLink { path }) => {
+            Err(JournalError::NotAFile { path })
+        }
+        Err(error) => Err(JournalError::Create(error)),
     }
-    OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path)
-        .map(drop)
-        .map_err(|source| JournalError::Create { path: path.to_owned(), source })
 }
 
 /// Begins a writing transaction. SQLite's own waiting sleeps ever longer, so that the process that has waited

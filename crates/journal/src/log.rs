@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use files::{FileError, Lock, regular_file};
@@ -17,18 +17,7 @@ const LARGEST_FILE: u64 = 1024 * 1024;
 const KEPT: u32 = 3;
 const LONGEST_LINE: usize = 4096;
 
-#[derive(Debug, thiserror::Error)]
-pub enum LogError {
-    #[error("cannot create `{}`", path.display())]
-    CreateDirectory { path: PathBuf, source: io::Error },
-    #[error(transparent)]
-    Open(FileError),
-    #[error("cannot append to `{}`", path.display())]
-    Append { path: PathBuf, source: io::Error },
-}
-
-/// Appends one line.
-pub fn append(state_directory: &Path, line: &str) -> Result<(), LogError> {
+pub fn append(state_directory: &Path, line: &str) -> Result<(), FileError> {
     let path = state_directory.join(FILE_NAME);
     let mut text = one_line(line);
     text.push('\n');
@@ -37,23 +26,19 @@ pub fn append(state_directory: &Path, line: &str) -> Result<(), LogError> {
         (file, _) = open(state_directory, &path)?;
     }
     // One write, never a second one for what a full disk left out: another process's line may be between.
-    match file.write(text.as_bytes()) {
-        Ok(written) if written == text.len() => Ok(()),
-        Ok(_) => Err(LogError::Append { path, source: io::ErrorKind::WriteZero.into() }),
-        Err(source) => Err(LogError::Append { path, source }),
-    }
+    let written = file.write(text.as_bytes());
+    let whole = |written| if written == text.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) };
+    written.and_then(whole).map_err(FileError::failed("append to", &path))
 }
 
-fn open(state_directory: &Path, path: &Path) -> Result<(File, u64), LogError> {
-    let opened = match regular_file::append(path, 0o600) {
+fn open(state_directory: &Path, path: &Path) -> Result<(File, u64), FileError> {
+    let file = match regular_file::append(path, 0o600) {
         Err(error) if error.is_not_found() => {
-            crate::state_directory::create(state_directory)
-                .map_err(|source| LogError::CreateDirectory { path: state_directory.to_owned(), source })?;
-            regular_file::append(path, 0o600)
+            crate::state_directory::create(state_directory)?;
+            regular_file::append(path, 0o600)?
         }
-        opened => opened,
+        opened => opened?,
     };
-    let file = opened.map_err(LogError::Open)?;
     let size = file.metadata().map_or(0, |metadata| metadata.len());
     Ok((file, size))
 }

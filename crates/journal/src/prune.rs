@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rusqlite::params;
+use rusqlite::ToSql;
 
 use crate::column::Milliseconds;
 use crate::{JournalError, Writing};
@@ -46,53 +46,41 @@ impl Writing<'_> {
     /// newest of each session, whose count of holds may still be needed. Within bounds per call: call it
     /// again until nothing was pruned to have it all at once.
     pub fn prune(&self, now: Timestamp, limits: &Limits) -> Result<Pruned, JournalError> {
-        let failed = self.failed("prune old turns");
+        let delete = |statement: &str, parameters: &[&dyn ToSql]| {
+            self.change("prune old turns", statement, parameters)
+        };
         let before = |age: Duration| Milliseconds(now.checked_sub(age).unwrap_or(Timestamp::MIN));
+        let oldest = before(limits.age);
         let mut pruned = Pruned::default();
         // Turns are numbered in the order in which they were opened, so only the first ones can be old.
-        pruned.turns += self
-            .connection
-            .execute(
-                "DELETE FROM turns WHERE id IN (SELECT id FROM turns ORDER BY id LIMIT ?1) AND opened_at < ?2",
-                params![MOST_AT_ONCE, before(limits.age)],
-            )
-            .map_err(&failed)?;
+        pruned.turns += delete(
+            "DELETE FROM turns WHERE id IN (SELECT id FROM turns ORDER BY id LIMIT ?1) AND opened_at < ?2",
+            &[&MOST_AT_ONCE, &oldest],
+        )?;
         for _ in 0..MOST_AT_ONCE / STEP {
             if self.used_bytes()? <= limits.bytes {
                 break;
             }
-            let deleted = self
-                .connection
-                .execute(
-                    "DELETE FROM turns WHERE id IN (
-                         SELECT id FROM turns AS turn
-                         WHERE id < (SELECT max(id) FROM turns WHERE session = turn.session)
-                         ORDER BY id LIMIT ?1)",
-                    [STEP],
-                )
-                .map_err(&failed)?;
+            let deleted = delete(
+                "DELETE FROM turns WHERE id IN (
+                     SELECT id FROM turns AS turn
+                     WHERE id < (SELECT max(id) FROM turns WHERE session = turn.session)
+                     ORDER BY id LIMIT ?1)",
+                &[&STEP],
+            )?;
             if deleted == 0 {
                 break;
             }
             pruned.turns += deleted;
         }
-        pruned.sessions = self
-            .connection
-            .execute(
-                "DELETE FROM sessions
-                 WHERE seen_at < ?1 AND NOT EXISTS (SELECT 1 FROM turns WHERE session = sessions.id)",
-                [before(limits.age)],
-            )
-            .map_err(&failed)?;
-        self.connection
-            .execute("DELETE FROM autosaves WHERE session IS NULL AND at < ?1", [before(limits.age)])
-            .map_err(&failed)?;
-        self.connection
-            .execute("DELETE FROM deliveries WHERE at < ?1", [before(DELIVERIES_KEPT)])
-            .map_err(&failed)?;
-        self.connection
-            .execute("DELETE FROM runs WHERE changed_at < ?1", [before(limits.age)])
-            .map_err(&failed)?;
+        pruned.sessions = delete(
+            "DELETE FROM sessions
+             WHERE seen_at < ?1 AND NOT EXISTS (SELECT 1 FROM turns WHERE session = sessions.id)",
+            &[&oldest],
+        )?;
+        delete("DELETE FROM autosaves WHERE session IS NULL AND at < ?1", &[&oldest])?;
+        delete("DELETE FROM deliveries WHERE at < ?1", &[&before(DELIVERIES_KEPT)])?;
+        delete("DELETE FROM runs WHERE changed_at < ?1", &[&oldest])?;
         Ok(pruned)
     }
 

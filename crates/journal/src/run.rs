@@ -11,7 +11,6 @@ use crate::{JournalError, Reading, Writing};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotedRun {
-    /// The root of the project that it belongs to.
     pub repository: PathBuf,
     pub title: String,
     pub run: String,
@@ -20,19 +19,7 @@ pub struct NotedRun {
     pub changed_at: Timestamp,
 }
 
-macro_rules! columns {
-    () => {
-        "repository, title, run, state, changed_at"
-    };
-}
-
-const RECENT: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM runs WHERE repository = ?1 ORDER BY changed_at DESC, id DESC LIMIT ?2"
-);
-const FIND: &str =
-    concat!("SELECT ", columns!(), " FROM runs WHERE repository = ?1 AND title = ?2 AND run = ?3");
+const SELECT: &str = "SELECT repository, title, run, state, changed_at FROM runs";
 
 impl NotedRun {
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -50,7 +37,8 @@ impl Reading<'_> {
     /// The runs of a project that were written to last, newest first.
     pub fn recent_runs(&self, repository: &Path, limit: usize) -> Result<Vec<NotedRun>, JournalError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.rows("list the runs", RECENT, params![PathText(repository), limit], NotedRun::from_row)
+        let recent = format!("{SELECT} WHERE repository = ?1 ORDER BY changed_at DESC, id DESC LIMIT ?2");
+        self.rows("list the runs", &recent, params![PathText(repository), limit], NotedRun::from_row)
     }
 
     pub fn noted_run(
@@ -59,7 +47,8 @@ impl Reading<'_> {
         title: &str,
         run: &str,
     ) -> Result<Option<NotedRun>, JournalError> {
-        self.row("look for a run", FIND, params![PathText(repository), title, run], NotedRun::from_row)
+        let find = format!("{SELECT} WHERE repository = ?1 AND title = ?2 AND run = ?3");
+        self.row("look for a run", &find, params![PathText(repository), title, run], NotedRun::from_row)
     }
 }
 

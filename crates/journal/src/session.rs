@@ -31,9 +31,7 @@ pub struct Session {
     pub directory: Option<PathBuf>,
     pub repository: Option<PathBuf>,
     pub transcript: Option<PathBuf>,
-    /// The work item that the session is on.
     pub slug: Option<String>,
-    /// The tmux pane that the session runs in.
     pub pane: Option<String>,
     pub started_at: Timestamp,
     pub seen_at: Timestamp,

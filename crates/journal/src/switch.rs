@@ -4,6 +4,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use files::{FileError, regular_file};
+
 const DIRECTORY: &str = "off";
 
 /// Longer names are no file names everywhere; no client has such ids.
@@ -13,10 +15,8 @@ const LONGEST_NAME: usize = 200;
 pub enum SwitchError {
     #[error("`{client_id}` is too long for the id of a session")]
     TooLong { client_id: String },
-    #[error("cannot create `{}`", path.display())]
-    Off { path: PathBuf, source: io::Error },
-    #[error("cannot remove `{}`", path.display())]
-    On { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    File(#[from] FileError),
 }
 
 /// Whether the session is switched off. Where that cannot be found out, it is not.
@@ -27,17 +27,16 @@ pub fn is_off(state_directory: &Path, agent: &str, client_id: &str) -> bool {
 pub fn turn_off(state_directory: &Path, agent: &str, client_id: &str) -> Result<(), SwitchError> {
     let marker = marker(state_directory, agent, client_id)
         .ok_or_else(|| SwitchError::TooLong { client_id: client_id.to_owned() })?;
-    crate::state_directory::create(&state_directory.join(DIRECTORY))
-        .and_then(|()| fs_err::OpenOptions::new().write(true).create(true).truncate(false).open(&marker))
-        .map(drop)
-        .map_err(|source| SwitchError::Off { path: marker, source })
+    crate::state_directory::create(&state_directory.join(DIRECTORY))?;
+    regular_file::append(&marker, 0o666)?;
+    Ok(())
 }
 
 pub fn turn_on(state_directory: &Path, agent: &str, client_id: &str) -> Result<(), SwitchError> {
     let Some(marker) = marker(state_directory, agent, client_id) else { return Ok(()) };
     match fs_err::remove_file(&marker) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => {
-            Err(SwitchError::On { path: marker, source })
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(FileError::failed("remove", &marker)(error).into())
         }
         _ => Ok(()),
     }

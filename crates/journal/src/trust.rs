@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use crate::column::{Milliseconds, PathText, StoredPath};
 use crate::{JournalError, Reading, Writing};
@@ -26,11 +26,8 @@ pub struct TrustEntry {
 impl Reading<'_> {
     /// How the file at `path` (absolute and resolved, as it was trusted) stands with its present content.
     pub fn trust(&self, path: &Path, content_hash: &str) -> Result<Trust, JournalError> {
-        let trusted: Option<String> = self
-            .connection
-            .query_row("SELECT content_hash FROM trust WHERE path = ?1", [PathText(path)], |row| row.get(0))
-            .optional()
-            .map_err(self.failed("read the trust"))?;
+        let find = "SELECT content_hash FROM trust WHERE path = ?1";
+        let trusted: Option<String> = self.row("read the trust", find, [PathText(path)], |row| row.get(0))?;
         Ok(match trusted {
             Some(trusted) if trusted == content_hash => Trust::Trusted,
             Some(_) => Trust::Changed,
@@ -56,21 +53,18 @@ impl Reading<'_> {
 
 impl Writing<'_> {
     pub fn set_trusted(&self, path: &Path, content_hash: &str, at: Timestamp) -> Result<(), JournalError> {
-        self.connection
-            .execute(
-                "INSERT INTO trust (path, content_hash, trusted_at) VALUES (?1, ?2, ?3)
-                 ON CONFLICT DO UPDATE SET content_hash = excluded.content_hash, trusted_at = excluded.trusted_at",
-                params![PathText(path), content_hash, Milliseconds(at)],
-            )
-            .map(drop)
-            .map_err(self.failed("record the trust"))
+        self.change(
+            "record the trust",
+            "INSERT INTO trust (path, content_hash, trusted_at) VALUES (?1, ?2, ?3)
+             ON CONFLICT DO UPDATE SET content_hash = excluded.content_hash, trusted_at = excluded.trusted_at",
+            params![PathText(path), content_hash, Milliseconds(at)],
+        )
+        .map(drop)
     }
 
     /// Whether there was anything to revoke.
     pub fn revoke_trust(&self, path: &Path) -> Result<bool, JournalError> {
-        self.connection
-            .execute("DELETE FROM trust WHERE path = ?1", [PathText(path)])
-            .map(|changed| changed == 1)
-            .map_err(self.failed("revoke the trust"))
+        let revoke = "DELETE FROM trust WHERE path = ?1";
+        Ok(self.change("revoke the trust", revoke, [PathText(path)])? == 1)
     }
 }

@@ -38,27 +38,11 @@ pub struct Turn {
     pub baseline: Option<Vec<u8>>,
     /// There was a baseline, and it was too large to keep.
     pub baseline_too_large: bool,
-    /// How often the turn has been held.
     pub holds: u32,
 }
 
-macro_rules! columns {
-    () => {
-        "id, session, key, opened_at, prompt, holds, baseline_size, baseline"
-    };
-}
+const COLUMNS: &str = "id, session, key, opened_at, prompt, holds, baseline_size, baseline";
 
-const BY_KEY: &str = concat!("SELECT ", columns!(), " FROM turns WHERE session = ?1 AND key = ?2");
-const FIRST: &str = concat!("SELECT ", columns!(), " FROM turns WHERE session = ?1 ORDER BY id LIMIT 1");
-const LATEST: &str =
-    concat!("SELECT ", columns!(), " FROM turns WHERE session = ?1 ORDER BY id DESC LIMIT 1");
-const OPEN: &str = concat!(
-    "INSERT INTO turns (session, key, opened_at, prompt, baseline_size, baseline)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-     ON CONFLICT (session, key) DO NOTHING
-     RETURNING ",
-    columns!()
-);
 pub(crate) const COUNT_HOLD: &str = "UPDATE turns SET holds = holds + 1 WHERE id = ?1 AND holds < ?2";
 
 impl Turn {
@@ -80,17 +64,19 @@ impl Turn {
 impl Reading<'_> {
     /// The turn with the client's own id.
     pub fn turn(&self, session: SessionId, key: &str) -> Result<Option<Turn>, JournalError> {
-        self.row("read a turn", BY_KEY, params![session.0, key], Turn::from_row)
+        let by_key = format!("SELECT {COLUMNS} FROM turns WHERE session = ?1 AND key = ?2");
+        self.row("read a turn", &by_key, params![session.0, key], Turn::from_row)
     }
 
     /// The turn that was opened first, of those that are kept.
     pub fn first_turn(&self, session: SessionId) -> Result<Option<Turn>, JournalError> {
-        self.row("read the first turn", FIRST, [session.0], Turn::from_row)
+        let first = format!("SELECT {COLUMNS} FROM turns WHERE session = ?1 ORDER BY id LIMIT 1");
+        self.row("read the first turn", &first, [session.0], Turn::from_row)
     }
 
-    /// The turn that was opened last.
     pub fn latest_turn(&self, session: SessionId) -> Result<Option<Turn>, JournalError> {
-        self.row("read the latest turn", LATEST, [session.0], Turn::from_row)
+        let latest = format!("SELECT {COLUMNS} FROM turns WHERE session = ?1 ORDER BY id DESC LIMIT 1");
+        self.row("read the latest turn", &latest, [session.0], Turn::from_row)
     }
 }
 
@@ -109,7 +95,11 @@ impl Writing<'_> {
             new.baseline.map(|baseline| baseline.len() as i64),
             new.baseline.filter(|baseline| baseline.len() <= LARGEST_BASELINE),
         ];
-        let opened = self.row(doing, OPEN, parameters, Turn::from_row)?;
+        let open = format!(
+            "INSERT INTO turns (session, key, opened_at, prompt, baseline_size, baseline)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (session, key) DO NOTHING RETURNING {COLUMNS}"
+        );
+        let opened = self.row(doing, &open, parameters, Turn::from_row)?;
         if let Some(turn) = opened {
             if turn.id.0 % PRUNE_EVERY == 0 {
                 self.prune(new.opened_at, &Limits::default())?;

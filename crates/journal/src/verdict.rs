@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use change_set::Scope;
 use gate::Decision;
 use jiff::Timestamp;
+use rusqlite::types::Type;
 use rusqlite::{Row, params};
 
-use crate::column::{Milliseconds, PathText, StoredDecision, StoredPath, StoredScope};
+use crate::column::{Milliseconds, PathText, StoredPath};
 use crate::{JournalError, Reading, SessionId, TurnId, Writing};
 
 /// Larger inputs are not kept; the verdict then cannot be replayed, and says so.
@@ -72,6 +73,8 @@ pub(crate) const RECORD: &str = "
 
 impl RecordedVerdict {
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let (decision, scope): (String, String) = (row.get(7)?, row.get(8)?);
+        let known = Decision::ALL.into_iter().find(|known| known.name() == decision);
         Ok(Self {
             id: VerdictId(row.get(0)?),
             turn: TurnId(row.get(1)?),
@@ -80,8 +83,9 @@ impl RecordedVerdict {
             client_id: row.get(4)?,
             repository: row.get::<_, Option<StoredPath>>(5)?.map(|path| path.0),
             at: row.get::<_, Milliseconds>(6)?.0,
-            decision: row.get::<_, StoredDecision>(7)?.0,
-            scope: row.get::<_, StoredScope>(8)?.0,
+            decision: known.ok_or(rusqlite::Error::InvalidColumnType(7, decision, Type::Text))?,
+            // What a later version calls one is none to this.
+            scope: Scope::ALL.into_iter().find(|known| known.name() == scope),
             message: row.get(9)?,
             timings: row.get(10)?,
         })

@@ -42,7 +42,6 @@ impl std::fmt::Debug for AddedFile {
     }
 }
 
-/// Everything that is added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Added {
     pub files: Vec<AddedFile>,

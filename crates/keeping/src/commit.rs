@@ -91,7 +91,6 @@ pub enum CommitError {
     Folder { path: PathBuf, source: io::Error },
 }
 
-/// A commit to be made.
 #[derive(Clone, Debug)]
 pub struct NewCommit<'a> {
     /// Files, from the top of the working tree. They are committed as they lie there; those that are gone, as
@@ -104,7 +103,6 @@ pub struct NewCommit<'a> {
     pub lock_limit: Duration,
 }
 
-/// What became of it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CommitOutcome {
     Made(Commit),

@@ -1,4 +1,4 @@
-//! How two trees, or a tree and the index, differ, path by path. Renames are not looked for.
+//! How two trees, or a tree and the index, differ, path by path, and what each of them holds. Renames are not looked for.
 
 use change_set::BytePath;
 use changes::{Error, TreeChange};
@@ -40,4 +40,19 @@ impl Difference {
             })
             .collect())
     }
+}
+
+/// Records of `mode x y<TAB>path`, as `git ls-files --stage` and `git ls-tree` write them with `-z`.
+pub(crate) fn listed(output: &[u8], command: &str) -> Result<Vec<([String; 3], BytePath)>, Error> {
+    let records = output.split(|byte| *byte == 0).filter(|record| !record.is_empty());
+    let parse = |record: &[u8]| {
+        let (fields, path) = record.split_at(memchr::memchr(b'\t', record)?);
+        let fields: Vec<String> = String::from_utf8_lossy(fields).split(' ').map(str::to_owned).collect();
+        Some((fields.try_into().ok()?, BytePath::from(path.get(1..)?)))
+    };
+    let not_understood = |record: &[u8]| Error::NotUnderstood {
+        command: command.to_owned(),
+        record: record.escape_ascii().to_string(),
+    };
+    records.map(|record| parse(record).ok_or_else(|| not_understood(record))).collect()
 }

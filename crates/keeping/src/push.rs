@@ -33,7 +33,6 @@ pub use outgoing::{OutgoingCommit, PushPlan, PushReadiness, plan};
 /// So often our commits are put on top of what came meanwhile.
 const ROUNDS: usize = 4;
 
-/// How long, how often, and in whose name.
 #[derive(Clone, Debug)]
 pub struct PushLimits<'a> {
     /// For everything together.
@@ -52,7 +51,6 @@ pub struct PushLimits<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum PushOutcome {
-    /// There is no remote `origin`.
     NoRemote,
     /// The remote has it: it was asked afterwards.
     Pushed {
@@ -85,11 +83,8 @@ impl PushPlan {
     /// Pushes. Whatever happens is an outcome.
     pub fn push(&self, limits: &PushLimits<'_>) -> PushOutcome {
         let deadline = Instant::now() + limits.total;
-        let pushing = match Pushing::new(self, limits, deadline) {
-            Ok(pushing) => pushing,
-            Err(error) => return failed(&error),
-        };
-        pushing.push().unwrap_or_else(|ended| ended)
+        let pushing = Pushing::new(self, limits, deadline).map_err(PushOutcome::from);
+        pushing.and_then(|pushing| pushing.push()).unwrap_or_else(|ended| ended)
     }
 }
 
@@ -100,12 +95,14 @@ pub fn push(repository: &Repository, program: &GitProgram, limits: &PushLimits<'
         Ok(PushReadiness::NoRemote) => PushOutcome::NoRemote,
         Ok(PushReadiness::NoBranch) => PushOutcome::Failed { reason: "HEAD is on no branch".to_owned() },
         Ok(PushReadiness::NoCommit) => PushOutcome::Failed { reason: "there is no commit yet".to_owned() },
-        Err(error) => failed(&error),
+        Err(error) => error.into(),
     }
 }
 
-fn failed(error: &Error) -> PushOutcome {
-    PushOutcome::Failed { reason: without_credentials(&error.to_string()) }
+impl From<Error> for PushOutcome {
+    fn from(error: Error) -> Self {
+        Self::Failed { reason: without_credentials(&error.to_string()) }
+    }
 }
 
 struct Pushing<'a> {
@@ -191,15 +188,9 @@ impl<'a> Pushing<'a> {
 
     /// The commit that the remote's branch is at now.
     fn ask(&self) -> PushStep<Option<String>> {
-        let arguments = [
-            "-c",
-            "credential.interactive=false",
-            "ls-remote",
-            "--quiet",
-            "--",
-            &self.url,
-            &self.plan.destination,
-        ];
+        let command = "-c credential.interactive=false ls-remote --quiet --";
+        let destination = &self.plan.destination;
+        let arguments: Vec<&str> = command.split(' ').chain([&*self.url, destination]).collect();
         let (_, output) = self.converse(&arguments)?;
         let output = String::from_utf8_lossy(&output).into_owned();
         let mut lines = output.lines().filter_map(|line| line.split_once('\t'));
@@ -237,7 +228,7 @@ impl<'a> Pushing<'a> {
                 Err(Error::TimedOut { limit, .. }) => {
                     Err(PushOutcome::TimedOut { seconds: limit.as_secs_f64().ceil() as u64 })
                 }
-                Err(error) => return Err(failed(&error)),
+                Err(error) => return Err(error.into()),
             };
             let failure = match ended {
                 Ok(ended) => match said::understand(&ended) {

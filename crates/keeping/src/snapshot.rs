@@ -70,18 +70,21 @@ pub struct SessionName {
     pub id: String,
 }
 
-/// Why a snapshot was taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SnapshotReason {
-    /// Somebody asked for it.
     Asked,
     /// A turn of an agent began at this time, in nanoseconds since 1970.
-    TurnStart { began_ns: i64 },
+    TurnStart {
+        began_ns: i64,
+    },
     /// An autosave was about to be made.
     Autosave,
     /// A restore of `restored` was about to begin: this is what an undo goes back to. No paths means all of them.
-    BeforeRestore { restored: String, paths: Vec<BytePath> },
+    BeforeRestore {
+        restored: String,
+        paths: Vec<BytePath>,
+    },
 }
 
 impl SnapshotReason {
@@ -111,9 +114,7 @@ pub struct SnapshotFacts {
     /// Nanoseconds since 1970.
     pub taken_ns: i64,
     pub reason: SnapshotReason,
-    #[serde(default)]
     pub session: Option<SessionName>,
-    #[serde(default)]
     pub turn: Option<String>,
     /// How many files are not as HEAD has them.
     pub files: u64,

@@ -12,7 +12,6 @@ use changes::state::{CLOCK_TICK_NS, nanoseconds};
 use files::{FileError, Folder, TemporaryFile, random_id};
 use rustix::fs::{FileType, Mode, Stat};
 
-/// What is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathKind {
     Absent,

@@ -30,9 +30,9 @@ const BUSY_THREADS: Duration = Duration::from_secs(10);
 /// What is still in the sockets of a kernel that is gone comes at once.
 const DRAIN: Duration = Duration::from_millis(200);
 
-/// How a cell ended.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum CellEnding {
+    #[default]
     Finished,
     Raised {
         name: String,
@@ -46,7 +46,7 @@ pub enum CellEnding {
     Died(Option<Status>),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ExecutedCell {
     pub ending: CellEnding,
     pub execution_count: Option<u64>,
@@ -102,19 +102,9 @@ impl Kernel {
         }
         let reply = running.reply.take().unwrap_or_default();
         let (elapsed, suspended) = (running.clock.active(), running.clock.suspended());
-        let kept = running.outputs.finish();
-        let executed = ExecutedCell {
-            ending,
-            execution_count: at(&reply, "execution_count").as_u64(),
-            outputs: kept.outputs,
-            displays: kept.displays,
-            updates: kept.updates,
-            text: kept.total,
-            left_out: kept.left_out,
-            trouble: kept.trouble.map(|error| error.to_string()),
-            elapsed,
-            suspended,
-        };
+        let execution_count = at(&reply, "execution_count").as_u64();
+        let executed =
+            ExecutedCell { ending, execution_count, elapsed, suspended, ..running.outputs.finish() };
         match executed.ending {
             CellEnding::Interrupted(cause) if self.has_busy_threads() => {
                 // What the cell started still runs: it has not ended.
@@ -252,7 +242,7 @@ impl Running<'_> {
         if let Some(stood_still) = self.clock.look(Reading::now(), STEP) {
             (self.observe)(Observed::Suspended(stood_still));
         }
-        let total = self.outputs.total();
+        let total = self.outputs.total;
         if total != self.told {
             self.told = total;
             (self.observe)(Observed::Output { bytes: total });
@@ -264,39 +254,10 @@ impl Running<'_> {
             (self.observe)(Observed::Suspended(lasted));
         }
         if self.ending.is_none() {
-            self.look_after(process.root);
-        }
-    }
-
-    /// A running cell: its limit, and its signs of life.
-    fn look_after(&mut self, root: i32) {
-        let stalls = &self.limits.stalls;
-        if self.clock.stopped_in_all() >= self.limits.longest_stop {
-            self.end(Cause::Stalled, None);
-            return;
-        }
-        if let Some(lasting) = self.clock.stopped_for() {
-            if let Some(stall) = self.vitals.stopped(lasting, stalls) {
-                let ends = stalls.interrupt.is_for(&stall);
-                (self.observe)(Observed::Stall(stall));
-                if ends {
-                    self.end(Cause::Stalled, None);
-                }
+            let Self { vitals, clock, limits, observe, .. } = self;
+            if let Some(cause) = vitals.look_after(clock, limits, process.root, *observe) {
+                self.end(cause, None);
             }
-            return;
-        }
-        let active = self.clock.active();
-        if self.limits.max_duration.is_some_and(|limit| active >= limit) {
-            self.end(Cause::TimedOut, None);
-            return;
-        }
-        let mut ends = false;
-        for stall in self.vitals.look(active, stalls, root) {
-            ends |= stalls.interrupt.is_for(&stall);
-            (self.observe)(Observed::Stall(stall));
-        }
-        if ends {
-            self.end(Cause::Stalled, None);
         }
     }
 

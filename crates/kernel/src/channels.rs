@@ -2,11 +2,11 @@
 //! messages in. Contents stay the JSON that the kernel sent: a notebook has to keep what we do not know.
 
 use std::io::Write as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use files::{Lock, LockError};
+use files::{FileError, Lock, LockError, regular_file};
 use jupyter_protocol::connection_info::{ConnectionInfo, Transport};
 use jupyter_protocol::{
     InterruptRequest, JupyterMessage, JupyterMessageContent, KernelInfoRequest, ShutdownRequest,
@@ -26,10 +26,8 @@ const LONGEST_SOCKET_PREFIX: usize = 100;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ChannelError {
-    #[error("cannot make a private folder for the kernel's sockets in `{}`", path.display())]
-    Folder { path: PathBuf, source: std::io::Error },
-    #[error("cannot write the kernel's connection file `{}`", path.display())]
-    ConnectionFile { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    File(#[from] FileError),
     #[error("cannot lock the folder of the kernel's sockets")]
     Lock(#[source] LockError),
     #[error("cannot draw a random key for the kernel")]
@@ -63,7 +61,7 @@ impl ConnectionFolder {
                 .prefix(PREFIX)
                 .permissions(std::fs::Permissions::from_mode(0o700))
                 .tempdir_in(path)
-                .map_err(|source| ChannelError::Folder { path: path.to_owned(), source })
+                .map_err(FileError::failed("make a private folder for the kernel's sockets in", path))
         };
         remove_lost(scratch);
         let mut folder = make(scratch)?;
@@ -85,15 +83,9 @@ impl ConnectionFolder {
         let _lock = Lock::acquire(&folder.path().join(LOCK), Duration::ZERO).map_err(ChannelError::Lock)?;
         let place = Self { folder, _lock, info };
         let path = place.connection_file();
-        let failed = |source| ChannelError::ConnectionFile { path: path.clone(), source };
-        let mut file = std::fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(failed)?;
+        let failed = FileError::failed("write the kernel's connection file", &path);
         let text = serde_json::to_vec(&place.info).map_err(|error| failed(error.into()))?;
-        file.write_all(&text).map_err(failed)?;
+        regular_file::append_to_new(&path, 0o600)?.write_all(&text).map_err(failed)?;
         Ok(place)
     }
 

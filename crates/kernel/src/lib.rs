@@ -157,12 +157,10 @@ impl Kernel {
         self.language_version.as_deref()
     }
 
-    /// How its process tree is kept together.
     pub fn isolated(&self) -> Isolated {
         self.process.isolated
     }
 
-    /// Whether its process is still there.
     pub fn is_alive(&mut self) -> bool {
         if self.gone.is_none()
             && let Ok(status) = self.process.gone.try_recv()

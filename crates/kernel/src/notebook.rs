@@ -31,10 +31,8 @@ const ATTEMPTS: usize = 20;
 
 #[derive(Debug, thiserror::Error)]
 pub enum NotebookError {
-    #[error("cannot make the folder of the notebook `{}`", path.display())]
-    Folder { path: PathBuf, source: std::io::Error },
-    #[error("cannot read the notebook `{}`", path.display())]
-    Read { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    File(#[from] FileError),
     // Not as its source, so that what to do stands at the end.
     #[error("`{}` is not a notebook ({error}), and nothing is written to it: move it away, or mend it", path.display())]
     Parse { path: PathBuf, error: serde_json::Error },
@@ -42,8 +40,6 @@ pub enum NotebookError {
     Version { path: PathBuf, version: u64 },
     #[error("the notebook `{}` changes all the time: close the program that writes it", path.display())]
     Busy { path: PathBuf },
-    #[error("the notebook cannot be written")]
-    Write(#[source] FileError),
     #[error("the notebook cannot be locked")]
     Lock(#[source] LockError),
 }
@@ -108,8 +104,8 @@ impl Notebook {
     /// Puts our cells into the file, beside whatever a person has saved there meanwhile.
     pub fn save(&mut self) -> Result<(), NotebookError> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        fs_err::create_dir_all(folder)
-            .map_err(|source| NotebookError::Folder { path: self.path.clone(), source })?;
+        let failed = FileError::failed("make the folder of the notebook", &self.path);
+        fs_err::create_dir_all(folder).map_err(failed)?;
         let _lock = Lock::acquire(&lock_path(&self.path), LOCK_LIMIT).map_err(NotebookError::Lock)?;
         for _ in 0..ATTEMPTS {
             let found = read(&self.path)?;
@@ -123,7 +119,7 @@ impl Notebook {
             let bytes = file.text().into_bytes();
             if found.as_deref() != Some(&bytes[..]) {
                 let replaced = atomic_file::replace_if_unchanged(&self.path, found.as_deref(), &bytes, 0o644);
-                match replaced.map_err(NotebookError::Write)? {
+                match replaced? {
                     Replaced::Yes => {}
                     Replaced::Changed => continue,
                 }
@@ -170,15 +166,18 @@ impl Notebook {
 
 /// The last cell that was run: a run without a valid checkpoint goes on after it.
 pub fn last_executed(path: &Path) -> Result<Option<LastExecuted>, NotebookError> {
-    let Some(bytes) = read(path)?.filter(|bytes| !bytes.is_empty()) else { return Ok(None) };
-    let file = NotebookFile::parse(path, &bytes)?;
-    let executed = (0..file.len()).rev().find_map(|place| {
-        let cell = file.cell(place)?;
+    let executed = cells(path)?.into_iter().enumerate().rev().find_map(|(place, cell)| {
         let execution_count = at(&cell, "execution_count").as_u64()?;
         let run = at(at(at(&cell, "metadata"), "checkstone"), "runId").as_str().map(str::to_owned);
         Some(LastExecuted { place, id: text(&cell, "id").to_owned(), execution_count, run })
     });
     Ok(executed)
+}
+
+fn cells(path: &Path) -> Result<Vec<Value>, NotebookError> {
+    let Some(bytes) = read(path)?.filter(|bytes| !bytes.is_empty()) else { return Ok(Vec::new()) };
+    let file = NotebookFile::parse(path, &bytes)?;
+    Ok((0..file.len()).map(|place| file.cell(place).unwrap_or_default()).collect())
 }
 
 /// The cell that ran last, by its place in the notebook.
@@ -193,10 +192,7 @@ pub struct LastExecuted {
 
 /// The run's cells that no outputs were put into, because whoever ran them was killed; as they were when they began.
 pub fn left_running(path: &Path, run: &str) -> Result<Vec<RunningCell>, NotebookError> {
-    let Some(bytes) = read(path)?.filter(|bytes| !bytes.is_empty()) else { return Ok(Vec::new()) };
-    let file = NotebookFile::parse(path, &bytes)?;
-    let left = (0..file.len()).filter_map(|place| {
-        let cell = file.cell(place)?;
+    let left = cells(path)?.into_iter().filter_map(|cell| {
         let about = at(at(&cell, "metadata"), "checkstone");
         let source = source(&cell);
         // A person may have changed it, or run it meanwhile.
@@ -226,7 +222,7 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, NotebookError> {
     match fs_err::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(NotebookError::Read { path: path.to_owned(), source }),
+        Err(error) => Err(FileError::failed("read the notebook", path)(error).into()),
     }
 }
 

@@ -2,13 +2,16 @@
 //! tables and the like, so that both outlive whoever reads them. Memory does not grow with it.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use checkpoint::layout::DISPLAYS_FILE;
+use files::{Links, regular_file};
 
+use crate::cell::ExecutedCell;
 use crate::json::{self, at, set};
 
 /// Of all the text that a cell prints, the notebook keeps so many bytes from the beginning and as many from the end.
@@ -21,7 +24,7 @@ const DISPLAYS: usize = 32 << 20;
 const DISPLAYS_KEPT: u64 = 64 << 20;
 
 /// Where an output's text goes, and how much of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Spool {
     pub path: PathBuf,
     /// As people should be told of it.
@@ -29,16 +32,16 @@ pub struct Spool {
     pub limit: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Outputs {
     spool: Spool,
     /// None where what is on disk already is only read again.
-    file: Option<std::fs::File>,
+    file: Option<File>,
     written: u64,
-    displays_file: Option<std::fs::File>,
+    displays_file: Option<File>,
     displays_written: u64,
     /// Bytes of text, all of them.
-    total: u64,
+    pub(super) total: u64,
     outputs: Vec<Value>,
     /// Text in `outputs`, and how much was left out before `tail`.
     head: usize,
@@ -73,49 +76,15 @@ impl Stream {
 /// What is kept beside the text. Errors are in the text as well.
 const DISPLAYED: [&str; 4] = ["display_data", "execute_result", "update_display_data", "clear_output"];
 
-/// All that is kept of a finished cell.
-#[derive(Debug, Default)]
-pub(super) struct KeptOutput {
-    pub(super) outputs: Vec<Value>,
-    pub(super) displays: BTreeMap<String, Vec<usize>>,
-    pub(super) updates: Vec<(String, Value, Value)>,
-    pub(super) total: u64,
-    pub(super) left_out: u64,
-    pub(super) trouble: Option<std::io::Error>,
-}
-
 impl Outputs {
     pub(super) fn new(spool: &Spool) -> std::io::Result<Self> {
-        let file = std::fs::OpenOptions::new().create(true).append(true).open(&spool.path)?;
+        let file = regular_file::append(&spool.path, 0o666)?;
         let written = file.metadata()?.len();
         Ok(Self { file: Some(file), written, ..Self::nothing(spool) })
     }
 
     fn nothing(spool: &Spool) -> Self {
-        Self {
-            spool: spool.clone(),
-            file: None,
-            written: 0,
-            displays_file: None,
-            displays_written: 0,
-            total: 0,
-            outputs: Vec::new(),
-            head: 0,
-            left_out: 0,
-            tail: VecDeque::new(),
-            tail_bytes: 0,
-            tail_room: KEPT,
-            all_left_out: 0,
-            displays: 0,
-            shown_as: BTreeMap::new(),
-            updates: Vec::new(),
-            clear_before_next: false,
-            trouble: None,
-        }
-    }
-
-    pub(super) fn total(&self) -> u64 {
-        self.total
+        Self { spool: spool.clone(), tail_room: KEPT, ..Self::default() }
     }
 
     /// One message of the output channel.
@@ -219,7 +188,7 @@ impl Outputs {
         let path = self.spool.path.with_file_name(DISPLAYS_FILE);
         let file = match self.displays_file.take() {
             Some(file) => Ok(file),
-            None => std::fs::OpenOptions::new().create(true).append(true).open(path),
+            None => regular_file::append(&path, 0o666).map_err(std::io::Error::from),
         };
         match file.and_then(|mut file| file.write_all(line.as_bytes()).map(|()| file)) {
             Ok(file) => self.displays_file = Some(file),
@@ -302,25 +271,27 @@ impl Outputs {
         self.tail_room = (self.tail_room / 2).max(1 << 10);
     }
 
-    pub(super) fn finish(mut self) -> KeptOutput {
+    /// All that is kept of a finished cell.
+    pub(super) fn finish(mut self) -> ExecutedCell {
         self.put_tail();
-        KeptOutput {
+        ExecutedCell {
             outputs: self.outputs,
             displays: self.shown_as,
             updates: self.updates,
-            total: self.total,
+            text: self.total,
             left_out: self.all_left_out,
-            trouble: self.trouble,
+            trouble: self.trouble.map(|error| error.to_string()),
+            ..ExecutedCell::default()
         }
     }
 }
 
 /// The outputs of a cell whose supervisor was killed, from what is on disk of them. Which stream a text came from is not known.
 pub fn read_again(spool: &Spool) -> std::io::Result<Vec<Value>> {
-    let open = |path: &Path| match fs_err::File::open(path) {
+    let open = |path: &Path| match regular_file::open(path, Links::Refuse) {
         Ok(file) => Ok(Some(BufReader::new(file))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(std::io::Error::from(error)),
     };
     let mut outputs = Outputs::nothing(spool);
     let mut text = open(&spool.path)?.map(|file| Text { file, read: 0, cut: Vec::new() });
@@ -343,7 +314,7 @@ pub fn read_again(spool: &Spool) -> std::io::Result<Vec<Value>> {
 
 /// A text on disk, read in pieces.
 struct Text {
-    file: BufReader<fs_err::File>,
+    file: BufReader<File>,
     read: u64,
     /// A character that is not whole yet.
     cut: Vec<u8>,

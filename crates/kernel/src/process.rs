@@ -72,7 +72,6 @@ impl Process {
         self.controls.end(cause, grace);
     }
 
-    /// Whether somebody has stopped it (SIGSTOP).
     pub(super) fn is_stopped(&self) -> bool {
         self.is_stopped.load(Ordering::SeqCst)
     }

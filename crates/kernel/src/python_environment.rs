@@ -13,7 +13,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -254,63 +253,35 @@ pub fn describe(
     })
 }
 
-/// One difference between the environment of a checkpoint and the one that is here now.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Drift {
-    Python { then: String, now: String },
-    Version { then: String, now: String },
-    Platform { then: String, now: String },
-    Changed { package: String, then: String, now: String },
-    Missing { package: String, then: String },
-    Added { package: String, now: String },
-}
-
-impl fmt::Display for Drift {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Python { then, now } => {
-                write!(formatter, "the interpreter was `{then}` and is `{now}` now")
-            }
-            Self::Version { then, now } => write!(formatter, "Python was {then} and is {now} now"),
-            Self::Platform { then, now } => write!(formatter, "the platform was {then} and is {now} now"),
-            Self::Changed { package, then, now } => {
-                write!(formatter, "`{package}` was {then} and is {now} now")
-            }
-            Self::Missing { package, then } => write!(formatter, "`{package}` {then} is gone"),
-            Self::Added { package, now } => write!(formatter, "`{package}` {now} was not there"),
-        }
-    }
-}
-
-/// What changed since, in a stable order. What is not known of either is no difference.
-pub fn drift(then: &manifest::PythonEnvironment, now: &manifest::PythonEnvironment) -> Vec<Drift> {
-    let mut drift = Vec::new();
-    let both = |then: &str, now: &str| !then.is_empty() && !now.is_empty() && then != now;
-    if both(&then.python_path, &now.python_path) {
-        drift.push(Drift::Python { then: then.python_path.clone(), now: now.python_path.clone() });
-    }
+/// What changed since a checkpoint, a sentence each, in a stable order. What is not known of either is no difference.
+pub fn drift(then: &manifest::PythonEnvironment, now: &manifest::PythonEnvironment) -> Vec<String> {
+    let program = |environment: &manifest::PythonEnvironment| match environment.python_path.as_str() {
+        "" => String::new(),
+        path => format!("`{path}`"),
+    };
     let version = |environment: &manifest::PythonEnvironment| {
         environment.unknown.get("pythonVersion").and_then(Value::as_str).unwrap_or_default().to_owned()
     };
-    let (version_then, version_now) = (version(then), version(now));
-    if both(&version_then, &version_now) {
-        drift.push(Drift::Version { then: version_then, now: version_now });
-    }
-    if both(&then.platform, &now.platform) {
-        drift.push(Drift::Platform { then: then.platform.clone(), now: now.platform.clone() });
-    }
     let (before, after) = (by_name(&then.packages), by_name(&now.packages));
+    let mut drift: Vec<String> = [
+        ("the interpreter", program(then), program(now)),
+        ("Python", version(then), version(now)),
+        ("the platform", then.platform.clone(), now.platform.clone()),
+    ]
+    .into_iter()
+    .filter(|(_, then, now)| !then.is_empty() && !now.is_empty() && then != now)
+    .map(|(what, then, now)| format!("{what} was {then} and is {now} now"))
+    .collect();
     for (name, (package, then)) in &before {
-        let package = package.clone();
         match after.get(name) {
             Some((_, now)) if now == then => {}
-            Some((_, now)) => drift.push(Drift::Changed { package, then: then.clone(), now: now.clone() }),
-            None => drift.push(Drift::Missing { package, then: then.clone() }),
+            Some((_, now)) => drift.push(format!("`{package}` was {then} and is {now} now")),
+            None => drift.push(format!("`{package}` {then} is gone")),
         }
     }
     for (name, (package, now)) in &after {
         if !before.is_empty() && !before.contains_key(name) {
-            drift.push(Drift::Added { package: package.clone(), now: now.clone() });
+            drift.push(format!("`{package}` {now} was not there"));
         }
     }
     drift
@@ -345,9 +316,8 @@ mod tests {
         let then = environment(&["pandas==2.0.0", "numpy==1.24.0", "typing_extensions==4.0", "gone==1"]);
         let mut now = environment(&["pandas==3.1.1", "numpy==1.24.0", "Typing-Extensions==4.0", "new==2"]);
         now.python_path = "/w/bin/python".to_owned();
-        let told: Vec<String> = drift(&then, &now).iter().map(ToString::to_string).collect();
         assert_eq!(
-            told,
+            drift(&then, &now),
             [
                 "the interpreter was `/v/bin/python` and is `/w/bin/python` now",
                 "`gone` 1 is gone",
@@ -355,11 +325,11 @@ mod tests {
                 "`new` 2 was not there",
             ]
         );
-        assert_eq!(drift(&then, &then), []);
+        assert_eq!(drift(&then, &then), Vec::<String>::new());
     }
 
     #[test]
     fn a_checkpoint_that_says_nothing_of_packages_has_not_drifted() {
-        assert_eq!(drift(&environment(&[]), &environment(&["pandas==3"])), []);
+        assert_eq!(drift(&environment(&[]), &environment(&["pandas==3"])), Vec::<String>::new());
     }
 }

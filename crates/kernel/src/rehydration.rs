@@ -8,7 +8,6 @@ mod names;
 mod variables;
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use checkpoint::manifest::{self, Manifest, TrustLevel};
 use supervise::marker::Marker;
@@ -18,7 +17,6 @@ pub use variables::{
     ImportedModule, SavedVariable, SavedVariables, UnsavedVariable, VARIABLES_FOLDER, VariablesError, Way,
 };
 
-/// What is known of a checkpoint.
 #[derive(Clone, Debug, Default)]
 pub struct Checkpoint<'a> {
     pub id: &'a str,
@@ -106,27 +104,16 @@ impl WithheldArtifact {
     }
 }
 
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum WhyWithheld {
-    Imports,
-    Unpickles,
-    PythonsOwnName,
-    NotAnArtifact,
-}
-
-impl fmt::Display for WhyWithheld {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Imports => "importing can run code, and this checkpoint is not confirmed",
-            Self::Unpickles => "loading it can run code, and this checkpoint is not confirmed",
-            Self::PythonsOwnName => "its name is Python's own",
-            Self::NotAnArtifact => "it is not among the checkpoint's artifacts",
-        })
+text::named! {
+    pub enum WhyWithheld {
+        Imports = "importing can run code, and this checkpoint is not confirmed",
+        Unpickles = "loading it can run code, and this checkpoint is not confirmed",
+        PythonsOwnName = "its name is Python's own",
+        NotAnArtifact = "it is not among the checkpoint's artifacts",
     }
 }
 
 impl RehydrationCell {
-    /// The source as one text.
     pub fn text(&self) -> String {
         self.source.join("\n")
     }
@@ -185,10 +172,47 @@ pub fn cell(checkpoint: &Checkpoint<'_>, pickles: Pickles) -> RehydrationCell {
     cell
 }
 
+const JSON: &str = "import json";
 const NUMPY: &str = "import numpy as np";
 const PANDAS: &str = "import pandas as pd";
+const PATHLIB: &str = "import pathlib";
+const PILLOW: &str = "import PIL.Image";
 
-/// The lines that load, and what they need.
+/// How files are loaded: by which extensions they are known, what that imports, and the code, in which `{name}` is the
+/// variable, `{path}` the literal of the path, and `{pickles}` whether code may be unpickled.
+const LOADERS: &[(&str, &[&str], &str)] = &[
+    ("parquet", &[PANDAS], "{name} = pd.read_parquet({path})"),
+    ("csv", &[PANDAS], "{name} = pd.read_csv({path})"),
+    ("tsv", &[PANDAS], "{name} = pd.read_csv({path}, sep=\"\\t\")"),
+    ("feather", &[PANDAS], "{name} = pd.read_feather({path})"),
+    ("json", &[JSON, PATHLIB], "{name} = json.loads(pathlib.Path({path}).read_text(encoding=\"utf-8\"))"),
+    (
+        "jsonl ndjson",
+        &[JSON, PATHLIB],
+        "with pathlib.Path({path}).open(encoding=\"utf-8\") as _checkstone_file:\n    \
+         {name} = [json.loads(_checkstone_line) for _checkstone_line in _checkstone_file if _checkstone_line.strip()]",
+    ),
+    ("npy", &[NUMPY], "{name} = np.load({path}, allow_pickle={pickles})"),
+    (
+        "npz",
+        &[NUMPY],
+        "with np.load({path}, allow_pickle={pickles}) as _checkstone_file:\n    \
+         {name} = {_checkstone_name: _checkstone_file[_checkstone_name] for _checkstone_name in _checkstone_file.files}",
+    ),
+    ("joblib", &["import joblib"], "{name} = joblib.load({path})"),
+    ("pkl pickle", &[PATHLIB, "import pickle"], "{name} = pickle.loads(pathlib.Path({path}).read_bytes())"),
+    (
+        "png jpg jpeg gif webp bmp tif tiff",
+        &[PILLOW],
+        "with PIL.Image.open({path}) as _checkstone_file:\n    {name} = _checkstone_file.copy()",
+    ),
+    (
+        "txt md log html svg xml yaml yml toml ini tex sql py",
+        &[PATHLIB],
+        "{name} = pathlib.Path({path}).read_text(encoding=\"utf-8\")",
+    ),
+];
+
 struct Loads {
     pickles: Pickles,
     imports: BTreeSet<&'static str>,
@@ -198,74 +222,26 @@ struct Loads {
 impl Loads {
     /// Adds the lines for one artifact; false where they would unpickle and may not.
     fn artifact(&mut self, name: &str, path: &str, pillow: bool) -> bool {
-        let literal = python_literal(path);
         let lower = path.to_ascii_lowercase();
         let (stem, extension) = names::split(&lower);
         let extension = match extension {
             "gz" | "bz2" | "xz" | "zst" if stem.ends_with(".csv") => "csv",
             other => other,
         };
-        let line = match extension {
-            "parquet" | "csv" | "tsv" | "feather" => {
-                self.imports.insert(PANDAS);
-                match extension {
-                    "tsv" => format!("{name} = pd.read_csv({literal}, sep=\"\\t\")"),
-                    reader => format!("{name} = pd.read_{reader}({literal})"),
-                }
-            }
-            "json" => {
-                self.imports.extend(["import json", "import pathlib"]);
-                format!("{name} = json.loads(pathlib.Path({literal}).read_text(encoding=\"utf-8\"))")
-            }
-            "jsonl" | "ndjson" => {
-                self.imports.extend(["import json", "import pathlib"]);
-                self.lines.push(format!(
-                    "with pathlib.Path({literal}).open(encoding=\"utf-8\") as _checkstone_file:"
-                ));
-                format!(
-                    "    {name} = [json.loads(_checkstone_line) for _checkstone_line in _checkstone_file if _checkstone_line.strip()]"
-                )
-            }
-            "npy" | "npz" => {
-                self.imports.insert(NUMPY);
-                let allowed = if self.pickles == Pickles::Load { "True" } else { "False" };
-                if extension == "npy" {
-                    format!("{name} = np.load({literal}, allow_pickle={allowed})")
-                } else {
-                    self.lines.push(format!(
-                        "with np.load({literal}, allow_pickle={allowed}) as _checkstone_file:"
-                    ));
-                    format!(
-                        "    {name} = {{_checkstone_name: _checkstone_file[_checkstone_name] for _checkstone_name in _checkstone_file.files}}"
-                    )
-                }
-            }
-            "pkl" | "pickle" | "joblib" if self.pickles == Pickles::Withhold => return false,
-            "joblib" => {
-                self.imports.insert("import joblib");
-                format!("{name} = joblib.load({literal})")
-            }
-            "pkl" | "pickle" => {
-                self.imports.extend(["import pathlib", "import pickle"]);
-                format!("{name} = pickle.loads(pathlib.Path({literal}).read_bytes())")
-            }
-            "png" | "jpg" | "jpeg" | "gif" | "webp" | "bmp" | "tif" | "tiff" if pillow => {
-                self.imports.insert("import PIL.Image");
-                self.lines.push(format!("with PIL.Image.open({literal}) as _checkstone_file:"));
-                format!("    {name} = _checkstone_file.copy()")
-            }
-            "txt" | "md" | "log" | "html" | "svg" | "xml" | "yaml" | "yml" | "toml" | "ini" | "tex"
-            | "sql" | "py" => {
-                self.imports.insert("import pathlib");
-                format!("{name} = pathlib.Path({literal}).read_text(encoding=\"utf-8\")")
-            }
-            // Not for us to open: the variable says where it is.
-            _ => {
-                self.imports.insert("import pathlib");
-                format!("{name} = pathlib.Path({literal})")
-            }
+        if self.pickles == Pickles::Withhold && ["joblib", "pickle", "pkl"].contains(&extension) {
+            return false;
+        }
+        let is_meant = |(extensions, imports, _): &&(&str, &[&'static str], &str)| {
+            extensions.split(' ').any(|known| known == extension) && (pillow || !imports.contains(&PILLOW))
         };
-        self.lines.push(line);
+        // Not for us to open: the variable says where it is.
+        let other = ("", &[PATHLIB][..], "{name} = pathlib.Path({path})");
+        let (_, imports, code) = LOADERS.iter().find(is_meant).copied().unwrap_or(other);
+        self.imports.extend(imports);
+        let allowed = if self.pickles == Pickles::Load { "True" } else { "False" };
+        // The path last, which may hold anything.
+        let code = code.replace("{pickles}", allowed).replace("{name}", name);
+        self.lines.extend(code.replace("{path}", &python_literal(path)).lines().map(str::to_owned));
         true
     }
 }

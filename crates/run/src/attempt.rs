@@ -3,7 +3,7 @@
 //! a marker.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -16,16 +16,15 @@ use text::error_chain;
 
 use crate::PythonSession;
 use crate::event::{Accepted, AcceptedArtifact, AcceptedInput, Ending, HowEnded, VERIFY};
-use crate::executor::{self, SessionState, StageEnded};
+use crate::executor::{self, CellJob, ExecuteError, SessionState, StageEnded};
 use crate::fingerprint;
-use crate::plan::{InputSource, Kind, Plan, Stage};
+use crate::plan::{Input, InputSource, Kind, Plan, Stage};
 use crate::publish;
-use crate::stage_checkpoint::{self, StageCheckpoint};
+use crate::stage_checkpoint::{self, StageCheckpoint, WithWarnings};
 
 /// So many markers of an attempt go into the record; all of them are in its output.
 const MARKERS: u32 = 10_000;
 const FINGERPRINT: &str = "fingerprint";
-/// So many a second.
 const MARKERS_A_SECOND: u32 = 20;
 
 /// What an attempt needs, and nothing that changes while it runs.
@@ -71,7 +70,6 @@ pub(crate) struct AttemptOutcome {
     pub(crate) checkpoint: Option<StageCheckpoint>,
 }
 
-/// Why nothing of the attempt was accepted.
 pub(crate) struct Unaccepted {
     pub(crate) cause: Cause,
     pub(crate) reason: String,
@@ -97,24 +95,23 @@ impl Cause {
 }
 
 pub(crate) fn run(job: &Job, tell: Tell<'_>) -> AttemptOutcome {
-    let mut ending = None;
-    let mut checkpoint = None;
-    let result = match job.stage() {
-        Some(stage) => accepted(job, stage, &mut ending, &mut checkpoint, tell),
-        None => Err(failed("there is no such stage")),
+    let Some(stage) = job.stage() else {
+        return AttemptOutcome {
+            ending: None,
+            result: Err(failed("there is no such stage")),
+            checkpoint: None,
+        };
     };
-    if let (Err(unaccepted), Some(stage)) = (&result, job.stage()) {
+    let mut attempt = RunningAttempt { job, stage, tell, ending: None, checkpoint: None };
+    let result = attempt.accepted();
+    if let Err(unaccepted) = &result {
         let reason = unaccepted.cause.checkpoint_reason();
         match stage_checkpoint::emergency(&job.layout, &stage.id, job.attempt, reason) {
-            Ok((emergency, warnings)) => {
-                warnings.into_iter().for_each(|warning| tell(AttemptProgress::Warning(warning)));
-                checkpoint = Some(emergency);
-            }
-            Err(error) => {
-                tell(AttemptProgress::Warning(format!("no emergency checkpoint: {}", error_chain(&error))))
-            }
+            Ok(emergency) => attempt.checkpoint = Some(attempt.without_warnings(emergency)),
+            Err(error) => attempt.warn(format!("no emergency checkpoint: {}", error_chain(&error))),
         }
     }
+    let RunningAttempt { ending, checkpoint, .. } = attempt;
     AttemptOutcome { ending, result, checkpoint }
 }
 
@@ -128,94 +125,287 @@ impl<E: std::error::Error> From<E> for Unaccepted {
     }
 }
 
-/// Where somebody asked for the end, that is why.
-fn aborted(job: &Job) -> Option<Unaccepted> {
-    let unaccepted = || Unaccepted { cause: Cause::Aborted, reason: "aborted".to_owned() };
-    job.controls.is_asked().then(unaccepted)
+/// An attempt under way, and what is known of its end so far.
+struct RunningAttempt<'a> {
+    job: &'a Job,
+    stage: &'a Stage,
+    tell: Tell<'a>,
+    ending: Option<Ending>,
+    checkpoint: Option<StageCheckpoint>,
 }
 
-fn accepted(
-    job: &Job,
-    stage: &Stage,
-    ending: &mut Option<Ending>,
-    checkpoint: &mut Option<StageCheckpoint>,
-    tell: Tell<'_>,
-) -> Result<Accepted, Unaccepted> {
-    let attempt = job.layout.attempt(&stage.id, job.attempt)?;
-    let artifacts = attempt.join("artifacts");
-    publish::make_new_folder(job.layout.root(), &attempt)?;
-    publish::make_new_folder(job.layout.root(), &artifacts)?;
-    let inputs = inputs(job, stage).map_err(|unaccepted| aborted(job).unwrap_or(unaccepted))?;
-    let hashes: Vec<(String, String)> =
-        inputs.iter().map(|input| (input.name.clone(), input.sha256.clone())).collect();
-    let fingerprint = fingerprint::of_stage(stage, &job.plan.python, job.layout.root(), &hashes);
-    // For a later attempt, which goes on from this one's checkpoints only where it does the same.
-    fs_err::write(attempt.join(FINGERPRINT), &fingerprint)?;
-    let environment = environment(job, stage, &artifacts, &fingerprint, tell)?;
-    // Asked for while the inputs were read: nothing is started then.
-    aborted(job).map_or(Ok(()), Err)?;
+impl RunningAttempt<'_> {
+    fn warn(&self, text: impl Into<String>) {
+        (self.tell)(AttemptProgress::Warning(text.into()));
+    }
 
-    let ended = supervise(job, stage, &environment, &attempt, tell)?;
-    let elapsed = ended.ending.elapsed;
-    // A Python stage has told it itself.
-    if stage.kind == Kind::Command {
-        tell_beside(job, &ended.ending, "", tell);
+    fn without_warnings(&self, (checkpoint, warnings): WithWarnings) -> StageCheckpoint {
+        warnings.into_iter().for_each(|warning| self.warn(warning));
+        checkpoint
     }
-    *ending = Some(described(&ended.ending));
-    judge(&ended.ending, "").map_err(|unaccepted| match ended.raised {
-        Some(reason) => Unaccepted { reason, ..unaccepted },
-        None => unaccepted,
-    })?;
-    let mut files = outputs(stage, &artifacts)?;
-    if let Some(verify) = &stage.verify {
-        let left = stage.max_duration.saturating_sub(elapsed).max(Duration::from_secs(1));
-        let command = supervise::Command {
-            argv: verify.argv().into_iter().map(OsString::from).collect(),
-            output: attempt.join("verify.log"),
-            ..command(job, stage, &environment, &attempt)
-        };
-        let verified = executor::command(
-            &command,
-            job.isolation,
-            &limits(stage, left, None),
-            &job.controls,
-            &mut |_| {},
-        )
-        .map_err(|error| failed(format!("`verify` cannot be run: {}", error_chain(&error))))?;
-        tell_beside(job, &verified, VERIFY, tell);
-        judge(&verified, VERIFY).inspect_err(|_| {
-            ending.iter_mut().for_each(|ending| ending.verify_failed = true);
-        })?;
-        // It may have written there as well.
-        files = outputs(stage, &artifacts)?;
-    }
-    accept(job, stage, fingerprint, inputs, &artifacts, &files, ended.state, checkpoint, tell)
-}
 
-/// Output that could not be kept, and processes that were not waited for, are not lost without a word.
-fn tell_beside(job: &Job, ending: &supervise::Ending, of: &str, tell: Tell<'_>) {
-    if let Some(trouble) = &ending.output.trouble {
-        let shown = job.layout.relative(&ending.output.path);
-        tell(AttemptProgress::Warning(format!("{of}its output is not all in `{shown}`: {trouble}")));
+    /// Where somebody asked for the end, that is why.
+    fn aborted(&self) -> Option<Unaccepted> {
+        let unaccepted = || Unaccepted { cause: Cause::Aborted, reason: "aborted".to_owned() };
+        self.job.controls.is_asked().then(unaccepted)
     }
-    match ending.leftovers {
-        0 => {}
-        1 => tell(AttemptProgress::Warning(format!("{of}a process that it left running was ended"))),
-        number => {
-            tell(AttemptProgress::Warning(format!("{of}{number} processes that it left running were ended")))
+
+    fn accepted(&mut self) -> Result<Accepted, Unaccepted> {
+        let Self { job, stage, .. } = *self;
+        let attempt = job.layout.attempt(&stage.id, job.attempt)?;
+        let artifacts = attempt.join("artifacts");
+        publish::make_new_folder(job.layout.root(), &attempt)?;
+        publish::make_new_folder(job.layout.root(), &artifacts)?;
+        let inputs = self.inputs().map_err(|unaccepted| self.aborted().unwrap_or(unaccepted))?;
+        let hashes: Vec<(String, String)> =
+            inputs.iter().map(|input| (input.name.clone(), input.sha256.clone())).collect();
+        let fingerprint = fingerprint::of_stage(stage, &job.plan.python, job.layout.root(), &hashes);
+        // For a later attempt, which goes on from this one's checkpoints only where it does the same.
+        fs_err::write(attempt.join(FINGERPRINT), &fingerprint)?;
+        let environment = self.environment(&artifacts, &fingerprint)?;
+        // Asked for while the inputs were read: nothing is started then.
+        self.aborted().map_or(Ok(()), Err)?;
+
+        let ended = self.supervise(&environment, &attempt)?;
+        let elapsed = ended.ending.elapsed;
+        // A Python stage has told it itself.
+        if stage.kind == Kind::Command {
+            self.tell_beside(&ended.ending, "");
         }
+        self.ending = Some(described(&ended.ending));
+        judge(&ended.ending, "").map_err(|unaccepted| match ended.raised {
+            Some(reason) => Unaccepted { reason, ..unaccepted },
+            None => unaccepted,
+        })?;
+        let mut files = outputs(stage, &artifacts)?;
+        if let Some(verify) = &stage.verify {
+            let left = stage.max_duration.saturating_sub(elapsed).max(Duration::from_secs(1));
+            let command = supervise::Command {
+                argv: verify.argv().into_iter().map(OsString::from).collect(),
+                output: attempt.join("verify.log"),
+                ..self.command(&environment, &attempt)
+            };
+            let limits = limits(stage, left, None);
+            let verified = executor::command(&command, job.isolation, &limits, &job.controls, &mut |_| {})
+                .map_err(|error| failed(format!("`verify` cannot be run: {}", error_chain(&error))))?;
+            self.tell_beside(&verified, VERIFY);
+            judge(&verified, VERIFY).inspect_err(|_| {
+                self.ending.iter_mut().for_each(|ending| ending.verify_failed = true);
+            })?;
+            // It may have written there as well.
+            files = outputs(stage, &artifacts)?;
+        }
+        let artifacts = self.publish(&artifacts, &files, ended.state)?;
+        Ok(Accepted { fingerprint, inputs, artifacts })
+    }
+
+    /// Output that could not be kept, and processes that were not waited for, are not lost without a word.
+    fn tell_beside(&self, ending: &supervise::Ending, of: &str) {
+        if let Some(trouble) = &ending.output.trouble {
+            let shown = self.job.layout.relative(&ending.output.path);
+            self.warn(format!("{of}its output is not all in `{shown}`: {trouble}"));
+        }
+        match ending.leftovers {
+            0 => {}
+            1 => self.warn(format!("{of}a process that it left running was ended")),
+            number => self.warn(format!("{of}{number} processes that it left running were ended")),
+        }
+    }
+
+    /// The stage's own command or cell, with what it tells on its way.
+    fn supervise(
+        &self,
+        environment: &[(OsString, OsString)],
+        attempt: &Path,
+    ) -> Result<StageEnded, Unaccepted> {
+        let Self { job, stage, tell, .. } = *self;
+        let artifacts = attempt.join("artifacts");
+        let command = self.command(environment, attempt);
+        let limits = limits(stage, stage.max_duration, Some(artifacts.clone()));
+        std::thread::scope(|scope| {
+            // The watchdog waits for nobody, so that saving at the stage's word is another thread's work.
+            let (wanted, wishes) = mpsc::channel::<()>();
+            scope.spawn(move || {
+                while wishes.recv().is_ok() {
+                    // Several words while one was being saved are one checkpoint.
+                    while wishes.try_recv().is_ok() {}
+                    let (layout, earlier) = (&job.layout, &job.earlier);
+                    let count = job.execution_count;
+                    match stage_checkpoint::mid_stage(layout, &stage.id, &artifacts, earlier, count) {
+                        Ok(saved) => tell(AttemptProgress::Checkpoint(self.without_warnings(saved))),
+                        Err(error) => self.warn(format!("no checkpoint: {}", error_chain(&error))),
+                    }
+                }
+            });
+            let mut throttle = Throttle::new();
+            let mut observe = |observed| match observed {
+                Observed::Marker(marker) => {
+                    if is_wish(&marker) {
+                        let _ = wanted.send(());
+                    }
+                    if throttle.lets_through() {
+                        tell(AttemptProgress::Observed(Observed::Marker(marker)));
+                    }
+                }
+                // Nobody asks for the number of bytes; the kept output has them.
+                Observed::Output { .. } => {}
+                other => tell(AttemptProgress::Observed(other)),
+            };
+            let watched = match stage.kind {
+                Kind::Command => {
+                    executor::command(&command, job.isolation, &limits, &job.controls, &mut observe)
+                        .map(|ending| StageEnded { ending, raised: None, state: None })
+                }
+                Kind::Python => {
+                    let warn = |text| self.warn(text);
+                    let cell = CellJob { job, stage, environment, limits: &limits, warn: &warn };
+                    job.python.run(&cell, &mut observe).map_err(ExecuteError::from)
+                }
+            };
+            drop(wanted);
+            if throttle.left_out > 0 {
+                self.warn(format!(
+                    "{} markers are only in the kept output: they came too fast, or were too many",
+                    throttle.left_out
+                ));
+            }
+            // It was to end before its code ran: while the kernel started, or was rehydrated.
+            watched.map_err(|error| self.aborted().unwrap_or_else(|| error.into()))
+        })
+    }
+
+    fn command(&self, environment: &[(OsString, OsString)], attempt: &Path) -> supervise::Command {
+        supervise::Command {
+            argv: self.stage.command.argv().into_iter().map(OsString::from).collect(),
+            environment: environment.to_vec(),
+            directory: self.job.layout.root().join(&self.stage.directory),
+            output: attempt.join("output.log"),
+            kept: self.job.kept_output,
+            record: attempt.join("supervisor.json"),
+        }
+    }
+
+    /// Published, checkpointed, and described such that a later run knows whether it is still so. Where that fails, what was
+    /// published before is there again.
+    fn publish(
+        &mut self,
+        artifacts: &Path,
+        files: &[String],
+        session: Option<SessionState>,
+    ) -> Result<Vec<AcceptedArtifact>, Unaccepted> {
+        let layout = &self.job.layout;
+        let published = layout.published(&self.stage.id)?;
+        publish::publish(layout.root(), artifacts, &published)?;
+        self.checkpointed(&published, files, session).inspect_err(|_| {
+            if let Err(error) = publish::take_back(artifacts, &published) {
+                self.warn(error_chain(&error));
+            }
+        })
+    }
+
+    fn checkpointed(
+        &mut self,
+        published: &Path,
+        files: &[String],
+        session: Option<SessionState>,
+    ) -> Result<Vec<AcceptedArtifact>, Unaccepted> {
+        let Self { job, stage, .. } = *self;
+        let paths: Vec<PathBuf> = files.iter().map(|file| published.join(file)).collect();
+        let mut hashes: Vec<Option<(String, u64)>> = vec![None; files.len()];
+        if stage.checkpoint_after {
+            let (layout, count) = (&job.layout, job.execution_count);
+            let saved =
+                stage_checkpoint::after_stage(layout, &stage.id, &paths, &job.earlier, count, session);
+            let unsaved = |error| failed(format!("its checkpoint cannot be saved: {}", error_chain(&error)));
+            let saved = self.without_warnings(saved.map_err(unsaved)?);
+            if stage.kind == Kind::Python {
+                let at = format!("{:.3}", saved.created_at);
+                let trouble = job.python.note_checkpoint(layout, &stage.id, job.attempt, &saved.id, &at);
+                trouble.into_iter().for_each(|trouble| self.warn(trouble));
+            }
+            for (path, hash) in paths.iter().zip(&mut hashes) {
+                let relative = layout.relative(path);
+                let artifact = saved.artifacts.iter().find(|artifact| artifact.relative_path == relative);
+                *hash = artifact.map(|artifact| (artifact.sha256.clone(), artifact.size_bytes));
+            }
+            self.checkpoint = Some(saved);
+        }
+        let mut described = Vec::new();
+        for ((file, path), hash) in files.iter().zip(&paths).zip(hashes) {
+            let (sha256, size_bytes) = match hash {
+                Some(hash) => hash,
+                None => fingerprint::of_file(path)
+                    .map_err(|error| failed(format!("`{}` cannot be read: {error}", path.display())))?,
+            };
+            let identity = publish::identity(path).unwrap_or_default();
+            described.push(AcceptedArtifact { path: file.clone(), sha256, size_bytes, identity });
+        }
+        Ok(described)
+    }
+
+    /// Every input with its content as it is now.
+    fn inputs(&self) -> Result<Vec<AcceptedInput>, Unaccepted> {
+        let Self { job, stage, .. } = *self;
+        let read = |input: &Input| {
+            let path = input_path(&job.plan, &job.layout, &input.source)?;
+            let identity = publish::identity(&path).unwrap_or_default();
+            let (sha256, _) = fingerprint::of_file_while(&path, &|| !job.controls.is_asked())
+                .map_err(|error| failed(format!("the input `{}` cannot be read: {error}", path.display())))?;
+            Ok(AcceptedInput { name: input.name.clone(), sha256, identity })
+        };
+        stage.inputs.iter().map(read).collect()
+    }
+
+    /// What the caller has, then what the plan sets, then what is ours.
+    fn environment(
+        &self,
+        artifacts: &Path,
+        fingerprint: &str,
+    ) -> Result<Vec<(OsString, OsString)>, Unaccepted> {
+        const OURS: [&str; 4] =
+            ["CHECKSTONE_RUN_ID", "CHECKSTONE_STAGE_ID", "CHECKSTONE_ARTIFACT_DIR", "CHECKSTONE_RESUME_DIR"];
+        let Self { job, stage, .. } = *self;
+        let is_ours = |name: &OsString| {
+            let name = name.to_string_lossy();
+            OURS.contains(&name.as_ref()) || name.starts_with("CHECKSTONE_INPUT_")
+        };
+        let is_set = |name: &OsString| stage.environment.iter().any(|(set, _)| name == set.as_str());
+        let mut all: Vec<(OsString, OsString)> =
+            job.environment.iter().filter(|(name, _)| !is_ours(name) && !is_set(name)).cloned().collect();
+        all.extend(stage.environment.iter().map(|(name, value)| (name.into(), value.into())));
+        all.push(("CHECKSTONE_RUN_ID".into(), job.layout.run().into()));
+        all.push(("CHECKSTONE_STAGE_ID".into(), (&stage.id).into()));
+        all.push(("CHECKSTONE_ARTIFACT_DIR".into(), artifacts.into()));
+        for input in &stage.inputs {
+            let path = input_path(&job.plan, &job.layout, &input.source)?;
+            all.push((input.variable().into(), path.into()));
+        }
+        let folder = artifacts.with_file_name("resume");
+        let to_resume: Vec<Artifact> =
+            job.to_resume.iter().filter(|artifact| is_of_same(job, artifact, fingerprint)).cloned().collect();
+        if !to_resume.is_empty() {
+            let prefix = format!("{}/", job.layout.relative(&folder));
+            match stage_checkpoint::bring_back(&job.layout, &to_resume, &prefix) {
+                Ok(()) => all.push(("CHECKSTONE_RESUME_DIR".into(), folder.into())),
+                Err(error) => self.warn(format!(
+                    "it begins anew, for what it had saved cannot be brought back: {}",
+                    error_chain(&error)
+                )),
+            }
+        } else if !job.to_resume.is_empty() {
+            self.warn(
+                "it begins anew, for its command or its inputs are not those that it had saved something for",
+            );
+        }
+        Ok(all)
     }
 }
 
 /// All files of the attempt, the declared ones among them.
-fn outputs(stage: &Stage, artifacts: &std::path::Path) -> Result<Vec<String>, Unaccepted> {
+fn outputs(stage: &Stage, artifacts: &Path) -> Result<Vec<String>, Unaccepted> {
     let files = publish::files(artifacts)?;
-    let missing: Vec<&str> = stage
-        .outputs
-        .iter()
-        .filter(|output| !files.contains(&output.path))
-        .map(|output| output.path.as_str())
-        .collect();
+    let declared = stage.outputs.iter().map(|output| output.path.as_str());
+    let missing: Vec<&str> = declared.filter(|path| !files.iter().any(|file| file == path)).collect();
     let folder = missing.iter().find(|path| artifacts.join(path).is_dir());
     match (folder, missing.is_empty()) {
         (Some(path), _) => {
@@ -226,91 +416,9 @@ fn outputs(stage: &Stage, artifacts: &std::path::Path) -> Result<Vec<String>, Un
     }
 }
 
-/// The stage's own command or cell, with what it tells on its way.
-fn supervise(
-    job: &Job,
-    stage: &Stage,
-    environment: &[(OsString, OsString)],
-    attempt: &std::path::Path,
-    tell: Tell<'_>,
-) -> Result<StageEnded, Unaccepted> {
-    let artifacts = attempt.join("artifacts");
-    let command = command(job, stage, environment, attempt);
-    let limits = limits(stage, stage.max_duration, Some(artifacts.clone()));
-    std::thread::scope(|scope| {
-        // The watchdog waits for nobody, so that saving at the stage's word is another thread's work.
-        let (wanted, wishes) = mpsc::channel::<()>();
-        scope.spawn(move || {
-            while wishes.recv().is_ok() {
-                // Several words while one was being saved are one checkpoint.
-                while wishes.try_recv().is_ok() {}
-                match stage_checkpoint::mid_stage(
-                    &job.layout,
-                    &stage.id,
-                    &artifacts,
-                    &job.earlier,
-                    job.execution_count,
-                ) {
-                    Ok((checkpoint, warnings)) => {
-                        warnings.into_iter().for_each(|warning| tell(AttemptProgress::Warning(warning)));
-                        tell(AttemptProgress::Checkpoint(checkpoint));
-                    }
-                    Err(error) => {
-                        tell(AttemptProgress::Warning(format!("no checkpoint: {}", error_chain(&error))))
-                    }
-                }
-            }
-        });
-        let mut throttle = Throttle::new();
-        let mut observe = |observed| match observed {
-            Observed::Marker(marker) => {
-                if is_wish(&marker) {
-                    let _ = wanted.send(());
-                }
-                if throttle.lets_through() {
-                    tell(AttemptProgress::Observed(Observed::Marker(marker)));
-                }
-            }
-            // Nobody asks for the number of bytes; the kept output has them.
-            Observed::Output { .. } => {}
-            other => tell(AttemptProgress::Observed(other)),
-        };
-        let watched = match stage.kind {
-            Kind::Command => executor::command(&command, job.isolation, &limits, &job.controls, &mut observe)
-                .map(|ending| StageEnded { ending, raised: None, state: None }),
-            Kind::Python => executor::python(job, stage, environment, &limits, tell, &mut observe),
-        };
-        drop(wanted);
-        if throttle.left_out > 0 {
-            tell(AttemptProgress::Warning(format!(
-                "{} markers are only in the kept output: they came too fast, or were too many",
-                throttle.left_out
-            )));
-        }
-        // It was to end before its code ran: while the kernel started, or was rehydrated.
-        watched.map_err(|error| aborted(job).unwrap_or_else(|| error.into()))
-    })
-}
-
 /// `[CHECKPOINT:saved:…]`: what the stage has written so far is worth keeping.
 fn is_wish(marker: &Marker) -> bool {
     marker.kind == "CHECKPOINT" && marker.subtype.as_deref() == Some("saved")
-}
-
-fn command(
-    job: &Job,
-    stage: &Stage,
-    environment: &[(OsString, OsString)],
-    attempt: &std::path::Path,
-) -> supervise::Command {
-    supervise::Command {
-        argv: stage.command.argv().into_iter().map(OsString::from).collect(),
-        environment: environment.to_vec(),
-        directory: job.layout.root().join(&stage.directory),
-        output: attempt.join("output.log"),
-        kept: job.kept_output,
-        record: attempt.join("supervisor.json"),
-    }
 }
 
 fn limits(stage: &Stage, max_duration: Duration, artifacts: Option<PathBuf>) -> supervise::Limits {
@@ -370,7 +478,6 @@ fn judge(ending: &supervise::Ending, of: &str) -> Result<(), Unaccepted> {
     Err(Unaccepted { cause, reason: format!("{of}{}", in_words(ending.how, ending.elapsed)) })
 }
 
-/// How something ended, for people.
 pub(crate) fn in_words(how: How, elapsed: Duration) -> String {
     let interrupted = |why: &str| format!("{why}; interrupted after {:.1} s", elapsed.as_secs_f64());
     match how {
@@ -382,95 +489,6 @@ pub(crate) fn in_words(how: How, elapsed: Duration) -> String {
     }
 }
 
-/// Published, checkpointed, and described such that a later run knows whether it is still so. Where that fails, what was
-/// published before is there again.
-#[expect(clippy::too_many_arguments, reason = "the one place where everything of an attempt comes together")]
-fn accept(
-    job: &Job,
-    stage: &Stage,
-    fingerprint: String,
-    inputs: Vec<AcceptedInput>,
-    artifacts: &std::path::Path,
-    files: &[String],
-    session: Option<SessionState>,
-    checkpoint: &mut Option<StageCheckpoint>,
-    tell: Tell<'_>,
-) -> Result<Accepted, Unaccepted> {
-    let published = job.layout.published(&stage.id)?;
-    publish::publish(job.layout.root(), artifacts, &published)?;
-    match checkpointed(job, stage, &published, files, session, checkpoint, tell) {
-        Ok(artifacts) => Ok(Accepted { fingerprint, inputs, artifacts }),
-        Err(unaccepted) => {
-            if let Err(error) = publish::take_back(artifacts, &published) {
-                tell(AttemptProgress::Warning(error_chain(&error)));
-            }
-            Err(unaccepted)
-        }
-    }
-}
-
-fn checkpointed(
-    job: &Job,
-    stage: &Stage,
-    published: &std::path::Path,
-    files: &[String],
-    session: Option<SessionState>,
-    checkpoint: &mut Option<StageCheckpoint>,
-    tell: Tell<'_>,
-) -> Result<Vec<AcceptedArtifact>, Unaccepted> {
-    let paths: Vec<PathBuf> = files.iter().map(|file| published.join(file)).collect();
-    let mut hashes: Vec<Option<(String, u64)>> = vec![None; files.len()];
-    if stage.checkpoint_after {
-        let (saved, warnings) = stage_checkpoint::after_stage(
-            &job.layout,
-            &stage.id,
-            &paths,
-            &job.earlier,
-            job.execution_count,
-            session,
-        )
-        .map_err(|error| failed(format!("its checkpoint cannot be saved: {}", error_chain(&error))))?;
-        warnings.into_iter().for_each(|warning| tell(AttemptProgress::Warning(warning)));
-        if stage.kind == Kind::Python {
-            let at = format!("{:.3}", saved.created_at);
-            let trouble = job.python.note_checkpoint(&job.layout, &stage.id, job.attempt, &saved.id, &at);
-            trouble.into_iter().for_each(|trouble| tell(AttemptProgress::Warning(trouble)));
-        }
-        for (path, hash) in paths.iter().zip(&mut hashes) {
-            let relative = job.layout.relative(path);
-            let artifact = saved.artifacts.iter().find(|artifact| artifact.relative_path == relative);
-            *hash = artifact.map(|artifact| (artifact.sha256.clone(), artifact.size_bytes));
-        }
-        *checkpoint = Some(saved);
-    }
-    let mut described = Vec::new();
-    for ((file, path), hash) in files.iter().zip(&paths).zip(hashes) {
-        let (sha256, size_bytes) = match hash {
-            Some(hash) => hash,
-            None => fingerprint::of_file(path)
-                .map_err(|error| failed(format!("`{}` cannot be read: {error}", path.display())))?,
-        };
-        let identity = publish::identity(path).unwrap_or_default();
-        described.push(AcceptedArtifact { path: file.clone(), sha256, size_bytes, identity });
-    }
-    Ok(described)
-}
-
-/// Every input with its content as it is now.
-fn inputs(job: &Job, stage: &Stage) -> Result<Vec<AcceptedInput>, Unaccepted> {
-    stage
-        .inputs
-        .iter()
-        .map(|input| {
-            let path = input_path(&job.plan, &job.layout, &input.source)?;
-            let identity = publish::identity(&path).unwrap_or_default();
-            let (sha256, _) = fingerprint::of_file_while(&path, &|| !job.controls.is_asked())
-                .map_err(|error| failed(format!("the input `{}` cannot be read: {error}", path.display())))?;
-            Ok(AcceptedInput { name: input.name.clone(), sha256, identity })
-        })
-        .collect()
-}
-
 pub(crate) fn input_path(plan: &Plan, layout: &Layout, source: &InputSource) -> Result<PathBuf, NameError> {
     match source {
         InputSource::File(path) => Ok(layout.root().join(path)),
@@ -480,54 +498,6 @@ pub(crate) fn input_path(plan: &Plan, layout: &Layout, source: &InputSource) -> 
             Ok(layout.published(stage)?.join(path))
         }
     }
-}
-
-/// What the caller has, then what the plan sets, then what is ours.
-fn environment(
-    job: &Job,
-    stage: &Stage,
-    artifacts: &std::path::Path,
-    fingerprint: &str,
-    tell: Tell<'_>,
-) -> Result<Vec<(OsString, OsString)>, Unaccepted> {
-    const OURS: [&str; 4] =
-        ["CHECKSTONE_RUN_ID", "CHECKSTONE_STAGE_ID", "CHECKSTONE_ARTIFACT_DIR", "CHECKSTONE_RESUME_DIR"];
-    let is_ours = |name: &OsString| {
-        let name = name.to_string_lossy();
-        OURS.contains(&name.as_ref()) || name.starts_with("CHECKSTONE_INPUT_")
-    };
-    let is_set = |name: &OsString| stage.environment.iter().any(|(set, _)| name == set.as_str());
-    let mut all: Vec<(OsString, OsString)> =
-        job.environment.iter().filter(|(name, _)| !is_ours(name) && !is_set(name)).cloned().collect();
-    all.extend(stage.environment.iter().map(|(name, value)| (name.into(), value.into())));
-    all.push(("CHECKSTONE_RUN_ID".into(), job.layout.run().into()));
-    all.push(("CHECKSTONE_STAGE_ID".into(), (&stage.id).into()));
-    all.push(("CHECKSTONE_ARTIFACT_DIR".into(), artifacts.into()));
-    for input in &stage.inputs {
-        let path = input_path(&job.plan, &job.layout, &input.source)?;
-        all.push((input.variable().into(), path.into()));
-    }
-    let folder = artifacts.with_file_name("resume");
-    let to_resume: Vec<Artifact> =
-        job.to_resume.iter().filter(|artifact| is_of_same(job, artifact, fingerprint)).cloned().collect();
-    if !to_resume.is_empty() {
-        let prefix = format!("{}/", job.layout.relative(&folder));
-        match stage_checkpoint::bring_back(&job.layout, &to_resume, &prefix) {
-            Ok(()) => all.push(("CHECKSTONE_RESUME_DIR".into(), folder.into())),
-            Err(error) => {
-                let text = format!(
-                    "it begins anew, for what it had saved cannot be brought back: {}",
-                    error_chain(&error)
-                );
-                tell(AttemptProgress::Warning(text));
-            }
-        }
-    } else if !job.to_resume.is_empty() {
-        let text =
-            "it begins anew, for its command or its inputs are not those that it had saved something for";
-        tell(AttemptProgress::Warning(text.to_owned()));
-    }
-    Ok(all)
 }
 
 /// Whether the attempt that saved it ran the same command on the same inputs.

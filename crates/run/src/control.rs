@@ -5,17 +5,10 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use files::{Lock, LockError, regular_file};
+use files::{FileError, Lock, LockError, regular_file};
 use serde::{Deserialize, Serialize};
 
 use checkpoint::layout::Layout;
-
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write the request `{}`", path.display())]
-pub struct RequestError {
-    path: PathBuf,
-    source: io::Error,
-}
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -29,14 +22,13 @@ fn path(layout: &Layout) -> PathBuf {
 }
 
 /// Asks the process that runs it to abort the run, or one stage of it. A second request skips the grace.
-pub fn request_abort(layout: &Layout, stage: Option<&str>) -> Result<(), RequestError> {
+pub fn request_abort(layout: &Layout, stage: Option<&str>) -> Result<(), FileError> {
     let path = path(layout);
-    let failed = |source| RequestError { path: path.clone(), source };
     let request = Request { abort: true, stage_id: stage.map(str::to_owned) };
-    let mut line = serde_json::to_vec(&request).map_err(|error| failed(error.into()))?;
-    line.push(b'\n');
-    let file = regular_file::append(&path, 0o644).map_err(io::Error::from);
-    file.and_then(|mut file| file.write_all(&line)).map_err(failed)
+    let line = serde_json::to_string(&request).map_err(io::Error::from);
+    let mut file = regular_file::append(&path, 0o644)?;
+    let written = line.and_then(|line| writeln!(file, "{line}"));
+    written.map_err(FileError::failed("write the request", &path))
 }
 
 /// Processes that a killed owner had started hold its lock until they are gone, which takes them a moment.
@@ -55,7 +47,6 @@ pub fn is_taken(layout: &Layout) -> bool {
         && matches!(Lock::acquire(&layout.lock(), Duration::ZERO), Err(LockError::Busy { .. }))
 }
 
-/// The requests that come in from now on.
 #[derive(Debug)]
 pub(crate) struct Requests {
     path: PathBuf,

@@ -25,19 +25,17 @@ use crate::control::Requests;
 use crate::event::{Accepted, Ending, Event, What};
 use crate::plan::{Plan, Problems, Stage};
 use crate::publish::PublishError;
-use crate::record::{RecordError, Recorder};
+use crate::record::{RecordError, Recorder, StageRecord};
 use crate::stage_checkpoint::StageCheckpoint;
 use crate::state::{RunState, StageState};
 
 pub use begin::{PlanText, abort_lost, can_run, resume, run};
 
-/// How often requests to abort are looked for.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A checkpoint holds all artifacts of the run up to this many, and beyond it those that are still needed.
 const ARTIFACTS_IN_CHECKPOINT: usize = 2000;
 
-/// What the caller decides.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// So many stages at once.
@@ -111,8 +109,9 @@ enum Message {
 }
 
 /// What became of a stage in this process.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Standing {
+    #[default]
     Waiting,
     Running,
     Completed,
@@ -120,6 +119,7 @@ enum Standing {
     GivenUp,
 }
 
+#[derive(Default)]
 struct StageRun {
     standing: Standing,
     /// Dependencies that are not completed yet.
@@ -161,14 +161,7 @@ impl<'a> Engine<'a> {
         let mut stages: Vec<StageRun> = plan
             .stages
             .iter()
-            .map(|stage| StageRun {
-                standing: Standing::Waiting,
-                waits_for: stage.dependencies.len(),
-                dependents: Vec::new(),
-                attempts: 0,
-                controls: None,
-                is_aborted: false,
-            })
+            .map(|stage| StageRun { waits_for: stage.dependencies.len(), ..StageRun::default() })
             .collect();
         for (index, stage) in plan.stages.iter().enumerate() {
             for on in &stage.dependencies {
@@ -277,16 +270,16 @@ impl<'a> Engine<'a> {
         self.stage(index).map(|stage| stage.id.clone()).unwrap_or_default()
     }
 
+    fn recorded(&self, index: usize) -> Option<&StageRecord> {
+        self.recorder.record().stages.get(&self.stage(index)?.id)
+    }
+
     fn state(&self, index: usize) -> StageState {
-        self.stage(index).map_or(StageState::Pending, |stage| {
-            self.recorder.record().stages.get(&stage.id).map_or(StageState::Pending, |stage| stage.state)
-        })
+        self.recorded(index).map_or(StageState::Pending, |stage| stage.state)
     }
 
     fn attempt_number(&self, index: usize) -> u32 {
-        self.stage(index)
-            .and_then(|stage| self.recorder.record().stages.get(&stage.id))
-            .map_or(0, |stage| stage.attempt)
+        self.recorded(index).map_or(0, |stage| stage.attempt)
     }
 
     fn stage_to(&mut self, index: usize, to: StageState, reason: Option<String>) -> Result<(), EngineError> {
@@ -301,20 +294,7 @@ impl<'a> Engine<'a> {
         ending: Option<Ending>,
         accepted: Option<Accepted>,
     ) -> Result<(), EngineError> {
-        let attempt = self.attempt_number(index);
-        self.transition(index, attempt, to, reason, ending, accepted)
-    }
-
-    fn transition(
-        &mut self,
-        index: usize,
-        attempt: u32,
-        to: StageState,
-        reason: Option<String>,
-        ending: Option<Ending>,
-        accepted: Option<Accepted>,
-    ) -> Result<(), EngineError> {
-        let (stage_id, from) = (self.id(index), self.state(index));
+        let (stage_id, attempt, from) = (self.id(index), self.attempt_number(index), self.state(index));
         self.append(What::StageState { stage_id, attempt, from, to, reason, ending, accepted })
     }
 
@@ -401,7 +381,8 @@ impl<'a> Engine<'a> {
             execution_count: self.checkpoints + 1,
         };
         // On the disk first: after this a lost supervisor's successor looks for what it left running.
-        self.transition(index, attempt, StageState::Running, None, None, None)?;
+        let (id, from) = (self.id(index), self.state(index));
+        self.append(What::stage_state(id, attempt, from, StageState::Running, None))?;
         let sender = self.sender.clone();
         let work = move || {
             let teller = sender.clone();
@@ -433,7 +414,6 @@ impl<'a> Engine<'a> {
 
     /// What the run has published so far, as far as a checkpoint should hold it.
     fn earlier_artifacts(&self, starting: usize) -> Vec<std::path::PathBuf> {
-        let record = self.recorder.record();
         let completed = |index: &usize| {
             *index != starting
                 && self.stages.get(*index).is_some_and(|stage| stage.standing == Standing::Completed)
@@ -448,7 +428,7 @@ impl<'a> Engine<'a> {
         let paths = |index: usize| {
             let stage = self.stage(index)?;
             let folder = self.layout.published(&stage.id).ok()?;
-            let accepted = record.stages.get(&stage.id)?.accepted.as_ref()?;
+            let accepted = self.recorded(index)?.accepted.as_ref()?;
             Some(accepted.artifacts.iter().map(|artifact| folder.join(&artifact.path)).collect::<Vec<_>>())
         };
         let all: Vec<usize> = (0..self.stages.len()).filter(completed).collect();
@@ -461,12 +441,10 @@ impl<'a> Engine<'a> {
 
     /// The files of the stage's last own checkpoint. Where it cannot be used, that is told: work is lost.
     fn saved_half_way(&mut self, index: usize) -> Result<Vec<Artifact>, EngineError> {
-        let stage_id = self.id(index);
-        let record = self.recorder.record().stages.get(&stage_id);
-        let Some(id) = record.and_then(|stage| stage.mid_stage_checkpoint.clone()) else {
+        let Some(id) = self.recorded(index).and_then(|stage| stage.mid_stage_checkpoint.clone()) else {
             return Ok(Vec::new());
         };
-        let own = format!("/.attempts/{stage_id}/");
+        let own = format!("/.attempts/{}/", self.id(index));
         let is_own = |artifact: &Artifact| artifact.relative_path.contains(&own);
         let lost = match checkpoint::validate(&self.layout, &id, checkpoint::Depth::Quick) {
             Ok(checked) => match checked.manifest {
@@ -623,15 +601,8 @@ impl<'a> Engine<'a> {
                 self.stages.get(**on).is_some_and(|before| before.standing != Standing::Completed)
             });
             let reason = before.map(|before| format!("`{}` did not complete", self.id(*before)));
-            blocked.push(What::StageState {
-                stage_id: planned.id.clone(),
-                attempt: self.attempt_number(index),
-                from,
-                to: StageState::Blocked,
-                reason,
-                ending: None,
-                accepted: None,
-            });
+            let (id, attempt) = (planned.id.clone(), self.attempt_number(index));
+            blocked.push(What::stage_state(id, attempt, from, StageState::Blocked, reason));
         }
         self.append_all(blocked)
     }

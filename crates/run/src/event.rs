@@ -197,6 +197,17 @@ impl Event {
 }
 
 impl What {
+    /// A change of a stage's state that neither ends an attempt nor accepts one.
+    pub(crate) fn stage_state(
+        stage_id: String,
+        attempt: u32,
+        from: StageState,
+        to: StageState,
+        reason: Option<String>,
+    ) -> Self {
+        Self::StageState { stage_id, attempt, from, to, reason, ending: None, accepted: None }
+    }
+
     /// The stage that it is about.
     pub fn stage(&self) -> Option<&str> {
         match self {
@@ -211,32 +222,20 @@ impl What {
             Self::AbortRequested { stage_id }
             | Self::ResumedFrom { stage_id, .. }
             | Self::Warning { stage_id, .. } => stage_id.as_deref(),
-            Self::RunPlanned { .. }
-            | Self::PlanChanged { .. }
-            | Self::RunTaken { .. }
-            | Self::RunState { .. } => None,
+            _ => None,
         }
     }
 
     /// What others rely on has to be on the disk before it is acted on; what only tells how it goes need not.
     pub(crate) fn is_durable(&self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::RunPlanned { .. }
-            | Self::PlanChanged { .. }
-            | Self::RunTaken { .. }
-            | Self::RunState { .. }
-            | Self::StageState { .. } => true,
-            Self::StageReused { .. }
-            | Self::Marker { .. }
-            | Self::Stall { .. }
-            | Self::Signal { .. }
-            | Self::Suspended { .. }
-            | Self::Checkpoint { .. }
-            | Self::ResumedFrom { .. }
-            | Self::AbortRequested { .. }
-            | Self::Swept { .. }
-            | Self::Warning { .. } => false,
-        }
+                | Self::PlanChanged { .. }
+                | Self::RunTaken { .. }
+                | Self::RunState { .. }
+                | Self::StageState { .. }
+        )
     }
 }
 

@@ -6,7 +6,7 @@ use checkpoint::manifest::{Manifest, NotebookReference, PythonEnvironment, Rehyd
 use supervise::{Command, Controls, Ending, Isolation, Limits, Observed, SpawnError, Supervised, WatchError};
 
 use crate::SessionError;
-use crate::attempt::{AttemptProgress, Job, Tell};
+use crate::attempt::Job;
 use crate::plan::Stage;
 
 /// What a checkpoint after a Python stage says of the session.
@@ -48,15 +48,13 @@ pub(crate) fn command(
     Ok(Supervised::spawn(command, isolation)?.watch(limits, controls, observe)?)
 }
 
-/// A cell in the run's kernel, to its end.
-pub(crate) fn python(
-    job: &Job,
-    stage: &Stage,
-    environment: &[(OsString, OsString)],
-    limits: &Limits,
-    tell: Tell<'_>,
-    observe: &mut dyn FnMut(Observed),
-) -> Result<StageEnded, ExecuteError> {
-    let warn = |text| tell(AttemptProgress::Warning(text));
-    Ok(job.python.run(job, stage, environment, limits, &warn, observe)?)
+/// A stage that is to run as a cell of the run's kernel.
+#[cfg_attr(not(feature = "python"), expect(dead_code, reason = "without a kernel nobody asks"))]
+pub(crate) struct CellJob<'a> {
+    pub(crate) job: &'a Job,
+    pub(crate) stage: &'a Stage,
+    pub(crate) environment: &'a [(OsString, OsString)],
+    pub(crate) limits: &'a Limits,
+    /// What a person should know.
+    pub(crate) warn: &'a dyn Fn(String),
 }

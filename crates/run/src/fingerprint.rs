@@ -34,7 +34,6 @@ struct Basis<'a> {
     kernel: Option<KernelBasis<'a>>,
 }
 
-/// What else decides what a cell does.
 #[derive(Serialize)]
 struct KernelBasis<'a> {
     kind: &'static str,
@@ -96,7 +95,6 @@ fn named_files(program: &Program, root: &Path, directory: &Path) -> Vec<(String,
     words.into_iter().filter_map(|word| Some((word.to_owned(), hashed(word)?))).collect()
 }
 
-/// The hash and the size of a regular file.
 pub fn of_file(path: &Path) -> io::Result<(String, u64)> {
     of_file_while(path, &|| true)
 }

@@ -1,15 +1,11 @@
 //! The session of a build without the feature `python`, which has no kernel: a plan with Python stages is refused before
 //! anything starts, so that nobody comes to ask it.
 
-use std::ffi::OsString;
-
 use checkpoint::layout::Layout;
-use supervise::{Limits, Observed};
+use supervise::Observed;
 
-use crate::attempt::Job;
 use crate::engine::Settings;
-use crate::executor::StageEnded;
-use crate::plan::Stage;
+use crate::executor::{CellJob, StageEnded};
 
 pub(crate) struct NoPythonSession;
 
@@ -24,11 +20,7 @@ impl NoPythonSession {
 
     pub(crate) fn run(
         &self,
-        _: &Job,
-        _: &Stage,
-        _: &[(OsString, OsString)],
-        _: &Limits,
-        _: &dyn Fn(String),
+        _: &CellJob<'_>,
         _: &mut dyn FnMut(Observed),
     ) -> Result<StageEnded, NoSessionError> {
         Err(NoSessionError)

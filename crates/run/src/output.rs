@@ -36,7 +36,7 @@ impl MarkerOutput {
             subtype: marker.subtype.clone(),
             attributes: marker.attributes.iter().cloned().collect(),
             text: marker.text.clone(),
-            category: marker.category().map(|category| category.name().to_owned()),
+            category: marker.category().map(str::to_owned),
         }
     }
 }

@@ -1,17 +1,17 @@
 //! The artifacts of an attempt: what is there, and how an accepted attempt takes the place of the one before it. The whole
 //! folder changes its name at once, so that readers see one attempt or the other, never a mixture.
 
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use files::{FileError, Folder};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
-    #[error("cannot read the artifacts in `{}`", path.display())]
-    Read { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    File(#[from] FileError),
     #[error("the artifact `{}` is a symbolic link; write a file in its place", path.display())]
     SymbolicLink { path: PathBuf },
     #[error("the artifact `{}` is neither a file nor a folder", path.display())]
@@ -24,12 +24,6 @@ pub enum PublishError {
     Place { path: PathBuf },
     #[error("`{}` is in the way of publishing; a stage writes into its artifact folder and nowhere else", path.display())]
     InTheWay { path: PathBuf },
-    #[error("cannot make the folder `{}`", path.display())]
-    Create { path: PathBuf, source: io::Error },
-    #[error("cannot publish to `{}`", path.display())]
-    Publish { path: PathBuf, source: io::Error },
-    #[error("cannot take back what was published to `{}`", path.display())]
-    TakeBack { path: PathBuf, source: io::Error },
 }
 
 /// The files below `folder`, as paths below it with `/`, in order. Links and the like are refused.
@@ -64,11 +58,11 @@ fn walk(
     strictness: Strictness,
     found: &mut Vec<String>,
 ) -> Result<(), PublishError> {
-    let failed = |source| PublishError::Read { path: folder.to_owned(), source };
-    for entry in fs_err::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
+    let failed = FileError::failed("read the artifacts in", folder);
+    for entry in fs_err::read_dir(folder).map_err(&failed)? {
+        let entry = entry.map_err(&failed)?;
         let path = entry.path();
-        let kind = entry.file_type().map_err(failed)?;
+        let kind = entry.file_type().map_err(&failed)?;
         let Ok(name) = entry.file_name().into_string() else {
             if strictness == Strictness::LeaveOut {
                 continue;
@@ -101,19 +95,12 @@ fn walk(
 /// Makes a folder below `root` with all that lead to it; a link on the way is refused.
 pub(crate) fn make_folder(root: &Path, folder: &Path) -> Result<(), PublishError> {
     let inner = folder.strip_prefix(root).unwrap_or(folder);
-    let mut at = root.to_owned();
+    let mut at = Folder::open(root)?;
     for part in inner.components() {
-        at.push(part);
-        match at.symlink_metadata() {
-            Ok(metadata) if metadata.is_symlink() => return Err(PublishError::Place { path: at }),
-            Ok(_) => {}
-            Err(_) => match fs_err::create_dir(&at) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(PublishError::Create { path: at, source: error });
-                }
-                _ => {}
-            },
-        }
+        at = at.folder_made(part).map_err(|error| match error {
+            FileError::SymbolicLink { path } => PublishError::Place { path },
+            error => error.into(),
+        })?;
     }
     Ok(())
 }
@@ -123,13 +110,13 @@ pub(crate) fn make_new_folder(root: &Path, folder: &Path) -> Result<(), PublishE
     if let Some(parent) = folder.parent() {
         make_folder(root, parent)?;
     }
-    fs_err::create_dir(folder).map_err(|source| PublishError::Create { path: folder.to_owned(), source })
+    Ok(fs_err::create_dir(folder).map_err(FileError::failed("make the folder", folder))?)
 }
 
 /// Puts the folder of an attempt's artifacts in the place of the published ones. Those that were there before lie in
 /// the attempt's folder afterwards, as `replaced`.
 pub(crate) fn publish(root: &Path, artifacts: &Path, published: &Path) -> Result<(), PublishError> {
-    let failed = |error: Errno| PublishError::Publish { path: published.to_owned(), source: error.into() };
+    let failed = |error: Errno| FileError::failed("publish to", published)(error.into());
     if let Some(parent) = published.parent() {
         make_folder(root, parent)?;
     }
@@ -147,7 +134,7 @@ pub(crate) fn publish(root: &Path, artifacts: &Path, published: &Path) -> Result
                 Ok(()) => {
                     if let Err(error) = rustix::fs::rename(artifacts, &replaced) {
                         let _ = renameat_with(CWD, artifacts, CWD, published, RenameFlags::EXCHANGE);
-                        return Err(failed(error));
+                        return Err(failed(error).into());
                     }
                 }
                 // A file system that cannot exchange: for an instant there is none.
@@ -155,21 +142,22 @@ pub(crate) fn publish(root: &Path, artifacts: &Path, published: &Path) -> Result
                     rustix::fs::rename(published, &replaced).map_err(failed)?;
                     rustix::fs::rename(artifacts, published).map_err(failed)?;
                 }
-                Err(error) => return Err(failed(error)),
+                Err(error) => return Err(failed(error).into()),
             }
         }
         Err(_) => rustix::fs::rename(artifacts, published).map_err(failed)?,
     }
-    let synced = sync(published.parent()).and_then(|()| sync(artifacts.parent()));
+    let folders = [published.parent(), artifacts.parent()];
+    let synced = folders.into_iter().flatten().try_for_each(files::sync_directory);
     if synced.is_err() {
         let _ = take_back(artifacts, published);
     }
-    synced
+    Ok(synced?)
 }
 
 /// Undoes `publish`, for an attempt that was not accepted after all: what it replaced is published again.
-pub(crate) fn take_back(artifacts: &Path, published: &Path) -> Result<(), PublishError> {
-    let failed = |error: Errno| PublishError::TakeBack { path: published.to_owned(), source: error.into() };
+pub(crate) fn take_back(artifacts: &Path, published: &Path) -> Result<(), FileError> {
+    let failed = |error: Errno| FileError::failed("take back what was published to", published)(error.into());
     let replaced = artifacts.with_file_name("replaced");
     if replaced.symlink_metadata().is_err() {
         return rustix::fs::rename(published, artifacts).map_err(failed);
@@ -182,13 +170,6 @@ pub(crate) fn take_back(artifacts: &Path, published: &Path) -> Result<(), Publis
         }
         Err(error) => Err(failed(error)),
     }
-}
-
-fn sync(folder: Option<&Path>) -> Result<(), PublishError> {
-    let Some(folder) = folder else { return Ok(()) };
-    fs_err::File::open(folder)
-        .and_then(|file| file.sync_all())
-        .map_err(|source| PublishError::Publish { path: folder.to_owned(), source })
 }
 
 /// What a file is known by without reading it; another one after every change of it. The size is part of it: after a power cut

@@ -14,21 +14,21 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
+use checkpoint::RestoreError;
 use checkpoint::layout::{Layout, NameError};
 use checkpoint::manifest::{NotebookReference, PythonEnvironment};
-use checkpoint::{RestoreError, ValidateError};
 use files::FileError;
 use kernel::notebook::{NewCell, Notebook, checkpoint_cell_id, stage_cell_id};
 use kernel::python_environment::{self, FindError, Surroundings};
 use kernel::rehydration::{self, SavedVariables, VARIABLES_FOLDER, VariablesError};
 use kernel::{CellEnding, ExecutedCell, Kernel, KernelError, Launch, Spool};
 use serde_json::Value;
-use supervise::{Cause, Ending, How, Limits, Observed, OutputKept, Status};
+use supervise::{Cause, Ending, How, Observed, OutputKept, Status};
 use text::error_chain;
 
 use crate::attempt::Job;
 use crate::engine::Settings;
-use crate::executor::{SessionState, StageEnded};
+use crate::executor::{CellJob, SessionState, StageEnded};
 use crate::plan::{Program, Stage};
 use crate::publish::{self, PublishError};
 use rehydrate::LastSaved;
@@ -64,7 +64,6 @@ except ImportError:
     pass
 ";
 
-/// Why a stage could not be run as a cell.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SessionError {
     #[error("aborted")]
@@ -87,8 +86,6 @@ pub(crate) enum SessionError {
     Folder(#[from] PublishError),
     #[error(transparent)]
     Checkpoints(#[from] FileError),
-    #[error(transparent)]
-    Validate(#[from] ValidateError),
     #[error(transparent)]
     Restore(#[from] RestoreError),
     #[error(transparent)]
@@ -150,15 +147,11 @@ impl PythonSession {
     /// One stage, as one cell. Errors are told before the code was run; afterwards there is an ending.
     pub(crate) fn run(
         &self,
-        job: &Job,
-        stage: &Stage,
-        environment: &[(OsString, OsString)],
-        limits: &Limits,
-        warn: &dyn Fn(String),
+        cell: &CellJob<'_>,
         observe: &mut dyn FnMut(Observed),
     ) -> Result<StageEnded, SessionError> {
-        let mut inside = self.turn(job)?;
-        let ended = inside.run(job, stage, environment, limits, warn, observe);
+        let mut inside = self.turn(cell.job)?;
+        let ended = inside.run(cell, observe);
         if ended.is_err() {
             // What was half prepared is of no use to the next one.
             inside.kernel = None;
@@ -208,18 +201,15 @@ impl PythonSession {
 impl SharedSession {
     fn run(
         &mut self,
-        job: &Job,
-        stage: &Stage,
-        environment: &[(OsString, OsString)],
-        limits: &Limits,
-        warn: &dyn Fn(String),
+        cell_job: &CellJob<'_>,
         observe: &mut dyn FnMut(Observed),
     ) -> Result<StageEnded, SessionError> {
+        let CellJob { job, stage, environment, limits, warn } = *cell_job;
         let code = code(job, stage)?;
         go_on(job)?;
         if self.kernel.as_mut().is_none_or(|kernel| !kernel.is_alive()) {
             self.kernel = None;
-            self.start(job, stage, environment, warn)?;
+            self.start(cell_job)?;
         }
         let kernel = self.kernel.as_mut().ok_or(SessionError::NoKernel)?;
         kernel.heed(&job.controls);
@@ -284,25 +274,16 @@ impl SharedSession {
         })
     }
 
-    fn start(
-        &mut self,
-        job: &Job,
-        stage: &Stage,
-        environment: &[(OsString, OsString)],
-        warn: &dyn Fn(String),
-    ) -> Result<(), SessionError> {
+    fn start(&mut self, cell_job: &CellJob<'_>) -> Result<(), SessionError> {
+        let CellJob { job, environment, warn, .. } = *cell_job;
         let layout = &job.layout;
         let wanted = job.plan.python.interpreter.as_deref();
         let surroundings = Surroundings::of(&job.environment, wanted);
         let found = python_environment::find(layout.root(), &surroundings)?;
         publish::make_folder(layout.root(), &layout.kernel())?;
         let scratch = |name: &str| {
-            let value = job
-                .environment
-                .iter()
-                .find(|(known, _)| known == name)
-                .map(|(_, value)| PathBuf::from(value));
-            value.filter(|folder| folder.is_dir())
+            let (_, value) = job.environment.iter().find(|(known, _)| known == name)?;
+            Some(PathBuf::from(value)).filter(|folder| folder.is_dir())
         };
         let launch = Launch {
             argv: found.argv.clone(),
@@ -342,7 +323,7 @@ impl SharedSession {
         self.displays.clear();
         self.kernel = Some(kernel);
         go_on(job)?;
-        self.rehydrate(job, stage, last_saved?, warn)
+        self.rehydrate(cell_job, last_saved?)
     }
 
     fn shown(&self) -> MutexGuard<'_, ShownNotebook> {

@@ -148,17 +148,7 @@ impl Record {
                 let stage = self.stages.entry(stage_id.clone()).or_default();
                 stage.mid_stage_checkpoint = Some(checkpoint_id.clone());
             }
-            What::RunPlanned { .. }
-            | What::Checkpoint { .. }
-            | What::StageReused { .. }
-            | What::Marker { .. }
-            | What::Stall { .. }
-            | What::Signal { .. }
-            | What::Suspended { .. }
-            | What::ResumedFrom { .. }
-            | What::AbortRequested { .. }
-            | What::Swept { .. }
-            | What::Warning { .. } => {}
+            _ => {}
         }
         Ok(())
     }
@@ -175,10 +165,9 @@ impl Record {
 
 /// An event that says it comes from another state than the one before it left is not of this record.
 fn same(what: &'static str, is: &'static str, says: &'static str) -> Result<(), TransitionError> {
-    if is == says { Ok(()) } else { Err(TransitionError::new(what, is, says)) }
+    if is == says { Ok(()) } else { Err(TransitionError { what, from: is, to: says }) }
 }
 
-/// All whole events of a record.
 pub fn read_events(path: &Path) -> Result<Vec<Event>, RecordError> {
     let bytes = read_bytes(path)?;
     events(path, &bytes).collect()

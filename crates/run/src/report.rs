@@ -1,6 +1,6 @@
 //! The report of a run, made from its events: Markdown whose blocks are refreshed in place, and a page with a chart.
 
-use files::{FileError, atomic_file};
+use files::{FileError, Links, atomic_file, regular_file};
 
 mod gantt;
 mod html;
@@ -19,7 +19,7 @@ use crate::plan::Plan;
 use crate::record::{self, RecordError};
 
 pub use html::Excerpt;
-pub use story::{Attempt, Incident, IncidentKind, Outcome, Sitting, StageStory, Story};
+pub use story::{Attempt, Incident, Outcome, Sitting, StageStory, Story};
 
 /// Of what an attempt printed, so much of the end is shown.
 const LONGEST_EXCERPT: u64 = 8 * 1024;
@@ -30,17 +30,10 @@ const MOST_EXCERPTS: usize = 200;
 pub enum ReportError {
     #[error(transparent)]
     Record(#[from] RecordError),
-    #[error("cannot read `{}`: {source}", path.display())]
-    Read { path: PathBuf, source: io::Error },
-    #[error("cannot make the folder `{}`: {source}", path.display())]
-    Folder { path: PathBuf, source: io::Error },
     #[error(transparent)]
-    Write(#[from] FileError),
-    #[error("`{}` is a symbolic link: a report is not written through it", path.display())]
-    Link { path: PathBuf },
+    File(#[from] FileError),
 }
 
-/// A report, ready to be written.
 #[derive(Debug)]
 pub struct Report {
     pub story: Story,
@@ -48,7 +41,6 @@ pub struct Report {
     generated_at: Timestamp,
 }
 
-/// Where a report was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportFiles {
     pub markdown: PathBuf,
@@ -81,13 +73,13 @@ impl Report {
     pub fn write(&self, layout: &Layout) -> Result<ReportFiles, ReportError> {
         let html = layout.run_directory().join("report.html");
         let markdown = layout.run_directory().with_file_name("README.md");
-        let existing = match fs_err::symlink_metadata(&markdown) {
-            Ok(found) if found.is_symlink() => return Err(ReportError::Link { path: markdown }),
-            Ok(_) => Some(
-                fs_err::read_to_string(&markdown)
-                    .map_err(|source| ReportError::Read { path: markdown.clone(), source })?,
-            ),
-            Err(_) => None,
+        let existing = match regular_file::read(&markdown, Links::Refuse, u64::MAX) {
+            Ok(bytes) => Some(String::from_utf8(bytes).map_err(|error| {
+                let source = io::Error::new(io::ErrorKind::InvalidData, error.utf8_error());
+                FileError::failed("read", &markdown)(source)
+            })?),
+            Err(error) if error.is_not_found() => None,
+            Err(error) => return Err(error.into()),
         };
         write(&markdown, &self.markdown(existing.as_deref()))?;
         write(&html, &self.html())?;
@@ -95,12 +87,11 @@ impl Report {
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), ReportError> {
+fn write(path: &Path, text: &str) -> Result<(), FileError> {
     if let Some(folder) = path.parent() {
-        fs_err::create_dir_all(folder)
-            .map_err(|source| ReportError::Folder { path: folder.to_owned(), source })?;
+        fs_err::create_dir_all(folder).map_err(FileError::failed("make the folder", folder))?;
     }
-    Ok(atomic_file::write(path, text.as_bytes(), 0o644)?)
+    atomic_file::write(path, text.as_bytes(), 0o644)
 }
 
 /// The end of what each attempt printed, the last attempts first to be kept.

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use files::Folder;
 use jiff::Timestamp;
 
 use checkpoint::layout::{CHECKPOINTS, Layout, REPORTS};
 
-/// A run that has a record.
 #[derive(Clone, Debug)]
 pub struct FoundRun {
     pub layout: Layout,
@@ -47,11 +47,5 @@ pub fn named(root: &Path, name: &str) -> Vec<FoundRun> {
 
 /// Names of folders that are no links.
 fn folders(path: &Path) -> Vec<String> {
-    let Ok(entries) = fs_err::read_dir(path) else { return Vec::new() };
-    entries
-        .filter_map(Result::ok)
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| !name.starts_with('.'))
-        .collect()
+    Folder::open(path).and_then(|folder| folder.visible_folders()).unwrap_or_default()
 }

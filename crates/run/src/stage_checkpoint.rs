@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use checkpoint::PathError;
 use checkpoint::layout::{DISPLAYS_FILE, Layout, NameError};
 use checkpoint::manifest::{Artifact, Reason, Status};
-use checkpoint::{EmergencyRequest, RestoreError, SaveError, SaveRequest, SaveWarning, SavedCheckpoint};
+use checkpoint::{RestoreError, SaveError, SaveRequest, SaveWarning, SavedCheckpoint};
 use jiff::Timestamp;
 use text::error_chain;
 
@@ -26,7 +26,6 @@ pub(crate) enum StageCheckpointError {
     Restore(#[from] RestoreError),
 }
 
-/// A checkpoint that was saved.
 #[derive(Clone, Debug)]
 pub(crate) struct StageCheckpoint {
     pub(crate) id: String,
@@ -37,7 +36,7 @@ pub(crate) struct StageCheckpoint {
     pub(crate) is_mid_stage: bool,
 }
 
-type WithWarnings = (StageCheckpoint, Vec<String>);
+pub(crate) type WithWarnings = (StageCheckpoint, Vec<String>);
 
 /// The stage is done: what it published, and what the stages before it did.
 pub(crate) fn after_stage(
@@ -125,7 +124,7 @@ fn with_partial(
     attempt: u32,
     reason: Reason,
 ) -> Result<WithWarnings, StageCheckpointError> {
-    let request = EmergencyRequest::new(stage, reason, Timestamp::now());
+    let request = SaveRequest::emergency(stage, reason, Timestamp::now());
     let (made, mut warnings) = with_warnings(checkpoint::emergency(layout, &request)?, false);
     let Ok(folder) = layout.attempt(stage, attempt) else { return Ok((made, warnings)) };
     let artifacts = folder.join("artifacts");

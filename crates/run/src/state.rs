@@ -1,70 +1,51 @@
 //! The states of a stage and of a run, and the one function for each that says which may follow which. Whatever
 //! changes a state goes through it, the reading of a record included: a record that does not obey is damaged.
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
-
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum StageState {
-    #[default]
-    Pending,
-    Running,
-    Completed,
-    /// It was told to end, and has not ended yet.
-    Interrupting,
-    Interrupted,
-    Failed,
-    /// It did not complete, and what there was of it is in a checkpoint.
-    Resumable,
-    /// It cannot begin: a stage before it did not complete. Or it cannot go on: nothing of it could be kept.
-    Blocked,
+text::named! {
+    #[derive(Default, Hash)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum StageState {
+        #[default]
+        Pending = "PENDING",
+        Running = "RUNNING",
+        Completed = "COMPLETED",
+        /// It was told to end, and has not ended yet.
+        Interrupting = "INTERRUPTING",
+        Interrupted = "INTERRUPTED",
+        Failed = "FAILED",
+        /// It did not complete, and what there was of it is in a checkpoint.
+        Resumable = "RESUMABLE",
+        /// It cannot begin: a stage before it did not complete. Or it cannot go on: nothing of it could be kept.
+        Blocked = "BLOCKED",
+    }
 }
 
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum RunState {
-    #[default]
-    Planned,
-    InProgress,
-    Completed,
-    /// By a person.
-    Aborted,
-    /// By the watchdog, or the supervisor was lost.
-    Interrupted,
-    /// A stage failed, and what does not need it is done.
-    Failed,
+text::named! {
+    #[derive(Default, Hash)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum RunState {
+        #[default]
+        Planned = "PLANNED",
+        InProgress = "IN_PROGRESS",
+        Completed = "COMPLETED",
+        /// By a person.
+        Aborted = "ABORTED",
+        /// By the watchdog, or the supervisor was lost.
+        Interrupted = "INTERRUPTED",
+        /// A stage failed, and what does not need it is done.
+        Failed = "FAILED",
+    }
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("a {what} that is {from} cannot become {to}")]
 pub struct TransitionError {
-    what: &'static str,
-    from: &'static str,
-    to: &'static str,
-}
-
-impl TransitionError {
-    pub(crate) fn new(what: &'static str, from: &'static str, to: &'static str) -> Self {
-        Self { what, from, to }
-    }
+    pub(crate) what: &'static str,
+    pub(crate) from: &'static str,
+    pub(crate) to: &'static str,
 }
 
 impl StageState {
-    pub const ALL: [Self; 8] = [
-        Self::Pending,
-        Self::Running,
-        Self::Completed,
-        Self::Interrupting,
-        Self::Interrupted,
-        Self::Failed,
-        Self::Resumable,
-        Self::Blocked,
-    ];
-
     /// The next state, where it may follow this one.
     pub(crate) fn transition(self, to: Self) -> Result<Self, TransitionError> {
         use StageState::{
@@ -82,20 +63,8 @@ impl StageState {
             // On resume: its inputs, its command or its outputs are no longer what they were.
             Completed => matches!(to, Pending),
         };
-        if may_follow { Ok(to) } else { Err(TransitionError::new("stage", self.name(), to.name())) }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "PENDING",
-            Self::Running => "RUNNING",
-            Self::Completed => "COMPLETED",
-            Self::Interrupting => "INTERRUPTING",
-            Self::Interrupted => "INTERRUPTED",
-            Self::Failed => "FAILED",
-            Self::Resumable => "RESUMABLE",
-            Self::Blocked => "BLOCKED",
-        }
+        let (from, name) = (self.name(), to.name());
+        if may_follow { Ok(to) } else { Err(TransitionError { what: "stage", from, to: name }) }
     }
 
     /// An attempt of it may be alive.
@@ -105,9 +74,6 @@ impl StageState {
 }
 
 impl RunState {
-    pub const ALL: [Self; 6] =
-        [Self::Planned, Self::InProgress, Self::Completed, Self::Aborted, Self::Interrupted, Self::Failed];
-
     /// The next state, where it may follow this one.
     pub(crate) fn transition(self, to: Self) -> Result<Self, TransitionError> {
         use RunState::{Aborted, Completed, Failed, InProgress, Interrupted, Planned};
@@ -117,38 +83,32 @@ impl RunState {
             // Resume; a completed run only where something of it is no longer as it was.
             Aborted | Interrupted | Failed | Completed => matches!(to, InProgress),
         };
-        if may_follow { Ok(to) } else { Err(TransitionError::new("run", self.name(), to.name())) }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Planned => "PLANNED",
-            Self::InProgress => "IN_PROGRESS",
-            Self::Completed => "COMPLETED",
-            Self::Aborted => "ABORTED",
-            Self::Interrupted => "INTERRUPTED",
-            Self::Failed => "FAILED",
-        }
-    }
-}
-
-impl fmt::Display for StageState {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.name())
-    }
-}
-
-impl fmt::Display for RunState {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.name())
+        let (from, name) = (self.name(), to.name());
+        if may_follow { Ok(to) } else { Err(TransitionError { what: "run", from, to: name }) }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Display;
+
     use super::*;
 
     /// Every pair of states, one row per state before, one column per state after, in the order of `ALL`.
+    fn check<State: Copy + PartialEq + Display>(
+        all: &[State],
+        table: &[&str],
+        transition: fn(State, State) -> Result<State, TransitionError>,
+    ) {
+        for (from, row) in all.iter().zip(table) {
+            let row: Vec<&str> = row.split_whitespace().collect();
+            assert_eq!((row.len(), table.len()), (all.len(), all.len()));
+            for (to, cell) in all.iter().zip(row) {
+                assert_eq!(transition(*from, *to).is_ok(), cell == "x", "{from} -> {to}");
+            }
+        }
+    }
+
     #[test]
     fn stages_go_only_where_the_table_says() {
         let table = [
@@ -162,13 +122,7 @@ mod tests {
             "   .    x   .    .    .    .    .    x", // RESUMABLE
             "   x    .   .    .    .    .    .    .", // BLOCKED
         ];
-        for (from, row) in StageState::ALL.into_iter().zip(table) {
-            let row: Vec<&str> = row.split_whitespace().collect();
-            assert_eq!(row.len(), StageState::ALL.len());
-            for (to, cell) in StageState::ALL.into_iter().zip(row) {
-                assert_eq!(from.transition(to).is_ok(), cell == "x", "{from} -> {to}");
-            }
-        }
+        check(StageState::ALL, &table, StageState::transition);
     }
 
     #[test]
@@ -182,22 +136,6 @@ mod tests {
             "   .    x    .    .    .    .", // INTERRUPTED
             "   .    x    .    .    .    .", // FAILED
         ];
-        for (from, row) in RunState::ALL.into_iter().zip(table) {
-            let row: Vec<&str> = row.split_whitespace().collect();
-            assert_eq!(row.len(), RunState::ALL.len());
-            for (to, cell) in RunState::ALL.into_iter().zip(row) {
-                assert_eq!(from.transition(to).is_ok(), cell == "x", "{from} -> {to}");
-            }
-        }
-    }
-
-    #[test]
-    fn names_are_those_that_are_written() {
-        for state in StageState::ALL {
-            assert_eq!(serde_json::to_value(state).unwrap(), state.name());
-        }
-        for state in RunState::ALL {
-            assert_eq!(serde_json::to_value(state).unwrap(), state.name());
-        }
+        check(RunState::ALL, &table, RunState::transition);
     }
 }

@@ -49,7 +49,6 @@ pub trait Kind {
     }
 }
 
-/// `true` or `false`.
 #[derive(Debug)]
 pub struct Boolean;
 
@@ -188,7 +187,6 @@ impl Kind for Name {
     }
 }
 
-/// Several names.
 #[derive(Debug)]
 pub struct Names;
 
@@ -209,7 +207,6 @@ impl Kind for Names {
     }
 }
 
-/// One text, or several.
 #[derive(Debug)]
 pub struct OneOrMore;
 
@@ -323,7 +320,6 @@ impl Kind for Pairs {
     }
 }
 
-/// A table in the table.
 #[derive(Debug)]
 pub struct Nested<T>(PhantomData<T>);
 

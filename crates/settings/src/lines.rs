@@ -1,6 +1,5 @@
 //! Where in a text something stands, as people count: lines and columns.
 
-/// The lines of a text.
 #[derive(Debug)]
 pub struct Lines<'a> {
     text: &'a str,

@@ -56,7 +56,6 @@ impl fmt::Display for Problems {
     }
 }
 
-/// Where something is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub file: Arc<str>,

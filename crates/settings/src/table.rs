@@ -78,7 +78,6 @@ pub enum Shape {
     NamedTables(Option<TableReference>),
 }
 
-/// Merges one key of two layers.
 pub fn merge_key<K: Kind>(older: &mut Option<K::Written>, newer: Option<K::Written>) {
     match (older, newer) {
         (Some(older), Some(newer)) => K::merge(older, newer),

@@ -19,7 +19,7 @@ pub use report::{
     ActionCount, AgentCount, Counts, DayCount, HeldThen, Hold, ReasonCount, Report, RuleCount, Totals,
     UnreadFile,
 };
-pub use transcript_file::{ReplayFilter, ReplayPolicies};
+pub use transcript_file::{CheckoutWords, ReplayFilter, ReplayPolicies};
 
 /// What is replayed.
 #[derive(Debug)]

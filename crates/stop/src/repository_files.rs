@@ -232,7 +232,9 @@ impl<'a> RepositoryFiles<'a> {
         let folder =
             |file: &RepositoryFile| file.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
         let is_manifest = |file: &&RepositoryFile| Repository::is_manifest(&file.path);
-        let folders: BTreeSet<String> = self.files.iter().filter(is_manifest).map(folder).collect();
+        let mut folders: BTreeSet<String> = self.files.iter().filter(is_manifest).map(folder).collect();
+        // Python needs no manifest (W29).
+        folders.insert(String::new());
         for folder in folders.into_iter().rev() {
             let is_within = |file: &RepositoryFile| {
                 folder.is_empty() || file.path.strip_prefix(&folder).is_some_and(|rest| rest.starts_with('/'))

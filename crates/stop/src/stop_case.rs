@@ -3,10 +3,12 @@
 
 use std::path::PathBuf;
 
-use changes::{Baseline, Pending, Repository};
-use gate::policy::{Policy, SecondStop};
+use changes::{Baseline, Pending};
+use gate::policy::{Policy, Proof, SecondStop};
 use gate::{ActionState, Changes, Inputs, Verdict, Waiting};
 use journal::{Journal, JournalError, Turn};
+use programs::repository::Repository;
+use programs::shell::Intents;
 use transcript::{Kind, Outcome, Reading, Usage};
 
 use crate::checks;
@@ -16,6 +18,7 @@ use crate::last_words;
 use crate::plan_file;
 use crate::policy_files::PolicyTexts;
 use crate::record::PackedCalls;
+use crate::repository_files;
 use crate::trust;
 use crate::turn_start_snapshot;
 use crate::written_files;
@@ -47,7 +50,7 @@ pub struct StopCase {
     pub asked_by: AskedBy,
     /// The gate judges here. Otherwise the stop is looked at for what is to be saved, and nothing of it is recorded.
     pub is_gated: bool,
-    pub repository: Option<Repository>,
+    pub repository: Option<changes::Repository>,
     pub root: PathBuf,
 }
 
@@ -139,6 +142,7 @@ impl StopCase {
             let trust = || trust::of_file_or_unknown(journal, &self.texts);
             inputs.checks = checks::run_allowed(&self.texts, policy, trust, &inputs.changes, &self.root);
         }
+        inputs.repository = self.own_words(&inputs);
         inputs.stop.waiting = waiting;
         inputs.stop.elapsed_ms = elapsed;
         inputs.stop.at_ns = i64::try_from(event.now.as_nanosecond()).ok();
@@ -153,6 +157,21 @@ impl StopCase {
         }
         event.stopwatch.lap("judge");
         Ok(JudgedTurn { known, inputs, verdict, usage, prompt, calls })
+    }
+
+    /// The repository's own words about what changed and where commands ran, if a rule asks for them.
+    fn own_words(&self, inputs: &Inputs) -> Option<Repository> {
+        let Changes::Known(set) = &inputs.changes else { return None };
+        let asks = self.policy.actions.iter().any(|action| action.proof == Proof::Verification);
+        if !asks || set.files.is_empty() {
+            return None;
+        }
+        let changed: Vec<String> = set.files.iter().map(|file| file.path.to_string()).collect();
+        let files = repository_files::around(&self.root, changed.iter().map(String::as_str));
+        let mut repository = Repository::of_files(self.root.to_string_lossy(), &files);
+        let commands = inputs.calls.iter().filter_map(|recorded| recorded.intents.as_ref());
+        repository.keep_used(commands.flat_map(Intents::commands), &inputs.cwd);
+        Some(repository)
     }
 
     /// Our message among the prompts is a hold too, counted or not: a journal can be lost.

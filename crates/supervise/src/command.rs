@@ -34,25 +34,15 @@ pub enum Isolation {
     Subreaper,
 }
 
-/// How the tree is kept together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Isolated {
-    PidNamespace,
-    UserNamespace,
-    Subreaper,
-}
-
-impl Isolated {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::PidNamespace => "PID namespace",
-            Self::UserNamespace => "PID namespace in a user namespace",
-            Self::Subreaper => "subreaper",
-        }
+text::named! {
+    /// How the tree is kept together.
+    pub enum Isolated {
+        PidNamespace = "PID namespace",
+        UserNamespace = "PID namespace in a user namespace",
+        Subreaper = "subreaper",
     }
 }
 
-/// Why nothing was started.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
     #[error("the command is empty")]

@@ -23,7 +23,6 @@ struct Shared {
     is_asked: AtomicBool,
 }
 
-/// Why somebody wants the tree to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     TimedOut,

@@ -24,25 +24,11 @@ pub enum Observed {
     Suspended(Duration),
 }
 
-/// A signal of the escalation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Signal {
-    Interrupt,
-    Terminate,
-    Kill,
+text::named! {
+    #[derive(PartialOrd, Ord)]
+    pub enum Signal { Interrupt = "SIGINT", Terminate = "SIGTERM", Kill = "SIGKILL" }
 }
 
-impl Signal {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Interrupt => "SIGINT",
-            Self::Terminate => "SIGTERM",
-            Self::Kill => "SIGKILL",
-        }
-    }
-}
-
-/// A stage that looks stuck.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stall {
     pub signal: StallSignal,
@@ -51,48 +37,29 @@ pub struct Stall {
     pub looks: StallLooks,
 }
 
-/// Which sign of life is missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum StallSignal {
-    NoOutput,
-    NoMarker,
-    NoArtifactGrowth,
-    NoProcessorTime,
-    /// Its processes are stopped, and nobody lets them go on.
-    Stopped,
-}
-
-impl StallSignal {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NoOutput => "no output",
-            Self::NoMarker => "no marker",
-            Self::NoArtifactGrowth => "no artifact growth",
-            Self::NoProcessorTime => "no processor time",
-            Self::Stopped => "stopped",
-        }
+text::named! {
+    /// Which sign of life is missing.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum StallSignal {
+        NoOutput = "no output",
+        NoMarker = "no marker",
+        NoArtifactGrowth = "no artifact growth",
+        NoProcessorTime = "no processor time",
+        /// Its processes are stopped, and nobody lets them go on.
+        Stopped = "stopped",
     }
 }
 
-/// What the other signs say. A process that spins in a loop looks slow, too: nothing from outside tells it apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StallLooks {
-    /// It uses the processor, its artifacts grow, or it writes.
-    Slow,
-    /// None of that.
-    Hung,
-}
-
-impl StallLooks {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Slow => "slow",
-            Self::Hung => "hung",
-        }
+text::named! {
+    /// What the other signs say. A process that spins in a loop looks slow, too: nothing from outside tells it apart.
+    pub enum StallLooks {
+        /// It uses the processor, its artifacts grow, or it writes.
+        Slow = "slow",
+        /// None of that.
+        Hung = "hung",
     }
 }
 
-/// How a supervised tree ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ending {
     pub how: How,
@@ -109,7 +76,6 @@ pub struct Ending {
     pub isolated: Isolated,
 }
 
-/// Why it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
     Exited(i32),
@@ -120,7 +86,6 @@ pub enum How {
     Stalled,
 }
 
-/// The status of one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     Exited(i32),

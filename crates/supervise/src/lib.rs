@@ -84,10 +84,8 @@ struct Tree {
 
 /// Why watching could not go on. The tree has been killed then.
 #[derive(Debug, thiserror::Error)]
-pub enum WatchError {
-    #[error("cannot wait for the stage")]
-    Poll(#[source] io::Error),
-}
+#[error("cannot wait for the stage")]
+pub struct WatchError(#[source] io::Error);
 
 impl Supervised {
     /// Starts the command in a tree of its own.
@@ -126,7 +124,6 @@ impl Supervised {
         Ok(Self { tree, keeper, output: Some(output), errors: Some(errors), began: Reading::now() })
     }
 
-    /// How the tree is kept together.
     pub fn isolated(&self) -> Isolated {
         self.tree.isolated
     }
@@ -149,7 +146,7 @@ impl Supervised {
     /// Ends the whole tree as aborted, with this grace; what it still writes is kept.
     pub fn end(self, grace: &Grace) -> Result<Ending, WatchError> {
         let limits = Limits { grace: *grace, ..Limits::default() };
-        let controls = Controls::new().map_err(WatchError::Poll)?;
+        let controls = Controls::new().map_err(WatchError)?;
         controls.abort();
         self.watch(&limits, &controls, &mut |_| {})
     }

@@ -8,7 +8,6 @@ use super::ending::{Stall, StallLooks};
 /// After its soft limit a stage is gone at the latest this much later.
 pub const HARD_LIMIT_AFTER: Duration = Duration::from_secs(30);
 
-/// The bounds of one stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
     /// The soft limit, at which the escalation begins; without one only [`super::Controls`] end the stage.

@@ -13,13 +13,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 pub use reader::{LONGEST_LINE, Reader};
-pub use taxonomy::{Category, category, kinds};
+pub use taxonomy::{category, kinds};
 
 /// The one type whose attributes are a reference of its own grammar (`arxiv:2301.12345`), and never split.
 const UNSPLIT: &str = "CITATION";
 
-/// One marker.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Marker {
     /// The type, with `-` read as `_`; also one that [`category`] does not know.
     pub kind: String,
@@ -33,12 +32,7 @@ pub struct Marker {
 impl Marker {
     /// A marker without attributes and text.
     pub fn new(kind: &str, subtype: Option<&str>) -> Self {
-        Self {
-            kind: kind.to_owned(),
-            subtype: subtype.map(str::to_owned),
-            attributes: Vec::new(),
-            text: String::new(),
-        }
+        Self { kind: kind.to_owned(), subtype: subtype.map(str::to_owned), ..Self::default() }
     }
 
     /// The same marker with one attribute more.
@@ -54,7 +48,7 @@ impl Marker {
     }
 
     /// Where the line belongs in the taxonomy; `None` for a type that it does not have.
-    pub fn category(&self) -> Option<Category> {
+    pub fn category(&self) -> Option<&'static str> {
         category(&self.kind)
     }
 
@@ -226,19 +220,12 @@ pub struct Counts(pub BTreeMap<String, u64>);
 
 impl Counts {
     pub fn count(&mut self, marker: &Marker) {
-        match self.0.get_mut(&marker.kind) {
-            Some(number) => *number += 1,
-            None => {
-                self.0.insert(marker.kind.clone(), 1);
-            }
-        }
+        *self.0.entry(marker.kind.clone()).or_default() += 1;
     }
 
     /// The types that the taxonomy does not have.
     pub fn unknown(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.0
-            .iter()
-            .filter(|(kind, _)| category(kind).is_none())
-            .map(|(kind, number)| (kind.as_str(), *number))
+        let unknown = self.0.iter().filter(|(kind, _)| category(kind).is_none());
+        unknown.map(|(kind, number)| (kind.as_str(), *number))
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct Keeper {
     head: File,
     tail: Option<File>,
     /// Bytes that came.
-    total: u64,
+    pub(super) total: u64,
     /// Bytes that were written, with our own words on what is missing.
     written: u64,
     /// Bytes since the last that was written, and all of them.
@@ -46,10 +46,6 @@ impl Keeper {
             lost_in_all: 0,
             trouble: None,
         })
-    }
-
-    pub(super) fn total(&self) -> u64 {
-        self.total
     }
 
     pub(super) fn keep(&mut self, bytes: &[u8]) {

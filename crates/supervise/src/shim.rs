@@ -238,7 +238,6 @@ impl Shim {
         })
     }
 
-    /// Whether it ends within this time.
     pub(super) fn ends_within(&self, time: Duration) -> bool {
         let limit = Instant::now() + time;
         loop {

@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use super::ending::{Stall, StallLooks, StallSignal};
-use super::limits::Stalls;
+use super::clock::Clock;
+use super::controls::Cause;
+use super::ending::{Observed, Stall, StallLooks, StallSignal};
+use super::limits::{Limits, Stalls};
 use super::processes::{self, Process};
 
 /// Of the processor time of one core, a process that waits in a loop with pauses uses less than this part.
@@ -16,7 +18,7 @@ const WORKING: u32 = 100;
 const MOST_FILES: usize = 10_000;
 
 /// The signs of life of a tree that were seen last.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Vitals {
     last_output: Duration,
     last_marker: Duration,
@@ -39,17 +41,8 @@ struct Size {
 
 impl Vitals {
     pub fn new(stalls: &Stalls) -> Self {
-        Self {
-            last_output: Duration::ZERO,
-            last_marker: Duration::ZERO,
-            last_ticks: Duration::ZERO,
-            last_growth: Duration::ZERO,
-            last_sample: Duration::ZERO,
-            ticks: 0,
-            artifacts: stalls.artifacts.as_deref().map(Size::of).unwrap_or_default(),
-            told: BTreeSet::new(),
-            rows: Vec::new(),
-        }
+        let artifacts = stalls.artifacts.as_deref().map(Size::of).unwrap_or_default();
+        Self { artifacts, ..Self::default() }
     }
 
     /// What a tree that has been running before used until now does not count.
@@ -82,8 +75,31 @@ impl Vitals {
         due.map_or(regular, |due| due.min(regular))
     }
 
-    /// Looks, and returns what is newly missing. `root` is the process whose tree it is.
-    pub fn look(&mut self, now: Duration, stalls: &Stalls, root: i32) -> Vec<Stall> {
+    /// A running stage: its limit, and its signs of life. Says why it has to end, if it has to. `root` is the process whose tree it
+    /// is.
+    pub fn look_after(
+        &mut self,
+        clock: &Clock,
+        limits: &Limits,
+        root: i32,
+        observe: &mut dyn FnMut(Observed),
+    ) -> Option<Cause> {
+        if clock.stopped_in_all() >= limits.longest_stop {
+            return Some(Cause::Stalled);
+        }
+        let (active, stalls) = (clock.active(), &limits.stalls);
+        let missing = match clock.stopped_for() {
+            Some(lasting) => self.stopped(lasting, stalls).into_iter().collect(),
+            None if limits.max_duration.is_some_and(|limit| active >= limit) => return Some(Cause::TimedOut),
+            None => self.look(active, stalls, root),
+        };
+        let ends = missing.iter().any(|stall| stalls.interrupt.is_for(stall));
+        missing.into_iter().for_each(|stall| observe(Observed::Stall(stall)));
+        ends.then_some(Cause::Stalled)
+    }
+
+    /// Looks, and returns what is newly missing.
+    fn look(&mut self, now: Duration, stalls: &Stalls, root: i32) -> Vec<Stall> {
         if now < self.next_look(stalls) {
             return Vec::new();
         }
@@ -111,7 +127,7 @@ impl Vitals {
     }
 
     /// A stage that is stopped for as long as it may be silent is told once.
-    pub fn stopped(&mut self, lasting: Duration, stalls: &Stalls) -> Option<Stall> {
+    fn stopped(&mut self, lasting: Duration, stalls: &Stalls) -> Option<Stall> {
         let limit = stalls.no_output.unwrap_or(stalls.idle);
         let new = lasting >= limit && self.told.insert(StallSignal::Stopped);
         new.then_some(Stall { signal: StallSignal::Stopped, lasting, looks: StallLooks::Hung })

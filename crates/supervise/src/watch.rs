@@ -12,7 +12,7 @@ use rustix::process::{Signal as ProcessSignal, pidfd_send_signal};
 use super::clock::{Clock, HEARTBEAT, Reading};
 use super::command::Isolated;
 use super::controls::{Cause, Controls};
-use super::ending::{Ending, How, Observed, Signal, Stall, Status};
+use super::ending::{Ending, How, Observed, Signal, Status};
 use super::limits::{Grace, Limits};
 use super::shim::{Order, Word};
 use super::stall::Vitals;
@@ -83,7 +83,6 @@ struct ReportedOutput {
     at: Duration,
 }
 
-/// The two streams of the tree.
 #[derive(Clone, Copy, PartialEq)]
 enum Stream {
     Output,
@@ -128,7 +127,7 @@ impl<'a> Watch<'a> {
             }
             self.act_on_time();
             planned = self.until_next();
-            let ready = self.wait(planned).map_err(WatchError::Poll)?;
+            let ready = self.wait(planned).map_err(WatchError)?;
             if let Some(still) = self.clock.look(Reading::now(), planned) {
                 (self.observe)(Observed::Suspended(still));
             }
@@ -222,35 +221,10 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// A running stage: its limit, and its signs of life.
     fn look_after(&mut self) {
-        let stalls = &self.limits.stalls;
-        if self.clock.stopped_in_all() >= self.limits.longest_stop {
-            self.begin_ending(Cause::Stalled, self.limits.grace);
-            return;
-        }
-        if let Some(lasting) = self.clock.stopped_for() {
-            if let Some(stall) = self.vitals.stopped(lasting, stalls) {
-                self.tell_stall(stall);
-            }
-            return;
-        }
-        let active = self.clock.active();
-        if self.limits.max_duration.is_some_and(|limit| active >= limit) {
-            self.begin_ending(Cause::TimedOut, self.limits.grace);
-            return;
-        }
         let root = self.supervised.root();
-        for stall in self.vitals.look(active, stalls, root) {
-            self.tell_stall(stall);
-        }
-    }
-
-    fn tell_stall(&mut self, stall: Stall) {
-        let ends = self.limits.stalls.interrupt.is_for(&stall);
-        (self.observe)(Observed::Stall(stall));
-        if ends && matches!(self.phase, Phase::Running) {
-            self.begin_ending(Cause::Stalled, self.limits.grace);
+        if let Some(cause) = self.vitals.look_after(&self.clock, self.limits, root, self.observe) {
+            self.begin_ending(cause, self.limits.grace);
         }
     }
 
@@ -297,7 +271,6 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// What the shim has to tell.
     fn listen(&mut self) {
         let mut said = [0; 64 * Word::BYTES];
         match rustix::io::read(&self.supervised.tree.shim.control, &mut said) {
@@ -346,7 +319,6 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Reads what is there of one stream.
     fn read(&mut self, stream: Stream) {
         let mut taken = 0;
         loop {
@@ -421,7 +393,7 @@ impl<'a> Watch<'a> {
     }
 
     fn tell_output(&mut self) {
-        let bytes = self.supervised.keeper.total();
+        let bytes = self.supervised.keeper.total;
         if bytes != self.reported_output.bytes {
             self.reported_output = ReportedOutput { bytes, at: self.clock.awake() };
             (self.observe)(Observed::Output { bytes });
@@ -472,9 +444,9 @@ impl<'a> Watch<'a> {
     /// All that is left in a pipe; one that a survivor holds open has no end.
     fn drain(&mut self, stream: Stream) {
         loop {
-            let before = self.supervised.keeper.total();
+            let before = self.supervised.keeper.total;
             self.read(stream);
-            if self.supervised.keeper.total() == before {
+            if self.supervised.keeper.total == before {
                 return;
             }
         }

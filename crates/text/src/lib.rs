@@ -4,6 +4,7 @@ mod counted;
 mod duration;
 mod error_chain;
 mod hexadecimal;
+mod named;
 mod nearest;
 mod shell_quoting;
 mod shortening;

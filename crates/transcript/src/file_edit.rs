@@ -100,6 +100,9 @@ impl FileEdit {
             }
         }
         hunk_ends(&all_before, &all_after);
+        // A patch that shows no line leaves open what it did.
+        let is_empty = all_before.is_empty() && all_after.is_empty();
+        let nature = if is_empty { Nature::Code } else { nature };
         Self::hashed(path, nature, &all_before, &all_after, false)
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use files::atomic_file;
+use files::{FileError, Links, atomic_file, regular_file};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -58,7 +58,6 @@ impl StateDirectory {
         }
     }
 
-    /// Archives every workflow that is complete.
     pub fn archive_complete(&self, now: Timestamp) -> Result<Vec<ArchivedWorkflow>, WorkflowError> {
         if !self.exists() {
             return Ok(Vec::new());
@@ -95,13 +94,11 @@ impl StateDirectory {
         let content = ArchiveContent { workflow: workflow.document().clone(), history: history.read()? };
         let json = serde_json::to_vec(&content).unwrap_or_default();
         atomic_file::write(&file(&folder, &archived.id), &lz4_flex::compress_prepend_size(&json), 0o644)?;
-        let index = folder.join("index.jsonl");
-        lines::append(&index, &[&archived], Durable::Yes)
-            .map_err(|source| WorkflowError::Append { path: index, source })?;
-        for path in [self.folder().join(format!("{stem}.json")), history.path().to_owned()] {
+        lines::append(&folder.join("index.jsonl"), &[&archived], Durable::Yes)?;
+        for path in [self.folder().join(format!("{stem}.json")), history.path] {
             match fs_err::remove_file(&path) {
-                Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(WorkflowError::Remove { path, source });
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(FileError::failed("remove", &path)(error).into());
                 }
                 _ => {}
             }
@@ -116,7 +113,7 @@ impl StateDirectory {
         if !index.exists() && folder.is_dir() {
             return self.archived_by_file(&folder).map(|all| all.into_iter().take(limit).collect());
         }
-        let bytes = lines::bytes(&index).map_err(|source| WorkflowError::Read { path: index, source })?;
+        let bytes = lines::bytes(&index)?;
         // A crash between the index and the removal archives the same file again.
         let mut seen = HashSet::new();
         let archived = bytes
@@ -134,12 +131,11 @@ impl StateDirectory {
             return Err(unknown());
         }
         let path = file(&self.archive_folder(), id);
-        if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
-            return Err(unknown());
+        match regular_file::read(&path, Links::Refuse, LARGEST as u64) {
+            Ok(bytes) => decompressed(&bytes).ok_or(WorkflowError::Archive { path }),
+            Err(error @ FileError::Failed { .. }) => Err(error.into()),
+            Err(_) => Err(unknown()),
         }
-        let bytes =
-            fs_err::read(&path).map_err(|source| WorkflowError::Read { path: path.clone(), source })?;
-        decompressed(&bytes).ok_or(WorkflowError::Archive { path })
     }
 
     fn archive_folder(&self) -> PathBuf {
@@ -148,10 +144,10 @@ impl StateDirectory {
 
     /// The slow way, where the index is lost.
     fn archived_by_file(&self, folder: &Path) -> Result<Vec<ArchivedWorkflow>, WorkflowError> {
-        let failed = |source| WorkflowError::Read { path: folder.to_owned(), source };
+        let failed = FileError::failed("read", folder);
         let mut archived = Vec::new();
-        for entry in fs_err::read_dir(folder).map_err(failed)? {
-            let name = entry.map_err(failed)?.file_name();
+        for entry in fs_err::read_dir(folder).map_err(&failed)? {
+            let name = entry.map_err(&failed)?.file_name();
             let Some(id) = name.to_str().and_then(|name| name.strip_suffix(".json.lz4")) else { continue };
             let Ok(content) = self.archive_content(id) else { continue };
             let Ok(workflow) = Workflow::from_document(content.workflow) else { continue };

@@ -1,6 +1,5 @@
 //! What can go wrong with workflow files.
 
-use std::io;
 use std::path::PathBuf;
 
 use files::{FileError, LockError};
@@ -15,12 +14,6 @@ pub enum WorkflowError {
     NotFound { name: String, directory: PathBuf },
     #[error("`{}` leads out of the repository: replace the link by a folder", path.display())]
     Outside { path: PathBuf },
-    #[error("cannot read `{}`", path.display())]
-    Read { path: PathBuf, source: io::Error },
-    #[error("`{}` is not a regular file", path.display())]
-    NotAFile { path: PathBuf },
-    #[error("`{}` is larger than {limit} bytes, which no workflow file is", path.display())]
-    TooLarge { path: PathBuf, limit: u64 },
     #[error("Unsupported checkpoint schema version: {found} (expected 1)")]
     UnsupportedVersion { found: String },
     #[error("`{}` is no workflow file: {problem}", path.display())]
@@ -36,18 +29,10 @@ pub enum WorkflowError {
     Changed { path: PathBuf },
     #[error("`{name}` is not complete, and only complete workflows are archived")]
     Unfinished { name: String },
-    #[error("cannot create `{}`", path.display())]
-    Create { path: PathBuf, source: io::Error },
-    #[error("cannot move `{}` out of the way", path.display())]
-    SetAside { path: PathBuf, source: io::Error },
-    #[error("cannot remove `{}`", path.display())]
-    Remove { path: PathBuf, source: io::Error },
-    #[error("cannot append to `{}`", path.display())]
-    Append { path: PathBuf, source: io::Error },
     #[error("the archive `{}` is damaged", path.display())]
     Archive { path: PathBuf },
     #[error(transparent)]
-    Write(#[from] FileError),
+    File(#[from] FileError),
     #[error(transparent)]
     Lock(#[from] LockError),
 }

@@ -120,7 +120,6 @@ pub struct Gate {
     pub head_commit: Option<String>,
 }
 
-/// Why a document is not of this format.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Wrong {
     Version(String),
@@ -208,7 +207,6 @@ impl Gate {
     }
 }
 
-/// An object of the document, and where it is.
 struct LocatedObject<'a> {
     path: String,
     object: &'a Map<String, Value>,

@@ -13,7 +13,6 @@ use crate::workflow::Workflow;
 /// A longer history loses its older half.
 const LARGEST: u64 = 8 * 1024 * 1024;
 
-/// A workflow as it was saved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Save {
     /// ISO 8601; null where another tool wrote the file and we only found it.
@@ -23,17 +22,12 @@ pub struct Save {
 
 #[derive(Debug)]
 pub(crate) struct History {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 impl History {
-    /// Of the file with this stem.
     pub(crate) fn of(folder: &Path, stem: &str) -> Self {
         Self { path: folder.join(format!("{stem}.jsonl")) }
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Without a flush: a power cut may cost the diff its last steps, and never the file itself.
@@ -46,16 +40,16 @@ impl History {
         let saved_at = saved.file().updated_at.clone();
         saves.push(Save { saved_at, workflow: saved.document().clone() });
         self.bound()?;
-        lines::append(&self.path, &saves, Durable::No).map_err(|source| self.failed(source))
+        Ok(lines::append(&self.path, &saves, Durable::No)?)
     }
 
     /// The first is the oldest.
     pub(crate) fn read(&self) -> Result<Vec<Save>, WorkflowError> {
-        lines::read(&self.path).map_err(|source| WorkflowError::Read { path: self.path.clone(), source })
+        Ok(lines::read(&self.path)?)
     }
 
     pub(crate) fn latest(&self) -> Option<Map<String, Value>> {
-        lines::last::<Save>(&self.path).ok().flatten().map(|save| save.workflow)
+        lines::last::<Save>(&self.path).map(|save| save.workflow)
     }
 
     fn bound(&self) -> Result<(), WorkflowError> {
@@ -70,9 +64,5 @@ impl History {
             bytes.push(b'\n');
         }
         Ok(files::atomic_file::write(&self.path, &bytes, 0o644)?)
-    }
-
-    fn failed(&self, source: std::io::Error) -> WorkflowError {
-        WorkflowError::Append { path: self.path.clone(), source }
     }
 }

@@ -34,7 +34,7 @@ pub use list::{Listed, Summary};
 pub use name::{Name, NameError};
 pub use phase_update::PhaseUpdate;
 pub use resume_point::{PhaseSummary, ResumePoint};
-pub use ship_gate::{PreviewState, ShipFacts, Uncommitted, ship_gate};
+pub use ship_gate::{ShipFacts, Uncommitted, ship_gate};
 pub use start::{Begin, Started};
 pub use state_directory::{Loaded, Saved, StateDirectory};
 pub use warning::Warning;

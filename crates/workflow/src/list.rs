@@ -1,8 +1,10 @@
 //! Many workflows at a glance: those that are open or complete in the state directory.
 
+use files::FileError;
 use serde::{Deserialize, Serialize};
 
 use crate::error::WorkflowError;
+use crate::output::UnreadableFile;
 use crate::resume_point::ResumePoint;
 use crate::state_directory::{Loaded, StateDirectory};
 use crate::workflow::Workflow;
@@ -27,19 +29,17 @@ pub struct Summary {
     pub completed_at: Option<String>,
 }
 
-/// A file of the state directory.
+/// A workflow of the state directory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
-    /// The name of the file without `.json`.
+    /// The name of its file without `.json`.
     pub stem: String,
-    /// What is wrong, where it cannot be read.
-    pub workflow: Result<Workflow, String>,
+    pub workflow: Workflow,
 }
 
 impl Listed {
-    /// What it is called; `None` where it cannot be read.
-    pub fn name(&self) -> Option<Name> {
-        self.workflow.as_ref().ok().map(|workflow| name_of(&self.stem, workflow))
+    pub fn name(&self) -> Name {
+        name_of(&self.stem, &self.workflow)
     }
 }
 
@@ -75,36 +75,33 @@ pub(crate) fn name_of(stem: &str, workflow: &Workflow) -> Name {
 }
 
 impl StateDirectory {
-    /// Every workflow in the folder, the one that was updated last first.
-    pub fn list(&self) -> Result<Vec<Listed>, WorkflowError> {
-        if !self.exists() {
-            return Ok(Vec::new());
+    /// Every workflow in the folder, the one that was updated last first; and the files that cannot be read.
+    pub fn list(&self) -> Result<(Vec<Listed>, Vec<UnreadableFile>), WorkflowError> {
+        let (mut listed, mut unreadable) = (Vec::new(), Vec::new());
+        for stem in if self.exists() { self.stems()? } else { Vec::new() } {
+            let problem = match self.load_file(&stem) {
+                Ok(Loaded { workflow: Some(workflow), .. }) => {
+                    listed.push(Listed { stem, workflow });
+                    continue;
+                }
+                Ok(Loaded { warnings, .. }) => warnings.first().map(ToString::to_string),
+                Err(error) => Some(error.to_string()),
+            };
+            let file = format!("{stem}.json");
+            unreadable.extend(problem.map(|problem| UnreadableFile { file, problem }));
         }
-        let mut listed: Vec<Listed> = self
-            .stems()?
-            .into_iter()
-            .filter_map(|stem| {
-                let workflow = match self.load_file(&stem) {
-                    Ok(Loaded { workflow: Some(workflow), .. }) => Ok(workflow),
-                    Ok(Loaded { workflow: None, warnings, .. }) => Err(warnings.first()?.to_string()),
-                    Err(error) => Err(error.to_string()),
-                };
-                Some(Listed { stem, workflow })
-            })
-            .collect();
-        let updated =
-            |one: &Listed| one.workflow.as_ref().ok().and_then(|workflow| workflow.file().updated_at.clone());
+        let updated = |one: &Listed| one.workflow.file().updated_at.clone();
         listed.sort_by_key(|one| (std::cmp::Reverse(updated(one)), one.stem.clone()));
-        Ok(listed)
+        Ok((listed, unreadable))
     }
 
     /// The names of the files that may be workflows, without `.json`.
     pub(crate) fn stems(&self) -> Result<Vec<String>, WorkflowError> {
         let folder = self.folder();
-        let failed = |source| WorkflowError::Read { path: folder.clone(), source };
+        let failed = FileError::failed("read", &folder);
         let mut stems = Vec::new();
-        for entry in fs_err::read_dir(&folder).map_err(failed)? {
-            let name = entry.map_err(failed)?.file_name();
+        for entry in fs_err::read_dir(&folder).map_err(&failed)? {
+            let name = entry.map_err(&failed)?.file_name();
             let stem = name.to_str().and_then(|name| name.strip_suffix(".json"));
             stems.extend(
                 stem.filter(|stem| !stem.starts_with('.') && stem.contains('-')).map(ToOwned::to_owned),

@@ -3,7 +3,6 @@
 
 use std::fmt::Write as _;
 
-use crate::list::name_of;
 use crate::resume_point::ResumePoint;
 use crate::state_directory::StateDirectory;
 use crate::{Name, Status, Workflow};
@@ -23,14 +22,14 @@ impl StateDirectory {
         if !self.exists() {
             return None;
         }
-        let listed = self.list().ok()?;
+        let (listed, _) = self.list().ok()?;
         let unfinished: Vec<(Name, &Workflow, ResumePoint)> = listed
             .iter()
-            .filter_map(|one| {
-                let workflow = one.workflow.as_ref().ok()?;
-                let point = ResumePoint::of(workflow.file());
-                point.phase.is_some().then(|| (name_of(&one.stem, workflow), workflow, point))
+            .map(|one| {
+                let point = ResumePoint::of(one.workflow.file());
+                (one.name(), &one.workflow, point)
             })
+            .filter(|(_, _, point)| point.phase.is_some())
             .collect();
         let ((name, workflow, point), others) = unfinished.split_first()?;
         let mut text = String::from(

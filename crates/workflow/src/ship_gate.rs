@@ -2,6 +2,7 @@
 //! deployment say comes in as facts.
 
 use crate::format::{Gate, Status, WorkflowFile};
+use crate::integrations::preview::Preview;
 use crate::name::Name;
 use crate::warning::{Warning, short};
 
@@ -17,8 +18,8 @@ pub struct ShipFacts {
     pub uncommitted: Uncommitted,
     /// What the gate's last verdict left open, one sentence each.
     pub unresolved: Vec<String>,
-    /// The preview deployment, where one has to be waited for.
-    pub preview: Option<PreviewState>,
+    /// The preview deployment, if it matters: what is passed on blocks unless it is ready.
+    pub preview: Option<Preview>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,24 +33,6 @@ impl Default for Uncommitted {
     fn default() -> Self {
         Self::Files(Vec::new())
     }
-}
-
-/// How the preview deployment of the commit stands. Whoever asks the deployment service decides whether it matters:
-/// what is passed on blocks unless it is ready.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PreviewState {
-    Ready,
-    /// Not ready when the time was up.
-    Pending {
-        waited_ms: u64,
-    },
-    Failed {
-        reason: String,
-    },
-    /// The service could not be asked.
-    Unknown {
-        reason: String,
-    },
 }
 
 /// What is against shipping. `related` are the other workflows of the same feature.
@@ -69,7 +52,7 @@ pub fn ship_gate(ship: &WorkflowFile, related: &[(Name, &WorkflowFile)], facts: 
     }
     blockers.extend(uncommitted(&facts.uncommitted));
     blockers.extend(facts.unresolved.iter().map(|problem| format!("The gate found: {problem}")));
-    blockers.extend(facts.preview.as_ref().and_then(preview));
+    blockers.extend(facts.preview.as_ref().and_then(Preview::trouble));
     Gate { ship_allowed: blockers.is_empty(), blockers, head_commit: facts.head.clone() }
 }
 
@@ -126,15 +109,4 @@ fn uncommitted(files: &Uncommitted) -> Option<String> {
         more => format!(" and {more} more"),
     };
     Some(format!("Uncommitted changes in {}{more}", named.join(", ")))
-}
-
-fn preview(state: &PreviewState) -> Option<String> {
-    match state {
-        PreviewState::Ready => None,
-        PreviewState::Pending { waited_ms } => {
-            Some(format!("The preview deployment is not ready after {} s", waited_ms / 1000))
-        }
-        PreviewState::Failed { reason } => Some(format!("The preview deployment failed: {reason}")),
-        PreviewState::Unknown { reason } => Some(format!("The preview deployment is not known: {reason}")),
-    }
 }

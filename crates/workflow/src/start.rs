@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::archive::ArchivedWorkflow;
 use crate::error::WorkflowError;
 use crate::name::Name;
-use crate::state_directory::{Loaded, Saved, StateDirectory, phases_of, set_aside};
+use crate::state_directory::{Commit, Loaded, Saved, StateDirectory, phases_of, set_aside};
 use crate::warning::Warning;
 use crate::workflow::Workflow;
 
@@ -20,7 +20,6 @@ pub enum Begin {
     Fresh,
 }
 
-/// A workflow that is under way now.
 #[derive(Debug)]
 pub struct Started {
     pub workflow: Workflow,
@@ -28,7 +27,6 @@ pub struct Started {
     pub warnings: Vec<Warning>,
     /// It was under way before.
     pub resumed: bool,
-    /// What it replaced.
     pub archived: Option<ArchivedWorkflow>,
 }
 
@@ -57,8 +55,9 @@ impl StateDirectory {
             }
             None => None,
         };
+        let new = Workflow::new(name, &phases, now);
         let Saved { workflow, path, warnings, .. } =
-            self.write_new(name, Workflow::new(name, &phases, now), now)?;
+            self.write(name, now, Commit::Current, |_, _| Ok(new))?;
         Ok(Started { workflow, path, warnings, resumed: false, archived })
     }
 }

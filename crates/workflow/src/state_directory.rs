@@ -7,19 +7,17 @@
 //!   need no lock, for files are replaced whole.
 //! - A damaged file is moved out of the way before another takes its place, and the last save is used instead.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use changes::{GitProgram, Repository};
-use files::{Lock, atomic_file};
+use files::{FileError, Links, Lock, atomic_file, regular_file};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::error::WorkflowError;
 use crate::format::{Gate, Wrong};
 use crate::history::{History, Save};
-use crate::lines;
 use crate::name::Name;
 use crate::phase_update::PhaseUpdate;
 use crate::resume_point::ResumePoint;
@@ -52,7 +50,6 @@ pub struct Loaded {
     pub warnings: Vec<Warning>,
 }
 
-/// A workflow that was saved.
 #[derive(Clone, Debug)]
 pub struct Saved {
     pub workflow: Workflow,
@@ -62,7 +59,6 @@ pub struct Saved {
     pub warnings: Vec<Warning>,
 }
 
-/// What a file turned out to be.
 enum Content {
     Nothing,
     Sound(Box<Workflow>),
@@ -85,7 +81,7 @@ pub(crate) struct WorkflowLocation {
 
 /// What a save does to the commit that is kept.
 #[derive(Clone, Copy, PartialEq)]
-enum Commit {
+pub(crate) enum Commit {
     Current,
     AsItWas,
 }
@@ -145,6 +141,7 @@ impl StateDirectory {
         workflow: &Workflow,
         now: Timestamp,
     ) -> Result<Saved, WorkflowError> {
+        let _lock = self.lock()?;
         self.write(name, now, Commit::Current, |found, path| {
             if found != read {
                 return Err(WorkflowError::Changed { path: path.to_owned() });
@@ -161,15 +158,16 @@ impl StateDirectory {
         update: &PhaseUpdate,
         now: Timestamp,
     ) -> Result<Saved, WorkflowError> {
+        let _lock = self.lock()?;
         self.write(name, now, Commit::Current, |found, _| match found {
             Some(workflow) => workflow.with_phase(phase, update, now),
             None => Workflow::new(name, &phases_of(name), now).with_phase(phase, update, now),
         })
     }
 
-    /// Marks a workflow as complete.
     pub fn complete(&self, name: &Name, now: Timestamp) -> Result<Saved, WorkflowError> {
         self.must_exist(name)?;
+        let _lock = self.lock()?;
         self.write(name, now, Commit::Current, |found, _| match found {
             Some(workflow) => workflow.completed(now),
             None => Err(self.not_found(name)),
@@ -187,6 +185,7 @@ impl StateDirectory {
     /// twice must not find the second time that nothing is stale.
     pub fn record_gate(&self, name: &Name, gate: &Gate, now: Timestamp) -> Result<Saved, WorkflowError> {
         self.must_exist(name)?;
+        let _lock = self.lock()?;
         self.write(name, now, Commit::AsItWas, |found, _| {
             let workflow = found.ok_or_else(|| self.not_found(name))?;
             workflow.changed(|document| {
@@ -238,31 +237,8 @@ impl StateDirectory {
         (saved != current).then_some(Warning::Stale { saved, current })
     }
 
-    /// Everything that writes goes through here.
-    fn write(
-        &self,
-        name: &Name,
-        now: Timestamp,
-        commit: Commit,
-        change: impl FnOnce(Option<&Workflow>, &Path) -> Result<Workflow, WorkflowError>,
-    ) -> Result<Saved, WorkflowError> {
-        let lock = self.lock()?;
-        let saved = self.write_locked(name, now, commit, change);
-        drop(lock);
-        saved
-    }
-
-    /// The caller holds the lock and has seen to it that there is no such workflow.
-    pub(crate) fn write_new(
-        &self,
-        name: &Name,
-        workflow: Workflow,
-        now: Timestamp,
-    ) -> Result<Saved, WorkflowError> {
-        self.write_locked(name, now, Commit::Current, |_, _| Ok(workflow))
-    }
-
-    fn write_locked(
+    /// Everything that writes goes through here. The caller holds the lock.
+    pub(crate) fn write(
         &self,
         name: &Name,
         now: Timestamp,
@@ -405,25 +381,15 @@ pub(crate) fn phases_of(name: &Name) -> Vec<String> {
 /// With its parents.
 pub(crate) fn create_folder(path: &Path) -> Result<(), WorkflowError> {
     let created = std::fs::DirBuilder::new().recursive(true).create(path);
-    created.map_err(|source| WorkflowError::Create { path: path.to_owned(), source })
+    Ok(created.map_err(FileError::failed("create", path))?)
 }
 
 fn read(path: &Path) -> Result<Content, WorkflowError> {
-    let failed = |source| WorkflowError::Read { path: path.to_owned(), source };
-    match path.symlink_metadata() {
-        Ok(metadata) if !metadata.is_file() => {
-            return Err(WorkflowError::NotAFile { path: path.to_owned() });
-        }
-        Ok(metadata) if metadata.len() > LARGEST => {
-            return Err(WorkflowError::TooLarge { path: path.to_owned(), limit: LARGEST });
-        }
-        Ok(_) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Content::Nothing),
-        Err(source) => return Err(failed(source)),
-    }
-    let Some(file) = lines::open(path).map_err(failed)? else { return Ok(Content::Nothing) };
-    let mut bytes = Vec::with_capacity(4 * 1024);
-    file.take(LARGEST).read_to_end(&mut bytes).map_err(failed)?;
+    let bytes = match regular_file::read(path, Links::Refuse, LARGEST) {
+        Ok(bytes) => bytes,
+        Err(error) if error.is_not_found() => return Ok(Content::Nothing),
+        Err(error) => return Err(error.into()),
+    };
     // Some editors begin a file with a byte order mark.
     let json = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let Ok(document) = serde_json::from_slice::<Map<String, Value>>(json) else {
@@ -450,8 +416,6 @@ pub(crate) fn set_aside(path: &Path, now: Timestamp) -> Result<PathBuf, Workflow
         name.push("-");
         aside = path.with_file_name(&name);
     }
-    match fs_err::rename(path, &aside) {
-        Ok(()) => Ok(aside),
-        Err(source) => Err(WorkflowError::SetAside { path: path.to_owned(), source }),
-    }
+    fs_err::rename(path, &aside).map_err(FileError::failed("set aside", path))?;
+    Ok(aside)
 }

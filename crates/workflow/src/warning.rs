@@ -1,28 +1,21 @@
 //! What a person should know about a workflow that was read all the same, in the words that tools of this format use.
 
-use std::fmt;
 use std::path::PathBuf;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Warning {
-    /// HEAD moved since the last save.
-    Stale {
-        saved: String,
-        current: String,
-    },
-    Corrupt {
-        path: PathBuf,
-        last_good: bool,
-    },
-    /// The damaged file was moved here.
-    SetAside {
-        path: PathBuf,
-    },
-    /// Another workflow has the usual file name.
-    OtherName {
-        usual: PathBuf,
-        path: PathBuf,
-    },
+    #[error("Checkpoint is stale (saved at {}, current HEAD is {})", short(saved), short(current))]
+    Stale { saved: String, current: String },
+    #[error(
+        "Checkpoint file exists but is corrupt: {}{}",
+        path.display(),
+        if *last_good { "; the last good version is used" } else { "" }
+    )]
+    Corrupt { path: PathBuf, last_good: bool },
+    #[error("the damaged file is kept as `{}`", path.display())]
+    SetAside { path: PathBuf },
+    #[error("`{}` is the file of another workflow, so this one is in `{}`", usual.display(), path.display())]
+    OtherName { usual: PathBuf, path: PathBuf },
 }
 
 impl Warning {
@@ -34,30 +27,6 @@ impl Warning {
     /// The file itself could not be read.
     pub fn is_damage(&self) -> bool {
         matches!(self, Self::Corrupt { .. })
-    }
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Stale { saved, current } => write!(
-                formatter,
-                "Checkpoint is stale (saved at {}, current HEAD is {})",
-                short(saved),
-                short(current)
-            ),
-            Self::Corrupt { path, last_good } => {
-                write!(formatter, "Checkpoint file exists but is corrupt: {}", path.display())?;
-                if *last_good { formatter.write_str("; the last good version is used") } else { Ok(()) }
-            }
-            Self::SetAside { path } => write!(formatter, "the damaged file is kept as `{}`", path.display()),
-            Self::OtherName { usual, path } => write!(
-                formatter,
-                "`{}` is the file of another workflow, so this one is in `{}`",
-                usual.display(),
-                path.display()
-            ),
-        }
     }
 }
 

@@ -64,7 +64,6 @@ impl Workflow {
         Ok(Self { file: WorkflowFile::read(&document)?, document })
     }
 
-    /// What it says.
     pub fn file(&self) -> &WorkflowFile {
         &self.file
     }

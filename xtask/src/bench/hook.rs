@@ -148,7 +148,10 @@ impl HookBench {
         let mut peak = 0;
         for _ in 0..rounds {
             git.push(
-                measure(bare_git().args(changes::status::STATUS_ARGUMENTS).current_dir(repository))?.time,
+                measure(
+                    bare_git().args(changes::status::STATUS_ARGUMENTS.split(' ')).current_dir(repository),
+                )?
+                .time,
             );
             let [opening, ending] = self.turn(repository, transcript)?;
             prompt.push(opening.time);

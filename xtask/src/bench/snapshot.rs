@@ -27,7 +27,7 @@ pub(crate) fn run(rounds: usize, files: usize) -> Result<Vec<Row>, String> {
     };
     let status = || {
         let mut git = bare_git();
-        git.args(changes::status::STATUS_ARGUMENTS).current_dir(&repository);
+        git.args(changes::status::STATUS_ARGUMENTS.split(' ')).current_dir(&repository);
         git
     };
     let mut first = None;

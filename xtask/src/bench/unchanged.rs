@@ -42,7 +42,8 @@ pub(crate) fn run(files: usize, rounds: usize) -> Result<Done, String> {
     let (mut looks, mut snapshots) = (Vec::new(), Vec::new());
     // The first of each warms the machine's memory of the tree.
     for round in 0..=rounds {
-        let look = measure(bare_git().args(changes::status::STATUS_ARGUMENTS).current_dir(&path))?.time;
+        let look =
+            measure(bare_git().args(changes::status::STATUS_ARGUMENTS.split(' ')).current_dir(&path))?.time;
         let snapshot = measure(&mut ours(&["snapshot", "create"]))?.time;
         if round > 0 {
             looks.push(look);

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 
-use files::{FileError, Folder, random_id};
+use files::{FileError, Folder, TemporaryFile};
 use serde::{Deserialize, Serialize};
 
 use crate::hash;
@@ -66,18 +66,12 @@ impl KnownFiles {
     }
 
     pub(super) fn write(&self, store: &Folder, temporary: &Folder) -> Result<(), FileError> {
-        let name = format!("{NAME}-{}", random_id());
-        let failed =
-            |source| FileError::Failed { doing: "write", path: temporary.path().join(&name), source };
+        let failed = |source| FileError::failed("write", &temporary.path().join(NAME))(source);
         let body = serde_json::to_vec(self).map_err(|error| failed(error.into()))?;
-        let mut file = temporary.new_file(&name, 0o644)?;
+        let mut written = TemporaryFile::new(temporary, NAME, 0o644)?;
         let text = [hash::of_bytes(&body).as_bytes(), b"\n", &body].concat();
-        let written =
-            file.write_all(&text).map_err(failed).and_then(|()| temporary.rename(&name, store, NAME));
-        if written.is_err() {
-            let _ = temporary.remove_file(&name);
-        }
-        written
+        written.file().write_all(&text).map_err(failed)?;
+        written.replace(store, NAME)
     }
 
     /// The content of the file at that path, where it is the one that was read.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use checkpoint::layout::Layout;
 use checkpoint::manifest::{Reason, Status};
 use checkpoint::{
-    Depth, EmergencyRequest, SaveError, SaveRequest, SaveWarning, SavedCheckpoint, SizeLimits, add_partial,
-    emergency, last_valid, list, prune, restore, save, validate,
+    Depth, SaveError, SaveRequest, SaveWarning, SavedCheckpoint, SizeLimits, add_partial, emergency,
+    last_valid, list, prune, restore, save, validate,
 };
 use jiff::{Timestamp, ToSpan as _};
 use sandbox::{now, wait_for};
@@ -415,7 +415,7 @@ fn r3_an_emergency_checkpoint_is_valid_listed_and_waits_for_no_lock() {
         .collect();
     locks.iter().for_each(|lock| lock.lock().unwrap());
     let request =
-        EmergencyRequest::new("S02_train_model", Reason::Timeout, Timestamp::try_from(now()).unwrap());
+        SaveRequest::emergency("S02_train_model", Reason::Timeout, Timestamp::try_from(now()).unwrap());
     let saved = emergency(&project.layout, &request).unwrap();
     let manifest = &saved.sealed.manifest;
     assert!(manifest.checkpoint_id.starts_with("ckpt-emergency-"));
@@ -468,7 +468,7 @@ fn r7_emergencies_do_not_push_out_the_last_saved_one() {
     for _ in 0..8 {
         emergency(
             &project.layout,
-            &EmergencyRequest::new("S02_x_y", Reason::Error, Timestamp::try_from(now()).unwrap()),
+            &SaveRequest::emergency("S02_x_y", Reason::Error, Timestamp::try_from(now()).unwrap()),
         )
         .unwrap();
     }

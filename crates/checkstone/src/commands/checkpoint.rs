@@ -15,7 +15,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use checkpoint::layout::Layout;
-use checkpoint::{Listing, PathError, SaveError, StoreError};
+use checkpoint::output::ListOutput;
+use checkpoint::{PathError, SaveError, StoreError};
 use clap::Subcommand;
 use clap::builder::PossibleValue;
 use transcript::visible;
@@ -122,7 +123,7 @@ impl CheckpointCommonArguments {
 }
 
 impl WhichArguments {
-    fn list(&self, common: &CheckpointCommonArguments) -> Result<Listing, CommandError> {
+    fn list(&self, common: &CheckpointCommonArguments) -> Result<ListOutput, CommandError> {
         checkpoint::list(&common.root()?, self.title.as_deref(), self.run.as_deref()).map_err(folder_error)
     }
 
@@ -169,7 +170,7 @@ impl WhichArguments {
 }
 
 /// The id, report and run of every checkpoint, those that cannot be read included.
-fn found(listing: &Listing) -> impl Iterator<Item = (&String, &String, &String)> {
+fn found(listing: &ListOutput) -> impl Iterator<Item = (&String, &String, &String)> {
     let sound = listing.checkpoints.iter().map(|one| (&one.checkpoint_id, &one.report_title, &one.run_id));
     let unreadable = listing.unreadable.iter();
     sound.chain(unreadable.map(|one| (&one.checkpoint_id, &one.report_title, &one.run_id)))

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::{SignedDuration, Timestamp};
 use stop::policy_files::PolicyTexts;
-use stop::replay::{ReplayFilter, ReplayPolicies, ReplayRequest, replay};
+use stop::replay::{CheckoutWords, ReplayFilter, ReplayPolicies, ReplayRequest, replay};
 use transcript::Agent;
 
 use crate::agent_name::AgentName;
@@ -38,6 +38,9 @@ pub(crate) struct ReplayArguments {
     /// Judge every session by this policy file
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
+    /// The checkout whose tasks and packages count; without it the folder of the policy file
+    #[arg(long, value_name = "DIR")]
+    repo: Option<PathBuf>,
     /// Only the sessions of this client
     #[arg(long, value_name = "AGENT")]
     agent: Option<AgentName>,
@@ -77,6 +80,8 @@ pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<Exit
         agent: arguments.agent.map(Agent::from),
         since: arguments.since.map(|since| since.0),
         policies: policies(arguments.policy.as_deref())?,
+        checkout: checkout(arguments)?,
+        words: CheckoutWords::default(),
         interrupted,
     };
     let threads = arguments.threads.map_or(cores, usize::from);
@@ -117,6 +122,15 @@ fn progress_bar() -> ProgressBar {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }
+}
+
+/// Where the repository's own words are read.
+fn checkout(arguments: &ReplayArguments) -> Result<Option<PathBuf>, CommandError> {
+    let of_policy = || arguments.policy.as_deref().and_then(Path::parent);
+    let Some(folder) = arguments.repo.as_deref().or_else(of_policy) else { return Ok(None) };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let found = fs_err::canonicalize(folder).map_err(|error| CommandError::not_found(error.to_string()))?;
+    Ok(Some(found))
 }
 
 fn policies(file: Option<&Path>) -> Result<ReplayPolicies, CommandError> {

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use files::FileError;
 use jiff::Timestamp;
 use run::output::ReportOutput;
 use run::report::{Outcome, Report, ReportError};
@@ -59,7 +60,7 @@ impl From<ReportError> for CommandError {
     fn from(error: ReportError) -> Self {
         let kind = match error {
             ReportError::Record(error) => return error.into(),
-            ReportError::Link { .. } => ErrorKind::Refused,
+            ReportError::File(FileError::SymbolicLink { .. }) => ErrorKind::Refused,
             _ => ErrorKind::Failed,
         };
         Self::of(kind, &error).hint_at_room(&error, "try again")

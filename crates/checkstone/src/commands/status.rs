@@ -379,8 +379,8 @@ fn newest_snapshot(repository: &Repository) -> Option<Snapshot> {
 
 /// Unfinished workflows; what cannot be read cannot be resumed.
 fn resumable(workflows: &StateDirectory) -> Vec<Resumable> {
-    let listed = workflows.list().unwrap_or_default();
-    let summaries = listed.iter().filter_map(|one| Some(Summary::of(&one.stem, one.workflow.as_ref().ok()?)));
+    let (listed, _) = workflows.list().unwrap_or_default();
+    let summaries = listed.iter().map(|one| Summary::of(&one.stem, &one.workflow));
     let unfinished = summaries.filter(|summary| summary.phase.is_some());
     let resumable = unfinished.map(|Summary { command, feature, phase, phase_status, .. }| {
         Resumable::Workflow { command, feature, phase, status: phase_status }

@@ -17,7 +17,7 @@ mod start;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use files::LockError;
+use files::{FileError, LockError};
 use serde_json::{Map, Value};
 use transcript::visible;
 use workflow::output::WorkflowOutput;
@@ -154,6 +154,7 @@ impl From<NameError> for CommandError {
 impl From<WorkflowError> for CommandError {
     fn from(error: WorkflowError) -> Self {
         use ErrorKind::{Failed, NotFound, Refused, Usage};
+        use FileError::{NotAFile, SymbolicLink, TooLarge};
         use WorkflowError as E;
         let (kind, hint) = match &error {
             E::NotFound { .. } => {
@@ -171,13 +172,12 @@ impl From<WorkflowError> for CommandError {
             E::UnsupportedVersion { .. } => {
                 (Usage, "the file is left as it is; open it with the tool that wrote it, or move it away")
             }
-            E::WrongShape { .. } | E::TooLarge { .. } | E::NotAFile { .. } => {
+            E::WrongShape { .. } | E::File(NotAFile { .. } | SymbolicLink { .. } | TooLarge { .. }) => {
                 (Usage, "the file is left as it is; fix it, or move it away")
             }
             E::Name(_) | E::NotAWorkflow { .. } | E::PhaseName { .. } => (Usage, ""),
-            E::Create { .. } | E::Write(_) | E::Append { .. } | E::Lock(_) => {
-                (Failed, "make the folder `.claude/state` writable")
-            }
+            E::File(FileError::Failed { doing: "read", .. }) => (Failed, ""),
+            E::File(_) | E::Lock(_) => (Failed, "make the folder `.claude/state` writable"),
             _ => (Failed, ""),
         };
         Self::of(kind, &error).hint(hint)

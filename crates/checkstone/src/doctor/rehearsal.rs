@@ -21,7 +21,19 @@ use crate::interruption::Interruption;
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Silent where all is clear, so that a pass is an empty answer.
-const POLICY: &str = "presets = [\"python\"]\n\n[gate]\nall_clear = \"silent\"\n";
+const POLICY: &str = "\
+[gate]
+all_clear = \"silent\"
+
+[[category]]
+name = \"Python code\"
+include = [\"**/*.py\"]
+require = [\"tests\"]
+
+[action.tests]
+say = \"Run the tests\"
+evidence = [\"pytest\"]
+";
 
 /// What a message may take of a line.
 const LONGEST_REASON: usize = 160;

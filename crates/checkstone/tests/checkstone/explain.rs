@@ -84,7 +84,7 @@ fn a_verdict_that_its_inputs_do_not_give_is_told() {
       Rust code: src/lib.rs
 
     Actions
-      ✗ rust-tests: Run the tests for what changed: `cargo test`
+      ✗ rust-tests: Run `cargo test`
 
     Message to the agent
       │ [checkstone] Context-aware checkpoint
@@ -92,7 +92,7 @@ fn a_verdict_that_its_inputs_do_not_give_is_told() {
       │ Changed: Rust code (1 file)
       │
       │ Required actions:
-      │ 1. Run the tests for what changed: `cargo test`
+      │ 1. Run `cargo test`
       │
       │ If a step cannot be done here, say so in a line of its own:
       │ `checkstone: cannot ACTION: REASON` (actions: rust-tests).

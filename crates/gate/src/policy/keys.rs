@@ -245,7 +245,7 @@ impl Action {
     /// The instruction, where the repository's own words are not known.
     pub fn instruction(&self) -> String {
         match &self.usual {
-            Some(usual) if self.say.is_empty() => format!("Run the tests for what changed: `{usual}`"),
+            Some(usual) if self.say.is_empty() => format!("Run `{usual}`"),
             _ => self.say.clone(),
         }
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use programs::Deed;
 use programs::repository::{Package, Repository, Way};
-use programs::shell::Attribution;
+use programs::shell::{Attribution, SimpleCommand, Word};
 use transcript::Outcome;
 
 use super::verification::{Strength, VerifyingRun};
@@ -198,14 +198,19 @@ impl Looking<'_, '_> {
         package: Option<&str>,
     ) -> (Seen, Option<Moment>) {
         let mut latest_like = None;
-        for (ran, objection) in candidates(action, self.usual, package, self.work).into_iter().rev() {
+        for Candidate { ran, objection, strength } in
+            candidates(action, self.usual, package, self.work).into_iter().rev()
+        {
+            if action.proof == Proof::Verification && !is_about(ran.command, covers) {
+                continue;
+            }
             let objection = objection.or_else(|| {
                 let order = match self.after {
                     After::Anything => None,
                     After::Moment(moment) if ran.at > moment => None,
                     _ => action.after.as_ref().map(|id| format!("it did not come after `{id}`")),
                 };
-                order.or_else(|| evidence::staleness(action, covers, self.changed, &ran, self.work))
+                order.or_else(|| evidence::staleness(action, covers, self.changed, &ran, strength, self.work))
             });
             match objection {
                 None => {
@@ -252,7 +257,8 @@ impl Looking<'_, '_> {
         let runs = self.work.verifying_runs().iter().filter(|run| {
             run.covers.has(&package.folder)
                 && run.objection().is_none()
-                && evidence::staleness(action, covers, self.changed, &run.ran, self.work).is_none()
+                && evidence::staleness(action, covers, self.changed, &run.ran, Some(run.strength), self.work)
+                    .is_none()
         });
         let done = runs.map(|run| run.strength).max().filter(|done| Some(*done) < Strength::of(has))?;
         let done = match done {
@@ -266,6 +272,25 @@ impl Looking<'_, '_> {
     }
 }
 
+/// Code on the command line verifies what it names: a module, a folder or a file.
+fn is_about(command: &SimpleCommand, covers: &BTreeSet<String>) -> bool {
+    const SHORTEST: usize = 3;
+    if !command.is_inline_code() {
+        return true;
+    }
+    let code: Vec<&str> = command.arguments.iter().map(Word::text).collect();
+    let code = code.join(" ");
+    let is_part = |character: char| character.is_alphanumeric() || character == '_';
+    let words: BTreeSet<&str> = code.split(|character| !is_part(character)).collect();
+    covers.iter().any(|path| {
+        let mut parts = path.split('/').rev();
+        let stem = parts.next().and_then(|name| name.split('.').next()).unwrap_or_default();
+        let imports =
+            |folder: &str| ["import", "from"].iter().any(|word| code.contains(&format!("{word} {folder}")));
+        (stem.len() >= SHORTEST && words.contains(stem)) || parts.any(imports)
+    })
+}
+
 /// `pnpm test` in `packages/api`
 fn told(way: &Way) -> String {
     match way.folder.as_str() {
@@ -274,31 +299,45 @@ fn told(way: &Way) -> String {
     }
 }
 
+/// Something that an action asks for.
+struct Candidate<'a> {
+    ran: Ran<'a>,
+    /// Why it proves nothing, whenever it ran.
+    objection: Option<String>,
+    /// Of a run that verifies.
+    strength: Option<Strength>,
+}
+
 /// What the action asks for, in order, each with why it proves nothing whenever it ran.
 fn candidates<'a>(
     action: &Action,
     usual: &[&str],
     package: Option<&str>,
     work: &Work<'a>,
-) -> Vec<(Ran<'a>, Option<String>)> {
+) -> Vec<Candidate<'a>> {
     let verifying = || {
         let is_meant = move |run: &&VerifyingRun<'_>| match package {
             Some(folder) => run.covers.has(folder),
             None => is_meant(action, usual, &run.ran),
         };
-        work.verifying_runs().iter().filter(is_meant).map(|run| (run.ran, run.objection()))
+        work.verifying_runs().iter().filter(is_meant).map(|run| Candidate {
+            ran: run.ran,
+            objection: run.objection(),
+            strength: Some(run.strength),
+        })
     };
     match action.proof {
         Proof::Evidence => {
             let named = work.commands().filter(|ran| evidence::names(action, ran));
-            named.map(|ran| (ran, evidence::objection(&ran))).collect()
+            named.map(|ran| Candidate { ran, objection: evidence::objection(&ran), strength: None }).collect()
         }
         Proof::Verification => verifying().collect(),
         Proof::Installation => {
             let installing = work.commands().filter(|ran| ran.command.does(Deed::Installs));
-            let mut found: Vec<_> =
-                installing.map(|ran| (ran, not_installed(&ran))).chain(verifying()).collect();
-            found.sort_by_key(|(ran, _)| ran.at);
+            let installing =
+                installing.map(|ran| Candidate { ran, objection: not_installed(&ran), strength: None });
+            let mut found: Vec<_> = installing.chain(verifying()).collect();
+            found.sort_by_key(|candidate| candidate.ran.at);
             found
         }
     }

@@ -11,7 +11,7 @@ mod settled;
 use programs::shell::{Intents, SimpleCommand};
 use transcript::{Kind, Outcome};
 
-use super::verification::{Showed, Strength};
+use super::verification::{Printed, Showed, Strength};
 use super::{Expectation, Seen};
 use crate::inputs::{RecordedCall, Waived};
 use crate::policy::{Policy, Proof, ResolvedBy};
@@ -30,8 +30,19 @@ pub(crate) struct Failure<'a> {
 }
 
 impl Failure<'_> {
+    /// Whether tests, a type check or a build found something wrong with the code: how it was called is another matter.
+    pub(crate) fn is_about_the_code(&self) -> bool {
+        let said_nothing =
+            self.recorded.call.snippet.as_deref().is_none_or(|printed| printed.trim().is_empty());
+        match self.strength() {
+            Some(Strength::Tested) => true,
+            Some(Strength::Built) => said_nothing || Printed::of(self.recorded).is_red(),
+            _ => false,
+        }
+    }
+
     /// How much the strongest of what can have failed says about the code.
-    pub(crate) fn strength(&self) -> Option<Strength> {
+    fn strength(&self) -> Option<Strength> {
         self.suspects.iter().filter_map(|command| Strength::of_command(command)).max()
     }
 }

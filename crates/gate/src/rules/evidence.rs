@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use outputs::Summary;
-use programs::Deed;
 use programs::shell::{Attribution, Output};
 use transcript::{Call, Outcome};
 
 use super::chain;
+use super::verification::Strength;
 use crate::changed::Changed;
 use crate::policy::{Action, Fresh, Proof};
 use crate::work::{Ran, SLACK_NS, Work};
@@ -51,6 +51,7 @@ pub(crate) fn staleness(
     covers: &BTreeSet<String>,
     changed: &[Changed],
     ran: &Ran<'_>,
+    strength: Option<Strength>,
     work: &Work<'_>,
 ) -> Option<String> {
     if action.fresh == Fresh::ThisTurn {
@@ -66,7 +67,7 @@ pub(crate) fn staleness(
         return Some(STALE.to_owned());
     }
     // What a program wrote itself is not verified by having run it.
-    let only_ran = action.proof == Proof::Verification && ran.command.deed() == Deed::Runs;
+    let only_ran = strength == Some(Strength::Ran);
     let ended = ran.call.ended_at.as_deref().filter(|_| !only_ran).or(ran.call.at.as_deref());
     let ended: Timestamp = ended?.parse().ok()?;
     let is_newer = |file: &&Changed| {

@@ -98,6 +98,8 @@ fn without_the_change(calls: &[RecordedCall]) -> BTreeSet<Moment> {
     let mut moments = BTreeSet::new();
     let mut is_away = false;
     for (call, recorded) in calls.iter().enumerate() {
+        // Whoever edits again works on the new state.
+        is_away &= !matches!(recorded.call.kind, Kind::Edit | Kind::Write);
         let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
         for (place, command) in commands.iter().enumerate() {
             let mut words = command.known_arguments().filter(|word| !word.starts_with('-'));
@@ -223,23 +225,37 @@ fn could_print_a_summary(command: &SimpleCommand) -> bool {
 }
 
 /// What a call printed, as far as it says how runs ended.
-struct Printed {
+pub(crate) struct Printed {
     summary: Option<Summary>,
-    /// Lines that only something broken prints, or programs that could not be started.
+    /// Lines that only something broken prints.
     has_errors: bool,
+    /// A program could not be started.
+    not_started: bool,
 }
 
 impl Printed {
-    fn of(recorded: &RecordedCall) -> Self {
-        let printed = recorded.call.snippet.as_deref().unwrap_or_default();
-        let mut scan = outputs::Scan::new();
-        scan.feed(printed);
-        Self::in_output(&scan.finish())
+    pub(crate) fn of(recorded: &RecordedCall) -> Self {
+        match &recorded.call.shown {
+            Some(shown) => Self::in_output(shown),
+            None => {
+                let mut scan = outputs::Scan::new();
+                scan.feed(recorded.call.snippet.as_deref().unwrap_or_default());
+                Self::in_output(&scan.finish())
+            }
+        }
     }
 
     fn in_output(shown: &Shown) -> Self {
-        let has_errors = !shown.errors.is_empty() || !shown.not_started.is_empty();
-        Self { summary: shown.summary(), has_errors }
+        Self {
+            summary: shown.summary(),
+            has_errors: !shown.errors.is_empty(),
+            not_started: !shown.not_started.is_empty(),
+        }
+    }
+
+    /// Whether it tells of failures or errors.
+    pub(crate) fn is_red(&self) -> bool {
+        self.has_errors || matches!(self.summary, Some(Summary::Failed { .. }))
     }
 }
 
@@ -252,12 +268,15 @@ fn showed(
 ) -> Showed {
     let nothing = |why: &str| Showed::Nothing(why.to_owned());
     let call = &recorded.call;
-    let summary =
-        printed.summary.filter(|_| strength == Strength::Tested && command.output != Output::Hidden);
+    let is_hidden = command.output == Output::Hidden && !is_digested(recorded, command);
+    let summary = printed.summary.filter(|_| strength == Strength::Tested && !is_hidden);
     if call.user_stopped {
         return nothing("it was stopped");
     }
-    let by_output = |mask: Mask| by_output(command, mask, summary, printed.has_errors);
+    let by_output = |mask: Mask| match is_hidden {
+        true => Showed::Nothing(mask.to_string()),
+        false => by_output(mask, summary, printed),
+    };
     match (call.outcome, summary) {
         (Outcome::Unknown, Some(Summary::Passed { .. })) => Showed::Green,
         (Outcome::Unknown, Some(Summary::Failed { .. })) => Showed::Red,
@@ -285,20 +304,28 @@ fn showed(
     }
 }
 
+/// Whether the next program of a pipe is code that reads the output and shows what it makes of it (W8).
+fn is_digested(recorded: &RecordedCall, command: &SimpleCommand) -> bool {
+    let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
+    let mut after = commands.iter().skip_while(|other| !std::ptr::eq(*other, command)).skip(1);
+    command.attribution == Attribution::Masked(Mask::Piped)
+        && after.next().is_some_and(|next| next.is_inline_code() && next.output != Output::Hidden)
+}
+
 /// What the output shows of a run whose status is hidden.
-fn by_output(command: &SimpleCommand, mask: Mask, summary: Option<Summary>, has_errors: bool) -> Showed {
+fn by_output(mask: Mask, summary: Option<Summary>, printed: &Printed) -> Showed {
     // Whether it ran at all, and to its end, is not known.
     let may_not_have_run = matches!(
         mask,
         Mask::Background | Mask::Negated | Mask::Conditional | Mask::Substitution | Mask::Function
     );
     match summary {
-        _ if command.output == Output::Hidden => Showed::Nothing(mask.to_string()),
         Some(Summary::Passed { .. }) => Showed::Green,
         Some(Summary::Failed { .. }) => Showed::Red,
         Some(Summary::NoTestsRan) => Showed::Nothing("no tests ran".to_owned()),
         None if may_not_have_run => Showed::Nothing(mask.to_string()),
-        None if has_errors => Showed::Red,
+        None if printed.not_started => Showed::Nothing("it did not take place".to_owned()),
+        None if printed.has_errors => Showed::Red,
         None => Showed::Green,
     }
 }

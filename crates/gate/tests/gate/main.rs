@@ -18,6 +18,7 @@ mod policy_errors;
 mod policy_paths;
 mod policy_presets;
 mod policy_reference;
+mod real_sessions;
 mod replay;
 mod required_actions;
 mod silence;

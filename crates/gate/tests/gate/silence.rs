@@ -124,7 +124,7 @@ fn a_waiver_stays_for_the_session_and_other_actions_are_still_asked_for() {
 
     Required actions:
     1. Build with the changed dependencies: `cargo check`
-    2. Run the tests for what changed: `cargo test`
+    2. Run `cargo test`
     ");
 }
 
@@ -141,7 +141,7 @@ Changed: Rust dependencies (1 file), Rust code (1 file)
 
 Required actions:
 1. Build with the changed dependencies: `cargo check`
-2. Run the tests for what changed: `cargo test`
+2. Run `cargo test`
 
 If a step cannot be done here, say so in a line of its own:
 `checkstone: cannot ACTION: REASON` (actions: rust-build, rust-tests)."
@@ -161,7 +161,7 @@ fn what_is_reported_is_told_once() {
     Changed: Rust dependencies (1 file), Rust code (1 file)
 
     Required actions:
-    1. Run the tests for what changed: `cargo test`
+    1. Run `cargo test`
 
     Observations:
     - Rust dependencies changed — Build with the changed dependencies: `cargo check`
@@ -296,7 +296,7 @@ fn many_observations_do_not_make_a_long_message() {
     Changed: Rust code (1 file)
 
     Required actions:
-    1. Run the tests for what changed: `cargo test`
+    1. Run `cargo test`
 
     Observations:
     - A command returned errors — verify the issue is resolved (`./tools/check-number-0.sh --with some --long arguments`)
@@ -409,7 +409,7 @@ fn the_output_of_a_check_leaves_room_for_the_steps() {
 
 
     Required actions:
-    1. Run the tests for what changed: `cargo test`
+    1. Run `cargo test`
 
     If a step cannot be done here, say so in a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: rust-tests).

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::os::unix::fs::{MetadataExt, symlink};
 
-use journal::log::{LogError, append};
+use files::FileError;
+use journal::log::append;
 
 use crate::support::{State, finish, spawn};
 
@@ -71,11 +72,11 @@ fn what_is_no_file_is_refused_without_waiting() {
     fs_err::create_dir_all(state.directory()).unwrap();
     let path = state.directory().join("log");
     symlink("elsewhere", &path).unwrap();
-    assert!(matches!(append(&state.directory(), "x"), Err(LogError::Open(_))));
+    assert!(matches!(append(&state.directory(), "x"), Err(FileError::SymbolicLink { .. })));
     fs_err::remove_file(&path).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-    assert!(matches!(append(&state.directory(), "x"), Err(LogError::Open(_))));
+    assert!(matches!(append(&state.directory(), "x"), Err(FileError::NotAFile { .. })));
     fs_err::remove_file(&path).unwrap();
     fs_err::create_dir(&path).unwrap();
-    assert!(matches!(append(&state.directory(), "x"), Err(LogError::Open(_))));
+    assert!(matches!(append(&state.directory(), "x"), Err(FileError::NotAFile { .. })));
 }

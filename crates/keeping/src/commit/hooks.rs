@@ -2,7 +2,6 @@
 //! index, and without an editor. Its time is limited, and the limit ends its whole group.
 
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -11,10 +10,12 @@ use std::time::Duration;
 
 use changes::Error;
 use changes::git::RunningGit;
+use files::regular_file;
 
 use super::workplace::{HOOK_OUTPUT, Workplace};
 use super::{CommitError, last_lines};
 use crate::acting::ActingGit;
+use crate::working_tree::io_error;
 
 /// Of a long output, the end is what tells.
 const KEPT: i64 = 16 * 1024;
@@ -73,7 +74,9 @@ fn end(
     let path = workplace.file(HOOK_OUTPUT);
     let unusable = |source| CommitError::Folder { path: path.clone(), source };
     // A file and not a pipe: it may be long, and a process that the hook leaves behind must not be waited for.
-    let mut output = create(&path).map_err(unusable)?;
+    let _ = fs_err::remove_file(&path);
+    let output = regular_file::append_to_new(&path, 0o666);
+    let mut output = output.map_err(|error| unusable(io_error(error)))?;
     let to = || output.try_clone().map(Stdio::from).map_err(unusable);
     command.stdin(Stdio::null()).stdout(to()?).stderr(to()?);
     let running = RunningGit::spawn(command, format!("the hook {name}"), &workplace.repository.root, limit)?;
@@ -92,11 +95,4 @@ fn end(
     output.read_to_end(&mut said).map_err(unusable)?;
     let lines = last_lines(&said);
     Ok(Some(if lines.is_empty() { format!("it ended with {status}") } else { lines }))
-}
-
-fn create(path: &Path) -> std::io::Result<File> {
-    let _ = fs_err::remove_file(path);
-    let mut options = fs_err::OpenOptions::new();
-    options.read(true).append(true).create_new(true);
-    Ok(options.open(path)?.into_file())
 }

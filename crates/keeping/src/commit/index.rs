@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::CommitError;
 use super::workplace::{self, Workplace};
 use crate::acting::ActingGit;
-use crate::difference::{Difference, Version};
+use crate::difference::{Difference, Version, listed};
 use crate::working_tree::{PathKind, WorkingTree};
 
 /// More paths than this are not named to git: a command line has an end, and git compares each of its files with each
@@ -71,56 +71,31 @@ pub(super) fn entries(
     let output = git.run(&literal(&["ls-files", "--stage", "-z"], paths), b"")?;
     let named: BTreeSet<&BytePath> = paths.iter().collect();
     let mut found = BTreeMap::new();
-    for record in output.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
-        // `mode id stage<TAB>path`
-        let (fields, path) = split_at_tab(record, "git ls-files")?;
-        let (fields, path) = (fields.split(' ').collect::<Vec<_>>(), BytePath::from(path));
-        let [mode, id, stage] = fields.as_slice() else { return Err(not_understood("git ls-files", record)) };
-        if !named.contains(&path) {
-            continue;
+    for ([mode, id, stage], path) in listed(&output, "git ls-files")? {
+        if named.contains(&path) {
+            if stage != "0" {
+                return Err(CommitError::Unmerged { path });
+            }
+            found.insert(path, Version { mode, id });
         }
-        if *stage != "0" {
-            return Err(CommitError::Unmerged { path });
-        }
-        found.insert(path, Version { mode: (*mode).to_owned(), id: (*id).to_owned() });
     }
     Ok(found)
 }
 
-/// What HEAD has of these paths.
 pub(super) fn in_head(
     git: &ActingGit,
     paths: &[BytePath],
 ) -> Result<BTreeMap<BytePath, Version>, CommitError> {
-    let mut found = BTreeMap::new();
     if git.line_or_none(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?.is_none() {
-        return Ok(found);
+        return Ok(BTreeMap::new());
     }
     let whole: &[&str] = if paths.len() > MOST_NAMED { &["-r", "-t"] } else { &[] };
     let command = [&["ls-tree", "-z"], whole, &["HEAD"]].concat();
     let output = git.run(&literal(&command, paths), b"")?;
     let named: BTreeSet<&BytePath> = paths.iter().collect();
-    for record in output.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
-        // `mode type id<TAB>path`
-        let (fields, path) = split_at_tab(record, "git ls-tree")?;
-        let fields = fields.split(' ').collect::<Vec<_>>();
-        let [mode, _, id] = fields.as_slice() else { return Err(not_understood("git ls-tree", record)) };
-        let path = BytePath::from(path);
-        if named.contains(&path) {
-            found.insert(path, Version { mode: (*mode).to_owned(), id: (*id).to_owned() });
-        }
-    }
-    Ok(found)
-}
-
-fn split_at_tab<'a>(record: &'a [u8], command: &str) -> Result<(String, &'a [u8]), CommitError> {
-    let tab = memchr::memchr(b'\t', record).ok_or_else(|| not_understood(command, record))?;
-    let (fields, path) = record.split_at(tab);
-    Ok((String::from_utf8_lossy(fields).into_owned(), path.get(1..).unwrap_or_default()))
-}
-
-fn not_understood(command: &str, record: &[u8]) -> CommitError {
-    Error::NotUnderstood { command: command.to_owned(), record: record.escape_ascii().to_string() }.into()
+    let all = listed(&output, "git ls-tree")?.into_iter();
+    let of_named = all.filter(|(_, path)| named.contains(path));
+    Ok(of_named.map(|([mode, _, id], path)| (path, Version { mode, id })).collect())
 }
 
 /// The command about these paths, or about all where there are too many.
@@ -161,18 +136,13 @@ pub(super) fn ignored(
     Ok(paths.map(BytePath::from).collect())
 }
 
-/// What is to be done with a named path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PathFitness {
     There,
     Gone,
-    /// It cannot be committed.
-    Unfit {
-        reason: String,
-    },
+    Unfit { reason: String },
 }
 
-/// Looks what is at a path.
 pub(super) fn look_at(root: &Path, path: &BytePath, is_tracked: bool) -> PathFitness {
     let unfit = |reason: &str| PathFitness::Unfit { reason: reason.to_owned() };
     let above = path.as_path().ancestors().skip(1).filter(|folder| *folder != Path::new(""));
@@ -220,17 +190,8 @@ pub(super) fn take(git: &ActingGit, paths: &BTreeSet<BytePath>) -> Result<(), Co
 
 /// How the index differs from a commit or tree.
 pub(super) fn against(git: &ActingGit, base: &str) -> Result<Vec<Difference>, CommitError> {
-    let arguments = [
-        "diff-index",
-        "--cached",
-        "-z",
-        "--raw",
-        "--no-abbrev",
-        "--no-renames",
-        "--ita-invisible-in-index",
-        base,
-        "--",
-    ];
+    let command = "diff-index --cached -z --raw --no-abbrev --no-renames --ita-invisible-in-index";
+    let arguments: Vec<&str> = command.split(' ').chain([base, "--"]).collect();
     Ok(Difference::parse(&git.run(&arguments, b"")?)?)
 }
 
@@ -262,7 +223,6 @@ pub(super) fn set(
     Ok(())
 }
 
-/// Waits while another process holds the index.
 pub(super) fn wait_for_lock(workplace: &Workplace, limit: Duration) -> Result<(), CommitError> {
     let deadline = Instant::now() + limit;
     while workplace.index_lock().symlink_metadata().is_ok() {

@@ -44,7 +44,6 @@ pub struct PushPlan {
 pub struct OutgoingCommit {
     pub id: String,
     pub parents: Vec<String>,
-    /// The whole message.
     pub message: String,
 }
 

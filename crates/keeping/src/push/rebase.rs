@@ -2,27 +2,25 @@
 
 use change_set::BytePath;
 
-use super::{PushOutcome, PushStep, failed};
+use super::{PushOutcome, PushStep};
 use crate::acting::ActingGit;
 use crate::commit::signs;
 
 /// The commit that has ours on top of `theirs`: `theirs` itself where it has all of ours already, and ours as they are
 /// where nothing came between.
 pub(super) fn onto(git: &ActingGit, theirs: &str, tip: &str, ours: &[String]) -> PushStep<String> {
-    let ended =
-        git.end(&["merge-base", "--is-ancestor", theirs, tip], b"").map_err(|error| failed(&error))?;
-    if ended.status.success() {
+    if git.end(&["merge-base", "--is-ancestor", theirs, tip], b"")?.status.success() {
         return Ok(tip.to_owned());
     }
     // Without those that the remote has in another shape, from the last time that ours were put on top.
     let range = format!("{theirs}...{tip}");
     let list =
-        text(git, &["rev-list", "--reverse", "--topo-order", "--right-only", "--cherry-pick", &range, "--"])?;
+        git.line(&["rev-list", "--reverse", "--topo-order", "--right-only", "--cherry-pick", &range, "--"])?;
     let mut onto = theirs.to_owned();
     let mut foreign = 0;
     let mut picks = Vec::new();
     for commit in list.lines() {
-        let parents = text(git, &["rev-parse", &format!("{commit}^@")])?;
+        let parents = git.line(&["rev-parse", &format!("{commit}^@")])?;
         let parents: Vec<&str> = parents.lines().collect();
         let [parent] = parents.as_slice() else {
             return Err(rejected("there are merges among the commits to be pushed"));
@@ -48,15 +46,11 @@ fn rejected(reason: &str) -> PushOutcome {
     PushOutcome::Rejected { reason: format!("the remote has newer commits, and {reason}: pull, then push") }
 }
 
-fn text(git: &ActingGit, arguments: &[&str]) -> PushStep<String> {
-    git.line(arguments).map_err(|error| failed(&error))
-}
-
 /// One commit on top of another; the other itself where the change is there already.
 fn pick(git: &ActingGit, onto: &str, commit: &str, parent: &str) -> PushStep<String> {
     let base = format!("--merge-base={parent}");
     let arguments = ["merge-tree", "--write-tree", "--no-messages", "--name-only", "-z", &base, onto, commit];
-    let ended = git.end(&arguments, b"").map_err(|error| failed(&error))?;
+    let ended = git.end(&arguments, b"")?;
     let mut records = ended.stdout.split(|byte| *byte == 0).filter(|record| !record.is_empty());
     let tree = records.next().map(|tree| String::from_utf8_lossy(tree).into_owned());
     let tree = match (ended.status.code(), tree) {
@@ -65,28 +59,24 @@ fn pick(git: &ActingGit, onto: &str, commit: &str, parent: &str) -> PushStep<Str
             return Err(PushOutcome::Conflict { paths: records.map(BytePath::from).collect() });
         }
         (Some(129), _) => return Err(rejected("git 2.40 or newer is needed to put ours on top of them")),
-        _ => return Err(failed(&git.failure(&arguments, &ended))),
+        _ => return Err(git.failure(&arguments, &ended).into()),
     };
-    if tree == text(git, &["rev-parse", &format!("{onto}^{{tree}}")])? {
+    if tree == git.line(&["rev-parse", &format!("{onto}^{{tree}}")])? {
         return Ok(onto.to_owned());
     }
-    let author = text(
-        git,
-        &["show", "--no-patch", "--no-show-signature", "--format=%an%n%ae%n%ad", "--date=raw", commit],
-    )?;
+    let show = ["show", "--no-patch", "--no-show-signature"];
+    let author = git.line(&[&show[..], &["--format=%an%n%ae%n%ad", "--date=raw", commit]].concat())?;
     let mut author = author.lines();
     let mut named = git.clone();
     for variable in ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"] {
         named = named.with(variable, author.next().unwrap_or_default());
     }
-    let message = git
-        .run(&["show", "--no-patch", "--no-show-signature", "--format=%B", commit], b"")
-        .and_then(|message| git.run(&["stripspace"], &message))
-        .map_err(|error| failed(&error))?;
+    let message = git.run(&[&show[..], &["--format=%B", commit]].concat(), b"")?;
+    let message = git.run(&["stripspace"], &message)?;
     let mut arguments = vec!["commit-tree", &tree, "-p", onto, "-F", "-"];
-    if signs(git).map_err(|error| failed(&error))? {
+    if signs(git)? {
         arguments.push("-S");
     }
-    let id = named.run(&arguments, &message).map_err(|error| failed(&error))?;
+    let id = named.run(&arguments, &message)?;
     Ok(String::from_utf8_lossy(&id).trim().to_owned())
 }

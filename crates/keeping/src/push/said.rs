@@ -19,44 +19,18 @@ pub(super) enum RemoteAnswer {
 }
 
 /// Somebody would have to answer a question.
-const ASKED: [&str; 14] = [
-    "unable to get password",
-    "could not read username",
-    "could not read password",
-    "terminal prompts disabled",
-    "authentication failed",
-    "authentication required",
-    "invalid username or",
-    "permission denied (",
-    "host key verification failed",
-    "returned error: 401",
-    "returned error: 403",
-    "repository not found",
-    "access denied",
-    "no such identity",
-];
+const ASKED: &str = "\
+    unable to get password|could not read username|could not read password|terminal prompts disabled|\
+    authentication failed|authentication required|invalid username or|permission denied (|\
+    host key verification failed|returned error: 401|returned error: 403|repository not found|access denied|\
+    no such identity";
 
 /// The network, or the server, for now.
-const PASSING: [&str; 18] = [
-    "could not resolve host",
-    "temporary failure in name resolution",
-    "connection refused",
-    "connection timed out",
-    "connection reset",
-    "connection closed by",
-    "operation timed out",
-    "network is unreachable",
-    "no route to host",
-    "returned error: 429",
-    "returned error: 5",
-    "early eof",
-    "hung up unexpectedly",
-    "unexpected disconnect",
-    "rpc failed",
-    "failed to connect",
-    "couldn't connect",
-    "empty reply from server",
-];
+const PASSING: &str = "\
+    could not resolve host|temporary failure in name resolution|connection refused|connection timed out|\
+    connection reset|connection closed by|operation timed out|network is unreachable|no route to host|\
+    returned error: 429|returned error: 5|early eof|hung up unexpectedly|unexpected disconnect|rpc failed|\
+    failed to connect|couldn't connect|empty reply from server";
 
 pub(super) fn understand(ended: &Ended) -> RemoteAnswer {
     if ended.status.success() {
@@ -103,10 +77,10 @@ fn answer(output: &str, complaint: &str, status: &str) -> RemoteAnswer {
     }
     let lower = complaint.to_lowercase();
     let reason = without_credentials(&reason(complaint, status));
-    if ASKED.iter().any(|words| lower.contains(words)) {
+    if ASKED.split('|').any(|words| lower.contains(words)) {
         return RemoteAnswer::Final(PushOutcome::AuthNeeded { reason });
     }
-    if PASSING.iter().any(|words| lower.contains(words)) {
+    if PASSING.split('|').any(|words| lower.contains(words)) {
         return RemoteAnswer::Passing { reason };
     }
     RemoteAnswer::Final(PushOutcome::Failed { reason })

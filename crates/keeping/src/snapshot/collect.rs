@@ -5,24 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use change_set::BytePath;
 use changes::Error;
-use changes::git::{Git, RunningGit, is_of_git};
+use changes::git::{RunningGit, is_of_git};
 use changes::status::{self, EntryKind};
-
-/// Renames do not matter here, and dirt inside submodules is theirs.
-const ARGUMENTS: [&str; 8] = [
-    "status",
-    "--porcelain=v2",
-    "-z",
-    "--branch",
-    "--untracked-files=all",
-    "--no-ahead-behind",
-    "--no-renames",
-    "--ignore-submodules=dirty",
-];
-
-pub(super) fn start(git: &Git) -> Result<RunningGit, Error> {
-    git.start(&ARGUMENTS, &[])
-}
 
 #[derive(Debug, Default)]
 pub(super) struct CollectedPaths {

@@ -15,6 +15,8 @@ use changes::git::{Git, RunningGit};
 use changes::state::{Disk, ObjectFormat};
 use changes::{Error, Repository};
 
+use crate::difference::listed;
+
 const ATTRIBUTES_FILE: &[u8] = b".gitattributes";
 const SYSTEM_ATTRIBUTES: &str = "/etc/gitattributes";
 const ATTRIBUTES: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
@@ -135,10 +137,11 @@ pub(super) fn find(
         return Ok(BTreeSet::new());
     }
     let listing = git.run(&["ls-files", "-z", "--stage"], &[])?;
-    let tracked: Vec<(String, BytePath)> = listing
-        .split(|byte| *byte == 0)
-        .filter_map(regular_file)
-        .filter(|(_, path)| !looked_at(path))
+    let tracked = listed(&listing, "git ls-files")?.into_iter();
+    let is_plain = |mode: &str, stage: &str| mode.starts_with("100") && stage == "0";
+    let tracked: Vec<(String, BytePath)> = tracked
+        .filter(|([mode, _, stage], path)| is_plain(mode, stage) && !looked_at(path))
+        .map(|([_, id, _], path)| (id, path))
         .collect();
     let paths: Vec<u8> = tracked.iter().flat_map(|(_, path)| [path.as_bytes(), b"\0"].concat()).collect();
     let answers = git.run(&[&["check-attr", "-z", "--stdin"], &ATTRIBUTES[..]].concat(), &paths)?;
@@ -171,16 +174,6 @@ pub(super) fn find(
         }
     }
     Ok(found)
-}
-
-/// `mode id stage<TAB>path`
-fn regular_file(record: &[u8]) -> Option<(String, BytePath)> {
-    let tab = record.iter().position(|byte| *byte == b'\t')?;
-    let (head, path) = (record.get(..tab)?, record.get(tab + 1..)?);
-    let head = std::str::from_utf8(head).ok()?;
-    let mut fields = head.split(' ');
-    let (mode, id) = (fields.next()?, fields.next()?);
-    (mode.starts_with("100") && fields.next() == Some("0")).then(|| (id.to_owned(), BytePath::from(path)))
 }
 
 #[cfg(test)]

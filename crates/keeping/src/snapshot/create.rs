@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use change_set::BytePath;
 use changes::Repository;
 use changes::git::WRITING;
 use changes::state::nanoseconds_of;
-use changes::status::EntryKind;
+use changes::status::{self, EntryKind};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
@@ -34,7 +35,6 @@ const FAST: &str = "pack.compression=1";
 /// A file that goes on changing is read so often.
 const ATTEMPTS: usize = 3;
 
-/// A snapshot to be taken.
 #[derive(Clone, Debug)]
 pub struct NewSnapshot<'a> {
     pub reason: SnapshotReason,
@@ -80,7 +80,8 @@ impl Snapshots {
         name: &str,
         folder_of_input: &Path,
     ) -> Result<TreeReading, SnapshotError> {
-        let status = collect::start(&self.git)?;
+        // Renames do not matter here, and dirt inside submodules is theirs.
+        let status = status::start(&self.git, "--no-renames")?;
         let question = ConversionQuestion::start(&self.git)?;
         let root = &self.repository.root;
         let folder =
@@ -149,7 +150,7 @@ impl Snapshots {
         let durable = ["-c", "core.fsync=all", "-c", "fastimport.unpackLimit=0", "-c", FAST];
         let unfinished = UnfinishedPacks::look(leftovers::folder(&self.repository));
         let arguments: Vec<&str> = WRITING.iter().chain(&durable).chain(&IMPORT).copied().collect();
-        let mut running = self.git.start_with_file(&arguments, input)?;
+        let mut running = self.git.start_with(&arguments, Stdio::from(input))?;
         let report = format!("fast_import_crash_{}", running.child().id());
         let output = running.finish().inspect_err(|_| {
             // Its report about a failure, which nobody would ever clear away.
@@ -202,7 +203,6 @@ fn ended(mut stream: ImportStream, mut changes: File) -> io::Result<File> {
     stream.finish()
 }
 
-/// Reads what has to be read.
 struct ContentReader {
     folder: WorkingTree,
     root: PathBuf,
@@ -251,18 +251,11 @@ impl ContentReader {
     ) -> io::Result<()> {
         match kind {
             PathKind::File { executable } => {
-                let mode = if executable { "100755" } else { "100644" };
-                self.file(stream, path, mode)
+                self.file(stream, path, if executable { "100755" } else { "100644" })?;
             }
             PathKind::Symlink => match self.folder.link_target(path) {
-                Ok(target) => {
-                    self.bytes += stream.content("120000", path, &mut target.as_slice())?;
-                    Ok(())
-                }
-                Err(error) => {
-                    self.leave_out(path, &error.to_string());
-                    Ok(())
-                }
+                Ok(target) => self.bytes += stream.content("120000", path, &mut target.as_slice())?,
+                Err(error) => self.leave_out(path, &error.to_string()),
             },
             PathKind::Folder => {
                 let Some(inner) = Repository::at(&self.root.join(path.as_path())) else {
@@ -276,17 +269,14 @@ impl ContentReader {
                     };
                     self.leave_out(path, recorded);
                 }
-                match commit {
-                    Some(commit) => stream.known("160000", &commit, path),
-                    None => Ok(()),
+                if let Some(commit) = commit {
+                    stream.known("160000", &commit, path)?;
                 }
             }
-            PathKind::Other => {
-                self.leave_out(path, "it is neither a file nor a link nor a folder");
-                Ok(())
-            }
-            PathKind::Absent => Ok(()),
+            PathKind::Other => self.leave_out(path, "it is neither a file nor a link nor a folder"),
+            PathKind::Absent => {}
         }
+        Ok(())
     }
 
     /// Reads a file again where it changed meanwhile: what is told last counts.

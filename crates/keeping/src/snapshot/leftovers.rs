@@ -11,7 +11,6 @@ use changes::Repository;
 /// What git calls a pack that it is writing.
 const BEGUN: &[u8] = b"tmp_pack_";
 
-/// The unfinished packs at one moment.
 #[derive(Debug)]
 pub(super) struct UnfinishedPacks {
     folder: PathBuf,

@@ -3,7 +3,6 @@
 use super::create::FACTS;
 use super::{REFS, Snapshot, SnapshotError, SnapshotFacts, SnapshotReason, Snapshots};
 
-/// Whose snapshots are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhichWorktrees {
     ThisWorktree,

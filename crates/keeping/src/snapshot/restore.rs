@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
+use std::process::Stdio;
 
 use change_set::BytePath;
 use changes::git::RunningGit;
@@ -20,7 +21,6 @@ use crate::working_tree::{PathKind, WorkingTree};
 const SUBMODULE: &str = "160000";
 const LINK: &str = "120000";
 
-/// What a restore has done.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RestoreReport {
     /// What was brought back.
@@ -127,7 +127,6 @@ impl Snapshots {
     }
 }
 
-/// Why a path that differs is left as it is.
 #[derive(Debug, thiserror::Error)]
 enum LeaveAlone {
     #[error("it is a repository of its own, which is not changed")]
@@ -153,7 +152,7 @@ struct Blobs {
 
 impl Blobs {
     fn start(snapshots: &Snapshots) -> Result<Self, SnapshotError> {
-        let mut running = snapshots.git.converse(&["cat-file", "--batch"])?;
+        let mut running = snapshots.git.start_with(&["cat-file", "--batch"], Stdio::piped())?;
         let no_pipe = || changes::Error::Read {
             command: "git cat-file".to_owned(),
             source: io::ErrorKind::BrokenPipe.into(),

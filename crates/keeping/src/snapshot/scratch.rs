@@ -3,6 +3,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use change_set::BytePath;
 use changes::Repository;
@@ -41,7 +42,7 @@ impl Scratch {
         let here = ["--git-dir=.", "-c", "core.fsync=none", "-c", "fastimport.unpackLimit=0"];
         let arguments = [&here[..], &IMPORT].concat();
         let git = snapshots.git.moved_to(self.folder.path());
-        let output = git.start_with_file(&arguments, looked.input)?.finish()?;
+        let output = git.start_with(&arguments, Stdio::from(looked.input))?.finish()?;
         Ok(String::from_utf8_lossy(&output).trim().to_owned())
     }
 

@@ -79,7 +79,6 @@ impl ImportStream {
         Ok(outcome.map(|()| length))
     }
 
-    /// All of another stream.
     pub(super) fn append(&mut self, other: &mut File) -> io::Result<()> {
         self.copy(other)?
     }

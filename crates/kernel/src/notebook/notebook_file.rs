@@ -115,7 +115,6 @@ impl NotebookFile {
         }
     }
 
-    /// An id like this one that no cell has.
     pub(super) fn free_id(&self, id: &Value) -> String {
         let id = id.as_str().unwrap_or("cell");
         let free = (2..).map(|number| numbered_id(id, number)).find(|id| self.position(id).is_none());

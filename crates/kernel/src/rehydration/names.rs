@@ -3,141 +3,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names that mean something already: Python's keywords and built-in functions, what IPython keeps in its namespace, and
-/// the modules that the rehydration cell imports.
-const TAKEN: &[&str] = &[
-    "False",
-    "None",
-    "True",
-    "and",
-    "as",
-    "assert",
-    "async",
-    "await",
-    "break",
-    "case",
-    "class",
-    "continue",
-    "def",
-    "del",
-    "elif",
-    "else",
-    "except",
-    "finally",
-    "for",
-    "from",
-    "global",
-    "if",
-    "import",
-    "in",
-    "is",
-    "lambda",
-    "match",
-    "nonlocal",
-    "not",
-    "or",
-    "pass",
-    "raise",
-    "return",
-    "try",
-    "type",
-    "while",
-    "with",
-    "yield", // keywords
-    "abs",
-    "aiter",
-    "all",
-    "anext",
-    "any",
-    "ascii",
-    "bin",
-    "bool",
-    "breakpoint",
-    "bytearray",
-    "bytes",
-    "callable",
-    "chr",
-    "classmethod",
-    "compile",
-    "complex",
-    "copyright",
-    "credits",
-    "delattr",
-    "dict",
-    "dir",
-    "display",
-    "divmod",
-    "enumerate",
-    "eval",
-    "exec",
-    "exit",
-    "filter",
-    "float",
-    "format",
-    "frozenset",
-    "getattr",
-    "globals",
-    "hasattr",
-    "hash",
-    "help",
-    "hex",
-    "id",
-    "input",
-    "int",
-    "isinstance",
-    "issubclass",
-    "iter",
-    "len",
-    "license",
-    "list",
-    "locals",
-    "map",
-    "max",
-    "memoryview",
-    "min",
-    "next",
-    "object",
-    "oct",
-    "open",
-    "ord",
-    "pow",
-    "print",
-    "property",
-    "quit",
-    "range",
-    "repr",
-    "reversed",
-    "round",
-    "set",
-    "setattr",
-    "slice",
-    "sorted",
-    "staticmethod",
-    "str",
-    "sum",
-    "super",
-    "tuple",
-    "vars",
-    "zip", // built in
-    "In",
-    "Out",
-    "get_ipython", // of IPython
-    "IPython",
-    "PIL",
-    "contextlib",
-    "importlib",
-    "joblib",
-    "json",
-    "np",
-    "numpy",
-    "pandas",
-    "pathlib",
-    "pd",
-    "pickle",
-    "pyarrow",
-    "random",
-    "sys", // imported by the cell, or likely to be by the stages
-];
+// Names that mean something already, in Python and in IPython.
+const KEYWORDS: &str = "\
+    False None True and as assert async await break case class continue def del elif else except finally for \
+    from global if import in is lambda match nonlocal not or pass raise return try type while with yield";
+const BUILT_IN: &str = "\
+    abs aiter all anext any ascii bin bool breakpoint bytearray bytes callable chr classmethod compile \
+    complex copyright credits delattr dict dir display divmod enumerate eval exec exit filter float format \
+    frozenset getattr globals hasattr hash help hex id input int isinstance issubclass iter len license list \
+    locals map max memoryview min next object oct open ord pow print property quit range repr reversed round \
+    set setattr slice sorted staticmethod str sum super tuple vars zip";
+const OF_IPYTHON: &str = "In Out get_ipython";
+/// What the rehydration cell imports, or the stages are likely to.
+const MODULES: &str =
+    "IPython PIL contextlib importlib joblib json np numpy pandas pathlib pd pickle pyarrow random sys";
 
 /// One name per path, in the paths' order. Files of one stem are told apart by their extension, and what is still the
 /// same by a number.
@@ -176,7 +55,7 @@ fn identifier(text: &str) -> String {
     if name.starts_with(|first: char| first.is_ascii_digit()) {
         name.insert_str(0, "file_");
     }
-    if TAKEN.contains(&name.as_str()) {
+    if is_taken(&name) {
         name.push('_');
     }
     name
@@ -184,7 +63,7 @@ fn identifier(text: &str) -> String {
 
 /// Whether a variable of this name can hide something that other lines need.
 pub(crate) fn is_taken(name: &str) -> bool {
-    TAKEN.contains(&name)
+    [KEYWORDS, BUILT_IN, OF_IPYTHON, MODULES].iter().any(|names| has(names, name))
 }
 
 /// Whether a name from outside can be written into code as a variable.
@@ -193,7 +72,11 @@ pub(crate) fn is_identifier(name: &str) -> bool {
     let begins = characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_');
     begins
         && characters.all(|character| character.is_ascii_alphanumeric() || character == '_')
-        && !TAKEN.iter().take_while(|taken| **taken != "abs").any(|keyword| *keyword == name)
+        && !has(KEYWORDS, name)
+}
+
+fn has(names: &str, name: &str) -> bool {
+    names.split(' ').any(|known| known == name)
 }
 
 /// The file name's stem and its last extension.

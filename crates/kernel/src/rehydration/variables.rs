@@ -71,7 +71,6 @@ pub struct ImportedModule {
     pub module: String,
 }
 
-/// A variable that could not be saved, and why.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
 pub struct UnsavedVariable {
     pub name: String,

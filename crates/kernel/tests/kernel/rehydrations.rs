@@ -328,7 +328,7 @@ fn the_environment_of_a_kernel_is_what_pip_says() {
     assert_eq!(environment.packages.join("\n"), listed.trim());
     assert!(environment.packages.iter().any(|package| package.starts_with("pandas==")));
     assert_eq!(environment.platform, "linux");
-    assert_eq!(python_environment::drift(&environment, &environment), []);
+    assert_eq!(python_environment::drift(&environment, &environment), Vec::<String>::new());
 }
 
 /// File names are data: whatever they contain, the cell is valid Python, which loads exactly these paths and calls nothing

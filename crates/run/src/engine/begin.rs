@@ -21,7 +21,6 @@ use crate::stage_checkpoint;
 use crate::state::{RunState, StageState};
 use crate::surroundings::Surroundings;
 
-/// A plan with the text that it was read from.
 #[derive(Clone, Debug)]
 pub struct PlanText {
     pub plan: Plan,
@@ -137,12 +136,7 @@ pub fn abort_lost(layout: &Layout, on_event: &mut dyn FnMut(&Event)) -> Result<R
     }
     let settings = Settings::default();
     // Only the stages that were running matter here, and the record knows them.
-    let plan = Plan {
-        title: layout.title().to_owned(),
-        python: Default::default(),
-        stages: Vec::new(),
-        warnings: Vec::new(),
-    };
+    let plan = Plan { title: layout.title().to_owned(), ..Plan::default() };
     let mut engine = Engine::new(plan, layout.clone(), &settings, recorder, on_event);
     engine.append(What::AbortRequested { stage_id: None })?;
     engine.end_what_was_left(Reason::Abort)?;
@@ -197,9 +191,11 @@ impl Engine<'_> {
             .collect();
         left.sort_by(|one, other| one.0.cmp(&other.0));
         for (stage_id, attempt, state) in left {
+            let lost =
+                |from, to| What::stage_state(stage_id.clone(), attempt, from, to, Some(LOST.to_owned()));
             if state.is_live() {
                 self.sweep(&stage_id, attempt)?;
-                self.lost_to(&stage_id, attempt, state, StageState::Interrupted)?;
+                self.append(lost(state, StageState::Interrupted))?;
             }
             let to = match stage_checkpoint::emergency(&self.layout, &stage_id, attempt, reason) {
                 Ok((checkpoint, warnings)) => {
@@ -215,7 +211,7 @@ impl Engine<'_> {
                     StageState::Blocked
                 }
             };
-            self.lost_to(&stage_id, attempt, StageState::Interrupted, to)?;
+            self.append(lost(StageState::Interrupted, to))?;
         }
         Ok(())
     }
@@ -231,40 +227,20 @@ impl Engine<'_> {
         self.append(What::Swept { stage_id: stage_id.to_owned(), attempt, processes })
     }
 
-    fn lost_to(
-        &mut self,
-        id: &str,
-        attempt: u32,
-        from: StageState,
-        to: StageState,
-    ) -> Result<(), EngineError> {
-        self.append(What::StageState {
-            stage_id: id.to_owned(),
-            attempt,
-            from,
-            to,
-            reason: Some(LOST.to_owned()),
-            ending: None,
-            accepted: None,
-        })
-    }
-
     /// From which checkpoint it goes on, and why not from a newer one.
     fn tell_checkpoint(&mut self) -> Result<(), EngineError> {
         let (root, title, run) = (self.layout.root(), self.layout.title(), self.layout.run());
         let found = match checkpoint::last_valid(root, title, Some(run), Depth::Quick) {
             Ok(found) => found,
             Err(error) => {
-                return self
-                    .warn(None, format!("the checkpoints cannot be looked at: {}", error_chain(&error)));
+                let text = format!("the checkpoints cannot be looked at: {}", error_chain(&error));
+                return self.warn(None, text);
             }
         };
         for skipped in &found.skipped {
             let issues: Vec<String> = skipped.issues.iter().map(ToString::to_string).collect();
-            self.warn(
-                None,
-                format!("the checkpoint `{}` is passed over: {}", skipped.id, issues.join("; ")),
-            )?;
+            let text = format!("the checkpoint `{}` is passed over: {}", skipped.id, issues.join("; "));
+            self.warn(None, text)?;
         }
         let (checkpoint_id, stage_id) = match found.checkpoint {
             Some(usable) => (Some(usable.id), Some(usable.sealed.manifest.stage_id)),
@@ -285,15 +261,9 @@ impl Engine<'_> {
             let (stage_id, from) = (self.id(index), self.state(index));
             let is_wanted = from == StageState::Completed && self.settings.again.contains(&stage_id);
             if from == StageState::Blocked || is_wanted {
-                changes.push(What::StageState {
-                    stage_id,
-                    attempt: self.attempt_number(index),
-                    from,
-                    to: StageState::Pending,
-                    reason: is_wanted.then(|| "it is wanted again".to_owned()),
-                    ending: None,
-                    accepted: None,
-                });
+                let reason = is_wanted.then(|| "it is wanted again".to_owned());
+                let attempt = self.attempt_number(index);
+                changes.push(What::stage_state(stage_id, attempt, from, StageState::Pending, reason));
             }
         }
         self.append_all(changes)

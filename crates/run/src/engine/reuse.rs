@@ -16,8 +16,8 @@ impl Engine<'_> {
     /// Says so in the record where it is.
     pub(super) fn is_as_it_was(&mut self, index: usize) -> Result<bool, EngineError> {
         let stage_id = self.id(index);
-        let stage = self.recorder.record().stages.get(&stage_id);
-        let Some(accepted) = stage.and_then(|stage| stage.accepted.clone()) else { return Ok(false) };
+        let accepted = self.recorded(index).and_then(|stage| stage.accepted.clone());
+        let Some(accepted) = accepted else { return Ok(false) };
         if self.fingerprint_now(index, &accepted).as_ref() != Some(&accepted.fingerprint) {
             return Ok(false);
         }
@@ -37,8 +37,8 @@ impl Engine<'_> {
     /// it is not complete.
     pub(super) fn stays_as_it_was(&mut self, index: usize) -> Result<bool, EngineError> {
         let stage_id = self.id(index);
-        let stage = self.recorder.record().stages.get(&stage_id);
-        let Some(accepted) = stage.and_then(|stage| stage.accepted.clone()) else { return Ok(false) };
+        let accepted = self.recorded(index).and_then(|stage| stage.accepted.clone());
+        let Some(accepted) = accepted else { return Ok(false) };
         if self.outputs_restored(&stage_id, &accepted).is_err() {
             return Ok(false);
         }

@@ -93,10 +93,9 @@ impl Checker<'_, '_, '_> {
             let Some(id) = &stage.value.id else { continue };
             if let Some(earlier) = first.get(id.value.as_str()) {
                 let line = stages.get(*earlier).map_or(1, |stage| stage.place.line);
-                self.problem(
-                    &id.place,
-                    format!("`{}` stands here again; it is already the stage on line {line}", id.value),
-                );
+                let again =
+                    format!("`{}` stands here again; it is already the stage on line {line}", id.value);
+                self.problem(&id.place, again);
                 continue;
             }
             first.insert(&id.value, index);
@@ -105,41 +104,27 @@ impl Checker<'_, '_, '_> {
     }
 
     fn stage(&mut self, index: usize, draft: &StageLayer) -> Stage {
-        if let Some(id) = &draft.id {
-            if !is_stage_id(&id.value) {
-                self.problem(
-                    &id.place,
-                    format!(
-                        "`{}` is no stage id; write it like `S01_load_data`: number, verb, noun",
-                        id.value
-                    ),
-                );
-            } else if let Err(error) = Segment::visible("stage", &id.value) {
-                self.problem(&id.place, error.to_string());
+        if let Some(At { value: id, place }) = &draft.id {
+            if !is_stage_id(id) {
+                let advice = "write it like `S01_load_data`: number, verb, noun";
+                self.problem(place, format!("`{id}` is no stage id; {advice}"));
+            } else if let Err(error) = Segment::visible("stage", id) {
+                self.problem(place, error.to_string());
             }
         }
-        if let Some(goal) = &draft.goal {
-            let length = goal.value.chars().count();
-            if !(10..=200).contains(&length) {
-                self.problem(
-                    &goal.place,
-                    format!("a goal is 10 to 200 characters long; this one has {length}"),
-                );
-            }
+        let length = draft.goal.as_ref().map_or(10, |goal| goal.value.chars().count());
+        if let Some(goal) = draft.goal.as_ref().filter(|_| !(10..=200).contains(&length)) {
+            let message = format!("a goal is 10 to 200 characters long; this one has {length}");
+            self.problem(&goal.place, message);
         }
         if let Some(command) = &draft.command
             && draft.kind == Some(Kind::Python)
             && let Program::Words(words) = &command.value
         {
-            let is_file = match words.as_slice() {
-                [word] => self.inside_root(word).is_ok_and(|path| path.is_file()),
-                _ => false,
-            };
-            if !is_file {
-                self.problem(
-                    &command.place,
-                    "a stage of kind `python` is its code as one string, or `[\"FILE\"]` below the project's root",
-                );
+            let is_file = |word: &String| self.inside_root(word).is_ok_and(|path| path.is_file());
+            if words.len() != 1 || !words.iter().all(is_file) {
+                let message = "a stage of kind `python` is its code as one string, or `[\"FILE\"]` below the project's root";
+                self.problem(&command.place, message);
             }
         }
         let is_retryable = draft.is_retryable.unwrap_or(true);
@@ -214,30 +199,20 @@ impl Checker<'_, '_, '_> {
     fn inputs(&mut self, draft: &StageLayer, dependencies: &mut Vec<usize>) -> Vec<Input> {
         let mut inputs = Vec::new();
         let mut variables = HashSet::new();
-        for (name, path) in draft.inputs.iter().flatten() {
-            let is_name = name.value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-            if name.value.is_empty() || !is_name {
-                self.problem(
-                    &name.place,
-                    format!(
-                        "`{}` cannot be part of a variable's name; use letters, digits and `_`",
-                        name.value
-                    ),
-                );
-            } else if !variables.insert(name.value.to_ascii_uppercase()) {
-                self.problem(
-                    &name.place,
-                    format!(
-                        "two inputs would both be `CHECKSTONE_INPUT_{}`",
-                        name.value.to_ascii_uppercase()
-                    ),
-                );
+        for (At { value: name, place }, path) in draft.inputs.iter().flatten() {
+            let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            let variable = name.to_ascii_uppercase();
+            if name.is_empty() || !is_name {
+                let advice = "use letters, digits and `_`";
+                self.problem(place, format!("`{name}` cannot be part of a variable's name; {advice}"));
+            } else if !variables.insert(variable.clone()) {
+                self.problem(place, format!("two inputs would both be `CHECKSTONE_INPUT_{variable}`"));
             }
             if let Some(source) = self.input(path) {
                 if let InputSource::Output { stage, .. } = source {
                     dependencies.push(stage);
                 }
-                inputs.push(Input { name: name.value.clone(), source });
+                inputs.push(Input { name: name.clone(), source });
             }
         }
         inputs
@@ -342,7 +317,6 @@ fn inner_path(path: &str) -> Result<String, NameError> {
     Ok(parts.join("/"))
 }
 
-/// Why a path of the plan is not taken.
 #[derive(Debug, thiserror::Error)]
 enum PlanPathError {
     #[error("`{0}` must be relative to the project's root and stay inside it")]

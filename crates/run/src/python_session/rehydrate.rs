@@ -12,8 +12,8 @@ use supervise::{Controls, Limits};
 use text::error_chain;
 
 use super::{SHORT, SessionError, SharedSession, described, spool};
-use crate::attempt::{Job, in_words};
-use crate::plan::Stage;
+use crate::attempt::in_words;
+use crate::executor::CellJob;
 
 /// Python code that says which of the names in `NAMES` the session does not have.
 const MISSING: &str = "
@@ -25,12 +25,10 @@ impl SharedSession {
     /// Nothing where the run has saved no checkpoint and no cell of it was run before.
     pub(super) fn rehydrate(
         &mut self,
-        job: &Job,
-        stage: &Stage,
+        cell_job: &CellJob<'_>,
         last_saved: LastSaved,
-        warn: &dyn Fn(String),
     ) -> Result<(), SessionError> {
-        let layout = &job.layout;
+        let (layout, warn) = (&cell_job.job.layout, cell_job.warn);
         last_saved.passed_over.into_iter().for_each(warn);
         let Some(manifest) = last_saved.manifest else {
             tell_where_it_goes_on(layout, warn);
@@ -40,7 +38,6 @@ impl SharedSession {
             .environment
             .iter()
             .flat_map(|now| python_environment::drift(&manifest.python_env, now))
-            .map(|drift| drift.to_string())
             .collect();
         if !drift.is_empty() {
             let id = &manifest.checkpoint_id;
@@ -70,17 +67,16 @@ impl SharedSession {
         for unsaved in variables.iter().flat_map(|variables| &variables.unsaved) {
             warn(format!("the variable `{}` is not back: {}", unsaved.name, unsaved.why));
         }
-        self.run_rehydration(job, stage, &manifest, &cell, warn)
+        self.run_rehydration(cell_job, &manifest, &cell)
     }
 
     fn run_rehydration(
         &mut self,
-        job: &Job,
-        stage: &Stage,
+        cell_job: &CellJob<'_>,
         manifest: &Manifest,
         cell: &rehydration::RehydrationCell,
-        warn: &dyn Fn(String),
     ) -> Result<(), SessionError> {
+        let CellJob { job, stage, warn, .. } = *cell_job;
         let layout = &job.layout;
         let checkpoint = || manifest.checkpoint_id.clone();
         let failed = |why: String| SessionError::Rehydrate { checkpoint: checkpoint(), why };

@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::story::{Attempt, IncidentKind, Outcome, Story};
+use super::story::{Attempt, Story};
 use super::words;
+use crate::event::What;
 
 const WIDTH: f64 = 1000.0;
-/// For the names of the stages.
 const LEFT: f64 = 230.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 34.0;
@@ -176,20 +176,23 @@ fn bar(svg: &mut String, scale: &Scale, top: f64, stage: &str, attempt: &Attempt
     let _ = writeln!(
         svg,
         "<rect class=\"bar {}\" x=\"{from:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{BAR}\" rx=\"3\"><title>{}</title></rect>",
-        class(attempt.outcome),
+        attempt.outcome.name(),
         (to - from).max(THINNEST),
         words::html(&told)
     );
     for incident in &attempt.incidents {
         let x = scale.place(incident.at);
         let (shape, told) = match &incident.what {
-            IncidentKind::Signal(signal) => ("signal", signal.clone()),
-            IncidentKind::Stall(signal) => ("stall", format!("stalled: {signal}")),
-            IncidentKind::Suspended(milliseconds) => {
+            What::Signal { signal, .. } => ("signal", signal.clone()),
+            What::Stall { signal, .. } => ("stall", format!("stalled: {signal}")),
+            What::Suspended { milliseconds, .. } => {
                 let time = SignedDuration::from_millis(i64::try_from(*milliseconds).unwrap_or(i64::MAX));
                 ("suspended", format!("suspended for {}", words::duration(time)))
             }
-            IncidentKind::Checkpoint { id, status } => ("checkpoint", format!("checkpoint {id} ({status})")),
+            What::Checkpoint { checkpoint_id, status, .. } => {
+                ("checkpoint", format!("checkpoint {checkpoint_id} ({status})"))
+            }
+            _ => continue,
         };
         let _ = writeln!(
             svg,
@@ -198,8 +201,4 @@ fn bar(svg: &mut String, scale: &Scale, top: f64, stage: &str, attempt: &Attempt
             words::html(&told)
         );
     }
-}
-
-pub(super) fn class(outcome: Outcome) -> &'static str {
-    outcome.name()
 }

@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 
 use super::gantt;
-use super::story::{IncidentKind, Outcome, StageStory, Story};
+use super::story::{Outcome, StageStory, Story};
 use super::words;
+use crate::event::What;
 
 const PAGE: &str = include_str!("page.html");
 
@@ -81,15 +82,8 @@ fn facts(story: &Story, generated_at: Timestamp) -> String {
 
 fn legend() -> String {
     let mut text = "<div class=\"legend\">".to_owned();
-    for outcome in [
-        Outcome::Completed,
-        Outcome::Failed,
-        Outcome::Interrupted,
-        Outcome::Aborted,
-        Outcome::Lost,
-        Outcome::Running,
-    ] {
-        let _ = write!(text, "<span><i class=\"{0}\"></i>{0}</span>", gantt::class(outcome));
+    for outcome in Outcome::ALL {
+        let _ = write!(text, "<span><i class=\"{outcome}\"></i>{outcome}</span>");
     }
     for (tone, told) in [
         ("completed", "checkpoint"),
@@ -116,23 +110,23 @@ fn stages(body: &mut String, story: &Story) {
             let mut happened: Vec<String> = attempt.reason.iter().map(|reason| words::html(reason)).collect();
             for incident in &attempt.incidents {
                 happened.push(match &incident.what {
-                    IncidentKind::Signal(signal) => format!("sent {}", words::html(signal)),
-                    IncidentKind::Stall(signal) => format!("stalled: {}", words::html(signal)),
-                    IncidentKind::Suspended(milliseconds) => format!("suspended for {milliseconds} ms"),
-                    IncidentKind::Checkpoint { id, status } => {
+                    What::Signal { signal, .. } => format!("sent {}", words::html(signal)),
+                    What::Stall { signal, .. } => format!("stalled: {}", words::html(signal)),
+                    What::Suspended { milliseconds, .. } => format!("suspended for {milliseconds} ms"),
+                    What::Checkpoint { checkpoint_id: id, status, .. } => {
                         format!("checkpoint <code>{}</code> ({})", words::html(id), words::html(status))
                     }
+                    _ => continue,
                 });
             }
             let _ = writeln!(
                 body,
-                "<tr><td class=\"id\"><code>{}</code></td><td>{}</td><td class=\"state {}\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>",
+                "<tr><td class=\"id\"><code>{}</code></td><td>{}</td><td class=\"state {outcome}\">{outcome}</td><td class=\"number\">{}</td><td>{}</td></tr>",
                 words::html(&stage.id),
                 attempt.number,
-                gantt::class(attempt.outcome),
-                attempt.outcome.name(),
                 words::duration(attempt.duration()),
-                happened.join(" · ")
+                happened.join(" · "),
+                outcome = attempt.outcome
             );
         }
         if stage.attempts.is_empty() {

@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use supervise::marker::Marker;
 
+use crate::event::What;
 use crate::state::StageState;
 
-use super::story::{IncidentKind, Outcome, StageStory, Story};
+use super::story::{Outcome, StageStory, Story};
 use super::words;
 
 /// So many of a kind are listed; a stage can print thousands.
@@ -182,7 +183,9 @@ fn notes(story: &Story) -> String {
             }
             let reason = attempt.reason.as_deref().map(|reason| format!(": {}", words::markdown(reason)));
             let kept = attempt.incidents.iter().rev().find_map(|incident| match &incident.what {
-                IncidentKind::Checkpoint { id, .. } => Some(format!("; kept in `{}`", words::code(id))),
+                What::Checkpoint { checkpoint_id: id, .. } => {
+                    Some(format!("; kept in `{}`", words::code(id)))
+                }
                 _ => None,
             });
             let _ = writeln!(

@@ -43,7 +43,7 @@ pub struct StageStory {
     pub artifacts: Vec<AcceptedArtifact>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Attempt {
     pub number: u32,
     pub began: Timestamp,
@@ -56,44 +56,27 @@ pub struct Attempt {
     pub incidents: Vec<Incident>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    Running,
-    Completed,
-    Failed,
-    /// At its limit, or since it stood still.
-    Interrupted,
-    /// By a person.
-    Aborted,
-    /// Its supervisor was killed, and nobody saw it end.
-    Lost,
+text::named! {
+    #[derive(Default)]
+    pub enum Outcome {
+        Completed = "completed",
+        Failed = "failed",
+        /// At its limit, or since it stood still.
+        Interrupted = "interrupted",
+        /// By a person.
+        Aborted = "aborted",
+        /// Its supervisor was killed, and nobody saw it end.
+        Lost = "lost",
+        #[default]
+        Running = "running",
+    }
 }
 
+/// A stall, a signal, a suspension or a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incident {
     pub at: Timestamp,
-    pub what: IncidentKind,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum IncidentKind {
-    Signal(String),
-    Stall(String),
-    Suspended(u64),
-    Checkpoint { id: String, status: String },
-}
-
-impl Outcome {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Interrupted => "interrupted",
-            Self::Aborted => "aborted",
-            Self::Lost => "lost",
-        }
-    }
+    pub what: What,
 }
 
 impl Attempt {
@@ -164,40 +147,24 @@ impl Teller {
                     stage.artifacts.clone_from(&accepted.artifacts);
                 }
                 if *to == StageState::Running {
-                    stage.attempts.push(Attempt {
-                        number: *attempt,
-                        began: at,
-                        ended: at,
-                        outcome: Outcome::Running,
-                        reason: None,
-                        ending: None,
-                        incidents: Vec::new(),
-                    });
+                    let number = *attempt;
+                    stage.attempts.push(Attempt { number, began: at, ended: at, ..Attempt::default() });
                 } else if let Some(attempt) = stage.attempts.last_mut() {
                     attempt.end(at, *to, reason.as_deref(), ending.as_ref());
                 }
             }
             What::StageReused { stage_id, .. } => self.stage(stage_id).reused += 1,
             What::Marker { marker, .. } => self.story.markers.extend(Marker::parse(marker)),
-            What::Stall { stage_id, signal, .. } => {
-                self.note(stage_id, at, IncidentKind::Stall(signal.clone()));
-            }
-            What::Signal { stage_id, signal, .. } => {
-                self.note(stage_id, at, IncidentKind::Signal(signal.clone()));
-            }
-            What::Suspended { stage_id, milliseconds, .. } => {
-                self.note(stage_id, at, IncidentKind::Suspended(*milliseconds));
-            }
-            What::Checkpoint { stage_id, checkpoint_id, status, .. } => {
-                let (id, status) = (checkpoint_id.clone(), status.clone());
-                self.note(stage_id, at, IncidentKind::Checkpoint { id, status });
+            What::Stall { stage_id, .. }
+            | What::Signal { stage_id, .. }
+            | What::Suspended { stage_id, .. }
+            | What::Checkpoint { stage_id, .. } => {
+                if let Some(attempt) = self.stage(stage_id).attempts.last_mut() {
+                    attempt.incidents.push(Incident { at, what: event.what.clone() });
+                }
             }
             What::Warning { text, .. } => self.story.warnings.push(text.clone()),
-            What::PlanChanged { .. }
-            | What::ResumedFrom { .. }
-            | What::RunTaken { .. }
-            | What::AbortRequested { .. }
-            | What::Swept { .. } => {}
+            _ => {}
         }
     }
 
@@ -221,12 +188,6 @@ impl Teller {
         #[expect(clippy::indexing_slicing, reason = "the place was found or made right above")]
         &mut stages[place]
     }
-
-    fn note(&mut self, stage: &str, at: Timestamp, what: IncidentKind) {
-        if let Some(attempt) = self.stage(stage).attempts.last_mut() {
-            attempt.incidents.push(Incident { at, what });
-        }
-    }
 }
 
 impl Attempt {
@@ -238,11 +199,7 @@ impl Attempt {
             StageState::Interrupted if how == Some(HowEnded::Aborted) => Outcome::Aborted,
             StageState::Interrupted => Outcome::Interrupted,
             // What becomes of a stage afterwards is not of this attempt.
-            StageState::Pending
-            | StageState::Running
-            | StageState::Interrupting
-            | StageState::Resumable
-            | StageState::Blocked => return,
+            _ => return,
         };
         // Of a lost one the next supervisor says that it was interrupted; when it ended nobody knows.
         if self.outcome != Outcome::Lost {

@@ -4,6 +4,7 @@
 use gate::policy::Policy;
 use gate::{Changes, History, Inputs, Verdict, Waiting};
 use jiff::Timestamp;
+use programs::repository::Repository;
 use transcript::{Extent, Reading, WalkedTurn};
 
 use crate::judged_stop::{Delivery, open_actions};
@@ -13,6 +14,8 @@ use crate::judged_stop::{Delivery, open_actions};
 pub struct ReplayedSession {
     /// The folder of the repository.
     root: String,
+    /// The repository's own words, where there is a checkout of it.
+    words: Option<Repository>,
     /// What the turns so far left behind.
     history: History,
 }
@@ -53,8 +56,9 @@ impl ReplayedTurn {
 }
 
 impl ReplayedSession {
-    pub fn new(root: String) -> Self {
-        Self { root, history: History::default() }
+    pub fn new(root: String, words: Option<Repository>) -> Self {
+        let words = words.map(|words| Repository { root: root.clone(), ..words });
+        Self { root, words, history: History::default() }
     }
 
     /// Judges the next turn of the session.
@@ -72,7 +76,9 @@ impl ReplayedSession {
         inputs.stop.waiting = waiting;
         inputs.stop.elapsed_ms = elapsed_ms;
         inputs.history = std::mem::take(&mut self.history);
+        inputs.repository = self.words.take();
         let verdict = gate::judge(policy, &inputs);
+        self.words = inputs.repository.take();
         let open = open_actions(&verdict, &inputs.history, Delivery::Sure);
         let held_before = open.into_iter().map(str::to_owned).collect();
         // What an agent cannot do, it says in answer to the hold.

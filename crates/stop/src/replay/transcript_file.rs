@@ -8,12 +8,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agents::transcripts::{self, Introduction};
 use gate::policy::Policy;
 use jiff::Timestamp;
+use programs::repository::Repository;
 use sha2::{Digest as _, Sha256};
 use text::hexadecimal;
 use transcript::{Agent, Options, Reading, WalkedTurn};
 
 use crate::policy_files::PolicyTexts;
 use crate::replay::replayed_session::{NotJudged, ReplayedSession, ReplayedTurn};
+use crate::repository_files;
 
 /// Which turns are wanted, and what they are judged by.
 #[derive(Debug)]
@@ -21,6 +23,10 @@ pub struct ReplayFilter {
     pub agent: Option<Agent>,
     pub since: Option<Timestamp>,
     pub policies: ReplayPolicies,
+    /// The checkout whose own words count for every session; without it, that in which each session worked.
+    pub checkout: Option<PathBuf>,
+    /// The words of the checkouts that were asked for so far.
+    pub words: CheckoutWords,
     /// Set where the person has had enough.
     pub interrupted: Arc<AtomicBool>,
 }
@@ -45,6 +51,23 @@ pub enum ReplayPolicies {
     Given { policy: Arc<Policy>, file: PathBuf },
     /// That of the repository in which the session worked.
     Own { known: Mutex<HashMap<PathBuf, OwnPolicy>>, user_file: Option<PathBuf> },
+}
+
+/// What checkouts say of themselves, each read once.
+#[derive(Debug, Default)]
+pub struct CheckoutWords(Mutex<HashMap<PathBuf, Option<Arc<Repository>>>>);
+
+impl CheckoutWords {
+    /// `None` where there is no repository.
+    fn of(&self, checkout: &Path) -> Option<Arc<Repository>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let words = known.entry(checkout.to_owned()).or_insert_with(|| {
+            let is_repository = checkout.join(".git").exists();
+            let read = || Repository::of_files("", &repository_files::of_checkout(checkout));
+            is_repository.then(|| Arc::new(read()))
+        });
+        words.clone()
+    }
 }
 
 /// A policy, or why there is none.
@@ -98,7 +121,7 @@ pub(crate) fn walk(path: &Path, filter: &ReplayFilter, progress: &AtomicU64) -> 
         let position = walk.position();
         progress.fetch_add(position - counted, Ordering::Relaxed);
         counted = position;
-        judging = judging.begun(&turn.reading, &filter.policies);
+        judging = judging.begun(&turn.reading, filter);
         let turn = judging.judge(turn);
         // Earlier turns are judged all the same: what they leave behind counts.
         if filter.since.is_none_or(|since| turn.began().is_some_and(|began| began >= since)) {
@@ -117,16 +140,18 @@ enum FileJudging {
 }
 
 impl FileJudging {
-    fn begun(self, reading: &Reading, policies: &ReplayPolicies) -> Self {
+    fn begun(self, reading: &Reading, filter: &ReplayFilter) -> Self {
         let Self::NotBegun { introduction } = self else { return self };
         let hash = introduction.folder_hash.as_deref();
         let folder =
             introduction.folder.clone().or_else(|| hash.and_then(|hash| folder_of_hash(hash, reading)));
         let Some(folder) = folder else { return Self::NotBegun { introduction } };
         let root = repository_of(&folder);
-        match policies.of(&root) {
+        match filter.policies.of(&root) {
             Ok(policy) => {
-                Self::Begun { policy, session: ReplayedSession::new(root.to_string_lossy().into_owned()) }
+                let words = filter.words.of(filter.checkout.as_deref().unwrap_or(&root));
+                let root = root.to_string_lossy().into_owned();
+                Self::Begun { policy, session: ReplayedSession::new(root, words.as_deref().cloned()) }
             }
             Err(reason) => Self::Impossible(reason),
         }

@@ -52,7 +52,7 @@ fn what_the_timeline_edited_is_what_changed() {
     ] {
         let shown = format!("{calls:?}");
         let judged =
-            ReplayedSession::new("/repo".to_owned()).judge(&policy, turn("1", calls)).judged.unwrap();
+            ReplayedSession::new("/repo".to_owned(), None).judge(&policy, turn("1", calls)).judged.unwrap();
         let changed: Vec<&str> =
             judged.changed.iter().flat_map(|group| &group.files).map(String::as_str).collect();
         // A failed edit is an error that nothing settled, which is told where nothing changed.
@@ -66,7 +66,7 @@ fn what_the_timeline_edited_is_what_changed() {
 #[test]
 fn an_interrupted_turn_has_no_stop() {
     let policy = policy(RUST);
-    let mut session = ReplayedSession::new("/repo".to_owned());
+    let mut session = ReplayedSession::new("/repo".to_owned(), None);
     let stopped = turn("1", vec![edit("src/lib.rs"), stopped_by_user(ran("cargo test"))]);
     assert_eq!(decision(&session.judge(&policy, stopped)), Decision::Pass);
     let mut interrupted = turn("2", vec![edit("src/lib.rs")]);
@@ -78,14 +78,15 @@ fn an_interrupted_turn_has_no_stop() {
 #[test]
 fn a_waiver_lasts_as_long_as_the_session() {
     let policy = policy(RUST);
-    let mut session = ReplayedSession::new("/repo".to_owned());
+    let mut session = ReplayedSession::new("/repo".to_owned(), None);
     let mut held = turn("1", vec![edit("src/lib.rs")]);
     held.was_held = true;
     held.said_after_hold = vec!["checkstone: cannot rust-tests: no toolchain here".to_owned()];
     assert_eq!(decision(&session.judge(&policy, held)), Decision::Hold);
     let next = session.judge(&policy, turn("2", vec![edit("src/lib.rs")])).judged.unwrap();
     assert_eq!((next.decision, next.actions[0].state), (Decision::Notify, ActionState::Waived));
-    let other = ReplayedSession::new("/repo".to_owned()).judge(&policy, turn("3", vec![edit("src/lib.rs")]));
+    let other =
+        ReplayedSession::new("/repo".to_owned(), None).judge(&policy, turn("3", vec![edit("src/lib.rs")]));
     assert_eq!(decision(&other), Decision::Hold);
 }
 
@@ -96,7 +97,7 @@ fn a_waiver_before_the_stop_counts_at_the_stop() {
     let text = "checkstone: cannot rust-tests: no toolchain here".to_owned();
     said.reading.messages.push(Message { text, at: None, calls_before: 1 });
     assert_eq!(
-        decision(&ReplayedSession::new("/repo".to_owned()).judge(&policy(RUST), said)),
+        decision(&ReplayedSession::new("/repo".to_owned(), None).judge(&policy(RUST), said)),
         Decision::Notify
     );
 }
@@ -105,7 +106,7 @@ fn a_waiver_before_the_stop_counts_at_the_stop() {
 fn what_was_not_understood_is_not_judged() {
     let mut poor = turn("1", vec![edit("src/lib.rs")]);
     poor.reading.coverage.extent = Extent::Unavailable;
-    let judged = ReplayedSession::new("/repo".to_owned()).judge(&policy(RUST), poor).judged;
+    let judged = ReplayedSession::new("/repo".to_owned(), None).judge(&policy(RUST), poor).judged;
     assert_eq!(judged.unwrap_err(), NotJudged::NotUnderstood);
 }
 
@@ -116,7 +117,7 @@ fn short_turns_pass_where_the_policy_says_so() {
         [("2026-11-15T10:00:29Z", Decision::Pass), ("2026-11-15T10:00:30Z", Decision::Hold)]
     {
         let call = Call { ended_at: Some(ended.to_owned()), kind: Kind::Edit, ..edit("src/lib.rs") };
-        let judged = ReplayedSession::new("/repo".to_owned()).judge(&policy, turn("1", vec![call]));
+        let judged = ReplayedSession::new("/repo".to_owned(), None).judge(&policy, turn("1", vec![call]));
         assert_eq!(decision(&judged), expected, "{ended}");
     }
 }
@@ -128,7 +129,7 @@ fn a_turn_in_several_transcripts_is_counted_once() {
     let mut report = Report::default();
     for (transcript, id) in [("a", "1"), ("a", "2"), ("b", "1"), ("b", "3")] {
         let judged =
-            ReplayedSession::new("/repo".to_owned()).judge(&policy, turn(id, vec![edit("src/lib.rs")]));
+            ReplayedSession::new("/repo".to_owned(), None).judge(&policy, turn(id, vec![edit("src/lib.rs")]));
         report.add(Agent::Claude, transcript, judged);
     }
     report.finish();

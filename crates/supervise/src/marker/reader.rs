@@ -7,8 +7,7 @@ use super::Marker;
 /// A longer line is no marker; what has been kept of it is let go.
 pub const LONGEST_LINE: usize = 16 * 1024;
 
-/// Reads markers from pieces of output.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Reader {
     place: LinePlace,
     /// The beginning of a line that may become a marker, from its bracket on.
@@ -16,9 +15,10 @@ pub struct Reader {
 }
 
 /// Where in its line the last piece ended.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 enum LinePlace {
     /// Nothing but white space so far.
+    #[default]
     Beginning,
     /// In a line that is no marker.
     Elsewhere,
@@ -26,15 +26,9 @@ enum LinePlace {
     Candidate,
 }
 
-impl Default for Reader {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Reader {
     pub fn new() -> Self {
-        Self { place: LinePlace::Beginning, line: Vec::new() }
+        Self::default()
     }
 
     /// Takes the next piece, and hands out the markers whose lines ended in it.

@@ -170,7 +170,6 @@ struct ShimProcess<'a> {
     descendants: Descendants<'a>,
 }
 
-/// Whether children are left.
 #[derive(PartialEq)]
 enum Left {
     Some,

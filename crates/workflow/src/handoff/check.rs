@@ -181,15 +181,12 @@ impl Checker {
         let context = match fields.get_mut("context") {
             Some(Value::Object(context)) => context,
             Some(other) => {
-                let message = format!("`context` is {}; it has to be an object", described(other));
-                self.problem("context", message);
+                self.wrong("context", other, "an object");
                 return None;
             }
             None => {
-                self.problem(
-                    "context",
-                    "`context` is missing: an object with what the sub-agent has to know",
-                );
+                let message = "`context` is missing: an object with what the sub-agent has to know";
+                self.problem("context", message);
                 return None;
             }
         };
@@ -222,12 +219,10 @@ impl Checker {
         if let Some(used) =
             fields.get("tokens_used").filter(|used| !used.is_null() && used.as_u64().is_none())
         {
-            let message = format!("`tokens_used` is {}; it has to be a whole number", described(used));
-            self.problem("tokens_used", message);
+            self.wrong("tokens_used", used, "a whole number");
         }
         if let Some(issues) = fields.get("issues").filter(|issues| !issues.is_array()) {
-            let message = format!("`issues` is {}; it has to be a list", described(issues));
-            self.problem("issues", message);
+            self.wrong("issues", issues, "a list");
         }
         let field = "context_summary";
         self.text(fields, field, Need::Required);
@@ -321,10 +316,7 @@ impl Checker {
             (None | Some(Value::Null), Need::Required) => {
                 self.problem(field, format!("`{field}` is missing: say it in a few words"));
             }
-            (Some(other), _) => {
-                let message = format!("`{field}` is {}; it has to be a text", described(other));
-                self.problem(field, message);
-            }
+            (Some(other), _) => self.wrong(field, other, "a text"),
         }
     }
 
@@ -332,9 +324,7 @@ impl Checker {
         match context.get(name) {
             Some(Value::Array(items)) => {
                 for (index, item) in items.iter().enumerate().filter(|(_, item)| !item.is_string()) {
-                    let field = format!("context.{name}[{index}]");
-                    let message = format!("`{field}` is {}; it has to be a text", described(item));
-                    self.problem(&field, message);
+                    self.wrong(&format!("context.{name}[{index}]"), item, "a text");
                 }
             }
             // Nothing is an empty list.
@@ -342,11 +332,7 @@ impl Checker {
                 context.remove(name);
             }
             None => {}
-            Some(other) => {
-                let field = format!("context.{name}");
-                let message = format!("`{field}` is {}; it has to be a list of texts", described(other));
-                self.problem(&field, message);
-            }
+            Some(other) => self.wrong(&format!("context.{name}"), other, "a list of texts"),
         }
     }
 
@@ -361,6 +347,10 @@ impl Checker {
                 self.warning(&format!("{within}{name}"), message);
             }
         }
+    }
+
+    fn wrong(&mut self, field: &str, found: &Value, expected: &str) {
+        self.problem(field, format!("`{field}` is {}; it has to be {expected}", described(found)));
     }
 
     fn problem(&mut self, field: &str, message: impl Into<String>) {

@@ -26,17 +26,14 @@ pub struct Request {
 /// What the sub-agent has to know.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
 pub struct Context {
-    #[serde(default)]
     pub feature: Option<String>,
-    #[serde(default)]
     pub spec_path: Option<String>,
-    #[serde(default)]
     pub relevant_files: Vec<String>,
-    #[serde(default)]
     pub constraints: Vec<String>,
     /// The summary of the phase before; at most 500 tokens. Its old name `previous_findings` is read too.
-    #[serde(default, alias = "previous_findings")]
+    #[serde(alias = "previous_findings")]
     pub previous_summary: Option<String>,
     #[serde(flatten)]
     pub other: Map<String, Value>,

@@ -1,26 +1,17 @@
 //! The words that the protocol allows in its fields, each with its spelling.
 
-use serde::{Deserialize, Serialize};
-
 /// An enumeration whose variants are written in one way each.
 macro_rules! word {
     ($(#[$about:meta])* $name:ident { $($(#[$meaning:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
-        $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-        pub enum $name {
-            $($(#[$meaning])* #[serde(rename = $text)] $variant),+
+        text::named! {
+            $(#[$about])*
+            #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+            pub enum $name { $($(#[$meaning])* $variant = $text),+ }
         }
 
         impl $name {
             /// Every spelling, in the order of the protocol.
             pub const NAMES: &'static [&'static str] = &[$($text),+];
-
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $text),+
-                }
-            }
         }
     };
 }

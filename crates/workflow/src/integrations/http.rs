@@ -6,7 +6,9 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use ureq::Agent;
-use ureq::http::{Method, Request, Uri};
+use ureq::http::{Request, Uri};
+
+pub(crate) use ureq::http::Method;
 
 /// A larger answer is not one of the services we talk to.
 const LARGEST_ANSWER: u64 = 4 * 1024 * 1024;
@@ -85,7 +87,6 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Whether the machine's proxy settings count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proxy {
     /// `ALL_PROXY`, `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, as everywhere.
@@ -107,7 +108,6 @@ pub(crate) struct Answer {
     pub(crate) body: Vec<u8>,
 }
 
-/// No answer came.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoAnswer {
     #[error("{host} cannot be reached: {reason}")]
@@ -140,27 +140,8 @@ impl Client {
         Self { agent: Agent::new_with_config(config) }
     }
 
-    pub(crate) fn get(
-        &self,
-        endpoint: &Endpoint,
-        path: &str,
-        headers: &[(&str, &str)],
-        timeout: Duration,
-    ) -> Result<Answer, NoAnswer> {
-        self.send(Method::GET, endpoint, path, headers, &[], timeout)
-    }
-
-    pub(crate) fn post(
-        &self,
-        endpoint: &Endpoint,
-        headers: &[(&str, &str)],
-        body: &[u8],
-        timeout: Duration,
-    ) -> Result<Answer, NoAnswer> {
-        self.send(Method::POST, endpoint, "", headers, body, timeout)
-    }
-
-    fn send(
+    /// One request: `path` begins with a slash and lies below the base, or is empty.
+    pub(crate) fn send(
         &self,
         method: Method,
         endpoint: &Endpoint,
@@ -240,7 +221,8 @@ mod tests {
     fn a_build_without_tls_says_so_and_sends_nothing() {
         use super::*;
         let endpoint = Endpoint::parse("https://example.invalid/hook").unwrap();
-        let answer = Client::new(Proxy::None).post(&endpoint, &[], b"{}", Duration::from_secs(1));
+        let answer =
+            Client::new(Proxy::None).send(Method::POST, &endpoint, "", &[], b"{}", Duration::from_secs(1));
         assert_eq!(
             answer.unwrap_err().to_string(),
             "https://example.invalid cannot be asked: this build has no TLS; use a packaged one, or build with \

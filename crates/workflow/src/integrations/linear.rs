@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::branch::IssueId;
-use super::http::Client;
+use super::http::{Client, Method};
 use super::retry::{Failed, Retry, Says, ServiceError, successful};
 use super::user_settings::Service;
 
@@ -22,7 +22,6 @@ const CREATE: &str = "mutation Comment($input: CommentCreateInput!) \
                       { commentCreate(input: $input) { success comment { id url } } }";
 const COMMENT: &str = "query Posted($id: String!) { comment(id: $id) { id url } }";
 
-/// A comment that is there now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posted {
     pub url: Option<String>,
@@ -118,7 +117,7 @@ fn ask(
     let authorization = authorization(service.token.reveal());
     let headers = [("authorization", authorization.as_str()), ("content-type", "application/json")];
     let body = json!({"query": query, "variables": variables}).to_string();
-    let answer = client.post(&service.endpoint, &headers, body.as_bytes(), time)?;
+    let answer = client.send(Method::POST, &service.endpoint, "", &headers, body.as_bytes(), time)?;
     // Errors of GraphQL come with several statuses; what they say counts more.
     let (status, retry_after) = (answer.status, answer.retry_after);
     let parsed: Option<Value> = serde_json::from_slice(&answer.body).ok();

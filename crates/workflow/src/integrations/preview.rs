@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use files::{Links, regular_file};
 use serde::Deserialize;
 
-use super::http::Client;
+use super::http::{Client, Method};
 use super::retry::{Again, Failed, Retry, ServiceError, successful};
 use super::user_settings::Service;
 
 const SERVICE: &str = "Vercel";
 
-/// How to wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Wait {
     pub timeout: Duration,
@@ -44,7 +44,7 @@ pub enum Preview {
     /// The time was over; what was seen last.
     TimedOut { last: String },
     /// Vercel could not be asked.
-    Unavailable { error: ServiceError },
+    Unavailable { reason: String },
 }
 
 impl Preview {
@@ -52,11 +52,9 @@ impl Preview {
     pub fn trouble(&self) -> Option<String> {
         match self {
             Self::Ready { .. } => None,
-            Self::Failed { why } => Some(format!("Preview deployment failed: {why}")),
-            Self::TimedOut { last } => {
-                Some(format!("Preview deployment did not become ready in time: {last}"))
-            }
-            Self::Unavailable { error } => Some(format!("Preview deployment is not known: {error}")),
+            Self::Failed { why } => Some(format!("The preview deployment failed: {why}")),
+            Self::TimedOut { last } => Some(format!("The preview deployment is not ready in time: {last}")),
+            Self::Unavailable { reason } => Some(format!("The preview deployment is not known: {reason}")),
         }
     }
 }
@@ -72,14 +70,8 @@ pub struct LinkedProject {
 impl LinkedProject {
     /// Reads `.vercel/project.json`. These are names, not addresses: they only say what is asked for.
     pub fn read(root: &Path) -> Self {
-        let path = root.join(".vercel/project.json");
-        let is_small = fs_err::symlink_metadata(&path)
-            .is_ok_and(|metadata| metadata.is_file() && metadata.len() <= 64 * 1024);
-        if !is_small {
-            return Self::default();
-        }
-        let text = fs_err::read_to_string(&path).unwrap_or_default();
-        serde_json::from_str(&text).unwrap_or_default()
+        let text = regular_file::read(&root.join(".vercel/project.json"), Links::Refuse, 64 * 1024);
+        text.ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
     }
 }
 
@@ -92,25 +84,15 @@ struct Deployments {
 #[serde(rename_all = "camelCase")]
 struct Deployment {
     uid: String,
-    #[serde(default)]
     name: Option<String>,
-    #[serde(default)]
     project_id: Option<String>,
-    #[serde(default)]
     url: Option<String>,
-    #[serde(default)]
     ready_state: Option<String>,
-    #[serde(default)]
     state: Option<String>,
-    #[serde(default)]
     created_at: Option<f64>,
-    #[serde(default)]
     created: Option<f64>,
-    #[serde(default)]
     target: Option<String>,
-    #[serde(default)]
     inspector_url: Option<String>,
-    #[serde(default)]
     error_message: Option<String>,
     #[serde(default)]
     meta: BTreeMap<String, serde_json::Value>,
@@ -167,7 +149,7 @@ pub fn wait(
                 tell(&error.to_string());
                 return Preview::TimedOut { last };
             }
-            Err(error) => return Preview::Unavailable { error },
+            Err(error) => return Preview::Unavailable { reason: error.to_string() },
         };
         let waiting = match seen {
             DeploymentState::Over(preview) => return preview,
@@ -188,7 +170,8 @@ pub fn wait(
 fn look(client: &Client, service: &Service, path: &str, time: Duration) -> Result<Deployments, Failed> {
     let authorization = format!("Bearer {}", service.token.reveal());
     let headers = [("authorization", authorization.as_str()), ("accept", "application/json")];
-    let answer = successful(SERVICE, client.get(&service.endpoint, path, &headers, time)?)?;
+    let answer = client.send(Method::GET, &service.endpoint, path, &headers, &[], time)?;
+    let answer = successful(SERVICE, answer)?;
     serde_json::from_slice(&answer.body)
         .map_err(|_| Failed { error: ServiceError::NotUnderstood { service: SERVICE }, again: Again::Later })
 }

@@ -1,14 +1,13 @@
 //! `.claude/config/integrations.json`: what a repository says about Linear and Vercel. It can ask for things and switch
 //! things off; it cannot say where anything is sent, nor with which token: what it says of that is ignored, and told.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use files::{Links, regular_file};
 use serde_json::{Map, Value};
 use text::nearest;
 
-/// Where the file lies in a repository.
 pub const PATH: &str = ".claude/config/integrations.json";
 
 /// A larger file is no configuration.
@@ -83,16 +82,11 @@ impl RepositorySettings {
         if !leads_inside(root, &path) {
             return Err(refused("the link leads out of the repository"));
         }
-        // A named pipe would be waited for.
-        if !path.is_file() {
-            return Err(refused("it is not a regular file"));
-        }
-        let file = fs_err::File::open(&path).map_err(|error| refused(&error.to_string()))?;
-        let mut bytes = Vec::new();
-        file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| refused(&error.to_string()))?;
-        if bytes.len() as u64 > LARGEST {
-            return Err(refused("it is larger than 256 KiB"));
-        }
+        let bytes = regular_file::read(&path, Links::Follow, LARGEST).map_err(|error| match error {
+            files::FileError::NotAFile { .. } => refused("it is not a regular file"),
+            files::FileError::TooLarge { .. } => refused("it is larger than 256 KiB"),
+            error => refused(&error.to_string()),
+        })?;
         let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
         match serde_json::from_slice(bytes) {
             Ok(value) => Ok(Self::of(value)),

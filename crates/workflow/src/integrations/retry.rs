@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use super::http::{Answer, NoAnswer};
 
-/// How often and how long.
 #[derive(Clone, Copy, Debug)]
 pub struct Retry {
     pub attempts: u32,
@@ -30,7 +29,6 @@ impl Default for Retry {
     }
 }
 
-/// Why a service did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceError {
     #[error(transparent)]
@@ -59,14 +57,12 @@ impl std::fmt::Display for Says {
     }
 }
 
-/// An attempt that failed.
 #[derive(Debug)]
 pub(crate) struct Failed {
     pub(crate) error: ServiceError,
     pub(crate) again: Again,
 }
 
-/// Whether another attempt makes sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Again {
     Never,
@@ -200,44 +196,35 @@ mod tests {
         }
     }
 
+    /// How often it was tried, and how it ended. No attempt may take longer than the time that is left.
+    fn tried(retry: Retry, again: Again) -> (u32, Result<(), ServiceError>) {
+        let mut tried = 0;
+        let result = retry.run(|time| {
+            tried += 1;
+            assert!(time <= retry.total);
+            Err(busy(again))
+        });
+        (tried, result)
+    }
+
     #[test]
     fn attempts_are_counted_and_the_last_error_is_told() {
-        let mut tried = 0;
-        let result: Result<(), _> = QUICK.run(|_| {
-            tried += 1;
-            Err(busy(Again::Later))
-        });
-        assert_eq!((tried, result), (3, Err(busy(Again::Later).error)));
+        assert_eq!(tried(QUICK, Again::Later), (3, Err(busy(Again::Later).error)));
     }
 
     #[test]
     fn what_is_final_is_not_tried_again() {
-        let mut tried = 0;
-        let _: Result<(), _> = QUICK.run(|_| {
-            tried += 1;
-            Err(busy(Again::Never))
-        });
-        assert_eq!(tried, 1);
+        assert_eq!(tried(QUICK, Again::Never).0, 1);
     }
 
-    /// No attempt may take longer than the time that is left, and no pause is begun that would outlast it.
+    /// No pause is begun that would outlast the time.
     #[test]
     fn the_time_for_all_is_kept() {
         let short = Retry { attempts: 100, total: Duration::from_millis(60), ..QUICK };
-        let mut tried = 0;
-        let _: Result<(), _> = short.run(|time| {
-            tried += 1;
-            assert!(time <= Duration::from_millis(60));
-            Err(busy(Again::Later))
-        });
         // Each pause takes some of the time.
-        assert!(tried < 60, "{tried}");
-        let mut tried = 0;
-        let _: Result<(), _> = short.run(|_| {
-            tried += 1;
-            Err(busy(Again::After(Duration::from_secs(60))))
-        });
-        assert_eq!(tried, 1);
+        let (often, _) = tried(short, Again::Later);
+        assert!(often < 60, "{often}");
+        assert_eq!(tried(short, Again::After(Duration::from_secs(60))).0, 1);
     }
 
     #[test]

@@ -14,7 +14,6 @@ const FILE_NAME: &str = "config.toml";
 const VERCEL: &str = "https://api.vercel.com";
 const LINEAR: &str = "https://api.linear.app/graphql";
 
-/// What may be sent, and where to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UserSettings {
     pub vercel: Access,
@@ -22,7 +21,6 @@ pub struct UserSettings {
     pub webhooks: Vec<Webhook>,
 }
 
-/// How a service stands with the user.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Access {
     /// The user did not switch it on.
@@ -60,7 +58,6 @@ choices! {
     }
 }
 
-/// What the environment says.
 #[derive(Clone, Debug, Default)]
 pub struct FromEnvironment {
     /// The names of the services that are switched on, with commas between them.

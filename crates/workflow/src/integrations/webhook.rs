@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::http::{Client, Secret};
+use super::http::{Client, Method, Secret};
 use super::retry::{Failed, Retry, ServiceError, successful};
 use super::user_settings::{Webhook, WebhookFormat};
 
@@ -82,7 +82,7 @@ fn attempt(
     if let Some(signature) = &signature {
         headers.push(("checkstone-signature", signature));
     }
-    let answer = client.post(&webhook.endpoint, &headers, body.as_bytes(), time)?;
+    let answer = client.send(Method::POST, &webhook.endpoint, "", &headers, body.as_bytes(), time)?;
     successful(SERVICE, answer).map(|_| ())
 }
 

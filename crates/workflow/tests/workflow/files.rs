@@ -1,5 +1,6 @@
 //! Files that are damaged, foreign, in each other's way or somewhere else.
 
+use files::FileError;
 use serde_json::{Value, json};
 use workflow::{Begin, Status, WorkflowError};
 
@@ -100,7 +101,7 @@ fn an_oversized_file_is_refused() {
     let folder = Folder::with_git();
     folder.write("design-checkpoint.json", vec![b' '; 4 * 1024 * 1024 + 1]);
     let error = folder.state().load(&name("design", None)).unwrap_err();
-    assert!(matches!(error, WorkflowError::TooLarge { .. }), "{error}");
+    assert!(matches!(error, WorkflowError::File(FileError::TooLarge { .. })), "{error}");
 }
 
 #[test]
@@ -112,7 +113,7 @@ fn links_and_pipes_are_not_followed() {
     let target = elsewhere.path().join("target.json");
     std::fs::write(&target, "{\"version\": 1}").unwrap();
     std::os::unix::fs::symlink(&target, folder.file("design-checkpoint.json")).unwrap();
-    assert!(matches!(state.load(&name), Err(WorkflowError::NotAFile { .. })));
+    assert!(matches!(state.load(&name), Err(WorkflowError::File(FileError::SymbolicLink { .. }))));
     assert!(state.update_phase(&name, "research", &status(Status::Complete), minute(0)).is_err());
     assert_eq!(std::fs::read(&target).unwrap(), b"{\"version\": 1}");
     let linked = Folder::with_git();
@@ -178,7 +179,7 @@ fn p2_parts_that_meet_in_one_file_name_are_two_workflows() {
         assert_eq!(workflow.file().state.completed_phases, [format!("phase-{number}")]);
         assert_eq!(&workflow.name(), name);
     }
-    assert_eq!(state.list().unwrap().len(), names.len());
+    assert_eq!(state.list().unwrap().0.len(), names.len());
 }
 
 /// The other tool wrote the feature's file under the plain name: it is still that feature's.

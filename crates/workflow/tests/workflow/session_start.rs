@@ -13,8 +13,9 @@ fn nothing_to_resume_is_nothing_to_say() {
     folder.write("some-thing.json", "{broken");
     assert_eq!(folder.state().session_start(), None);
     folder.write("other-tool.json", "{\"version\": 3, \"theme\": \"dark\"}");
-    let listed = folder.state().list().unwrap();
-    assert_eq!(listed.iter().map(|one| one.stem.as_str()).collect::<Vec<_>>(), ["some-thing"]);
+    let (listed, unreadable) = folder.state().list().unwrap();
+    assert_eq!(listed, []);
+    assert_eq!(unreadable.iter().map(|one| one.file.as_str()).collect::<Vec<_>>(), ["some-thing.json"]);
     let (state, name) = (folder.state(), name("review", None));
     state.update_phase(&name, "analysis", &status(Status::InProgress), minute(0)).unwrap();
     state.complete(&name, minute(0)).unwrap();

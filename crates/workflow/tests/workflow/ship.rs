@@ -1,7 +1,8 @@
 //! The ship gate.
 
 use serde_json::json;
-use workflow::{PreviewState, ShipFacts, Status, Uncommitted, Workflow, ship_gate};
+use workflow::integrations::preview::Preview;
+use workflow::{ShipFacts, Status, Uncommitted, Workflow, ship_gate};
 
 use crate::repository::{Folder, minute, name, status};
 
@@ -23,7 +24,7 @@ fn nothing_against_it_is_allowed() {
     let gate = ship_gate(shipping("complete", "skipped").file(), &[], &fine());
     assert_eq!((gate.ship_allowed, gate.blockers.len()), (true, 0));
     assert_eq!(gate.head_commit.as_deref(), Some("1111111aaa"));
-    let ready = ShipFacts { preview: Some(PreviewState::Ready), ..fine() };
+    let ready = ShipFacts { preview: Some(Preview::Ready { urls: Vec::new() }), ..fine() };
     assert!(ship_gate(shipping("complete", "complete").file(), &[], &ready).ship_allowed);
 }
 
@@ -43,7 +44,7 @@ fn every_reason_is_told() {
         head: Some("2222222bbb".to_owned()),
         uncommitted: Uncommitted::Files((1..=7).map(|number| format!("f{number}")).collect()),
         unresolved: vec!["Syntax errors remain".to_owned()],
-        preview: Some(PreviewState::Failed { reason: "build error".to_owned() }),
+        preview: Some(Preview::Failed { why: "build error".to_owned() }),
     };
     let related = [(name("implement", None), implement.file()), (name("review", None), over.file())];
     let gate = ship_gate(shipping("failed", "pending").file(), &related, &facts);
@@ -67,7 +68,7 @@ fn every_reason_is_told() {
 fn what_nobody_knows_is_no_permission() {
     let facts = ShipFacts {
         uncommitted: Uncommitted::Unknown("there is no program `git`".to_owned()),
-        preview: Some(PreviewState::Pending { waited_ms: 300_000 }),
+        preview: Some(Preview::TimedOut { last: "it is building".to_owned() }),
         ..fine()
     };
     let gate = ship_gate(shipping("complete", "complete").file(), &[], &facts);

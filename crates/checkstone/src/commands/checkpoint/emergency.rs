@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use checkpoint::manifest::Reason;
 use checkpoint::output::{CheckpointOutput, EmergencyOutput};
-use checkpoint::{EmergencyRequest, add_partial, emergency};
+use checkpoint::{SaveRequest, add_partial, emergency};
 use jiff::Timestamp;
 use transcript::visible;
 
@@ -40,7 +40,7 @@ pub(super) struct EmergencyArguments {
 pub(super) fn run(arguments: &EmergencyArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let folder = arguments.common.repository.folder()?;
     let layout = arguments.common.layout(&arguments.run.title, &arguments.run.run)?;
-    let mut request = EmergencyRequest::new(&arguments.run.stage, arguments.reason, Timestamp::now());
+    let mut request = SaveRequest::emergency(&arguments.run.stage, arguments.reason, Timestamp::now());
     request.session.clone_from(&arguments.run.session);
     request.execution_count = arguments.run.execution_count;
     request.notebook = notebook(&arguments.run);

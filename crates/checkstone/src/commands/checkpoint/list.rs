@@ -25,7 +25,7 @@ pub(super) struct CheckpointListArguments {
 }
 
 pub(super) fn run(arguments: &CheckpointListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
-    let output = ListOutput::from(arguments.which.list(&arguments.common)?);
+    let output = arguments.which.list(&arguments.common)?;
     printer.answer(arguments.common.json, &output, || text(&output, printer.width()))?;
     for unreadable in &output.unreadable {
         let (run, id) = (visible(&unreadable.run_id), visible(&unreadable.checkpoint_id));

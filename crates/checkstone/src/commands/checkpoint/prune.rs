@@ -2,11 +2,10 @@
 
 use std::process::ExitCode;
 
-use checkpoint::output::PruneOutput;
-use checkpoint::{DEFAULT_KEEP, PruneError, prune};
+use checkpoint::{DEFAULT_KEEP, prune};
 use text::counted;
 
-use super::{CheckpointCommonArguments, WhichArguments, folder_error};
+use super::{CheckpointCommonArguments, WhichArguments};
 use crate::error::CommandError;
 use crate::printer::{GOOD, Printer};
 
@@ -30,11 +29,7 @@ pub(super) struct CheckpointPruneArguments {
 
 pub(super) fn run(arguments: &CheckpointPruneArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let layout = arguments.which.one_run(&arguments.common)?;
-    let pruned = prune(&layout, arguments.keep).map_err(|error| match error {
-        PruneError::Folder(error) => folder_error(error),
-        PruneError::Store(error) => error.into(),
-    })?;
-    let output = PruneOutput::from(pruned);
+    let output = prune(&layout, arguments.keep)?;
     printer.answer(arguments.common.json, &output, || {
         let (pruned, freed) = (counted(output.pruned, "checkpoint"), counted(output.freed_files, "file"));
         format!("{GOOD}✓{GOOD:#} {pruned} taken away, {} kept; {freed} freed in the store\n", output.kept)

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use checkpoint::output::ValidateOutput;
-use checkpoint::{Depth, ValidateError, Validation, validate};
+use checkpoint::{Depth, Validation, validate};
 use text::counted;
 use transcript::visible;
 
@@ -34,10 +34,7 @@ pub(super) struct ValidateArguments {
 pub(super) fn run(arguments: &ValidateArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let layout = arguments.which.run_of(&arguments.id, &arguments.common)?;
     let depth = if arguments.quick { Depth::Quick } else { Depth::Full };
-    let validated = validate(&layout, &arguments.id, depth).map_err(|error| match error {
-        ValidateError::Folder(error) => folder_error(error),
-        ValidateError::Name(error) => error.into(),
-    })?;
+    let validated = validate(&layout, &arguments.id, depth).map_err(folder_error)?;
     let output = ValidateOutput::new(layout.run(), &arguments.id, &validated);
     printer.answer(arguments.common.json, &output, || text(&output, &validated))?;
     Ok(if output.valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -9,8 +9,9 @@ use journal::Of;
 use stop::Record;
 use text::wrap;
 use transcript::visible;
+use workflow::integrations::preview::Preview;
 use workflow::output::GateOutput;
-use workflow::{Name, PreviewState, ShipFacts, StateDirectory, Uncommitted, WorkflowFile, ship_gate};
+use workflow::{Name, ShipFacts, StateDirectory, Uncommitted, WorkflowFile, ship_gate};
 
 use super::{NameArguments, WorkflowCommonArguments, warn};
 use crate::environment;
@@ -43,10 +44,10 @@ pub(super) fn run(arguments: &GateArguments, printer: &Printer) -> Result<ExitCo
     // That HEAD moved is one of the blockers.
     let warnings: Vec<_> = loaded.warnings.into_iter().filter(|warning| !warning.is_stale()).collect();
     warn(&warnings, printer);
-    let listed = state.list()?;
+    let (listed, _) = state.list()?;
     let related: Vec<(Name, &WorkflowFile)> = listed
         .iter()
-        .filter_map(|one| Some((one.name()?, one.workflow.as_ref().ok()?.file())))
+        .map(|one| (one.name(), one.workflow.file()))
         .filter(|(other, _)| *other != name && other.feature() == name.feature())
         .collect();
     let unresolved =
@@ -123,7 +124,7 @@ fn unresolved(root: &Path, printer: &Printer) -> Vec<String> {
 }
 
 /// The preview deployment, where the integrations say that shipping waits for one.
-fn preview(state: &StateDirectory, printer: &Printer) -> Option<PreviewState> {
+fn preview(state: &StateDirectory, printer: &Printer) -> Option<Preview> {
     let repository = state.repository()?;
     Integrations::read(&repository.root, printer).preview(&state.head()?, printer)
 }

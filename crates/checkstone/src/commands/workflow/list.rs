@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use text::{Cell, Column, Table};
 use transcript::visible;
 use workflow::Summary;
-use workflow::output::{ListOutput, UnreadableFile};
+use workflow::output::ListOutput;
 
 use super::WorkflowCommonArguments;
 use crate::error::{CommandError, Warning};
@@ -30,15 +30,9 @@ pub(super) struct WorkflowListArguments {
 
 pub(super) fn run(arguments: &WorkflowListArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let state = arguments.common.state()?;
-    let mut output = ListOutput { workflows: Vec::new(), problems: Vec::new(), archived: Vec::new() };
-    for listed in state.list()? {
-        match listed.workflow {
-            Ok(workflow) => output.workflows.push(Summary::of(&listed.stem, &workflow)),
-            Err(problem) => {
-                output.problems.push(UnreadableFile { file: format!("{}.json", listed.stem), problem });
-            }
-        }
-    }
+    let (listed, problems) = state.list()?;
+    let workflows = listed.iter().map(|one| Summary::of(&one.stem, &one.workflow)).collect();
+    let mut output = ListOutput { workflows, problems, archived: Vec::new() };
     if arguments.archived {
         let limit = arguments.limit.unwrap_or(usize::MAX);
         output.archived = state.archived(limit)?;

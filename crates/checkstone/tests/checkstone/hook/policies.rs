@@ -151,7 +151,7 @@ fn a_plan_that_is_a_pipe_is_not_waited_for() {
     Changed: Python code (1 file)
 
     Required actions:
-    1. Run the tests for what changed: `pytest`
+    1. Run `pytest`
 
     If a step cannot be done here, say so in a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: python-tests).

@@ -116,7 +116,7 @@ impl<'a> Session<'a> {
                 }));
                 self.codex_item(json!({
                     "type": "FileChange", "id": id, "status": "completed",
-                    "changes": { file.to_str().unwrap(): { "type": "update", "unified_diff": "@@\n", "move_path": null } },
+                    "changes": { file.to_str().unwrap(): { "type": "update", "unified_diff": "@@ -2 +2 @@\n-    return a - b\n+    return a + b\n", "move_path": null } },
                     "stdout": "Success.", "stderr": "",
                 }));
                 self.codex_response(json!({

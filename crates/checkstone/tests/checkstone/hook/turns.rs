@@ -72,7 +72,7 @@ fn evidence_that_failed_or_is_stale_holds() {
     Changed: Python code (1 file)
 
     Required actions:
-    1. Run the tests for what changed: `pytest`
+    1. Run `pytest`
 
     Observations:
     - `pytest` does not count for `python-tests`: it ran before the last change
@@ -84,7 +84,7 @@ fn evidence_that_failed_or_is_stale_holds() {
     Changed: Python code (1 file)
 
     Required actions:
-    1. Run the tests for what changed: `pytest`
+    1. Run `pytest`
 
     Observations:
     - Test failures remain — re-run tests after fixes (`pytest`)
@@ -96,7 +96,7 @@ fn evidence_that_failed_or_is_stale_holds() {
     Changed: Python code (1 file)
 
     Required actions:
-    1. Run the tests for what changed: `pytest`
+    1. Run `pytest`
 
     Observations:
     - `pytest` does not count for `python-tests`: it ran before the last change
@@ -108,7 +108,7 @@ fn evidence_that_failed_or_is_stale_holds() {
     Changed: Python code (1 file)
 
     Required actions:
-    1. Run the tests for what changed: `pytest`
+    1. Run `pytest`
 
     Observations:
     - Test failures remain — re-run tests after fixes (`pytest`)
@@ -120,7 +120,7 @@ fn evidence_that_failed_or_is_stale_holds() {
     Changed: Python code (1 file)
 
     Required actions:
-    1. Run the tests for what changed: `pytest`
+    1. Run `pytest`
 
     Observations:
     - `pytest` does not count for `python-tests`: it ran before the last change
@@ -132,7 +132,7 @@ fn evidence_that_failed_or_is_stale_holds() {
     Changed: Python code (1 file)
 
     Required actions:
-    1. Run the tests for what changed: `pytest`
+    1. Run `pytest`
 
     Observations:
     - Test failures remain — re-run tests after fixes (`pytest`)
@@ -199,7 +199,7 @@ fn c1_c2_untracked_and_committed_work_is_seen() {
     Changed: Python code (1 file)
 
     Required actions:
-    1. Run the tests for what changed: `pytest`
+    1. Run `pytest`
 
     If a step cannot be done here, say so in a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: python-tests).
@@ -208,7 +208,7 @@ fn c1_c2_untracked_and_committed_work_is_seen() {
     Changed: Python code (1 file)
 
     Required actions:
-    1. Run the tests for what changed: `pytest`
+    1. Run `pytest`
 
     If a step cannot be done here, say so in a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: python-tests).
@@ -217,7 +217,7 @@ fn c1_c2_untracked_and_committed_work_is_seen() {
     Changed: Python code (1 file)
 
     Required actions:
-    1. Run the tests for what changed: `pytest`
+    1. Run `pytest`
 
     If a step cannot be done here, say so in a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: python-tests).

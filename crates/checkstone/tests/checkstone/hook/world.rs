@@ -13,7 +13,7 @@ pub(crate) const PYTHON: &str = "presets = [\"python\"]\n";
 pub(crate) const RUN_TESTS: &str = "[checkstone] Context-aware checkpoint\n\n\
     Changed: Python code (1 file)\n\n\
     Required actions:\n\
-    1. Run the tests for what changed: `pytest`\n\n\
+    1. Run `pytest`\n\n\
     If a step cannot be done here, say so in a line of its own:\n`checkstone: cannot ACTION: REASON` \
     (actions: python-tests).";
 
@@ -25,10 +25,14 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A repository with `calc.py`, `README.md` and this policy, committed.
+    /// A repository with `calc.py`, its tests, `README.md` and this policy, committed.
     pub(crate) fn new(policy: &str) -> Self {
         let world = Self::bare();
         world.write("calc.py", "def add(a, b):\n    return a - b\n");
+        world.write(
+            "tests/test_calc.py",
+            "from calc import add\n\n\ndef test_add():\n    assert add(1, 1) == 2\n",
+        );
         world.write("README.md", "# calc\n");
         world.write("checkstone.toml", policy);
         world.git(&["init", "--quiet", "--initial-branch=main"]);

@@ -70,8 +70,11 @@ pub(in crate::rules) fn did_not_take_place(recorded: &RecordedCall) -> bool {
     let printed = recorded.call.snippet.as_deref().unwrap_or_default();
     let suspects = chain::suspects(recorded);
     let runs = |program: &str| suspects.iter().any(|command| command.program == program);
-    let is_lost =
-        runs("cd") && printed.lines().any(|line| line.contains("cd: ") && line.contains("No such file"));
+    let is_lost = runs("cd")
+        && printed.lines().any(|line| {
+            let line = line.to_lowercase();
+            line.contains("cd:") && line.contains("no such file")
+        });
     match recorded.call.exit_code {
         Some(NOT_EXECUTABLE | NOT_FOUND | BROKEN_PIPE) => true,
         Some(NOTHING_COLLECTED) => runs("pytest"),

@@ -54,6 +54,7 @@ fn found_no_project(call: &Call) -> bool {
         "Couldn't find a package.json",
         "could not find `Cargo.toml`",
         "go.mod file not found",
+        "[setup failed]",
         "No rule to make target",
         "no makefile found",
         "No justfile found",

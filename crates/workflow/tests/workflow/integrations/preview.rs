@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use workflow::integrations::http::Secret;
 use workflow::integrations::preview::{LinkedProject, Preview, Wait, wait};
-use workflow::integrations::retry::{Retry, ServiceError};
+use workflow::integrations::retry::Retry;
 use workflow::integrations::user_settings::Service;
 
 use super::server::{Deed, Server, answer, nobody};
@@ -38,9 +38,9 @@ fn waited_for(at: &Service, timeout: Duration) -> (Preview, Vec<String>) {
     (preview, told)
 }
 
-fn error(server: &Server) -> ServiceError {
+fn error(server: &Server) -> String {
     match waited(server).0 {
-        Preview::Unavailable { error } => error,
+        Preview::Unavailable { reason } => reason,
         other => panic!("{other:?}"),
     }
 }
@@ -105,7 +105,7 @@ fn a_failed_preview_says_why() {
         assert_eq!(
             preview.trouble().unwrap(),
             format!(
-                "Preview deployment failed: web {how}: Command \"npm run build\" exited with 1 \
+                "The preview deployment failed: web {how}: Command \"npm run build\" exited with 1 \
                  (https://vercel.com/acme/web/1)"
             )
         );
@@ -154,7 +154,7 @@ fn the_time_is_over_at_some_point() {
     let tries = (0..12).map(|doubled| Duration::from_millis(60 << doubled));
     let mut previews = tries.map(|time| waited_for(&service(&server.url), time).0);
     let preview = previews.find(|preview| *preview == built).unwrap();
-    assert!(preview.trouble().unwrap().starts_with("Preview deployment did not become ready in time"));
+    assert!(preview.trouble().unwrap().starts_with("The preview deployment is not ready in time"));
 }
 
 /// 401 and 404 do not get better by asking again.
@@ -162,11 +162,11 @@ fn the_time_is_over_at_some_point() {
 fn a_refused_token_and_an_unknown_project_are_final() {
     let server =
         Server::new(vec![answer(401, r#"{"error": {"code": "forbidden", "message": "Not authorized"}}"#)]);
-    assert_eq!(error(&server).to_string(), "Vercel does not accept the token (HTTP 401)");
+    assert_eq!(error(&server), "Vercel does not accept the token (HTTP 401)");
     assert_eq!(server.asked().len(), 1);
     let server =
         Server::new(vec![answer(404, r#"{"error": {"code": "not_found", "message": "Project not found"}}"#)]);
-    assert_eq!(error(&server).to_string(), "Vercel does not know what was asked for: Project not found");
+    assert_eq!(error(&server), "Vercel does not know what was asked for: Project not found");
     assert_eq!(server.asked().len(), 1);
 }
 
@@ -182,7 +182,7 @@ fn too_many_requests_are_tried_again_when_the_server_says() {
     assert_eq!(server.asked().len(), 2);
     // A pause that is longer than there is time is not begun.
     let server = Server::new(vec![busy("3600")]);
-    assert_eq!(error(&server).to_string(), "Vercel was asked too often (HTTP 429)");
+    assert_eq!(error(&server), "Vercel was asked too often (HTTP 429)");
     assert_eq!(server.asked().len(), 1);
 }
 
@@ -191,7 +191,7 @@ fn trouble_of_the_server_is_tried_again_and_not_for_ever() {
     let server = Server::new(vec![answer(500, "oops"), answer(503, "oops"), listed(&[deployment("READY")])]);
     assert!(matches!(waited(&server).0, Preview::Ready { .. }));
     let server = Server::new(vec![answer(500, "oops")]);
-    assert_eq!(error(&server).to_string(), "Vercel has trouble of its own (HTTP 500)");
+    assert_eq!(error(&server), "Vercel has trouble of its own (HTTP 500)");
     assert_eq!(server.asked().len(), 4);
 }
 
@@ -208,7 +208,7 @@ fn garbage_and_broken_connections_are_tried_again_and_told() {
     let mut all = Vec::new();
     for deed in shapes {
         let server = Server::new(vec![deed.clone()]);
-        let told = error(&server).to_string().replace(&server.url, "[server]");
+        let told = error(&server).replace(&server.url, "[server]");
         // Whether such a connection was refused or broke off is a matter of time.
         let told =
             if matches!(deed, Deed::Closed) { told.split(": ").next().unwrap_or_default() } else { &told };
@@ -241,7 +241,7 @@ fn a_server_that_never_answers_is_left() {
 fn without_a_network_there_is_one_sentence() {
     let (preview, _) = waited_for(&service(&nobody()), Duration::from_secs(20));
     let trouble = preview.trouble().unwrap();
-    assert!(trouble.starts_with("Preview deployment is not known: http://127.0.0.1:"), "{trouble}");
+    assert!(trouble.starts_with("The preview deployment is not known: http://127.0.0.1:"), "{trouble}");
     assert!(trouble.ends_with("cannot be reached: the connection was refused"), "{trouble}");
 }
 
@@ -254,14 +254,14 @@ fn redirects_are_not_followed() {
         headers: vec![("location", format!("{}/v6/deployments", elsewhere.url))],
         body: String::new(),
     }]);
-    assert_eq!(error(&server).to_string(), "Vercel answered with HTTP 302");
+    assert_eq!(error(&server), "Vercel answered with HTTP 302");
     assert!(elsewhere.asked().is_empty());
 }
 
 #[test]
 fn an_endless_answer_is_cut_off() {
     let server = Server::new(vec![answer(200, "x".repeat(5 * 1024 * 1024))]);
-    assert!(error(&server).to_string().ends_with("sent more than an answer of its kind has"));
+    assert!(error(&server).ends_with("sent more than an answer of its kind has"));
 }
 
 /// A token with a line break, as copied from a file, is not sent and not shown.
@@ -270,6 +270,6 @@ fn a_broken_token_is_told_without_it() {
     let server = Server::new(vec![listed(&[])]);
     let broken = Service { token: Secret::new("tok\nen"), ..service(&server.url) };
     let told = waited_for(&broken, Duration::from_secs(5)).0.trouble().unwrap();
-    insta::assert_snapshot!(sandbox::redacted(told), @"Preview deployment is not known: http://[server] cannot be asked: the URL, the token or the secret holds characters that cannot be sent");
+    insta::assert_snapshot!(sandbox::redacted(told), @"The preview deployment is not known: http://[server] cannot be asked: the URL, the token or the secret holds characters that cannot be sent");
     assert!(server.asked().is_empty());
 }

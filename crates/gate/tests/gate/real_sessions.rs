@@ -1,0 +1,321 @@
+//! What real sessions do (W) and what slips through (L), case by case: what needs no proof, who waits, which package a run is
+//! about, and what is said in the repository's own words.
+
+use contents::{Nature, TextHash};
+use gate::{Inputs, Waiting, is_running_check, judge};
+use programs::repository::{Repository, RepositoryFile};
+use transcript::{Call, FileEdit, Outcome};
+
+use crate::turns::*;
+
+const PYTHON: &str = r#"presets = ["python"]"#;
+const NODE: &str = r#"presets = ["node"]"#;
+
+/// A repository with these files.
+fn repository(files: &[(&str, &str)]) -> Repository {
+    let file = |(path, text): &(&str, &str)| RepositoryFile {
+        path: (*path).to_owned(),
+        text: Some((*text).to_owned()),
+    };
+    Repository::of_files("/repo", &files.iter().map(file).collect::<Vec<_>>())
+}
+
+/// Two packages with tests of their own, and one without anything to run.
+fn two_packages() -> Repository {
+    repository(&[
+        ("package.json", r#"{"private": true, "workspaces": ["packages/*"]}"#),
+        ("pnpm-lock.yaml", ""),
+        (
+            "packages/api/package.json",
+            r#"{"name": "api", "scripts": {"test": "vitest run", "lint": "eslint ."}}"#,
+        ),
+        ("packages/api/src/a.test.ts", ""),
+        ("packages/web/package.json", r#"{"name": "web", "scripts": {"test": "vitest run"}}"#),
+        ("packages/web/src/a.test.ts", ""),
+        ("packages/assets/package.json", r#"{"name": "assets"}"#),
+    ])
+}
+
+fn in_repository(repository: Repository, calls: Vec<Call>, files: &[&str]) -> Inputs {
+    Inputs { repository: Some(repository), ..inputs(calls, files) }
+}
+
+/// An edit whose text is known.
+fn edited(path: &str, nature: Nature, before: &str, after: &str) -> Call {
+    let edit = FileEdit {
+        path: path.to_owned(),
+        nature,
+        before: Some(TextHash::of(before)),
+        after: Some(TextHash::of(after)),
+        whole: false,
+    };
+    Call { edits: vec![edit], ..super::turns::edit(path) }
+}
+
+/// W5, W6: comments, layout and version numbers need no proof, and leave the tests before them fresh.
+#[test]
+fn w5_w6_what_no_run_could_judge_needs_no_proof() {
+    let python = policy(PYTHON);
+    for nature in [Nature::Nothing, Nature::Layout, Nature::Comments, Nature::Version] {
+        let harmless = || edited("app/a.py", nature, "x", "y");
+        table(
+            &python,
+            &["app/a.py"],
+            vec![
+                (vec![read("app/a.py"), harmless()], "pass"),
+                (vec![read("app/a.py"), edit("app/a.py"), ran("pytest"), harmless()], "notify"),
+                (vec![read("app/a.py"), edit("app/a.py"), harmless()], "hold python-tests"),
+            ],
+        );
+    }
+    let code = edited("app/a.py", Nature::Code, "x", "y");
+    table(&python, &["app/a.py"], vec![(vec![read("app/a.py"), code], "hold python-tests")]);
+    // The same by a command.
+    for (command, expected) in [
+        ("sed -i 's/__version__ = \"1.0.1\"/__version__ = \"1.0.2\"/' app/a.py", "pass"),
+        ("sed -i '' 's|1\\.1\\.1|1.1.2|' app/a.py", "pass"),
+        ("sed -i 's/timeout = 3/retries = 3/' app/a.py", "hold python-tests"),
+        ("sed -i s/1/2/ app/a.py", "hold python-tests"),
+    ] {
+        table(&python, &["app/a.py"], vec![(vec![ran(command)], expected)]);
+    }
+}
+
+/// W21: what was taken back, or was made, run and removed, leaves nothing to prove.
+#[test]
+fn w21_what_is_gone_needs_no_proof() {
+    let there = || edited("app/a.py", Nature::Code, "one", "two");
+    let back = || edited("app/a.py", Nature::Code, "two", "one");
+    let other = || edited("app/a.py", Nature::Code, "two", "three");
+    let opened = || read("app/a.py");
+    table(
+        &policy(PYTHON),
+        &["app/a.py"],
+        vec![
+            (vec![opened(), there(), back()], "pass"),
+            (vec![opened(), there(), other()], "hold python-tests"),
+            (vec![opened(), there(), other(), back()], "hold python-tests"),
+            (vec![opened(), there(), ran("git checkout -- app/a.py")], "pass"),
+            (
+                vec![
+                    opened(),
+                    there(),
+                    ran("pytest"),
+                    other(),
+                    edited("app/a.py", Nature::Code, "three", "two"),
+                ],
+                "notify",
+            ),
+            (vec![write("app/a.py"), ran("rm app/a.py")], "pass"),
+            (vec![opened(), there(), ran("rm app/a.py")], "hold python-tests"),
+        ],
+    );
+}
+
+/// W12: what an earlier turn read or wrote was read.
+#[test]
+fn w12_files_known_to_the_session_were_read() {
+    let mut turn = inputs(vec![edit("app/a.py"), ran("pytest")], &["app/a.py"]);
+    assert_eq!(brief(&judge(&policy(PYTHON), &turn)), "notify +edit-without-read");
+    turn.session.known_files = vec!["/repo/app/a.py".to_owned()];
+    assert_eq!(brief(&judge(&policy(PYTHON), &turn)), "notify");
+    let letter = policy("presets = [\"python\"]\n[gate]\nturn_only = true");
+    assert_eq!(brief(&judge(&letter, &turn)), "notify +edit-without-read");
+}
+
+/// W8: code that reads the output and says what it makes of it.
+#[test]
+fn w8_an_output_that_is_digested_is_shown() {
+    let go = policy(r#"presets = ["go"]"#);
+    let digest = "go test -json ./... | python3 -c 'import sys; print(len(sys.stdin.read()))'";
+    table(
+        &go,
+        &["a.go"],
+        vec![
+            (vec![write("a.go"), printed(digest, "Passed: 254, Failed: 0")], "notify"),
+            (
+                vec![write("a.go"), printed("go test -json ./... > out.json; echo", "")],
+                "hold go-tests +missing-action",
+            ),
+        ],
+    );
+}
+
+/// W20: code on the command line verifies what it names.
+#[test]
+fn w20_code_on_the_command_line_is_about_what_it_names() {
+    for (command, expected) in [
+        ("python -c 'from shop import cart; cart.total()'", "notify"),
+        ("python -c 'import ast; ast.parse(open(\"shop/cart.py\").read())'", "notify"),
+        ("python -c 'import json; json.load(open(\"/home/me/shop/x.json\"))'", "hold python-tests"),
+    ] {
+        table(
+            &policy(PYTHON),
+            &["shop/cart.py"],
+            vec![(vec![write("shop/cart.py"), ran(command)], expected)],
+        );
+    }
+}
+
+/// W24: a pipe hid a compiler's error.
+#[test]
+fn w24_a_compiler_error_behind_a_pipe_is_red() {
+    let swift = policy(r#"presets = ["swift"]"#);
+    let build =
+        printed("swift build 2>&1 | tail -5", "Sources/A/a.swift:3:4: error: cannot find 'x' in scope");
+    table(
+        &swift,
+        &["Sources/A/a.swift"],
+        vec![(vec![write("Sources/A/a.swift"), build], "hold swift-tests +missing-action")],
+    );
+}
+
+/// L5, W18: a run is about the package that it ran in, and what is asked for is said in the package's own words.
+#[test]
+fn l5_a_run_in_another_package_proves_nothing() {
+    let node = policy(NODE);
+    let judged = |command: &str| {
+        let calls = vec![write("packages/api/src/a.ts"), ran(command)];
+        judge(&node, &in_repository(two_packages(), calls, &["packages/api/src/a.ts"]))
+    };
+    for command in
+        ["pnpm --filter api test", "cd packages/api && pnpm test", "cd packages/api && npx tsc --noEmit"]
+    {
+        assert_eq!(required(&judged(command)), [""; 0], "{command}");
+    }
+    for command in ["pnpm --filter web test", "cd packages/web && pnpm test"] {
+        assert_eq!(required(&judged(command)), ["node-tests"], "{command}");
+    }
+    assert_eq!(judged("ls").actions[0].say, "Run `pnpm test` in `packages/api`");
+}
+
+/// W17: a package that can do nothing is asked for nothing.
+#[test]
+fn w17_a_package_without_a_way_to_verify_is_asked_for_nothing() {
+    let file = "packages/assets/src/a.ts";
+    let turn = in_repository(two_packages(), vec![write(file)], &[file]);
+    assert_eq!(brief(&judge(&policy(NODE), &turn)), "pass");
+}
+
+/// Something weaker ran than the package has: told once for each package, or held where the owner wants that.
+#[test]
+fn less_than_the_package_has_is_told_once() {
+    let calls = || vec![write("packages/api/src/a.ts"), ran("cd packages/api && pnpm lint")];
+    let mut turn = in_repository(two_packages(), calls(), &["packages/api/src/a.ts"]);
+    let told = judge(&policy(NODE), &turn);
+    assert_eq!(brief(&told), "notify +weaker-verification");
+    assert_eq!(sentences(&told), ["What changed was only linted — `pnpm test` in `packages/api` says more"]);
+    turn.history.reported = gate::reports(&told);
+    assert_eq!(brief(&judge(&policy(NODE), &turn)), "notify");
+    for (level, expected) in [("hold", "hold +weaker-verification"), ("off", "notify")] {
+        let policy = policy(&format!("{NODE}\n[gate.rules]\nweaker = {level:?}"));
+        assert_eq!(brief(&judge(&policy, &turn)), expected);
+    }
+}
+
+/// W26, L15, mechanism 6: an agent that waits is left alone, unless the owner wants the turn alone to count.
+#[test]
+fn w26_l15_an_agent_that_waits_for_an_answer_is_left_alone() {
+    let calls = || vec![read("app/a.py"), edit("app/a.py")];
+    let after = |change: &dyn Fn(&mut Inputs)| {
+        let mut turn = inputs(calls(), &["app/a.py"]);
+        change(&mut turn);
+        let letter = policy("presets = [\"python\"]\n[gate]\nturn_only = true");
+        assert_eq!(required(&judge(&letter, &turn)), ["python-tests"]);
+        brief(&judge(&policy(PYTHON), &turn))
+    };
+    let said = |words: &str| {
+        let words = words.to_owned();
+        after(&move |turn: &mut Inputs| turn.said = vec![words.clone()])
+    };
+    assert_eq!(said("Which of the two formats do you want? I have written neither yet."), "pass");
+    assert_eq!(said("I need the token of the registry. Please provide it."), "pass");
+    assert_eq!(said("Done. Should I also add a test?"), "hold python-tests");
+    assert_eq!(after(&|turn| turn.session.unanswered = vec!["agent-7".to_owned()]), "pass");
+    // Who edits is not planning any more.
+    assert_eq!(after(&|turn| turn.session.is_planning = true), "hold python-tests");
+}
+
+/// L7: a check that still runs is waited for, a server is not.
+#[test]
+fn l7_a_check_in_the_background_is_waited_for() {
+    assert!(is_running_check(&unfinished("npm test")));
+    assert!(!is_running_check(&unfinished("npm run dev")));
+    assert!(!is_running_check(&ran("npm test")));
+    let mut turn = inputs(vec![write("app/a.py"), unfinished("pytest")], &["app/a.py"]);
+    turn.stop.waiting = Some(Waiting::BackgroundTasks);
+    assert_eq!(brief(&judge(&policy(PYTHON), &turn)), "pass");
+}
+
+/// L12: no run can be younger than a time in the future.
+#[test]
+fn l12_a_file_time_in_the_future_says_nothing() {
+    let hour = 3600;
+    let mut turn = with_files(
+        vec![read("app/a.py"), edit("app/a.py"), ran("pytest")],
+        vec![written("app/a.py", 2, hour)],
+    );
+    assert_eq!(brief(&judge(&policy(PYTHON), &turn)), "hold python-tests +missing-action");
+    turn.stop.at_ns = Some(began(3).as_nanosecond() as i64);
+    assert_eq!(brief(&judge(&policy(PYTHON), &turn)), "notify");
+}
+
+/// L13: a virtual environment is no code of the repository, whatever it is called.
+#[test]
+fn l13_a_virtual_environment_changes_no_code() {
+    let files = ["app/a.py", "env312/pyvenv.cfg", "env312/lib/python3.12/site-packages/x.py"];
+    let later = files.iter().map(|path| written(path, if *path == "app/a.py" { 1 } else { 3 }, 2)).collect();
+    let calls = vec![read("app/a.py"), edit("app/a.py"), ran("pytest"), ran("python -m venv env312")];
+    assert_eq!(brief(&judge(&policy(PYTHON), &with_files(calls, later))), "notify");
+}
+
+/// W2: an edit that failed and was made another way.
+#[test]
+fn w2_the_same_file_edited_all_the_same_settles() {
+    let python = policy(PYTHON);
+    let calls = |last: Call| vec![read("app/a.py"), edit_failed("app/a.py"), last, ran("pytest")];
+    table(
+        &python,
+        &["app/a.py"],
+        vec![
+            (calls(edit("app/a.py")), "notify"),
+            (calls(ran("sed -i s/a/b/ app/a.py")), "notify"),
+            (calls(ran("ls")), "notify +unresolved-error"),
+        ],
+    );
+}
+
+/// W25: new work after the stash is work again.
+#[test]
+fn w25_who_edits_after_the_stash_works_on_the_new_state() {
+    let calls = vec![read("app/a.py"), edit("app/a.py"), ran("git stash"), edit("app/a.py"), ran("pytest")];
+    table(&policy(PYTHON), &["app/a.py"], vec![(calls, "notify")]);
+}
+
+/// A build that failed for how it was called says nothing about the code.
+#[test]
+fn a_build_that_shows_no_error_of_the_code_is_told() {
+    let go = policy(r#"presets = ["go"]"#);
+    let build =
+        |words: &str| vec![write("a.go"), ran("go vet ./..."), failed("go build -o x ./...", 1, words)];
+    table(
+        &go,
+        &["a.go"],
+        vec![
+            (build("go: cannot write multiple packages to non-directory x"), "notify +unresolved-error"),
+            (build("./a.go:3:4: undefined: y"), "hold +unresolved-error"),
+        ],
+    );
+}
+
+/// A test run that had nothing to run on was in the wrong folder.
+#[test]
+fn w19_the_wrong_folder_is_no_failing_test() {
+    let go = policy(r#"presets = ["go"]"#);
+    let calls = vec![
+        write("a.go"),
+        failed("go test -run TestA ./cmd/a", 1, "FAIL\t./cmd/a [setup failed]"),
+        Call { outcome: Outcome::Ok, ..ran("go test -run TestA") },
+    ];
+    table(&go, &["a.go"], vec![(calls, "notify")]);
+}
