@@ -126,7 +126,11 @@ impl Checkout {
         let is_its_own = is_main_code || self.paths.iter().any(is_manifest);
         let verifies = |way: &&Way| {
             let languages = self.repository.languages_of(way);
-            if languages.is_empty() { is_its_own } else { languages.into_iter().any(is_of_preset) }
+            // A linter is of a language, and nobody knows which.
+            match languages.is_empty() {
+                true => is_its_own && way.deed != Deed::Lints,
+                false => languages.into_iter().any(is_of_preset),
+            }
         };
         let ways = package.ways.iter().filter(verifies).cloned().collect();
         let package = Package { ways, ..package.clone() };

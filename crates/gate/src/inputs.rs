@@ -116,6 +116,7 @@ pub fn is_running_check(call: &Call) -> bool {
     };
     call.outcome == Outcome::Unknown
         && !call.user_stopped
+        && !call.is_status_hidden
         && call.kind == Kind::Shell
         && call.command.as_deref().is_some_and(|command| checks(&Intents::read(command)))
 }

@@ -7,6 +7,8 @@ mod resolution;
 mod task_files;
 mod ways;
 
+use std::sync::OnceLock;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Deed;
@@ -88,6 +90,8 @@ pub struct Task {
     /// Tasks of the same runner that run before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
+    #[serde(skip)]
+    understood: OnceIntents,
 }
 
 /// A shell script of the repository.
@@ -96,7 +100,28 @@ pub struct Script {
     /// From the root.
     pub path: String,
     pub text: String,
+    #[serde(skip)]
+    understood: OnceIntents,
 }
+
+/// What a text would run, worked out when it is first asked for: a session runs the same task again and again. It says
+/// nothing that the text does not, so that any two are alike.
+#[derive(Clone, Debug, Default)]
+struct OnceIntents(OnceLock<Intents>);
+
+impl OnceIntents {
+    fn of(&self, text: &str) -> &Intents {
+        self.0.get_or_init(|| Intents::read(text))
+    }
+}
+
+impl PartialEq for OnceIntents {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for OnceIntents {}
 
 /// A file of a repository as a caller found it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,8 +165,13 @@ impl Repository {
         repository.tasks =
             texts().flat_map(|(path, text)| task_files::read(path, text)).take(MOST_TASKS).collect();
         let scripts = texts().filter(|(path, text)| is_script(path) && is_shell(text));
-        repository.scripts =
-            scripts.map(|(path, text)| Script { path: path.to_owned(), text: text.to_owned() }).collect();
+        repository.scripts = scripts
+            .map(|(path, text)| Script {
+                path: path.to_owned(),
+                text: text.to_owned(),
+                understood: OnceIntents::default(),
+            })
+            .collect();
         let ways = Ways::new(&repository, files);
         let ways: Vec<Vec<Way>> = repository.packages.iter().map(|package| ways.of(package)).collect();
         for (package, ways) in repository.packages.iter_mut().zip(ways) {

@@ -35,8 +35,8 @@ const CODE: &[&str] = &[
 pub(crate) fn is_test_file(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let Some((stem, extension)) = name.rsplit_once('.') else { return false };
-    matches!(extension, "bats" | "t")
-        || CODE.contains(&extension) && NAMES.iter().any(|glob| matches_glob(glob, stem))
+    let is_named = |glob: &&str| matches_glob(glob, stem) && (extension != "py" || !glob.ends_with("spec"));
+    matches!(extension, "bats" | "t") || CODE.contains(&extension) && NAMES.iter().any(is_named)
 }
 
 #[cfg(test)]
@@ -56,7 +56,16 @@ mod tests {
         ] {
             assert!(is_test_file(path), "{path}");
         }
-        for path in ["a.py", "conftest.py", "latest.ts", "a.test.md", "test", "contest.go", "testing.go"] {
+        for path in [
+            "a.py",
+            "conftest.py",
+            "latest.ts",
+            "a.test.md",
+            "test",
+            "contest.go",
+            "testing.go",
+            "verify_spec.py",
+        ] {
             assert!(!is_test_file(path), "{path}");
         }
     }

@@ -280,6 +280,8 @@ fn showed(
     match (call.outcome, summary) {
         (Outcome::Unknown, Some(Summary::Passed { .. })) => Showed::Green,
         (Outcome::Unknown, Some(Summary::Failed { .. })) => Showed::Red,
+        // It ended, but the client does not say how: the output decides, as behind a pipe (W13).
+        (Outcome::Unknown, _) if call.is_status_hidden => by_output(Mask::Piped),
         (Outcome::Unknown, _) => nothing("how it ended is not known"),
         (Outcome::Ok, Some(Summary::NoTestsRan)) => nothing("no tests ran"),
         (Outcome::Ok, _) => match (attribution, summary) {

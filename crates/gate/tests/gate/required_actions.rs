@@ -433,3 +433,18 @@ fn very_many_changed_files_are_judged_in_time() {
     let turn = with_files(calls.collect(), files);
     assert_eq!(finishes("50,000 files", move || brief(&judge(&policy(RUST), &turn))), "notify");
 }
+
+/// W13: the client says that the tests ended, but not how; what they printed decides.
+#[test]
+fn w13_a_status_that_is_not_told_is_decided_by_the_output() {
+    let python = policy(PYTHON);
+    let verdict = |is_status_hidden: bool, output: &str| {
+        let outcome = transcript::Outcome::Unknown;
+        let tests = Call { outcome, exit_code: None, is_status_hidden, ..printed("pytest", output) };
+        brief(&judge(&python, &inputs(vec![read("app/a.py"), edit("app/a.py"), tests], &["app/a.py"])))
+    };
+    assert_eq!(verdict(true, "==== 2 passed in 0.12s ===="), "notify");
+    assert_eq!(verdict(true, ""), "notify");
+    assert_eq!(verdict(false, ""), "hold python-tests +missing-action");
+    assert_eq!(verdict(true, "==== 1 failed in 0.12s ===="), "hold python-tests +missing-action");
+}

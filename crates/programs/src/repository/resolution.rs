@@ -1,7 +1,7 @@
 //! What a command really runs: tasks and scripts of the repository are followed to the programs in them, and each run
 //! is about the packages of the folder, flags and targets that it was started with.
 
-use super::{Covered, Language, Package, Repository, Run, Script, Task, is_within};
+use super::{Covered, Language, Package, Repository, Run, Script, Task, is_script, is_within};
 use crate::Deed;
 use crate::meaning::TaskCall;
 use crate::shell::{Attribution, Directory, Intents, Mask, SimpleCommand, Word, one_spelling};
@@ -253,7 +253,7 @@ impl<'a> Resolution<'a> {
             }
         }
         let own = self.runs.len();
-        let is_understood = self.body(&task.body, &task.folder, attribution);
+        let is_understood = self.body(task.understood.of(&task.body), &task.folder, attribution);
         self.following.pop();
         let usual = match arguments.first() {
             // `cargo xtask lint` is a program that runs tasks.
@@ -277,8 +277,7 @@ impl<'a> Resolution<'a> {
     }
 
     /// What a script runs that begins in this folder; `false` if it was not understood.
-    fn body(&mut self, text: &str, folder: &str, attribution: Attribution) -> bool {
-        let intents = Intents::read(text);
+    fn body(&mut self, intents: &Intents, folder: &str, attribution: Attribution) -> bool {
         for inner in intents.commands() {
             let place = match self.place(&inner.directory, folder) {
                 // `cd "$(dirname "$0")/.."`
@@ -300,13 +299,13 @@ impl<'a> Resolution<'a> {
         let first = self.runs.len();
         if let Place::At(folder) = place
             && let Some(path) = self.repository.relative(&one_spelling(folder, path))
-            && let Some(Script { path, text }) =
+            && let Some(Script { path, text, understood }) =
                 self.repository.scripts.iter().find(|script| script.path == path)
             && !self.following.contains(&(None, "", path.as_str()))
         {
             self.following.push((None, "", path));
             self.followed.push((None, "", path));
-            self.body(text, folder, attribution);
+            self.body(understood.of(text), folder, attribution);
             self.following.pop();
         }
         let runs = self.runs.get(first..).unwrap_or_default();
@@ -314,7 +313,9 @@ impl<'a> Resolution<'a> {
             let name = command.program.split('.').next().unwrap_or_default().replace('_', "-");
             // What it does is not known; that it is a program of the repository is, if anything is known of that.
             let at_least = if self.repository.packages.is_empty() { Deed::Other } else { Deed::Runs };
-            let deed = usual_deed(name.trim_start_matches("run-")).max(at_least);
+            let usual =
+                if is_script(path) { usual_deed(name.trim_start_matches("run-")) } else { Deed::Other };
+            let deed = usual.max(at_least);
             let covers = self.covered(command, place);
             self.add(deed, &command.program, covers, command.targets(), attribution);
         }

@@ -7,7 +7,7 @@ mod yaml;
 use serde_json::Value as Json;
 use toml::Value as Toml;
 
-use super::{Task, TaskRunner};
+use super::{OnceIntents, Task, TaskRunner};
 use crate::table::matches_glob;
 use recipe::Recipe;
 use yaml::Yaml;
@@ -109,6 +109,7 @@ pub(super) fn read(path: &str, text: &str) -> Vec<Task> {
         folder: crate::shell::one_spelling(folder, &found.folder),
         body: shortened(found.body),
         needs: found.needs,
+        understood: OnceIntents::default(),
     };
     reader(text).into_iter().take(MOST_TASKS).map(task).collect()
 }

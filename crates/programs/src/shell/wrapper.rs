@@ -172,7 +172,8 @@ fn unknown_launcher(words: &[Word]) -> Option<Started> {
     None
 }
 
-/// Whether the words begin with a program that runs, checks, builds or tests, or with what starts one.
+/// Whether the words begin with a program that runs, checks, builds or tests, with what starts one, or with one that is
+/// followed by a word of its own: `git status`.
 fn starts_runner(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else { return false };
     let Some(name) = program.known().map(base_name) else { return false };
@@ -190,9 +191,10 @@ fn starts_runner(words: &[Word]) -> bool {
         reads: Vec::new(),
     };
     let deed = command.deed_by(row);
+    let has_own_word = || row.has_subcommands() && deed != row.deed;
     match arguments.is_empty() {
         true => deed >= Deed::Lints && !row.runs_tasks(),
-        false => deed >= Deed::Runs || !matches!(row.launches, Launches::Nothing),
+        false => deed >= Deed::Runs || !matches!(row.launches, Launches::Nothing) || has_own_word(),
     }
 }
 

@@ -15,7 +15,7 @@ programs! {
     "shfmt" => Lints { uses: &[("-w", Formats)] }
     "shellcheck" | "luacheck" | "clang-tidy" | "cppcheck" | "detekt" | "hlint" | "brakeman" | "psalm" => Lints {}
     "phpstan" => Lints { grammar: Subcommand }
-    "phpcs" => Lints {}
+    "phpcs" | "lint-staged" => Lints {}
     "phpcbf" => Fixes {}
     "pint" | "php-cs-fixer" => Fixes { uses: &[("--test --dry-run", Lints)] }
     "ktlint" => Lints { uses: &[("-F --format", Formats)] }

@@ -21,7 +21,7 @@ programs! {
     }
     "gh" => Other {
         grammar: Subcommand, valued: "-R --repo", facts: &[AnyWords],
-        uses: &[("run/view run/list pr/view pr/list pr/diff pr/status issue/view issue/list repo/view auth/status", Looks)],
+        uses: &[("pr/checks run/watch workflow/list workflow/view release/list release/view", Looks), ("run/view run/list pr/view pr/list pr/diff pr/status issue/view issue/list repo/view auth/status", Looks)],
     }
     "pacman" | "emerge" => Installs { facts: &[AnyWords] }
     "apt" | "apt-get" | "brew" => Other { uses: &[("install", Installs)], facts: &[AnyWords] }

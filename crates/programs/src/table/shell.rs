@@ -11,14 +11,14 @@ programs! {
     "pwd" | "date" => Looks { facts: &[NeverFails] }
     "set" | "export" | "unset" | "sleep" | "trap" | "shopt" | "alias" | "local" | "declare" | "clear" | "break"
         | "continue" => Steers { facts: &[NeverFails] }
-    "exit" | "return" => Steers {}
+    "exit" | "return" | "shift" | "read" | "wait" => Steers {}
     "cd" | "pushd" | "popd" | "Set-Location" => Steers {}
     "test" | "[" | "which" | "type" | "false" => Asks {}
     "man" | "info" | "tldr" | "help" | "whatis" | "apropos" | "whereis" | "history" => Looks {}
     "command" => Asks { launches: Launches::Rest(&[Launch { unless: "-v -V", ..LAUNCH }]) }
     "kill" | "pkill" | "killall" => Ends {}
 
-    "bash" | "sh" | "zsh" | "dash" | "ksh" | "ash" => Runs { launches: Launches::Script }
+    "bash" | "sh" | "zsh" | "dash" | "ksh" | "ash" => Runs { launches: Launches::Script, uses: &[("-n", Lints)] }
     "powershell" | "pwsh" => Runs { launches: Launches::CommandLine("-command -c /c") }
     "cmd" => Runs { launches: Launches::CommandLine("/c //c /k") }
     "eval" => Runs { launches: Launches::Words }
