@@ -64,11 +64,12 @@ pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<Exi
     let root = changes::Repository::discover(&folder).ok().map(|repository| repository.root);
     let mut journal = journal_access::open_existing(&state)?;
     let session = find(arguments, journal.as_mut(), root.as_deref())?;
-    if let Some(slug) = arguments.slug.as_deref() {
-        if !slug.is_empty() && !stop::is_slug(slug) {
-            return Err(CommandError::usage(format!("`{}` is not the slug of a work item", visible(slug)))
-                .hint("a slug is one name of a folder, without `/`"));
-        }
+    if let Some(slug) = arguments.slug.as_deref()
+        && !slug.is_empty()
+        && !stop::is_slug(slug)
+    {
+        return Err(CommandError::usage(format!("`{}` is not the slug of a work item", visible(slug)))
+            .hint("a slug is one name of a folder, without `/`"));
     }
     let address = arguments.tmux.as_deref().map(|target| address(arguments, target)).transpose()?;
     if arguments.slug.is_some() || address.is_some() {
