@@ -37,16 +37,10 @@ impl Foreground {
     /// The foreground of the terminal that the process `process` belongs to. Empty where the system does not tell.
     pub(crate) fn of_terminal_of(process: i32) -> Self {
         let Some((_, group)) = groups(process) else { return Self::default() };
-        let mut programs = Vec::new();
-        for member in members(group) {
-            // The leader stands for its group.
-            if member == group {
-                programs.insert(0, RunningProgram::of(member));
-            } else {
-                programs.push(RunningProgram::of(member));
-            }
-        }
-        Self { group, programs }
+        let mut members = members(group);
+        // The leader stands for its group.
+        members.sort_by_key(|member| *member != group);
+        Self { group, programs: members.into_iter().map(RunningProgram::of).collect() }
     }
 
     /// The client that is at work there.

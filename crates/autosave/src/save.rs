@@ -194,9 +194,7 @@ impl Save {
             Err(error) => (None, Some(error.to_string())),
         };
         match self.commit(dirty) {
-            Ok(Committed { commit, notes }) => {
-                SaveOutcome::Saved(Saved { commit, notes, snapshot, snapshot_problem })
-            }
+            Ok((commit, notes)) => SaveOutcome::Saved(Saved { commit, notes, snapshot, snapshot_problem }),
             Err(SaveError::NothingNew) => SaveOutcome::Nothing,
             Err(error) => failed(error, snapshot),
         }
@@ -217,7 +215,8 @@ impl Save {
         Ok(Taken { id: made.id, left_out: made.facts.left_out.len() })
     }
 
-    fn commit(&self, dirty: &[BytePath]) -> Result<Committed, SaveError> {
+    /// The commit, and the notes file in it.
+    fn commit(&self, dirty: &[BytePath]) -> Result<(Commit, String), SaveError> {
         let root = &self.repository.root;
         let name = BytePath::from(self.notes_name());
         // A path that differs from HEAD and is not there is one that git has, staged at least.
@@ -232,7 +231,7 @@ impl Save {
         match self.commit_paths(&updated.relative) {
             Ok(commit) => {
                 updated.settle();
-                Ok(Committed { commit, notes: updated.relative.to_string() })
+                Ok((commit, updated.relative.to_string()))
             }
             // Where HEAD has got another version meanwhile, somebody's commit took ours along.
             Err(SaveError::NothingNew)
@@ -356,12 +355,6 @@ fn unfit(path: &Path) -> Option<String> {
     }
     let error = fs_err::File::open(path).err()?;
     Some(format!("it cannot be read: {}", error.kind()))
-}
-
-/// A commit, and the notes file in it.
-struct Committed {
-    commit: Commit,
-    notes: String,
 }
 
 /// The notes file that the client reads at the beginning of a session.

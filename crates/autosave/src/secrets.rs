@@ -24,7 +24,7 @@ use sha2::{Digest, Sha256};
 
 use shapes::{SHAPES, Shape, Where};
 
-pub use allow::{Allow, AllowError};
+pub use allow::Allow;
 pub use gitleaks::{GitleaksError, by_gitleaks};
 
 /// On so many bytes before and behind a keyword its pattern is tried.
@@ -111,14 +111,14 @@ fn secrets_in(content: &[u8]) -> Vec<(&'static str, usize, &[u8])> {
     let mut tried = vec![0_usize; SHAPES.len()];
     let mut place = LineCounter::default();
     for hit in words.search.find_overlapping_iter(content) {
-        for shape_index in words.shapes_of(hit.pattern().as_usize()) {
-            let (Some(shape), Some(tried)) = (SHAPES.get(shape_index), tried.get_mut(shape_index)) else {
+        for shape_index in words.shapes.get(hit.pattern().as_usize()).into_iter().flatten() {
+            let (Some(shape), Some(tried)) = (SHAPES.get(*shape_index), tried.get_mut(*shape_index)) else {
                 continue;
             };
             if hit.start() < *tried || (is_binary && shape.place == Where::Text) {
                 continue;
             }
-            let Some(pattern) = pattern(shape_index, shape) else { continue };
+            let Some(pattern) = pattern(*shape_index, shape) else { continue };
             let (from, to) = window(content, hit.start(), hit.end(), shape);
             let is_cut = !matches!(content.get(to), None | Some(b'\n'));
             *tried = if is_cut { to.saturating_sub(OVERLAP).max(hit.end()) } else { to };
@@ -193,12 +193,6 @@ struct Keywords {
     search: AhoCorasick,
     /// For each keyword, the shapes that want it.
     shapes: Vec<Vec<usize>>,
-}
-
-impl Keywords {
-    fn shapes_of(&self, keyword: usize) -> impl Iterator<Item = usize> {
-        self.shapes.get(keyword).into_iter().flatten().copied()
-    }
 }
 
 fn keywords() -> Option<&'static Keywords> {

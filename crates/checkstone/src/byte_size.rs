@@ -4,14 +4,10 @@
 pub(crate) fn byte_size(text: &str) -> Result<u64, String> {
     let upper = text.trim().to_ascii_uppercase();
     let upper = upper.strip_suffix("IB").or_else(|| upper.strip_suffix('B')).unwrap_or(&upper);
-    let (digits, factor) = match upper.chars().next_back() {
-        Some('K') => (upper.strip_suffix('K'), 1 << 10),
-        Some('M') => (upper.strip_suffix('M'), 1 << 20),
-        Some('G') => (upper.strip_suffix('G'), 1 << 30),
-        _ => (Some(upper), 1),
-    };
-    let size = digits.and_then(|digits| digits.trim().parse::<u64>().ok()?.checked_mul(factor));
-    match size {
+    let units = [('K', 1 << 10), ('M', 1 << 20), ('G', 1 << 30)];
+    let in_unit = units.iter().find_map(|(unit, factor)| Some((upper.strip_suffix(*unit)?, *factor)));
+    let (digits, factor) = in_unit.unwrap_or((upper, 1));
+    match digits.trim().parse::<u64>().ok().and_then(|number| number.checked_mul(factor)) {
         Some(size) if size > 0 => Ok(size),
         _ => Err("expected a size such as `512K`, `64M` or `1G`".to_owned()),
     }

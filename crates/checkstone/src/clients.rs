@@ -27,23 +27,17 @@ pub(crate) struct ClientFiles {
 impl ClientFiles {
     /// `None` where there is no home.
     pub(crate) fn of(agent: Agent, scope: Scope<'_>) -> Option<Self> {
-        let name = match agent {
-            Agent::Claude => ".claude",
-            Agent::Gemini => ".gemini",
-            Agent::Codex => ".codex",
+        let (name, variable, file) = match agent {
+            Agent::Claude => (".claude", environment::CLAUDE_FOLDER, "settings.json"),
+            Agent::Gemini => (".gemini", environment::GEMINI_HOME, "settings.json"),
+            Agent::Codex => (".codex", environment::CODEX_FOLDER, "hooks.json"),
         };
-        let home = || environment::read(environment::HOME).map(PathBuf::from);
         let folder = match (scope, agent) {
             (Scope::Project(root), _) => root.join(name),
-            (Scope::User, Agent::Claude) => {
-                folder_in(environment::CLAUDE_FOLDER).or_else(|| Some(home()?.join(name)))?
-            }
-            (Scope::User, Agent::Codex) => {
-                folder_in(environment::CODEX_FOLDER).or_else(|| Some(home()?.join(name)))?
-            }
-            (Scope::User, Agent::Gemini) => folder_in(environment::GEMINI_HOME).or_else(home)?.join(name),
+            (Scope::User, Agent::Gemini) => folder_in(variable).or_else(environment::home)?.join(name),
+            (Scope::User, _) => folder_in(variable).or_else(|| Some(environment::home()?.join(name)))?,
         };
-        let settings = folder.join(if agent == Agent::Codex { "hooks.json" } else { "settings.json" });
+        let settings = folder.join(file);
         Some(Self { agent, folder, settings })
     }
 

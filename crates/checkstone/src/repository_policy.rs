@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gate::policy::Problems;
+use gate::policy::{Policy, Problems};
 use stop::policy_files::{FoundTexts, PolicyTexts};
 
 use crate::environment;
@@ -19,7 +19,11 @@ pub(crate) fn of(root: &Path) -> Option<PolicyTexts> {
     files(root).policy
 }
 
-/// A policy that is broken, for commands that need a sound one.
+/// The policy, for commands that need a sound one.
+pub(crate) fn sound(texts: &PolicyTexts, hint: &str) -> Result<Policy, CommandError> {
+    texts.load().map_err(|problems| mistakes(&problems).hint(hint))
+}
+
 pub(crate) fn mistakes(problems: &Problems) -> CommandError {
     let count = counted(problems.0.len(), "mistake");
     CommandError::usage(format!("the policy has {count}:\n{problems}"))

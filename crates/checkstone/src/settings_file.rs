@@ -1,11 +1,11 @@
 //! One settings file of a client on disk: read with every oddity told, written whole or not at all. A link in its
 //! place stays a link, and what it leads to is written.
 
-use std::io::Read as _;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use files::atomic_file::{self, Replaced};
+use files::{FileError, Links, regular_file};
 
 use crate::error::CommandError;
 
@@ -41,20 +41,13 @@ impl SettingsFile {
             std::io::ErrorKind::NotFound => "is a link that leads nowhere".to_owned(),
             _ => format!("cannot be followed: {error}"),
         })?;
+        let bytes = regular_file::read(&target, Links::Refuse, LARGEST).map_err(|error| match error {
+            FileError::NotAFile { .. } if target.is_dir() => "is a folder".to_owned(),
+            FileError::NotAFile { .. } => "is not a regular file".to_owned(),
+            FileError::TooLarge { .. } => "is larger than 16 MiB".to_owned(),
+            error => format!("cannot be read: {}", error.kind()),
+        })?;
         let metadata = fs_err::metadata(&target).map_err(|error| error.to_string())?;
-        if metadata.is_dir() {
-            return Err("is a folder".to_owned());
-        }
-        if !metadata.is_file() {
-            return Err("is not a regular file".to_owned());
-        }
-        let mut bytes = Vec::new();
-        fs_err::File::open(&target)
-            .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
-            .map_err(|error| format!("cannot be read: {}", error.kind()))?;
-        if bytes.len() as u64 > LARGEST {
-            return Err("is larger than 16 MiB".to_owned());
-        }
         let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())?;
         // Root may write everything, and still a file without any such bit is meant to stay as it is.
         let is_read_only = metadata.permissions().mode() & 0o222 == 0

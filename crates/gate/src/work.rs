@@ -267,6 +267,12 @@ impl<'a> Work<'a> {
         })
     }
 
+    /// Whether no call shows who wrote one of the files.
+    pub(crate) fn has_unknown_writer(&self, files: &BTreeSet<String>) -> bool {
+        let edited: BTreeSet<&str> = self.edits.iter().map(|touch| touch.path.as_str()).collect();
+        files.iter().any(|file| !edited.contains(file.as_str()))
+    }
+
     pub(crate) fn was_edited(&self, file: &str) -> bool {
         self.edits.iter().any(|touch| touch.path == file)
     }

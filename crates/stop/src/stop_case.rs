@@ -9,7 +9,7 @@ use gate::{ActionState, Changes, Inputs, Verdict, Waiting};
 use journal::{Journal, JournalError, Turn};
 use programs::repository::Repository;
 use programs::shell::Intents;
-use transcript::{Kind, Outcome, Reading, Usage};
+use transcript::{Outcome, Reading, Usage};
 
 use crate::checks;
 use crate::client_event::ClientEvent;
@@ -217,10 +217,7 @@ fn waiting(event: &ClientEvent, reading: &Reading) -> Option<Waiting> {
     if event.payload.background_tasks > 0 && reading.calls.iter().any(gate::is_running_check) {
         return Some(Waiting::BackgroundTasks);
     }
-    let edits = |call: &transcript::Call| {
-        matches!(call.kind, Kind::Edit | Kind::Write) && call.outcome != Outcome::Error
-    };
-    if event.payload.is_planning() && !reading.calls.iter().any(edits) {
+    if event.payload.is_planning() {
         return Some(Waiting::PlanMode);
     }
     Waiting::of_reading(reading)

@@ -130,15 +130,7 @@ impl JsonText {
     }
 
     fn string_end(&self, from: usize) -> usize {
-        let mut at = from + 1;
-        while at < self.text.len() {
-            match self.byte(at) {
-                b'\\' => at += 2,
-                b'"' => return at + 1,
-                _ => at += 1,
-            }
-        }
-        self.text.len()
+        from + string_length(self.text.get(from..).unwrap_or_default())
     }
 }
 

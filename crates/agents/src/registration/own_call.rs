@@ -18,17 +18,15 @@ impl OwnCall {
     /// `None` where the handler is somebody else's.
     pub fn of_handler(agent: Agent, handler: &Value) -> Option<Self> {
         let command = handler.get("command")?.as_str()?;
-        let program = match handler.get("args").and_then(Value::as_array) {
+        let words = match handler.get("args").and_then(Value::as_array) {
             // Without a shell; but the program may be one itself.
             Some(args) => {
-                let words: Vec<String> = std::iter::once(command)
-                    .chain(args.iter().filter_map(Value::as_str))
-                    .map(str::to_owned)
-                    .collect();
-                program_among(agent, &words)
+                let words = std::iter::once(command).chain(args.iter().filter_map(Value::as_str));
+                words.map(str::to_owned).collect()
             }
-            None => program_in_line(agent, command, 0),
-        }?;
+            None => words(command),
+        };
+        let program = program_among(agent, &words, 0)?;
         let is_as_written = is_as_written(agent, &program, handler);
         Some(Self { program, is_as_written })
     }
@@ -43,31 +41,16 @@ fn is_as_written(agent: Agent, program: &str, written: &Value) -> bool {
 /// A shell in a shell in a shell is looked into no further than this.
 const DEEPEST: usize = 4;
 
-fn program_in_line(agent: Agent, line: &str, depth: usize) -> Option<String> {
-    let words = words(line);
-    program_among(agent, &words).or_else(|| {
-        // A whole line as one word: `bash -c '…'`.
-        let lines = words.iter().filter(|word| depth < DEEPEST && word.contains(char::is_whitespace));
-        lines.filter(|word| word.as_str() != line).find_map(|word| program_in_line(agent, word, depth + 1))
-    })
-}
-
-/// The word before `hook AGENT` where it is called `checkstone`.
-fn program_among(agent: Agent, words: &[String]) -> Option<String> {
-    let direct = words.windows(3).find_map(|three| match three {
+/// The word before `hook AGENT` where it is called `checkstone`; also in a word that is a whole line: `bash -c '…'`.
+fn program_among(agent: Agent, all: &[String], depth: usize) -> Option<String> {
+    let direct = all.windows(3).find_map(|three| match three {
         [program, hook, name] if hook == "hook" && name == agent.name() && is_our_name(program) => {
             Some(program.clone())
         }
         _ => None,
     });
-    // `bash -c LINE` without a shell around it.
-    direct.or_else(|| {
-        words
-            .iter()
-            .skip(1)
-            .filter(|word| word.contains(char::is_whitespace))
-            .find_map(|word| program_in_line(agent, word, 1))
-    })
+    let mut lines = all.iter().filter(|word| depth < DEEPEST && word.contains(char::is_whitespace));
+    direct.or_else(|| lines.find_map(|line| program_among(agent, &words(line), depth + 1)))
 }
 
 /// The program of a line that is nothing but `checkstone COMMAND`.

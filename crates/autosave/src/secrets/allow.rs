@@ -7,12 +7,6 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::Finding;
 
-#[derive(Debug, thiserror::Error)]
-pub enum AllowError {
-    #[error("`{pattern}` is not a pattern of paths: {source}")]
-    Pattern { pattern: String, source: globset::Error },
-}
-
 /// The allow list of the configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Allow {
@@ -23,15 +17,13 @@ pub struct Allow {
 
 impl Allow {
     /// `*` in a path stays inside a folder, `**` does not.
-    pub fn new(paths: &[String], kinds: &[String], fingerprints: &[String]) -> Result<Self, AllowError> {
+    pub fn new(paths: &[String], kinds: &[String], fingerprints: &[String]) -> Result<Self, globset::Error> {
         let mut globs = GlobSetBuilder::new();
-        let wrong = |pattern: &str, source| AllowError::Pattern { pattern: pattern.to_owned(), source };
         for pattern in paths {
-            let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-            globs.add(glob.map_err(|source| wrong(pattern, source))?);
+            globs.add(GlobBuilder::new(pattern).literal_separator(true).build()?);
         }
         Ok(Self {
-            paths: globs.build().map_err(|source| wrong(&paths.join(" "), source))?,
+            paths: globs.build()?,
             kinds: kinds.iter().cloned().collect(),
             fingerprints: fingerprints.iter().cloned().collect(),
         })

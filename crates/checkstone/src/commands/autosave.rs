@@ -137,8 +137,7 @@ fn session(journal: &mut Journal, root: &Path) -> Result<Option<Session>, Comman
     if let Some(calling) = AgentSession::calling(Some(journal), Some(root))? {
         return calling.recorded(Some(journal));
     }
-    let sessions = journal.read(|reader| reader.recent_sessions(SESSIONS_LOOKED_AT));
-    let sessions = sessions?;
+    let sessions = journal.read(|reader| reader.recent_sessions(SESSIONS_LOOKED_AT))?;
     Ok(sessions.into_iter().find(|session| session.repository.as_deref() == Some(root)))
 }
 

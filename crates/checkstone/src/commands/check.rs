@@ -22,7 +22,7 @@ use crate::error::{CommandError, Warning};
 use crate::journal_access;
 use crate::printer::{Printer, STRONG};
 use crate::repository_argument::{RepositoryArgument, find};
-use crate::repository_policy::{self, mistakes};
+use crate::repository_policy;
 use crate::verdict_text::verdict_text;
 
 /// Say what the gate would say now, and record nothing
@@ -62,9 +62,7 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
     let Some(texts) = repository_policy::of(&root) else {
         return without_policy(arguments, &root, printer);
     };
-    let policy = texts
-        .load()
-        .map_err(|problems| mistakes(&problems).hint("agents are not held while the policy is broken"))?;
+    let policy = repository_policy::sound(&texts, "agents are not held while the policy is broken")?;
     let settings = environment::stop_settings(environment::state_directory().unwrap_or_default(), GIT_LIMIT);
     let pending = changes::start(&cwd, &settings.git);
     let opened = journal_access::state_directory().and_then(|state| journal_access::open_existing(&state));

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use anstyle::Style;
-use gate::{CheckOutcome, CheckResult, Explanation, RuleState, Verdict};
+use gate::{CheckOutcome, CheckResult, Decision, Explanation, RuleState, Verdict};
 use journal::{Journal, Of, RecordedVerdict, VerdictId};
 use serde::Serialize;
 use stop::{ExplainedVerdict, Replay, explain, recorded_reason};
@@ -16,7 +16,7 @@ use crate::error::CommandError;
 use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
-use crate::verdict_text::verdict_text;
+use crate::verdict_text::{decision, verdict_text};
 
 /// Explain a verdict: every rule, what silenced it or made it speak
 ///
@@ -104,8 +104,7 @@ pub(crate) struct ListedVerdict {
     pub(crate) at: String,
     pub(crate) agent: String,
     pub(crate) session: String,
-    #[cfg_attr(feature = "schema", schemars(with = "gate::Decision"))]
-    pub(crate) verdict: &'static str,
+    pub(crate) verdict: Decision,
     /// Null where the inputs were too large to keep, or of another version.
     pub(crate) reason: Option<String>,
 }
@@ -123,7 +122,7 @@ pub(crate) fn recent(
                 at: recorded.at.to_string(),
                 agent: recorded.agent,
                 session: recorded.client_id,
-                verdict: recorded.decision.name(),
+                verdict: recorded.decision,
                 reason: inputs.and_then(|inputs| recorded_reason(&inputs.bytes)),
             })
         });
@@ -136,14 +135,10 @@ pub(crate) fn listed_lines(verdicts: &[ListedVerdict], width: Option<usize>) -> 
     let word = Column::left(6);
     let mut table = Table::new([Column::right(6), Column::left(0), word, word, Column::left(0)]);
     for verdict in verdicts {
-        let style = match verdict.verdict {
-            "hold" => BAD,
-            "notify" => DOUBTFUL,
-            _ => GOOD,
-        };
+        let (style, word) = decision(verdict.verdict);
         let at = verdict.at.get(..19).unwrap_or(&verdict.at).replace('T', " ");
         let reason = visible(verdict.reason.as_deref().unwrap_or("(not kept)"));
-        let (agent, word) = (verdict.agent.as_str().into(), Cell::styled(verdict.verdict, style));
+        let (agent, word) = (verdict.agent.as_str().into(), Cell::styled(word, style));
         table.row([verdict.id.to_string().into(), at.into(), agent, word, reason.into()]);
     }
     table.lines(width)
@@ -169,7 +164,7 @@ impl Explained {
             agent: &self.recorded.agent,
             session: &self.recorded.client_id,
             repository: self.recorded.repository.as_ref().map(|path| path.to_string_lossy()),
-            answered: self.recorded.decision.name(),
+            answered: self.recorded.decision,
             timings: &self.recorded.timings,
             verdict: verdict.as_ref(),
             rules,
@@ -196,8 +191,8 @@ impl Explained {
                 let _ = writeln!(text, "{}", recorded.decision.name());
             }
         }
-        let held = verdict.as_ref().is_some_and(|verdict| verdict.decision == gate::Decision::Hold);
-        if held && recorded.decision != gate::Decision::Hold {
+        let held = verdict.as_ref().is_some_and(|verdict| verdict.decision == Decision::Hold);
+        if held && recorded.decision != Decision::Hold {
             text.push_str("The agent was not held: the turn had been held already.\n");
         }
         let _ = writeln!(text, "\n{STRONG}Rules{STRONG:#}");
@@ -248,8 +243,7 @@ pub(crate) struct ExplainOutput<'a> {
     session: &'a str,
     repository: Option<Cow<'a, str>>,
     /// What the agent was answered: a hold becomes a pass where the turn had been held already.
-    #[cfg_attr(feature = "schema", schemars(with = "gate::Decision"))]
-    answered: &'static str,
+    answered: Decision,
     timings: &'a str,
     /// As in check.schema.json; null where its inputs were too large to keep.
     verdict: Option<&'a Verdict>,
@@ -268,7 +262,7 @@ struct ReplayOutput {
 }
 
 fn judged_again(again: &Verdict) -> String {
-    let (_, word) = crate::verdict_text::decision(again.decision);
+    let (_, word) = decision(again.decision);
     format!("judged again it is `{word}`: {}", again.reason)
 }
 

@@ -19,7 +19,7 @@ use crate::error::{CommandError, ErrorKind};
 use crate::journal_access;
 use crate::printer::{DOUBTFUL, FAINT, GOOD, Printer, STRONG, shown};
 use crate::repository_argument::RepositoryArgument;
-use crate::repository_policy::{self, mistakes};
+use crate::repository_policy;
 
 /// Check or show the policy of a repository
 #[derive(Debug, clap::Args)]
@@ -139,9 +139,7 @@ fn show(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandError
                              "ignored": [], "policy": null});
         return printer.answer(place.json, &nothing, || no_policy(&root));
     };
-    let policy = texts
-        .load()
-        .map_err(|problems| mistakes(&problems).hint("agents are not held while the policy is broken"))?;
+    let policy = repository_policy::sound(&texts, "agents are not held while the policy is broken")?;
     let mut journal = journal_access::open_existing(&journal_access::state_directory()?)?;
     let standing = journal_access::standing(journal.as_mut(), &texts, &policy)?;
     let output = as_json(&root, &texts, &policy, &standing)?;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use agents::PaneAddress;
 use jiff::Timestamp;
 use journal::switch;
-use journal::{Journal, JournalError, SeenSession, Session, Writing};
+use journal::{Journal, SeenSession};
 use serde::Serialize;
 use transcript::{Agent, visible};
 
@@ -64,21 +64,17 @@ pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<Exi
     let root = changes::Repository::discover(&folder).ok().map(|repository| repository.root);
     let mut journal = journal_access::open_existing(&state)?;
     let session = find(arguments, journal.as_mut(), root.as_deref())?;
-    if let Some(slug) = arguments.slug.as_deref() {
-        if !slug.is_empty() && !stop::is_slug(slug) {
-            return Err(CommandError::usage(format!("`{}` is not the slug of a work item", visible(slug)))
-                .hint("a slug is one name of a folder, without `/`"));
-        }
-        let slug = Some(slug).filter(|slug| !slug.is_empty());
-        set(opened(&mut journal, &state)?, &session, root.as_deref(), |writing, recorded| {
-            writing.set_slug(recorded.id, slug)
-        })?;
+    if let Some(slug) = arguments.slug.as_deref()
+        && !slug.is_empty()
+        && !stop::is_slug(slug)
+    {
+        return Err(CommandError::usage(format!("`{}` is not the slug of a work item", visible(slug)))
+            .hint("a slug is one name of a folder, without `/`"));
     }
-    if let Some(target) = arguments.tmux.as_deref() {
-        let address = address(arguments, target)?;
-        set(opened(&mut journal, &state)?, &session, root.as_deref(), |writing, recorded| {
-            writing.set_pane(recorded.id, address.as_deref())
-        })?;
+    let address = arguments.tmux.as_deref().map(|target| address(arguments, target)).transpose()?;
+    if arguments.slug.is_some() || address.is_some() {
+        let journal = journal.insert(journal_access::open_or_create(&state)?);
+        set(journal, &session, root.as_deref(), arguments.slug.as_deref(), address.as_ref())?;
     }
     let name = session.agent.name();
     if arguments.off {
@@ -165,14 +161,6 @@ fn find(
     })
 }
 
-/// The journal, created where there is none yet.
-fn opened<'a>(journal: &'a mut Option<Journal>, state: &Path) -> Result<&'a mut Journal, CommandError> {
-    match journal {
-        Some(journal) => Ok(journal),
-        none => Ok(none.insert(journal_access::open_or_create(state)?)),
-    }
-}
-
 /// The pane as it is kept; nothing for an empty target.
 fn address(arguments: &SessionArguments, target: &str) -> Result<Option<String>, CommandError> {
     if target.is_empty() {
@@ -189,7 +177,8 @@ fn set(
     journal: &mut Journal,
     session: &AgentSession,
     root: Option<&Path>,
-    change: impl FnOnce(&Writing<'_>, &Session) -> Result<(), JournalError>,
+    slug: Option<&str>,
+    address: Option<&Option<String>>,
 ) -> Result<(), CommandError> {
     let seen = SeenSession {
         agent: session.agent.name(),
@@ -203,6 +192,9 @@ fn set(
             Some(recorded) => recorded,
             None => writing.see_session(&seen, Timestamp::now())?,
         };
-        change(writing, &recorded)
+        if let Some(slug) = slug {
+            writing.set_slug(recorded.id, Some(slug).filter(|slug| !slug.is_empty()))?;
+        }
+        address.map_or(Ok(()), |address| writing.set_pane(recorded.id, address.as_deref()))
     })?)
 }

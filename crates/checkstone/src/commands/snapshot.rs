@@ -494,7 +494,7 @@ fn time(snapshot: &Snapshot) -> Timestamp {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Snapshot"))]
 pub(crate) struct SnapshotOutput<'a> {
-    id: &'a str,
+    pub(crate) id: &'a str,
     commit: &'a str,
     /// `main`, or the name of a linked working tree.
     worktree: &'a str,

@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use autosave::AutonomousExecution;
 use changes::Repository;
-use checkpoint::ListedCheckpoint;
 use gate::policy::Policy;
 use journal::{Journal, Of, switch};
 use keeping::snapshot::{Snapshot, Snapshots, WhichWorktrees};
+use run::control;
 use run::record::Record;
+use run::runs::{self, FoundRun};
 use run::state::RunState;
-use run::{control, runs};
 use serde::Serialize;
 use stop::policy_files::PolicyTexts;
 use stop::trust::Standing;
@@ -55,34 +55,53 @@ const RUNS: usize = 5;
 
 pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     let folder = arguments.repository.folder()?;
-    let status = Status::of(&folder)?;
-    if let (false, Some(root)) = (arguments.json, &status.root)
+    let workflows = StateDirectory::of(&folder, &environment::git());
+    let repository = workflows.repository();
+    let root = repository.map(|repository| repository.root.as_path());
+    if let (false, Some(root)) = (arguments.json, root)
         && let Err(problems) = repository_policy::files(root).user.load()
     {
         let warning = format!("your configuration has mistakes and is not followed:\n{problems}");
         printer.warning(Warning::new(warning));
     }
-    printer.answer(arguments.json, &status.output(), || status.text(printer.width()))
-}
-
-/// Everything that is told.
-struct Status {
-    state: PathBuf,
-    root: Option<PathBuf>,
-    policy: PolicyState,
-    session: Option<CallingSession>,
-    /// Why the gate is off; `None` where it is on.
-    off: Option<String>,
-    journal_problem: Option<String>,
-    verdicts: Vec<ListedVerdict>,
-    /// Unfinished workflows.
-    resumable: Vec<Summary>,
-    /// The newest of this working tree.
-    snapshot: Option<Snapshot>,
-    autosave: AutosaveStatus,
-    /// Runs that nobody has in hand and that are not complete.
-    runs: Vec<Record>,
-    last_checkpoint: Option<ListedCheckpoint>,
+    let state = journal_access::state_directory()?;
+    let mut problem = None;
+    let mut journal = or_nothing(journal_access::open_existing(&state), &mut problem);
+    let policy = or_nothing(policy(root, journal.as_mut()), &mut problem);
+    let session = or_nothing(session(&state, root, journal.as_mut()), &mut problem);
+    let of = root.map_or(Of::Everyone, Of::Repository);
+    let verdicts = journal.as_mut().map_or(Ok(Vec::new()), |journal| recent(journal, of, VERDICTS));
+    let verdicts = or_nothing(verdicts, &mut problem);
+    let autosave = or_nothing(AutosaveStatus::of(root, journal.as_mut()), &mut problem);
+    let off = off(&policy, session.as_ref())
+        .or_else(|| problem.is_some().then(|| "the journal cannot be used".to_owned()));
+    let snapshot = repository.and_then(newest_snapshot);
+    let project = root.unwrap_or(&folder);
+    let checkpoints = checkpoint::list(project, None, None).unwrap_or_default().checkpoints;
+    let output = StatusOutput {
+        version: env!("CARGO_PKG_VERSION"),
+        state_directory: state.to_string_lossy(),
+        repository: root.map(Path::to_string_lossy),
+        policy: policy.output(root),
+        trust: policy.trust(),
+        switch: SwitchOutput { on: off.is_none(), reason: off },
+        session,
+        journal_problem: problem,
+        verdicts,
+        autonomous_execution: autosave.execution(),
+        autosave: autosave.output(),
+        snapshot: snapshot.as_ref().map(SnapshotOutput::of),
+        last_checkpoint: checkpoints.into_iter().next().map(|newest| LastCheckpoint {
+            checkpoint_id: newest.checkpoint_id,
+            stage_id: newest.stage_id,
+            created_at: newest.created_at,
+            status: newest.status.name(),
+        }),
+        resumable: resumable(&workflows).into_iter().chain(unfinished_runs(project)).collect(),
+    };
+    printer.answer(arguments.json, &output, || {
+        output.text(&policy, &autosave, snapshot.as_ref().map(about), printer.width())
+    })
 }
 
 #[derive(Default)]
@@ -110,174 +129,36 @@ fn or_nothing<T: Default>(read: Result<T, CommandError>, problem: &mut Option<St
     })
 }
 
-impl Status {
-    fn of(folder: &Path) -> Result<Self, CommandError> {
-        let workflows = StateDirectory::of(folder, &environment::git());
-        let repository = workflows.repository();
-        let root = repository.map(|repository| repository.root.as_path());
-        let state = journal_access::state_directory()?;
-        let mut problem = None;
-        let mut journal = or_nothing(journal_access::open_existing(&state), &mut problem);
-        let policy = or_nothing(policy(root, journal.as_mut()), &mut problem);
-        let session = or_nothing(session(&state, root, journal.as_mut()), &mut problem);
-        let of = root.map_or(Of::Everyone, Of::Repository);
-        let verdicts = journal.as_mut().map_or(Ok(Vec::new()), |journal| recent(journal, of, VERDICTS));
-        let verdicts = or_nothing(verdicts, &mut problem);
-        let autosave = or_nothing(AutosaveStatus::of(root, journal.as_mut()), &mut problem);
-        let off = off(&policy, session.as_ref())
-            .or_else(|| problem.is_some().then(|| "the journal cannot be used".to_owned()));
-        let project = root.unwrap_or(folder);
-        let checkpoints = checkpoint::list(project, None, None).ok();
-        Ok(Self {
-            state,
-            root: root.map(Path::to_owned),
-            policy,
-            session,
-            off,
-            journal_problem: problem,
-            verdicts,
-            resumable: resumable(&workflows),
-            snapshot: repository.and_then(newest_snapshot),
-            autosave,
-            runs: unfinished_runs(project),
-            last_checkpoint: checkpoints.and_then(|listing| listing.checkpoints.into_iter().next()),
-        })
+impl PolicyState {
+    fn output(&self, root: Option<&Path>) -> PolicyOutput<'_> {
+        let root = root.unwrap_or(Path::new(""));
+        let (state, texts, presets, problems) = match self {
+            Self::None => ("none", None, &[][..], &[][..]),
+            Self::Broken { texts, problems } => ("broken", Some(texts), &[][..], problems.as_slice()),
+            Self::Sound { texts, policy, .. } => ("sound", Some(texts), policy.presets.as_slice(), &[][..]),
+        };
+        let files = texts.map(|texts| files(root, texts)).unwrap_or_default();
+        PolicyOutput { state, files, presets, problems }
     }
 
-    fn output(&self) -> StatusOutput<'_> {
-        let (state, texts, presets, problems) = match &self.policy {
-            PolicyState::None => ("none", None, &[][..], &[][..]),
-            PolicyState::Broken { texts, problems } => ("broken", Some(texts), &[][..], problems.as_slice()),
-            PolicyState::Sound { texts, policy, .. } => {
-                ("sound", Some(texts), policy.presets.as_slice(), &[][..])
-            }
-        };
-        let root = self.root.as_deref().unwrap_or(Path::new(""));
-        let trust = match &self.policy {
-            PolicyState::Sound { standing, .. } => TrustOutput {
+    fn trust(&self) -> TrustOutput<'_> {
+        match self {
+            Self::Sound { standing, .. } => TrustOutput {
                 state: standing.word(),
                 ignored: standing.ignored.iter().map(CheckOutput::of).collect(),
             },
             _ => TrustOutput { state: "untrusted", ignored: Vec::new() },
-        };
-        let workflows = self.resumable.iter().map(|workflow| Resumable::Workflow {
-            command: &workflow.command,
-            feature: workflow.feature.as_deref(),
-            phase: workflow.phase.as_deref(),
-            status: workflow.phase_status.as_deref(),
-        });
-        let runs = self.runs.iter().map(|run| Resumable::Run {
-            report_title: &run.title,
-            run_id: &run.run,
-            status: state_of(run),
-        });
-        StatusOutput {
-            version: env!("CARGO_PKG_VERSION"),
-            state_directory: self.state.to_string_lossy(),
-            repository: self.root.as_ref().map(|root| root.to_string_lossy()),
-            policy: PolicyOutput {
-                state,
-                files: texts.map(|texts| files(root, texts)).unwrap_or_default(),
-                presets,
-                problems,
-            },
-            trust,
-            switch: SwitchOutput { on: self.off.is_none(), reason: self.off.as_deref() },
-            session: self.session.as_ref(),
-            journal_problem: self.journal_problem.as_deref(),
-            verdicts: &self.verdicts,
-            autonomous_execution: self.autosave.execution(),
-            autosave: self.autosave.output(),
-            snapshot: self.snapshot.as_ref().map(SnapshotOutput::of),
-            last_checkpoint: self.last_checkpoint.as_ref().map(|checkpoint| LastCheckpoint {
-                checkpoint_id: &checkpoint.checkpoint_id,
-                stage_id: &checkpoint.stage_id,
-                created_at: &checkpoint.created_at,
-                status: checkpoint.status.name(),
-            }),
-            resumable: workflows.chain(runs).collect(),
         }
     }
 
-    fn text(&self, width: Option<usize>) -> String {
-        let mut text = String::new();
-        let mut line = |name: &str, value: &str| {
-            let _ = writeln!(text, "{STRONG}{name:<11}{STRONG:#} {value}");
-        };
-        match &self.off {
-            None if self.nothing_asked_for().is_some() => {
-                line(
-                    "gate",
-                    &format!("{DOUBTFUL}on, but nothing is asked for in this repository{DOUBTFUL:#}"),
-                );
-            }
-            None => line("gate", &format!("{GOOD}on{GOOD:#}, for every client that calls `checkstone hook`")),
-            Some(reason) => line("gate", &format!("{BAD}off{BAD:#}: {reason}")),
-        }
-        match &self.root {
-            Some(root) => line("repository", &root.to_string_lossy()),
-            None => line("repository", "none here"),
-        }
-        line("policy", &self.policy_sentence());
-        if let Some(trust) = self.trust_sentence() {
-            line("trust", &trust);
-        }
-        if let Some(state) = &self.session {
-            let slug = state.slug.as_deref().map(|slug| format!(", work item {}", visible(slug)));
-            let off = if state.on { "" } else { ", switched off" };
-            let (agent, id) = (state.agent.name(), visible(&state.id));
-            line("session", &format!("{agent} {id}{}{off}", slug.unwrap_or_default()));
-        }
-        for (name, value) in self.autosave.lines() {
-            line(name, &value);
-        }
-        if let Some(snapshot) = &self.snapshot {
-            line("snapshot", format!("{} {}", snapshot.id, about(snapshot)).trim_end());
-        }
-        // In the sandbox of an agent this is so, and its hooks are not in there.
-        let unwritable = match journal_access::is_writable(&self.state) {
-            true => String::new(),
-            false => {
-                format!(", {DOUBTFUL}which cannot be written from here{DOUBTFUL:#} (`checkstone doctor`)")
-            }
-        };
-        line("state", &format!("{}{unwritable}", self.state.to_string_lossy()));
-        if let Some(problem) = &self.journal_problem {
-            line("journal", &format!("{BAD}{}{BAD:#}", visible(problem)));
-        }
-        for workflow in &self.resumable {
-            let feature = workflow.feature.as_ref().map(|feature| format!(" ({})", visible(feature)));
-            let phase = visible(workflow.phase.as_deref().unwrap_or_default());
-            let status = workflow.phase_status.as_deref().unwrap_or_default().replace('_', " ");
-            let (command, feature) = (visible(&workflow.command), feature.unwrap_or_default());
-            line("resumable", &format!("workflow {command}{feature}: {phase} {status}"));
-        }
-        for run in &self.runs {
-            let (title, name) = (visible(&run.title), visible(&run.run));
-            line(
-                "resumable",
-                &format!("run {name} of {title}: {}, `checkstone resume {name}`", state_of(run)),
-            );
-        }
-        if let Some(checkpoint) = &self.last_checkpoint {
-            let (id, stage) = (visible(&checkpoint.checkpoint_id), visible(&checkpoint.stage_id));
-            line("checkpoint", &format!("{id} of {stage}, {}", checkpoint.status.name()));
-        }
-        if !self.verdicts.is_empty() {
-            let _ = writeln!(text, "\n{STRONG}Last verdicts{STRONG:#} (`checkstone explain ID`)");
-            text.push_str(&listed_lines(&self.verdicts, width));
-        }
-        text
-    }
-
-    fn policy_sentence(&self) -> String {
-        match &self.policy {
-            PolicyState::None => "none, so every stop passes".to_owned(),
-            PolicyState::Broken { problems, .. } => {
+    fn sentence(&self) -> String {
+        match self {
+            Self::None => "none, so every stop passes".to_owned(),
+            Self::Broken { problems, .. } => {
                 let count = counted(problems.len(), "mistake");
                 format!("{BAD}broken{BAD:#}: {count}, see `checkstone policy check`")
             }
-            PolicyState::Sound { texts, policy, .. } => {
+            Self::Sound { texts, policy, .. } => {
                 let mut from: Vec<String> = texts.texts.iter().map(|text| text.name.clone()).collect();
                 from.extend(policy.presets.iter().map(|preset| format!("preset {preset}")));
                 let nothing = self.nothing_asked_for().map(|why| format!(": {why} (`checkstone doctor`)"));
@@ -287,15 +168,15 @@ impl Status {
     }
 
     fn nothing_asked_for(&self) -> Option<&str> {
-        match &self.policy {
-            PolicyState::Sound { nothing_asked_for, .. } => nothing_asked_for.as_deref(),
-            PolicyState::None | PolicyState::Broken { .. } => None,
+        match self {
+            Self::Sound { nothing_asked_for, .. } => nothing_asked_for.as_deref(),
+            Self::None | Self::Broken { .. } => None,
         }
     }
 
     /// Only where there is something that needs it.
     fn trust_sentence(&self) -> Option<String> {
-        let PolicyState::Sound { standing, .. } = &self.policy else { return None };
+        let Self::Sound { standing, .. } = self else { return None };
         if standing.trust == journal::Trust::Trusted {
             return Some(format!("{GOOD}given{GOOD:#}"));
         }
@@ -327,20 +208,82 @@ pub(crate) struct StatusOutput<'a> {
     repository: Option<Cow<'a, str>>,
     policy: PolicyOutput<'a>,
     trust: TrustOutput<'a>,
-    switch: SwitchOutput<'a>,
+    switch: SwitchOutput,
     /// The agent session that asks.
-    session: Option<&'a CallingSession>,
-    journal_problem: Option<&'a str>,
-    verdicts: &'a [ListedVerdict],
+    session: Option<CallingSession>,
+    journal_problem: Option<String>,
+    verdicts: Vec<ListedVerdict>,
     autonomous_execution: AutonomousExecution,
     autosave: AutosaveStatusOutput<'a>,
     /// The newest snapshot of this working tree.
     snapshot: Option<SnapshotOutput<'a>>,
     /// The newest checkpoint of all runs of this project.
     #[serde(rename = "lastCheckpoint")]
-    last_checkpoint: Option<LastCheckpoint<'a>>,
+    last_checkpoint: Option<LastCheckpoint>,
     /// What was begun and not finished.
-    resumable: Vec<Resumable<'a>>,
+    resumable: Vec<Resumable>,
+}
+
+impl StatusOutput<'_> {
+    fn text(
+        &self,
+        policy: &PolicyState,
+        autosave: &AutosaveStatus,
+        about_snapshot: Option<String>,
+        width: Option<usize>,
+    ) -> String {
+        let mut text = String::new();
+        let mut line = |name: &str, value: &str| {
+            let _ = writeln!(text, "{STRONG}{name:<11}{STRONG:#} {value}");
+        };
+        match &self.switch.reason {
+            None if policy.nothing_asked_for().is_some() => {
+                let nothing = "on, but nothing is asked for in this repository";
+                line("gate", &format!("{DOUBTFUL}{nothing}{DOUBTFUL:#}"));
+            }
+            None => line("gate", &format!("{GOOD}on{GOOD:#}, for every client that calls `checkstone hook`")),
+            Some(reason) => line("gate", &format!("{BAD}off{BAD:#}: {reason}")),
+        }
+        line("repository", self.repository.as_deref().unwrap_or("none here"));
+        line("policy", &policy.sentence());
+        if let Some(trust) = policy.trust_sentence() {
+            line("trust", &trust);
+        }
+        if let Some(session) = &self.session {
+            let slug = session.slug.as_deref().map(|slug| format!(", work item {}", visible(slug)));
+            let off = if session.on { "" } else { ", switched off" };
+            let (agent, id) = (session.agent.name(), visible(&session.id));
+            line("session", &format!("{agent} {id}{}{off}", slug.unwrap_or_default()));
+        }
+        for (name, value) in autosave.lines() {
+            line(name, &value);
+        }
+        if let (Some(snapshot), Some(about)) = (&self.snapshot, about_snapshot) {
+            line("snapshot", format!("{} {about}", snapshot.id).trim_end());
+        }
+        // In the sandbox of an agent this is so, and its hooks are not in there.
+        let unwritable = match journal_access::is_writable(Path::new(&*self.state_directory)) {
+            true => String::new(),
+            false => {
+                format!(", {DOUBTFUL}which cannot be written from here{DOUBTFUL:#} (`checkstone doctor`)")
+            }
+        };
+        line("state", &format!("{}{unwritable}", self.state_directory));
+        if let Some(problem) = &self.journal_problem {
+            line("journal", &format!("{BAD}{}{BAD:#}", visible(problem)));
+        }
+        for resumable in &self.resumable {
+            line("resumable", &resumable.sentence());
+        }
+        if let Some(LastCheckpoint { checkpoint_id, stage_id, status, .. }) = &self.last_checkpoint {
+            line("checkpoint", &format!("{} of {}, {status}", visible(checkpoint_id), visible(stage_id)));
+        }
+        if !self.verdicts.is_empty() {
+            let _ = writeln!(text, "\n{STRONG}Last verdicts{STRONG:#} (`checkstone explain ID`)");
+            text.push_str(&listed_lines(&self.verdicts, width));
+        }
+        text
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -365,10 +308,10 @@ struct TrustOutput<'a> {
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Switch"))]
-struct SwitchOutput<'a> {
+struct SwitchOutput {
     on: bool,
     /// Why the gate is off.
-    reason: Option<&'a str>,
+    reason: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -383,32 +326,49 @@ struct CallingSession {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-struct LastCheckpoint<'a> {
-    checkpoint_id: &'a str,
-    stage_id: &'a str,
-    created_at: &'a str,
+struct LastCheckpoint {
+    checkpoint_id: String,
+    stage_id: String,
+    created_at: String,
     status: &'static str,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "lowercase")]
-enum Resumable<'a> {
+enum Resumable {
     Workflow {
-        command: &'a str,
-        feature: Option<&'a str>,
+        command: String,
+        feature: Option<String>,
         /// The phase to go on with.
-        phase: Option<&'a str>,
-        status: Option<&'a str>,
+        phase: Option<String>,
+        status: Option<String>,
     },
     #[serde(rename_all = "camelCase")]
     Run {
-        report_title: &'a str,
-        run_id: &'a str,
+        report_title: String,
+        run_id: String,
         /// The state of the run.
         #[cfg_attr(feature = "schema", schemars(extend("enum" = ["INTERRUPTED", "ABORTED", "FAILED"])))]
         status: &'static str,
     },
+}
+
+impl Resumable {
+    fn sentence(&self) -> String {
+        match self {
+            Self::Workflow { command, feature, phase, status } => {
+                let feature = feature.as_ref().map(|feature| format!(" ({})", visible(feature)));
+                let phase = visible(phase.as_deref().unwrap_or_default());
+                let status = status.as_deref().unwrap_or_default().replace('_', " ");
+                format!("workflow {}{}: {phase} {status}", visible(command), feature.unwrap_or_default())
+            }
+            Self::Run { report_title, run_id, status } => {
+                let (title, name) = (visible(report_title), visible(run_id));
+                format!("run {name} of {title}: {status}, `checkstone resume {name}`")
+            }
+        }
+    }
 }
 
 /// Where git cannot be asked, there is none to tell of.
@@ -417,30 +377,32 @@ fn newest_snapshot(repository: &Repository) -> Option<Snapshot> {
     snapshots.list(WhichWorktrees::ThisWorktree).ok()?.into_iter().next()
 }
 
-/// What cannot be read cannot be resumed.
-fn resumable(workflows: &StateDirectory) -> Vec<Summary> {
+/// Unfinished workflows; what cannot be read cannot be resumed.
+fn resumable(workflows: &StateDirectory) -> Vec<Resumable> {
     let (listed, _) = workflows.list().unwrap_or_default();
     let summaries = listed.iter().map(|one| Summary::of(&one.stem, &one.workflow));
-    summaries.filter(|summary| summary.phase.is_some()).collect()
-}
-
-/// The newest few; a record that cannot be read cannot be resumed. They are called what their folders are called, which is
-/// what `resume` knows them by.
-fn unfinished_runs(project: &Path) -> Vec<Record> {
-    let found = runs::all(project).into_iter().filter(|found| !control::is_taken(&found.layout));
-    let records = found.filter_map(|found| {
-        let (title, run) = (found.layout.title().to_owned(), found.layout.run().to_owned());
-        Some(Record { title, run, ..Record::read(&found.layout.events()).ok()? })
+    let unfinished = summaries.filter(|summary| summary.phase.is_some());
+    let resumable = unfinished.map(|Summary { command, feature, phase, phase_status, .. }| {
+        Resumable::Workflow { command, feature, phase, status: phase_status }
     });
-    records.filter(Record::is_unfinished).take(RUNS).collect()
+    resumable.collect()
 }
 
-/// A run in progress that nobody has in hand has lost its supervisor.
-fn state_of(run: &Record) -> &'static str {
-    match run.state {
-        RunState::InProgress | RunState::Planned => RunState::Interrupted.name(),
-        state => state.name(),
-    }
+/// The newest few that are not complete and that nobody has in hand. They are called what their folders are called, which
+/// is what `resume` knows them by.
+fn unfinished_runs(project: &Path) -> Vec<Resumable> {
+    let found = runs::all(project).into_iter().filter(|found| !control::is_taken(&found.layout));
+    let unfinished = found.filter_map(|FoundRun { layout, .. }| {
+        let record = Record::read(&layout.events()).ok().filter(Record::is_unfinished)?;
+        let status = match record.state {
+            // Its supervisor is lost.
+            RunState::InProgress | RunState::Planned => RunState::Interrupted.name(),
+            state => state.name(),
+        };
+        let (report_title, run_id) = (layout.title().to_owned(), layout.run().to_owned());
+        Some(Resumable::Run { report_title, run_id, status })
+    });
+    unfinished.take(RUNS).collect()
 }
 
 fn policy(root: Option<&Path>, journal: Option<&mut Journal>) -> Result<PolicyState, CommandError> {

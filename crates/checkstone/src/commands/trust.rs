@@ -19,7 +19,7 @@ use crate::error::CommandError;
 use crate::journal_access;
 use crate::printer::{DOUBTFUL, GOOD, Printer, STRONG};
 use crate::repository_argument::find;
-use crate::repository_policy::{self, mistakes};
+use crate::repository_policy;
 
 /// Trust a repository's `checkstone.toml`, as it is now: its checks, snapshots and autosave
 ///
@@ -65,8 +65,7 @@ pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitC
         return Err(CommandError::not_found(format!("`{}` has no `{FILE_NAME}` to trust", root.display()))
             .hint("only what a repository's own file would run needs trust"));
     };
-    let policy =
-        texts.load().map_err(|problems| mistakes(&problems).hint("fix the file before you trust it"))?;
+    let policy = repository_policy::sound(texts, "fix the file before you trust it")?;
     let state = journal_access::state_directory()?;
     let standing = journal_access::standing(journal_access::open_existing(&state)?.as_mut(), texts, &policy)?;
     let file = root.join(FILE_NAME);

@@ -48,18 +48,14 @@ pub(crate) fn tell(event: &ClientEvent, source: &str) -> Answer {
             }
         })
     });
-    match (text, is_new) {
-        (Some(text), Ok(true)) => Answer::Context { to_agent: text },
+    if let Err(error) = &is_new {
+        let what = if text.is_some() { "resume point" } else { "pass" };
+        event.log(what, &format!("not recorded: {error}"));
+    }
+    match text {
         // Told twice is better than not at all.
-        (Some(text), Err(error)) => {
-            event.log("resume point", &format!("not recorded: {error}"));
-            Answer::Context { to_agent: text }
-        }
-        (None, Err(error)) => {
-            event.log("pass", &format!("not recorded: {error}"));
-            Answer::Pass
-        }
-        (_, Ok(_)) => Answer::Pass,
+        Some(to_agent) if is_new.unwrap_or(true) => Answer::Context { to_agent },
+        _ => Answer::Pass,
     }
 }
 

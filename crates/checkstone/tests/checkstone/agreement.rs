@@ -23,7 +23,7 @@ fn check_and_the_hook_agree_where_the_snapshot_is_the_baseline() {
     told(&workplace, 1);
     workplace.write("src/lib.rs", "pub fn one() -> u32 { 2 - 1 }\n");
     // What this command wrote, no transcript shows.
-    workplace.turn(&[("make generate", true)]);
+    workplace.turn(&[("./generate", true)]);
     let transcript = workplace.transcript();
     let checked = workplace
         .json(&["check", "--json", "--transcript", transcript.to_str().unwrap()], "check.schema.json");

@@ -201,7 +201,7 @@ fn the_snapshot_is_the_baseline_where_there_is_no_other() {
             told(&workplace, 1);
         }
         workplace.write("src/lib.rs", "pub fn one() -> u32 { 2 - 1 }\n");
-        workplace.turn(&[("make generate", true)]);
+        workplace.turn(&[("./generate", true)]);
         workplace.hook("Stop", json!({"stop_hook_active": false, "last_assistant_message": "Done."}));
         let explained = workplace.json(&["explain", "--json"], "explain.schema.json");
         // Without it only what the transcript shows as written would count, which is nothing here.

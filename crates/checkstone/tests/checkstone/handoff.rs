@@ -28,7 +28,7 @@ fn response(summary: &str) -> String {
 #[test]
 fn a_request_carries_what_was_recorded() {
     let workplace = Workplace::new(Some(RUST));
-    workplace.held_turn(&[("cargo clippy", true), ("cargo test", false)]);
+    workplace.held_turn(&[("cargo fmt", true), ("cargo test", false)]);
     let arguments = [
         "handoff",
         "new",
@@ -57,7 +57,7 @@ fn a_request_carries_what_was_recorded() {
     let commands = facts["commands"].as_array().unwrap();
     let run =
         |command: &str| commands.iter().find(|run| run["command"] == command).unwrap()["outcome"].clone();
-    assert_eq!((run("cargo clippy"), run("cargo test")), (json!("ok"), json!("error")));
+    assert_eq!((run("cargo fmt"), run("cargo test")), (json!("ok"), json!("error")));
     assert_eq!(facts["open_errors"].as_array().unwrap().len(), 1, "{facts:#}");
     assert!(!facts["open_actions"].as_array().unwrap().is_empty(), "{facts:#}");
     assert_eq!((facts["head"].as_str().unwrap().len(), &facts["head_moved"]), (40, &json!(false)));

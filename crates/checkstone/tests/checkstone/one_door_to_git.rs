@@ -85,7 +85,7 @@ fn run_all(workplace: &Workplace, path: &str) -> (Vec<String>, Vec<(String, Opti
     workplace.hook_with_path(path, "UserPromptSubmit", json!({"prompt": "Fix it"}));
     note("prompt".to_owned());
     workplace.write("src/lib.rs", "pub fn one() -> u32 { 2 - 1 }\n");
-    workplace.turn(&[("make generate", true)]);
+    workplace.turn(&[("./generate", true)]);
     let stop = json!({"stop_hook_active": false, "last_assistant_message": "Done."});
     workplace.hook_with_path(path, "Stop", stop);
     note("stop".to_owned());

@@ -170,7 +170,7 @@ impl Workplace {
         self.hook("UserPromptSubmit", json!({"prompt": "Fix it"}));
         self.write("src/lib.rs", "pub fn one() -> u32 { 2 - 1 }\n");
         // A program of the repository's own may write anywhere: what changed is this turn's.
-        self.turn(&[commands, &[("make generate", true)]].concat());
+        self.turn(&[commands, &[("./generate", true)]].concat());
         self.hook("Stop", json!({"stop_hook_active": false, "last_assistant_message": "Done."}))
     }
 

@@ -68,6 +68,9 @@ pub(crate) fn staleness(
     }
     // What a program wrote itself is not verified by having run it.
     let only_ran = strength == Some(Strength::Ran);
+    if only_ran && work.has_unknown_writer(covers) {
+        return Some("it may have written what changed itself".to_owned());
+    }
     let ended = ran.call.ended_at.as_deref().filter(|_| !only_ran).or(ran.call.at.as_deref());
     let ended: Timestamp = ended?.parse().ok()?;
     let is_newer = |file: &&Changed| {

@@ -45,7 +45,8 @@ pub(super) fn answer(step: &Step, place: &AnswerContext<'_>, body: &Value) -> An
     let mut items: Vec<Value> = step.text.iter().map(|text| said(text, place.number)).collect();
     let id = |index: usize| format!("call_{}_{index}", place.number);
     if is_code_mode(body) {
-        let scripted: Vec<String> = step.calls.iter().filter_map(expression).collect();
+        let is_own = |call: &&Call| matches!(call, Call::Tool { .. });
+        let scripted: Vec<String> = step.calls.iter().filter(|call| !is_own(call)).map(expression).collect();
         if !scripted.is_empty() {
             let script = format!(
                 "const results = await Promise.all([{}]);\nfor (const result of results) text(result);\n",
@@ -59,16 +60,9 @@ pub(super) fn answer(step: &Step, place: &AnswerContext<'_>, body: &Value) -> An
             }
         }
     } else {
-        items.extend(step.calls.iter().enumerate().map(|(index, call)| match call {
-            Call::Run(command) => called(&id(index), "exec_command", &json!({"cmd": command}), None),
-            Call::Read(path) => called(&id(index), "exec_command", &json!({"cmd": print(path)}), None),
-            Call::Write { path, content } => {
-                called(&id(index), "apply_patch", &addition(path, content).into(), None)
-            }
-            Call::Edit { path, old, new } => {
-                called(&id(index), "apply_patch", &replacement(path, old, new).into(), None)
-            }
-            Call::Tool { name, input, namespace } => called(&id(index), name, input, namespace.as_deref()),
+        items.extend(step.calls.iter().enumerate().map(|(index, call)| {
+            let (name, input, namespace) = tool(call);
+            called(&id(index), name, &input, namespace)
         }));
     }
     stream(place.number, items, place.tokens(step))
@@ -136,16 +130,20 @@ fn called(id: &str, name: &str, input: &Value, namespace: Option<&str>) -> Value
     }
 }
 
-/// The call in a script of code mode; a tool by its own name is called as it is.
-fn expression(call: &Call) -> Option<String> {
-    let run = |command: &str| format!("tools.exec_command({})", json!({"cmd": command}));
-    let patch = |patch: String| format!("tools.apply_patch({})", json!(patch));
+/// The call in a script of code mode.
+fn expression(call: &Call) -> String {
+    let (name, input, _) = tool(call);
+    format!("tools.{name}({input})")
+}
+
+/// The client's tool for a call, its input, and the namespace that it is in.
+fn tool(call: &Call) -> (&str, Value, Option<&str>) {
     match call {
-        Call::Run(command) => Some(run(command)),
-        Call::Read(path) => Some(run(&print(path))),
-        Call::Write { path, content } => Some(patch(addition(path, content))),
-        Call::Edit { path, old, new } => Some(patch(replacement(path, old, new))),
-        Call::Tool { .. } => None,
+        Call::Run(command) => ("exec_command", json!({"cmd": command}), None),
+        Call::Read(path) => ("exec_command", json!({"cmd": print(path)}), None),
+        Call::Write { path, content } => ("apply_patch", addition(path, content).into(), None),
+        Call::Edit { path, old, new } => ("apply_patch", replacement(path, old, new).into(), None),
+        Call::Tool { name, input, namespace } => (name, input.clone(), namespace.as_deref()),
     }
 }
 

@@ -102,11 +102,11 @@ fn unresolved(root: &Path, printer: &Printer) -> Vec<String> {
     let read = || -> Result<Option<Record>, CommandError> {
         let state = journal_access::state_directory()?;
         let Some(mut journal) = journal_access::open_existing(&state)? else { return Ok(None) };
-        let inputs = journal.read(|reader| match reader.recent_verdicts(Of::Repository(root), 1)?.first() {
-            Some(verdict) => reader.inputs(verdict.id),
-            None => Ok(None),
-        });
-        let inputs = inputs?;
+        let inputs =
+            journal.read(|reader| match reader.recent_verdicts(Of::Repository(root), 1)?.first() {
+                Some(verdict) => reader.inputs(verdict.id),
+                None => Ok(None),
+            })?;
         Ok(inputs.and_then(|inputs| Record::read(&inputs.bytes)))
     };
     match read() {
