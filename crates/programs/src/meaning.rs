@@ -30,6 +30,12 @@ impl SimpleCommand {
         })
     }
 
+    /// What the first word says that a program does of which nothing is known: `tool check`, `tool test`.
+    pub fn likely_deed(&self) -> Deed {
+        let word = self.known_arguments().next().filter(|_| self.row().is_none());
+        word.map(table::usual_deed).filter(|deed| *deed >= Deed::Lints).unwrap_or(Deed::Other)
+    }
+
     /// `python tests/test_a.py`, `bun a.test.ts`, `ruby test/a_test.rb`
     fn runs_test_file(&self, row: &Program) -> bool {
         let is_verb = |word: &&str| word.starts_with('-') || matches!(*word, "run");

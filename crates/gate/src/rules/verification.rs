@@ -172,7 +172,9 @@ fn of_call<'a>(
         let first = runs.len();
         let mut others = Covered::Unknown;
         for run in repository.runs(command, cwd) {
-            if let Some(strength) = Strength::of_run(command, run.deed) {
+            // A program that nobody knows is taken at its word: `tool check`.
+            let deed = if run.deed == Deed::Other { command.likely_deed() } else { run.deed };
+            if let Some(strength) = Strength::of_run(command, deed) {
                 let attribution = match command.attribution {
                     Attribution::Decides => run.attribution,
                     masked => masked,
