@@ -20,6 +20,13 @@ const OTHER_CODE: &str = "code";
 /// The preset for code that no other preset names.
 const FOR_OTHER_CODE: &str = "make";
 
+/// The preset for scripts, which need nothing but a shell to be looked through.
+const FOR_SCRIPTS: &str = "shell";
+
+fn any_script() -> Way {
+    Way { deed: Deed::Lints, command: "bash -n".to_owned(), folder: String::new(), is_instructed: false }
+}
+
 /// A repository as far as a policy can ask something of it.
 struct Checkout {
     repository: Repository,
@@ -133,14 +140,19 @@ impl Checkout {
             }
         };
         let ways = package.ways.iter().filter(verifies).cloned().collect();
-        let package = Package { ways, ..package.clone() };
-        package.way(package.strongest()?).cloned()
+        let own = Package { ways, ..package.clone() };
+        let way = own.strongest().and_then(|deed| own.way(deed)).cloned();
+        let is_script = code.preset == FOR_SCRIPTS && code.files > 0 && !package.ways.is_empty();
+        way.or_else(|| is_script.then(any_script))
     }
 
     /// Why this command is asked for.
     fn reason(&self, package: &Package, way: &Way) -> String {
         if way.is_instructed {
             return "the repository's instructions name it".to_owned();
+        }
+        if *way == any_script() {
+            return "a script that nobody ran may not even be one".to_owned();
         }
         if let Some(task) = self.repository.task_of(way) {
             let name = &task.name;

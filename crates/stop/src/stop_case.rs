@@ -220,7 +220,8 @@ fn waiting(event: &ClientEvent, reading: &Reading) -> Option<Waiting> {
     if event.payload.is_planning() {
         return Some(Waiting::PlanMode);
     }
-    Waiting::of_reading(reading)
+    // What runs in the background the client itself knows better than its transcript.
+    Waiting::of_reading(reading).filter(|waiting| *waiting != Waiting::BackgroundTasks)
 }
 
 /// The baseline that the prompt took.

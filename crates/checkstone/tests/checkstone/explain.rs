@@ -18,7 +18,7 @@ fn the_latest_verdict_with_every_rule() {
     assert_eq!((&value["answered"], &value["verdict"]["verdict"]), (&json!("hold"), &json!("hold")));
     let rules: Vec<(&Value, &Value)> =
         value["rules"].as_array().unwrap().iter().map(|rule| (&rule["rule"], &rule["state"])).collect();
-    insta::assert_snapshot!(json!(rules).to_string(), @r#"[["missing-action","fired"],["unresolved-error","suppressed"],["unresolved-error","suppressed"],["wide-blast-radius","suppressed"]]"#);
+    insta::assert_snapshot!(json!(rules).to_string(), @r#"[["missing-action","fired"],["unresolved-error","suppressed"],["wide-blast-radius","suppressed"]]"#);
 }
 
 #[test]
@@ -84,7 +84,11 @@ fn a_verdict_that_its_inputs_do_not_give_is_told() {
       Rust code: src/lib.rs
 
     Actions
-      ✗ rust-tests: Run `cargo test`
+      ✗ rust-tests: Run `cargo test` (it may have written what changed itself)
+
+    Observations
+      ! `./generate` does not count for `rust-tests`: it may have written what changed itself
+        (line 2)
 
     Message to the agent
       │ [checkstone] Context-aware checkpoint
@@ -94,13 +98,17 @@ fn a_verdict_that_its_inputs_do_not_give_is_told() {
       │ Required actions:
       │ 1. Run `cargo test`
       │
+      │ Observations:
+      │ - `./generate` does not count for `rust-tests`: it may have written what changed
+      │ itself
+      │
       │ If a step cannot be done here, say so in a line of its own:
       │ `checkstone: cannot ACTION: REASON` (actions: rust-tests).
 
     transcript: complete, understood 4 of 4 records
 
     Rules
-      fired      missing-action, rust-tests
+      fired      missing-action, rust-tests: it may have written what changed itself
       suppressed wide-blast-radius, 1 changed file: at most 3 top-level folders
 
     ✗ the recorded inputs do not give this verdict any more

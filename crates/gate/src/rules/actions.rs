@@ -198,42 +198,32 @@ impl Looking<'_, '_> {
         package: Option<&str>,
     ) -> (Seen, Option<Moment>) {
         let mut latest_like = None;
-        let mut open = None;
         for Candidate { ran, objection, strength } in
             candidates(action, self.usual, package, self.work).into_iter().rev()
         {
             if action.proof == Proof::Verification && !is_about(ran.command, covers) {
                 continue;
             }
-            let is_open = objection.is_some()
-                && strength.is_some()
-                && ran.call.outcome == Outcome::Unknown
-                && !ran.call.user_stopped;
-            let too_early = || {
+            let objection = objection.or_else(|| {
                 let order = match self.after {
                     After::Anything => None,
                     After::Moment(moment) if ran.at > moment => None,
                     _ => action.after.as_ref().map(|id| format!("it did not come after `{id}`")),
                 };
                 order.or_else(|| evidence::staleness(action, covers, self.changed, &ran, strength, self.work))
-            };
-            let evidence = || {
-                let command = ran.call.command.clone().unwrap_or_default();
-                (Seen::Evidence(Evidence { command, line: ran.call.line }), Some(ran.at))
-            };
-            if is_open && open.is_none() && too_early().is_none() {
-                open = Some(evidence());
-            }
-            match objection.or_else(too_early) {
-                None => return evidence(),
+            });
+            match objection {
+                None => {
+                    let command = ran.call.command.clone().unwrap_or_default();
+                    return (Seen::Evidence(Evidence { command, line: ran.call.line }), Some(ran.at));
+                }
                 Some(why) => {
                     let like = Evidence { command: shown(ran.call), line: ran.call.line };
                     latest_like.get_or_insert(Seen::Ambiguous { like, why });
                 }
             }
         }
-        // A run of which nobody knows how it ended is neither nothing nor red: the person is told of it.
-        open.unwrap_or_else(|| (latest_like.unwrap_or(Seen::Nothing), None))
+        (latest_like.unwrap_or(Seen::Nothing), None)
     }
 
     /// Each package that changed is verified by runs in it; `None` if none of them has anything to be verified with.
@@ -270,22 +260,15 @@ impl Looking<'_, '_> {
                 && evidence::staleness(action, covers, self.changed, &run.ran, Some(run.strength), self.work)
                     .is_none()
         });
-        let told_of = |text: String| Some(Observation { rule: Rule::WeakerVerification, text, line: None });
-        let Some(done) = runs.map(|run| run.strength).max() else {
-            return told_of(
-                "What changed was verified by a run of which nobody knows how it ended".to_owned(),
-            );
-        };
-        if Some(done) >= Strength::of(has) {
-            return None;
-        }
+        let done = runs.map(|run| run.strength).max().filter(|done| Some(*done) < Strength::of(has))?;
         let done = match done {
             Strength::Ran => "run",
             Strength::Linted => "linted",
             Strength::Built | Strength::Tested => "built or type checked",
         };
         let way = told(package.way(has)?);
-        told_of(format!("What changed was only {done} — {way} says more"))
+        let text = format!("What changed was only {done} — {way} says more");
+        Some(Observation { rule: Rule::WeakerVerification, text, line: None })
     }
 }
 

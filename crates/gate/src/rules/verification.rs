@@ -237,13 +237,18 @@ pub(crate) struct Printed {
 
 impl Printed {
     pub(crate) fn of(recorded: &RecordedCall) -> Self {
-        match &recorded.call.shown {
+        let snippet = recorded.call.snippet.as_deref().unwrap_or_default();
+        let printed = match &recorded.call.shown {
             Some(shown) => Self::in_output(shown),
             None => {
                 let mut scan = outputs::Scan::new();
-                scan.feed(recorded.call.snippet.as_deref().unwrap_or_default());
+                scan.feed(snippet);
                 Self::in_output(&scan.finish())
             }
+        };
+        match printed.summary.is_none() && harmless::was_refused(snippet) {
+            true => Self { has_errors: false, not_started: true, ..printed },
+            false => printed,
         }
     }
 

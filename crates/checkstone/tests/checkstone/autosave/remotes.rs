@@ -84,6 +84,7 @@ fn a6_a_remote_that_went_on_gets_ours_on_top() {
     let names = world.git(&["--git-dir", origin.to_str().unwrap(), "ls-tree", "-r", "--name-only", "main"]);
     insta::assert_snapshot!(redacted(&names), @"
     CLAUDE.md
+    Cargo.toml
     README.md
     src/lib.rs
     theirs.txt

@@ -260,18 +260,29 @@ fn c3_the_dirt_of_another_session_is_not_ours() {
     }
 }
 
+const GENERATOR: &str = "python3 generate.py";
+
+/// A program of the repository ran, and is no proof of what it wrote.
+fn run_tests_after_the_generator() -> String {
+    let seen =
+        format!("`{GENERATOR}` does not count for `python-tests`: it may have written what changed itself");
+    RUN_TESTS.replace("\n\nIf a step", &format!("\n\nObservations:\n- {seen}\n\nIf a step"))
+}
+
 /// A program that may write anywhere has written what is new.
 #[test]
 fn what_a_script_wrote_is_seen() {
     for agent in AGENTS {
-        for command in ["python3 generate.py", "perl -pi -e s/a/b/ *", "$TOOL --fix", "git stash pop"] {
+        for command in [GENERATOR, "perl -pi -e s/a/b/ *", "$TOOL --fix", "git stash pop"] {
             let world = World::new(PYTHON);
             let mut session = Session::new(&world, agent);
             session.prompt("Generate it");
             world.write("calc.py", FIXED);
             session.shell(command, "", 0);
             let reason = session.stop("Done.").holds();
-            assert_eq!(reason, RUN_TESTS, "{agent}, {command}");
+            let expected =
+                if command == GENERATOR { run_tests_after_the_generator() } else { RUN_TESTS.to_owned() };
+            assert_eq!(reason, expected, "{agent}, {command}");
         }
     }
 }
@@ -382,11 +393,12 @@ fn c5_in_a_folder_and_in_a_linked_worktree() {
             event["cwd"] = serde_json::json!(folder);
             answer(world.hook(agent), &event).passes();
             fs_err::write(folder.join("new.py"), "y = 2\n").unwrap();
-            session.shell("python3 generate.py", "", 0);
+            session.shell(GENERATOR, "", 0);
             session.say("Done.");
             let mut event = session.stop_event();
             event["cwd"] = serde_json::json!(folder);
-            assert_eq!(answer(world.hook(agent), &event).holds(), RUN_TESTS, "{agent}");
+            let expected = run_tests_after_the_generator();
+            assert_eq!(answer(world.hook(agent), &event).holds(), expected, "{agent}");
         }
     }
 }
