@@ -152,7 +152,7 @@ impl Checkout {
             return "the repository's instructions name it".to_owned();
         }
         if *way == any_script() {
-            return "a script that nobody ran may not even be one".to_owned();
+            return "a script that nobody ran may not even parse".to_owned();
         }
         if let Some(task) = self.repository.task_of(way) {
             let name = &task.name;

@@ -66,6 +66,17 @@ fn a_makefile_asks_for_nothing_by_itself() {
     "#);
 }
 
+/// Scripts need nothing but a shell to be looked through; they alone are no reason to ask.
+#[test]
+fn scripts_beside_code_that_can_be_verified_are_asked_for() {
+    let script = ("scripts/install.sh", "echo\n");
+    insta::assert_snapshot!(asked(&[("go.mod", "module a\n"), ("main.go", "package main\n"), script]), @r#"
+    presets = ["go", "shell"]
+    I will ask for `go build ./...` after changes to Go code, because it can be built and has no tests.
+    I will ask for `bash -n` after changes to shell scripts, because a script that nobody ran may not even parse.
+    "#);
+}
+
 /// W17: nothing can be run in a repository, or in a package of it, that has no tests, type check, build or linter.
 #[test]
 fn a_package_without_tests_is_asked_for_what_it_has() {

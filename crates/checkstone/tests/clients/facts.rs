@@ -52,19 +52,23 @@ pub(crate) fn all_clear_is_not_held(workplace: &Workplace) {
     assert_eq!(verdict["verdict"]["observations"], json!([]));
 }
 
+/// What was verified is not held because something weaker is red: the person is told of it.
 pub(crate) fn an_ignored_failure_is_an_observation(workplace: &Workplace) {
-    let steps =
-        [look(), fix(), run("./run-tests"), run("./lint"), say("Fixed and tested."), say("I leave it so.")];
+    let steps = [look(), fix(), run("./run-tests"), run("./lint"), say("Fixed and tested.")];
     let played = workplace.play(json!({"steps": steps}), &["Fix add"]);
-    let holds = played.holds();
-    assert_eq!((holds.len(), holds[0].0), (1, 5), "{holds:?}");
-    assert!(holds[0].1.contains("Observations:\n- ") && holds[0].1.contains("./lint"), "{}", holds[0].1);
-    assert!(!holds[0].1.contains("Required actions"), "{}", holds[0].1);
-    let verdict = workplace.verdict();
+    assert_eq!(played.holds(), []);
+    assert_eq!(told_of_lint(&workplace.verdict()), 1);
+    assert_eq!(workplace.decisions(), ["notify"]);
+}
+
+/// How many unresolved errors the person is told of, all of them about `./lint`.
+fn told_of_lint(verdict: &Value) -> usize {
     let observations = verdict["verdict"]["observations"].as_array().unwrap();
-    assert_eq!(observations.len(), 1, "{verdict:#}");
-    assert_eq!(observations[0]["rule"], "unresolved-error");
-    assert_eq!(workplace.decisions(), ["hold", "pass"]);
+    for observation in observations {
+        assert_eq!(observation["rule"], "unresolved-error", "{verdict:#}");
+        assert!(observation["text"].as_str().unwrap().contains("./lint"), "{verdict:#}");
+    }
+    observations.len()
 }
 
 pub(crate) fn only_prose_is_silent(workplace: &Workplace) {
@@ -111,7 +115,7 @@ pub(crate) fn parallel_calls_are_told_apart(workplace: &Workplace) {
     let both_reads =
         json!({"calls": [{"read": "src/calc.py"}, {"read": "README.md"}, {"run": "git status --short"}]});
     let both_runs = json!({"calls": [{"run": "./lint"}, {"run": "./run-tests"}]});
-    let steps = [both_reads, fix(), both_runs, say("Fixed."), say("The linter is wrong.")];
+    let steps = [both_reads, fix(), both_runs, say("Fixed.")];
     let played = workplace.play(json!({"steps": steps}), &["Fix add"]);
     let verdict = workplace.verdict();
     let action = &verdict["verdict"]["actions"][0];
@@ -119,9 +123,8 @@ pub(crate) fn parallel_calls_are_told_apart(workplace: &Workplace) {
         (&action["state"], &action["evidence"]["command"]),
         (&json!("satisfied"), &json!("./run-tests"))
     );
-    let holds = played.holds();
-    assert_eq!((holds.len(), holds[0].0), (1, 4), "{holds:?}");
-    assert!(holds[0].1.contains("./lint") && !holds[0].1.contains("run-tests"), "{}", holds[0].1);
+    assert_eq!(played.holds(), []);
+    assert_eq!(told_of_lint(&verdict), 1);
 }
 
 /// Each prompt opens a turn, which has a hold of its own, for its own change.

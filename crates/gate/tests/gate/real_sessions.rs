@@ -308,6 +308,14 @@ fn a_build_that_shows_no_error_of_the_code_is_told() {
     );
 }
 
+/// W1: a program that nobody knows is taken at its word.
+#[test]
+fn w1_an_unknown_tool_that_checks_is_a_check() {
+    let node = policy(r#"presets = ["node"]"#);
+    let turn = |command: &str| vec![write("a.ts"), ran(command)];
+    table(&node, &["a.ts"], vec![(turn("tool check"), "notify"), (turn("tool status"), "hold node-tests")]);
+}
+
 /// A test run that had nothing to run on was in the wrong folder.
 #[test]
 fn w19_the_wrong_folder_is_no_failing_test() {

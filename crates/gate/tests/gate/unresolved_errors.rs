@@ -89,6 +89,7 @@ fn w19_what_did_not_take_place_is_no_failing_test() {
         (vec![failed("pytest -k nothing", 5, "1 deselected")], "pass"),
         (vec![failed("timeout 60 pytest", 124, "")], "pass"),
         (vec![failed("pytest", 127, "pytest: command not found")], "pass"),
+        (vec![failed("cargo test one two", 1, "error: unexpected argument 'two' found")], "pass"),
     ]);
 }
 

@@ -18,7 +18,7 @@ const MOST_TASKS: usize = 300;
 const LONGEST_BODY: usize = 4000;
 
 /// Reads the tasks out of a text; the folder is that of its file.
-type Reader = fn(&str) -> Vec<Found>;
+type TaskReader = fn(&str) -> Vec<Found>;
 
 /// A task as a file says it.
 #[derive(Default)]
@@ -32,7 +32,7 @@ struct Found {
 }
 
 /// Where a file lies below the folder that its tasks belong to, `*` for any text; whose tasks they are; who reads them.
-const FORMATS: &[(&str, TaskRunner, Reader)] = &[
+const FORMATS: &[(&str, TaskRunner, TaskReader)] = &[
     ("package.json", TaskRunner::PackageScript, package_scripts),
     ("project.json", TaskRunner::Nx, nx_targets),
     ("composer.json", TaskRunner::Composer, composer_scripts),
@@ -77,9 +77,9 @@ const FORMATS: &[(&str, TaskRunner, Reader)] = &[
 ];
 
 /// The format of a file, and the folder that its tasks belong to.
-fn format_of(path: &str) -> Option<(&str, &'static (&'static str, TaskRunner, Reader))> {
+fn format_of(path: &str) -> Option<(&str, &'static (&'static str, TaskRunner, TaskReader))> {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let is_near = |format: &&(&str, TaskRunner, Reader)| {
+    let is_near = |format: &&(&str, TaskRunner, TaskReader)| {
         format.0.rsplit('/').next().is_some_and(|last| matches_glob(last, name))
     };
     FORMATS.iter().filter(is_near).find_map(|format| {
