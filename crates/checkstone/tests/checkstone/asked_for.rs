@@ -71,7 +71,7 @@ fn a_makefile_asks_for_nothing_by_itself() {
 fn scripts_beside_code_that_can_be_verified_are_asked_for() {
     let script = ("scripts/install.sh", "echo\n");
     insta::assert_snapshot!(asked(&[("go.mod", "module a\n"), ("main.go", "package main\n"), script]), @r#"
-    presets = ["go", "shell"]
+    presets = ["go","shell"]
     I will ask for `go build ./...` after changes to Go code, because it can be built and has no tests.
     I will ask for `bash -n` after changes to shell scripts, because a script that nobody ran may not even parse.
     "#);
