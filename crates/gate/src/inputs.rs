@@ -99,12 +99,15 @@ impl Waiting {
         if last.user_stopped {
             return Some(Self::Interrupted);
         }
-        // A check that still runs in the background wakes the agent when it ends; a server never does (L7).
-        if reading.agent == Some(Agent::Claude) && reading.calls.iter().any(is_running_check) {
-            return Some(Self::BackgroundTasks);
-        }
         let asks = matches!(last.tool.as_str(), "AskUserQuestion" | "ask_user" | "request_user_input");
         (asks && last.outcome == Outcome::Unknown).then_some(Self::AnswerOfUser)
+    }
+
+    /// The same of a turn whose client cannot be asked any more what was still running. A check in the background wakes
+    /// Claude Code when it ends; a server never does (L7).
+    pub fn of_record(reading: &Reading) -> Option<Self> {
+        let is_woken = || reading.agent == Some(Agent::Claude) && reading.calls.iter().any(is_running_check);
+        Self::of_reading(reading).or_else(|| is_woken().then_some(Self::BackgroundTasks))
     }
 }
 

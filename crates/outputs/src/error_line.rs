@@ -1,11 +1,11 @@
 //! Lines that only something broken prints, known by their shape: an error with its place or its code, the name of a test
-//! that failed, a tool that gave up, a program that could not be started.
+//! that failed, a tool that gave up, a program that could not be started or did not understand its command line.
 
 use crate::book::Book;
 use crate::shown::ErrorKind;
 
 pub(crate) fn reads(book: &mut Book, line: &str) -> bool {
-    if let Some(program) = not_started(line) {
+    if let Some(program) = not_started(line).or_else(|| refuses_its_words(line)) {
         book.not_started(program);
         return true;
     }
@@ -231,6 +231,26 @@ fn not_started(line: &str) -> Option<&str> {
     let module = module.strip_prefix("No module named ")?;
     (python.rsplit('/').next()?.starts_with("python") && !python.contains(' '))
         .then(|| module.trim_matches('\''))
+}
+
+/// The program, if it names itself, that does not understand its own command line and so did nothing. Each is how a library
+/// for command lines says it.
+fn refuses_its_words(line: &str) -> Option<&str> {
+    const BEGINNINGS: [&str; 6] = [
+        "error: unexpected argument '",
+        "error: unknown option '",
+        "Error: No such option: ",
+        "Error: unknown flag: ",
+        "unknown flag: ",
+        "flag provided but not defined: ",
+    ];
+    const MIDDLES: [&str; 3] =
+        [": error: unrecognized arguments: ", ": unrecognized option '", ": invalid option -- '"];
+    if BEGINNINGS.iter().any(|words| line.starts_with(words)) {
+        return Some("");
+    }
+    let program = MIDDLES.iter().find_map(|words| line.split_once(words))?.0;
+    (!program.contains(' ')).then_some(program)
 }
 
 fn is_shell(name: &str) -> bool {

@@ -19,7 +19,7 @@ const SUMMARY_WORDS: &str = "pass|fail|FAIL|PASS|Fail|SUCC|ok |OK\n|OK\r|OK (|Ra
     y files|filters|Assert|examples:";
 
 /// Every other line that is looked at has one of these in it.
-const ERROR_WORDS: &str = "rror|ERR|fatal: |e: file|: *** |stopped|ELIFE|not found|No such|denied|recognized|such command|No module|\
+const ERROR_WORDS: &str = "rror|ERR|fatal: |e: file|: *** |stopped|ELIFE|not found|No such|denied|recognized|unknown |nvalid option|not defined|such command|No module|\
     Traceback|panic|xception|Interrupt|Node.js v|.go:|.py:|offense";
 
 static SUMMARY_FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| finders(SUMMARY_WORDS));

@@ -20,7 +20,7 @@ pub struct Shown {
     /// count only if the status of the command is not known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<ErrorLines>,
-    /// Programs that could not be started.
+    /// Programs that could not be started, or did not understand their command line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_started: Vec<NotStarted>,
     /// How many lines the output has.
@@ -110,11 +110,11 @@ pub enum ErrorKind {
     Uncaught,
 }
 
-/// A program that could not be started.
+/// A program that could not be started, or did not understand its command line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NotStarted {
-    /// As the shell names it.
+    /// As the shell or the program itself names it; empty if nobody does.
     pub program: String,
     /// Counted from 1.
     pub line: u64,

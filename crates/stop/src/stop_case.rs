@@ -220,8 +220,7 @@ fn waiting(event: &ClientEvent, reading: &Reading) -> Option<Waiting> {
     if event.payload.is_planning() {
         return Some(Waiting::PlanMode);
     }
-    // What runs in the background the client itself knows better than its transcript.
-    Waiting::of_reading(reading).filter(|waiting| *waiting != Waiting::BackgroundTasks)
+    Waiting::of_reading(reading)
 }
 
 /// The baseline that the prompt took.

@@ -231,24 +231,19 @@ pub(crate) struct Printed {
     summary: Option<Summary>,
     /// Lines that only something broken prints.
     has_errors: bool,
-    /// A program could not be started.
+    /// A program could not be started, or did not understand its command line.
     not_started: bool,
 }
 
 impl Printed {
     pub(crate) fn of(recorded: &RecordedCall) -> Self {
-        let snippet = recorded.call.snippet.as_deref().unwrap_or_default();
-        let printed = match &recorded.call.shown {
+        match &recorded.call.shown {
             Some(shown) => Self::in_output(shown),
             None => {
                 let mut scan = outputs::Scan::new();
-                scan.feed(snippet);
+                scan.feed(recorded.call.snippet.as_deref().unwrap_or_default());
                 Self::in_output(&scan.finish())
             }
-        };
-        match printed.summary.is_none() && harmless::was_refused(snippet) {
-            true => Self { has_errors: false, not_started: true, ..printed },
-            false => printed,
         }
     }
 
@@ -258,6 +253,11 @@ impl Printed {
             has_errors: !shown.errors.is_empty(),
             not_started: !shown.not_started.is_empty(),
         }
+    }
+
+    /// A program could not be started or understood none of its words, and nothing ran in its place.
+    pub(crate) fn did_not_start(&self) -> bool {
+        self.not_started && self.summary.is_none()
     }
 
     /// Whether it tells of failures or errors.

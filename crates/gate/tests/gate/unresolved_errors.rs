@@ -90,6 +90,15 @@ fn w19_what_did_not_take_place_is_no_failing_test() {
         (vec![failed("timeout 60 pytest", 124, "")], "pass"),
         (vec![failed("pytest", 127, "pytest: command not found")], "pass"),
         (vec![failed("cargo test one two", 1, "error: unexpected argument 'two' found")], "pass"),
+        // A test of somebody's own command line prints the same, and ends with its summary.
+        (
+            vec![failed(
+                "pytest",
+                1,
+                "error: unexpected argument 'two' found\n= 1 failed, 2 passed in 0.1s =",
+            )],
+            "hold +unresolved-error",
+        ),
     ]);
 }
 

@@ -204,6 +204,10 @@ fn programs_that_could_not_be_started() {
         ("env: ‘node’: No such file or directory\n", "node"),
         ("/usr/bin/python3: No module named pytest\n", "pytest"),
         ("error: no such command: `nextest`\n", "nextest"),
+        ("error: unexpected argument 'two' found\n", ""),
+        ("flag provided but not defined: -runn\n", ""),
+        ("pytest: error: unrecognized arguments: --fast\n", "pytest"),
+        ("grep: invalid option -- 'q'\n", "grep"),
     ] {
         assert_eq!(
             shown(output).not_started,
@@ -213,6 +217,8 @@ fn programs_that_could_not_be_started() {
     }
     for output in
         ["cat: notes.txt: No such file or directory\n", "404: page not found\n", "uv binary not found.\n"]
+            .into_iter()
+            .chain(["expected: unknown option 'x'\n", "the word unexpected argument stands here\n"])
     {
         assert_eq!(shown(output).not_started, [], "{output}");
     }

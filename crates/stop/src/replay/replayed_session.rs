@@ -69,7 +69,7 @@ impl ReplayedSession {
         }
         let mut replayed = ReplayedTurn::not_judged(&turn, NotJudged::NotUnderstood);
         let WalkedTurn { reading, said_after_hold, .. } = turn;
-        let waiting = Waiting::of_reading(&reading);
+        let waiting = Waiting::of_record(&reading);
         let elapsed_ms = elapsed(&reading);
         let mut inputs = Inputs::of_reading(reading, Changes::Transcript(Vec::new()), self.root.clone());
         inputs.changes = Changes::Transcript(gate::edited_files(&inputs));

@@ -7,6 +7,7 @@ use transcript::{Call, Kind};
 
 use crate::inputs::RecordedCall;
 use crate::rules::chain;
+use crate::rules::verification::Printed;
 
 /// The client did not carry the call out at all: a mistake of the agent's form, not of the code.
 pub(super) fn is_refused(call: &Call) -> bool {
@@ -78,23 +79,8 @@ pub(in crate::rules) fn did_not_take_place(recorded: &RecordedCall) -> bool {
     match recorded.call.exit_code {
         Some(NOT_EXECUTABLE | NOT_FOUND | BROKEN_PIPE) => true,
         Some(NOTHING_COLLECTED) => runs("pytest"),
-        _ => is_lost || ran_out_of_time(recorded) || was_refused(printed),
+        _ => is_lost || ran_out_of_time(recorded) || Printed::of(recorded).did_not_start(),
     }
-}
-
-/// Whether a program did not understand its own command line, and so did nothing: `cargo test one two`.
-pub(in crate::rules) fn was_refused(printed: &str) -> bool {
-    const WORDS: [&str; 8] = [
-        "error: unexpected argument",
-        "error: unrecognized arguments",
-        "unrecognized option",
-        "unknown option",
-        "unknown flag",
-        "invalid option",
-        "No such option",
-        "flag provided but not defined",
-    ];
-    printed.lines().any(|line| WORDS.iter().any(|words| line.contains(words)))
 }
 
 fn all_suspects(recorded: &RecordedCall, holds: impl Fn(&SimpleCommand) -> bool) -> bool {
