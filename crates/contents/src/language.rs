@@ -19,6 +19,10 @@ pub(crate) struct Language {
     pub(crate) has_docstrings: bool,
     /// `/` may begin a regular expression.
     pub(crate) has_regular_expressions: bool,
+    /// White space tells words apart that mean something else when they touch.
+    pub(crate) spaces_matter: bool,
+    /// Beginnings of comments that a compiler or a shell obeys.
+    pub(crate) directives: &'static [&'static str],
     /// What follows these cannot be lexed here: heredocs, raw strings with delimiters.
     pub(crate) doubtful: &'static [&'static str],
 }
@@ -70,12 +74,19 @@ const C_LIKE: Language = Language {
     layout: Layout::Free,
     has_docstrings: false,
     has_regular_expressions: false,
+    spaces_matter: false,
+    directives: &[],
     doubtful: &[],
 };
 
 /// A language with `#` for comments and nothing else.
-const HASH: Language =
-    Language { line_comments: &["#"], block_comments: &[], layout: Layout::Lines, ..C_LIKE };
+const HASH: Language = Language {
+    line_comments: &["#"],
+    block_comments: &[],
+    layout: Layout::Lines,
+    directives: &["#!"],
+    ..C_LIKE
+};
 
 pub(crate) const LANGUAGES: &[Language] = &[
     Language {
@@ -121,9 +132,16 @@ pub(crate) const LANGUAGES: &[Language] = &[
         quotes: &[DOUBLE, SINGLE, over_lines("`")],
         layout: Layout::Lines,
         has_regular_expressions: true,
+        directives: &["// @ts-"],
         ..C_LIKE
     },
-    Language { endings: &["go"], quotes: &[raw("`", "`"), DOUBLE, SINGLE], layout: Layout::Lines, ..C_LIKE },
+    Language {
+        endings: &["go"],
+        quotes: &[raw("`", "`"), DOUBLE, SINGLE],
+        layout: Layout::Lines,
+        directives: &["//go:", "// +build"],
+        ..C_LIKE
+    },
     Language {
         endings: &["kt", "kts", "groovy", "gradle"],
         quotes: &[over_lines("\"\"\""), over_lines("'''"), DOUBLE, SINGLE],
@@ -162,10 +180,11 @@ pub(crate) const LANGUAGES: &[Language] = &[
     Language { endings: &["proto", "sol", "thrift"], ..C_LIKE },
     Language { endings: &["zig"], layout: Layout::Lines, block_comments: &[], doubtful: &["\\\\"], ..C_LIKE },
     Language { endings: &["d", "v", "sv"], layout: Layout::Lines, doubtful: &["/+", "`"], ..C_LIKE },
-    Language { endings: &["css"], line_comments: &[], ..C_LIKE },
-    Language { endings: &["scss", "less"], comments_stand_apart: true, ..C_LIKE },
+    Language { endings: &["css"], line_comments: &[], spaces_matter: true, ..C_LIKE },
+    Language { endings: &["scss", "less"], comments_stand_apart: true, spaces_matter: true, ..C_LIKE },
     Language {
         endings: &["py", "pyi", "pyw"],
+        directives: &["#!", "# type:"],
         quotes: &[over_lines("\"\"\""), over_lines("'''"), DOUBLE, SINGLE],
         layout: Layout::Indented,
         has_docstrings: true,
@@ -173,6 +192,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
     },
     Language {
         endings: &["rb", "rake", "gemspec", "ru"],
+        spaces_matter: true,
         names: &["Gemfile", "Rakefile", "Podfile", "Brewfile"],
         block_comments: &[("\n=begin", "\n=end")],
         quotes: &[over_lines("\""), over_lines("'"), over_lines("`")],
@@ -182,6 +202,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
     },
     Language {
         endings: &["sh", "bash", "zsh", "ksh", "bats", "fish"],
+        spaces_matter: true,
         comments_stand_apart: true,
         quotes: &[over_lines("\""), raw("'", "'")],
         doubtful: &["<<", "$'"],
@@ -249,6 +270,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
     },
     Language {
         endings: &["yml", "yaml"],
+        spaces_matter: true,
         comments_stand_apart: true,
         quotes: &[over_lines("\""), raw("'", "'")],
         layout: Layout::Indented,

@@ -119,7 +119,8 @@ impl<'a> Lexer<'a> {
             return true;
         }
         let is_line_comment = language.line_comments.iter().any(|open| rest.starts_with(open));
-        if !is_line_comment || (language.comments_stand_apart && !stands_apart) || self.is_unsure(rest) {
+        let is_obeyed = self.is_directive(rest) || self.is_unsure(rest);
+        if !is_line_comment || (language.comments_stand_apart && !stands_apart) || is_obeyed {
             return false;
         }
         self.take_comment(rest.find('\n').unwrap_or(rest.len()));
@@ -167,6 +168,10 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    fn is_directive(&self, rest: &str) -> bool {
+        self.language.directives.iter().any(|beginning| rest.starts_with(beginning))
+    }
+
     fn is_unsure(&self, rest: &str) -> bool {
         self.language.doubtful.iter().any(|sign| rest.starts_with(sign))
     }
@@ -178,6 +183,7 @@ impl<'a> Lexer<'a> {
         let quote = self.language.quotes.iter().find(|quote| rest.starts_with(quote.open));
         let length = match quote {
             Some(quote) => self.string_length(rest, *quote),
+            None if self.is_directive(rest) => rest.find('\n').unwrap_or(rest.len()),
             None if is_word(first) => word_length(rest),
             None if first == '/' && self.language.has_regular_expressions => self.regular_expression(rest),
             None => first.len_utf8(),
@@ -198,7 +204,10 @@ impl<'a> Lexer<'a> {
             return Some(Token { text, is_glued: false });
         }
         let text = rest.get(..length).unwrap_or(rest);
-        let is_glued = self.last_end == self.at && is_sign(text) && self.last.is_some_and(is_sign);
+        let are_signs = is_sign(text) && self.last.is_some_and(is_sign);
+        let may_touch = |text: &str| "{};,".contains(text);
+        let are_apart = self.language.spaces_matter && !may_touch(text) && !self.last.is_some_and(may_touch);
+        let is_glued = self.last_end == self.at && (are_apart || are_signs);
         match first {
             '(' | '[' | '{' => self.depth += 1,
             ')' | ']' | '}' => self.depth -= 1,
@@ -241,9 +250,10 @@ impl<'a> Lexer<'a> {
     }
 
     /// The length of the regular expression that begins here, or of the sign alone.
-    fn regular_expression(&self, rest: &str) -> usize {
-        let may_begin =
-            self.last.is_none_or(|last| last == "return" || BEFORE_REGULAR_EXPRESSION.contains(last));
+    fn regular_expression(&mut self, rest: &str) -> usize {
+        if !self.last.is_none_or(|last| last == "return" || BEFORE_REGULAR_EXPRESSION.contains(last)) {
+            return 1;
+        }
         let line = rest.get(..rest.find('\n').unwrap_or(rest.len())).unwrap_or_default();
         let (mut escaped, mut in_class) = (false, false);
         for (at, character) in line.char_indices().skip(1) {
@@ -252,10 +262,12 @@ impl<'a> Lexer<'a> {
                 '\\' => escaped = true,
                 '[' => in_class = true,
                 ']' => in_class = false,
-                '/' if !in_class => return if may_begin { at + 1 } else { 1 },
+                '/' if !in_class => return at + 1,
                 _ => {}
             }
         }
+        // Nobody looks further, so that a line of such signs is not gone through once for each of them.
+        self.is_doubtful = true;
         1
     }
 

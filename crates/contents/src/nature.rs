@@ -65,7 +65,9 @@ fn lexed(language: &'static Language, before: &str, after: &str, share: Share) -
             (None, None) => break,
             (Some(was), Some(is)) if was == is => (before_key, key, sign) = (key, sign, is.text),
             (Some(was), Some(is))
-                if is_version(was.text) && is_version(is.text) && names_version(before_key, key, sign) =>
+                if is_version(was.text)
+                    && is_version(is.text)
+                    && names_version(language, before_key, key, sign) =>
             {
                 nature = Nature::Version;
                 (before_key, key, sign) = (key, sign, is.text);
@@ -76,12 +78,14 @@ fn lexed(language: &'static Language, before: &str, after: &str, share: Share) -
     if old.comments() != new.comments() { nature.max(Nature::Comments) } else { nature }
 }
 
-/// `version =`, `"version":` and the like. What a file depends on is named by other keys, or has its version in a table.
-fn names_version(before: &str, key: &str, sign: &str) -> bool {
+/// `version =` at the beginning of a statement, and `"version":` in a file of data; an argument or a field may mean anything. What
+/// a file depends on is named by other keys, or has its version in a table.
+fn names_version(language: &Language, before: &str, key: &str, sign: &str) -> bool {
     let key = key.trim_matches(['"', '\'', '_']).to_ascii_lowercase();
     let is_version =
         matches!(key.as_str(), "version" | "marketing_version" | "current_project_version" | "app_version");
-    is_version && (sign == ":" || (sign == "=" && !matches!(before, "{" | ",")))
+    let is_data = || language.endings.iter().any(|ending| matches!(*ending, "json" | "jsonc" | "yaml"));
+    is_version && ((sign == ":" && is_data()) || (sign == "=" && before.trim().is_empty()))
 }
 
 fn is_version(text: &str) -> bool {
@@ -105,6 +109,13 @@ fn is_inside_comment(language: &Language, before: &str, after: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A line of signs that could each begin a regular expression is gone through once.
+    #[test]
+    fn an_endless_regular_expression_costs_nothing() {
+        let text = "/[".repeat(LONGEST / 2);
+        assert_eq!(nature("a.js", Some("/["), Some(&text)), Nature::Code);
+    }
 
     /// W5: only comments, blank lines or docstrings changed.
     #[test]
@@ -139,13 +150,26 @@ mod tests {
             ("a.ts", "/**\n * Old\n */\nf()", "/**\n * New\n */\nf()", Nature::Comments),
             ("a.ts", "return\nx", "return x", Nature::Code),
             ("a.go", "// Old\nfunc F() {}", "// New\nfunc F() {}", Nature::Comments),
+            ("a.go", "//go:build linux\npackage a", "//go:build windows\npackage a", Nature::Code),
+            (
+                "a.go",
+                "//go:build linux\n// Old\npackage a",
+                "//go:build linux\n// New\npackage a",
+                Nature::Comments,
+            ),
+            ("a.sh", "#!/bin/sh\nls", "#!/bin/bash\nls", Nature::Code),
+            ("a.sh", "#!/bin/sh\nls # a", "#!/bin/sh\nls # b", Nature::Comments),
+            ("a.sh", "x = 1", "x=1", Nature::Code),
+            ("a.sh", "[$a = b]", "[ $a = b ]", Nature::Code),
+            ("a.css", "div .x {}", "div.x {}", Nature::Code),
+            ("a.py", "Client(version=\"1.0\")", "Client(version=\"2.0\")", Nature::Code),
             ("a.sh", "echo a # b", "echo a # c", Nature::Comments),
             ("a.sh", "echo ${#a}", "echo ${#b}", Nature::Code),
             ("a.sh", "cat <<E\n# a\nE", "cat <<E\n# b\nE", Nature::Code),
             ("a.rb", "=begin\nold\n=end\nx", "=begin\nnew\n=end\nx", Nature::Comments),
             ("a.html", "<p>a</p><!-- a -->", "<p>a</p><!-- b -->", Nature::Comments),
             ("a.html", "<p>don't</p>", "<p>do</p>", Nature::Code),
-            ("a.css", "a{b:c}", "a {\n  b: c\n}\n", Nature::Layout),
+            ("a.css", "a{b: c}", "a {\n  b: c\n}\n", Nature::Layout),
             ("a.sql", "select 1 -- a", "select 1 -- b", Nature::Comments),
             ("Makefile", "all:\n\tcc a.c", "all:\n\n\tcc a.c\n", Nature::Layout),
             ("notes.unknown", "a", "a ", Nature::Code),

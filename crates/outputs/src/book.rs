@@ -113,10 +113,15 @@ impl Book {
 
     /// What a tool says about the whole.
     pub(crate) fn tool(&mut self, tool: Tool, succeeded: bool) {
-        if self.shown.tools.len() == MOST_TOOLS {
-            self.shown.tools.pop();
+        let is_full = self.shown.tools.len() == MOST_TOOLS;
+        match self.shown.tools.last_mut().filter(|_| is_full) {
+            // A failure among those that are too many is not forgotten.
+            Some(last) => {
+                last.succeeded &= succeeded;
+                last.line = self.line;
+            }
+            None => self.shown.tools.push(ToolResult { tool, succeeded, line: self.line }),
         }
-        self.shown.tools.push(ToolResult { tool, succeeded, line: self.line });
     }
 
     pub(crate) fn error(&mut self, kind: ErrorKind) {

@@ -126,6 +126,10 @@ fn replaced(text: &str, old: &str, new: &str, everywhere: bool) -> Option<String
         if before.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1 {
             continue;
         }
+        // A text that grows without end is compared by its part.
+        if after.len() + before.len() + new.len() > LARGEST {
+            return None;
+        }
         after.push_str(before);
         after.push_str(new);
         copied = at + old.len();

@@ -83,6 +83,9 @@ pub(super) fn output(raw: Option<&RawValue>) -> CallResult {
         bytes += piece.len();
         if bytes < LONGEST_ACCOUNT {
             printed.add(json_text::decode(piece));
+        } else {
+            // What was not read may tell of a failure.
+            printed.has_plain_text = true;
         }
     });
     let mut snippet = Snippet::new(SNIPPET);

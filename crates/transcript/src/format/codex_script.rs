@@ -20,9 +20,12 @@ pub(super) struct Script {
     pub(super) session: Option<String>,
 }
 
+/// A script with more commands is a program, and each may have to be looked up in the whole of it.
+const MOST_COMMANDS: usize = 100;
+
 pub(super) fn script(source: &str) -> Script {
     let mut script = Script::default();
-    for arguments in source.split("tools.exec_command(").skip(1) {
+    for arguments in source.split("tools.exec_command(").skip(1).take(MOST_COMMANDS) {
         let Some(command) = text_argument(source, arguments, "cmd") else { continue };
         match &mut script.command {
             Some(commands) => {
@@ -124,7 +127,7 @@ struct PrintedCommand<'a> {
 pub(super) struct Printed {
     codes: Vec<i32>,
     running: Option<u64>,
-    has_plain_text: bool,
+    pub(super) has_plain_text: bool,
     pub(super) outputs: Vec<String>,
 }
 
