@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use files::{Touched, one_spelling};
 pub use pattern::{Pattern, PatternError};
 pub use word::Word;
+pub(crate) use wrapper::is_installed;
 
 /// What a shell command would run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@
 use super::{Covered, Language, Package, Repository, Run, Script, Task, is_script, is_within};
 use crate::Deed;
 use crate::meaning::TaskCall;
-use crate::shell::{Attribution, Directory, Intents, Mask, SimpleCommand, Word, one_spelling};
+use crate::shell::{Attribution, Directory, Intents, Mask, SimpleCommand, Word, is_installed, one_spelling};
 use crate::table::{self, Fact, Program, TaskRunner, matches_glob, usual_deed};
 
 /// Tasks that call tasks; deeper is a cycle or a riddle.
@@ -238,7 +238,8 @@ impl<'a> Resolution<'a> {
 
     fn follow(&mut self, task: &'a Task, attribution: Attribution, arguments: &[String]) {
         let key = key(task);
-        if self.following.contains(&key) || self.following.len() > DEEPEST {
+        // Each once, as the runners do, so that tasks that need each other crosswise cost no more than there are of them.
+        if self.followed.contains(&key) || self.following.len() > DEEPEST {
             return;
         }
         self.following.push(key);
@@ -301,7 +302,7 @@ impl<'a> Resolution<'a> {
             && let Some(path) = self.repository.relative(&one_spelling(folder, path))
             && let Some(Script { path, text, understood }) =
                 self.repository.scripts.iter().find(|script| script.path == path)
-            && !self.following.contains(&(None, "", path.as_str()))
+            && !self.followed.contains(&(None, "", path.as_str()))
         {
             self.following.push((None, "", path));
             self.followed.push((None, "", path));
@@ -311,8 +312,15 @@ impl<'a> Resolution<'a> {
         let runs = self.runs.get(first..).unwrap_or_default();
         if !runs.iter().any(|run| run.deed >= Deed::Lints) {
             let name = command.program.split('.').next().unwrap_or_default().replace('_', "-");
-            // What it does is not known; that it is a program of the repository is, if anything is known of that.
-            let at_least = if self.repository.packages.is_empty() { Deed::Other } else { Deed::Runs };
+            // What it does is not known; that it is a program of the repository is, if it lies there and was not installed.
+            let lies_here = |folder: &String| self.repository.relative(&one_spelling(folder, path)).is_some();
+            let is_own = match place {
+                Place::At(folder) => {
+                    !self.repository.packages.is_empty() && lies_here(folder) && !is_installed(path)
+                }
+                Place::Outside | Place::Unknown => false,
+            };
+            let at_least = if is_own { Deed::Runs } else { Deed::Other };
             let usual =
                 if is_script(path) { usual_deed(name.trim_start_matches("run-")) } else { Deed::Other };
             let deed = usual.max(at_least);

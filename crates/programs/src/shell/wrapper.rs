@@ -48,6 +48,11 @@ const COMMAND_LINE: &str = "-c --command --cmd";
 /// Folders that installed programs lie in.
 const INSTALLED: &str = "bin .bin node_modules vendor";
 
+/// Whether a program was installed there by a package manager.
+pub(crate) fn is_installed(path: &str) -> bool {
+    path.split('/').any(|part| table::has(INSTALLED, part))
+}
+
 /// Nobody wraps deeper, and each one copies the words.
 const MOST_WRAPPERS: usize = 16;
 
@@ -139,7 +144,6 @@ enum Started {
 /// `asciinema rec -c "make test"`. A script of the repository may do anything with its words.
 fn unknown_launcher(words: &[Word]) -> Option<Started> {
     let name = known(words, 0)?;
-    let is_installed = |path: &str| path.split('/').any(|part| table::has(INSTALLED, part));
     if name.contains('/') && !is_installed(name) || name.contains(['=', '.']) {
         return None;
     }

@@ -55,6 +55,6 @@ programs! {
     "dd" => Changes { writes: Writes::Named("of=") }
     "patch" => Changes { writes: Writes::Patch, valued: "-i --input -d -p" }
     "apply_patch" | "applypatch" => Changes { writes: Writes::PatchText }
-    "curl" => Other { writes: Writes::ValueOf("-o --output") }
+    "curl" => Looks { writes: Writes::ValueOf("-o --output") }
     "wget" => Other { writes: Writes::ValueOf("-O --output-document") }
 }

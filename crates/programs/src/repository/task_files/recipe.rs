@@ -63,7 +63,7 @@ pub(super) fn make(text: &str) -> Vec<Recipe> {
     for line in &lines {
         if let Some(command) = line.strip_prefix('\t') {
             for recipe in recipes.get_mut(open.clone()).unwrap_or_default() {
-                let command = expanded(&command.replace("$@", &recipe.name), &variables, 0);
+                let command = expanded(&command.replace("$@", &recipe.name), &variables);
                 recipe.body.push_str(&shell_line(&command));
             }
             continue;
@@ -72,25 +72,25 @@ pub(super) fn make(text: &str) -> Vec<Recipe> {
         if line.trim().is_empty() || line.starts_with('#') {
             continue;
         }
-        if let Some((name, value)) = assignment(line) {
-            // `?=` and `+=` come after what was set before.
-            variables
-                .entry(name)
-                .and_modify(|old| *old = value.to_owned())
-                .or_insert_with(|| value.to_owned());
+        if let Some((name, sign, value)) = assignment(line) {
+            match (sign, variables.get_mut(name)) {
+                (Some('?'), Some(_)) => {}
+                (Some('+'), Some(old)) => *old = format!("{old} {value}"),
+                _ => _ = variables.insert(name, value.to_owned()),
+            }
             continue;
         }
         let Some((targets, rest)) = line.split_once(':') else { continue };
         let (needs, command) = rest.split_once(';').unwrap_or((rest, ""));
-        let needs = expanded(needs.trim_start_matches(':'), &variables, 0);
+        let needs = expanded(needs.trim_start_matches(':'), &variables);
         let needs: Vec<String> =
             needs.split_whitespace().filter(|need| *need != "|").map(str::to_owned).collect();
-        let targets = expanded(targets, &variables, 0);
+        let targets = expanded(targets, &variables);
         let (first, mut again) = (recipes.len(), None);
         for target in
             targets.split_whitespace().filter(|name| !name.starts_with('.') && !name.contains(['%', '=']))
         {
-            let body = shell_line(&expanded(command, &variables, 0));
+            let body = shell_line(&expanded(command, &variables));
             // A target may be named again to need more.
             if let Some(at) = recipes.iter().position(|recipe| recipe.name == target) {
                 again = Some(at);
@@ -107,18 +107,27 @@ pub(super) fn make(text: &str) -> Vec<Recipe> {
     recipes
 }
 
-/// `NAME := value`, with any of make's signs.
-fn assignment(line: &str) -> Option<(&str, &str)> {
+/// `NAME := value`, with any of make's signs before the `=`.
+fn assignment(line: &str) -> Option<(&str, Option<char>, &str)> {
     let (name, value) = line.split_once('=')?;
+    let sign = name.chars().last();
     let name = name.trim_end_matches([':', '?', '+', '!']).trim();
     let name = name.strip_prefix("export ").or_else(|| name.strip_prefix("override ")).unwrap_or(name);
     let is_name = !name.is_empty()
         && name.bytes().all(|byte| byte == b'_' || byte == b'-' || byte.is_ascii_alphanumeric());
-    is_name.then(|| (name, value.trim()))
+    is_name.then(|| (name, sign, value.trim()))
 }
 
+const MOST_EXPANSIONS: usize = 1000;
+const LONGEST_EXPANSION: usize = 64 * 1024;
+
 /// `$(NAME)` and `${NAME}` with their values. What is not known is left out, unless it is named after a program: `$(GO)`.
-fn expanded(text: &str, variables: &HashMap<&str, String>, depth: usize) -> String {
+fn expanded(text: &str, variables: &HashMap<&str, String>) -> String {
+    expanded_within(text, variables, 0, &mut MOST_EXPANSIONS.clone())
+}
+
+/// `left`: how many names may still be looked up; values that name each other crosswise would go on for ever.
+fn expanded_within(text: &str, variables: &HashMap<&str, String>, depth: usize, left: &mut usize) -> String {
     let mut whole = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('$') {
@@ -141,8 +150,10 @@ fn expanded(text: &str, variables: &HashMap<&str, String>, depth: usize) -> Stri
         let name = rest.get(1..length).unwrap_or_default();
         rest = rest.get(length + 1..).unwrap_or_default();
         let lower = name.to_ascii_lowercase();
-        match variables.get(name).filter(|_| depth < DEEPEST) {
-            Some(value) => whole.push_str(&expanded(value, variables, depth + 1)),
+        *left = left.saturating_sub(1);
+        match variables.get(name).filter(|_| depth < DEEPEST && *left > 0 && whole.len() < LONGEST_EXPANSION)
+        {
+            Some(value) => whole.push_str(&expanded_within(value, variables, depth + 1, left)),
             None if table::find(&lower).is_some_and(|row| row.deed >= Deed::Other) => whole.push_str(&lower),
             None => {}
         }
@@ -171,7 +182,7 @@ fn closing(text: &str, close: char) -> usize {
 pub(super) fn just(text: &str) -> Vec<Recipe> {
     let lines = joined(text);
     let mut variables: HashMap<&str, &str> = HashMap::new();
-    let mut recipes: Vec<Recipe> = Vec::new();
+    let (mut recipes, mut aliases): (Vec<Recipe>, Vec<Recipe>) = (Vec::new(), Vec::new());
     for line in &lines {
         let is_indented = line.starts_with([' ', '\t']);
         let trimmed = line.trim();
@@ -196,7 +207,7 @@ pub(super) fn just(text: &str) -> Vec<Recipe> {
             let value = value.trim().trim_matches(['"', '\'']);
             match name.trim().strip_prefix("alias ") {
                 Some(alias) => {
-                    recipes.push(Recipe {
+                    aliases.push(Recipe {
                         name: alias.trim().to_owned(),
                         needs: vec![value.to_owned()],
                         ..Recipe::default()
@@ -223,7 +234,7 @@ pub(super) fn just(text: &str) -> Vec<Recipe> {
         }
     }
     // An alias stands for its recipe; the first recipe is what runs without a name.
-    recipes.sort_by_key(|recipe| recipe.body.is_empty() && recipe.needs.len() == 1);
+    recipes.extend(aliases);
     recipes
 }
 

@@ -118,8 +118,12 @@ impl<'a> Reader<'a> {
 
     fn map(&mut self, indent: usize, depth: usize) -> Yaml {
         let mut entries = Vec::new();
-        while let Some(line) = self.peek().filter(|line| line.indent == indent) {
+        while let Some(line) = self.peek().filter(|line| line.indent >= indent) {
             self.at += 1;
+            // What is indented further belongs to nothing.
+            if line.indent > indent {
+                continue;
+            }
             let Some((name, rest)) = key(line.text.trim_start()) else { continue };
             let rest = without_comment(rest);
             let value = match self.peek() {
@@ -131,15 +135,6 @@ impl<'a> Reader<'a> {
                 _ => self.value(indent + 1, depth + 1),
             };
             entries.push((name, value));
-        }
-        // What is indented further and belongs to nothing must not keep the reader here.
-        if let Some(line) = self.peek()
-            && line.indent > indent
-        {
-            self.at += 1;
-            if let Yaml::Map(more) = self.map(indent, depth + 1) {
-                entries.extend(more);
-            }
         }
         Yaml::Map(entries)
     }
