@@ -3,7 +3,7 @@
 use change_set::{ChangeSet, Scope};
 
 use crate::inputs::{Changes, Inputs};
-use crate::policy::{Class, Policy, is_source};
+use crate::policy::{Class, Policy, is_source, needs_no_proof};
 use crate::verdict::ChangedCategory;
 use crate::work::{Paths, Work};
 
@@ -31,9 +31,9 @@ pub(crate) const OTHER_CODE: &str = "other code";
 pub(crate) fn files(policy: &Policy, inputs: &Inputs) -> Vec<Changed> {
     let changed = |path: String, modified_ns| Changed {
         class: policy.classify(&path),
+        needs_proof: !needs_no_proof(&path),
         path,
         modified_ns,
-        needs_proof: true,
     };
     let mut files: Vec<Changed> = match &inputs.changes {
         Changes::Known(set) => {
@@ -65,7 +65,7 @@ fn leave_virtual_environments(files: &mut [Changed]) {
     let environments: Vec<String> = marked.map(|folder| format!("{folder}/")).collect();
     for file in files.iter_mut() {
         if environments.iter().any(|folder| file.path.starts_with(folder.as_str())) {
-            file.class = Class::OtherFile;
+            file.needs_proof = false;
         }
     }
 }

@@ -3,7 +3,8 @@
 
 /// Words with which a question leaves a choice to the person.
 const CHOICES: &[&str] = &[
-    "which ",
+    "which of",
+    "which one",
     "what should",
     "what would you",
     "what do you want",
@@ -37,7 +38,9 @@ const OFFERS: &[&str] = &[
     "should i create",
     "should i continue",
     "should i proceed",
-    "anything else",
+    "anything",
+    "any questions",
+    "any concerns",
     "next?",
     "let me know",
     "would you like to commit",
@@ -62,8 +65,8 @@ pub(crate) fn waits(said: &str) -> bool {
     let text = said.trim_end().to_lowercase();
     let last = last_paragraph(&text);
     let asks_for_what_is_owned = || {
-        REQUESTS.iter().any(|request| last.contains(request))
-            && OWNED.iter().any(|owned| last.contains(owned))
+        REQUESTS.iter().any(|request| has_words(last, request))
+            && OWNED.iter().any(|owned| has_words(last, owned))
     };
     // One sentence may follow: “I have written neither yet.”
     let closing: Vec<&str> = sentences(last).collect();
@@ -72,9 +75,22 @@ pub(crate) fn waits(said: &str) -> bool {
         return asks_for_what_is_owned();
     };
     let is_offer = OFFERS.iter().any(|offer| question.contains(offer));
-    let leaves_a_choice = CHOICES.iter().any(|choice| question.contains(choice))
-        || (question.contains(" or ") && !question.contains("or not"));
+    let names_two = question.contains(" or ") && !question.contains("or not");
+    let leaves_a_choice = question.trim_start_matches(['*', '_', '#', '-', ' ']).starts_with("which ")
+        || CHOICES.iter().any(|choice| question.contains(choice))
+        || (names_two
+            && ["should ", "do you want", "would you"].iter().any(|asked| question.contains(asked)));
     (leaves_a_choice && !is_offer) || asks_for_what_is_owned()
+}
+
+/// Whether the words stand there as words: "i need" is not in "the api needs".
+fn has_words(text: &str, words: &str) -> bool {
+    let is_part = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
+    text.match_indices(words).any(|(at, _)| {
+        let before = text.get(..at).unwrap_or_default().chars().next_back();
+        let after = text.get(at + words.len()..).unwrap_or_default().chars().next();
+        !is_part(before) && !is_part(after)
+    })
 }
 
 /// The last paragraph, with the list before it that a question may refer to left out.
@@ -113,6 +129,10 @@ mod tests {
             "Would you like me to open a pull request or leave it here?",
             "I fixed it. What is next?",
             "Which module was wrong? The parser. It is fixed now.",
+            "The API needs a token in its header now.",
+            "The tokenizer is faster; I need no cache for it.",
+            "All done. Any questions or concerns?",
+            "Is there anything you would like to change or add?",
             "Done.",
             "",
         ] {

@@ -70,7 +70,7 @@ pub(crate) fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
         let drifted = drift::expectation(inputs.plan.as_ref(), &files);
         verdict.observations.extend(drifted.as_ref().and_then(drift::observation));
     }
-    silence::leave_out_reported(policy, inputs, &mut verdict.observations);
+    silence::leave_out_reported(policy, inputs, is_red, &mut verdict.observations);
     conclude(policy, inputs, verdict, extent, is_red)
 }
 
@@ -214,7 +214,7 @@ fn not_understood(policy: &Policy, inputs: &Inputs) -> Verdict {
     let text = "The transcript is in a format that is not understood, so nothing is checked.".to_owned();
     let mut verdict = pass(inputs, "the transcript is not understood");
     verdict.observations.push(Observation { rule: Rule::NotUnderstood, text: text.clone(), line: None });
-    silence::leave_out_reported(policy, inputs, &mut verdict.observations);
+    silence::leave_out_reported(policy, inputs, false, &mut verdict.observations);
     if !verdict.observations.is_empty() {
         verdict.decision = Decision::Notify;
         verdict.message = Some(message::sentence(&text));

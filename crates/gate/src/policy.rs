@@ -17,8 +17,8 @@ pub use keys::{
     Action, Autosave, AutosaveMode, Category, Check, ErrorText, Fresh, Gate, Include, JudgedScope, Messages,
     NoGit, NotUnderstood, Plan, Proof, ResolvedBy, RuleLevel, Rules, SecondStop, SnapshotSettings, Telling,
 };
-pub(crate) use paths::is_source;
 pub use paths::{Class, Globs};
+pub(crate) use paths::{is_source, needs_no_proof};
 pub use presets::PRESETS;
 pub use settings::{Problem, Problems};
 pub use user_file::UserFile;

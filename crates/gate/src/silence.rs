@@ -95,11 +95,16 @@ fn report(observation: &Observation) -> Option<String> {
 }
 
 /// Leaves out what the person was told before in this session; what holds is said every time.
-pub(crate) fn leave_out_reported(policy: &Policy, inputs: &Inputs, observations: &mut Vec<Observation>) {
+pub(crate) fn leave_out_reported(
+    policy: &Policy,
+    inputs: &Inputs,
+    is_red: bool,
+    observations: &mut Vec<Observation>,
+) {
     let rules = policy.gate.rules;
     observations.retain(|observation| {
         let holds = match observation.rule {
-            Rule::UnresolvedError => rules.errors == RuleLevel::Hold,
+            Rule::UnresolvedError => is_red || rules.errors == RuleLevel::Hold,
             Rule::WeakerVerification => rules.weaker == RuleLevel::Hold,
             _ => false,
         };

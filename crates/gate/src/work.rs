@@ -360,7 +360,9 @@ impl FileHistory {
 
     fn command(&mut self, place: usize, command: &SimpleCommand) {
         let subcommand = command.known_arguments().find(|word| !word.starts_with('-'));
-        let restores = command.program == "git" && matches!(subcommand, Some("checkout" | "restore"));
+        let restores = command.program == "git"
+            && matches!(subcommand, Some("checkout" | "restore"))
+            && !names_another_revision(command);
         let removes = self.is_made && matches!(command.program.as_str(), "rm" | "unlink");
         if restores || removes {
             self.taken_back.extend(self.open.drain(..).map(|open| open.place));
@@ -369,4 +371,15 @@ impl FileHistory {
             self.open.push(OpenEdit { place, before: None, after: None, is_whole: false });
         }
     }
+}
+
+/// `git checkout main -- a.rs` brings other content, and not that from before the turn.
+fn names_another_revision(command: &SimpleCommand) -> bool {
+    let is_path =
+        |word: &str| command.edits.paths.iter().any(|path| path.ends_with(word.trim_start_matches("./")));
+    let words = command.known_arguments().skip_while(|word| !matches!(*word, "checkout" | "restore")).skip(1);
+    words.take_while(|word| *word != "--").any(|word| match word.starts_with('-') {
+        true => word == "-s" || word.starts_with("--source"),
+        false => word != "HEAD" && word != "." && !is_path(word),
+    })
 }

@@ -226,6 +226,17 @@ impl PathClasses {
     }
 }
 
+/// Whether no run says anything about a file although it is source code by its name: it sets up a tool, above the source
+/// folder (L10), or is a page that stands alone.
+pub(crate) fn needs_no_proof(path: &str) -> bool {
+    const PAGES: &[&str] =
+        &["src", "app", "public", "static", "templates", "views", "layouts", "components", "pages"];
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let Some((stem, extension)) = name.rsplit_once('.') else { return false };
+    let lies_in = |known: &[&str]| folders.split('/').any(|folder| known.contains(&folder));
+    (stem.ends_with(".config") && !lies_in(&["src"])) || (extension == "html" && !lies_in(PAGES))
+}
+
 /// Whether a file is source code by its name.
 pub(crate) fn is_source(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -243,16 +254,7 @@ pub(crate) fn is_source(path: &str) -> bool {
         return true;
     }
     let Some((stem, extension)) = name.rsplit_once('.') else { return false };
-    let lies_in = |folders: &[&str]| path.split('/').rev().skip(1).any(|folder| folders.contains(&folder));
-    // Above the source folder it sets up a tool (L10).
-    let is_configuration = stem.ends_with(".config") && !lies_in(&["src"]);
-    const PAGES: &[&str] =
-        &["src", "app", "public", "static", "templates", "views", "layouts", "components", "pages"];
-    // A page that stands alone is a document.
-    let is_document = extension == "html" && !lies_in(PAGES);
     !stem.is_empty()
-        && !is_configuration
-        && !is_document
         && matches!(
             extension,
             "rs" | "py"

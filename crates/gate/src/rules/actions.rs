@@ -87,8 +87,7 @@ pub(crate) fn observation(expectation: &Expectation<Demand<'_>>) -> Option<Obser
 
 /// What the person is told of an action that the agent is not asked for.
 pub(crate) fn report(expectation: &Expectation<Demand<'_>>) -> Observation {
-    let Demand { action, .. } = &expectation.subject;
-    let text = format!("{} changed — {}", expectation.subject.title(), action.instruction());
+    let text = format!("{} changed — {}", expectation.subject.title(), expectation.subject.instruction());
     Observation { rule: Rule::MissingAction, text, line: None }
 }
 

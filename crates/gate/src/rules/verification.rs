@@ -76,17 +76,21 @@ pub(crate) fn of_turn<'a>(
         return runs;
     }
     // What fails without the change as well says nothing against it (W25).
-    let failed_before: Vec<&SimpleCommand> = runs
+    let failed_before: Vec<(&SimpleCommand, Vec<String>)> = runs
         .iter()
         .filter(|run| away.contains(&run.ran.at) && run.showed == Showed::Red)
-        .map(|run| run.ran.command)
+        .map(|run| (run.ran.command, run.targets.clone()))
         .collect();
+    let failed_before = |run: &VerifyingRun<'_>| {
+        let is_it = |(command, targets): &(&SimpleCommand, Vec<String>)| {
+            run.ran.command.is_same_use(command) && run.targets == *targets
+        };
+        failed_before.iter().any(is_it)
+    };
     for run in &mut runs {
         if away.contains(&run.ran.at) {
             run.showed = Showed::WithoutTheChange;
-        } else if run.showed == Showed::Red
-            && failed_before.iter().any(|before| run.ran.command.is_same_use(before))
-        {
+        } else if run.showed == Showed::Red && failed_before(run) {
             run.showed = Showed::Green;
         }
     }

@@ -158,9 +158,9 @@ fn language_presets() {
             ("src/page.astro", "JavaScript and TypeScript code"),
             ("src/page.scss", "JavaScript and TypeScript code"),
             // L10
-            ("vite.config.ts", "file"),
+            ("vite.config.ts", "code"),
             ("src/routes.config.ts", "JavaScript and TypeScript code that is called a configuration"),
-            ("report.html", "file"),
+            ("report.html", "code"),
             ("public/index.html", "code"),
             ("package.json", "Node dependencies"),
             ("web/pnpm-lock.yaml", "file"),
