@@ -47,6 +47,9 @@ const OFFERS: &[&str] = &[
     "ready to commit",
 ];
 
+/// What is done with work that is finished, whatever was chosen on the way.
+const ENDS: &[&str] = &["commit", "push", "pull request", "pr", "merge", "deploy", "release"];
+
 /// What only the person has.
 const OWNED: &[&str] =
     &["api key", "token", "password", "credential", "secret", "log in", "sign in", "login"];
@@ -70,17 +73,35 @@ pub(crate) fn waits(said: &str) -> bool {
     };
     // One sentence may follow: “I have written neither yet.”
     let closing: Vec<&str> = sentences(last).collect();
-    let mut closing = closing.iter().rev().take(2);
-    let Some(question) = closing.find(|sentence| sentence.ends_with('?')) else {
+    let is_question = |sentence: &&&str| sentence.ends_with('?');
+    let Some(question) = closing.iter().rev().take(2).find(is_question) else {
         return asks_for_what_is_owned();
     };
-    let is_offer = OFFERS.iter().any(|offer| question.contains(offer));
-    let names_two = question.contains(" or ") && !question.contains("or not");
-    let leaves_a_choice = question.trim_start_matches(['*', '_', '#', '-', ' ']).starts_with("which ")
+    let is_offer = |question: &str| OFFERS.iter().any(|offer| question.contains(offer));
+    let leaves_a_choice = || closing.iter().filter(is_question).any(|question| leaves_a_choice(question));
+    let ends_the_work = || ENDS.iter().any(|end| has_words(question, end));
+    (!is_offer(question) && leaves_a_choice())
+        || (lists_options(&text) && !ends_the_work())
+        || asks_for_what_is_owned()
+}
+
+fn leaves_a_choice(question: &str) -> bool {
+    let question = question.trim_start_matches(['*', '_', '#', '-', ' ']);
+    let names_two =
+        (question.contains(" or ") || question.starts_with("or ")) && !question.contains("or not");
+    question.starts_with("which ")
         || CHOICES.iter().any(|choice| question.contains(choice))
-        || (names_two
-            && ["should ", "do you want", "would you"].iter().any(|asked| question.contains(asked)));
-    (leaves_a_choice && !is_offer) || asks_for_what_is_owned()
+        || (names_two && ["should ", "do you want", "would you"].iter().any(|asked| question.contains(asked)))
+}
+
+/// Whether the words lay out several ways to go on: “Option 1 … Option 2”.
+fn lists_options(text: &str) -> bool {
+    let after = text.match_indices("option ").filter_map(|(at, word)| text.get(at + word.len()..));
+    let mut named: Vec<char> = after.filter_map(|rest| rest.chars().next()).collect();
+    named.retain(|name| matches!(name, '1'..='9' | 'a'..='e'));
+    named.sort_unstable();
+    named.dedup();
+    named.len() > 1
 }
 
 /// Whether the words stand there as words: "i need" is not in "the api needs".
@@ -119,6 +140,8 @@ mod tests {
             "The cache can live in memory or on disk.\n\nShould it survive a restart, or is memory enough?",
             "How should the limit be set: per user or per team?",
             "**Does this match what you had in mind?**",
+            "**Option 1:** the branch\n**Option 2:** the commit\n\nWhich would you prefer? Or should we keep the first?",
+            "Option A drops old turns. Option B merges them.\n\nI lean to option B. Want me to implement that?",
             "I cannot reach the registry. Please provide an API key with write access.",
         ] {
             assert!(waits(said), "{said}");
@@ -133,6 +156,7 @@ mod tests {
             "The tokenizer is faster; I need no cache for it.",
             "All done. Any questions or concerns?",
             "Is there anything you would like to change or add?",
+            "Of option 1 and option 2 I built the second. Should I commit it?",
             "Done.",
             "",
         ] {

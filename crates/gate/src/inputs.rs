@@ -2,7 +2,7 @@
 
 use change_set::ChangeSet;
 use programs::repository::Repository;
-use programs::shell::Intents;
+use programs::shell::{Directory, Intents};
 use serde::{Deserialize, Serialize};
 use transcript::{Agent, Call, Coverage, Kind, Outcome, Reading, SessionState};
 
@@ -107,8 +107,18 @@ impl Waiting {
     /// Claude Code when it ends; a server never does (L7).
     pub fn of_record(reading: &Reading) -> Option<Self> {
         let is_woken = || reading.agent == Some(Agent::Claude) && reading.calls.iter().any(is_running_check);
-        Self::of_reading(reading).or_else(|| is_woken().then_some(Self::BackgroundTasks))
+        let broke_off = || broke_off(reading).then_some(Self::Interrupted);
+        Self::of_reading(reading)
+            .or_else(|| is_woken().then_some(Self::BackgroundTasks))
+            .or_else(broke_off)
     }
+}
+
+/// An agent that stops says something; whose turn ends with a call was ended by something else.
+fn broke_off(reading: &Reading) -> bool {
+    let last = reading.calls.iter().rposition(|call| call.subagent.is_none());
+    let said = reading.messages.last().map_or(0, |message| message.calls_before);
+    last.is_some_and(|last| said <= last)
 }
 
 /// Whether the call is a check that has not ended.
@@ -171,10 +181,12 @@ pub enum CheckOutcome {
 }
 
 impl RecordedCall {
-    /// Reads what the call's command would run.
-    pub fn new(call: Call) -> Self {
+    /// Reads what the call's command would run, in the folder in which it was started.
+    pub fn new(call: Call, cwd: &str) -> Self {
+        let elsewhere = call.cwd.as_ref().filter(|folder| *folder != cwd);
+        let folder = elsewhere.map_or(Directory::Start, |folder| Directory::At(folder.clone()));
         let intents = match (call.kind, &call.command) {
-            (Kind::Shell, Some(command)) => Some(Intents::read(command)),
+            (Kind::Shell, Some(command)) => Some(Intents::read_in(folder, command)),
             _ => None,
         };
         Self { call, intents }
@@ -187,7 +199,7 @@ impl Inputs {
         Self {
             changes,
             coverage: reading.coverage,
-            calls: reading.calls.into_iter().map(RecordedCall::new).collect(),
+            calls: reading.calls.into_iter().map(|call| RecordedCall::new(call, &cwd)).collect(),
             said: reading.messages.into_iter().map(|message| message.text).collect(),
             cwd,
             session: reading.session,

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use programs::is_test_file;
 use transcript::Extent as ReadExtent;
 
 use crate::changed::{self, Changed, by_category, scope};
@@ -241,6 +242,8 @@ fn failures(
     let mut failures = Failures { told: Vec::new(), is_red: false };
     let code: BTreeSet<String> =
         changed.iter().filter(|file| file.is_code()).map(|file| file.path.clone()).collect();
+    // Tests that fail before there is anything to pass them are written on purpose.
+    let is_program = code.iter().any(|path| !is_test_file(path));
     let last_edit = work.last_edit_that_needs_proof(&code);
     let is_missed = |failure: &Failure<'_>| {
         let line = failure.recorded.call.line;
@@ -250,7 +253,7 @@ fn failures(
     for failure in errors::expectations(policy, work).iter().filter(|failure| failure.speaks()) {
         let failure = &failure.subject;
         let is_red =
-            !code.is_empty() && failure.is_about_the_code() && last_edit.is_none_or(|edit| edit < failure.at);
+            is_program && failure.is_about_the_code() && last_edit.is_none_or(|edit| edit < failure.at);
         let level = if is_red { rules.red } else { rules.errors };
         // An action that is missing already says what a run whose status is hidden showed.
         if level == RuleLevel::Off

@@ -56,9 +56,12 @@ impl SimpleCommand {
 }
 
 fn contains(wider: &str, word: &str) -> bool {
-    let wider = wider.trim_end_matches('/');
-    let (wide, narrow) = (wider.trim_start_matches("./"), word.trim_start_matches("./"));
+    // `^test_a$` is a way to write `test_a`.
+    let plain = |word: &'_ str| word.trim_matches(['^', '$']).trim_start_matches("./").to_owned();
+    let (wide, narrow) = (plain(wider.trim_end_matches('/')), plain(word));
+    let (wide, narrow) = (wide.as_str(), narrow.as_str());
     wide == narrow
+        || narrow.strip_suffix(wide).is_some_and(|folder| folder.ends_with('/'))
         || matches!(wide, "." | "...")
         || narrow.strip_prefix(wide).is_some_and(|rest| rest.starts_with(['/', ':']))
         || wide.strip_suffix("...").is_some_and(|folder| narrow.starts_with(folder))

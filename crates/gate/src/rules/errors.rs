@@ -27,6 +27,8 @@ pub(crate) struct Failure<'a> {
     suspects: Vec<&'a SimpleCommand>,
     /// Only the output tells: the status of the call does not.
     pub(crate) by_output: bool,
+    /// How much the strongest run says about the code that is known to have failed.
+    red: Option<Strength>,
 }
 
 impl Failure<'_> {
@@ -34,16 +36,11 @@ impl Failure<'_> {
     pub(crate) fn is_about_the_code(&self) -> bool {
         let said_nothing =
             self.recorded.call.snippet.as_deref().is_none_or(|printed| printed.trim().is_empty());
-        match self.strength() {
+        match self.red {
             Some(Strength::Tested) => true,
             Some(Strength::Built) => said_nothing || Printed::of(self.recorded).is_red(),
             _ => false,
         }
-    }
-
-    /// How much the strongest of what can have failed says about the code.
-    fn strength(&self) -> Option<Strength> {
-        self.suspects.iter().filter_map(|command| Strength::of_command(command)).max()
     }
 }
 
@@ -127,12 +124,14 @@ fn failure<'a>(
     let is_failed = is_failed(recorded) && !harmless;
     if policy.gate.resolved_by == ResolvedBy::Attempt {
         let suspects = repeated::suspects(recorded);
-        return is_failed.then_some(Failure { recorded, at, suspects, by_output: false });
+        return is_failed.then_some(Failure { recorded, at, suspects, by_output: false, red: None });
     }
     match call.kind {
         Kind::Shell => {
             let runs = work.verifying_runs().iter().filter(|run| run.ran.at.call == number);
             let runs: Vec<_> = runs.collect();
+            let red = runs.iter().filter(|run| run.showed == Showed::Red);
+            let strongest = red.clone().map(|run| run.strength).max();
             let showed = |command: &SimpleCommand| {
                 runs.iter().find(|run| std::ptr::eq(run.ran.command, command)).map(|run| &run.showed)
             };
@@ -147,15 +146,21 @@ fn failure<'a>(
                     let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
                     let place = commands.iter().position(|command| std::ptr::eq(command, *first));
                     let at = Moment { call: number, command: place.unwrap_or_default() };
-                    return Some(Failure { recorded, at, suspects, by_output: false });
+                    return Some(Failure { recorded, at, suspects, by_output: false, red: strongest });
                 }
             }
-            let red = runs.iter().find(|run| run.showed == Showed::Red)?;
-            Some(Failure { recorded, at: red.ran.at, suspects: vec![red.ran.command], by_output: true })
+            let ran = red.clone().next()?.ran;
+            Some(Failure {
+                recorded,
+                at: ran.at,
+                suspects: vec![ran.command],
+                by_output: true,
+                red: strongest,
+            })
         }
         // Editing what is not there leaves the code as it was, but the agent may believe otherwise.
         Kind::Edit | Kind::Write => {
-            is_failed.then_some(Failure { recorded, at, suspects: Vec::new(), by_output: false })
+            is_failed.then_some(Failure { recorded, at, suspects: Vec::new(), by_output: false, red: None })
         }
         // Looking for a file that is not there, or a tool that does not exist, breaks nothing.
         Kind::Read | Kind::Other => None,

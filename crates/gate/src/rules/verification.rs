@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use outputs::{Shown, Summary};
+use outputs::{ErrorKind, Shown, Summary};
 use programs::Deed;
 use programs::repository::{Covered, Repository};
 use programs::shell::{Attribution, Intents, Mask, Output, SimpleCommand, Word};
@@ -134,7 +134,7 @@ impl Strength {
 
     /// What the command would say about the code; `None` if it verifies nothing, or only lists and explains (E7).
     pub(crate) fn of_command(command: &SimpleCommand) -> Option<Self> {
-        Self::of_run(command, command.deed())
+        Self::of_run(command, command.deed_done()?)
     }
 
     fn of_run(command: &SimpleCommand, deed: Deed) -> Option<Self> {
@@ -152,7 +152,9 @@ impl Strength {
             command.is_inline_code() && first.is_none_or(|first| first.text() == "-")
         };
         let rewrites = || command.edits.others || command.edits.paths.iter().any(|path| is_source(path));
-        let is_idle = command.idle_argument().is_some()
+        // `cargo test --no-run` runs nothing and builds all the same.
+        let builds = || deed == Deed::Builds && command.deed_done() == Some(Deed::Builds);
+        let is_idle = (command.idle_argument().is_some() && !builds())
             || (strength == Self::Ran && (only_tells() || is_typed_in() || rewrites()));
         (!is_idle).then_some(strength)
     }
@@ -175,7 +177,9 @@ fn of_call<'a>(
         let ran = Ran { at, call: &recorded.call, recorded, command };
         let first = runs.len();
         let mut others = Covered::Unknown;
-        for run in repository.runs(command, cwd) {
+        let started = repository.runs(command, cwd);
+        let is_one_of_many = started.len() > 1;
+        for run in started {
             // A program that nobody knows is taken at its word: `tool check`.
             let deed = if run.deed == Deed::Other { command.likely_deed() } else { run.deed };
             if let Some(strength) = Strength::of_run(command, deed) {
@@ -183,7 +187,7 @@ fn of_call<'a>(
                     Attribution::Decides => run.attribution,
                     masked => masked,
                 };
-                let showed = showed(recorded, command, attribution, strength, &shown);
+                let showed = showed(recorded, command, attribution, strength, is_one_of_many, &shown);
                 runs.push(VerifyingRun { ran, strength, showed, covers: run.covers, targets: run.targets });
             } else {
                 others = run.covers;
@@ -235,6 +239,8 @@ pub(crate) struct Printed {
     summary: Option<Summary>,
     /// Lines that only something broken prints.
     has_errors: bool,
+    /// Those of a compiler or a linter among them.
+    has_code_errors: bool,
     /// A program could not be started, or did not understand its command line.
     not_started: bool,
 }
@@ -255,6 +261,7 @@ impl Printed {
         Self {
             summary: shown.summary(),
             has_errors: !shown.errors.is_empty(),
+            has_code_errors: shown.errors.iter().any(|errors| errors.kind != ErrorKind::Plain),
             not_started: !shown.not_started.is_empty(),
         }
     }
@@ -275,6 +282,7 @@ fn showed(
     command: &SimpleCommand,
     attribution: Attribution,
     strength: Strength,
+    is_one_of_many: bool,
     printed: &Printed,
 ) -> Showed {
     let nothing = |why: &str| Showed::Nothing(why.to_owned());
@@ -309,6 +317,14 @@ fn showed(
                 // Something else decided the status of the whole.
                 Attribution::Masked(mask) if !command.suspect => by_output(mask),
                 _ if !is_suspect => Showed::Green,
+                // Its own summary tells of a pass, and something beside or after it can have failed instead.
+                _ if matches!(summary, Some(Summary::Passed { .. }))
+                    && (is_one_of_many
+                        || (!printed.has_code_errors
+                            && suspects.last().is_some_and(|last| !std::ptr::eq(*last, command)))) =>
+                {
+                    Showed::Green
+                }
                 _ if harmless::did_not_take_place(recorded) => nothing("it did not take place"),
                 _ if suspects.len() == 1 || matches!(summary, Some(Summary::Failed { .. })) => Showed::Red,
                 _ => nothing("it failed"),

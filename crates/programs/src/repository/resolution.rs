@@ -310,7 +310,8 @@ impl<'a> Resolution<'a> {
             self.following.pop();
         }
         let runs = self.runs.get(first..).unwrap_or_default();
-        if !runs.iter().any(|run| run.deed >= Deed::Lints) {
+        // What a script hides from its own status says nothing; that it ended well does.
+        if !runs.iter().any(|run| run.deed >= Deed::Lints && run.attribution == attribution) {
             let name = command.program.split('.').next().unwrap_or_default().replace('_', "-");
             // What it does is not known; that it is a program of the repository is, if it lies there and was not installed.
             let lies_here = |folder: &String| self.repository.relative(&one_spelling(folder, path)).is_some();

@@ -74,7 +74,9 @@ fn settles(run: &VerifyingRun<'_>, suspect: &SimpleCommand, work: &Work<'_>) -> 
     if repeated::does_as_much(run.ran.command, suspect, work.paths()) {
         return true;
     }
-    let failed = work.verifying_runs().iter().find(|failed| std::ptr::eq(failed.ran.command, suspect));
+    // What a task runs says more than its name.
+    let failed = work.verifying_runs().iter().filter(|failed| std::ptr::eq(failed.ran.command, suspect));
+    let failed = failed.max_by_key(|failed| failed.strength);
     let is_elsewhere = match failed.map(|failed| &failed.covers) {
         Some(Covered::Packages(folders)) => !folders.iter().any(|folder| run.covers.has(folder)),
         Some(Covered::Unknown) | None => false,
@@ -84,7 +86,7 @@ fn settles(run: &VerifyingRun<'_>, suspect: &SimpleCommand, work: &Work<'_>) -> 
     }
     // The same program with other words was asked for something else.
     let is_other = run.ran.command.program != suspect.program;
-    match (Strength::of_command(suspect), suspect.deed()) {
+    match (failed.map(|failed| failed.strength).or_else(|| Strength::of_command(suspect)), suspect.deed()) {
         (_, Deed::Commits | Deed::Pushes) => false,
         (Some(strength), _) if is_other => run.strength >= strength,
         (Some(strength), _) => run.strength > strength && run.targets.is_empty(),
