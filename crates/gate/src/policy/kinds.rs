@@ -1,10 +1,10 @@
 //! What the keys of a policy may be set to beside the usual: globs, evidence patterns, presets, categories and actions.
 
 use programs::shell::Pattern;
-use settings::{At, Entry, Kind, Names, Reader, Shape, TableOfKeys};
+use settings::{At, Choices as _, Entry, Kind, Names, Reader, Shape, TableOfKeys};
 
 use super::PRESETS;
-use super::keys::{Action, ActionLayer, Category, CategoryLayer};
+use super::keys::{Action, ActionLayer, Category, CategoryLayer, Proof};
 use super::paths::Globs;
 
 impl Kind for Globs {
@@ -168,7 +168,15 @@ impl Kind for Actions {
         let actions = reader.table(entry)?.iter().filter_map(|(key, value)| {
             let id = At { value: key.get_ref().to_string(), place: reader.place(key.span()) };
             let table = reader.table(Entry { key, value })?;
-            Some(ActionLayer { id: Some(id), ..Action::read(table, reader) })
+            let action = Action::read(table, reader);
+            let has_evidence = action.evidence.as_ref().is_some_and(|evidence| !evidence.is_empty());
+            if let Some(proof) = action.proof.filter(|proof| has_evidence && *proof != Proof::Evidence) {
+                let word = Proof::word(proof);
+                let message =
+                    format!("`proof = \"{word}\"` does not count beside `evidence`; leave one of them out");
+                reader.warnings.push(id.place.problem(message));
+            }
+            Some(ActionLayer { id: Some(id), ..action })
         });
         Some(actions.collect())
     }
