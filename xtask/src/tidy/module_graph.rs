@@ -49,7 +49,7 @@ fn module(file: &str) -> Option<&str> {
 /// The paths in a line of a module, from the root of the crate: in `hook/stop`, `super::prompt` is `hook/prompt`.
 fn paths(line: &str, module: &str) -> impl Iterator<Item = String> {
     let words = line.split(|character: char| !character.is_alphanumeric() && !"_:".contains(character));
-    words.filter_map(|word| {
+    words.filter_map(move |word| {
         let (mut word, mut inside) = match word.strip_prefix("crate::") {
             Some(path) => (path, ""),
             None => (word.starts_with("super::").then_some(word)?, module),
