@@ -28,11 +28,13 @@ pub(super) fn used(repository: &Repository, command: &SimpleCommand, cwd: &str) 
     let mut resolution = Resolution::new(repository);
     let place = resolution.place(&command.directory, cwd);
     resolution.command(command, &place, Attribution::Decides);
-    let tasks =
-        repository.tasks.iter().enumerate().filter(|(_, task)| resolution.followed.contains(&identity(*task)));
+    let tasks = repository
+        .tasks
+        .iter()
+        .enumerate()
+        .filter(|(_, task)| resolution.followed.contains(&identity(*task)));
     let scripts = repository.scripts.iter().enumerate();
-    let scripts =
-        scripts.filter(|(_, script)| resolution.followed.contains(&identity(*script)));
+    let scripts = scripts.filter(|(_, script)| resolution.followed.contains(&identity(*script)));
     (tasks.map(|(place, _)| place).collect(), scripts.map(|(place, _)| place).collect())
 }
 
