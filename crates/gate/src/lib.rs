@@ -11,9 +11,11 @@ mod inputs;
 mod judge;
 mod message;
 pub mod policy;
+mod ran;
 mod rules;
 mod second_stop;
 mod silence;
+mod strength;
 mod verdict;
 mod work;
 
