@@ -102,7 +102,7 @@ fn an_agent_that_plans_waits_for_no_check() {
     session.prompt("Fix it, and plan the rest");
     session.edit("calc.py", "def add(a, b):\n    return b + a\n");
     session.say("Fixed. Here is the plan.");
-    insta::assert_snapshot!(redacted(&planning(&session).holds()), @"
+    insta::assert_snapshot!(redacted(planning(&session).holds()), @"
     [checkstone] Context-aware checkpoint
 
     Changed: Python code (1 file)
