@@ -6,7 +6,7 @@ use programs::shell::{Directory, Intents};
 use serde::{Deserialize, Serialize};
 use transcript::{Agent, Call, Coverage, Kind, Outcome, Reading, SessionState};
 
-use crate::rules::verification::Strength;
+use crate::strength::Strength;
 
 /// The version of [`Inputs`] as they are recorded.
 pub const INPUTS_VERSION: u32 = 3;
@@ -107,18 +107,8 @@ impl Waiting {
     /// Claude Code when it ends; a server never does (L7).
     pub fn of_record(reading: &Reading) -> Option<Self> {
         let is_woken = || reading.agent == Some(Agent::Claude) && reading.calls.iter().any(is_running_check);
-        let broke_off = || broke_off(reading).then_some(Self::Interrupted);
-        Self::of_reading(reading)
-            .or_else(|| is_woken().then_some(Self::BackgroundTasks))
-            .or_else(broke_off)
+        Self::of_reading(reading).or_else(|| is_woken().then_some(Self::BackgroundTasks))
     }
-}
-
-/// An agent that stops says something; whose turn ends with a call was ended by something else.
-fn broke_off(reading: &Reading) -> bool {
-    let last = reading.calls.iter().rposition(|call| call.subagent.is_none());
-    let said = reading.messages.last().map_or(0, |message| message.calls_before);
-    last.is_some_and(|last| said <= last)
 }
 
 /// Whether the call is a check that has not ended.

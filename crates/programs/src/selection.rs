@@ -47,7 +47,7 @@ impl SimpleCommand {
 
     /// Tests that ran were compiled before: they settle what did not compile.
     fn compiles_for(&self, earlier: &Self) -> bool {
-        let (before, after) = (earlier.deed(), self.deed());
+        let (Some(before), Some(after)) = (earlier.deed_done(), self.deed_done()) else { return false };
         self.program == earlier.program
             && self.row().is_some_and(|row| row.is(Fact::CompilesTests))
             && matches!(before, Deed::TypeChecks | Deed::Builds)

@@ -11,12 +11,15 @@ mod settled;
 use programs::shell::{Intents, SimpleCommand};
 use transcript::{Kind, Outcome};
 
-use super::verification::{Printed, Showed, Strength};
+use super::printed::Printed;
+use super::verification::Showed;
 use super::{Expectation, Seen};
 use crate::inputs::{RecordedCall, Waived};
 use crate::policy::{Policy, Proof, ResolvedBy};
+use crate::ran::Moment;
+use crate::strength::Strength;
 use crate::verdict::{Evidence, Observation, Rule};
-use crate::work::{Moment, Work, shown};
+use crate::work::{Work, shown};
 
 /// Something that failed; what would satisfy the rule is that the same goes well later.
 #[derive(Clone, Debug)]
@@ -33,11 +36,11 @@ pub(crate) struct Failure<'a> {
 
 impl Failure<'_> {
     /// Whether tests, a type check or a build found something wrong with the code: how it was called is another matter.
-    pub(crate) fn is_about_the_code(&self) -> bool {
+    pub(crate) fn is_about_the_code(&self, is_more_than_tests: bool) -> bool {
         let said_nothing =
             self.recorded.call.snippet.as_deref().is_none_or(|printed| printed.trim().is_empty());
         match self.red {
-            Some(Strength::Tested) => true,
+            Some(Strength::Tested) => is_more_than_tests,
             Some(Strength::Built) => said_nothing || Printed::of(self.recorded).is_red(),
             _ => false,
         }
