@@ -48,7 +48,10 @@ pub(crate) fn files(policy: &Policy, inputs: &Inputs, work: &Work<'_>) -> Vec<Ch
         }
         Changes::Transcript(paths) => {
             let paths = paths.iter().map(|path| work.paths().one(path));
-            paths.map(|path| (work.is_gone(&path), path)).map(|(gone, path)| changed(path, None, gone)).collect()
+            paths
+                .map(|path| (work.is_gone(&path), path))
+                .map(|(gone, path)| changed(path, None, gone))
+                .collect()
         }
         Changes::Unknown(_) => Vec::new(),
     };
@@ -81,7 +84,8 @@ fn is_missed(path: &str, repository: &Repository) -> bool {
     }
     let Some(package) = repository.package_of(path) else { return true };
     let languages = package.languages_of(path);
-    !languages.is_empty() && package.ways.iter().any(|way| way.deed == Deed::Tests && way.verifies(&languages))
+    !languages.is_empty()
+        && package.ways.iter().any(|way| way.deed == Deed::Tests && way.verifies(&languages))
 }
 
 /// A virtual environment of any name is no code of the repository (L13).

@@ -12,24 +12,8 @@ use programs::shell::{Intents, SimpleCommand, one_spelling};
 use transcript::{Call, FileEdit, Kind, Outcome};
 
 use crate::inputs::{Inputs, RecordedCall};
+use crate::ran::{Moment, Ran};
 use crate::rules::verification::{self, VerifyingRun};
-
-/// A place in the timeline: the call, and the command within it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Moment {
-    pub(crate) call: usize,
-    pub(crate) command: usize,
-}
-
-/// A command of a shell call.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ran<'a> {
-    pub(crate) at: Moment,
-    pub(crate) call: &'a Call,
-    /// The call with everything else that it runs.
-    pub(crate) recorded: &'a RecordedCall,
-    pub(crate) command: &'a SimpleCommand,
-}
 
 /// Clocks and records are not more exact than this.
 pub(crate) const SLACK_NS: i128 = 1_000_000_000;
@@ -124,8 +108,9 @@ impl<'a> Work<'a> {
                 let mut natures = natures_of(path).peekable();
                 let needs_proof = natures.peek().is_none() || natures.any(|nature| nature == Nature::Code);
                 // A patch shows the texts of all files but those that it removes.
-                let is_gone =
-                    !call.edits.is_empty() && natures_of(path).next().is_none() && !call.created.contains(path);
+                let is_gone = !call.edits.is_empty()
+                    && natures_of(path).next().is_none()
+                    && !call.created.contains(path);
                 Touch { path: self.paths.one(path), at: whole, needs_proof, is_gone }
             };
             paths.iter().map(touch).collect()

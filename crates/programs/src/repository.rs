@@ -247,10 +247,16 @@ impl Repository {
     }
 
     /// Whether a file belongs to a tool and not to the code: it lies in a hidden folder at the root that is no package, and
-    /// into which no task of the repository reaches.
+    /// into which no task of the repository reaches. A script there is a program all the same, unless it is a hook, which
+    /// the tool itself runs.
     pub fn is_of_tool(&self, path: &str) -> bool {
         let Some(folder) = hidden_folder(path) else { return false };
-        let is_package = self.package_of(path).is_some_and(|package| hidden_folder(&package.folder).is_some());
+        let is_hook = path.split('/').any(|part| part.ends_with("hooks") || part == ".husky");
+        if Language::Shell.writes(path) && !is_hook {
+            return false;
+        }
+        let is_package =
+            self.package_of(path).is_some_and(|package| hidden_folder(&package.folder).is_some());
         !is_package && !self.hidden_in_use.iter().any(|used| used == folder)
     }
 
@@ -358,7 +364,8 @@ fn folders_above(path: &str) -> impl Iterator<Item = &str> {
 /// The hidden folder at the root that a path lies in or is. A worktree in such a folder is a checkout of its own.
 fn hidden_folder(path: &str) -> Option<&str> {
     let folder = path.split('/').next().filter(|part| part.starts_with('.') && part.len() > 1)?;
-    let inner = path.strip_prefix(".worktrees/").or_else(|| path.get(folder.len()..)?.strip_prefix("/worktrees/"));
+    let inner =
+        path.strip_prefix(".worktrees/").or_else(|| path.get(folder.len()..)?.strip_prefix("/worktrees/"));
     match inner.and_then(|inner| inner.split_once('/')) {
         Some((_, path)) => hidden_folder(path),
         None => path.contains('/').then_some(folder),

@@ -13,13 +13,16 @@ use std::collections::BTreeSet;
 use programs::shell::{Intents, SimpleCommand};
 use transcript::{Kind, Outcome};
 
-use super::verification::{PackageCode, Printed, Showed, Strength, VerifyingRun};
+use super::printed::Printed;
+use super::verification::{PackageCode, Showed, VerifyingRun};
 use super::{Expectation, Seen};
 use crate::changed::Changed;
 use crate::inputs::{RecordedCall, Waived};
 use crate::policy::{Policy, Proof, ResolvedBy};
+use crate::ran::Moment;
+use crate::strength::Strength;
 use crate::verdict::{Evidence, Observation, Rule};
-use crate::work::{Moment, Work, shown};
+use crate::work::{Work, shown};
 
 /// Something that failed; what would satisfy the rule is that the same goes well later.
 #[derive(Clone, Debug)]
@@ -77,7 +80,7 @@ impl<'a> Failure<'a> {
     }
 
     fn has_summary(&self) -> bool {
-        Printed::of(self.recorded).has_summary()
+        Printed::of(self.recorded).tests().is_some()
     }
 }
 
@@ -167,9 +170,8 @@ fn failure<'a>(
         Kind::Shell => {
             let runs = work.verifying_runs().iter().filter(|run| run.ran.at.call == number);
             let mut runs: Vec<VerifyingRun<'a>> = runs.cloned().collect();
-            let went_well = |run: &VerifyingRun<'a>| {
-                matches!(run.showed, Showed::Green | Showed::WithoutTheChange)
-            };
+            let went_well =
+                |run: &VerifyingRun<'a>| matches!(run.showed, Showed::Green | Showed::WithoutTheChange);
             let passed = |command: &SimpleCommand| {
                 let mut own = runs.iter().filter(|run| std::ptr::eq(run.ran.command, command)).peekable();
                 own.peek().is_some() && own.all(went_well)
@@ -186,7 +188,8 @@ fn failure<'a>(
                     let place = commands.iter().position(|command| std::ptr::eq(command, *first));
                     let at = Moment { call: number, command: place.unwrap_or_default() };
                     runs.retain(|run| {
-                        !went_well(run) && suspects.iter().any(|suspect| std::ptr::eq(*suspect, run.ran.command))
+                        !went_well(run)
+                            && suspects.iter().any(|suspect| std::ptr::eq(*suspect, run.ran.command))
                     });
                     return Some(Failure { recorded, at, suspects, runs, by_output: false });
                 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use outputs::{Shown, Summary};
+use outputs::Summary;
 use programs::Deed;
 use programs::repository::{Covered, Language, Package, Repository, Run};
 use programs::shell::{Attribution, Directory, Intents, Mask, Output, SimpleCommand, Word, one_spelling};
@@ -12,19 +12,10 @@ use transcript::{Kind, Outcome};
 
 use super::chain;
 use super::errors::harmless;
+use super::printed::Printed;
 use crate::inputs::RecordedCall;
-use crate::policy::is_source;
-use crate::work::{Moment, Paths, Ran};
-
-/// How much a run says about the code, the least first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Strength {
-    Ran,
-    Linted,
-    /// Type checked or built.
-    Built,
-    Tested,
-}
+use crate::ran::{Moment, Ran};
+use crate::strength::Strength;
 
 /// What a run showed.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,7 +90,7 @@ pub(crate) fn of_turn<'a>(
     let of_call = |(number, recorded)| of_call(number, recorded, repository, cwd);
     let mut runs: Vec<VerifyingRun<'a>> = calls.iter().enumerate().flat_map(of_call).collect();
     let mut away = without_the_change(calls);
-    away.extend(in_worktrees_of_the_base(calls, Paths::new(cwd, &repository.root)));
+    away.extend(in_worktrees_of_the_base(calls, cwd));
     if away.is_empty() {
         return runs;
     }
@@ -182,7 +173,9 @@ fn git_step(command: &SimpleCommand) -> Option<GitStep> {
             Some("pop" | "apply") => Some(GitStep::Back),
             Some(_) => None,
         },
-        ("git", "checkout" | "switch") if !makes_branch() && !names_paths() && words.by_ref().count() == 1 => {
+        ("git", "checkout" | "switch")
+            if !makes_branch() && !names_paths() && words.by_ref().count() == 1 =>
+        {
             Some(GitStep::OtherRevision)
         }
         ("git", "merge" | "rebase" | "cherry-pick" | "pull") => Some(GitStep::Back),
@@ -191,7 +184,8 @@ fn git_step(command: &SimpleCommand) -> Option<GitStep> {
 }
 
 /// The commands that ran in a second worktree which shows another revision and in which nothing was edited.
-fn in_worktrees_of_the_base(calls: &[RecordedCall], paths: Paths<'_>) -> Vec<Moment> {
+fn in_worktrees_of_the_base(calls: &[RecordedCall], cwd: &str) -> Vec<Moment> {
+    let absolute = |path: &str| one_spelling(&format!("/{cwd}"), path);
     let mut moments = Vec::new();
     let mut worktrees: Vec<String> = Vec::new();
     let lies_in = |path: &str, folder: &String| {
@@ -200,12 +194,12 @@ fn in_worktrees_of_the_base(calls: &[RecordedCall], paths: Paths<'_>) -> Vec<Mom
     for (call, recorded) in calls.iter().enumerate() {
         let edits = matches!(recorded.call.kind, Kind::Edit | Kind::Write);
         for path in recorded.call.paths.iter().filter(|_| edits) {
-            worktrees.retain(|worktree| !lies_in(&paths.absolute(path), worktree));
+            worktrees.retain(|worktree| !lies_in(&absolute(path), worktree));
         }
         let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
         for (place, command) in commands.iter().enumerate() {
             for path in &command.edits.paths {
-                worktrees.retain(|worktree| !lies_in(&paths.absolute(path), worktree));
+                worktrees.retain(|worktree| !lies_in(&absolute(path), worktree));
             }
             let words: Vec<&str> = command.known_arguments().collect();
             let operands = words.iter().copied().filter(|word| !word.starts_with('-'));
@@ -214,56 +208,19 @@ fn in_worktrees_of_the_base(calls: &[RecordedCall], paths: Paths<'_>) -> Vec<Mom
                 && !words.iter().any(|word| matches!(*word, "-b" | "-B" | "--orphan"))
             {
                 let from = match &command.directory {
-                    Directory::At(from) => paths.absolute(from),
-                    Directory::Start | Directory::Unknown => paths.absolute("."),
+                    Directory::At(from) => absolute(from),
+                    Directory::Start | Directory::Unknown => absolute("."),
                 };
                 worktrees.push(one_spelling(&from, folder));
             }
             if let Directory::At(folder) = &command.directory
-                && worktrees.iter().any(|worktree| lies_in(&paths.absolute(folder), worktree))
+                && worktrees.iter().any(|worktree| lies_in(&absolute(folder), worktree))
             {
                 moments.push(Moment { call, command: place });
             }
         }
     }
     moments
-}
-
-impl Strength {
-    pub(crate) fn of(deed: Deed) -> Option<Self> {
-        match deed {
-            Deed::Runs => Some(Self::Ran),
-            Deed::Lints => Some(Self::Linted),
-            Deed::TypeChecks | Deed::Builds => Some(Self::Built),
-            Deed::Tests => Some(Self::Tested),
-            _ => None,
-        }
-    }
-
-    /// What the command would say about the code; `None` if it verifies nothing, or only lists and explains (E7).
-    pub(crate) fn of_command(command: &SimpleCommand) -> Option<Self> {
-        Self::of_run(command, command.deed())
-    }
-
-    fn of_run(command: &SimpleCommand, deed: Deed) -> Option<Self> {
-        let strength = Self::of(deed)?;
-        let only_tells = || {
-            let mut arguments = command.known_arguments();
-            matches!(
-                (arguments.next(), arguments.next()),
-                (Some("-v" | "-V" | "-h" | "version" | "help"), None)
-            )
-        };
-        // A script from standard input is as often an edit as a look.
-        let is_typed_in = || {
-            let first = command.arguments.first();
-            command.is_inline_code() && first.is_none_or(|first| first.text() == "-")
-        };
-        let rewrites = || command.edits.others || command.edits.paths.iter().any(|path| is_source(path));
-        let is_idle = command.idle_argument().is_some()
-            || (strength == Self::Ran && (only_tells() || is_typed_in() || rewrites()));
-        (!is_idle).then_some(strength)
-    }
 }
 
 fn of_call<'a>(
@@ -306,7 +263,7 @@ fn of_call<'a>(
             && !recorded.call.user_stopped
             && !commands.iter().skip(place + 1).any(executes)
             && !commands.iter().any(could_print_a_summary)
-            && let Some(summary @ (Summary::Passed { .. } | Summary::Failed { .. })) = shown.summary
+            && let Some(summary) = shown.tests()
         {
             let showed = if matches!(summary, Summary::Passed { .. }) { Showed::Green } else { Showed::Red };
             let covers = runs.get(first).map_or(others, |run| run.covers.clone());
@@ -323,11 +280,8 @@ fn of_call<'a>(
 
 /// A task of several parts failed as a whole: the summary of its tests says whether these were it.
 fn tell_parts_apart(parts: &mut [VerifyingRun<'_>], printed: &Printed) {
-    let tests_passed = match printed.summary {
-        Some(Summary::Passed { .. }) => true,
-        Some(Summary::Failed { .. }) => false,
-        Some(Summary::NoTestsRan) | None => return,
-    };
+    let Some(summary) = printed.tests() else { return };
+    let tests_passed = matches!(summary, Summary::Passed { .. });
     let has_others = parts.iter().any(|part| part.strength != Strength::Tested);
     for part in parts.iter_mut().filter(|part| has_others && part.showed == Showed::Red) {
         part.showed = match (part.strength == Strength::Tested, tests_passed) {
@@ -361,56 +315,6 @@ fn could_print_a_summary(command: &SimpleCommand) -> bool {
             outputs::read(&words.join(" ")).is_some()
         }
         _ => command.shows_texts(),
-    }
-}
-
-/// What a call printed, as far as it says how runs ended.
-pub(crate) struct Printed {
-    summary: Option<Summary>,
-    /// Lines that only something broken prints.
-    has_errors: bool,
-    /// A program could not be started, or did not understand its command line.
-    not_started: bool,
-}
-
-impl Printed {
-    pub(crate) fn of(recorded: &RecordedCall) -> Self {
-        match &recorded.call.shown {
-            Some(shown) => Self::in_output(shown),
-            None => {
-                let mut scan = outputs::Scan::new();
-                scan.feed(recorded.call.snippet.as_deref().unwrap_or_default());
-                Self::in_output(&scan.finish())
-            }
-        }
-    }
-
-    fn in_output(shown: &Shown) -> Self {
-        Self {
-            summary: shown.summary(),
-            has_errors: !shown.errors.is_empty(),
-            not_started: !shown.not_started.is_empty(),
-        }
-    }
-
-    /// A program could not be started or understood none of its words, and nothing ran in its place.
-    pub(crate) fn did_not_start(&self) -> bool {
-        self.not_started && self.summary.is_none()
-    }
-
-    /// A runner ran and found nothing to do, and nothing else went wrong.
-    pub(crate) fn ran_nothing(&self) -> bool {
-        self.summary == Some(Summary::NoTestsRan) && !self.has_errors
-    }
-
-    /// Whether it says which tests passed and failed.
-    pub(crate) fn has_summary(&self) -> bool {
-        matches!(self.summary, Some(Summary::Passed { .. } | Summary::Failed { .. }))
-    }
-
-    /// Whether it tells of failures or errors.
-    pub(crate) fn is_red(&self) -> bool {
-        self.has_errors || matches!(self.summary, Some(Summary::Failed { .. }))
     }
 }
 

@@ -266,7 +266,9 @@ impl<'a> Ways<'a> {
             |target: &String| matches!(target.as_str(), "." | "./..." | "tests" | "test" | "src" | "tests/");
         // One word is a mention of a program or a file, unless it runs tests.
         let is_mention = !command.contains(' ') && (deed != Deed::Tests || command.contains('/'));
-        if source == Source::Instructions && (is_mention || !runs.iter().flat_map(|run| &run.targets).all(is_whole)) {
+        if source == Source::Instructions
+            && (is_mention || !runs.iter().flat_map(|run| &run.targets).all(is_whole))
+        {
             return;
         }
         let mut languages: Vec<Language> =

@@ -8,7 +8,8 @@ use transcript::{Kind, Outcome};
 
 use super::{Failure, harmless, repeated};
 use crate::inputs::RecordedCall;
-use crate::rules::verification::{Showed, Strength, VerifyingRun};
+use crate::rules::verification::{Showed, VerifyingRun};
+use crate::strength::Strength;
 use crate::work::Work;
 
 /// The later call that shows that the failure is over.
@@ -101,8 +102,7 @@ fn settles(run: &VerifyingRun<'_>, failed: &VerifyingRun<'_>) -> bool {
         }
         Covered::Unknown => (false, false),
     };
-    let other_language =
-        run.language().zip(failed.language()).is_some_and(|(green, red)| green != red);
+    let other_language = run.language().zip(failed.language()).is_some_and(|(green, red)| green != red);
     if is_elsewhere || other_language {
         return false;
     }
