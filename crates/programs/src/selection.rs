@@ -21,6 +21,11 @@ impl SimpleCommand {
         words.into_iter().skip(usize::from(is_verb)).map(str::to_owned).chain(narrows).collect()
     }
 
+    /// Whether it was told what to take of all that it could.
+    pub fn names_targets(&self) -> bool {
+        !self.targets().is_empty()
+    }
+
     /// Whether both run the same program, for a program of many uses the same use of it.
     pub fn is_same_use(&self, other: &Self) -> bool {
         self.program == other.program && Selection::of(self).does == Selection::of(other).does
@@ -106,8 +111,10 @@ impl<'a> Selection<'a> {
         if grammar == Grammar::Scripts && matches!(selection.words.first(), Some(&("run" | "run-script"))) {
             selection.words.remove(0);
         }
-        if grammar != Grammar::Operands && !selection.words.is_empty() {
-            selection.does = Some(selection.words.remove(0)).filter(|word| !word.starts_with('+'));
+        if grammar != Grammar::Operands {
+            // `cargo +nightly test`
+            selection.words.retain(|word| !word.starts_with('+'));
+            selection.does = (!selection.words.is_empty()).then(|| selection.words.remove(0));
         }
         // `cargo nextest run` has a use within its use.
         if selection.does == Some("nextest") && matches!(selection.words.first(), Some(&("run" | "r"))) {
