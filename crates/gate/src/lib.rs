@@ -11,9 +11,11 @@ mod inputs;
 mod judge;
 mod message;
 pub mod policy;
+mod ran;
 mod rules;
 mod second_stop;
 mod silence;
+mod strength;
 mod verdict;
 mod work;
 
@@ -25,7 +27,7 @@ pub use inputs::{
 };
 pub use judge::judge;
 pub use message::HEADER;
-pub use silence::{ASKED_BEFORE, reports, waivers};
+pub use silence::{ASKED_BEFORE, is_edit, reports, waivers};
 pub use verdict::{
     ActionState, ActionVerdict, ChangedCategory, Decision, Evidence, Observation, Rule, Verdict,
 };
