@@ -35,6 +35,12 @@ impl Reading<'_> {
         self.row("read the policy of a turn", find, [turn.0], |row| row.get(0))
     }
 
+    /// Whether the texts with this hash are kept already.
+    pub fn knows_policy(&self, hash: &str) -> Result<bool, JournalError> {
+        let find = "SELECT EXISTS (SELECT 1 FROM policies WHERE hash = ?1)";
+        Ok(self.row("look for a policy", find, [hash], |row| row.get(0))?.unwrap_or(false))
+    }
+
     /// The texts with this hash, in the form in which they were given.
     pub fn policy_texts(&self, hash: &str) -> Result<Option<Vec<u8>>, JournalError> {
         let find = "SELECT texts FROM policies WHERE hash = ?1";

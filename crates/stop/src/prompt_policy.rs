@@ -33,10 +33,11 @@ struct PromptPolicy {
 }
 
 /// As the journal keeps it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct PackedPolicy {
     hash: String,
     bytes: Vec<u8>,
+    texts: PolicyTexts,
 }
 
 /// The policy is not what it was.
@@ -62,12 +63,15 @@ impl PackedPolicy {
         };
         let bytes = serde_json::to_vec(&prompt).ok()?;
         let hash = trust::hash(&String::from_utf8_lossy(&bytes));
-        Some(Self { hash: head(&hash, HASH).to_owned(), bytes })
+        Some(Self { hash: head(&hash, HASH).to_owned(), bytes, texts: texts.clone() })
     }
 
-    /// The turn began with it.
+    /// The turn began with it. What is broken judges nobody and is not kept: a token may stand where no key was meant.
     pub fn keep(&self, writing: &Writing<'_>, turn: TurnId, event: &ClientEvent) -> Result<(), JournalError> {
-        writing.keep_policy(turn, &self.hash, &self.bytes, event.now)
+        match writing.knows_policy(&self.hash)? || self.texts.load().is_ok() {
+            true => writing.keep_policy(turn, &self.hash, &self.bytes, event.now),
+            false => Ok(()),
+        }
     }
 }
 

@@ -27,7 +27,7 @@ use crate::tmux_argument;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone session --slug parser
-  checkstone session --off
+  checkstone session --off --agent claude
   checkstone session --agent codex --id 01a1ddc9-9555-7810-a9fe-42b83e4879c4 --tmux %3
   checkstone session --agent gemini --json")]
 pub(crate) struct SessionArguments {
@@ -61,10 +61,10 @@ pub(crate) struct SessionArguments {
 
 pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     if arguments.off {
-        reductions::refuse_agent(
-            "checkstone session --off",
-            "an agent cannot switch the gate off: that is your decision",
-        )?;
+        // Gemini CLI alone does not say which session calls.
+        let agent = AgentSession::calling(None, None)?.map_or(Agent::Gemini, |session| session.agent);
+        let command = format!("checkstone session --off --agent {}", agent.name());
+        reductions::refuse_agent(&command, "an agent cannot switch the gate off: that is your decision")?;
     }
     let state = journal_access::state_directory()?;
     let folder = arguments.repository.folder()?;

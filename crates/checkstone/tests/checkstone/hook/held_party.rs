@@ -46,6 +46,12 @@ fn status(world: &World) -> Value {
     serde_json::from_str(&world.checkstone(&["status", "--json"]).answer().stdout).unwrap()
 }
 
+/// What a line of the log says of the switch, without its time and timings.
+fn switched(line: &str) -> Option<String> {
+    let (text, _) = line.split_once(" switch: ")?.1.rsplit_once(" [")?;
+    Some(text.to_owned())
+}
+
 /// Who did what, by `status`, newest first.
 fn reductions(world: &World) -> Vec<(String, String)> {
     let status = status(world);
@@ -79,9 +85,9 @@ fn l4_a_policy_that_the_turn_loosened_does_not_count_for_it() {
             assert_eq!(reductions(&world), [("during-turn".to_owned(), sentence.clone())], "{agent}");
             // Told once, though the turn has another stop.
             session.receive(&held);
-            let again = session.stop("Done, really.").0;
-            assert!(!again.stdout.contains("policy at its prompt"), "{again}");
-            assert!(world.log().contains(&format!(" switch: {sentence} [")), "{}", world.log());
+            session.stop("Done, really.").passes();
+            let noted: Vec<String> = world.log().lines().filter_map(switched).collect();
+            assert_eq!(noted, [sentence], "{agent}");
         }
     }
 }
@@ -204,7 +210,21 @@ fn l4_teleclaude_cannot_be_emptied_either() {
     session.edit("calc.py", FIXED);
     policy(&world, Some("presets = []\n"));
     let (held, told) = session.stop("Done.").holds_and_tells();
-    assert!(held.starts_with("[checkstone] Context-aware checkpoint\n\n"), "{held}");
+    insta::assert_snapshot!(held, @"
+    [checkstone] Context-aware checkpoint
+
+    Changed: other code (1 file), other files (1 file)
+
+    Required actions:
+    1. Check the logs: `instrukt-ai-logs teleclaude --since 2m`
+    2. Run targeted tests for changed behavior
+    3. Commit only after steps 1-2 are complete
+
+    Observations:
+    - Other code was modified but no test run was observed this turn
+
+    Capture anything worth keeping (memories, bugs, ideas). If everything is clean, do not respond.
+    ");
     assert_eq!(
         told,
         format!("[checkstone] The policy changed in this turn: `gate.min_turn`, `presets` in `checkstone.toml`. {LATER}")
@@ -215,8 +235,8 @@ fn l4_teleclaude_cannot_be_emptied_either() {
 #[test]
 fn l4_an_agent_cannot_switch_off_uninstall_or_trust() {
     let commands: [(&[&str], &str, &str); 5] = [
-        (&["session", "--off"], "checkstone session --off", "switch the gate off"),
-        (&["session", "--off", "--agent", "claude", "--id", "other"], "checkstone session --off", "switch the gate off"),
+        (&["session", "--off"], "checkstone session --off --agent AGENT", "switch the gate off"),
+        (&["session", "--off", "--agent", "claude", "--id", "other"], "checkstone session --off --agent AGENT", "switch the gate off"),
         (&["uninstall", "--yes"], "checkstone uninstall", "remove its own hooks"),
         (&["trust", "--yes"], "checkstone trust", "give trust"),
         (&["trust", "--revoke"], "checkstone trust --revoke", "withdraw trust"),
@@ -225,6 +245,7 @@ fn l4_an_agent_cannot_switch_off_uninstall_or_trust() {
         for (arguments, command, what) in commands {
             let world = World::new(PYTHON);
             let mut session = due(&world, agent);
+            let command = command.replace("AGENT", agent);
             let refused = by_agent(&world, agent, arguments).answer();
             assert_eq!(
                 refused.to_string(),
@@ -263,7 +284,7 @@ fn l4_what_a_person_switches_off_is_in_the_log_and_in_status() {
     session.stop("Done.").passes();
     let sentence = "The hooks of claude session 0a1b were switched off (`checkstone session --off`).";
     assert_eq!(reductions(&world), [("person".to_owned(), sentence.to_owned())]);
-    insta::assert_snapshot!(redacted(world.log()), @"");
+    insta::assert_snapshot!(redacted(world.log()), @"[time] claude 0a1b switch: The hooks of claude session 0a1b were switched off (`checkstone session --off`).");
     world.checkstone(&["session", "--on", "--agent", "claude", "--id", "0a1b"]).answer();
     assert_eq!(reductions(&world), []);
 }
@@ -280,7 +301,7 @@ fn l4_status_sees_sessions_whose_hooks_are_not_called() {
     session.type_prompt("Again");
     let found = reductions(&world);
     assert_eq!(found.len(), 1, "{found:?}");
-    insta::assert_snapshot!(redacted(&found[0].1), @"");
+    insta::assert_snapshot!(redacted(&found[0].1), @"No hook was called for a prompt of claude session 0a1b at [time]: `CHECKSTONE=off` is set in the client's environment, or its hooks are gone.");
 }
 
 /// Claude Code's settings with our hooks.
@@ -313,7 +334,7 @@ fn l4_a_registration_that_vanished_is_told_at_the_next_event() {
         assert_eq!((&missing[0]["agent"], &missing[0]["file"]), (&json!("claude"), &json!(file)));
         let (_, told) = session.stop("Done.").holds_and_tells();
         insta::allow_duplicates! {
-            insta::assert_snapshot!(redacted(told), @"");
+            insta::assert_snapshot!(redacted(told), @"[checkstone] The hooks of Claude Code are not registered any more in `~/.claude/settings.json`, where they were seen last at [time]. `checkstone init` registers them again.");
         }
         session.stop("Done, really.").passes();
         let doctor = world.checkstone(&["doctor", "--agent", "claude", "--json"]).answer();
@@ -336,7 +357,7 @@ fn l4_another_client_tells_of_a_registration_that_vanished() {
     let mut other = Session::named(&world, "codex", "c0de");
     other.type_prompt("Hello");
     let told = answer(world.hook("codex"), &other.prompt_event("Hello")).notifies();
-    insta::assert_snapshot!(redacted(told), @"");
+    insta::assert_snapshot!(redacted(told), @"[checkstone] The hooks of Claude Code are not registered any more in `~/.claude/settings.json`, where they were seen last at [time]. `checkstone init` registers them again.");
 }
 
 #[test]
@@ -347,7 +368,10 @@ fn l4_a_first_init_of_an_agent_works_and_is_reported() {
     let init = by_agent(&world, "claude", &["init", "--agent", "claude", "--yes"]).answer();
     assert_eq!(init.code, Some(0), "{init}");
     let told = session.stop("Done.").notifies();
-    insta::assert_snapshot!(redacted(told), @"");
+    insta::assert_snapshot!(redacted(told), @"
+    [checkstone] The agent ran `checkstone init`: Claude Code registered in `[folder]/home/.claude/settings.json`; checkstone.toml written, presets python.
+    [checkstone] A policy was made in this turn: `checkstone.toml` is new. It counts from the next prompt.
+    ");
 }
 
 #[test]
