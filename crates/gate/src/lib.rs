@@ -19,7 +19,7 @@ mod strength;
 mod verdict;
 mod work;
 
-pub use edited_files::edited_files;
+pub use edited_files::{edited_files, script_endings};
 pub use explain::{Explanation, RuleState, explain};
 pub use inputs::{
     Changes, CheckOutcome, CheckResult, History, INPUTS_VERSION, Inputs, PlanFile, RecordedCall, Stop,
@@ -27,7 +27,7 @@ pub use inputs::{
 };
 pub use judge::judge;
 pub use message::HEADER;
-pub use silence::{ASKED_BEFORE, reports, waivers};
+pub use silence::{ASKED_BEFORE, is_edit, reports, waivers};
 pub use verdict::{
     ActionState, ActionVerdict, ChangedCategory, Decision, Evidence, Observation, Rule, Verdict,
 };
