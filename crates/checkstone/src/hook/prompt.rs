@@ -17,6 +17,7 @@ use transcript::Agent;
 
 use super::told;
 use crate::background;
+use crate::error::CommandError;
 use crate::saving_environment;
 
 pub(crate) fn record(mut event: ClientEvent) -> Answer {
@@ -150,7 +151,7 @@ fn order_snapshot(
     repository: &Repository,
     settings: SnapshotSettings,
     turn: &Turn,
-) -> Result<(), String> {
-    let order = SnapshotOrder::new(event, repository, settings, turn).map_err(|error| error.to_string())?;
-    background::start_with(&["snapshot"], &order).map_err(|error| error.to_string())
+) -> Result<(), CommandError> {
+    let order = SnapshotOrder::new(event, repository, settings, turn)?;
+    Ok(background::start_with(&["snapshot"], &order)?)
 }
