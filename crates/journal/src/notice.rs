@@ -53,7 +53,8 @@ pub struct Notice {
 const COLUMNS: &str = "at, author, agent, client_id, repository, text";
 
 /// Untold notices of a session, and those that are of no session in particular.
-const UNTOLD: &str = "is_told = 0 AND (agent IS NULL OR agent = ?1) AND (client_id IS NULL OR client_id = ?2)";
+const UNTOLD: &str =
+    "is_told = 0 AND (agent IS NULL OR agent = ?1) AND (client_id IS NULL OR client_id = ?2)";
 
 impl Notice {
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -116,8 +117,7 @@ impl Writing<'_> {
     /// What the person of this session has to hear, oldest first. Of several processes that ask at once, one gets it.
     pub fn take_untold_notices(&self, agent: &str, client_id: &str) -> Result<Vec<Notice>, JournalError> {
         let untold = format!("SELECT {COLUMNS} FROM notices WHERE {UNTOLD} ORDER BY id");
-        let notices =
-            self.rows("read the notices", &untold, (agent, client_id), Notice::from_row)?;
+        let notices = self.rows("read the notices", &untold, (agent, client_id), Notice::from_row)?;
         let told = format!("UPDATE notices SET is_told = 1 WHERE {UNTOLD}");
         self.change("mark the notices as told", &told, (agent, client_id))?;
         Ok(notices)

@@ -60,13 +60,15 @@ impl Writing<'_> {
     pub fn miss_registration(&self, agent: &str, file: &Path, stamp: &str) -> Result<bool, JournalError> {
         let gone = "UPDATE registrations SET is_gone = 1, stamp = ?3
                     WHERE agent = ?1 AND file = ?2 AND is_gone = 0";
-        let changed = self.change("note that the hooks are gone", gone, params![agent, PathText(file), stamp])?;
+        let changed =
+            self.change("note that the hooks are gone", gone, params![agent, PathText(file), stamp])?;
         Ok(changed == 1)
     }
 
     /// The person took them out.
     pub fn forget_registration(&self, agent: &str, file: &Path) -> Result<(), JournalError> {
         let forget = "DELETE FROM registrations WHERE agent = ?1 AND file = ?2";
-        self.change("forget where the hooks were registered", forget, params![agent, PathText(file)]).map(drop)
+        self.change("forget where the hooks were registered", forget, params![agent, PathText(file)])
+            .map(drop)
     }
 }

@@ -48,7 +48,8 @@ pub fn judge(mut event: ClientEvent, workplace: Workplace, purpose: Purpose) -> 
     let is_saving = purpose == Purpose::VerdictAndSave;
     let idle = why_idle(workplace.found.policy.as_ref());
     let Workplace { repository, root, found } = workplace;
-    let (Some(root), true) = (root, idle.is_none() || is_saving || Journal::exists(&event.settings.state)) else {
+    let (Some(root), true) = (root, idle.is_none() || is_saving || Journal::exists(&event.settings.state))
+    else {
         return silent(idle.unwrap_or(NO_POLICY), None);
     };
     let git = event.settings.git.clone();

@@ -48,11 +48,11 @@ impl Reduction<'_> {
 /// What the person of this session has not heard of yet. Where the journal cannot be used, the log has it.
 pub fn take_untold(journal: &mut Journal, event: &ClientEvent) -> Option<String> {
     let (agent, session) = (event.agent(), event.session.as_str());
-    if event.is_dry_run || !journal.read(|reader| reader.has_untold_notices(agent, session)).unwrap_or(false) {
+    if event.is_dry_run || !journal.read(|reader| reader.has_untold_notices(agent, session)).unwrap_or(false)
+    {
         return None;
     }
     let notices = journal.write(|writing| writing.take_untold_notices(agent, session)).unwrap_or_default();
-    let lines: Vec<String> =
-        notices.iter().map(|notice| format!("{OWN_PREFIX} {}", notice.text)).collect();
+    let lines: Vec<String> = notices.iter().map(|notice| format!("{OWN_PREFIX} {}", notice.text)).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }

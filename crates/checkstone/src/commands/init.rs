@@ -121,7 +121,8 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
         }
     }
     if is_agent && answer == Answer::Go {
-        let changes = clients.iter().map(|client| &client.change).chain(policy.as_ref().map(|(change, _)| change));
+        let changes =
+            clients.iter().map(|client| &client.change).chain(policy.as_ref().map(|(change, _)| change));
         report_agent(changes, root.as_deref(), &state, printer)?;
     }
     if arguments.dry_run {
@@ -156,7 +157,8 @@ fn refuse_weakening(root: &Path, policy: &NewPolicy, state: &Path) -> Result<(),
         _ => false,
     };
     let present = repository_policy::of(root).and_then(|texts| texts.load().ok());
-    let lacks = present.is_some_and(|present| !present.presets.iter().all(|one| policy.presets.contains(one)));
+    let lacks =
+        present.is_some_and(|present| !present.presets.iter().all(|one| policy.presets.contains(one)));
     match had_policy || lacks {
         true => reductions::refuse_agent(
             "checkstone init",

@@ -87,7 +87,10 @@ pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<Exi
     let key = format!("off:{name}:{}", session.id);
     if arguments.off {
         switch::turn_off(&state, name, &session.id)?;
-        let text = format!("The hooks of {name} session {} were switched off (`checkstone session --off`).", session.id);
+        let text = format!(
+            "The hooks of {name} session {} were switched off (`checkstone session --off`).",
+            session.id
+        );
         let (author, session, repository) = (Author::Person, Some(&session), root.as_deref());
         CommandReduction { author, session, repository, key: Some(&key), text: &text }
             .note_or_warn(&state, printer);

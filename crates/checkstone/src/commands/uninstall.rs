@@ -98,7 +98,9 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
 
 /// What was taken out is not missed, and `status` says who did it.
 fn note(files: &[OwnEntries], state: &Path, printer: &Printer) {
-    for OwnEntries { agent, change, .. } in files.iter().filter(|file| file.change.state == ChangeState::Changed) {
+    for OwnEntries { agent, change, .. } in
+        files.iter().filter(|file| file.change.state == ChangeState::Changed)
+    {
         let (client, file) = (settings::client(*agent), home_relative(&change.path));
         let text = format!("The hooks of {client} were taken out of `{file}` (`checkstone uninstall`).");
         let author = Author::Person;

@@ -53,7 +53,8 @@ pub(crate) fn record(mut event: ClientEvent) -> Answer {
         if let Some(root) = &policy_root {
             note_policy_change(&mut journal, &event, root, &found);
         }
-        let opening = OpenedTurn { root: root.as_deref(), baseline: stored.as_deref(), policy: policy.as_ref() };
+        let opening =
+            OpenedTurn { root: root.as_deref(), baseline: stored.as_deref(), policy: policy.as_ref() };
         let (session, turn) = opening.write(&mut journal, &event)?;
         if let (Some((repository, texts)), Some(turn)) = (&snapshots, turn)
             && let Some(settings) = turn_start_snapshot::wanted(texts, &mut journal)

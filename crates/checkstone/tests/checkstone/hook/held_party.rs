@@ -69,9 +69,15 @@ fn l4_a_policy_that_the_turn_loosened_does_not_count_for_it() {
             Some("presets = [\"python\"]\nprose = [\"**\"]\n[action.python-tests]\nlevel = \"off\"\n"),
             "`action.python-tests.level`, `prose` in `checkstone.toml`",
         ),
-        (Some("presets = [\"python\"]\n[[category]]\nname = \"none\"\ninclude = [\"**\"]\n"), "`category` in `checkstone.toml`"),
+        (
+            Some("presets = [\"python\"]\n[[category]]\nname = \"none\"\ninclude = [\"**\"]\n"),
+            "`category` in `checkstone.toml`",
+        ),
         (None, "`checkstone.toml` was removed"),
-        (Some("presets = [\"pyton\"]\n"), "checkstone.toml:1:12: unknown preset `pyton`; did you mean `python`?"),
+        (
+            Some("presets = [\"pyton\"]\n"),
+            "checkstone.toml:1:12: unknown preset `pyton`; did you mean `python`?",
+        ),
     ];
     for agent in AGENTS {
         for (text, what) in looser {
@@ -108,7 +114,10 @@ fn l4_the_change_counts_from_the_next_prompt() {
         session.stop("Done.").passes();
         policy(&world, Some(PYTHON));
         let told = session.stop("Done again.").notifies();
-        assert_eq!(told, format!("[checkstone] The policy changed in this turn: `presets` in `checkstone.toml`. {LATER}"));
+        assert_eq!(
+            told,
+            format!("[checkstone] The policy changed in this turn: `presets` in `checkstone.toml`. {LATER}")
+        );
     }
 }
 
@@ -152,7 +161,10 @@ fn l4_the_users_configuration_counts_as_it_was_at_the_prompt() {
     fs_err::write(&file, "presets = []\n").unwrap();
     let (held, told) = session.stop("Done.").holds_and_tells();
     assert_eq!(held, RUN_TESTS);
-    assert_eq!(told, format!("[checkstone] The policy changed in this turn: `presets` in `config.toml`. {LATER}"));
+    assert_eq!(
+        told,
+        format!("[checkstone] The policy changed in this turn: `presets` in `config.toml`. {LATER}")
+    );
 }
 
 /// Presets that are detected follow the manifests: what a turn adds counts at once, what it removes does not.
@@ -227,7 +239,9 @@ fn l4_teleclaude_cannot_be_emptied_either() {
     ");
     assert_eq!(
         told,
-        format!("[checkstone] The policy changed in this turn: `gate.min_turn`, `presets` in `checkstone.toml`. {LATER}")
+        format!(
+            "[checkstone] The policy changed in this turn: `gate.min_turn`, `presets` in `checkstone.toml`. {LATER}"
+        )
     );
 }
 
@@ -236,7 +250,11 @@ fn l4_teleclaude_cannot_be_emptied_either() {
 fn l4_an_agent_cannot_switch_off_uninstall_or_trust() {
     let commands: [(&[&str], &str, &str); 5] = [
         (&["session", "--off"], "checkstone session --off --agent AGENT", "switch the gate off"),
-        (&["session", "--off", "--agent", "claude", "--id", "other"], "checkstone session --off --agent AGENT", "switch the gate off"),
+        (
+            &["session", "--off", "--agent", "claude", "--id", "other"],
+            "checkstone session --off --agent AGENT",
+            "switch the gate off",
+        ),
         (&["uninstall", "--yes"], "checkstone uninstall", "remove its own hooks"),
         (&["trust", "--yes"], "checkstone trust", "give trust"),
         (&["trust", "--revoke"], "checkstone trust --revoke", "withdraw trust"),
@@ -339,8 +357,10 @@ fn l4_a_registration_that_vanished_is_told_at_the_next_event() {
         session.stop("Done, really.").passes();
         let doctor = world.checkstone(&["doctor", "--agent", "claude", "--json"]).answer();
         let findings: Value = serde_json::from_str(&doctor.stdout).unwrap();
-        let of_registration = |finding: &&Value| finding["check"] == "registered" && finding["state"] == "problem";
-        let findings: Vec<&Value> = findings["findings"].as_array().unwrap().iter().filter(of_registration).collect();
+        let of_registration =
+            |finding: &&Value| finding["check"] == "registered" && finding["state"] == "problem";
+        let findings: Vec<&Value> =
+            findings["findings"].as_array().unwrap().iter().filter(of_registration).collect();
         assert!(!findings.is_empty(), "{doctor}");
         registered(&world);
         assert_eq!(status(&world)["missing_registrations"], json!([]));
