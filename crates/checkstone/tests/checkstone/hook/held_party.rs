@@ -327,7 +327,7 @@ fn registered(world: &World) -> std::path::PathBuf {
     let file = world.home.join(".claude/settings.json");
     let entry = json!([{ "hooks": [{ "type": "command", "command": "/usr/bin/checkstone", "args": ["hook", "claude"] }] }]);
     let hooks = json!({ "hooks": { "UserPromptSubmit": entry, "Stop": entry } });
-    world.sandbox.write(&file, &hooks.to_string());
+    world.sandbox.write(&file, hooks.to_string());
     file
 }
 
