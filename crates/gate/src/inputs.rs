@@ -24,6 +24,9 @@ pub struct Inputs {
     /// The turn's calls, with what their commands would run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<RecordedCall>,
+    /// How many of the calls are those of earlier turns that nobody judged.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub earlier_calls: usize,
     /// What the agent said in the turn: only to find what it says it cannot do.
     pub said: Vec<String>,
     /// Where the agent works; paths in calls may be relative to it.
@@ -205,6 +208,7 @@ impl Inputs {
         Self {
             changes,
             coverage: reading.coverage,
+            earlier_calls: reading.earlier_calls,
             calls: reading.calls.into_iter().map(|call| RecordedCall::new(call, &cwd)).collect(),
             said,
             cwd,

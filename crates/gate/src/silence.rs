@@ -68,7 +68,8 @@ pub(crate) fn waiting(policy: &Policy, inputs: &Inputs) -> Option<Waiting> {
         return None;
     }
     let last_edit = inputs.calls.iter().rposition(|recorded| is_edit(&recorded.call));
-    let since = inputs.calls.iter().skip(last_edit.map_or(0, |place| place + 1));
+    let since = last_edit.map_or(0, |place| place + 1).max(inputs.earlier_calls);
+    let since = inputs.calls.iter().skip(since);
     let is_rejected = |recorded: &RecordedCall| {
         let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
         let checks = || commands.iter().any(|command| Strength::of_command(command).is_some());

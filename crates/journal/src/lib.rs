@@ -37,6 +37,6 @@ pub use registration::Registration;
 pub use run::NotedRun;
 pub use session::{SeenSession, Session, SessionId};
 pub use trust::{Trust, TrustEntry};
-pub use turn::{NewTurn, Turn, TurnId};
+pub use turn::{NewTurn, Turn, TurnId, UnjudgedTurns};
 pub use verdict::{Inputs, NewVerdict, Of, RecordedVerdict, VerdictId};
 pub use waiver::Waiver;

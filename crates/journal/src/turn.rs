@@ -1,6 +1,6 @@
 //! Turns, and the count that decides how often a turn may be held.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Row, params};
 
 use crate::column::Milliseconds;
@@ -12,6 +12,10 @@ const LARGEST_BASELINE: usize = 2 * 1024 * 1024;
 
 /// Enough of the prompt for a person to know the turn again.
 const LONGEST_PROMPT: usize = 500;
+
+/// So many turns before the last one can be without a verdict and still be judged with it, and so long ago.
+const MOST_UNJUDGED: usize = 20;
+const LONGEST_UNJUDGED: SignedDuration = SignedDuration::from_hours(24);
 
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct TurnId(pub i64);
@@ -39,6 +43,14 @@ pub struct Turn {
     /// There was a baseline, and it was too large to keep.
     pub baseline_too_large: bool,
     pub holds: u32,
+}
+
+/// The last turns of a session, judged together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnjudgedTurns {
+    pub first: Turn,
+    /// How many there are, the last one included.
+    pub turns: usize,
 }
 
 const COLUMNS: &str = "id, session, key, opened_at, prompt, holds, baseline_size, baseline";
@@ -72,6 +84,27 @@ impl Reading<'_> {
     pub fn first_turn(&self, session: SessionId) -> Result<Option<Turn>, JournalError> {
         let first = format!("SELECT {COLUMNS} FROM turns WHERE session = ?1 ORDER BY id LIMIT 1");
         self.row("read the first turn", &first, [session.0], Turn::from_row)
+    }
+
+    /// The last turns of the session of which no verdict looked at what changed: the person interrupted them, they
+    /// failed, or the agent waited. A turn without a baseline was not meant to be judged. `None` if the last turn is the
+    /// only one.
+    pub fn unjudged_turns(&self, session: SessionId) -> Result<Option<UnjudgedTurns>, JournalError> {
+        let last = format!(
+            "SELECT {COLUMNS} FROM turns WHERE session = ?1 AND id > coalesce(
+                 (SELECT max(turn) FROM verdicts WHERE scope <> '' AND turn IN
+                     (SELECT id FROM turns WHERE session = ?1 ORDER BY id DESC LIMIT {MOST_UNJUDGED} OFFSET 1)), 0)
+             ORDER BY id DESC LIMIT {MOST_UNJUDGED}"
+        );
+        let turns = self.rows("read the turns without a verdict", &last, [session.0], Turn::from_row)?;
+        let newest = turns.first().map(|turn| turn.opened_at);
+        let belongs = |turn: &Turn| {
+            let age = newest.map(|newest| newest.duration_since(turn.opened_at));
+            turn.baseline.is_some() && age.is_some_and(|age| age <= LONGEST_UNJUDGED)
+        };
+        let span: Vec<Turn> = turns.into_iter().take_while(belongs).collect();
+        let turns = span.len();
+        Ok(span.into_iter().next_back().filter(|_| turns > 1).map(|first| UnjudgedTurns { first, turns }))
     }
 
     pub fn latest_turn(&self, session: SessionId) -> Result<Option<Turn>, JournalError> {

@@ -84,21 +84,23 @@ pub fn judge(mut event: ClientEvent, workplace: Workplace, purpose: Purpose) -> 
         Err(problems) => return broken_policy(event, journal, &problems.to_string()),
     };
     event.stopwatch.lap("policy");
-    let case = StopCase { texts, policy, asked_by: AskedBy::Client, is_gated, repository, root };
+    let span =
+        known_turn::unjudged_turns(&mut journal, &event).filter(|_| is_gated && !policy.gate.turn_only);
+    let case = StopCase { texts, policy, asked_by: AskedBy::Client, is_gated, repository, root, span };
     // The second stop of a turn passes, and so waits for nothing.
     let held = known_turn::held_already(&mut journal, &event, case.most_holds()).unwrap_or(false);
-    let mut reading = last_words::read(&event);
+    let mut reading = last_words::read(&event, case.span.as_ref());
     let mut may_wait = !held && last_words::may_come(&event, &reading);
     if may_wait && (case.policy.checks.count() > 0 || is_saving) {
         // Checks take seconds and must not run twice; how full the context is stands in what is written last.
-        reading = last_words::wait(&event);
+        reading = last_words::wait(&event, case.span.as_ref());
         may_wait = false;
     }
     let judged = match case.judge(&mut event, Some(&mut journal), pending, reading) {
         // What is not written yet can only be the last tenth of a second; it counts where it could change the answer.
         Ok(draft) if may_wait && draft.is_open() => {
             let pending = changes::start(&event.cwd, &git);
-            let reading = last_words::wait(&event);
+            let reading = last_words::wait(&event, case.span.as_ref());
             case.judge(&mut event, Some(&mut journal), pending, reading)
         }
         judged => judged,

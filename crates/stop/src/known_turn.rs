@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gate::Waived;
-use journal::{Journal, JournalError, Session, SessionId, Turn, Writing};
+use journal::{Journal, JournalError, Session, SessionId, Turn, UnjudgedTurns, Writing};
 use transcript::{Agent, Reading};
 
 use crate::client_event::ClientEvent;
@@ -80,6 +80,15 @@ pub(crate) fn remember_reports(
         Ok(json) if !now.is_empty() => writing.set_value(session, REPORTED, &json),
         _ => Ok(()),
     }
+}
+
+/// The turns that are judged together now, if there is more than one (L1).
+pub fn unjudged_turns(journal: &mut Journal, event: &ClientEvent) -> Option<UnjudgedTurns> {
+    let unjudged = journal.read(|reader| match reader.session(event.agent(), &event.session)? {
+        Some(session) => reader.unjudged_turns(session.id),
+        None => Ok(None),
+    });
+    unjudged.ok().flatten()
 }
 
 /// Whether the turn that the client names has had all its holds.

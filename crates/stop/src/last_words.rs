@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use transcript::{Agent, Options, Reading};
+use journal::UnjudgedTurns;
+use transcript::{Agent, Options, Reading, TurnStart};
 
 use crate::client_event::ClientEvent;
 
@@ -13,10 +14,15 @@ const FIRST_WINDOW: u64 = 256 * 1024;
 const FLUSH_LIMIT: Duration = Duration::from_millis(250);
 const FLUSH_POLL: Duration = Duration::from_millis(5);
 
-/// The turn as far as it is written.
-pub(crate) fn read(event: &ClientEvent) -> Reading {
+/// The turn as far as it is written, with the calls of the earlier ones of `span`.
+pub fn read(event: &ClientEvent, span: Option<&UnjudgedTurns>) -> Reading {
+    let since = span.map(|UnjudgedTurns { first, turns }| TurnStart {
+        id: first.key.clone(),
+        at: first.opened_at,
+        turns: *turns,
+    });
     let options =
-        Options { agent: Some(event.payload.agent), first_window: FIRST_WINDOW, ..Options::default() };
+        Options { agent: Some(event.payload.agent), first_window: FIRST_WINDOW, since, ..Options::default() };
     match &event.payload.transcript {
         Some(path) => transcript::read(path, &options),
         None => transcript::read_bytes(&[], &options),
@@ -36,18 +42,18 @@ pub(crate) fn may_come(event: &ClientEvent, reading: &Reading) -> bool {
 }
 
 /// Waits until the last words are written, in short, bounded steps, and then goes on with what is there.
-pub(crate) fn wait(event: &ClientEvent) -> Reading {
+pub(crate) fn wait(event: &ClientEvent, span: Option<&UnjudgedTurns>) -> Reading {
     let path = event.payload.transcript.as_deref();
     // Before the reading: what is written during it must be seen as new.
     let mut length = path.and_then(size);
-    let mut reading = read(event);
+    let mut reading = read(event, span);
     let deadline = Instant::now() + FLUSH_LIMIT;
     while !are_there(event, &reading) && Instant::now() < deadline {
         std::thread::sleep(FLUSH_POLL);
         let now = path.and_then(size);
         if now != length {
             length = now;
-            reading = read(event);
+            reading = read(event, span);
         }
     }
     reading

@@ -102,7 +102,7 @@ impl PolicyChange {
             return Ok(None);
         }
         // Whose turn ends is worth a look: a prompt that was not recorded has no policy to go by.
-        let known = KnownTurn::read(Some(journal), event, &last_words::read(event))?;
+        let known = KnownTurn::read(Some(journal), event, &last_words::read(event, None))?;
         let Some(turn) = known.turn else { return Ok(None) };
         match journal.read(|reader| reader.policy_of_turn(turn.id))? {
             Some(hash) if Some(&hash) != now.as_ref() => Self::between(journal, turn.id, &hash, root, found),

@@ -7,7 +7,7 @@ use change_set::Scope;
 use changes::{Baseline, Pending};
 use gate::policy::{Policy, Proof, SecondStop};
 use gate::{ActionState, Changes, Inputs, Verdict, Waiting};
-use journal::{Journal, JournalError, Turn};
+use journal::{Journal, JournalError, Turn, UnjudgedTurns};
 use programs::repository::Repository;
 use programs::shell::Intents;
 use transcript::{Call, Coverage, Extent, Outcome, Reading, Usage};
@@ -54,6 +54,8 @@ pub struct StopCase {
     pub is_gated: bool,
     pub repository: Option<changes::Repository>,
     pub root: PathBuf,
+    /// The turns that are judged together, if there is more than one (L1).
+    pub span: Option<UnjudgedTurns>,
 }
 
 /// What one look at the turn gave.
@@ -206,9 +208,8 @@ impl StopCase {
 
     /// How long the turn has taken; for a person at least as long as the policy wants a turn to be.
     fn elapsed(&self, known: &KnownTurn, event: &ClientEvent) -> Option<u64> {
-        let taken = known
-            .opened_at
-            .and_then(|opened| u64::try_from(event.now.duration_since(opened).as_millis()).ok());
+        let began = self.span.as_ref().map(|span| span.first.opened_at).or(known.opened_at);
+        let taken = began.and_then(|opened| u64::try_from(event.now.duration_since(opened).as_millis()).ok());
         let shortest = u64::try_from(self.policy.gate.min_turn.as_millis()).unwrap_or(u64::MAX);
         match self.asked_by {
             AskedBy::Client => taken,
@@ -224,7 +225,7 @@ impl StopCase {
         pending: &Result<Pending, changes::Error>,
         event: &ClientEvent,
     ) -> Option<Baseline> {
-        let turn = known.turn.as_ref()?;
+        let turn = self.span.as_ref().map(|span| &span.first).or(known.turn.as_ref())?;
         let quick = baseline(turn);
         let (Ok(pending), Some(journal)) = (pending, journal) else { return quick };
         let git = &event.settings.git;

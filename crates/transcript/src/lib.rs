@@ -35,7 +35,7 @@ mod windows_path;
 pub use entry::OWN_PREFIX;
 pub use file_edit::FileEdit;
 pub use model::{Agent, Call, Coverage, Extent, Kind, Message, Outcome, Reading, Turn, Usage};
-pub use reader::{Options, read, read_bytes};
+pub use reader::{Options, TurnStart, read, read_bytes};
 pub use render::{plain, visible};
 pub use session_state::SessionState;
 pub use unreadable::Unreadable;

@@ -42,8 +42,11 @@ pub struct Reading {
     pub coverage: Coverage,
     /// The context in use after the last response; null where the transcript does not tell.
     pub usage: Option<Usage>,
-    /// The turn's tool calls in order.
+    /// The turn's tool calls in order, after those of earlier turns where these were asked for.
     pub calls: Vec<Call>,
+    /// How many of the calls are those of earlier turns.
+    #[serde(skip)]
+    pub earlier_calls: usize,
     /// What the agent said in the turn, as snippets.
     #[serde(skip)]
     pub messages: Vec<Message>,
@@ -194,6 +197,13 @@ pub struct Message {
 }
 
 impl Reading {
+    /// Puts the calls of the turn before in front.
+    pub fn add_earlier(&mut self, mut earlier: Vec<Call>) {
+        self.earlier_calls += earlier.len();
+        earlier.append(&mut self.calls);
+        self.calls = earlier;
+    }
+
     /// Nothing could be read, and why.
     pub(crate) fn unavailable(agent: Option<Agent>, reason: String) -> Self {
         Self {
@@ -207,6 +217,7 @@ impl Reading {
             },
             usage: None,
             calls: Vec::new(),
+            earlier_calls: 0,
             messages: Vec::new(),
             last_assistant: None,
             has_own_message: false,

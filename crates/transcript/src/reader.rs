@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use jiff::{SignedDuration, Timestamp};
+
 use crate::detect::{self, Format};
 use crate::entry::{Entry, Prompt, Record};
 use crate::format::{self, gemini_document};
@@ -26,6 +28,18 @@ pub struct Options {
     pub max_bytes: u64,
     /// Line numbers need the lines before the turn counted; in a larger file they are left out.
     pub count_lines_up_to: u64,
+    /// The calls of the turns from this one on are read too: nobody judged them.
+    pub since: Option<TurnStart>,
+}
+
+/// A turn by what is known of its beginning.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TurnStart {
+    /// The client's own id of the turn, where it has one.
+    pub id: Option<String>,
+    pub at: Timestamp,
+    /// How many turns there are from it on, the last one included.
+    pub turns: usize,
 }
 
 impl Default for Options {
@@ -35,6 +49,7 @@ impl Default for Options {
             first_window: 512 * 1024,
             max_bytes: 64 * 1024 * 1024,
             count_lines_up_to: 4 * 1024 * 1024,
+            since: None,
         }
     }
 }
@@ -42,6 +57,9 @@ impl Default for Options {
 /// What is looked at of a file in a format that nobody knows.
 const LINES_WINDOW: u64 = 64 * 1024;
 const MOST_LINES: u64 = 20;
+
+/// A client writes a prompt down a moment before or after it tells of it.
+const SLACK: SignedDuration = SignedDuration::from_secs(2);
 
 /// After so many records of which almost none was understood, the rest will not be either.
 const GIVE_UP_AFTER: u64 = 1000;
@@ -69,20 +87,60 @@ fn read_source(source: &Source<'_>, options: &Options, path: Option<&Path>) -> R
         reading.coverage.records = count_last_lines(source);
         return reading;
     };
-    let turn = match format {
-        Format::Lines(agent) => turn_of_lines(source, agent, options),
-        Format::GeminiDocument => match turn_of_document(source, options) {
-            Ok(turn) => turn,
-            Err(reason) => return Reading::unavailable(Some(Agent::Gemini), reason.to_string()),
-        },
+    let turn_before = |end: u64| match format {
+        Format::Lines(agent) => {
+            source.before(end).map(|source| turn_of_lines(&source, agent, options)).ok_or(Unreadable::Empty)
+        }
+        Format::GeminiDocument => turn_of_document(source, options, end),
     };
     let agent = format.agent();
-    let (reading, _) = reading(agent, turn, |timeline, turn| {
-        if let Some(path) = path {
-            subagents::add_calls(timeline, agent, path, turn, options);
+    let read_turn = |turn: FoundTurn| {
+        let (reading, _) = reading(agent, turn, |timeline, turn| {
+            if let Some(path) = path {
+                subagents::add_calls(timeline, agent, path, turn, options);
+            }
+        });
+        reading
+    };
+    let turn = match turn_before(source.len()) {
+        Ok(turn) => turn,
+        Err(reason) => return Reading::unavailable(Some(agent), reason.to_string()),
+    };
+    let mut begin = turn.begins_at();
+    let mut reading = read_turn(turn);
+    let Some(since) = &options.since else { return reading };
+    let mut first = reading.turn.clone();
+    for _ in 1..since.turns {
+        let (Some(end), Some(later)) = (begin, &first) else { break };
+        if since.is_reached(later) {
+            break;
         }
-    });
+        let Ok(turn) = turn_before(end) else { break };
+        begin = turn.begins_at();
+        let mut earlier = read_turn(turn);
+        if earlier.turn.as_ref().is_none_or(|turn| since.is_after(turn)) {
+            break;
+        }
+        first = earlier.turn.take();
+        // A sub-agent that works on is in the files of both turns.
+        earlier.calls.retain(|call| !reading.calls.iter().any(|later| later.id == call.id));
+        reading.add_earlier(earlier.calls);
+    }
     reading
+}
+
+impl TurnStart {
+    /// Whether it is this turn.
+    fn is_reached(&self, turn: &Turn) -> bool {
+        self.id.is_some() && self.id == turn.id
+    }
+
+    /// Whether the turn was over before.
+    fn is_after(&self, turn: &Turn) -> bool {
+        let began = turn.started_at.as_deref().and_then(subagents::instant);
+        !self.is_reached(turn)
+            && began.and_then(|began| began.checked_add(SLACK).ok()).is_some_and(|began| began < self.at)
+    }
 }
 
 /// How many lines are there, of a few at the end: whoever asks only wants to know whether there are any.
@@ -152,6 +210,13 @@ pub(crate) struct FoundTurn {
     pub(crate) cut: Option<String>,
     /// What was seen of the session before it.
     pub(crate) session: SessionWatch,
+}
+
+impl FoundTurn {
+    /// Where the turn begins, if that was found.
+    fn begins_at(&self) -> Option<u64> {
+        self.records.first().filter(|_| self.opening).map(|first| first.offset)
+    }
 }
 
 impl TurnRecords {
@@ -246,11 +311,12 @@ pub(crate) fn number_lines(source: &Source<'_>, records: &mut [Placed], seen: &[
     }
 }
 
-fn turn_of_document(source: &Source<'_>, options: &Options) -> Result<FoundTurn, Unreadable> {
+fn turn_of_document(source: &Source<'_>, options: &Options, end: u64) -> Result<FoundTurn, Unreadable> {
     let mut turn = TurnRecords::default();
     let mut reached_start = true;
     let mut lines = HashMap::new();
     let mut records = records_of_document(source, options)?;
+    records.retain(|placed| placed.offset < end || end == source.len());
     while let Some(placed) = records.pop() {
         lines.insert(placed.offset, placed.line);
         if !turn.take(placed.record, placed.offset) {
@@ -331,6 +397,7 @@ pub(crate) fn reading(
         coverage: Coverage { extent, records: total, understood, reason },
         usage: usage.map(|context| usage::usage(agent, context)),
         calls,
+        earlier_calls: 0,
         messages,
         last_assistant,
         // Without a prompt before it, it is no answer to a turn: a person may begin a session with it.

@@ -40,6 +40,16 @@ impl Source<'_> {
         }
     }
 
+    /// The same without what lies at `end` and behind it.
+    pub(crate) fn before(&self, end: u64) -> Option<Source<'_>> {
+        match self {
+            Self::File { file, len } => {
+                Some(Source::File { file: file.try_clone().ok()?, len: end.min(*len) })
+            }
+            Self::Bytes(bytes) => Some(Source::Bytes(bytes.get(..usize::try_from(end).ok()?)?)),
+        }
+    }
+
     /// Appends `length` bytes from `offset` on to `buffer`; an error where the source ends before.
     pub(crate) fn append_at(&self, buffer: &mut Vec<u8>, length: usize, offset: u64) -> io::Result<()> {
         buffer.reserve_exact(length);

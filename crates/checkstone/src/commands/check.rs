@@ -92,7 +92,10 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
         warn_of_ignored_checks(journal.as_mut(), &texts, &policy, printer);
     }
     let asked_by = AskedBy::Person;
-    let case = StopCase { texts, policy, asked_by, is_gated: true, repository: Some(repository), root };
+    let span = journal.as_mut().and_then(|journal| stop::unjudged_turns(journal, &event));
+    let span = span.filter(|_| !policy.gate.turn_only);
+    let reading = if span.is_some() { stop::read_turns(&event, span.as_ref()) } else { reading };
+    let case = StopCase { texts, policy, asked_by, is_gated: true, repository: Some(repository), root, span };
     let judged = case.judge(&mut event, journal.as_mut(), pending, reading).map_err(|error| match error {
         StopError::Journal(error) => error.into(),
         StopError::Refused(error) => git_problem(&error),

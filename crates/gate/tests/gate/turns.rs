@@ -115,6 +115,7 @@ pub(crate) fn with_files(calls: Vec<Call>, files: Vec<ChangedFile>) -> Inputs {
         }),
         coverage: Coverage { extent: Extent::Complete, records, understood: records, reason: None },
         calls: calls.collect(),
+        earlier_calls: 0,
         said: Vec::new(),
         cwd: "/repo".to_owned(),
         session: SessionState::default(),

@@ -7,7 +7,7 @@ use gate::policy::Policy;
 use gate::{Changes, History, Inputs, Verdict, Waiting};
 use jiff::Timestamp;
 use programs::repository::{Repository, Script};
-use transcript::{Extent, Reading, WalkedTurn};
+use transcript::{Call, Extent, Reading, WalkedTurn};
 
 use crate::judged_stop::{Delivery, open_actions};
 
@@ -22,7 +22,12 @@ pub struct ReplayedSession {
     script_endings: BTreeMap<String, String>,
     /// What the turns so far left behind.
     history: History,
+    /// The calls of the turns that were not judged since the last one that was (L1).
+    unjudged: Vec<Call>,
 }
+
+/// More calls than these are not judged with a later turn.
+const MOST_UNJUDGED: usize = 2000;
 
 /// A turn that was replayed: what it was, and what the policy says of it.
 #[derive(Clone, Debug)]
@@ -68,7 +73,7 @@ impl ReplayedSession {
             Some((script.path.clone(), ending.to_owned()))
         };
         let script_endings = scripts.filter_map(ending).collect();
-        Self { root, words, script_endings, history: History::default() }
+        Self { root, words, script_endings, history: History::default(), unjudged: Vec::new() }
     }
 
     /// Judges the next turn of the session.
@@ -78,10 +83,11 @@ impl ReplayedSession {
             return ReplayedTurn::not_judged(&turn, reason);
         }
         let mut replayed = ReplayedTurn::not_judged(&turn, NotJudged::NotUnderstood);
-        let WalkedTurn { reading, said_after_hold, is_last, .. } = turn;
+        let WalkedTurn { mut reading, said_after_hold, is_last, .. } = turn;
         let broke_off = || broke_off(&reading).then_some(Waiting::Interrupted);
         let waiting = Waiting::of_record(&reading).or_else(|| if is_last { None } else { broke_off() });
         let elapsed_ms = elapsed(&reading);
+        reading.add_earlier(std::mem::take(&mut self.unjudged));
         let mut inputs = Inputs::of_reading(reading, Changes::Transcript(Vec::new()), self.root.clone());
         inputs.changes = Changes::Transcript(gate::edited_files(&inputs));
         self.script_endings.extend(gate::script_endings(&inputs));
@@ -101,6 +107,10 @@ impl ReplayedSession {
         let mut reported = inputs.history.reported;
         reported.extend(gate::reports(&verdict));
         self.history = History { holds_this_turn: 0, held_before, waived, reported };
+        // Nobody looked at what changed: the next turn is judged together with this one.
+        if verdict.scope.is_none() && inputs.calls.len() <= MOST_UNJUDGED && !policy.gate.turn_only {
+            self.unjudged = inputs.calls.into_iter().map(|recorded| recorded.call).collect();
+        }
         replayed.judged = Ok(verdict);
         replayed
     }

@@ -20,6 +20,7 @@ fn turn(id: &str, calls: Vec<Call>) -> WalkedTurn {
         coverage,
         usage: None,
         calls,
+        earlier_calls: 0,
         messages: Vec::new(),
         last_assistant: None,
         has_own_message: false,

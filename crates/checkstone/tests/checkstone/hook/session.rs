@@ -17,6 +17,8 @@ pub(crate) struct Session<'a> {
     pub(crate) agent: &'static str,
     pub(crate) id: String,
     pub(crate) transcript: PathBuf,
+    /// Where the agent works.
+    pub(crate) folder: PathBuf,
     turn: u32,
     prompt: String,
     said: Vec<String>,
@@ -31,8 +33,9 @@ impl<'a> Session<'a> {
     pub(crate) fn named(world: &'a World, agent: &'static str, id: &str) -> Self {
         let transcript = world.home.join(format!("{agent}-{id}.jsonl"));
         let (prompt, said) = (String::new(), Vec::new());
+        let folder = world.repository.clone();
         let mut session =
-            Self { world, agent, id: id.to_owned(), transcript, turn: 0, prompt, said, records: 0 };
+            Self { world, agent, id: id.to_owned(), transcript, folder, turn: 0, prompt, said, records: 0 };
         match agent {
             "gemini" => session.append(json!({
                 "sessionId": id, "projectHash": "5a41fe7d", "startTime": now(), "lastUpdated": now(), "kind": "main",
@@ -273,7 +276,7 @@ impl<'a> Session<'a> {
     }
 
     fn cwd(&self) -> &str {
-        Path::to_str(&self.world.repository).unwrap()
+        Path::to_str(&self.folder).unwrap()
     }
 
     fn next(&mut self, kind: &str) -> String {

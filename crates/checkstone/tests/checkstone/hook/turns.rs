@@ -33,6 +33,36 @@ fn h3_a_turn_is_held_once_and_the_next_one_is_its_own() {
     }
 }
 
+/// L1: what the person interrupted, and what the agent left open with a question, is judged at the next stop, with its runs.
+#[test]
+fn l1_turns_without_a_verdict_are_judged_with_the_next_one() {
+    for agent in AGENTS {
+        let world = World::new(PYTHON);
+        let mut session = Session::new(&world, agent);
+        session.prompt("Fix add");
+        session.edit("calc.py", FIXED);
+        session.prompt("Go on");
+        assert_eq!(session.stop("Done.").holds(), RUN_TESTS, "{agent}");
+        assert_eq!(world.holds(), [0, 1], "{agent}");
+
+        session.prompt("Multiply too");
+        session.edit("calc.py", "def mul(a, b):\n    return a * b\n");
+        session.test();
+        session.prompt("And on");
+        session.stop("Done.").notifies();
+
+        session.prompt("Divide");
+        session.edit("calc.py", "def div(a, b):\n    return a / b\n");
+        session.stop("Should it round up, or should it round down?").passes();
+        session.prompt("Down");
+        assert_eq!(session.stop("It does.").holds(), RUN_TESTS, "{agent}");
+        session.stop("I did not run them.").passes();
+
+        session.prompt("What does it do?");
+        session.stop("It divides.").passes();
+    }
+}
+
 #[test]
 fn evidence_after_the_last_change_is_all_clear_and_told_to_the_person_only() {
     for agent in AGENTS {
@@ -359,11 +389,11 @@ fn an_agent_that_waits_is_not_held() {
     let world = World::new(PYTHON);
     let mut session = Session::new(&world, "claude");
     session.prompt("Fix add");
-    session.edit("calc.py", FIXED);
     session.say("Here is the plan.");
     let mut event = session.stop_event();
     event["permission_mode"] = serde_json::json!("plan");
     answer(world.hook("claude"), &event).passes();
+    session.edit("calc.py", FIXED);
 
     let call = serde_json::json!([{ "type": "tool_use", "id": "toolu_bg", "name": "Bash", "input": { "command": "pytest" } }]);
     session.append(serde_json::json!({
@@ -388,6 +418,7 @@ fn c5_in_a_folder_and_in_a_linked_worktree() {
         world.git(&["worktree", "add", "--quiet", "../linked"]);
         for folder in [world.repository.join("deep/er"), world.home.join("../linked")] {
             let mut session = Session::named(&world, agent, folder.file_name().unwrap().to_str().unwrap());
+            session.folder.clone_from(&folder);
             session.type_prompt("Change it");
             let mut event = session.prompt_event("Change it");
             event["cwd"] = serde_json::json!(folder);
@@ -439,10 +470,11 @@ fn a_stop_that_passed_does_not_answer_for_the_next_one() {
     let world = World::new(PYTHON);
     let mut session = Session::new(&world, "claude");
     session.prompt("Fix add");
-    session.edit("calc.py", FIXED);
     session.say("Done.");
     let mut event = session.stop_event();
     event["permission_mode"] = serde_json::json!("plan");
     answer(world.hook("claude"), &event).passes();
+    session.edit("calc.py", FIXED);
+    session.say("Done.");
     assert_eq!(answer(world.hook("claude"), &session.stop_event()).holds(), RUN_TESTS);
 }
