@@ -2,6 +2,7 @@
 //! code is that nothing can verify. `init` writes it down, and `doctor` and `status` report if it is nothing.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use gate::policy::{Action, Class, PRESETS, Policy, Proof, RuleLevel, Source};
@@ -25,7 +26,13 @@ const FOR_OTHER_CODE: &str = "make";
 const FOR_SCRIPTS: &str = "shell";
 
 fn any_script() -> Way {
-    Way { deed: Deed::Lints, command: "bash -n".to_owned(), folder: String::new(), is_instructed: false }
+    Way {
+        deed: Deed::Lints,
+        command: "bash -n".to_owned(),
+        folder: String::new(),
+        is_instructed: false,
+        languages: vec![Language::Shell],
+    }
 }
 
 /// A repository as far as a policy can ask something of it.
@@ -139,16 +146,15 @@ impl Checkout {
         };
         let is_its_own = is_main_code || self.paths.iter().any(is_manifest);
         let verifies = |way: &&Way| {
-            let languages = self.repository.languages_of(way);
             // A linter is of a language, and nobody knows which.
-            match languages.is_empty() {
+            match way.languages.is_empty() {
                 true => is_its_own && way.deed != Deed::Lints,
-                false => languages.into_iter().any(is_of_preset),
+                false => way.languages.iter().copied().any(is_of_preset),
             }
         };
         let ways = package.ways.iter().filter(verifies).cloned().collect();
         let own = Package { ways, ..package.clone() };
-        let way = own.strongest().and_then(|deed| own.way(deed)).cloned();
+        let way = own.strongest(&[]).cloned();
         let is_script = code.preset == FOR_SCRIPTS && code.files > 0 && !package.ways.is_empty();
         way.or_else(|| is_script.then(any_script))
     }
@@ -197,7 +203,11 @@ impl FittingPresets {
         let checkout = Checkout::read(root);
         let code = checkout.code();
         let mut fitting = Self { has_code: code.iter().any(|one| one.files > 0), ..Self::default() };
-        for one in &code {
+        // A manifest that only lists packages has no code of its own.
+        let has_files = |one: &CodeOfPackage<'_>| {
+            one.files > 0 || !code.iter().any(|other| other.preset == one.preset && other.files > 0)
+        };
+        for one in code.iter().filter(|one| has_files(one)) {
             if one.package.ways.is_empty() && one.preset != FOR_OTHER_CODE && one.files > 0 {
                 fitting.unverifiable.push((one.code.clone(), one.package.folder.clone()));
             }
@@ -285,7 +295,7 @@ impl FittingPresets {
         let code = if kinds.len() > MOST_NAMES { OTHER_CODE.to_owned() } else { enumerated(&kinds)? };
         let places = places(&folders);
         Some(format!(
-            "I will ask for nothing after changes to {code}{places}: I found no tests, type check, build or linter for it."
+            "I will ask for nothing after changes to {code}{places}: I found no tests, type check, build or linter there."
         ))
     }
 }
@@ -315,6 +325,39 @@ fn is_main(one: &CodeOfPackage<'_>, all: &[CodeOfPackage<'_>]) -> bool {
         of_preset.map(|other| other.files).sum::<usize>()
     };
     all.iter().all(|other| files(other.preset) <= files(one.preset))
+}
+
+/// The commands of the repository at `root` that each action of the policy asks for, by its id, in the repository's own words.
+pub(crate) fn own_commands(root: &Path, policy: &Policy) -> BTreeMap<String, Vec<String>> {
+    let checkout = Checkout::read(root);
+    let mut commands: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in &checkout.paths {
+        let Some(package) = checkout.repository.package_of(path) else { continue };
+        for action in required(policy, &policy.classify(path)) {
+            let languages = package.languages_of(path);
+            let way = match action.proof {
+                Proof::Verification if action.say.is_empty() || !languages.is_empty() => package.strongest(&languages),
+                Proof::Installation => package.installation(path),
+                _ => None,
+            };
+            let known = commands.entry(action.id.clone()).or_default();
+            known.extend(way.map(Way::step).filter(|step| !known.contains(step)));
+        }
+    }
+    commands
+}
+
+/// The actions that a file of this class requires.
+fn required<'a>(policy: &'a Policy, class: &Class) -> Vec<&'a Action> {
+    let ids: Vec<&String> = match class {
+        Class::Categories(indices) => {
+            let categories = indices.iter().filter_map(|index| policy.categories.get(*index));
+            categories.flat_map(|category| &category.require).collect()
+        }
+        Class::OtherCode => policy.other_code.iter().collect(),
+        Class::Prose | Class::OtherFile => Vec::new(),
+    };
+    ids.into_iter().filter_map(|id| policy.action(id)).collect()
 }
 
 /// Why nothing is asked for in the repository at `root`, and what to do about it; `None` if something is.

@@ -1,7 +1,9 @@
 //! What a command really runs: tasks and scripts of the repository are followed to the programs in them, and each run
 //! is about the packages of the folder, flags and targets that it was started with.
 
-use super::{Covered, Language, Package, Repository, Run, Task, is_script, is_within};
+use std::iter::once;
+
+use super::{Covered, Language, Package, Repository, Run, Task, folders_above, is_script, is_within};
 use crate::Deed;
 use crate::meaning::TaskCall;
 use crate::shell::{Attribution, Directory, Intents, Mask, SimpleCommand, Word, is_installed, one_spelling};
@@ -411,25 +413,22 @@ impl<'a> Resolution<'a> {
         }
         let speaks =
             |package: &&Package| language.is_none_or(|language| package.languages.contains(&language));
-        let above = |package: &&Package| is_within(folder, &package.folder);
-        let nearest =
-            |among: &mut dyn Iterator<Item = &'a Package>| among.max_by_key(|package| package.folder.len());
-        let own = nearest(&mut packages.iter().filter(above).filter(speaks))
-            .or_else(|| nearest(&mut packages.iter().filter(above)));
+        let above = || {
+            let folders = once(folder).chain(folders_above(folder));
+            folders.filter_map(|folder| self.repository.package_at(folder))
+        };
+        let own = above().find(speaks).or_else(|| above().next());
         // Go stays inside of its module, and cargo inside of its package unless it is a workspace of others.
         let stays = match language {
             Some(Language::Go) => true,
             Some(Language::Rust) => !own.is_some_and(|own| own.is_workspace),
             _ => false,
         };
-        let is_below = |package: &&Package| !stays && is_within(&package.folder, folder);
-        let mut covered: Vec<String> = own.iter().map(|own| own.folder.clone()).collect();
-        for package in packages.iter().filter(is_below).filter(speaks) {
-            if !covered.contains(&package.folder) {
-                covered.push(package.folder.clone());
-            }
-        }
-        Covered::Packages(covered)
+        let here = self.repository.package_at(folder).filter(|_| !stays);
+        let below = here.into_iter().chain(if stays { &[] } else { self.repository.packages_below(folder) });
+        let own_folder = own.map(|own| own.folder.as_str());
+        let taken_along = below.filter(speaks).filter(|package| own_folder != Some(package.folder.as_str()));
+        Covered::Packages(own.into_iter().chain(taken_along).map(|package| package.folder.clone()).collect())
     }
 }
 

@@ -359,7 +359,9 @@ fn an_agent_that_waits_is_not_held() {
     let world = World::new(PYTHON);
     let mut session = Session::new(&world, "claude");
     session.prompt("Fix add");
-    session.edit("calc.py", FIXED);
+    // Whoever wrote it, no edit of the agent's ended the plan.
+    world.write("calc.py", FIXED);
+    session.shell("./look", "", 0);
     session.say("Here is the plan.");
     let mut event = session.stop_event();
     event["permission_mode"] = serde_json::json!("plan");
@@ -439,7 +441,9 @@ fn a_stop_that_passed_does_not_answer_for_the_next_one() {
     let world = World::new(PYTHON);
     let mut session = Session::new(&world, "claude");
     session.prompt("Fix add");
-    session.edit("calc.py", FIXED);
+    // Whoever wrote it, no edit of the agent's ended the plan.
+    world.write("calc.py", FIXED);
+    session.shell("./look", "", 0);
     session.say("Done.");
     let mut event = session.stop_event();
     event["permission_mode"] = serde_json::json!("plan");
