@@ -193,7 +193,7 @@ impl ClientRegistration {
                     notes.extend(note);
                     return unchanged(message, notes);
                 }
-                Err(why) => return refused(why),
+                Err(error) => return refused(error.to_string()),
             }
             notes.extend(settings::unknown_to_codex(text).map(|name| {
                 format!("Codex takes no notice of `hooks.json` as long as `{name}` is in it: take it out")
@@ -332,15 +332,12 @@ enum CodexHooks {
     },
 }
 
-fn by_hand(files: &ClientFiles) -> Result<CodexHooks, String> {
+fn by_hand(files: &ClientFiles) -> Result<CodexHooks, CommandError> {
     let path = files.folder.join("config.toml");
     let Ok(text) = fs_err::read_to_string(&path) else { return Ok(CodexHooks::None) };
     let config = CodexConfig::read(&text).map_err(|error| {
-        format!(
-            "`{}` is not valid TOML: {}; correct it and run `init` again",
-            path.display(),
-            error.message()
-        )
+        let (path, why) = (path.display(), error.message());
+        CommandError::usage(format!("`{path}` is not valid TOML: {why}; correct it and run `init` again"))
     })?;
     if config.found.is_empty() {
         return Ok(if config.has_hooks { CodexHooks::Others } else { CodexHooks::None });

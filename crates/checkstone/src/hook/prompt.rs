@@ -13,6 +13,7 @@ use stop::{ClientEvent, SAME_DELIVERY, Workplace};
 use transcript::Agent;
 
 use crate::background;
+use crate::error::CommandError;
 use crate::saving_environment;
 
 pub(crate) fn record(mut event: ClientEvent) -> Answer {
@@ -109,7 +110,7 @@ fn order_snapshot(
     repository: &Repository,
     settings: SnapshotSettings,
     turn: &Turn,
-) -> Result<(), String> {
-    let order = SnapshotOrder::new(event, repository, settings, turn).map_err(|error| error.to_string())?;
-    background::start_with(&["snapshot"], &order).map_err(|error| error.to_string())
+) -> Result<(), CommandError> {
+    let order = SnapshotOrder::new(event, repository, settings, turn)?;
+    Ok(background::start_with(&["snapshot"], &order)?)
 }
