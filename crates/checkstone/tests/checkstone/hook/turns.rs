@@ -443,7 +443,7 @@ fn a_stop_that_passed_does_not_answer_for_the_next_one() {
     session.prompt("Fix add");
     // Whoever wrote it, no edit of the agent's ended the plan.
     world.write("calc.py", FIXED);
-    session.shell("./look", "", 0);
+    session.shell("sed -i s/-/+/ calc.py", "", 0);
     session.say("Done.");
     let mut event = session.stop_event();
     event["permission_mode"] = serde_json::json!("plan");
