@@ -73,8 +73,8 @@ fn leave_unproven(files: &mut [Changed], work: &Work<'_>) {
     let repository = work.repository().unwrap_or(&nothing_known);
     for file in files.iter_mut() {
         let is_untouched = untouched.contains(file.path.as_str());
-        let is_unnoticed = file.is_gone && !is_missed(&file.path, repository);
-        if is_untouched || is_unnoticed || repository.is_of_tool(&file.path) {
+        let is_unnoticed = file.is_gone && !is_missed(&file.code_path, repository);
+        if is_untouched || is_unnoticed || repository.is_of_tool(&file.code_path) {
             file.needs_proof = false;
         }
     }

@@ -259,8 +259,7 @@ impl Repository {
         if Language::Shell.writes(path) && !is_hook {
             return false;
         }
-        let is_package =
-            self.package_of(path).is_some_and(|package| hidden_folder(&package.folder).is_some());
+        let is_package = self.package_of(path).is_some_and(|package| package.folder.starts_with('.'));
         !is_package && !self.hidden_in_use.iter().any(|used| used == folder)
     }
 

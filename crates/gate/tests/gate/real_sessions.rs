@@ -12,7 +12,7 @@ const PYTHON: &str = r#"presets = ["python"]"#;
 const NODE: &str = r#"presets = ["node"]"#;
 
 /// A repository with these files.
-fn repository(files: &[(&str, &str)]) -> Repository {
+pub(crate) fn repository(files: &[(&str, &str)]) -> Repository {
     let file = |(path, text): &(&str, &str)| RepositoryFile {
         path: (*path).to_owned(),
         text: Some((*text).to_owned()),
@@ -21,7 +21,7 @@ fn repository(files: &[(&str, &str)]) -> Repository {
 }
 
 /// Two packages with tests of their own, and one without anything to run.
-fn two_packages() -> Repository {
+pub(crate) fn two_packages() -> Repository {
     repository(&[
         ("package.json", r#"{"private": true, "workspaces": ["packages/*"]}"#),
         ("pnpm-lock.yaml", ""),
@@ -36,7 +36,7 @@ fn two_packages() -> Repository {
     ])
 }
 
-fn in_repository(repository: Repository, calls: Vec<Call>, files: &[&str]) -> Inputs {
+pub(crate) fn in_repository(repository: Repository, calls: Vec<Call>, files: &[&str]) -> Inputs {
     Inputs { repository: Some(repository), ..inputs(calls, files) }
 }
 
