@@ -10,6 +10,7 @@ mod settled;
 
 use std::collections::BTreeSet;
 
+use programs::is_test_file;
 use programs::shell::{Intents, SimpleCommand};
 use transcript::{Kind, Outcome};
 
@@ -43,7 +44,11 @@ impl<'a> Failure<'a> {
         let files = changed.iter().filter(|file| file.is_code() && self.concerns(&file.path, work));
         let files: BTreeSet<String> = files.map(|file| file.path.clone()).collect();
         let last_edit = work.last_edit_that_needs_proof(&files);
-        !files.is_empty() && self.is_about_the_code() && last_edit.is_none_or(|edit| edit < self.at)
+        // Tests that fail before there is anything to pass them are written on purpose.
+        let is_more_than_tests = files.iter().any(|path| !is_test_file(path));
+        !files.is_empty()
+            && self.is_about_the_code(is_more_than_tests)
+            && last_edit.is_none_or(|edit| edit < self.at)
     }
 
     /// Whether what failed says something about this file: it ran in its package, by a program of its language.
@@ -54,25 +59,21 @@ impl<'a> Failure<'a> {
     }
 
     /// How it was called is another matter.
-    fn is_about_the_code(&self) -> bool {
+    fn is_about_the_code(&self, is_more_than_tests: bool) -> bool {
         let said_nothing =
             self.recorded.call.snippet.as_deref().is_none_or(|printed| printed.trim().is_empty());
         match self.strength() {
-            Some(Strength::Tested) => true,
+            Some(Strength::Tested) => is_more_than_tests,
             Some(Strength::Built) => said_nothing || Printed::of(self.recorded).is_red(),
             _ => false,
         }
     }
 
-    /// How much the strongest of what can have failed says about the code.
+    /// How much what is known to have failed says about the code. In a chain of several that is known only if the output
+    /// tells, and of a task of several parts nobody knows that more failed than the least of them.
     fn strength(&self) -> Option<Strength> {
-        let of_suspect = |suspect: &&'a SimpleCommand| {
-            let parts = self.runs_of(suspect).map(|run| run.strength);
-            // Of a task of several parts nobody knows that more failed than the least of them.
-            let failed = if self.has_summary() { parts.max() } else { parts.min() };
-            failed.or_else(|| Strength::of_command(suspect))
-        };
-        self.suspects.iter().filter_map(of_suspect).max()
+        let red = self.runs.iter().filter(|run| run.showed == Showed::Red).map(|run| run.strength);
+        if self.has_summary() { red.max() } else { red.min() }
     }
 
     fn runs_of(&self, suspect: &'a SimpleCommand) -> impl Iterator<Item = &VerifyingRun<'a>> {
