@@ -336,7 +336,9 @@ pub(crate) fn own_commands(root: &Path, policy: &Policy) -> BTreeMap<String, Vec
         for action in required(policy, &policy.classify(path)) {
             let languages = package.languages_of(path);
             let way = match action.proof {
-                Proof::Verification if action.say.is_empty() || !languages.is_empty() => package.strongest(&languages),
+                Proof::Verification if action.say.is_empty() => {
+                    package.strongest(&languages).filter(|way| way.is_for(path))
+                }
                 Proof::Installation => package.installation(path),
                 _ => None,
             };

@@ -338,6 +338,12 @@ impl Way {
         }
     }
 
+    /// Whether it can be about a file: one of its languages can be written in it, or nobody knows in which language it is.
+    pub fn is_for(&self, path: &str) -> bool {
+        let writes = |language: &Language| language.writes(path);
+        self.languages.is_empty() || self.languages.iter().any(writes) || !Language::is_known(path)
+    }
+
     /// Whether it verifies code of one of these languages; code of none of them may be verified by any.
     pub fn verifies(&self, languages: &[Language]) -> bool {
         self.languages.is_empty()

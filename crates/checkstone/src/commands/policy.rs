@@ -266,7 +266,12 @@ fn text(
             text,
             "  {STRONG}{}{STRONG:#}: {}",
             visible(&action.id),
-            wrap_behind(&format!("{}: ", action.id), &visible(&instruction(action, commands.get(&action.id))), 4, width)
+            wrap_behind(
+                &format!("{}: ", action.id),
+                &visible(&instruction(action, commands.get(&action.id))),
+                4,
+                width
+            )
         );
         let evidence: Vec<String> =
             action.evidence.iter().map(|pattern| format!("`{}`", String::from(pattern.clone()))).collect();

@@ -106,18 +106,22 @@ fn every_command_is_named_in_the_words_of_the_repository() {
     home.workplace.git(&["add", "."]);
     home.workplace.git(&["commit", "--quiet", "-m", "all"]);
     for (file, text) in files {
-        let changed = if file.ends_with(".json") { text.replace("\"a\"", "\"b\"") } else { format!("{text}b = 2\n") };
+        let changed =
+            if file.ends_with(".json") { text.replace("\"a\"", "\"b\"") } else { format!("{text}b = 2\n") };
         home.workplace.write(file, &changed);
     }
     let written = std::fs::read_to_string(home.workplace.repo().join("checkstone.toml")).unwrap();
     let asked = written.lines().filter(|line| line.starts_with("# I "));
     let mut shown: String = asked.map(|line| format!("{line}\n")).collect();
     let policy = home.run(&["policy", "show"]).stdout;
-    let actions = policy.lines().filter(|line| line.starts_with("  ") && line.contains("-tests: ") | line.contains("-install: "));
+    let actions = policy
+        .lines()
+        .filter(|line| line.starts_with("  ") && line.contains("-tests: ") | line.contains("-install: "));
     shown.extend(actions.map(|line| format!("policy show: {}\n", line.trim())));
     let value: Value = serde_json::from_str(&home.run(&["check", "--json"]).stdout).unwrap();
     for action in value["actions"].as_array().unwrap() {
-        let _ = writeln!(shown, "check: {}: {}", action["id"].as_str().unwrap(), action["say"].as_str().unwrap());
+        let _ =
+            writeln!(shown, "check: {}: {}", action["id"].as_str().unwrap(), action["say"].as_str().unwrap());
     }
     insta::assert_snapshot!(shown, @"
     # I will ask for `uv run pytest` in `service` after changes to Python code there, because there are tests.

@@ -27,8 +27,6 @@ pub(crate) struct Demand<'a> {
     pub(crate) covers: BTreeSet<String>,
     /// What to run, in the repository's own words, package by package.
     steps: Vec<String>,
-    /// The package of a step knows the language of what changed, so that the step is about it.
-    knows_language: bool,
     /// Packages that were verified by less than they have.
     pub(crate) weaker: Vec<Observation>,
 }
@@ -106,9 +104,7 @@ pub(crate) fn report(expectation: &Expectation<Demand<'_>>) -> Observation {
 impl Demand<'_> {
     /// What the agent is told to do.
     pub(crate) fn instruction(&self) -> String {
-        // Beside the usual command, a sentence is for where there is none of the repository's own.
-        let is_general = self.action.usual.is_some() && self.knows_language;
-        match !self.steps.is_empty() && (self.action.say.is_empty() || is_general) {
+        match self.action.say.is_empty() && !self.steps.is_empty() {
             true => format!("Run {}", self.steps.join(", and ")),
             false => self.action.instruction(),
         }
@@ -155,7 +151,6 @@ fn demands<'a>(policy: &'a Policy, changed: &[Changed]) -> Vec<Demand<'a>> {
                     categories: Vec::new(),
                     covers: BTreeSet::new(),
                     steps: Vec::new(),
-                    knows_language: true,
                     weaker: Vec::new(),
                 });
                 demanded.len() - 1
@@ -240,6 +235,11 @@ impl Looking<'_, '_> {
         (latest_like.unwrap_or(Seen::Nothing), None)
     }
 
+    /// The path of a changed file as its language shows in it.
+    fn code_path<'p>(&'p self, path: &'p str) -> &'p str {
+        self.changed.iter().find(|file| file.path == path).map_or(path, |file| &file.code_path)
+    }
+
     /// Each package that changed is verified by runs in it, language by language; `None` if none of them has anything to be
     /// verified with.
     fn by_package(&self, demand: &mut Demand<'_>, repository: &Repository) -> Option<(Seen, Option<Moment>)> {
@@ -261,9 +261,10 @@ impl Looking<'_, '_> {
                     demand.weaker.extend(weaker);
                 }
                 _ => {
-                    let step = strongest.map(Way::step).filter(|step| !demand.steps.contains(step));
+                    let way =
+                        strongest.filter(|way| covers.iter().any(|path| way.is_for(self.code_path(path))));
+                    let step = way.map(Way::step).filter(|step| !demand.steps.contains(step));
                     demand.steps.extend(step);
-                    demand.knows_language &= !code.languages.is_empty();
                 }
             }
             whole = Some(match whole {
@@ -373,10 +374,11 @@ fn not_installed(ran: &Ran<'_>) -> Option<String> {
     }
 }
 
-/// The program with which the files of an action are usually verified.
+/// The program with which the files of an action are usually tested.
 fn usual_program(action: &Action) -> Option<String> {
     let intents = Intents::read(action.usual.as_deref()?);
-    intents.commands().first().map(|command| command.program.clone())
+    let tests = intents.commands().first().filter(|command| command.does(Deed::Tests));
+    tests.map(|command| command.program.clone())
 }
 
 /// Where several languages changed, the usual program of one proves nothing about the other.

@@ -355,7 +355,8 @@ impl<'a> Ways<'a> {
         folder: &'f str,
     ) -> Option<(&'f str, &'static str)> {
         let word = |name: &&str| Some(marks.iter().find(|(mark, _)| mark == name)?.1);
-        let in_folder = |folder: &'f str| Some((folder, self.marks.get(folder)?.iter().rev().find_map(word)?));
+        let in_folder =
+            |folder: &'f str| Some((folder, self.marks.get(folder)?.iter().rev().find_map(word)?));
         once(folder).chain(folders_above(folder)).find_map(in_folder)
     }
 
