@@ -53,9 +53,14 @@ fn compared(path: &str, before: &str, after: &str, share: Share) -> Nature {
 }
 
 fn lexed(language: &'static Language, before: &str, after: &str, share: Share) -> Nature {
-    let (mut old, mut new) = (Lexer::new(language, before, share), Lexer::new(language, after, share));
+    let mut past = Past { old: Lexer::new(language, before, share), before_key: "", key: "", sign: "" };
+    if !past.skip_to(common_lines(before, after)) {
+        return Nature::Code;
+    }
+    let Past { mut old, mut before_key, mut key, mut sign } = past;
+    let mut new = old.over(after);
+    let same_end = common_end(before, after);
     let mut nature = Nature::Layout;
-    let (mut before_key, mut key, mut sign) = ("", "", "");
     loop {
         let (was, is) = (old.next(), new.next());
         if old.is_doubtful || new.is_doubtful {
@@ -74,8 +79,59 @@ fn lexed(language: &'static Language, before: &str, after: &str, share: Share) -
             }
             _ => return Nature::Code,
         }
+        if old.will_go_on_as(&new, same_end) {
+            break;
+        }
     }
     if old.comments() != new.comments() { nature.max(Nature::Comments) } else { nature }
+}
+
+/// What both texts begin with, lexed once for both.
+#[derive(Clone)]
+struct Past<'a> {
+    old: Lexer<'a>,
+    /// The last three tokens.
+    before_key: &'a str,
+    key: &'a str,
+    sign: &'a str,
+}
+
+impl Past<'_> {
+    /// Lexes up to the place or a little less; `false` where that is doubtful. A token says by where it ends whether more of the text
+    /// decided what it is, so that it is taken back if it ends too late.
+    fn skip_to(&mut self, place: usize) -> bool {
+        const STEP: usize = 256;
+        let mut sure = self.clone();
+        while place > 0 {
+            let token = self.old.next();
+            if self.old.position() > place {
+                *self = sure;
+                return true;
+            }
+            let (false, Some(token)) = (self.old.is_doubtful, token) else { return false };
+            (self.before_key, self.key, self.sign) = (self.key, self.sign, token.text);
+            if self.old.position() > sure.old.position() + STEP {
+                sure = self.clone();
+            }
+        }
+        true
+    }
+}
+
+/// Texts are compared so many bytes at once.
+const BLOCK: usize = 64;
+
+/// Where the last line break is of what both texts begin with, or a little before.
+fn common_lines(before: &str, after: &str) -> usize {
+    let blocks = before.as_bytes().chunks_exact(BLOCK).zip(after.as_bytes().chunks_exact(BLOCK));
+    let length = blocks.take_while(|(before, after)| before == after).count() * BLOCK;
+    before.as_bytes().get(..length).and_then(|same| same.iter().rposition(|byte| *byte == b'\n')).unwrap_or(0)
+}
+
+/// How much both texts have in common at their ends, or a little less.
+fn common_end(before: &str, after: &str) -> usize {
+    let blocks = before.as_bytes().rchunks_exact(BLOCK).zip(after.as_bytes().rchunks_exact(BLOCK));
+    blocks.take_while(|(before, after)| before == after).count() * BLOCK
 }
 
 /// `version =` at the beginning of a statement, and `"version":` in a file of data; an argument or a field may mean anything. What
