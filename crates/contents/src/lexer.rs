@@ -265,7 +265,10 @@ impl<'a> Lexer<'a> {
         self.last = Some(text);
         self.last_end = self.at;
         self.line_has_code = true;
-        if let Some(newline) = text.rfind('\n') {
+        // Only strings go over lines.
+        if quote.is_some()
+            && let Some(newline) = text.rfind('\n')
+        {
             self.line_start = self.at - (text.len() - newline - 1);
         }
         Some(Token { text, is_glued })

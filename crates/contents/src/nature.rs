@@ -248,6 +248,31 @@ mod tests {
         }
     }
 
+    /// What long texts have in common is lexed once, and what follows a change only as far as it can matter.
+    #[test]
+    fn a_change_in_the_middle_of_a_long_file() {
+        let lines = |line: &str| line.repeat(40);
+        for (path, above, before, after, below, expected) in [
+            ("a.rs", "let a = 1;\n", "f(); // old\n", "f(); // new\n", "let b = 2;\n", Nature::Comments),
+            ("a.rs", "let a = 1;\n", "f(1);\n", "f(2);\n", "let b = 2;\n", Nature::Code),
+            ("a.rs", "/* open\n", "x old\n", "x new\n", "*/\n", Nature::Code),
+            ("a.ts", "a = 1\n", "/*\n old\n", "/*\n new\n", "b */\n", Nature::Comments),
+            ("a.ts", "a = 1\n", "b = `\n// old\n", "b = `\n// new\n", "c`\n", Nature::Code),
+            ("a.ts", "a = 1\n", "/* old */\n", "", "b = 2\n", Nature::Comments),
+            ("a.py", "x = 1\n", "if x:\n  y()\n", "if x:\n    y()\n", "z = 2\n", Nature::Code),
+            ("a.py", "x = 1\n", "y = 1\n\n", "y = 1\n", "z = 2\n", Nature::Layout),
+            ("a.py", "x = 1\n", "\"\"\"Old.\"\"\"\n", "\"\"\"New.\"\"\"\n", "z = 2\n", Nature::Comments),
+            ("a.rb", "x = 1\n", "=begin\nold\n=end\n", "=begin\nnew\n=end\n", "y = 2\n", Nature::Comments),
+            ("a.toml", "[a]\n", "version = \"1.0\"\n", "version = \"1.1\"\n", "b = 2\n", Nature::Version),
+            // What is doubtful before the change may reach into it; behind it, it is the same on both sides.
+            ("a.sh", "cat <<E\nE\n", "# old\n", "# new\n", "ls\n", Nature::Code),
+            ("a.sh", "ls\n", "ls # old\n", "ls # new\n", "cat <<E\nE\n", Nature::Comments),
+        ] {
+            let [old, new] = [before, after].map(|middle| [&lines(above), middle, &lines(below)].concat());
+            assert_eq!(nature(path, Some(&old), Some(&new)), expected, "{path}: {before:?} → {after:?}");
+        }
+    }
+
     /// W6: a version number alone changes no code; a dependency's does.
     #[test]
     fn w6_only_a_version_number_changed() {
