@@ -255,7 +255,7 @@ mod tests {
         for (path, above, before, after, below, expected) in [
             ("a.rs", "let a = 1;\n", "f(); // old\n", "f(); // new\n", "let b = 2;\n", Nature::Comments),
             ("a.rs", "let a = 1;\n", "f(1);\n", "f(2);\n", "let b = 2;\n", Nature::Code),
-            ("a.rs", "/* open\n", "x old\n", "x new\n", "*/\n", Nature::Code),
+            ("a.rs", "/* open\n", "x old\n", "x new\n", "*/\n", Nature::Comments),
             ("a.ts", "a = 1\n", "/*\n old\n", "/*\n new\n", "b */\n", Nature::Comments),
             ("a.ts", "a = 1\n", "b = `\n// old\n", "b = `\n// new\n", "c`\n", Nature::Code),
             ("a.ts", "a = 1\n", "/* old */\n", "", "b = 2\n", Nature::Comments),
