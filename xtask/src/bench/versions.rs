@@ -44,7 +44,9 @@ pub(crate) fn run(arguments: &VersionsArguments) -> Result<Vec<Row>, String> {
     let programs = [arguments.before.clone(), after];
     let folder = root().join("target/bench");
     fs_err::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    println!("\n| what | before p10 | after p10 | after ÷ before | p50 | processor time p50 |\n|---|---|---|---|---|---|");
+    println!(
+        "\n| what | before p10 | after p10 | after ÷ before | p50 | processor time p50 |\n|---|---|---|---|---|---|"
+    );
     let mut rows = hooks(&programs, &folder, arguments.rounds)?;
     for (name, policy) in PRESETS {
         let Some(corpus) = &arguments.corpus else { break };
