@@ -14,6 +14,7 @@ pub mod policy;
 mod rules;
 mod second_stop;
 mod silence;
+mod steps;
 mod verdict;
 mod work;
 

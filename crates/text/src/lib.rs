@@ -17,6 +17,6 @@ pub use error_chain::error_chain;
 pub use hexadecimal::{from_hexadecimal, hexadecimal};
 pub use nearest::nearest;
 pub use shell_quoting::{command_line, shell_word};
-pub use shortening::{first_characters, head, shortened, shortened_to_bytes, tail};
+pub use shortening::{first_characters, head, shortened, shortened_inside, shortened_to_bytes, tail};
 pub use table::{Cell, Column, Table};
 pub use width::{fit, wrap, wrap_behind};
