@@ -6,7 +6,7 @@ use programs::shell::Intents;
 use serde::{Deserialize, Serialize};
 use transcript::{Agent, Call, Coverage, Kind, Outcome, Reading, SessionState};
 
-use crate::rules::verification::Strength;
+use crate::strength::Strength;
 
 /// The version of [`Inputs`] as they are recorded.
 pub const INPUTS_VERSION: u32 = 3;

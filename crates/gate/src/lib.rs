@@ -11,10 +11,12 @@ mod inputs;
 mod judge;
 mod message;
 pub mod policy;
+mod ran;
 mod rules;
 mod second_stop;
 mod silence;
 mod steps;
+mod strength;
 mod verdict;
 mod work;
 

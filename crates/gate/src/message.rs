@@ -2,8 +2,7 @@
 //! and the short notices for the person. Where the policy keeps to the letter (`turn_only`), it is R9's message. At most 2,000
 //! characters; clients show it to people too.
 
-use std::fmt::Display;
-
+use text::listed;
 use transcript::OWN_PREFIX;
 
 use crate::inputs::{CheckOutcome, CheckResult};
@@ -95,19 +94,6 @@ pub(crate) fn notice(policy: &Policy, sentence: Option<&str>, observed: &[Observ
         }
     };
     self::sentence(policy, &text)
-}
-
-/// Names in backticks: three, and how many more.
-pub(crate) fn listed<Name: Display>(names: impl IntoIterator<Item = Name>) -> String {
-    const MOST: usize = 3;
-    let mut names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
-    let more = names.len().saturating_sub(MOST);
-    names.truncate(MOST);
-    match (more, names.split_last()) {
-        (0, Some((last, first))) if !first.is_empty() => format!("{} and {last}", first.join(", ")),
-        (0, _) => names.concat(),
-        _ => format!("{} and {more} more", names.join(", ")),
-    }
 }
 
 /// Failures with the same sentence are one line, with what failed.

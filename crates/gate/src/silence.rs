@@ -11,7 +11,7 @@ use crate::inputs::{Inputs, RecordedCall, Waiting, Waived};
 use crate::policy::{Policy, RuleLevel};
 use crate::rules::Expectation;
 use crate::rules::actions::Demand;
-use crate::rules::verification::Strength;
+use crate::strength::Strength;
 use crate::verdict::{Decision, Observation, Rule, Verdict};
 use crate::work::Work;
 

@@ -1,7 +1,8 @@
 //! The numbered steps of a hold: what to run, where, and for which action. An action that is missing is one step for each package
 //! that it is missing in; what failed and must not stay so is one step for all of it.
 
-use crate::message;
+use text::listed;
+
 use crate::policy::{Action, Policy};
 use crate::rules::actions::Demand;
 use crate::rules::errors::{self, Failure};
@@ -62,7 +63,7 @@ impl FailedSteps {
 
     /// The commands, for the log.
     pub(crate) fn listed(&self) -> String {
-        message::listed(self.commands.iter().chain(&self.edits))
+        listed(self.commands.iter().chain(&self.edits))
     }
 
     pub(crate) fn is_about(&self, line: Option<u64>) -> bool {
@@ -81,11 +82,11 @@ impl FailedSteps {
                 1 => "it succeeds, or say why it may stay red",
                 _ => "each of them succeeds, or say why they may stay red",
             };
-            let text = format!("Run {} again until {until}{because}", message::listed(&self.commands));
+            let text = format!("Run {} again until {until}{because}", listed(&self.commands));
             steps.push(Step { text, actions: actions() });
         }
         if !self.edits.is_empty() {
-            let text = format!("Repeat {}, which failed, or say why not", message::listed(&self.edits));
+            let text = format!("Repeat {}, which failed, or say why not", listed(&self.edits));
             steps.push(Step { text, actions: Vec::new() });
         }
         steps

@@ -11,7 +11,7 @@ mod shortening;
 mod table;
 mod width;
 
-pub use counted::counted;
+pub use counted::{counted, listed};
 pub use duration::{duration_in_words, parse_duration, short_duration};
 pub use error_chain::error_chain;
 pub use hexadecimal::{from_hexadecimal, hexadecimal};
