@@ -28,7 +28,7 @@ pub use inputs::{
 };
 pub use judge::judge;
 pub use message::HEADER;
-pub use silence::{ASKED_BEFORE, reports, waivers};
+pub use silence::{ASKED_BEFORE, is_edit, reports, waivers};
 pub use verdict::{
     ActionState, ActionVerdict, ChangedCategory, Decision, Evidence, Observation, Rule, Verdict,
 };

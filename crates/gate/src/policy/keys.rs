@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 use settings::{
-    At, Boolean, Choice, Entry, Kind, List, Name, Names, Nested, OneOrMore, Reader, Shape, TableOfKeys, Text,
-    Time, TimeLimit, Whole, choices, table,
+    At, Boolean, Choice, Choices as _, Entry, Kind, List, Name, Names, Nested, OneOrMore, Reader, Shape,
+    TableOfKeys, Text, Time, TimeLimit, Whole, choices, table,
 };
 
 use super::kinds::{PathInside, Patterns, Presets, UsersOwn};
@@ -412,7 +412,15 @@ impl Kind for Actions {
         let actions = reader.table(entry)?.iter().filter_map(|(key, value)| {
             let id = At { value: key.get_ref().to_string(), place: reader.place(key.span()) };
             let table = reader.table(Entry { key, value })?;
-            Some(ActionLayer { id: Some(id), ..Action::read(table, reader) })
+            let action = Action::read(table, reader);
+            let has_evidence = action.evidence.as_ref().is_some_and(|evidence| !evidence.is_empty());
+            if let Some(proof) = action.proof.filter(|proof| has_evidence && *proof != Proof::Evidence) {
+                let word = Proof::word(proof);
+                let message =
+                    format!("`proof = \"{word}\"` does not count beside `evidence`; leave one of them out");
+                reader.warnings.push(id.place.problem(message));
+            }
+            Some(ActionLayer { id: Some(id), ..action })
         });
         Some(actions.collect())
     }
