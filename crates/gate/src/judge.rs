@@ -134,7 +134,10 @@ fn conclude(policy: &Policy, inputs: &Inputs, mut verdict: Verdict, extent: Exte
     let failed = inputs.checks.iter().any(|check| check.outcome == CheckOutcome::Failed);
     let is_verification =
         |id: &&str| policy.action(id).is_some_and(|action| action.proof == Proof::Verification);
-    let headline = if failed {
+    let docs_only = policy.messages.docs_only.as_str();
+    let headline = if extent == Extent::OnlyProse && policy.gate.docs_only == Telling::Hold {
+        docs_only
+    } else if failed {
         "A check failed"
     } else if missing.iter().any(is_verification) {
         "Not verified yet"
@@ -165,7 +168,6 @@ fn conclude(policy: &Policy, inputs: &Inputs, mut verdict: Verdict, extent: Exte
         || failed
         || !asked.holding.is_empty()
         || verdict.observations.iter().any(|observation| holds(policy, observation.rule, extent));
-    let docs_only = Some(policy.messages.docs_only.as_str());
     let all_clear = message::all_clear(policy, is_committed(inputs));
     // Habits and drift say nothing against what was verified.
     let is_clear = !verdict.actions.is_empty()
@@ -184,7 +186,8 @@ fn conclude(policy: &Policy, inputs: &Inputs, mut verdict: Verdict, extent: Exte
             }
         }
     } else if extent == Extent::OnlyProse && policy.gate.docs_only == Telling::Hold {
-        (Decision::Hold, "only prose changed".to_owned(), compose(&verdict, docs_only))
+        let sentence = Some(docs_only).filter(|_| is_letter);
+        (Decision::Hold, "only prose changed".to_owned(), compose(&verdict, sentence))
     } else if holds {
         let reason = match (failed, missing.is_empty()) {
             (true, _) => "a check failed".to_owned(),
@@ -199,7 +202,7 @@ fn conclude(policy: &Policy, inputs: &Inputs, mut verdict: Verdict, extent: Exte
     } else if let Some(waived) = &waived {
         (Decision::Notify, "waived".to_owned(), notice(Some(waived)))
     } else if extent == Extent::OnlyProse {
-        (telling(policy.gate.docs_only), "only prose changed".to_owned(), notice(docs_only))
+        (telling(policy.gate.docs_only), "only prose changed".to_owned(), notice(Some(docs_only)))
     } else if verdict.actions.is_empty() {
         (Decision::Pass, "nothing is required for what changed".to_owned(), String::new())
     } else if verdict.actions.iter().any(|action| action.state == ActionState::Waived) {

@@ -67,75 +67,60 @@ fn evidence_that_failed_or_is_stale_holds() {
         all.push(format!("{agent}: {failed}"));
     }
     insta::assert_snapshot!(all.join("\n"), @"
-    claude: [checkstone] Context-aware checkpoint
+    claude: [checkstone] Not verified yet
 
-    Changed: Python code (1 file)
+    Changed: Python code (`calc.py`)
 
-    Required actions:
-    1. Run `pytest`
-
-    Observations:
-    - `pytest` does not count for `python-tests`: it ran before the last change
-
-    If a step cannot be done here, say so in a line of its own:
-    `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    claude: [checkstone] Context-aware checkpoint
-
-    Changed: Python code (1 file)
-
-    Required actions:
-    1. Run `pytest`
-
-    Observations:
-    - Test failures remain — re-run tests after fixes (`pytest`)
-
-    If a step cannot be done here, say so in a line of its own:
-    `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    gemini: [checkstone] Context-aware checkpoint
-
-    Changed: Python code (1 file)
-
-    Required actions:
-    1. Run `pytest`
+    1. Run `pytest` (python-tests)
 
     Observations:
     - `pytest` does not count for `python-tests`: it ran before the last change
 
     If a step cannot be done here, say so in a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    gemini: [checkstone] Context-aware checkpoint
+    claude: [checkstone] Not verified yet
 
-    Changed: Python code (1 file)
+    Changed: Python code (`calc.py`)
 
-    Required actions:
-    1. Run `pytest`
-
-    Observations:
-    - Test failures remain — re-run tests after fixes (`pytest`)
+    1. Run `pytest` again until it succeeds, or say why it may stay red: Test failures remain — re-run tests after fixes (python-tests)
 
     If a step cannot be done here, say so in a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    codex: [checkstone] Context-aware checkpoint
+    gemini: [checkstone] Not verified yet
 
-    Changed: Python code (1 file)
+    Changed: Python code (`calc.py`)
 
-    Required actions:
-    1. Run `pytest`
+    1. Run `pytest` (python-tests)
 
     Observations:
     - `pytest` does not count for `python-tests`: it ran before the last change
 
     If a step cannot be done here, say so in a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    codex: [checkstone] Context-aware checkpoint
+    gemini: [checkstone] Not verified yet
 
-    Changed: Python code (1 file)
+    Changed: Python code (`calc.py`)
 
-    Required actions:
-    1. Run `pytest`
+    1. Run `pytest` again until it succeeds, or say why it may stay red: Test failures remain — re-run tests after fixes (python-tests)
+
+    If a step cannot be done here, say so in a line of its own:
+    `checkstone: cannot ACTION: REASON` (actions: python-tests).
+    codex: [checkstone] Not verified yet
+
+    Changed: Python code (`calc.py`)
+
+    1. Run `pytest` (python-tests)
 
     Observations:
-    - Test failures remain — re-run tests after fixes (`pytest`)
+    - `pytest` does not count for `python-tests`: it ran before the last change
+
+    If a step cannot be done here, say so in a line of its own:
+    `checkstone: cannot ACTION: REASON` (actions: python-tests).
+    codex: [checkstone] Not verified yet
+
+    Changed: Python code (`calc.py`)
+
+    1. Run `pytest` again until it succeeds, or say why it may stay red: Test failures remain — re-run tests after fixes (python-tests)
 
     If a step cannot be done here, say so in a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: python-tests).
@@ -194,30 +179,27 @@ fn c1_c2_untracked_and_committed_work_is_seen() {
         all.push(format!("{agent}: {reason}"));
     }
     insta::assert_snapshot!(all.join("\n"), @"
-    claude: [checkstone] Context-aware checkpoint
+    claude: [checkstone] Not verified yet
 
-    Changed: Python code (1 file)
+    Changed: Python code (`calc.py`)
 
-    Required actions:
-    1. Run `pytest`
-
-    If a step cannot be done here, say so in a line of its own:
-    `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    gemini: [checkstone] Context-aware checkpoint
-
-    Changed: Python code (1 file)
-
-    Required actions:
-    1. Run `pytest`
+    1. Run `pytest` (python-tests)
 
     If a step cannot be done here, say so in a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    codex: [checkstone] Context-aware checkpoint
+    gemini: [checkstone] Not verified yet
 
-    Changed: Python code (1 file)
+    Changed: Python code (`calc.py`)
 
-    Required actions:
-    1. Run `pytest`
+    1. Run `pytest` (python-tests)
+
+    If a step cannot be done here, say so in a line of its own:
+    `checkstone: cannot ACTION: REASON` (actions: python-tests).
+    codex: [checkstone] Not verified yet
+
+    Changed: Python code (`calc.py`)
+
+    1. Run `pytest` (python-tests)
 
     If a step cannot be done here, say so in a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: python-tests).
@@ -341,15 +323,9 @@ fn what_cannot_be_done_is_not_asked_for_again() {
         assert_eq!(other.stop("Done.").holds(), RUN_TESTS, "{agent}");
     }
     insta::assert_snapshot!(all.join("\n"), @"
-    claude: [checkstone] Context-aware checkpoint
-
-    Not done: python-tests (pytest is not installed)
-    gemini: [checkstone] Context-aware checkpoint
-
-    Not done: python-tests (pytest is not installed)
-    codex: [checkstone] Context-aware checkpoint
-
-    Not done: python-tests (pytest is not installed)
+    claude: [checkstone] Not done: python-tests (pytest is not installed)
+    gemini: [checkstone] Not done: python-tests (pytest is not installed)
+    codex: [checkstone] Not done: python-tests (pytest is not installed)
     ");
 }
 
