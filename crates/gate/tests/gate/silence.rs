@@ -310,8 +310,7 @@ fn many_observations_do_not_make_a_long_message() {
 /// Nine errors with the same cause are one line.
 #[test]
 fn errors_with_the_same_cause_are_one_line() {
-    let mut calls: Vec<_> = (0..9).map(|n| failed(&format!("./deploy{n}"), 1, "")).collect();
-    calls.insert(0, write("src/a.rs"));
+    let calls: Vec<_> = (0..9).map(|n| failed(&format!("./deploy{n}"), 1, "")).collect();
     let held = judge(&policy(RUST), &inputs(calls.clone(), &["src/a.rs"]));
     insta::assert_snapshot!(held.message.unwrap(), @"
     [checkstone] Not verified yet
@@ -326,11 +325,8 @@ fn errors_with_the_same_cause_are_one_line() {
     If a step cannot be done here, say so in a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: rust-tests).
     ");
-    calls.push(ran("cargo test"));
-    let told = judge(&policy(RUST), &inputs(calls, &["src/a.rs"]));
-    insta::assert_snapshot!(told.message.unwrap(), @"
-    [checkstone] A command returned errors — verify the issue is resolved (9 times: `./deploy0`, `./deploy1`, `./deploy2` and 6 more)
-    ");
+    let told = judge(&policy(RUST), &inputs(calls, &["data/a.json"]));
+    insta::assert_snapshot!(told.message.unwrap(), @"[checkstone] A command returned errors — verify the issue is resolved (9 times: `./deploy0`, `./deploy1`, `./deploy2` and 6 more)");
 }
 
 /// What failed and holds is a step: the end of a long command is shown, and of a heredoc the first line.
@@ -353,7 +349,13 @@ fn what_failed_is_a_step() {
         let steps = message.lines().filter(|line| line.starts_with(char::is_numeric));
         all.extend(steps.map(str::to_owned));
     }
-    insta::assert_snapshot!(all.join("\n"), @"");
+    insta::assert_snapshot!(all.join("\n"), @"
+    1. Run `cargo test` again until it succeeds, or say why it may stay red: Test failures remain — re-run tests after fixes (rust-tests)
+    1. Run `cd deep/deep/deep/de…eep/deep/deep/deep/deep/ && export A=1 && cargo test -p api` again until it succeeds, or say why it may stay red: Test failures remain — re-run tests after fixes (rust-tests)
+    1. Run `cargo test --test a <<'EOF' …` again until it succeeds, or say why it may stay red: Test failures remain — re-run tests after fixes (rust-tests)
+    1. Run `cargo test -p a`, `cargo test -p b`, `cargo test -p c` and 1 more again until each of them succeeds, or say why they may stay red: Test failures remain — re-run tests after fixes (rust-tests)
+    1. Run `./deploy` again until it succeeds, or say why it may stay red
+    ");
 }
 
 /// Each package is a step of its own, and long lists are counted.

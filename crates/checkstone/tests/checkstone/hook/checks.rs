@@ -103,13 +103,12 @@ fn an_agent_that_plans_waits_for_no_check() {
     session.edit("calc.py", "def add(a, b):\n    return b + a\n");
     session.say("Fixed. Here is the plan.");
     insta::assert_snapshot!(redacted(planning(&session).holds()), @"
-    [checkstone] Context-aware checkpoint
+    [checkstone] Not verified yet
 
-    Changed: Python code (1 file)
+    Changed: Python code (`calc.py`)
 
     `touch RAN` passed.
 
-    Required actions:
     1. Run `pytest` (python-tests)
 
     If a step cannot be done here, say so in a line of its own:
