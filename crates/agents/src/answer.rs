@@ -73,6 +73,23 @@ impl Answer {
         serde_json::to_string(&output).ok()
     }
 
+    /// With something more for the person, where they can be told.
+    #[must_use]
+    pub fn with_note(mut self, note: Option<String>) -> Self {
+        let Some(note) = note else { return self };
+        let append = |said: &mut String| *said = format!("{said}\n{note}");
+        match &mut self {
+            Self::Pass => return Self::Notify { to_person: note },
+            Self::Notify { to_person } => append(to_person),
+            Self::Hold { to_person, .. } | Self::Continue { to_person, .. } => match to_person {
+                Some(said) => append(said),
+                None => *to_person = Some(note),
+            },
+            Self::Context { .. } => {}
+        }
+        self
+    }
+
     fn execution(&self) -> Option<&Value> {
         match self {
             Self::Continue { autonomous_execution, .. } => Some(autonomous_execution),

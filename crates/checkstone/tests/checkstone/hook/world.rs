@@ -142,6 +142,16 @@ impl HookAnswer {
         document["systemMessage"].as_str().unwrap().to_owned()
     }
 
+    /// A hold, and what the person is told beside it.
+    #[track_caller]
+    pub(crate) fn holds_and_tells(&self) -> (String, String) {
+        let (document, keys) = self.document();
+        assert_eq!(keys, ["decision", "reason", "systemMessage"], "{document}");
+        assert_eq!(document["decision"], "block");
+        let text = |key: &str| document[key].as_str().unwrap().to_owned();
+        (text("reason"), text("systemMessage"))
+    }
+
     pub(crate) fn is_hold(&self) -> bool {
         self.0.stdout.contains("\"block\"")
     }
