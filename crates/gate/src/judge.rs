@@ -1,8 +1,6 @@
 //! The verdict: pass, notify or hold. What speaks first is what keeps silent: an agent that waits, that was held
 //! already, or that changed nothing.
 
-use std::collections::BTreeSet;
-
 use change_set::How;
 use transcript::Extent as ReadExtent;
 
@@ -43,10 +41,9 @@ fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
     if is_not_understood && policy.gate.not_understood == NotUnderstood::Pass {
         return not_understood(policy, inputs);
     }
-    let mut files = changed::files(policy, inputs);
     let root = changed::root(inputs);
     let work = Work::new(inputs, &root);
-    changed::leave_unproven(&mut files, &work);
+    let files = changed::files(policy, inputs, &work);
     let extent = Extent::of(&files);
     let mut verdict = Verdict {
         changed: by_category(policy, &files),
@@ -248,10 +245,13 @@ fn without_git(policy: &Policy, inputs: &Inputs, reason: &str) -> Verdict {
     }
 }
 
+/// The reason of a verdict on a transcript of no format that is known.
+pub(crate) const NOT_UNDERSTOOD: &str = "the transcript is not understood";
+
 /// The transcript is there, and is of no format that is known: silence, told once.
 fn not_understood(policy: &Policy, inputs: &Inputs) -> Verdict {
     let text = "The transcript is in a format that is not understood, so nothing is checked.".to_owned();
-    let mut verdict = Verdict::pass(&inputs.coverage, "the transcript is not understood");
+    let mut verdict = Verdict::pass(&inputs.coverage, NOT_UNDERSTOOD);
     verdict.observations.push(Observation { rule: Rule::NotUnderstood, text: text.clone(), line: None });
     silence::leave_out_reported(policy, inputs, false, &mut verdict.observations);
     if !verdict.observations.is_empty() {
@@ -280,9 +280,6 @@ fn failures(
 ) -> Failures {
     let rules = policy.gate.rules;
     let mut failures = Failures { told: Vec::new(), is_red: false, holding: FailedSteps::default() };
-    let code: BTreeSet<String> =
-        changed.iter().filter(|file| file.is_code()).map(|file| file.path.clone()).collect();
-    let last_edit = work.last_edit_that_needs_proof(&code);
     let is_missed = |failure: &Failure<'_>| {
         let line = failure.recorded.call.line;
         let is_it = |seen: &Seen| matches!(seen, Seen::Ambiguous { like, .. } if like.line == line);
@@ -290,8 +287,7 @@ fn failures(
     };
     for failure in errors::expectations(policy, work).iter().filter(|failure| failure.speaks()) {
         let failure = &failure.subject;
-        let is_red =
-            !code.is_empty() && failure.is_about_the_code() && last_edit.is_none_or(|edit| edit < failure.at);
+        let is_red = failure.is_red(changed, work);
         let level = if is_red { rules.red } else { rules.errors };
         // An action that is missing already says what a run whose status is hidden showed.
         if level == RuleLevel::Off

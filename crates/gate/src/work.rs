@@ -26,6 +26,8 @@ struct Touch {
     /// Whether a run could say something about what was done; comments, layout and version numbers need no proof, and neither
     /// does what was taken back.
     needs_proof: bool,
+    /// The file was removed.
+    is_gone: bool,
 }
 
 #[derive(Debug)]
@@ -121,12 +123,19 @@ impl<'a> Work<'a> {
     fn take(&mut self, number: usize, recorded: &RecordedCall) {
         let call = &recorded.call;
         let whole = Moment { call: number, command: 0 };
+        let natures_of = |path: &String| {
+            let path = path.clone();
+            call.edits.iter().filter(move |edit| edit.path == path).map(|edit| edit.nature)
+        };
         let touches = |paths: &[String]| -> Vec<Touch> {
             let touch = |path: &String| {
-                let mut natures =
-                    call.edits.iter().filter(|edit| edit.path == *path).map(|edit| edit.nature).peekable();
+                let mut natures = natures_of(path).peekable();
                 let needs_proof = natures.peek().is_none() || natures.any(|nature| nature == Nature::Code);
-                Touch { path: self.paths.one(path), at: whole, needs_proof }
+                // A patch shows the texts of all files but those that it removes.
+                let is_gone = !call.edits.is_empty()
+                    && natures_of(path).next().is_none()
+                    && !call.created.contains(path);
+                Touch { path: self.paths.one(path), at: whole, needs_proof, is_gone }
             };
             paths.iter().map(touch).collect()
         };
@@ -158,10 +167,11 @@ impl<'a> Work<'a> {
             let edited = if command.deed() == Deed::Formats { &[][..] } else { &command.edits.paths };
             let needs_proof = !only_counts_up(command);
             for path in edited {
-                self.edits.push(Touch { path: self.paths.one(path), at, needs_proof });
+                let is_gone = command.edits.gone.contains(path);
+                self.edits.push(Touch { path: self.paths.one(path), at, needs_proof, is_gone });
             }
             for path in &command.reads {
-                self.reads.push(Touch { path: self.paths.one(path), at, needs_proof: false });
+                self.reads.push(Touch { path: self.paths.one(path), at, needs_proof: false, is_gone: false });
             }
         }
     }
@@ -280,6 +290,11 @@ impl<'a> Work<'a> {
     pub(crate) fn has_unknown_writer(&self, files: &BTreeSet<String>) -> bool {
         let edited: BTreeSet<&str> = self.edits.iter().map(|touch| touch.path.as_str()).collect();
         files.iter().any(|file| !edited.contains(file.as_str()))
+    }
+
+    /// Whether the last thing that was done to the file was to remove it.
+    pub(crate) fn is_gone(&self, file: &str) -> bool {
+        self.edits.iter().rfind(|touch| touch.path == file).is_some_and(|touch| touch.is_gone)
     }
 
     pub(crate) fn was_edited(&self, file: &str) -> bool {
