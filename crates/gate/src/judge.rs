@@ -113,7 +113,13 @@ struct Asked {
 }
 
 /// Composes the message, where there is something to say.
-fn conclude(policy: &Policy, inputs: &Inputs, mut verdict: Verdict, extent: Extent, asked: &Asked) -> Verdict {
+fn conclude(
+    policy: &Policy,
+    inputs: &Inputs,
+    mut verdict: Verdict,
+    extent: Extent,
+    asked: &Asked,
+) -> Verdict {
     let is_letter = policy.gate.turn_only;
     let is_in_a_step = |observation: &&Observation| {
         observation.rule == Rule::UnresolvedError && asked.holding.is_about(observation.line)

@@ -57,7 +57,10 @@ mod tests {
         assert_eq!(["äöü", "äöüx", "äöüxy"].map(|text| shortened(text, 4)), ["äöü", "äöüx", "äöü…"]);
         assert_eq!([0, 1, 2].map(|most| shortened("abc", most)), ["", "…", "a…"]);
         assert_eq!(shortened("", 0), "");
-        assert_eq!([0, 1, 4, 8].map(|most| shortened_inside("äbcdefghi", most)), ["", "…", "ä…hi", "äb…efghi"]);
+        assert_eq!(
+            [0, 1, 4, 8].map(|most| shortened_inside("äbcdefghi", most)),
+            ["", "…", "ä…hi", "äb…efghi"]
+        );
         assert_eq!(["äö", "äöü"].map(|text| shortened_to_bytes(text.to_owned(), 5)), ["äö", "äö…"]);
         assert_eq!((first_characters("äöü", 2), head("äöü", 3), tail("äöü", 3)), ("äö", "ä", "ü"));
     }

@@ -15,8 +15,7 @@ use transcript::{Agent, visible};
 use workflow::StateDirectory;
 
 /// The agent is told more; the person only needs to know that it was.
-const TO_PERSON: &str =
-    "[checkstone] Unfinished work was found here, and the agent was told where it goes on (`checkstone status`).";
+const TO_PERSON: &str = "[checkstone] Unfinished work was found here, and the agent was told where it goes on (`checkstone status`).";
 
 /// Longer than any session is gone on with.
 const WHOLE_SESSION: Duration = Duration::from_secs(366 * 24 * 60 * 60);

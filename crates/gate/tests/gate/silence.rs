@@ -87,9 +87,7 @@ fn an_action_that_cannot_be_done_is_waived() {
         assert_eq!(brief(&verdict), "notify", "{said}");
         assert_eq!(
             verdict.message.as_deref(),
-            Some(
-                "[checkstone] Not done: rust-tests (no compiler in this sandbox)"
-            )
+            Some("[checkstone] Not done: rust-tests (no compiler in this sandbox)")
         );
         assert_eq!(verdict.actions[0].state, ActionState::Waived);
         assert_eq!(waivers(&rust, &turn).len(), 1);
@@ -225,10 +223,7 @@ fn h7_no_git_is_told_as_the_policy_says() {
     assert_eq!(brief(&judge(&policy(RUST), &turn)), "pass");
     let verdict = judge(&policy("[gate]\nno_git = \"generic\""), &turn);
     assert_eq!(verdict.decision, Decision::Hold);
-    assert_eq!(
-        verdict.message.as_deref(),
-        Some("[checkstone] Continue or validate your work if needed.")
-    );
+    assert_eq!(verdict.message.as_deref(), Some("[checkstone] Continue or validate your work if needed."));
     insta::assert_snapshot!(verdict.reason, @"git could not be asked: git is not installed");
 }
 
@@ -282,7 +277,9 @@ fn many_observations_do_not_make_a_long_message() {
     let command = |n| format!("./tools/check-number-{n}.sh --with some --long arguments");
     let mut calls: Vec<_> = (0..80).map(|n| failed(&command(n), 1, &format!("error {n};"))).collect();
     calls.push(write("src/a.rs"));
-    let sentence = |n| format!("[[error]]\ncontains = \"error {n};\"\nsay = \"Part number {n} of the system is broken\"\n");
+    let sentence = |n| {
+        format!("[[error]]\ncontains = \"error {n};\"\nsay = \"Part number {n} of the system is broken\"\n")
+    };
     let text: String = (0..80).map(sentence).collect();
     let verdict = judge(&policy(&format!("{RUST}\n{text}")), &inputs(calls, &["src/a.rs"]));
     let message = verdict.message.unwrap();
@@ -402,7 +399,8 @@ fn the_all_clear_stands_beside_a_remark_and_after_a_commit() {
     - Files were edited without being read first this turn — verify changes are correct
     ");
     let committed = ChangedFile { how: vec![How::Committed], ..changed("src/a.rs") };
-    let verdict = judge(&policy(RUST), &with_files(vec![write("src/a.rs"), ran("cargo test")], vec![committed]));
+    let verdict =
+        judge(&policy(RUST), &with_files(vec![write("src/a.rs"), ran("cargo test")], vec![committed]));
     assert_eq!(verdict.message.as_deref(), Some("[checkstone] All expected validations were observed."));
 }
 

@@ -125,7 +125,8 @@ impl HookAnswer {
     pub(crate) fn holds(&self) -> String {
         let (document, keys) = self.document();
         // The person reads how to switch it off, if their client shows that beside the reason.
-        let to_person = document["systemMessage"].as_str().map(|text| text.split_once(" --agent ").unwrap().0);
+        let to_person =
+            document["systemMessage"].as_str().map(|text| text.split_once(" --agent ").unwrap().0);
         let off = "[checkstone] To switch this off for the session, run in a terminal: `checkstone session";
         match keys.len() {
             2 => assert_eq!(keys, ["decision", "reason"], "{document}"),
