@@ -7,6 +7,7 @@
 //! runs. Nothing is ever written to the repository.
 
 mod baseline;
+mod committed_text;
 mod compare;
 mod dirty;
 mod error;
@@ -24,6 +25,7 @@ mod tree_change;
 mod version;
 
 pub use baseline::{BASELINE_VERSION, Baseline, KnownFile};
+pub use committed_text::committed_texts;
 pub use error::Error;
 pub use git_program::GitProgram;
 pub use pending::{Pending, Request, Touched, start, start_in};

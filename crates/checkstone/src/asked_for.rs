@@ -7,6 +7,7 @@ use std::path::Path;
 use gate::policy::{Action, Class, PRESETS, Policy, Proof, RuleLevel, Source};
 use programs::Deed;
 use programs::repository::{Language, Package, Repository, RepositoryFile, TaskRunner, Way};
+use stop::changed_texts::script_endings;
 use stop::policy_files::{FILE_NAME, preset_of};
 use stop::repository_files;
 use text::counted;
@@ -24,12 +25,19 @@ const FOR_OTHER_CODE: &str = "make";
 const FOR_SCRIPTS: &str = "shell";
 
 fn any_script() -> Way {
-    Way { deed: Deed::Lints, command: "bash -n".to_owned(), folder: String::new(), is_instructed: false }
+    Way {
+        deed: Deed::Lints,
+        command: "bash -n".to_owned(),
+        folder: String::new(),
+        is_instructed: false,
+        languages: vec![Language::Shell],
+    }
 }
 
 /// A repository as far as a policy can ask something of it.
 struct Checkout {
     repository: Repository,
+    /// With the endings that scripts without one would have.
     paths: Vec<String>,
 }
 
@@ -70,7 +78,12 @@ struct Request {
 impl Checkout {
     fn read(root: &Path) -> Self {
         let files = repository_files::every_file(root);
-        let paths = files.iter().map(|file| file.path.clone()).collect();
+        let endings = script_endings(root, files.iter().map(|file| file.path.as_str()));
+        let named = |path: &String| match endings.get(path) {
+            Some(ending) => format!("{path}.{ending}"),
+            None => path.clone(),
+        };
+        let paths = files.iter().map(|file| named(&file.path)).collect();
         let files: Vec<RepositoryFile> =
             files.into_iter().filter(|file| Repository::reads_name(&file.path)).collect();
         Self { repository: Repository::of_files(root.to_string_lossy(), &files), paths }
@@ -132,16 +145,15 @@ impl Checkout {
         };
         let is_its_own = is_main_code || self.paths.iter().any(is_manifest);
         let verifies = |way: &&Way| {
-            let languages = self.repository.languages_of(way);
             // A linter is of a language, and nobody knows which.
-            match languages.is_empty() {
+            match way.languages.is_empty() {
                 true => is_its_own && way.deed != Deed::Lints,
-                false => languages.into_iter().any(is_of_preset),
+                false => way.languages.iter().copied().any(is_of_preset),
             }
         };
         let ways = package.ways.iter().filter(verifies).cloned().collect();
         let own = Package { ways, ..package.clone() };
-        let way = own.strongest().and_then(|deed| own.way(deed)).cloned();
+        let way = own.strongest(&[]).cloned();
         let is_script = code.preset == FOR_SCRIPTS && code.files > 0 && !package.ways.is_empty();
         way.or_else(|| is_script.then(any_script))
     }
@@ -313,9 +325,15 @@ fn is_main(one: &CodeOfPackage<'_>, all: &[CodeOfPackage<'_>]) -> bool {
 /// Why nothing is asked for in the repository at `root`, and what to do about it; `None` if something is.
 pub(crate) fn nothing_asked_for(root: &Path, policy: &Policy) -> Option<(String, String)> {
     let required = policy.categories.iter().flat_map(|category| &category.require);
-    let mut required = required.chain(&policy.other_code).chain(&policy.gate.always);
-    let is_asked = |action: &Action| action.level != RuleLevel::Off;
-    if !required.any(|id| policy.action(id).is_some_and(is_asked)) && policy.checks.count() == 0 {
+    let required = required.chain(&policy.other_code).chain(&policy.gate.always);
+    let required: Vec<&Action> = required.filter_map(|id| policy.action(id)).collect();
+    if required.iter().all(|action| action.level == RuleLevel::Off) && policy.checks.count() == 0 {
+        if let Some(off) = required.first() {
+            let why = "nothing is asked for in this repository: every action that the policy requires is off";
+            let advice =
+                format!("set `level` of `[action.{}]` to \"hold\" or \"notify\" in `{FILE_NAME}`", off.id);
+            return Some((why.to_owned(), advice));
+        }
         let why =
             "nothing is asked for in this repository: no category of the policy requires anything".to_owned();
         let presets = FittingPresets::of(root).names();

@@ -11,13 +11,16 @@ mod inputs;
 mod judge;
 mod message;
 pub mod policy;
+mod ran;
 mod rules;
 mod second_stop;
 mod silence;
+mod steps;
+mod strength;
 mod verdict;
 mod work;
 
-pub use edited_files::edited_files;
+pub use edited_files::{edited_files, script_endings};
 pub use explain::{Explanation, RuleState, explain};
 pub use inputs::{
     Changes, CheckOutcome, CheckResult, History, INPUTS_VERSION, Inputs, PlanFile, RecordedCall, Stop,
@@ -25,7 +28,7 @@ pub use inputs::{
 };
 pub use judge::judge;
 pub use message::HEADER;
-pub use silence::{ASKED_BEFORE, reports, waivers};
+pub use silence::{ASKED_BEFORE, is_edit, reports, waivers};
 pub use verdict::{
     ActionState, ActionVerdict, ChangedCategory, Decision, Evidence, Observation, Rule, Verdict,
 };

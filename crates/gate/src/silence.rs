@@ -11,7 +11,7 @@ use crate::inputs::{Inputs, RecordedCall, Waiting, Waived};
 use crate::policy::{Policy, RuleLevel};
 use crate::rules::Expectation;
 use crate::rules::actions::Demand;
-use crate::rules::verification::Strength;
+use crate::strength::Strength;
 use crate::verdict::{Decision, Observation, Rule, Verdict};
 use crate::work::Work;
 
@@ -25,17 +25,30 @@ pub fn waivers(policy: &Policy, inputs: &Inputs) -> Vec<Waived> {
         return Vec::new();
     }
     let mut waived = inputs.history.waived.clone();
-    for line in inputs.said.iter().flat_map(|text| text.lines()) {
-        let line = line.trim().trim_matches(['`', '*', '-', '>', ' ']);
-        let Some(rest) = line.strip_prefix("checkstone: cannot ") else { continue };
-        let Some((action, reason)) = rest.split_once(':') else { continue };
-        let (action, reason) = (action.trim().trim_matches('`'), reason.trim());
+    for (action, reason) in said_waivers(inputs) {
         let is_known = waived.iter().any(|known| known.action == action);
-        if policy.action(action).is_some() && !reason.is_empty() && !is_known {
+        if policy.action(action).is_some() && !is_known {
             waived.push(Waived { action: action.to_owned(), reason: reason.to_owned() });
         }
     }
     waived
+}
+
+/// What the agent says it cannot do and no action is called. Words that are to be filled in are none.
+pub(crate) fn unknown_waivers(policy: &Policy, inputs: &Inputs) -> Vec<String> {
+    let is_name = |name: &&str| !name.starts_with('<') && *name != "ACTION";
+    let names = said_waivers(inputs).map(|(action, _)| action).filter(is_name);
+    names.filter(|name| policy.action(name).is_none()).map(|name| text::shortened(name, 40)).collect()
+}
+
+/// Action and reason of each line of this turn that waives something.
+fn said_waivers(inputs: &Inputs) -> impl Iterator<Item = (&str, &str)> {
+    inputs.said.iter().flat_map(|text| text.lines()).filter_map(|line| {
+        let line = line.trim().trim_matches(['`', '*', '-', '>', ' ']);
+        let (action, reason) = line.strip_prefix("checkstone: cannot ")?.split_once(':')?;
+        let (action, reason) = (action.trim().trim_matches('`'), reason.trim());
+        (!reason.is_empty()).then_some((action, reason))
+    })
 }
 
 /// Whether the turn before was held for the action, and nothing that it covers was touched since.
@@ -53,20 +66,26 @@ pub(crate) fn was_asked_before(
     !policy.gate.ask_again && inputs.history.held_before.contains(&action.id) && !touched()
 }
 
+/// Whether a call of the client's own file tools changed something.
+pub fn is_edit(call: &Call) -> bool {
+    edits(call) && call.outcome != Outcome::Error && !call.user_stopped
+}
+
+fn edits(call: &Call) -> bool {
+    matches!(call.kind, Kind::Edit | Kind::Write)
+}
+
 /// What the agent is waiting for by its own words, its sub-agents, or what the person rejected.
 pub(crate) fn waiting(policy: &Policy, inputs: &Inputs) -> Option<Waiting> {
     if policy.gate.turn_only {
         return None;
     }
-    let is_edit = |call: &Call| matches!(call.kind, Kind::Edit | Kind::Write);
-    let last_edit = inputs.calls.iter().rposition(|recorded| {
-        is_edit(&recorded.call) && recorded.call.outcome != Outcome::Error && !recorded.call.user_stopped
-    });
+    let last_edit = inputs.calls.iter().rposition(|recorded| is_edit(&recorded.call));
     let since = inputs.calls.iter().skip(last_edit.map_or(0, |place| place + 1));
     let is_rejected = |recorded: &RecordedCall| {
         let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
         let checks = || commands.iter().any(|command| Strength::of_command(command).is_some());
-        recorded.call.user_stopped && (is_edit(&recorded.call) || checks())
+        recorded.call.user_stopped && (edits(&recorded.call) || checks())
     };
     if !inputs.session.unanswered.is_empty() {
         Some(Waiting::Subagents)

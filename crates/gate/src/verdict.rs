@@ -24,6 +24,22 @@ pub struct Verdict {
     pub coverage: Coverage,
 }
 
+impl Verdict {
+    /// Nothing to say, and why.
+    pub(crate) fn pass(coverage: &Coverage, reason: &str) -> Self {
+        Self {
+            decision: Decision::Pass,
+            message: None,
+            reason: reason.to_owned(),
+            scope: None,
+            changed: Vec::new(),
+            actions: Vec::new(),
+            observations: Vec::new(),
+            coverage: coverage.clone(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

@@ -7,6 +7,7 @@
 //!
 //! Prints nothing and reads no environment: paths, settings and times are given.
 
+pub mod changed_texts;
 mod checks;
 mod client_event;
 mod client_stop;
@@ -15,8 +16,10 @@ mod judged_stop;
 mod known_turn;
 mod last_words;
 mod lock_file;
+pub mod notices;
 mod plan_file;
 pub mod policy_files;
+mod prompt_policy;
 pub mod record;
 pub mod replay;
 pub mod repository_files;
@@ -29,12 +32,13 @@ mod workplace;
 mod written_files;
 
 pub use client_event::{ClientEvent, SAME_DELIVERY, append_to_log};
-pub use client_stop::{Purpose, Stop, judge};
+pub use client_stop::{Purpose, Stop, UnjudgedStop, judge};
 pub use explanation::{ExplainedVerdict, Replay, explain, recorded_reason};
 pub use judged_stop::{Delivery, JudgedStop, turn_of};
 pub use known_turn::{KnownTurn, SESSIONS_LOOKED_AT, session_of_transcript};
 pub use lock_file::lock_file;
 pub use plan_file::is_slug;
+pub use prompt_policy::{PackedPolicy, PolicyChange, had_own_file};
 pub use record::Record;
 pub use settings::StopSettings;
 pub use stop_case::{AskedBy, JudgedTurn, StopCase, StopError, baseline};

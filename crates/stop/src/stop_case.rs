@@ -1,16 +1,18 @@
 //! The turn of one stop, judged as a reading of its transcript shows it: what the journal knows of it, what changed
 //! since its prompt, the plan of the work item and what the policy's own checks say go to the gate.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use change_set::Scope;
 use changes::{Baseline, Pending};
 use gate::policy::{Policy, Proof, SecondStop};
 use gate::{ActionState, Changes, Inputs, Verdict, Waiting};
 use journal::{Journal, JournalError, Turn};
 use programs::repository::Repository;
 use programs::shell::Intents;
-use transcript::{Outcome, Reading, Usage};
+use transcript::{Call, Coverage, Extent, Outcome, Reading, Usage};
 
+use crate::changed_texts;
 use crate::checks;
 use crate::client_event::ClientEvent;
 use crate::known_turn::KnownTurn;
@@ -98,7 +100,7 @@ impl StopCase {
         let known = KnownTurn::read(journal.as_deref_mut(), event, &reading).map_err(StopError::Journal)?;
         event.stopwatch.lap("turn");
         let holds = self.holds(&known, &reading);
-        let waiting = waiting(event, &reading);
+        let waiting = waiting(event, &reading, &self.root);
         let is_whole = last_words::are_there(event, &reading);
         let usage = reading.usage.take();
         let prompt = reading.turn.take().map(|turn| turn.prompt);
@@ -142,6 +144,12 @@ impl StopCase {
             let trust = || trust::of_file_or_unknown(journal, &self.texts);
             inputs.checks = checks::run_allowed(&self.texts, policy, trust, &inputs.changes, &self.root);
         }
+        if let Changes::Known(set) = &inputs.changes {
+            let paths: Vec<String> = set.files.iter().map(|file| file.path.to_string()).collect();
+            inputs.script_endings =
+                changed_texts::script_endings(&self.root, paths.iter().map(String::as_str));
+        }
+        inputs.without_need = self.without_need(&inputs, event);
         inputs.repository = self.own_words(&inputs);
         inputs.stop.waiting = waiting;
         inputs.stop.elapsed_ms = elapsed;
@@ -172,6 +180,19 @@ impl StopCase {
         let commands = inputs.calls.iter().filter_map(|recorded| recorded.intents.as_ref());
         repository.keep_used(commands.flat_map(Intents::commands), &inputs.cwd);
         Some(repository)
+    }
+
+    /// The files of which only comments changed, where no transcript shows the edits.
+    fn without_need(&self, inputs: &Inputs, event: &ClientEvent) -> Vec<String> {
+        let Coverage { extent, records, .. } = inputs.coverage;
+        match (&inputs.changes, &self.repository) {
+            (Changes::Known(set), Some(repository))
+                if extent == Extent::Unavailable && records == 0 && set.scope != Scope::TurnBaseline =>
+            {
+                changed_texts::without_need(repository, &event.settings.git, set)
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Our message among the prompts is a hold too, counted or not: a journal can be lost.
@@ -212,12 +233,15 @@ impl StopCase {
 }
 
 /// What the agent waits for, by its client's word and by the transcript.
-fn waiting(event: &ClientEvent, reading: &Reading) -> Option<Waiting> {
+fn waiting(event: &ClientEvent, reading: &Reading, root: &Path) -> Option<Waiting> {
     // A server is nothing that anybody waits for (L7), and neither is what an earlier turn left running.
     if event.payload.background_tasks > 0 && reading.calls.iter().any(gate::is_running_check) {
         return Some(Waiting::BackgroundTasks);
     }
-    if event.payload.is_planning() {
+    // A plan is made until the first edit; what was edited before it is to be verified all the same.
+    let is_inside = |path: &String| root.join(path).starts_with(root);
+    let is_edit_here = |call: &Call| gate::is_edit(call) && call.paths.iter().any(is_inside);
+    if event.payload.is_planning() && !reading.calls.iter().any(is_edit_here) {
         return Some(Waiting::PlanMode);
     }
     Waiting::of_reading(reading)

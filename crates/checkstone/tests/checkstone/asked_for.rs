@@ -75,6 +75,12 @@ fn scripts_beside_code_that_can_be_verified_are_asked_for() {
     I will ask for `go build ./...` after changes to Go code, because it can be built and has no tests.
     I will ask for `bash -n` after changes to shell scripts, because a script that nobody ran may not even parse.
     "#);
+    let script = ("bin/deploy", "#!/usr/bin/env bash\nset -e\n");
+    insta::assert_snapshot!(asked(&[("go.mod", "module a\n"), ("main.go", "package main\n"), script, ("LICENSE", "#\n")]), @r#"
+    presets = ["go","shell"]
+    I will ask for `go build ./...` after changes to Go code, because it can be built and has no tests.
+    I will ask for `bash -n` after changes to shell scripts, because a script that nobody ran may not even parse.
+    "#);
 }
 
 /// W17: nothing can be run in a repository, or in a package of it, that has no tests, type check, build or linter.
@@ -231,6 +237,12 @@ fn that_nothing_is_asked_for_is_said_plainly() {
         (&[("app.py", "")], None),
         (&[("app.py", "")], Some("presets = [\"python\"]\n")),
         (&[("Cargo.toml", ""), ("src/main.rs", "")], Some("presets = []\n")),
+        (
+            &[("go.mod", ""), ("main.go", "")],
+            Some(
+                "presets = [\"go\"]\n[action.go-tests]\nlevel = \"off\"\n[action.go-build]\nlevel = \"off\"\n",
+            ),
+        ),
     ] {
         let home = home_of(files);
         if let Some(policy) = policy {
@@ -273,5 +285,11 @@ fn that_nothing_is_asked_for_is_said_plainly() {
     doctor: – policy     `checkstone.toml`: nothing is asked for in this repository: no category of the policy requires anything → `presets = ["rust"]` in `checkstone.toml` fits what is here
     status: gate        on, but nothing is asked for in this repository
     status: policy      checkstone.toml: nothing is asked for in this repository: no category of the policy requires anything (`checkstone doctor`)
+
+    init:   · checkstone.toml: `[folder]/repo/checkstone.toml` is there and stays as it is
+    init:     → nothing is asked for in this repository: every action that the policy requires is off; set `level` of `[action.go-tests]` to "hold" or "notify" in `checkstone.toml`
+    doctor: – policy     `checkstone.toml`, preset go: nothing is asked for in this repository: every action that the policy requires is off → set `level` of `[action.go-tests]` to "hold" or "notify" in `checkstone.toml`
+    status: gate        on, but nothing is asked for in this repository
+    status: policy      checkstone.toml, preset go: nothing is asked for in this repository: every action that the policy requires is off (`checkstone doctor`)
     "#);
 }

@@ -9,10 +9,11 @@ use programs::shell::{Attribution, Output};
 use transcript::{Call, Outcome};
 
 use super::chain;
-use super::verification::Strength;
 use crate::changed::Changed;
 use crate::policy::{Action, Fresh, Proof};
-use crate::work::{Ran, SLACK_NS, Work};
+use crate::ran::Ran;
+use crate::strength::Strength;
+use crate::work::{SLACK_NS, Work};
 
 /// Whether the command is what the action asks for.
 pub(crate) fn names(action: &Action, ran: &Ran<'_>) -> bool {

@@ -1,7 +1,9 @@
 //! What a command really runs: tasks and scripts of the repository are followed to the programs in them, and each run
 //! is about the packages of the folder, flags and targets that it was started with.
 
-use super::{Covered, Language, Package, Repository, Run, Script, Task, is_script, is_within};
+use std::iter::once;
+
+use super::{Covered, Language, Package, Repository, Run, Task, folders_above, is_script, is_within};
 use crate::Deed;
 use crate::meaning::TaskCall;
 use crate::shell::{Attribution, Directory, Intents, Mask, SimpleCommand, Word, is_installed, one_spelling};
@@ -28,11 +30,13 @@ pub(super) fn used(repository: &Repository, command: &SimpleCommand, cwd: &str) 
     let mut resolution = Resolution::new(repository);
     let place = resolution.place(&command.directory, cwd);
     resolution.command(command, &place, Attribution::Decides);
-    let tasks =
-        repository.tasks.iter().enumerate().filter(|(_, task)| resolution.followed.contains(&key(task)));
+    let tasks = repository
+        .tasks
+        .iter()
+        .enumerate()
+        .filter(|(_, task)| resolution.followed.contains(&identity(*task)));
     let scripts = repository.scripts.iter().enumerate();
-    let scripts =
-        scripts.filter(|(_, script)| resolution.followed.contains(&(None, "", script.path.as_str())));
+    let scripts = scripts.filter(|(_, script)| resolution.followed.contains(&identity(*script)));
     (tasks.map(|(place, _)| place).collect(), scripts.map(|(place, _)| place).collect())
 }
 
@@ -67,16 +71,16 @@ struct Resolution<'a> {
     repository: &'a Repository,
     runs: Vec<Run>,
     /// The tasks and scripts that are being followed, for cycles.
-    following: Vec<Key<'a>>,
+    following: Vec<Identity>,
     /// All that were followed.
-    followed: Vec<Key<'a>>,
+    followed: Vec<Identity>,
 }
 
-/// What tells a task or script from all others: its runner, its folder and its name or path.
-type Key<'a> = (Option<TaskRunner>, &'a str, &'a str);
+/// Where a task or script lies in memory: several hooks of one commit have the same runner, folder and name.
+type Identity = *const ();
 
-fn key(task: &Task) -> Key<'_> {
-    (Some(task.runner), task.folder.as_str(), task.name.as_str())
+fn identity<T>(task_or_script: &T) -> Identity {
+    std::ptr::from_ref(task_or_script).cast()
 }
 
 impl<'a> Resolution<'a> {
@@ -237,13 +241,13 @@ impl<'a> Resolution<'a> {
     }
 
     fn follow(&mut self, task: &'a Task, attribution: Attribution, arguments: &[String]) {
-        let key = key(task);
+        let identity = identity(task);
         // Each once, as the runners do, so that tasks that need each other crosswise cost no more than there are of them.
-        if self.followed.contains(&key) || self.following.len() > DEEPEST {
+        if self.followed.contains(&identity) || self.following.len() > DEEPEST {
             return;
         }
-        self.following.push(key);
-        self.followed.push(key);
+        self.following.push(identity);
+        self.followed.push(identity);
         let first = self.runs.len();
         for need in &task.needs {
             let fits = |other: &&Task| {
@@ -261,9 +265,10 @@ impl<'a> Resolution<'a> {
             Some(name) if task.runner == TaskRunner::Cargo => usual_deed(name),
             _ => usual_deed(&task.name),
         };
-        let says_more = |run: &Run| run.deed >= Deed::Lints || usual <= run.deed;
+        let says_more = |run: &Run| (run.deed >= Deed::Lints || usual <= run.deed) && surely_ran(run);
         let runs = self.runs.get(first..).unwrap_or_default();
-        let runs_something = runs.iter().any(|run| matches!(run.deed, Deed::Other | Deed::Runs));
+        let runs_something =
+            runs.iter().any(|run| matches!(run.deed, Deed::Other | Deed::Runs) || !surely_ran(run));
         // The steps of a job are not all what the job is named after.
         let is_named = !matches!(task.runner, TaskRunner::Workflow | TaskRunner::CommitHook);
         if is_named && usual > Deed::Runs && !runs.iter().any(says_more) && (runs_something || !is_understood)
@@ -300,17 +305,16 @@ impl<'a> Resolution<'a> {
         let first = self.runs.len();
         if let Place::At(folder) = place
             && let Some(path) = self.repository.relative(&one_spelling(folder, path))
-            && let Some(Script { path, text, understood }) =
-                self.repository.scripts.iter().find(|script| script.path == path)
-            && !self.followed.contains(&(None, "", path.as_str()))
+            && let Some(script) = self.repository.scripts.iter().find(|script| script.path == path)
+            && !self.followed.contains(&identity(script))
         {
-            self.following.push((None, "", path));
-            self.followed.push((None, "", path));
-            self.body(understood.of(text), folder, attribution);
+            self.following.push(identity(script));
+            self.followed.push(identity(script));
+            self.body(script.understood.of(&script.text), folder, attribution);
             self.following.pop();
         }
         let runs = self.runs.get(first..).unwrap_or_default();
-        if !runs.iter().any(|run| run.deed >= Deed::Lints) {
+        if !runs.iter().any(|run| run.deed >= Deed::Lints && surely_ran(run)) {
             let name = command.program.split('.').next().unwrap_or_default().replace('_', "-");
             // What it does is not known; that it is a program of the repository is, if it lies there and was not installed.
             let lies_here = |folder: &String| self.repository.relative(&one_spelling(folder, path)).is_some();
@@ -410,25 +414,22 @@ impl<'a> Resolution<'a> {
         }
         let speaks =
             |package: &&Package| language.is_none_or(|language| package.languages.contains(&language));
-        let above = |package: &&Package| is_within(folder, &package.folder);
-        let nearest =
-            |among: &mut dyn Iterator<Item = &'a Package>| among.max_by_key(|package| package.folder.len());
-        let own = nearest(&mut packages.iter().filter(above).filter(speaks))
-            .or_else(|| nearest(&mut packages.iter().filter(above)));
+        let above = || {
+            let folders = once(folder).chain(folders_above(folder));
+            folders.filter_map(|folder| self.repository.package_at(folder))
+        };
+        let own = above().find(speaks).or_else(|| above().next());
         // Go stays inside of its module, and cargo inside of its package unless it is a workspace of others.
         let stays = match language {
             Some(Language::Go) => true,
             Some(Language::Rust) => !own.is_some_and(|own| own.is_workspace),
             _ => false,
         };
-        let is_below = |package: &&Package| !stays && is_within(&package.folder, folder);
-        let mut covered: Vec<String> = own.iter().map(|own| own.folder.clone()).collect();
-        for package in packages.iter().filter(is_below).filter(speaks) {
-            if !covered.contains(&package.folder) {
-                covered.push(package.folder.clone());
-            }
-        }
-        Covered::Packages(covered)
+        let here = self.repository.package_at(folder).filter(|_| !stays);
+        let below = here.into_iter().chain(if stays { &[] } else { self.repository.packages_below(folder) });
+        let own_folder = own.map(|own| own.folder.as_str());
+        let taken_along = below.filter(speaks).filter(|package| own_folder != Some(package.folder.as_str()));
+        Covered::Packages(own.into_iter().chain(taken_along).map(|package| package.folder.clone()).collect())
     }
 }
 
@@ -456,4 +457,13 @@ fn option_values(command: &SimpleCommand, options: &str) -> Vec<String> {
         }
     }
     values
+}
+
+/// Whether a run that stands in a body took place if the body ran to its end. Of one that may have been left out, the name
+/// of the whole says more.
+fn surely_ran(run: &Run) -> bool {
+    !matches!(
+        run.attribution,
+        Attribution::Masked(Mask::Conditional | Mask::Condition | Mask::Negated | Mask::Function)
+    )
 }

@@ -47,9 +47,9 @@ fn a_trusted_check_that_fails_holds_with_the_end_of_its_output() {
     trust(&world);
     let held = stop_after_tested_edit(&world).holds();
     insta::assert_snapshot!(redacted(&held), @"
-    [checkstone] Context-aware checkpoint
+    [checkstone] A check failed
 
-    Changed: Python code (1 file)
+    Changed: Python code (`calc.py`)
 
     `echo 3 failed, 2 passed; exit 1` FAILED. Fix failing tests before proceeding:
     3 failed, 2 passed
@@ -88,10 +88,31 @@ fn an_agent_that_plans_waits_for_no_check() {
     trust(&world);
     let mut session = Session::new(&world, "claude");
     session.prompt("Plan it");
-    session.edit("calc.py", FIXED);
+    session.read("calc.py");
+    world.write("calc.py", FIXED);
     session.say("Here is the plan.");
-    let mut event = session.stop_event();
-    event["permission_mode"] = serde_json::json!("plan");
-    answer(world.hook("claude"), &event).passes();
+    let planning = |session: &Session<'_>| {
+        let mut event = session.stop_event();
+        event["permission_mode"] = serde_json::json!("plan");
+        answer(world.hook("claude"), &event)
+    };
+    planning(&session).passes();
     assert!(!world.repository.join("RAN").exists());
+    // What was edited before the plan is to be verified all the same.
+    session.prompt("Fix it, and plan the rest");
+    session.edit("calc.py", "def add(a, b):\n    return b + a\n");
+    session.say("Fixed. Here is the plan.");
+    insta::assert_snapshot!(redacted(planning(&session).holds()), @"
+    [checkstone] Not verified yet
+
+    Changed: Python code (`calc.py`)
+
+    `touch RAN` passed.
+
+    1. Run `pytest` (python-tests)
+
+    If a step cannot be done here, say so in a line of its own:
+    `checkstone: cannot ACTION: REASON` (actions: python-tests).
+    ");
+    assert!(world.repository.join("RAN").exists());
 }
