@@ -106,8 +106,11 @@ impl Past<'_> {
     /// decided what it is, so that it is taken back if it ends too late.
     fn skip_to(&mut self, place: usize) -> bool {
         const STEP: usize = 256;
+        if place == 0 {
+            return true;
+        }
         let mut sure = self.clone();
-        while place > 0 {
+        loop {
             let token = self.old.next();
             if self.old.position() > place {
                 *self = sure;
@@ -119,7 +122,6 @@ impl Past<'_> {
                 sure = self.clone();
             }
         }
-        true
     }
 }
 
