@@ -63,16 +63,18 @@ impl SessionWatch {
                     }
                 }
                 Entry::Result(result) => self.knows(&result.paths),
-                Entry::Launched(id) if !self.unanswered.contains(id) => {
-                    if self.unanswered.len() < MOST_UNANSWERED {
-                        self.unanswered.push(id.clone());
-                    }
+                Entry::Launched(id) if self.has_room() && !self.unanswered.contains(id) => {
+                    self.unanswered.push(id.clone());
                 }
                 Entry::Answered(answered) => self.unanswered.retain(|id| id != answered),
                 Entry::Prompt(prompt) => self.is_planning = prompt.is_planning,
                 _ => {}
             }
         }
+    }
+
+    fn has_room(&self) -> bool {
+        self.unanswered.len() < MOST_UNANSWERED
     }
 
     fn knows(&mut self, paths: &[String]) {
