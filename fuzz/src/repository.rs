@@ -4,7 +4,7 @@ use programs::repository::{Repository, RepositoryFile};
 use programs::shell::Intents;
 
 /// More tasks than this are read, but not all of them are called.
-const MOST_CALLS: usize = 50;
+const MOST_CALLS: usize = 10;
 
 /// Reads the text as files: a line `=== PATH` begins each.
 pub fn check(text: &str) {

@@ -102,6 +102,12 @@ pub(crate) fn report(expectation: &Expectation<Demand<'_>>) -> Observation {
 }
 
 impl Demand<'_> {
+    /// What to do in each package; empty if the action itself says it all.
+    pub(crate) fn instructions(&self) -> Vec<String> {
+        let steps = self.steps.iter().filter(|_| self.action.say.is_empty());
+        steps.map(|step| format!("Run {step}")).collect()
+    }
+
     /// What the agent is told to do.
     pub(crate) fn instruction(&self) -> String {
         match self.action.say.is_empty() && !self.steps.is_empty() {
