@@ -129,9 +129,10 @@ fn the_caps_say_what_was_too_much() {
 /// What is just allowed is read, and one more is refused for its own reason.
 #[test]
 fn the_caps_are_where_they_are_said_to_be() {
+    type Shape = fn(usize) -> String;
     let brackets = |count: usize| "( ".repeat(count) + "a" + &")".repeat(count);
     let sum = |count: usize| format!("((a{}))", "+1".repeat(count));
-    let shapes: [(fn(usize) -> String, usize, NotUnderstood); 7] = [
+    let shapes: [(Shape, usize, NotUnderstood); 7] = [
         (|count| format!("echo {}", "<(a) ".repeat(count)), 16, NotUnderstood::TooManySubstitutions),
         (|count| "`a` ".repeat(count), 8, NotUnderstood::TooManyBackticks),
         (|count| "a;".repeat(count), 3000, NotUnderstood::TooManyOperators),
