@@ -1,6 +1,6 @@
 //! What the output of a call says about how its runs ended.
 
-use outputs::{Shown, Summary};
+use outputs::{ErrorKind, Shown, Summary};
 
 use crate::inputs::RecordedCall;
 
@@ -11,6 +11,8 @@ pub(crate) struct Printed {
     is_of_tests: bool,
     /// Lines that only something broken prints.
     pub(crate) has_errors: bool,
+    /// More of them than lines that any program may begin with `error:`.
+    pub(crate) has_code_errors: bool,
     /// A program could not be started, or did not understand its command line.
     pub(crate) not_started: bool,
 }
@@ -33,6 +35,7 @@ impl Printed {
             summary,
             is_of_tests: !shown.summaries.is_empty() || matches!(summary, Some(Summary::Passed { .. })),
             has_errors: !shown.errors.is_empty(),
+            has_code_errors: shown.errors.iter().any(|errors| errors.kind != ErrorKind::Plain),
             not_started: !shown.not_started.is_empty(),
         }
     }

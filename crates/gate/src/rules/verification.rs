@@ -240,7 +240,9 @@ fn of_call<'a>(
         let ran = Ran { at, call: &recorded.call, recorded, command };
         let first = runs.len();
         let mut others = Covered::Unknown;
-        for run in repository.runs(command, cwd) {
+        let started = repository.runs(command, cwd);
+        let is_one_of_many = started.len() > 1;
+        for run in started {
             // A program that nobody knows is taken at its word: `tool check`.
             let deed = if run.deed == Deed::Other { command.likely_deed() } else { run.deed };
             if let Some(strength) = Strength::of_run(command, deed) {
@@ -248,7 +250,7 @@ fn of_call<'a>(
                     Attribution::Decides => run.attribution,
                     masked => masked,
                 };
-                let showed = showed(recorded, command, attribution, strength, &shown);
+                let showed = showed(recorded, command, attribution, strength, is_one_of_many, &shown);
                 let Run { program, covers, targets, .. } = run;
                 runs.push(VerifyingRun { ran, strength, showed, program, covers, targets });
             } else {
@@ -323,6 +325,7 @@ fn showed(
     command: &SimpleCommand,
     attribution: Attribution,
     strength: Strength,
+    is_one_of_many: bool,
     printed: &Printed,
 ) -> Showed {
     let nothing = |why: &str| Showed::Nothing(why.to_owned());
@@ -357,6 +360,14 @@ fn showed(
                 // Something else decided the status of the whole.
                 Attribution::Masked(mask) if !command.suspect => by_output(mask),
                 _ if !is_suspect => Showed::Green,
+                // Its own summary tells of a pass, and something beside or after it can have failed instead.
+                _ if matches!(summary, Some(Summary::Passed { .. }))
+                    && (is_one_of_many
+                        || (!printed.has_code_errors
+                            && suspects.last().is_some_and(|last| !std::ptr::eq(*last, command)))) =>
+                {
+                    Showed::Green
+                }
                 _ if harmless::did_not_take_place(recorded) => nothing("it did not take place"),
                 _ if suspects.len() == 1 || matches!(summary, Some(Summary::Failed { .. })) => Showed::Red,
                 _ => nothing("it failed"),

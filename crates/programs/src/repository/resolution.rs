@@ -265,9 +265,10 @@ impl<'a> Resolution<'a> {
             Some(name) if task.runner == TaskRunner::Cargo => usual_deed(name),
             _ => usual_deed(&task.name),
         };
-        let says_more = |run: &Run| run.deed >= Deed::Lints || usual <= run.deed;
+        let says_more = |run: &Run| (run.deed >= Deed::Lints || usual <= run.deed) && surely_ran(run);
         let runs = self.runs.get(first..).unwrap_or_default();
-        let runs_something = runs.iter().any(|run| matches!(run.deed, Deed::Other | Deed::Runs));
+        let runs_something =
+            runs.iter().any(|run| matches!(run.deed, Deed::Other | Deed::Runs) || !surely_ran(run));
         // The steps of a job are not all what the job is named after.
         let is_named = !matches!(task.runner, TaskRunner::Workflow | TaskRunner::CommitHook);
         if is_named && usual > Deed::Runs && !runs.iter().any(says_more) && (runs_something || !is_understood)
@@ -313,7 +314,7 @@ impl<'a> Resolution<'a> {
             self.following.pop();
         }
         let runs = self.runs.get(first..).unwrap_or_default();
-        if !runs.iter().any(|run| run.deed >= Deed::Lints) {
+        if !runs.iter().any(|run| run.deed >= Deed::Lints && surely_ran(run)) {
             let name = command.program.split('.').next().unwrap_or_default().replace('_', "-");
             // What it does is not known; that it is a program of the repository is, if it lies there and was not installed.
             let lies_here = |folder: &String| self.repository.relative(&one_spelling(folder, path)).is_some();
@@ -456,4 +457,13 @@ fn option_values(command: &SimpleCommand, options: &str) -> Vec<String> {
         }
     }
     values
+}
+
+/// Whether a run that stands in a body took place if the body ran to its end. Of one that may have been left out, the name
+/// of the whole says more.
+fn surely_ran(run: &Run) -> bool {
+    !matches!(
+        run.attribution,
+        Attribution::Masked(Mask::Conditional | Mask::Condition | Mask::Negated | Mask::Function)
+    )
 }
