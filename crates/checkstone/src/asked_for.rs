@@ -25,7 +25,13 @@ const FOR_OTHER_CODE: &str = "make";
 const FOR_SCRIPTS: &str = "shell";
 
 fn any_script() -> Way {
-    Way { deed: Deed::Lints, command: "bash -n".to_owned(), folder: String::new(), is_instructed: false }
+    Way {
+        deed: Deed::Lints,
+        command: "bash -n".to_owned(),
+        folder: String::new(),
+        is_instructed: false,
+        languages: vec![Language::Shell],
+    }
 }
 
 /// A repository as far as a policy can ask something of it.
@@ -139,16 +145,15 @@ impl Checkout {
         };
         let is_its_own = is_main_code || self.paths.iter().any(is_manifest);
         let verifies = |way: &&Way| {
-            let languages = self.repository.languages_of(way);
             // A linter is of a language, and nobody knows which.
-            match languages.is_empty() {
+            match way.languages.is_empty() {
                 true => is_its_own && way.deed != Deed::Lints,
-                false => languages.into_iter().any(is_of_preset),
+                false => way.languages.iter().copied().any(is_of_preset),
             }
         };
         let ways = package.ways.iter().filter(verifies).cloned().collect();
         let own = Package { ways, ..package.clone() };
-        let way = own.strongest().and_then(|deed| own.way(deed)).cloned();
+        let way = own.strongest(&[]).cloned();
         let is_script = code.preset == FOR_SCRIPTS && code.files > 0 && !package.ways.is_empty();
         way.or_else(|| is_script.then(any_script))
     }

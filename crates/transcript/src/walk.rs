@@ -43,6 +43,8 @@ pub struct WalkedTurn {
     pub said_after_hold: Vec<String>,
     /// Where the reading ends in the file.
     pub end: u64,
+    /// Nothing follows it in the file.
+    pub is_last: bool,
 }
 
 /// Walks the turns of the transcript at `path`; an error says why there is nothing to walk.
@@ -342,6 +344,7 @@ impl<'a> Walk<'a> {
     /// The turn as it stood at its first stop.
     fn walked(&mut self, stretch: Stretch) -> WalkedTurn {
         let Stretch { mut records, mut after, mut end, mut until, opening, cut } = stretch;
+        let is_last = end == self.length;
         let is_hold = |kept: &Kept| {
             kept.placed.record.entries.iter().any(|entry| matches!(entry, Entry::Own | Entry::Held))
         };
@@ -387,7 +390,7 @@ impl<'a> Walk<'a> {
         });
         self.session = session;
         after_hold.iter().for_each(|kept| self.session.see(&kept.placed.record));
-        WalkedTurn { reading, was_held: hold.is_some(), said_after_hold, end }
+        WalkedTurn { reading, was_held: hold.is_some(), said_after_hold, end, is_last }
     }
 
     /// Of a turn that is larger than the reader would read, only the end is kept.

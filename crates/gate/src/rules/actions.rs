@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use programs::Deed;
 use programs::repository::{Package, Repository, Way};
-use programs::shell::{Attribution, SimpleCommand, Word};
+use programs::shell::{Attribution, Intents, SimpleCommand, Word};
 use transcript::Outcome;
 
-use super::verification::VerifyingRun;
+use super::verification::{PackageCode, VerifyingRun};
 use super::{Expectation, Seen, evidence};
 use crate::changed::{Changed, OTHER_CODE};
 use crate::policy::{Action, Class, Policy, Proof, RuleLevel};
@@ -39,7 +39,7 @@ pub(crate) fn expectations<'a>(
 ) -> Vec<Expectation<Demand<'a>>> {
     let mut found: Vec<(Expectation<Demand<'a>>, Option<Moment>)> = Vec::new();
     let demanded = demands(policy, changed);
-    let usual: Vec<&str> = demanded.iter().filter_map(|demand| usual_program(demand.action)).collect();
+    let usual: Vec<String> = demanded.iter().filter_map(|demand| usual_program(demand.action)).collect();
     for mut demand in demanded {
         let after = match &demand.action.after {
             None => After::Anything,
@@ -94,6 +94,12 @@ pub(crate) fn report(expectation: &Expectation<Demand<'_>>) -> Observation {
 }
 
 impl Demand<'_> {
+    /// What to do in each package; empty if the action itself says it all.
+    pub(crate) fn instructions(&self) -> Vec<String> {
+        let steps = self.steps.iter().filter(|_| self.action.say.is_empty());
+        steps.map(|step| format!("Run {step}")).collect()
+    }
+
     /// What the agent is told to do.
     pub(crate) fn instruction(&self) -> String {
         match self.action.say.is_empty() && !self.steps.is_empty() {
@@ -184,7 +190,7 @@ fn demands<'a>(policy: &'a Policy, changed: &[Changed]) -> Vec<Demand<'a>> {
 /// What evidence is looked for in.
 struct Looking<'l, 'w> {
     /// Programs with which the files of the demanded actions are usually verified.
-    usual: &'l [&'l str],
+    usual: &'l [String],
     changed: &'l [Changed],
     work: &'l Work<'w>,
     after: After,
@@ -196,11 +202,11 @@ impl Looking<'_, '_> {
         &self,
         action: &Action,
         covers: &BTreeSet<String>,
-        package: Option<&str>,
+        code: Option<&PackageCode<'_>>,
     ) -> (Seen, Option<Moment>) {
         let mut latest_like = None;
         for Candidate { ran, objection, strength } in
-            candidates(action, self.usual, package, self.work).into_iter().rev()
+            candidates(action, self.usual, code, self.work).into_iter().rev()
         {
             if action.proof == Proof::Verification && !is_about(ran.command, covers) {
                 continue;
@@ -227,20 +233,30 @@ impl Looking<'_, '_> {
         (latest_like.unwrap_or(Seen::Nothing), None)
     }
 
-    /// Each package that changed is verified by runs in it; `None` if none of them has anything to be verified with.
+    /// Each package that changed is verified by runs in it, language by language; `None` if none of them has anything to be
+    /// verified with.
     fn by_package(&self, demand: &mut Demand<'_>, repository: &Repository) -> Option<(Seen, Option<Moment>)> {
-        let mut packages: BTreeMap<&str, (&Package, BTreeSet<String>)> = BTreeMap::new();
+        let mut parts: BTreeMap<PackageCode<'_>, (&Package, BTreeSet<String>)> = BTreeMap::new();
         for path in &demand.covers {
-            if let Some(package) = repository.package_of(path).filter(|package| !package.ways.is_empty()) {
-                packages.entry(&package.folder).or_insert((package, BTreeSet::new())).1.insert(path.clone());
+            let Some(package) = repository.package_of(path) else { continue };
+            let code = PackageCode::of(package, path);
+            if package.strongest(&code.languages).is_some() {
+                parts.entry(code).or_insert((package, BTreeSet::new())).1.insert(path.clone());
             }
         }
         let mut whole: Option<(Seen, Option<Moment>)> = None;
-        for (folder, (package, covers)) in packages {
-            let (seen, moment) = self.look_for(demand.action, &covers, Some(folder));
+        for (code, (package, covers)) in parts {
+            let (seen, moment) = self.look_for(demand.action, &covers, Some(&code));
+            let strongest = package.strongest(&code.languages);
             match seen {
-                Seen::Evidence(_) => demand.weaker.extend(self.weaker(demand.action, package, &covers)),
-                _ => demand.steps.extend(package.strongest().and_then(|deed| package.way(deed)).map(told)),
+                Seen::Evidence(_) => {
+                    let weaker = strongest.and_then(|way| self.weaker(demand.action, way, &code, &covers));
+                    demand.weaker.extend(weaker);
+                }
+                _ => {
+                    let step = strongest.map(told).filter(|step| !demand.steps.contains(step));
+                    demand.steps.extend(step);
+                }
             }
             whole = Some(match whole {
                 None => (seen, moment),
@@ -253,22 +269,27 @@ impl Looking<'_, '_> {
     }
 
     /// What is told of a package that was verified by less than it has.
-    fn weaker(&self, action: &Action, package: &Package, covers: &BTreeSet<String>) -> Option<Observation> {
-        let has = package.strongest()?;
+    fn weaker(
+        &self,
+        action: &Action,
+        strongest: &Way,
+        code: &PackageCode<'_>,
+        covers: &BTreeSet<String>,
+    ) -> Option<Observation> {
         let runs = self.work.verifying_runs().iter().filter(|run| {
-            run.covers.has(&package.folder)
+            run.is_about(code)
                 && run.objection().is_none()
                 && evidence::staleness(action, covers, self.changed, &run.ran, Some(run.strength), self.work)
                     .is_none()
         });
-        let done = runs.map(|run| run.strength).max().filter(|done| Some(*done) < Strength::of(has))?;
+        let done =
+            runs.map(|run| run.strength).max().filter(|done| Some(*done) < Strength::of(strongest.deed))?;
         let done = match done {
             Strength::Ran => "run",
             Strength::Linted => "linted",
             Strength::Built | Strength::Tested => "built or type checked",
         };
-        let way = told(package.way(has)?);
-        let text = format!("What changed was only {done} — {way} says more");
+        let text = format!("What changed was only {done} — {} says more", told(strongest));
         Some(Observation { rule: Rule::WeakerVerification, text, line: None })
     }
 }
@@ -312,13 +333,13 @@ struct Candidate<'a> {
 /// What the action asks for, in order, each with why it proves nothing whenever it ran.
 fn candidates<'a>(
     action: &Action,
-    usual: &[&str],
-    package: Option<&str>,
+    usual: &[String],
+    code: Option<&PackageCode<'_>>,
     work: &Work<'a>,
 ) -> Vec<Candidate<'a>> {
     let verifying = || {
-        let is_meant = move |run: &&VerifyingRun<'_>| match package {
-            Some(folder) => run.covers.has(folder),
+        let is_meant = move |run: &&VerifyingRun<'_>| match code {
+            Some(code) => run.is_about(code),
             None => is_meant(action, usual, &run.ran),
         };
         work.verifying_runs().iter().filter(is_meant).map(|run| Candidate {
@@ -353,14 +374,15 @@ fn not_installed(ran: &Ran<'_>) -> Option<String> {
 }
 
 /// The program with which the files of an action are usually verified.
-fn usual_program(action: &Action) -> Option<&str> {
-    action.usual.as_deref()?.split_whitespace().next()
+fn usual_program(action: &Action) -> Option<String> {
+    let intents = Intents::read(action.usual.as_deref()?);
+    intents.commands().first().map(|command| command.program.clone())
 }
 
 /// Where several languages changed, the usual program of one proves nothing about the other.
-fn is_meant(action: &Action, usual: &[&str], ran: &Ran<'_>) -> bool {
-    let program = ran.command.program.as_str();
-    usual_program(action) == Some(program) || !usual.contains(&program)
+fn is_meant(action: &Action, usual: &[String], ran: &Ran<'_>) -> bool {
+    let program = &ran.command.program;
+    !usual.contains(program) || usual_program(action).as_ref() == Some(program)
 }
 
 fn latest_run(action: &Action, work: &Work<'_>) -> Option<Moment> {

@@ -210,6 +210,7 @@ fn evidence_that_people_really_run() {
         ("node", "src/a.ts", "node --test"),
         ("node", "src/a.ts", "npx nx run web:test"),
         ("node", "src/a.ts", "npm run build"),
+        ("rust", "src/a.rs", "cargo test --no-run"),
         ("node", "src/a.ts", "npx tsc --noEmit"),
         ("node", "package.json", "npm ci"),
         ("node", "package.json", "pnpm install --frozen-lockfile"),
@@ -224,7 +225,6 @@ fn evidence_that_people_really_run() {
     }
     for (preset, file, command, expected) in [
         ("rust", "src/a.rs", "cargo fmt", "hold rust-tests"),
-        ("rust", "src/a.rs", "cargo test --no-run", "hold rust-tests"),
         ("python", "a.py", "pip install pytest", "hold python-tests"),
         ("python", "pyproject.toml", "pip list", "notify +missing-action"),
         ("node", "src/a.ts", "npm install jest", "hold node-tests"),

@@ -10,10 +10,9 @@ use serde_json::Value;
 pub(crate) const PYTHON: &str = "presets = [\"python\"]\n";
 
 /// What an agent is told that changed one Python file and ran no test.
-pub(crate) const RUN_TESTS: &str = "[checkstone] Context-aware checkpoint\n\n\
-    Changed: Python code (1 file)\n\n\
-    Required actions:\n\
-    1. Run `pytest`\n\n\
+pub(crate) const RUN_TESTS: &str = "[checkstone] Not verified yet\n\n\
+    Changed: Python code (`calc.py`)\n\n\
+    1. Run `pytest` (python-tests)\n\n\
     If a step cannot be done here, say so in a line of its own:\n`checkstone: cannot ACTION: REASON` \
     (actions: python-tests).";
 
@@ -125,7 +124,14 @@ impl HookAnswer {
     #[track_caller]
     pub(crate) fn holds(&self) -> String {
         let (document, keys) = self.document();
-        assert_eq!(keys, ["decision", "reason"], "{document}");
+        // The person reads how to switch it off, if their client shows that beside the reason.
+        let to_person =
+            document["systemMessage"].as_str().map(|text| text.split_once(" --agent ").unwrap().0);
+        let off = "[checkstone] To switch this off for the session, run in a terminal: `checkstone session";
+        match keys.len() {
+            2 => assert_eq!(keys, ["decision", "reason"], "{document}"),
+            _ => assert_eq!((keys.len(), to_person), (3, Some(off)), "{document}"),
+        }
         assert_eq!(document["decision"], "block");
         document["reason"].as_str().unwrap().to_owned()
     }
