@@ -51,12 +51,15 @@ pub(crate) fn record(mut event: ClientEvent) -> Answer {
     };
     let written = journal.and_then(|mut journal| {
         let change = policy_root.as_deref().and_then(|root| policy_change(&mut journal, &event, root, &found));
-        let opening =
-            OpenedTurn { root: root.as_deref(), baseline: stored.as_deref(), policy: policy.as_ref() };
+        // An interrupted turn has no stop that would have gone by the earlier policy: the next one does.
+        let carried = change.as_ref().filter(|(_, is_judged)| !is_judged);
+        let carried = carried.and_then(|(change, _)| change.carried());
+        let policy = carried.or(policy.as_ref());
+        let opening = OpenedTurn { root: root.as_deref(), baseline: stored.as_deref(), policy };
         let (session, turn) = opening.write(&mut journal, &event)?;
         // A prompt that is typed while the agent works belongs to its turn, whose policy stays.
-        if let (Some((change, is_judged)), true) = (change, turn.is_some()) {
-            note_change(&mut journal, &event, policy_root.as_deref(), &change, is_judged);
+        if let (Some((change, is_judged)), Some(turn)) = (change, &turn) {
+            note_change(&mut journal, &event, policy_root.as_deref(), change.in_turn(turn.id), is_judged);
         }
         if let (Some((repository, texts)), Some(turn)) = (&snapshots, turn)
             && let Some(settings) = turn_start_snapshot::wanted(texts, &mut journal)
@@ -108,15 +111,19 @@ fn note_change(
     journal: &mut Journal,
     event: &ClientEvent,
     root: Option<&Path>,
-    change: &PolicyChange,
+    change: PolicyChange,
     is_judged: bool,
 ) {
+    let text = match change.carried() {
+        Some(_) if !is_judged => change.carried_sentence(),
+        _ => change.later_sentence(),
+    };
     Reduction {
         author: if is_judged { Author::Unknown } else { Author::DuringTurn },
         repository: root,
-        key: change.key(),
+        key: &change.key(),
         is_told: is_judged,
-        text: &change.later_sentence(),
+        text: &text,
     }
     .note(journal, event);
 }

@@ -188,9 +188,10 @@ fn l4_detected_presets_are_added_at_once_and_never_taken_away() {
     );
 }
 
-/// A turn that was interrupted has no stop: the person hears of it at their next prompt.
+/// A turn that was interrupted has no stop: the person hears of it at their next prompt, and it does not count before a stop
+/// was judged by the earlier policy.
 #[test]
-fn l4_a_change_in_an_interrupted_turn_is_told_at_the_next_prompt() {
+fn l4_a_change_in_an_interrupted_turn_does_not_count_before_a_stop_was_judged() {
     for agent in AGENTS {
         let world = World::new(PYTHON);
         let mut session = due(&world, agent);
@@ -199,8 +200,18 @@ fn l4_a_change_in_an_interrupted_turn_is_told_at_the_next_prompt() {
         let told = answer(world.hook(agent), &session.prompt_event("Go on")).notifies();
         assert_eq!(
             told,
-            "[checkstone] The policy changed since your last prompt: `presets` in `checkstone.toml`. It counts from now on."
+            "[checkstone] The policy changed since your last prompt: `presets` in `checkstone.toml`. The agent has not been \
+             judged since, so the change counts from the next prompt."
         );
+        session.edit("calc.py", AGAIN);
+        let held = session.stop("Done.").holds();
+        assert_eq!(held, RUN_TESTS, "{agent}");
+        session.receive(&held);
+        session.test();
+        session.stop("Done.");
+        session.prompt("Again");
+        session.edit("calc.py", FIXED);
+        session.stop("Done.").passes();
     }
 }
 
