@@ -8,7 +8,7 @@ use agents::Answer;
 use autosave::{Wish, save_run};
 use changes::Repository;
 use gate::policy::SnapshotSettings;
-use journal::{Author, Journal, JournalError, NewTurn, OpenFor, SessionId, Turn};
+use journal::{Author, Journal, JournalError, NewTurn, OpenFor, SessionId, Turn, TurnId};
 use stop::notices::Reduction;
 use stop::policy_files::FoundTexts;
 use stop::turn_start_snapshot::{self, SnapshotOrder};
@@ -59,7 +59,7 @@ pub(crate) fn record(mut event: ClientEvent) -> Answer {
         let (session, turn) = opening.write(&mut journal, &event)?;
         // A prompt that is typed while the agent works belongs to its turn, whose policy stays.
         if let (Some((change, is_judged)), Some(turn)) = (change, &turn) {
-            note_change(&mut journal, &event, policy_root.as_deref(), change.in_turn(turn.id), is_judged);
+            note_change(&mut journal, &event, policy_root.as_deref(), change, is_judged, turn.id);
         }
         if let (Some((repository, texts)), Some(turn)) = (&snapshots, turn)
             && let Some(settings) = turn_start_snapshot::wanted(texts, &mut journal)
@@ -113,10 +113,18 @@ fn note_change(
     root: Option<&Path>,
     change: PolicyChange,
     is_judged: bool,
+    turn: TurnId,
 ) {
-    let text = match change.carried() {
-        Some(_) if !is_judged => change.carried_sentence(),
-        _ => change.later_sentence(),
+    let (change, text) = match (is_judged, change.carried().is_some()) {
+        // The stop of this turn will see the same change.
+        (false, true) => {
+            let text = change.carried_sentence();
+            (change.in_turn(turn), text)
+        }
+        _ => {
+            let text = change.later_sentence();
+            (change, text)
+        }
     };
     Reduction {
         author: if is_judged { Author::Unknown } else { Author::DuringTurn },
