@@ -2,6 +2,7 @@
 //! code is that nothing can verify. `init` writes it down, and `doctor` and `status` report if it is nothing.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use gate::policy::{Action, Class, PRESETS, Policy, Proof, RuleLevel, Source};
@@ -202,7 +203,11 @@ impl FittingPresets {
         let checkout = Checkout::read(root);
         let code = checkout.code();
         let mut fitting = Self { has_code: code.iter().any(|one| one.files > 0), ..Self::default() };
-        for one in &code {
+        // A manifest that only lists packages has no code of its own.
+        let has_files = |one: &CodeOfPackage<'_>| {
+            one.files > 0 || !code.iter().any(|other| other.preset == one.preset && other.files > 0)
+        };
+        for one in code.iter().filter(|one| has_files(one)) {
             if one.package.ways.is_empty() && one.preset != FOR_OTHER_CODE && one.files > 0 {
                 fitting.unverifiable.push((one.code.clone(), one.package.folder.clone()));
             }
@@ -290,7 +295,7 @@ impl FittingPresets {
         let code = if kinds.len() > MOST_NAMES { OTHER_CODE.to_owned() } else { enumerated(&kinds)? };
         let places = places(&folders);
         Some(format!(
-            "I will ask for nothing after changes to {code}{places}: I found no tests, type check, build or linter for it."
+            "I will ask for nothing after changes to {code}{places}: I found no tests, type check, build or linter there."
         ))
     }
 }
@@ -320,6 +325,41 @@ fn is_main(one: &CodeOfPackage<'_>, all: &[CodeOfPackage<'_>]) -> bool {
         of_preset.map(|other| other.files).sum::<usize>()
     };
     all.iter().all(|other| files(other.preset) <= files(one.preset))
+}
+
+/// The commands of the repository at `root` that each action of the policy asks for, by its id, in the repository's own words.
+pub(crate) fn own_commands(root: &Path, policy: &Policy) -> BTreeMap<String, Vec<String>> {
+    let checkout = Checkout::read(root);
+    let mut commands: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in &checkout.paths {
+        let Some(package) = checkout.repository.package_of(path) else { continue };
+        for action in required(policy, &policy.classify(path)) {
+            let languages = package.languages_of(path);
+            let way = match action.proof {
+                Proof::Verification if action.say.is_empty() => {
+                    package.strongest(&languages).filter(|way| way.is_for(path))
+                }
+                Proof::Installation => package.installation(path),
+                _ => None,
+            };
+            let known = commands.entry(action.id.clone()).or_default();
+            known.extend(way.map(Way::step).filter(|step| !known.contains(step)));
+        }
+    }
+    commands
+}
+
+/// The actions that a file of this class requires.
+fn required<'a>(policy: &'a Policy, class: &Class) -> Vec<&'a Action> {
+    let ids: Vec<&String> = match class {
+        Class::Categories(indices) => {
+            let categories = indices.iter().filter_map(|index| policy.categories.get(*index));
+            categories.flat_map(|category| &category.require).collect()
+        }
+        Class::OtherCode => policy.other_code.iter().collect(),
+        Class::Prose | Class::OtherFile => Vec::new(),
+    };
+    ids.into_iter().filter_map(|id| policy.action(id)).collect()
 }
 
 /// Why nothing is asked for in the repository at `root`, and what to do about it; `None` if something is.
