@@ -50,7 +50,8 @@ pub(crate) fn record(mut event: ClientEvent) -> Answer {
         Err(problem) => (None, Some(problem)),
     };
     let written = journal.and_then(|mut journal| {
-        let change = policy_root.as_deref().and_then(|root| policy_change(&mut journal, &event, root, &found));
+        let change =
+            policy_root.as_deref().and_then(|root| policy_change(&mut journal, &event, root, &found));
         // An interrupted turn has no stop that would have gone by the earlier policy: the next one does.
         let carried = change.as_ref().filter(|(_, is_judged)| !is_judged);
         let carried = carried.and_then(|(change, _)| change.carried());

@@ -16,9 +16,8 @@ pub(crate) fn at_stop(journal: &mut Journal, event: &ClientEvent) -> Option<Stri
 
 /// At a prompt: where this client calls us from is learnt, too.
 pub(crate) fn at_prompt(journal: &mut Journal, event: &ClientEvent, root: Option<&Path>) -> Option<String> {
-    let looked = look(journal, event, Author::Unknown).and_then(|known| {
-        known_registrations::learn(journal, &known, event.payload.agent, root, event.now)
-    });
+    let looked = look(journal, event, Author::Unknown)
+        .and_then(|known| known_registrations::learn(journal, &known, event.payload.agent, root, event.now));
     log_failure(event, looked);
     notices::take_untold(journal, event)
 }

@@ -107,8 +107,10 @@ fn a_registration_that_is_gone_is_news_once() {
         .open()
         .write(|write| {
             write.see_registration("claude", file, "1", minute(0))?;
-            let news =
-                [write.miss_registration("claude", file, "2")?, write.miss_registration("claude", file, "3")?];
+            let news = [
+                write.miss_registration("claude", file, "2")?,
+                write.miss_registration("claude", file, "3")?,
+            ];
             write.see_registration("claude", file, "4", minute(1))?;
             Ok([news[0], news[1], write.miss_registration("claude", file, "5")?])
         })

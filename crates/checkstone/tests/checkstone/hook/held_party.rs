@@ -241,7 +241,8 @@ fn l4_a_change_between_turns_is_in_status() {
     session.stop("Done.");
     policy(&world, Some("presets = []\n"));
     session.prompt("Again");
-    let sentence = "The policy changed since your last prompt: `presets` in `checkstone.toml`. It counts from now on.";
+    let sentence =
+        "The policy changed since your last prompt: `presets` in `checkstone.toml`. It counts from now on.";
     assert_eq!(reductions(&world), [("unknown".to_owned(), sentence.to_owned())]);
 }
 

@@ -17,7 +17,8 @@ pub(crate) const RUN_TESTS: &str = "[checkstone] Not verified yet\n\n\
     (actions: python-tests).";
 
 /// How the line begins that tells the person how to switch a session off.
-const OFF_SWITCH: &str = "[checkstone] To switch this off for the session, run in a terminal: `checkstone session";
+const OFF_SWITCH: &str =
+    "[checkstone] To switch this off for the session, run in a terminal: `checkstone session";
 
 pub(crate) struct World {
     pub(crate) sandbox: Sandbox,
