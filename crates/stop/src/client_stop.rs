@@ -87,10 +87,8 @@ pub fn judge(mut event: ClientEvent, workplace: Workplace, purpose: Purpose) -> 
     let span =
         known_turn::unjudged_turns(&mut journal, &event).filter(|_| is_gated && !policy.gate.turn_only);
     let case = StopCase { texts, policy, asked_by: AskedBy::Client, is_gated, repository, root, span };
-    // The second stop of a turn passes, and so waits for nothing.
-    let held = known_turn::held_already(&mut journal, &event, case.most_holds()).unwrap_or(false);
     let mut reading = last_words::read(&event, case.span.as_ref());
-    let mut may_wait = !held && last_words::may_come(&event, &reading);
+    let mut may_wait = last_words::may_come(&event, &reading);
     if may_wait && (case.policy.checks.count() > 0 || is_saving) {
         // Checks take seconds and must not run twice; how full the context is stands in what is written last.
         reading = last_words::wait(&event, case.span.as_ref());
@@ -133,7 +131,7 @@ fn policy_change(
             Reduction {
                 author: Author::DuringTurn,
                 repository: Some(root),
-                key: change.key(),
+                key: &change.key(),
                 is_told: false,
                 text: &change.sentence(),
             }
