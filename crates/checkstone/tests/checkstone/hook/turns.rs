@@ -1,5 +1,7 @@
 //! A turn in each of the three clients, from the prompt to the stop, in real processes.
 
+use std::collections::BTreeSet;
+
 use super::session::{AGENTS, Session};
 use super::world::{PYTHON, RUN_TESTS, World, answer};
 
@@ -50,7 +52,7 @@ fn evidence_after_the_last_change_is_all_clear_and_told_to_the_person_only() {
 /// E1, E5: a run that failed, and one that is older than the change, prove nothing.
 #[test]
 fn evidence_that_failed_or_is_stale_holds() {
-    let mut all = Vec::new();
+    let mut all = BTreeSet::new();
     for agent in AGENTS {
         let world = World::new(PYTHON);
         let mut session = Session::new(&world, agent);
@@ -58,16 +60,15 @@ fn evidence_that_failed_or_is_stale_holds() {
         session.test();
         session.edit("calc.py", FIXED);
         let stale = session.stop("Done.").holds();
-        all.push(format!("{agent}: {stale}"));
 
         session.prompt("Again");
         session.edit("calc.py", "def add(a, b):\n    return b + a\n");
         session.shell("pytest", "1 failed in 0.01s", 1);
         let failed = session.stop("Done.").holds();
-        all.push(format!("{agent}: {failed}"));
+        all.insert([stale, failed].join("\n"));
     }
-    insta::assert_snapshot!(all.join("\n"), @"
-    claude: [checkstone] Context-aware checkpoint
+    insta::assert_snapshot!(Vec::from_iter(all).join("\n"), @"
+    [checkstone] Context-aware checkpoint
 
     Changed: Python code (1 file)
 
@@ -79,55 +80,7 @@ fn evidence_that_failed_or_is_stale_holds() {
 
     If a step cannot be done here, say so in a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    claude: [checkstone] Context-aware checkpoint
-
-    Changed: Python code (1 file)
-
-    Required actions:
-    1. Run `pytest`
-
-    Observations:
-    - Test failures remain — re-run tests after fixes (`pytest`)
-
-    If a step cannot be done here, say so in a line of its own:
-    `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    gemini: [checkstone] Context-aware checkpoint
-
-    Changed: Python code (1 file)
-
-    Required actions:
-    1. Run `pytest`
-
-    Observations:
-    - `pytest` does not count for `python-tests`: it ran before the last change
-
-    If a step cannot be done here, say so in a line of its own:
-    `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    gemini: [checkstone] Context-aware checkpoint
-
-    Changed: Python code (1 file)
-
-    Required actions:
-    1. Run `pytest`
-
-    Observations:
-    - Test failures remain — re-run tests after fixes (`pytest`)
-
-    If a step cannot be done here, say so in a line of its own:
-    `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    codex: [checkstone] Context-aware checkpoint
-
-    Changed: Python code (1 file)
-
-    Required actions:
-    1. Run `pytest`
-
-    Observations:
-    - `pytest` does not count for `python-tests`: it ran before the last change
-
-    If a step cannot be done here, say so in a line of its own:
-    `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    codex: [checkstone] Context-aware checkpoint
+    [checkstone] Context-aware checkpoint
 
     Changed: Python code (1 file)
 
@@ -178,7 +131,6 @@ fn prose_and_a_turn_without_changes_are_silent() {
 /// C1, C2: an untracked file, and work that the turn committed.
 #[test]
 fn c1_c2_untracked_and_committed_work_is_seen() {
-    let mut all = Vec::new();
     for agent in AGENTS {
         let world = World::new(PYTHON);
         let mut session = Session::new(&world, agent);
@@ -190,38 +142,8 @@ fn c1_c2_untracked_and_committed_work_is_seen() {
         session.edit("calc.py", FIXED);
         world.commit("work");
         session.shell("git add --all && git commit -m work", "[main 1234567] work", 0);
-        let reason = session.stop("Committed.").holds();
-        all.push(format!("{agent}: {reason}"));
+        assert_eq!(session.stop("Committed.").holds(), RUN_TESTS, "{agent}");
     }
-    insta::assert_snapshot!(all.join("\n"), @"
-    claude: [checkstone] Context-aware checkpoint
-
-    Changed: Python code (1 file)
-
-    Required actions:
-    1. Run `pytest`
-
-    If a step cannot be done here, say so in a line of its own:
-    `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    gemini: [checkstone] Context-aware checkpoint
-
-    Changed: Python code (1 file)
-
-    Required actions:
-    1. Run `pytest`
-
-    If a step cannot be done here, say so in a line of its own:
-    `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    codex: [checkstone] Context-aware checkpoint
-
-    Changed: Python code (1 file)
-
-    Required actions:
-    1. Run `pytest`
-
-    If a step cannot be done here, say so in a line of its own:
-    `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    ");
 }
 
 /// C3: dirt from before the turn, and what another session does meanwhile before ours begins, is not blamed.
@@ -359,11 +281,13 @@ fn an_agent_that_waits_is_not_held() {
     let world = World::new(PYTHON);
     let mut session = Session::new(&world, "claude");
     session.prompt("Fix add");
-    session.edit("calc.py", FIXED);
+    // A plan is made until the first edit of the agent; this one is somebody else's.
+    world.write("calc.py", FIXED);
     session.say("Here is the plan.");
     let mut event = session.stop_event();
     event["permission_mode"] = serde_json::json!("plan");
     answer(world.hook("claude"), &event).passes();
+    session.edit("calc.py", FIXED);
 
     let call = serde_json::json!([{ "type": "tool_use", "id": "toolu_bg", "name": "Bash", "input": { "command": "pytest" } }]);
     session.append(serde_json::json!({
@@ -433,16 +357,16 @@ fn our_own_text_and_an_added_prompt_begin_no_turn() {
     }
 }
 
-/// A stop that was let through, because a task still ran, does not answer for the next one with the same words.
+/// A stop that was let through, because a plan was made, does not answer for the next one with the same words.
 #[test]
 fn a_stop_that_passed_does_not_answer_for_the_next_one() {
     let world = World::new(PYTHON);
     let mut session = Session::new(&world, "claude");
     session.prompt("Fix add");
-    session.edit("calc.py", FIXED);
     session.say("Done.");
     let mut event = session.stop_event();
     event["permission_mode"] = serde_json::json!("plan");
     answer(world.hook("claude"), &event).passes();
+    session.edit("calc.py", FIXED);
     assert_eq!(answer(world.hook("claude"), &session.stop_event()).holds(), RUN_TESTS);
 }
