@@ -116,8 +116,10 @@ fn looks_like_tests(ran: &Ran<'_>) -> bool {
     };
     let Some(path) = ran.command.path.as_deref().filter(|path| !path.starts_with('/')) else { return false };
     let name = path.rsplit('/').next().unwrap_or(path);
+    // What stands in the output may be from another command.
+    let is_alone = ran.recorded.intents.as_ref().is_some_and(|intents| intents.commands().len() == 1);
     words(name, &["test", "tests", "check", "checks", "verify", "ci"])
-        || words(ran.call.snippet.as_deref().unwrap_or_default(), &["passed", "tests"])
+        || (is_alone && words(ran.call.snippet.as_deref().unwrap_or_default(), &["passed", "tests"]))
 }
 
 /// What the person is told of an action that the agent is not asked for.

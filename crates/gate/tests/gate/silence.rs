@@ -340,7 +340,9 @@ fn what_failed_is_a_step() {
         (vec!["./deploy"], "[gate.rules]\nerrors = \"hold\""),
     ] {
         let mut calls = vec![write("src/a.rs"), ran("cargo build")];
-        calls.extend(commands.iter().map(|command| failed(command, 101, "")));
+        let summary = "test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out";
+        let output = if levels.is_empty() { summary } else { "" };
+        calls.extend(commands.iter().map(|command| failed(command, 101, output)));
         let held = judge(&policy(&format!("{RUST}\n{levels}")), &inputs(calls, &["src/a.rs"]));
         let message = held.message.unwrap();
         let steps = message.lines().filter(|line| line.starts_with(char::is_numeric));
@@ -519,7 +521,7 @@ fn a_script_that_looks_like_tests_is_named() {
     };
     let add = "add it to `evidence` of `rust-tests` in `checkstone.toml`";
     let expected = |script: &str| Some(format!("Not recognised as a test run: `{script}` — {add}"));
-    assert_eq!(named(ran("./ci.sh --fast")), expected("./ci.sh"));
+    assert_eq!(named(ran("./smoke-check --fast")), expected("./smoke-check"));
     assert_eq!(named(printed("./go", "all 12 passed")), expected("./go"));
     assert_eq!(named(ran("./generate")), None);
     assert_eq!(named(ran("cargo test")), None);
