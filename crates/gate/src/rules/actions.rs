@@ -56,6 +56,14 @@ pub(crate) fn expectations<'a>(
         let looking = Looking { usual: &usual, changed, work, after };
         let seen = match (demand.action.proof, work.repository()) {
             (Proof::Verification, Some(repository)) => looking.by_package(&mut demand, repository),
+            (Proof::Installation, Some(repository)) => {
+                for path in &demand.covers {
+                    let way = repository.package_of(path).and_then(|package| package.installation(path));
+                    let step = way.map(Way::step).filter(|step| !demand.steps.contains(step));
+                    demand.steps.extend(step);
+                }
+                Some(looking.look_for(demand.action, &demand.covers, None))
+            }
             _ => Some(looking.look_for(demand.action, &demand.covers, None)),
         };
         if let Some((seen, moment)) = seen {
@@ -268,6 +276,11 @@ impl Looking<'_, '_> {
         (latest_like.unwrap_or(Seen::Nothing), None)
     }
 
+    /// The path of a changed file as its language shows in it.
+    fn code_path<'p>(&'p self, path: &'p str) -> &'p str {
+        self.changed.iter().find(|file| file.path == path).map_or(path, |file| &file.code_path)
+    }
+
     /// Each package that changed is verified by runs in it, language by language; `None` if none of them has anything to be
     /// verified with.
     fn by_package(&self, demand: &mut Demand<'_>, repository: &Repository) -> Option<(Seen, Option<Moment>)> {
@@ -289,7 +302,9 @@ impl Looking<'_, '_> {
                     demand.weaker.extend(weaker);
                 }
                 _ => {
-                    let step = strongest.map(told).filter(|step| !demand.steps.contains(step));
+                    let way =
+                        strongest.filter(|way| covers.iter().any(|path| way.is_for(self.code_path(path))));
+                    let step = way.map(Way::step).filter(|step| !demand.steps.contains(step));
                     demand.steps.extend(step);
                 }
             }
@@ -324,7 +339,7 @@ impl Looking<'_, '_> {
             Strength::Linted => "linted",
             Strength::Built | Strength::Tested => "built or type checked",
         };
-        let text = format!("What changed was only {done} — {} says more", told(strongest));
+        let text = format!("What changed was only {done} — {} says more", strongest.step());
         Some(Observation { rule: Rule::WeakerVerification, text, line: None })
     }
 }
@@ -346,14 +361,6 @@ fn is_about(command: &SimpleCommand, covers: &BTreeSet<String>) -> bool {
             |folder: &str| ["import", "from"].iter().any(|word| code.contains(&format!("{word} {folder}")));
         (stem.len() >= SHORTEST && words.contains(stem)) || parts.any(imports)
     })
-}
-
-/// `pnpm test` in `packages/api`
-fn told(way: &Way) -> String {
-    match way.folder.as_str() {
-        "" => format!("`{}`", way.command),
-        folder => format!("`{}` in `{folder}`", way.command),
-    }
 }
 
 /// Something that an action asks for.
@@ -408,10 +415,11 @@ fn not_installed(ran: &Ran<'_>) -> Option<String> {
     }
 }
 
-/// The program with which the files of an action are usually verified.
+/// The program with which the files of an action are usually tested.
 fn usual_program(action: &Action) -> Option<String> {
     let intents = Intents::read(action.usual.as_deref()?);
-    intents.commands().first().map(|command| command.program.clone())
+    let tests = intents.commands().first().filter(|command| command.does(Deed::Tests));
+    tests.map(|command| command.program.clone())
 }
 
 /// Where several languages changed, the usual program of one proves nothing about the other.
