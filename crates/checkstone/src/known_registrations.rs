@@ -112,7 +112,9 @@ pub(crate) fn any_is_there(root: Option<&Path>) -> bool {
         };
         files.any(|file| is_registered(agent, &file) != Some(false))
             || match agent {
-                Agent::Gemini => folder.as_ref().is_some_and(|folder| folder.join("extensions/checkstone").is_dir()),
+                Agent::Gemini => {
+                    folder.as_ref().is_some_and(|folder| folder.join("extensions/checkstone").is_dir())
+                }
                 Agent::Codex => names_us("config.toml"),
                 Agent::Claude => false,
             }

@@ -371,7 +371,9 @@ fn showed(
                 }
                 _ => match harmless::why_not_done(recorded) {
                     Some(why) => nothing(why),
-                    None if suspects.len() == 1 || matches!(summary, Some(Summary::Failed { .. })) => Showed::Red,
+                    None if suspects.len() == 1 || matches!(summary, Some(Summary::Failed { .. })) => {
+                        Showed::Red
+                    }
                     None => nothing("it failed"),
                 },
             }

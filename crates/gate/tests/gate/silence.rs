@@ -531,7 +531,8 @@ fn a_script_that_looks_like_tests_is_named() {
 #[test]
 fn why_a_run_proves_nothing() {
     let why = |preset: &str, file: &str, call| {
-        let verdict = judge(&policy(&format!("presets = [{preset:?}]")), &inputs(vec![write(file), call], &[file]));
+        let verdict =
+            judge(&policy(&format!("presets = [{preset:?}]")), &inputs(vec![write(file), call], &[file]));
         verdict.actions[0].reason.clone().unwrap_or_default()
     };
     let missing = "npm error Missing script: \"test\"";

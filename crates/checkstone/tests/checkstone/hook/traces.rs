@@ -91,7 +91,9 @@ fn t21_lines_that_come_late_are_seen_after_a_hold() {
         session.stop("Done.").holds();
         answer_before_the_last_lines(&world, &mut session);
         let log = world.log();
-        log.lines().any(|line| line.split(" [").next().is_some_and(|line| line.ends_with("no action is missing now")))
+        log.lines().any(|line| {
+            line.split(" [").next().is_some_and(|line| line.ends_with("no action is missing now"))
+        })
     });
     assert!(seen);
 }
