@@ -33,8 +33,8 @@ pub enum Answer {
     /// The agent may not stop yet, since its work was saved and goes on. A hold, with an account of the save for programs
     /// that read what hooks print.
     Continue { to_agent: String, to_person: Option<String>, autonomous_execution: Box<Value> },
-    /// The agent is told something at the start of its session.
-    Context { to_agent: String },
+    /// The agent is told something at the start of its session, and the person that it was.
+    Context { to_agent: String, to_person: String },
 }
 
 impl Answer {
@@ -59,7 +59,8 @@ impl Answer {
                     ..Output::default()
                 }
             }
-            Self::Context { to_agent } if matches!(event, Event::SessionStart { .. }) => Output {
+            Self::Context { to_agent, to_person } if matches!(event, Event::SessionStart { .. }) => Output {
+                system_message: Some(to_person),
                 hook_specific_output: Some(HookSpecificOutput {
                     hook_event_name: "SessionStart",
                     additional_context: own(to_agent),
@@ -95,6 +96,11 @@ impl Answer {
             _ => None,
         }
     }
+}
+
+/// Whether the person reads a text of their own beside the reason of a hold, which in Gemini CLI they would not see then.
+pub fn shows_text_beside_hold(agent: Agent) -> bool {
+    agent != Agent::Gemini
 }
 
 fn can_notify(agent: Agent, event: &Event) -> bool {

@@ -101,6 +101,19 @@ pub enum Waiting {
 }
 
 impl Waiting {
+    /// What the agent does instead of stopping, for people.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::BackgroundTasks => "the agent waits for a test run in the background",
+            Self::AnswerOfUser => "the agent waits for your answer",
+            Self::PlanMode => "the agent is in plan mode and waits for your approval",
+            Self::Interrupted => "you interrupted the agent",
+            Self::FailedRequest => "the agent's request to its model failed",
+            Self::Subagents => "the agent waits for its sub-agents",
+            Self::Rejection => "you rejected an edit or a check of the agent",
+        }
+    }
+
     /// What the transcript says that the agent waits for.
     pub fn of_reading(reading: &Reading) -> Option<Self> {
         if reading.interrupted {

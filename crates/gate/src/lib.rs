@@ -15,6 +15,7 @@ mod ran;
 mod rules;
 mod second_stop;
 mod silence;
+mod steps;
 mod strength;
 mod verdict;
 mod work;

@@ -68,14 +68,38 @@ impl<'a> Paths<'a> {
     }
 }
 
-/// A call in one short line: its command, or the tool and its file.
+/// A call in one short line: its command, or the tool and its file. What fails is mostly at the end of a long command.
 pub(crate) fn shown(call: &Call) -> String {
     const LONGEST: usize = 80;
     let text = match (&call.command, call.kind) {
-        (Some(command), Kind::Shell) => command.split_whitespace().collect::<Vec<_>>().join(" "),
+        (Some(command), Kind::Shell) => on_one_line(command),
         _ => [call.tool.as_str(), call.path.as_deref().unwrap_or_default()].join(" ").trim().to_owned(),
     };
-    text::shortened(&text.replace('`', "'"), LONGEST)
+    text::shortened_inside(&text.replace('`', "'"), LONGEST)
+}
+
+/// The command without the text that it is given: of a heredoc the first line stands for all.
+fn on_one_line(command: &str) -> String {
+    let mut words = Vec::new();
+    let mut lines = command.lines();
+    while let Some(line) = lines.next() {
+        words.extend(line.split_whitespace());
+        if let Some(end) = end_of_heredoc(line)
+            && lines.by_ref().any(|line| line.trim() == end)
+        {
+            words.push("…");
+        }
+    }
+    words.join(" ")
+}
+
+/// The word that ends a heredoc which begins in this line.
+fn end_of_heredoc(line: &str) -> Option<&str> {
+    let (_, after) = line.split_once("<<")?;
+    let word = after.trim_start_matches(['-', '~', ' ', '\'', '"', '\\']);
+    let end = word.find(|character: char| !character.is_alphanumeric() && character != '_');
+    let word = word.get(..end.unwrap_or(word.len()))?;
+    (!word.is_empty() && !after.starts_with('<')).then_some(word)
 }
 
 impl<'a> Work<'a> {

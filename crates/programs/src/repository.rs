@@ -64,12 +64,15 @@ pub struct Package {
     /// What it can verify with, the strongest first; none where there is nothing to run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<Way>,
+    /// How its dependencies are installed, as its lock files say; none where there is no lock file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub installations: Vec<Way>,
 }
 
 /// A command that verifies a package, in the repository's own words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Way {
-    /// [`Deed::Tests`], [`Deed::Builds`], [`Deed::TypeChecks`] or [`Deed::Lints`].
+    /// [`Deed::Tests`], [`Deed::Builds`], [`Deed::TypeChecks`] or [`Deed::Lints`]; [`Deed::Installs`] of an installation.
     pub deed: Deed,
     /// `pnpm test`, `mise run test`, `go test ./...`
     pub command: String,
@@ -182,9 +185,10 @@ impl Repository {
             .collect();
         repository.hidden_in_use = hidden_in_use(&repository.tasks);
         let ways = Ways::new(&repository, files);
-        let ways: Vec<Vec<Way>> = repository.packages.iter().map(|package| ways.of(package)).collect();
+        let ways = repository.packages.iter().map(|package| (ways.of(package), ways.installations(package)));
+        let ways: Vec<(Vec<Way>, Vec<Way>)> = ways.collect();
         for (package, ways) in repository.packages.iter_mut().zip(ways) {
-            package.ways = ways;
+            (package.ways, package.installations) = ways;
         }
         repository
     }
@@ -309,6 +313,12 @@ impl Package {
         self.languages.iter().copied().filter(|language| language.writes(path)).collect()
     }
 
+    /// How to install what a manifest of it names.
+    pub fn installation(&self, manifest: &str) -> Option<&Way> {
+        let language = Language::of_manifest(folder_of(manifest).1)?;
+        self.installations.iter().find(|way| way.languages.contains(&language))
+    }
+
     /// The way that verifies code of these languages as far as it is asked to be: the strongest that the repository's
     /// instructions name, or else the strongest that there is.
     pub fn strongest(&self, languages: &[Language]) -> Option<&Way> {
@@ -320,6 +330,20 @@ impl Package {
 }
 
 impl Way {
+    /// `pnpm test` in `packages/api`
+    pub fn step(&self) -> String {
+        match self.folder.as_str() {
+            "" => format!("`{}`", self.command),
+            folder => format!("`{}` in `{folder}`", self.command),
+        }
+    }
+
+    /// Whether it can be about a file: one of its languages can be written in it, or nobody knows in which language it is.
+    pub fn is_for(&self, path: &str) -> bool {
+        let writes = |language: &Language| language.writes(path);
+        self.languages.is_empty() || self.languages.iter().any(writes) || !Language::is_known(path)
+    }
+
     /// Whether it verifies code of one of these languages; code of none of them may be verified by any.
     pub fn verifies(&self, languages: &[Language]) -> bool {
         self.languages.is_empty()

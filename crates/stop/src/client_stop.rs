@@ -9,7 +9,6 @@ use transcript::OWN_PREFIX;
 
 use crate::client_event::ClientEvent;
 use crate::judged_stop::JudgedStop;
-use crate::known_turn;
 use crate::last_words;
 use crate::notices::Reduction;
 use crate::policy_files::{FoundTexts, PolicyTexts};
@@ -85,10 +84,8 @@ pub fn judge(mut event: ClientEvent, workplace: Workplace, purpose: Purpose) -> 
     };
     event.stopwatch.lap("policy");
     let case = StopCase { texts, policy, asked_by: AskedBy::Client, is_gated, repository, root };
-    // The second stop of a turn passes, and so waits for nothing.
-    let held = known_turn::held_already(&mut journal, &event, case.most_holds()).unwrap_or(false);
     let mut reading = last_words::read(&event);
-    let mut may_wait = !held && last_words::may_come(&event, &reading);
+    let mut may_wait = last_words::may_come(&event, &reading);
     if may_wait && (case.policy.checks.count() > 0 || is_saving) {
         // Checks take seconds and must not run twice; how full the context is stands in what is written last.
         reading = last_words::wait(&event);
@@ -131,7 +128,7 @@ fn policy_change(
             Reduction {
                 author: Author::DuringTurn,
                 repository: Some(root),
-                key: change.key(),
+                key: &change.key(),
                 is_told: false,
                 text: &change.sentence(),
             }

@@ -13,14 +13,14 @@ mod size;
 mod table;
 mod width;
 
-pub use counted::counted;
+pub use counted::{counted, listed};
 pub use duration::{duration_in_words, parse_duration, short_duration};
 pub use error_chain::error_chain;
 pub use hexadecimal::{from_hexadecimal, hexadecimal};
 pub use html::html_text;
 pub use nearest::nearest;
 pub use shell_quoting::{command_line, shell_word};
-pub use shortening::{first_characters, head, shortened, shortened_to_bytes, tail};
+pub use shortening::{first_characters, head, shortened, shortened_inside, shortened_to_bytes, tail};
 pub use size::size_in_words;
 pub use table::{Cell, Column, Table};
 pub use width::{fit, wrap, wrap_behind};

@@ -23,8 +23,8 @@ use crate::turn::{Search, TurnFinder};
 use crate::unreadable::Unreadable;
 use crate::walked_subagents::WalkedSubagents;
 
-/// What is read at once.
-const CHUNK: usize = 1024 * 1024;
+/// What is read at once: what a processor keeps near itself.
+const CHUNK: usize = 256 * 1024;
 
 /// The finder may look at so many records in one file: clients write a few prompts a turn, and a file that is made to
 /// have it look back over and over must end.

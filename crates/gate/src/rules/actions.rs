@@ -56,6 +56,14 @@ pub(crate) fn expectations<'a>(
         let looking = Looking { usual: &usual, changed, work, after };
         let seen = match (demand.action.proof, work.repository()) {
             (Proof::Verification, Some(repository)) => looking.by_package(&mut demand, repository),
+            (Proof::Installation, Some(repository)) => {
+                for path in &demand.covers {
+                    let way = repository.package_of(path).and_then(|package| package.installation(path));
+                    let step = way.map(Way::step).filter(|step| !demand.steps.contains(step));
+                    demand.steps.extend(step);
+                }
+                Some(looking.look_for(demand.action, &demand.covers, None))
+            }
             _ => Some(looking.look_for(demand.action, &demand.covers, None)),
         };
         if let Some((seen, moment)) = seen {
@@ -87,6 +95,41 @@ pub(crate) fn observation(expectation: &Expectation<Demand<'_>>) -> Option<Obser
     Some(Observation { rule: Rule::MissingAction, text, line })
 }
 
+/// A script of the repository that looks like a test run, ran after the last change, and did not count as one.
+pub(crate) fn unrecognised(expectation: &Expectation<Demand<'_>>, work: &Work<'_>) -> Option<Observation> {
+    let Demand { action, covers, .. } = &expectation.subject;
+    let last_edit = work.last_edit(covers);
+    let is_known = |ran: &Ran<'_>| {
+        let mut runs = work.verifying_runs().iter();
+        runs.any(|run| run.ran.at.call == ran.at.call && run.strength > Strength::Ran)
+    };
+    let ran = work
+        .commands()
+        .filter(|ran| ran.call.outcome == Outcome::Ok && last_edit.is_none_or(|edit| edit < ran.at))
+        .filter(|ran| looks_like_tests(ran) && !evidence::names(action, ran) && !is_known(ran))
+        .last()?;
+    let text = format!(
+        "Not recognised as a test run: `{}` — add it to `evidence` of `{}` in `checkstone.toml`",
+        ran.command.path.as_deref().unwrap_or_default(),
+        action.id
+    );
+    Some(Observation { rule: Rule::MissingAction, text, line: ran.call.line })
+}
+
+/// Whether a script says by its name, or by what it printed, that it verifies something.
+fn looks_like_tests(ran: &Ran<'_>) -> bool {
+    let words = |text: &str, wanted: &[&str]| {
+        let mut words = text.split(|character: char| !character.is_alphanumeric());
+        words.any(|word| wanted.contains(&word.to_lowercase().as_str()))
+    };
+    let Some(path) = ran.command.path.as_deref().filter(|path| !path.starts_with('/')) else { return false };
+    let name = path.rsplit('/').next().unwrap_or(path);
+    // What stands in the output may be from another command.
+    let is_alone = ran.recorded.intents.as_ref().is_some_and(|intents| intents.commands().len() == 1);
+    words(name, &["test", "tests", "check", "checks", "verify", "ci"])
+        || (is_alone && words(ran.call.snippet.as_deref().unwrap_or_default(), &["passed", "tests"]))
+}
+
 /// What the person is told of an action that the agent is not asked for.
 pub(crate) fn report(expectation: &Expectation<Demand<'_>>) -> Observation {
     let text = format!("{} changed — {}", expectation.subject.title(), expectation.subject.instruction());
@@ -94,6 +137,12 @@ pub(crate) fn report(expectation: &Expectation<Demand<'_>>) -> Observation {
 }
 
 impl Demand<'_> {
+    /// What to do in each package; empty if the action itself says it all.
+    pub(crate) fn instructions(&self) -> Vec<String> {
+        let steps = self.steps.iter().filter(|_| self.action.say.is_empty());
+        steps.map(|step| format!("Run {step}")).collect()
+    }
+
     /// What the agent is told to do.
     pub(crate) fn instruction(&self) -> String {
         match self.action.say.is_empty() && !self.steps.is_empty() {
@@ -227,6 +276,11 @@ impl Looking<'_, '_> {
         (latest_like.unwrap_or(Seen::Nothing), None)
     }
 
+    /// The path of a changed file as its language shows in it.
+    fn code_path<'p>(&'p self, path: &'p str) -> &'p str {
+        self.changed.iter().find(|file| file.path == path).map_or(path, |file| &file.code_path)
+    }
+
     /// Each package that changed is verified by runs in it, language by language; `None` if none of them has anything to be
     /// verified with.
     fn by_package(&self, demand: &mut Demand<'_>, repository: &Repository) -> Option<(Seen, Option<Moment>)> {
@@ -248,7 +302,9 @@ impl Looking<'_, '_> {
                     demand.weaker.extend(weaker);
                 }
                 _ => {
-                    let step = strongest.map(told).filter(|step| !demand.steps.contains(step));
+                    let way =
+                        strongest.filter(|way| covers.iter().any(|path| way.is_for(self.code_path(path))));
+                    let step = way.map(Way::step).filter(|step| !demand.steps.contains(step));
                     demand.steps.extend(step);
                 }
             }
@@ -283,7 +339,7 @@ impl Looking<'_, '_> {
             Strength::Linted => "linted",
             Strength::Built | Strength::Tested => "built or type checked",
         };
-        let text = format!("What changed was only {done} — {} says more", told(strongest));
+        let text = format!("What changed was only {done} — {} says more", strongest.step());
         Some(Observation { rule: Rule::WeakerVerification, text, line: None })
     }
 }
@@ -305,14 +361,6 @@ fn is_about(command: &SimpleCommand, covers: &BTreeSet<String>) -> bool {
             |folder: &str| ["import", "from"].iter().any(|word| code.contains(&format!("{word} {folder}")));
         (stem.len() >= SHORTEST && words.contains(stem)) || parts.any(imports)
     })
-}
-
-/// `pnpm test` in `packages/api`
-fn told(way: &Way) -> String {
-    match way.folder.as_str() {
-        "" => format!("`{}`", way.command),
-        folder => format!("`{}` in `{folder}`", way.command),
-    }
 }
 
 /// Something that an action asks for.
@@ -367,10 +415,11 @@ fn not_installed(ran: &Ran<'_>) -> Option<String> {
     }
 }
 
-/// The program with which the files of an action are usually verified.
+/// The program with which the files of an action are usually tested.
 fn usual_program(action: &Action) -> Option<String> {
     let intents = Intents::read(action.usual.as_deref()?);
-    intents.commands().first().map(|command| command.program.clone())
+    let tests = intents.commands().first().filter(|command| command.does(Deed::Tests));
+    tests.map(|command| command.program.clone())
 }
 
 /// Where several languages changed, the usual program of one proves nothing about the other.

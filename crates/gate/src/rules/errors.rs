@@ -19,7 +19,7 @@ use super::verification::{PackageCode, Showed, VerifyingRun};
 use super::{Expectation, Seen};
 use crate::changed::Changed;
 use crate::inputs::{RecordedCall, Waived};
-use crate::policy::{Policy, Proof, ResolvedBy};
+use crate::policy::{Action, Policy, Proof, ResolvedBy};
 use crate::ran::Moment;
 use crate::strength::Strength;
 use crate::verdict::{Evidence, Observation, Rule};
@@ -69,6 +69,11 @@ impl<'a> Failure<'a> {
         }
     }
 
+    /// Whether the action asks for what failed.
+    pub(crate) fn is_asked_for_by(&self, action: &Action) -> bool {
+        self.suspects.iter().any(|command| asks_for(action, command))
+    }
+
     /// How much what is known to have failed says about the code. In a chain of several that is known only if the output
     /// tells, and of a task of several parts nobody knows that more failed than the least of them.
     fn strength(&self) -> Option<Strength> {
@@ -114,34 +119,47 @@ pub(crate) fn expectations<'a>(policy: &Policy, work: &Work<'a>) -> Vec<Expectat
 pub(crate) fn is_waived(policy: &Policy, failure: &Failure<'_>, waived: &[Waived]) -> bool {
     let is_asked = |command: &SimpleCommand| {
         let mut actions = waived.iter().filter_map(|waived| policy.action(&waived.action));
-        actions.any(|action| match action.proof {
-            Proof::Verification => Strength::of_command(command).is_some(),
-            _ => action.evidence.iter().any(|pattern| pattern.matches(command)),
-        })
+        actions.any(|action| asks_for(action, command))
     };
     !failure.suspects.is_empty() && failure.suspects.iter().all(|command| is_asked(command))
 }
 
+fn asks_for(action: &Action, command: &SimpleCommand) -> bool {
+    match action.proof {
+        Proof::Verification => Strength::of_command(command).is_some(),
+        _ => action.evidence.iter().any(|pattern| pattern.matches(command)),
+    }
+}
+
 /// What is told of a failure that nothing settled.
 pub(crate) fn observation(policy: &Policy, failure: &RecordedCall) -> Observation {
+    let is_edit = is_edit(failure);
+    let text = match sentence(policy, failure) {
+        // R5's own words stand alone.
+        Some(sentence) if policy.gate.resolved_by == ResolvedBy::Attempt => sentence.to_owned(),
+        Some(sentence) if !is_edit => with_command(sentence, failure),
+        _ if is_edit => with_command("An edit failed and was not made since — verify the file", failure),
+        _ => with_command("A command returned errors — verify the issue is resolved", failure),
+    };
+    Observation { rule: Rule::UnresolvedError, text, line: failure.call.line }
+}
+
+/// The policy's own words for such a failure.
+pub(crate) fn sentence<'p>(policy: &'p Policy, failure: &RecordedCall) -> Option<&'p str> {
     let printed = failure.call.snippet.as_deref().unwrap_or_default();
     let commands = failure.intents.as_ref().map(Intents::commands).unwrap_or_default();
-    let sentence = policy.errors.iter().find(|error| {
+    let error = policy.errors.iter().find(|error| {
         let prints =
             error.contains.is_empty() || error.contains.iter().any(|text| printed.contains(text.as_str()));
         let ran = error.ran.is_empty()
             || error.ran.iter().any(|pattern| commands.iter().any(|command| pattern.matches(command)));
         prints && ran
     });
-    let is_edit = matches!(failure.call.kind, Kind::Edit | Kind::Write);
-    let text = match sentence {
-        // R5's own words stand alone.
-        Some(error) if policy.gate.resolved_by == ResolvedBy::Attempt => error.say.clone(),
-        Some(error) if !is_edit => with_command(&error.say, failure),
-        _ if is_edit => with_command("An edit failed and was not made since — verify the file", failure),
-        _ => with_command("A command returned errors — verify the issue is resolved", failure),
-    };
-    Observation { rule: Rule::UnresolvedError, text, line: failure.call.line }
+    error.map(|error| error.say.as_str())
+}
+
+fn is_edit(failure: &RecordedCall) -> bool {
+    matches!(failure.call.kind, Kind::Edit | Kind::Write)
 }
 
 fn with_command(sentence: &str, failure: &RecordedCall) -> String {
@@ -177,7 +195,7 @@ fn failure<'a>(
                 let mut own = runs.iter().filter(|run| std::ptr::eq(run.ran.command, command)).peekable();
                 own.peek().is_some() && own.all(went_well)
             };
-            if is_failed && !harmless::did_not_take_place(recorded) {
+            if is_failed && harmless::why_not_done(recorded).is_none() {
                 let mut suspects = repeated::acting_suspects(recorded);
                 suspects.retain(|command| {
                     !command.was_done_before(call.snippet.as_deref().unwrap_or_default())

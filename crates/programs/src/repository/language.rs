@@ -156,6 +156,11 @@ impl Language {
         extension.is_some_and(|extension| own.any(|signs| has(signs.files, extension)))
     }
 
+    /// Whether a file is written in any of them, by its name.
+    pub(super) fn is_known(path: &str) -> bool {
+        SIGNS.iter().any(|signs| signs.language.writes(path))
+    }
+
     /// The one language that a program is about.
     pub fn of_program(program: &str) -> Option<Self> {
         SIGNS.iter().find(|signs| has(signs.programs, program)).map(|signs| signs.language)

@@ -345,9 +345,45 @@ impl<'a> Ways<'a> {
 
     /// The word that goes with the first of these files in the folder or above it.
     fn near(&self, marks: &[(&str, &'static str)], folder: &str) -> Option<&'static str> {
+        self.nearest_mark(marks, folder).map(|(_, word)| word)
+    }
+
+    /// The same, with the folder in which the file lies.
+    fn nearest_mark<'f>(
+        &self,
+        marks: &[(&str, &'static str)],
+        folder: &'f str,
+    ) -> Option<(&'f str, &'static str)> {
         let word = |name: &&str| Some(marks.iter().find(|(mark, _)| mark == name)?.1);
-        let in_folder = |folder: &str| self.marks.get(folder)?.iter().rev().find_map(word);
+        let in_folder =
+            |folder: &'f str| Some((folder, self.marks.get(folder)?.iter().rev().find_map(word)?));
         once(folder).chain(folders_above(folder)).find_map(in_folder)
+    }
+
+    /// How the dependencies of a package are installed, where a lock file says with what.
+    pub(super) fn installations(&self, package: &Package) -> Vec<Way> {
+        let installation = |language: &Language| {
+            let (folder, command) = match language {
+                Language::JavaScript => {
+                    let (folder, manager) = self.nearest_mark(MANAGERS, &package.folder)?;
+                    (folder, format!("{manager} install"))
+                }
+                Language::Python => {
+                    let (folder, environment) = self.nearest_mark(ENVIRONMENTS, &package.folder)?;
+                    let manager = environment.split(' ').next()?;
+                    (folder, format!("{manager} {}", if manager == "uv" { "sync" } else { "install" }))
+                }
+                _ => return None,
+            };
+            Some(Way {
+                deed: Deed::Installs,
+                command,
+                folder: folder.to_owned(),
+                is_instructed: false,
+                languages: vec![*language],
+            })
+        };
+        package.languages.iter().filter_map(installation).collect()
     }
 
     fn manager(&self, folder: &str) -> &'static str {
