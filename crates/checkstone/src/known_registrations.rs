@@ -55,13 +55,13 @@ pub(crate) fn missing(known: &[Registration]) -> Vec<MissingRegistration> {
 /// Takes notice of what became of the files: those from which our hooks vanished since the last look.
 pub(crate) fn note_changes(
     journal: &mut Journal,
+    known: &[Registration],
     now: Timestamp,
 ) -> Result<Vec<MissingRegistration>, JournalError> {
-    let known = journal.read(|reader| reader.registrations())?;
     let mut missing = Vec::new();
     for registration in known {
         let stamp = stamp(&registration.file);
-        let (Some(agent), false) = (agent_of(&registration), stamp == registration.stamp) else { continue };
+        let (Some(agent), false) = (agent_of(registration), stamp == registration.stamp) else { continue };
         match is_registered(agent, &registration.file) {
             Some(true) => journal.write(|writing| {
                 writing.see_registration(&registration.agent, &registration.file, &stamp, now)
@@ -70,7 +70,7 @@ pub(crate) fn note_changes(
                 let is_news = journal.write(|writing| {
                     writing.miss_registration(&registration.agent, &registration.file, &stamp)
                 })?;
-                missing.extend(is_news.then(|| gone(&registration, agent)));
+                missing.extend(is_news.then(|| gone(registration, agent)));
             }
             // Looked at again at the next event.
             None => {}
@@ -82,11 +82,11 @@ pub(crate) fn note_changes(
 /// Learns where `agent` calls us from, which it just did.
 pub(crate) fn learn(
     journal: &mut Journal,
+    known: &[Registration],
     agent: Agent,
     root: Option<&Path>,
     now: Timestamp,
 ) -> Result<(), JournalError> {
-    let known = journal.read(|reader| reader.registrations())?;
     for file in candidates(agent, root) {
         let is_known = known.iter().find(|known| known.agent == agent.name() && known.file == file);
         let is_due = match is_known {
@@ -99,6 +99,27 @@ pub(crate) fn learn(
         }
     }
     Ok(())
+}
+
+/// Whether any client that this program knows calls us here, as far as its files tell; what cannot be understood may.
+pub(crate) fn any_is_there(root: Option<&Path>) -> bool {
+    let is_there = |agent: Agent| {
+        let mut files = candidates(agent, root).into_iter();
+        let folder = ClientFiles::of(agent, Scope::User).map(|files| files.folder);
+        let names_us = |file: &str| {
+            let text = folder.as_ref().and_then(|folder| fs_err::read_to_string(folder.join(file)).ok());
+            text.is_some_and(|text| text.contains("checkstone"))
+        };
+        files.any(|file| is_registered(agent, &file) != Some(false))
+            || match agent {
+                Agent::Gemini => {
+                    folder.as_ref().is_some_and(|folder| folder.join("extensions/checkstone").is_dir())
+                }
+                Agent::Codex => names_us("config.toml"),
+                Agent::Claude => false,
+            }
+    };
+    Agent::ALL.into_iter().any(is_there)
 }
 
 /// The settings files in which the hooks of a client are registered, by `init` or by hand.

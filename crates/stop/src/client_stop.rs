@@ -128,7 +128,7 @@ fn policy_change(
             Reduction {
                 author: Author::DuringTurn,
                 repository: Some(root),
-                key: change.key(),
+                key: &change.key(),
                 is_told: false,
                 text: &change.sentence(),
             }

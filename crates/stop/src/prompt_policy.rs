@@ -45,25 +45,25 @@ pub struct PackedPolicy {
 pub struct PolicyChange {
     /// What it was; `None` if there was none.
     pub before: Option<PolicyTexts>,
+    packed: PackedPolicy,
     /// What changed, by files and keys.
     what: String,
-    /// The same for the same change.
-    key: String,
+    /// The turn that began with it, and the hash of what is there now.
+    turn: TurnId,
+    after: String,
 }
 
 impl PackedPolicy {
     /// `None` if a file cannot be read: that holds nobody, and so is no policy to go by.
     pub fn of(root: &Path, found: &FoundTexts) -> Option<Self> {
         let texts = Some(found.texts()).filter(|texts| texts.is_readable())?;
-        let prompt = PromptPolicy {
+        PromptPolicy {
             root: root.to_owned(),
             texts: texts.texts.clone(),
             has_policy: found.policy.is_some(),
             has_own_file: texts.own_file.is_some(),
-        };
-        let bytes = serde_json::to_vec(&prompt).ok()?;
-        let hash = trust::hash(&String::from_utf8_lossy(&bytes));
-        Some(Self { hash: head(&hash, HASH).to_owned(), bytes, texts: texts.clone() })
+        }
+        .packed()
     }
 
     /// The turn began with it. What is broken judges nobody and is not kept: a token may stand where no key was meant.
@@ -79,6 +79,13 @@ impl PromptPolicy {
     fn read(journal: &mut Journal, hash: &str) -> Result<Option<Self>, JournalError> {
         let bytes = journal.read(|reader| reader.policy_texts(hash))?;
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+    }
+
+    fn packed(&self) -> Option<PackedPolicy> {
+        let bytes = serde_json::to_vec(self).ok()?;
+        let hash = trust::hash(&String::from_utf8_lossy(&bytes));
+        let texts = PolicyTexts::of_texts(self.texts.clone(), None);
+        Some(PackedPolicy { hash: head(&hash, HASH).to_owned(), bytes, texts })
     }
 
     /// What was followed, if anything.
@@ -136,7 +143,9 @@ impl PolicyChange {
         found: &FoundTexts,
     ) -> Result<Option<Self>, JournalError> {
         let prompt = PromptPolicy::read(journal, hash)?.filter(|prompt| prompt.root == root);
-        let Some(prompt) = prompt else { return Ok(None) };
+        let Some((packed, prompt)) = prompt.and_then(|prompt| Some((prompt.packed()?, prompt))) else {
+            return Ok(None);
+        };
         let (before, after) = (prompt.policy(), found.policy.as_ref());
         // What is broken judges nobody, and a preset that is detected was wished for before.
         let is_no_change = match (&before, after) {
@@ -150,7 +159,7 @@ impl PolicyChange {
             return Ok(None);
         }
         let after = PackedPolicy::of(root, found).map(|packed| packed.hash).unwrap_or_default();
-        Ok(Some(Self { before, what: what.join("; "), key: format!("policy:{}:{after}", turn.0) }))
+        Ok(Some(Self { before, packed, what: what.join("; "), turn, after }))
     }
 
     /// For the person, at the stop.
@@ -172,9 +181,29 @@ impl PolicyChange {
         format!("The policy changed since your last prompt: {}. It counts from now on.", self.what)
     }
 
+    /// For the person, at the prompt after a turn that was not judged.
+    pub fn carried_sentence(&self) -> String {
+        format!(
+            "The policy changed since your last prompt: {}. The agent has not been judged since, so the change counts from the \
+             next prompt.",
+            self.what
+        )
+    }
+
+    /// The earlier policy, if something was asked for by it: what changed while nobody judged does not count yet.
+    pub fn carried(&self) -> Option<&PackedPolicy> {
+        self.before.as_ref().filter(|before| !before.is_switched_off()).map(|_| &self.packed)
+    }
+
+    /// The next turn began with the earlier policy as well.
+    #[must_use]
+    pub fn in_turn(self, turn: TurnId) -> Self {
+        Self { turn, ..self }
+    }
+
     /// By which the same change is known again.
-    pub fn key(&self) -> &str {
-        &self.key
+    pub fn key(&self) -> String {
+        format!("policy:{}:{}", self.turn.0, self.after)
     }
 }
 

@@ -174,11 +174,22 @@ impl StopCase {
         if !asks || set.files.is_empty() {
             return None;
         }
+        let commands = || {
+            let intents = inputs.calls.iter().filter_map(|recorded| recorded.intents.as_ref());
+            intents.flat_map(Intents::commands)
+        };
         let changed: Vec<String> = set.files.iter().map(|file| file.path.to_string()).collect();
-        let files = repository_files::around(&self.root, changed.iter().map(String::as_str));
-        let mut repository = Repository::of_files(self.root.to_string_lossy(), &files);
-        let commands = inputs.calls.iter().filter_map(|recorded| recorded.intents.as_ref());
-        repository.keep_used(commands.flat_map(Intents::commands), &inputs.cwd);
+        let ran = repository_files::ran(&self.root, &inputs.cwd, commands());
+        let mut files = repository_files::around(&self.root, changed.iter().chain(&ran).map(String::as_str));
+        let root = self.root.to_string_lossy();
+        let mut repository = Repository::of_files(root.as_ref(), &files);
+        let says_nothing =
+            |path: &String| repository.package_of(path).is_some_and(|package| package.ways.is_empty());
+        if changed.iter().any(says_nothing) {
+            files.extend(repository_files::of_ci(&self.root));
+            repository = Repository::of_files(root.as_ref(), &files);
+        }
+        repository.keep_used(commands(), &inputs.cwd);
         Some(repository)
     }
 

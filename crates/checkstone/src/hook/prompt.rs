@@ -8,7 +8,7 @@ use agents::Answer;
 use autosave::{Wish, save_run};
 use changes::Repository;
 use gate::policy::SnapshotSettings;
-use journal::{Author, Journal, JournalError, NewTurn, OpenFor, SessionId, Turn};
+use journal::{Author, Journal, JournalError, NewTurn, OpenFor, SessionId, Turn, TurnId};
 use stop::notices::Reduction;
 use stop::policy_files::FoundTexts;
 use stop::turn_start_snapshot::{self, SnapshotOrder};
@@ -50,12 +50,18 @@ pub(crate) fn record(mut event: ClientEvent) -> Answer {
         Err(problem) => (None, Some(problem)),
     };
     let written = journal.and_then(|mut journal| {
-        if let Some(root) = &policy_root {
-            note_policy_change(&mut journal, &event, root, &found);
-        }
-        let opening =
-            OpenedTurn { root: root.as_deref(), baseline: stored.as_deref(), policy: policy.as_ref() };
+        let change =
+            policy_root.as_deref().and_then(|root| policy_change(&mut journal, &event, root, &found));
+        // An interrupted turn has no stop that would have gone by the earlier policy: the next one does.
+        let carried = change.as_ref().filter(|(_, is_judged)| !is_judged);
+        let carried = carried.and_then(|(change, _)| change.carried());
+        let policy = carried.or(policy.as_ref());
+        let opening = OpenedTurn { root: root.as_deref(), baseline: stored.as_deref(), policy };
         let (session, turn) = opening.write(&mut journal, &event)?;
+        // A prompt that is typed while the agent works belongs to its turn, whose policy stays.
+        if let (Some((change, is_judged)), Some(turn)) = (change, &turn) {
+            note_change(&mut journal, &event, policy_root.as_deref(), change, is_judged, turn.id);
+        }
         if let (Some((repository, texts)), Some(turn)) = (&snapshots, turn)
             && let Some(settings) = turn_start_snapshot::wanted(texts, &mut journal)
             && let Err(problem) = order_snapshot(&event, repository, settings, &turn)
@@ -88,21 +94,47 @@ pub(crate) fn record(mut event: ClientEvent) -> Answer {
     answer.with_note(note)
 }
 
-/// The policy changed since the session's last prompt. A stop that was judged in between has told it, or it was not changed
-/// by the agent; the person hears of it if nobody looked.
-fn note_policy_change(journal: &mut Journal, event: &ClientEvent, root: &Path, found: &FoundTexts) {
-    match PolicyChange::since_last_prompt(journal, event, root, found) {
-        Ok(Some((change, is_judged))) => Reduction {
-            author: if is_judged { Author::Unknown } else { Author::DuringTurn },
-            repository: Some(root),
-            key: change.key(),
-            is_told: is_judged,
-            text: &change.later_sentence(),
+/// How the policy changed since the session's last prompt, and whether a stop was judged in between.
+fn policy_change(
+    journal: &mut Journal,
+    event: &ClientEvent,
+    root: &Path,
+    found: &FoundTexts,
+) -> Option<(PolicyChange, bool)> {
+    PolicyChange::since_last_prompt(journal, event, root, found).unwrap_or_else(|error| {
+        event.log("switch", &format!("the last policy cannot be read: {error}"));
+        None
+    })
+}
+
+/// A stop that was judged has told it, or the change came after it; the person hears of it if nobody looked.
+fn note_change(
+    journal: &mut Journal,
+    event: &ClientEvent,
+    root: Option<&Path>,
+    change: PolicyChange,
+    is_judged: bool,
+    turn: TurnId,
+) {
+    let (change, text) = match (is_judged, change.carried().is_some()) {
+        // The stop of this turn will see the same change.
+        (false, true) => {
+            let text = change.carried_sentence();
+            (change.in_turn(turn), text)
         }
-        .note(journal, event),
-        Ok(None) => {}
-        Err(error) => event.log("switch", &format!("the last policy cannot be read: {error}")),
+        _ => {
+            let text = change.later_sentence();
+            (change, text)
+        }
+    };
+    Reduction {
+        author: if is_judged { Author::Unknown } else { Author::DuringTurn },
+        repository: root,
+        key: &change.key(),
+        is_told: is_judged,
+        text: &text,
     }
+    .note(journal, event);
 }
 
 /// What is remembered of the prompt.

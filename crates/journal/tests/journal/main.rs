@@ -12,5 +12,6 @@ mod kills;
 mod log_lines;
 mod records;
 mod support;
+mod switches;
 mod versions;
 mod worker;

@@ -188,9 +188,10 @@ fn l4_detected_presets_are_added_at_once_and_never_taken_away() {
     );
 }
 
-/// A turn that was interrupted has no stop: the person hears of it at their next prompt.
+/// A turn that was interrupted has no stop: the person hears of it at their next prompt, and it does not count before a stop
+/// was judged by the earlier policy.
 #[test]
-fn l4_a_change_in_an_interrupted_turn_is_told_at_the_next_prompt() {
+fn l4_a_change_in_an_interrupted_turn_does_not_count_before_a_stop_was_judged() {
     for agent in AGENTS {
         let world = World::new(PYTHON);
         let mut session = due(&world, agent);
@@ -199,9 +200,50 @@ fn l4_a_change_in_an_interrupted_turn_is_told_at_the_next_prompt() {
         let told = answer(world.hook(agent), &session.prompt_event("Go on")).notifies();
         assert_eq!(
             told,
-            "[checkstone] The policy changed since your last prompt: `presets` in `checkstone.toml`. It counts from now on."
+            "[checkstone] The policy changed since your last prompt: `presets` in `checkstone.toml`. The agent has not been \
+             judged since, so the change counts from the next prompt."
+        );
+        session.edit("calc.py", AGAIN);
+        let held = session.stop("Done.").holds();
+        assert_eq!(held, RUN_TESTS, "{agent}");
+        session.receive(&held);
+        session.test();
+        session.stop("Done.");
+        session.prompt("Again");
+        session.edit("calc.py", FIXED);
+        session.stop("Done.").passes();
+    }
+}
+
+/// What is typed while the agent works belongs to its turn, and does not make the change count.
+#[test]
+fn l4_a_prompt_in_the_middle_of_a_turn_does_not_make_a_change_count() {
+    for agent in ["claude", "codex"] {
+        let world = World::new(PYTHON);
+        let mut session = due(&world, agent);
+        policy(&world, Some("presets = []\n"));
+        answer(world.hook(agent), &session.prompt_event("And sub")).passes();
+        let (held, told) = session.stop("Done.").holds_and_tells();
+        assert_eq!(held, RUN_TESTS, "{agent}");
+        assert_eq!(
+            told,
+            format!("[checkstone] The policy changed in this turn: `presets` in `checkstone.toml`. {LATER}")
         );
     }
+}
+
+/// A person changed it between two turns: in the log and in `status`, without a word.
+#[test]
+fn l4_a_change_between_turns_is_in_status() {
+    let world = World::new(PYTHON);
+    let mut session = due(&world, "claude");
+    session.test();
+    session.stop("Done.");
+    policy(&world, Some("presets = []\n"));
+    session.prompt("Again");
+    let sentence =
+        "The policy changed since your last prompt: `presets` in `checkstone.toml`. It counts from now on.";
+    assert_eq!(reductions(&world), [("unknown".to_owned(), sentence.to_owned())]);
 }
 
 /// The hook was installed in mid-turn, or an older version opened the turn: nobody knows what the policy was.

@@ -16,6 +16,10 @@ pub(crate) const RUN_TESTS: &str = "[checkstone] Not verified yet\n\n\
     If a step cannot be done here, say so in a line of its own:\n`checkstone: cannot ACTION: REASON` \
     (actions: python-tests).";
 
+/// How the line begins that tells the person how to switch a session off.
+const OFF_SWITCH: &str =
+    "[checkstone] To switch this off for the session, run in a terminal: `checkstone session";
+
 pub(crate) struct World {
     pub(crate) sandbox: Sandbox,
     pub(crate) repository: PathBuf,
@@ -127,10 +131,9 @@ impl HookAnswer {
         // The person reads how to switch it off, if their client shows that beside the reason.
         let to_person =
             document["systemMessage"].as_str().map(|text| text.split_once(" --agent ").unwrap().0);
-        let off = "[checkstone] To switch this off for the session, run in a terminal: `checkstone session";
         match keys.len() {
             2 => assert_eq!(keys, ["decision", "reason"], "{document}"),
-            _ => assert_eq!((keys.len(), to_person), (3, Some(off)), "{document}"),
+            _ => assert_eq!((keys.len(), to_person), (3, Some(OFF_SWITCH)), "{document}"),
         }
         assert_eq!(document["decision"], "block");
         document["reason"].as_str().unwrap().to_owned()
@@ -143,14 +146,15 @@ impl HookAnswer {
         document["systemMessage"].as_str().unwrap().to_owned()
     }
 
-    /// A hold, and what the person is told beside it.
+    /// A hold, and what the person is told beside it and how to switch it off.
     #[track_caller]
     pub(crate) fn holds_and_tells(&self) -> (String, String) {
         let (document, keys) = self.document();
         assert_eq!(keys, ["decision", "reason", "systemMessage"], "{document}");
         assert_eq!(document["decision"], "block");
-        let text = |key: &str| document[key].as_str().unwrap().to_owned();
-        (text("reason"), text("systemMessage"))
+        let text = |key: &str| document[key].as_str().unwrap();
+        let told = text("systemMessage").lines().filter(|line| !line.starts_with(OFF_SWITCH));
+        (text("reason").to_owned(), told.collect::<Vec<_>>().join("\n"))
     }
 
     pub(crate) fn is_hold(&self) -> bool {
