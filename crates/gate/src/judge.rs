@@ -58,6 +58,9 @@ fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
     }
     let Failures { told, is_red, holding } = failures(policy, &work, &waived, &files, &expected);
     verdict.observations = gaps(&expected, &verdict.actions, &told);
+    if !policy.gate.turn_only {
+        verdict.observations.extend(unrecognised(&expected, &verdict.actions, &work));
+    }
     verdict.observations.extend(told);
     if policy.gate.rules.weaker != RuleLevel::Off {
         let weaker = expected.iter().flat_map(|expectation| &expectation.subject.weaker);
@@ -312,6 +315,21 @@ fn failures(
         failures.told.push(observation);
     }
     failures
+}
+
+/// What looks like the evidence of an action that is required, once for each script.
+fn unrecognised(
+    expected: &[Expectation<Demand<'_>>],
+    actions: &[ActionVerdict],
+    work: &Work<'_>,
+) -> Vec<Observation> {
+    let is_required =
+        |id: &str| actions.iter().any(|action| action.id == id && action.state == ActionState::Required);
+    let required = expected.iter().filter(|expectation| is_required(&expectation.subject.action.id));
+    let mut found: Vec<Observation> =
+        required.filter_map(|expectation| actions::unrecognised(expectation, work)).collect();
+    found.dedup_by_key(|observation| observation.line);
+    found
 }
 
 /// The observations that go with required actions, where nothing else says the same.
