@@ -2,11 +2,14 @@
 //! turn touched. None of this runs while HEAD stands still.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 
 use change_set::BytePath;
 
 use crate::error::Error;
 use crate::git::Git;
+use crate::git_program::GitProgram;
+use crate::repository::Repository;
 use crate::state::ABSENT;
 use crate::tree_change::TreeChange;
 
@@ -14,6 +17,41 @@ use crate::tree_change::TreeChange;
 pub(crate) fn between(git: &Git, old: &str, new: &str) -> Result<BTreeMap<BytePath, TreeChange>, Error> {
     let arguments = ["diff-tree", "-r", "-z", "--raw", "--find-renames", old, new, "--"];
     Ok(by_path(TreeChange::parse(&git.run(&arguments, &[])?)?))
+}
+
+/// How some paths differ between two commits.
+pub fn between_of<'a>(
+    repository: &Repository,
+    program: &GitProgram,
+    commits: (&str, &str),
+    paths: impl Iterator<Item = &'a BytePath>,
+) -> Result<Vec<TreeChange>, Error> {
+    let git = Git::of(repository, program)?;
+    let fixed = ["--literal-pathspecs", "diff-tree", "-r", "-z", "--raw", "--no-renames", commits.0, commits.1, "--"];
+    let mut arguments: Vec<&OsStr> = fixed.iter().map(OsStr::new).collect();
+    arguments.extend(paths.map(|path| path.as_path().as_os_str()));
+    TreeChange::parse(&git.run(&arguments, &[])?)
+}
+
+/// The content ids that some paths have in a commit.
+pub fn contents_at<'a>(
+    repository: &Repository,
+    program: &GitProgram,
+    commit: &str,
+    paths: impl Iterator<Item = &'a BytePath>,
+) -> Result<BTreeMap<BytePath, String>, Error> {
+    let git = Git::of(repository, program)?;
+    let fixed = ["--literal-pathspecs", "ls-tree", "-r", "-z", commit, "--"];
+    let mut arguments: Vec<&OsStr> = fixed.iter().map(OsStr::new).collect();
+    arguments.extend(paths.map(|path| path.as_path().as_os_str()));
+    let output = git.run(&arguments, &[])?;
+    let entry = |record: &[u8]| {
+        let end = record.iter().position(|byte| *byte == b'\t')?;
+        let (head, path) = (record.get(..end)?, record.get(end + 1..)?);
+        let id = std::str::from_utf8(head).ok()?.rsplit(' ').next()?;
+        Some((BytePath::from(path), id.to_owned()))
+    };
+    Ok(output.split(|byte| *byte == 0).filter_map(entry).collect())
 }
 
 fn by_path(changes: Vec<TreeChange>) -> BTreeMap<BytePath, TreeChange> {

@@ -26,6 +26,7 @@ mod version;
 pub use baseline::{BASELINE_VERSION, Baseline, KnownFile};
 pub use error::Error;
 pub use git_program::GitProgram;
+pub use history::{between_of, contents_at};
 pub use pending::{Pending, Request, Touched, start, start_in};
 pub use repository::Repository;
 pub use tree_change::TreeChange;

@@ -19,6 +19,10 @@ pub(crate) struct Changed {
 }
 
 impl Changed {
+    pub(crate) fn new(policy: &Policy, path: String, modified_ns: Option<i64>) -> Self {
+        Self { class: policy.classify(&path), needs_proof: !needs_no_proof(&path), path, modified_ns }
+    }
+
     /// Whether a run could judge it.
     pub(crate) fn is_code(&self) -> bool {
         self.needs_proof && self.class != Class::Prose && is_source(&self.path)
@@ -29,12 +33,7 @@ impl Changed {
 pub(crate) const OTHER_CODE: &str = "other code";
 
 pub(crate) fn files(policy: &Policy, inputs: &Inputs) -> Vec<Changed> {
-    let changed = |path: String, modified_ns| Changed {
-        class: policy.classify(&path),
-        needs_proof: !needs_no_proof(&path),
-        path,
-        modified_ns,
-    };
+    let changed = |path, modified_ns| Changed::new(policy, path, modified_ns);
     let mut files: Vec<Changed> = match &inputs.changes {
         Changes::Known(set) => {
             set.files.iter().map(|file| changed(file.path.to_string(), file.modified_ns)).collect()

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use transcript::{Agent, Call, Coverage, Kind, Outcome, Reading, SessionState};
 
 use crate::rules::verification::Strength;
+use crate::standing::LedgerExtract;
 
 /// The version of [`Inputs`] as they are recorded.
-pub const INPUTS_VERSION: u32 = 3;
+pub const INPUTS_VERSION: u32 = 4;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inputs {
@@ -31,6 +32,9 @@ pub struct Inputs {
     pub repository: Option<Repository>,
     pub stop: Stop,
     pub history: History,
+    /// What was proven before, and what was not.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ledger: LedgerExtract,
     /// The plan of the work item, where one is set.
     pub plan: Option<PlanFile>,
     /// What the policy's own checks said, where they are trusted.
@@ -194,6 +198,7 @@ impl Inputs {
             repository: None,
             stop: Stop::default(),
             history: History::default(),
+            ledger: LedgerExtract::default(),
             plan: None,
             checks: Vec::new(),
         }

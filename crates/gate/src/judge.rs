@@ -8,14 +8,19 @@ use transcript::Extent as ReadExtent;
 use crate::changed::{self, Changed, by_category, scope};
 use crate::inputs::{Changes, CheckOutcome, Inputs, Waived};
 use crate::message::{self, Parts};
-use crate::policy::{Class, NoGit, NotUnderstood, Policy, RuleLevel, Telling};
+use crate::policy::{Class, NoGit, NotUnderstood, Policy, Proof, RuleLevel, Telling};
 use crate::rules::actions::{self, Demand};
 use crate::rules::errors::Failure;
 use crate::rules::{Expectation, Seen, drift, errors, hygiene};
 use crate::second_stop;
 use crate::silence::{self, ASKED_BEFORE};
+use crate::standing::{ContentProof, FileStanding};
+use crate::unproven;
 use crate::verdict::{ActionState, ActionVerdict, Decision, Observation, Rule, Verdict};
 use crate::work::Work;
+
+/// The reason of a verdict on a turn that did all that is required.
+pub(crate) const ALL_CLEAR: &str = "all clear";
 
 /// Judges a stop. Pure: the same policy and inputs give the same verdict, bit for bit.
 pub fn judge(policy: &Policy, inputs: &Inputs) -> Verdict {
@@ -25,7 +30,8 @@ pub fn judge(policy: &Policy, inputs: &Inputs) -> Verdict {
     if let Some(waiting) = inputs.stop.waiting.or_else(|| silence::waiting(policy, inputs)) {
         return pass(inputs, &format!("the agent is waiting: {waiting:?}"));
     }
-    second_stop::judge(policy, inputs).unwrap_or_else(|| look(policy, inputs))
+    let verdict = second_stop::judge(policy, inputs).unwrap_or_else(|| look(policy, inputs));
+    unproven::remark(policy, inputs, verdict)
 }
 
 /// What there is to say of the turn, whether or not it was held before.
@@ -55,6 +61,8 @@ pub(crate) fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
         verdict.actions.push(action_verdict(policy, inputs, expectation, &waived, &work));
     }
     let Failures { told, is_red } = failures(policy, &work, &waived, &files, &expected);
+    verdict.standings = standings(&expected, is_red);
+    verdict.standings.extend(unproven::standings(policy, inputs, &files, &work));
     verdict.observations = gaps(&expected, &verdict.actions, &told);
     verdict.observations.extend(told);
     if policy.gate.rules.weaker != RuleLevel::Off {
@@ -164,7 +172,7 @@ fn conclude(policy: &Policy, inputs: &Inputs, mut verdict: Verdict, extent: Exte
         (Decision::Pass, "the person was told before".to_owned(), String::new())
     } else {
         let message = message::sentence(&policy.messages.all_clear);
-        (telling(policy.gate.all_clear), "all clear".to_owned(), message)
+        (telling(policy.gate.all_clear), ALL_CLEAR.to_owned(), message)
     };
     verdict.decision = decision;
     verdict.reason = reason;
@@ -196,6 +204,8 @@ pub(crate) fn pass(inputs: &Inputs, reason: &str) -> Verdict {
         actions: Vec::new(),
         observations: Vec::new(),
         coverage: inputs.coverage.clone(),
+        standings: Vec::new(),
+        told_unproven: None,
     }
 }
 
@@ -266,6 +276,25 @@ fn failures(
         failures.told.push(observation);
     }
     failures
+}
+
+/// How the contents of what changed stand now. What fails proves nothing, and takes back what was proven.
+fn standings(expected: &[Expectation<Demand<'_>>], is_red: bool) -> Vec<FileStanding> {
+    let mut standings = Vec::new();
+    for Expectation { subject, .. } in expected {
+        if is_red && subject.action.proof == Proof::Verification {
+            let stand = |path: &String| FileStanding {
+                path: path.clone(),
+                action: subject.action.id.clone(),
+                proof: ContentProof::TakenBack,
+            };
+            let judged = subject.standings.iter().map(|standing| &standing.path);
+            standings.extend(judged.chain(&subject.proven).map(stand));
+        } else {
+            standings.extend(subject.standings.iter().cloned());
+        }
+    }
+    standings
 }
 
 /// The observations that go with required actions, where nothing else says the same.

@@ -14,6 +14,8 @@ pub mod policy;
 mod rules;
 mod second_stop;
 mod silence;
+mod standing;
+mod unproven;
 mod verdict;
 mod work;
 
@@ -26,6 +28,8 @@ pub use inputs::{
 pub use judge::judge;
 pub use message::HEADER;
 pub use silence::{ASKED_BEFORE, reports, waivers};
+pub use standing::{ContentProof, FileStanding, LedgerExtract, ProvenFile, UnprovenFile};
+pub use unproven::needs;
 pub use verdict::{
     ActionState, ActionVerdict, ChangedCategory, Decision, Evidence, Observation, Rule, Verdict,
 };

@@ -4,6 +4,8 @@ use change_set::Scope;
 use serde::{Deserialize, Serialize};
 use transcript::Coverage;
 
+use crate::standing::FileStanding;
+
 /// The verdict and everything that led to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -22,6 +24,12 @@ pub struct Verdict {
     pub observations: Vec<Observation>,
     #[serde(rename = "transcript")]
     pub coverage: Coverage,
+    /// How the files' contents stand now, for the ledger.
+    #[serde(skip)]
+    pub standings: Vec<FileStanding>,
+    /// What the message tells of work that stays unproven.
+    #[serde(skip)]
+    pub told_unproven: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

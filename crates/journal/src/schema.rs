@@ -13,8 +13,12 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use crate::JournalError;
 
 /// Step `n` brings version `n` to `n + 1`. A step that has been released is never changed.
-const STEPS: &[&str] =
-    &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
+];
 
 /// What this binary writes, and the newest `min_reader` it understands.
 pub(crate) const VERSION: u32 = STEPS.len() as u32;

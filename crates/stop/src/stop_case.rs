@@ -19,6 +19,7 @@ use crate::plan_file;
 use crate::policy_files::PolicyTexts;
 use crate::record::PackedCalls;
 use crate::repository_files;
+use crate::seen_contents::SeenContents;
 use crate::trust;
 use crate::turn_start_snapshot;
 use crate::written_files;
@@ -64,6 +65,8 @@ pub struct JudgedTurn {
     pub usage: Option<Usage>,
     pub prompt: Option<String>,
     pub(crate) calls: PackedCalls,
+    /// The contents that the verdict is about.
+    pub(crate) contents: SeenContents,
 }
 
 impl JudgedTurn {
@@ -139,9 +142,21 @@ impl StopCase {
         let is_long = shortest == 0 || elapsed.is_some_and(|elapsed| u128::from(elapsed) >= shortest);
         // An agent that waits, was quick or was held passes whatever they say, and would have to wait for them too.
         if self.is_gated && waiting.is_none() && is_long && holds < self.most_holds() {
-            let trust = || trust::of_file_or_unknown(journal, &self.texts);
+            let trust = || trust::of_file_or_unknown(journal.as_deref_mut(), &self.texts);
             inputs.checks = checks::run_allowed(&self.texts, policy, trust, &inputs.changes, &self.root);
         }
+        let mut contents = SeenContents::default();
+        if let (Some(journal), Some(repository), Changes::Known(set)) =
+            (journal, &self.repository, &inputs.changes)
+        {
+            contents = SeenContents::of_changes(repository, policy, set);
+            let turn_start = baseline.as_ref();
+            inputs.ledger = contents
+                .look_up(journal, repository, turn_start, set, &event.settings.git)
+                .map_err(StopError::Journal)?;
+            inputs.ledger.told.clone_from(&known.told_unproven);
+        }
+        event.stopwatch.lap("ledger");
         inputs.repository = self.own_words(&inputs);
         inputs.stop.waiting = waiting;
         inputs.stop.elapsed_ms = elapsed;
@@ -155,18 +170,25 @@ impl StopCase {
             verdict.decision = gate::Decision::Pass;
             verdict.message = None;
         }
+        if let (Some(repository), Changes::Known(set)) = (&self.repository, &inputs.changes) {
+            let (turn_start, head) = (baseline.as_ref(), set.head.as_deref());
+            let git = &event.settings.git;
+            contents.look_at_the_beginning(&verdict.standings, repository, turn_start, head, git);
+        }
         event.stopwatch.lap("judge");
-        Ok(JudgedTurn { known, inputs, verdict, usage, prompt, calls })
+        Ok(JudgedTurn { known, inputs, verdict, usage, prompt, calls, contents })
     }
 
     /// The repository's own words about what changed and where commands ran, if a rule asks for them.
     fn own_words(&self, inputs: &Inputs) -> Option<Repository> {
         let Changes::Known(set) = &inputs.changes else { return None };
         let asks = self.policy.actions.iter().any(|action| action.proof == Proof::Verification);
-        if !asks || set.files.is_empty() {
+        let unproven = inputs.ledger.unproven.iter().map(|file| file.path.clone());
+        let changed: Vec<String> =
+            set.files.iter().map(|file| file.path.to_string()).chain(unproven).collect();
+        if !asks || changed.is_empty() {
             return None;
         }
-        let changed: Vec<String> = set.files.iter().map(|file| file.path.to_string()).collect();
         let files = repository_files::around(&self.root, changed.iter().map(String::as_str));
         let mut repository = Repository::of_files(self.root.to_string_lossy(), &files);
         let commands = inputs.calls.iter().filter_map(|recorded| recorded.intents.as_ref());

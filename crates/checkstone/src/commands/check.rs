@@ -164,6 +164,8 @@ fn without_policy(
             understood: 0,
             reason: Some("not read".to_owned()),
         },
+        standings: Vec::new(),
+        told_unproven: None,
     };
     printer.answer(arguments.json, &verdict, || no_policy(root))
 }

@@ -12,6 +12,7 @@ use super::verification::{Strength, VerifyingRun};
 use super::{Expectation, Seen, evidence};
 use crate::changed::{Changed, OTHER_CODE};
 use crate::policy::{Action, Class, Policy, Proof, RuleLevel};
+use crate::standing::{ContentProof, FileStanding};
 use crate::verdict::{Evidence, Observation, Rule};
 use crate::work::{Moment, Ran, Work, shown};
 
@@ -27,6 +28,10 @@ pub(crate) struct Demand<'a> {
     steps: Vec<String>,
     /// Packages that were verified by less than they have.
     pub(crate) weaker: Vec<Observation>,
+    /// Files whose present content was proven before.
+    pub(crate) proven: Vec<String>,
+    /// How the contents of the other files stand now.
+    pub(crate) standings: Vec<FileStanding>,
 }
 
 /// Every action that is demanded, in the policy's order, and what was seen of it.
@@ -35,15 +40,18 @@ pub(crate) fn expectations<'a>(
     changed: &[Changed],
     work: &Work<'_>,
 ) -> Vec<Expectation<Demand<'a>>> {
-    let mut found: Vec<(Expectation<Demand<'a>>, Option<Moment>)> = Vec::new();
+    let mut found: Vec<(Expectation<Demand<'a>>, After)> = Vec::new();
     let demanded = demands(policy, changed);
     let usual: Vec<&str> = demanded.iter().filter_map(|demand| usual_program(demand.action)).collect();
     for mut demand in demanded {
+        if let Some(earlier) = demand.leave_proven(policy, work) {
+            found.push((Expectation { subject: demand, seen: Seen::Evidence(earlier) }, After::Anything));
+            continue;
+        }
         let after = match &demand.action.after {
             None => After::Anything,
             Some(id) => match found.iter().find(|(earlier, _)| &earlier.subject.action.id == id) {
-                Some((_, Some(moment))) => After::Moment(*moment),
-                Some((_, None)) => After::Never,
+                Some((_, after)) => *after,
                 // The other action is not demanded: its evidence, if any, is still what must come first.
                 None => policy
                     .action(id)
@@ -54,10 +62,15 @@ pub(crate) fn expectations<'a>(
         let looking = Looking { usual: &usual, changed, work, after };
         let seen = match (demand.action.proof, work.repository()) {
             (Proof::Verification, Some(repository)) => looking.by_package(&mut demand, repository),
-            _ => Some(looking.look_for(demand.action, &demand.covers, None)),
+            _ => {
+                let (seen, moment) = looking.look_for(demand.action, &demand.covers, None);
+                demand.stand(demand.covers.clone(), &seen);
+                Some((seen, moment))
+            }
         };
         if let Some((seen, moment)) = seen {
-            found.push((Expectation { subject: demand, seen }, moment));
+            let after = moment.map_or(After::Never, After::Moment);
+            found.push((Expectation { subject: demand, seen }, after));
         }
     }
     found.into_iter().map(|(expectation, _)| expectation).collect()
@@ -92,6 +105,38 @@ pub(crate) fn report(expectation: &Expectation<Demand<'_>>) -> Observation {
 }
 
 impl Demand<'_> {
+    /// Takes out the files whose present content was proven before; if that is all of them, what proved the last one.
+    fn leave_proven(&mut self, policy: &Policy, work: &Work<'_>) -> Option<Evidence> {
+        if policy.gate.turn_only || !self.action.is_about_content() {
+            return None;
+        }
+        let mut last = None;
+        let Self { action, covers, proven, .. } = self;
+        covers.retain(|path| match work.earlier_proof(path, &action.id) {
+            Some(command) => {
+                last = Some(Evidence { command: command.to_owned(), line: None });
+                proven.push(path.clone());
+                false
+            }
+            None => true,
+        });
+        last.filter(|_| covers.is_empty())
+    }
+
+    /// What was seen decides how the contents of the files stand. What is only reported is not asked of anybody.
+    fn stand(&mut self, files: BTreeSet<String>, seen: &Seen) {
+        let proof = match seen {
+            Seen::Evidence(evidence) => ContentProof::Proven(evidence.clone()),
+            _ if self.action.level == RuleLevel::Hold => ContentProof::Unproven,
+            _ => return,
+        };
+        if self.action.is_about_content() {
+            let action = &self.action.id;
+            let stand = |path| FileStanding { path, action: action.clone(), proof: proof.clone() };
+            self.standings.extend(files.into_iter().map(stand));
+        }
+    }
+
     /// What the agent is told to do.
     pub(crate) fn instruction(&self) -> String {
         match self.action.say.is_empty() && !self.steps.is_empty() {
@@ -125,7 +170,7 @@ enum After {
     Never,
 }
 
-fn demands<'a>(policy: &'a Policy, changed: &[Changed]) -> Vec<Demand<'a>> {
+pub(crate) fn demands<'a>(policy: &'a Policy, changed: &[Changed]) -> Vec<Demand<'a>> {
     let mut demanded: Vec<Demand<'a>> = Vec::new();
     let mut demand = |id: &str, category: Option<&'a str>, file: &Changed| {
         let is_asked = |action: &&Action| {
@@ -142,6 +187,8 @@ fn demands<'a>(policy: &'a Policy, changed: &[Changed]) -> Vec<Demand<'a>> {
                     covers: BTreeSet::new(),
                     steps: Vec::new(),
                     weaker: Vec::new(),
+                    proven: Vec::new(),
+                    standings: Vec::new(),
                 });
                 demanded.len() - 1
             }
@@ -236,6 +283,7 @@ impl Looking<'_, '_> {
         let mut whole: Option<(Seen, Option<Moment>)> = None;
         for (folder, (package, covers)) in packages {
             let (seen, moment) = self.look_for(demand.action, &covers, Some(folder));
+            demand.stand(covers.clone(), &seen);
             match seen {
                 Seen::Evidence(_) => demand.weaker.extend(self.weaker(demand.action, package, &covers)),
                 _ => demand.steps.extend(package.strongest().and_then(|deed| package.way(deed)).map(told)),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use outputs::Summary;
-use programs::shell::{Attribution, Output};
+use programs::shell::{Attribution, Intents, Output, Pattern};
 use transcript::{Call, Outcome};
 
 use super::chain;
@@ -13,6 +13,23 @@ use super::verification::Strength;
 use crate::changed::Changed;
 use crate::policy::{Action, Fresh, Proof};
 use crate::work::{Ran, SLACK_NS, Work};
+
+impl Action {
+    /// Whether a run says something about the content of files, so that the same content is proven whenever it comes back. A
+    /// restart or an installation acts on something else, and has to be done again.
+    pub(crate) fn is_about_content(&self) -> bool {
+        let verifies = |pattern: &Pattern| {
+            let intents = Intents::read(pattern.as_str());
+            intents.commands().iter().any(|command| Strength::of_command(command).is_some())
+        };
+        self.fresh == Fresh::AfterChange
+            && match self.proof {
+                Proof::Verification => true,
+                Proof::Installation => false,
+                Proof::Evidence => self.evidence.iter().any(verifies),
+            }
+    }
+}
 
 /// Whether the command is what the action asks for.
 pub(crate) fn names(action: &Action, ran: &Ran<'_>) -> bool {

@@ -2,7 +2,7 @@
 
 use change_set::{Change, ChangeSet, ChangedFile, How, Scope};
 use gate::policy::{Policy, Source};
-use gate::{Changes, Decision, History, Inputs, RecordedCall, Stop, Verdict, judge};
+use gate::{Changes, Decision, History, Inputs, LedgerExtract, RecordedCall, Stop, Verdict, judge};
 use jiff::{SignedDuration, Timestamp};
 use transcript::{Call, Coverage, Extent, Kind, Outcome, SessionState};
 
@@ -120,6 +120,7 @@ pub(crate) fn with_files(calls: Vec<Call>, files: Vec<ChangedFile>) -> Inputs {
         repository: None,
         stop: Stop { elapsed_ms: Some(60_000), ..Stop::default() },
         history: History::default(),
+        ledger: LedgerExtract::default(),
         plan: None,
         checks: Vec::new(),
     }
