@@ -313,9 +313,15 @@ fn is_main(one: &CodeOfPackage<'_>, all: &[CodeOfPackage<'_>]) -> bool {
 /// Why nothing is asked for in the repository at `root`, and what to do about it; `None` if something is.
 pub(crate) fn nothing_asked_for(root: &Path, policy: &Policy) -> Option<(String, String)> {
     let required = policy.categories.iter().flat_map(|category| &category.require);
-    let mut required = required.chain(&policy.other_code).chain(&policy.gate.always);
-    let is_asked = |action: &Action| action.level != RuleLevel::Off;
-    if !required.any(|id| policy.action(id).is_some_and(is_asked)) && policy.checks.count() == 0 {
+    let required = required.chain(&policy.other_code).chain(&policy.gate.always);
+    let required: Vec<&Action> = required.filter_map(|id| policy.action(id)).collect();
+    if required.iter().all(|action| action.level == RuleLevel::Off) && policy.checks.count() == 0 {
+        if let Some(off) = required.first() {
+            let why = "nothing is asked for in this repository: every action that the policy requires is off";
+            let advice =
+                format!("set `level` of `[action.{}]` to \"hold\" or \"notify\" in `{FILE_NAME}`", off.id);
+            return Some((why.to_owned(), advice));
+        }
         let why =
             "nothing is asked for in this repository: no category of the policy requires anything".to_owned();
         let presets = FittingPresets::of(root).names();

@@ -99,6 +99,12 @@ impl Folder {
         regular_file::checked(self.open_at(name, LOOK | OFlags::NONBLOCK, 0), &self.at(name), true)
     }
 
+    /// The whole content of a regular file; an error if it is larger than `limit` bytes.
+    pub fn read(&self, name: impl AsRef<OsStr>, limit: u64) -> Result<Vec<u8>, FileError> {
+        let name = name.as_ref();
+        regular_file::read_opened(&self.file(name)?, &self.at(name), limit)
+    }
+
     /// A regular file in a folder of this one, in one step if the machine can do that without following a link. `None`
     /// says nothing: [`Folder::folder`] and [`Folder::file`] say what is wrong.
     pub fn file_in(&self, folder: &str, name: &str) -> Option<File> {
@@ -195,7 +201,7 @@ impl Folder {
         let name = name.as_ref();
         let removed = match self.folder(name) {
             Ok(folder) => {
-                for (inner, _) in folder.all_entries()? {
+                for (inner, _) in folder.first_entries(usize::MAX)? {
                     folder.remove_all(&inner)?;
                 }
                 self.remove_empty_folder(name)
@@ -209,10 +215,13 @@ impl Folder {
         }
     }
 
-    fn all_entries(&self) -> Result<Vec<(OsString, FileType)>, FileError> {
+    fn first_entries(&self, most: usize) -> Result<Vec<(OsString, FileType)>, FileError> {
         let failed = |error: Errno| FileError::new("read the folder", self.path.clone(), error);
         let mut found = Vec::new();
         for entry in Dir::read_from(&self.file).map_err(failed)? {
+            if found.len() == most {
+                break;
+            }
             let entry = entry.map_err(failed)?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             if name != "." && name != ".." {
@@ -224,7 +233,12 @@ impl Folder {
 
     /// The names in it, and what they are; names that are no text are left out.
     pub fn entries(&self) -> Result<Vec<(String, FileType)>, FileError> {
-        let entries = self.all_entries()?.into_iter();
+        self.entries_up_to(usize::MAX)
+    }
+
+    /// As [`Folder::entries`], of so many at most: a folder may hold millions.
+    pub fn entries_up_to(&self, most: usize) -> Result<Vec<(String, FileType)>, FileError> {
+        let entries = self.first_entries(most)?.into_iter();
         Ok(entries.filter_map(|(name, kind)| Some((name.into_string().ok()?, kind))).collect())
     }
 

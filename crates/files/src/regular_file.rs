@@ -35,8 +35,12 @@ pub fn rewrite(path: &Path, mode: u32) -> Result<File, FileError> {
 
 /// The whole content of a regular file; an error if it is larger than `limit` bytes.
 pub fn read(path: &Path, links: Links, limit: u64) -> Result<Vec<u8>, FileError> {
+    read_opened(&open(path, links)?, path, limit)
+}
+
+pub(crate) fn read_opened(file: &File, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     let mut bytes = Vec::new();
-    let read = open(path, links)?.take(limit.saturating_add(1)).read_to_end(&mut bytes);
+    let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes);
     read.map_err(FileError::failed("read", path))?;
     if bytes.len() as u64 > limit {
         return Err(FileError::TooLarge { path: path.to_owned(), limit });

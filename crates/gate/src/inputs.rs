@@ -6,8 +6,8 @@ use programs::shell::Intents;
 use serde::{Deserialize, Serialize};
 use transcript::{Agent, Call, Coverage, Kind, Outcome, Reading, SessionState};
 
-use crate::rules::verification::Strength;
-use crate::standing::LedgerExtract;
+use crate::ledger_extract::LedgerExtract;
+use crate::strength::Strength;
 
 /// The version of [`Inputs`] as they are recorded.
 pub const INPUTS_VERSION: u32 = 4;

@@ -14,31 +14,27 @@ use crate::rules::errors::Failure;
 use crate::rules::{Expectation, Seen, drift, errors, hygiene};
 use crate::second_stop;
 use crate::silence::{self, ASKED_BEFORE};
-use crate::standing::{ContentProof, FileStanding};
 use crate::unproven;
-use crate::verdict::{ActionState, ActionVerdict, Decision, Observation, Rule, Verdict};
+use crate::verdict::{ALL_CLEAR, ActionState, ActionVerdict, ContentProof, Decision, FileStanding, Observation, Rule, Verdict};
 use crate::work::Work;
-
-/// The reason of a verdict on a turn that did all that is required.
-pub(crate) const ALL_CLEAR: &str = "all clear";
 
 /// Judges a stop. Pure: the same policy and inputs give the same verdict, bit for bit.
 pub fn judge(policy: &Policy, inputs: &Inputs) -> Verdict {
     if !policy.gate.enabled {
-        return pass(inputs, "switched off");
+        return Verdict::pass(&inputs.coverage, "switched off");
     }
     if let Some(waiting) = inputs.stop.waiting.or_else(|| silence::waiting(policy, inputs)) {
-        return pass(inputs, &format!("the agent is waiting: {waiting:?}"));
+        return Verdict::pass(&inputs.coverage, &format!("the agent is waiting: {waiting:?}"));
     }
-    let verdict = second_stop::judge(policy, inputs).unwrap_or_else(|| look(policy, inputs));
+    let verdict = second_stop::judge(policy, inputs, || look(policy, inputs));
     unproven::remark(policy, inputs, verdict)
 }
 
 /// What there is to say of the turn, whether or not it was held before.
-pub(crate) fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
+fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
     let shortest = policy.gate.min_turn.as_millis();
     if shortest > 0 && inputs.stop.elapsed_ms.is_none_or(|elapsed| u128::from(elapsed) < shortest) {
-        return pass(inputs, "a short turn, or its beginning is not known");
+        return Verdict::pass(&inputs.coverage, "a short turn, or its beginning is not known");
     }
     if let Changes::Unknown(reason) = &inputs.changes {
         return without_git(policy, inputs, reason);
@@ -52,8 +48,11 @@ pub(crate) fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
     let work = Work::new(inputs, &root);
     changed::leave_unproven(&mut files, &work);
     let extent = Extent::of(&files);
-    let mut verdict =
-        Verdict { changed: by_category(policy, &files), scope: scope(&inputs.changes), ..pass(inputs, "") };
+    let mut verdict = Verdict {
+        changed: by_category(policy, &files),
+        scope: scope(&inputs.changes),
+        ..Verdict::pass(&inputs.coverage, "")
+    };
 
     let waived = silence::waivers(policy, inputs);
     let expected = actions::expectations(policy, &files, &work);
@@ -194,23 +193,8 @@ fn holds(policy: &Policy, rule: Rule, extent: Extent) -> bool {
     }
 }
 
-pub(crate) fn pass(inputs: &Inputs, reason: &str) -> Verdict {
-    Verdict {
-        decision: Decision::Pass,
-        message: None,
-        reason: reason.to_owned(),
-        scope: None,
-        changed: Vec::new(),
-        actions: Vec::new(),
-        observations: Vec::new(),
-        coverage: inputs.coverage.clone(),
-        standings: Vec::new(),
-        told_unproven: None,
-    }
-}
-
 fn without_git(policy: &Policy, inputs: &Inputs, reason: &str) -> Verdict {
-    let verdict = pass(inputs, &format!("git could not be asked: {reason}"));
+    let verdict = Verdict::pass(&inputs.coverage, &format!("git could not be asked: {reason}"));
     match policy.gate.no_git {
         NoGit::Silent => verdict,
         NoGit::Generic => {
@@ -222,7 +206,7 @@ fn without_git(policy: &Policy, inputs: &Inputs, reason: &str) -> Verdict {
 /// The transcript is there, and is of no format that is known: silence, told once.
 fn not_understood(policy: &Policy, inputs: &Inputs) -> Verdict {
     let text = "The transcript is in a format that is not understood, so nothing is checked.".to_owned();
-    let mut verdict = pass(inputs, "the transcript is not understood");
+    let mut verdict = Verdict::pass(&inputs.coverage, "the transcript is not understood");
     verdict.observations.push(Observation { rule: Rule::NotUnderstood, text: text.clone(), line: None });
     silence::leave_out_reported(policy, inputs, false, &mut verdict.observations);
     if !verdict.observations.is_empty() {

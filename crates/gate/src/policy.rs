@@ -57,6 +57,9 @@ pub struct Policy {
     /// The globs of the files themselves, without those of presets.
     #[serde(skip)]
     globs: Vec<At<String>>,
+    /// What the files say and hardly mean.
+    #[serde(skip)]
+    doubts: Vec<Problem>,
 }
 
 /// Something that runs, commits, pushes or sends: out of reach until the user trusted the file it is from.
@@ -108,6 +111,7 @@ impl Policy {
             preset,
             problems: Vec::new(),
             globs: Vec::new(),
+            doubts: Vec::new(),
             loaded: Vec::new(),
             open: Vec::new(),
             layer: PolicyLayer::default(),
@@ -135,14 +139,15 @@ impl Policy {
         checks.iter().filter(|check| Globs::any_matches(&check.when, changed)).collect()
     }
 
-    /// Globs that can match no file. `is_folder` says whether a path is a folder of the repository.
+    /// What is allowed and probably not meant, globs that can match no file among it. `is_folder` says whether a path is a folder of the repository.
     pub fn warnings(&self, is_folder: impl Fn(&str) -> bool) -> Vec<Problem> {
         let instead = |glob: &At<String>| {
             let instead = paths::instead_of(&glob.value, &is_folder)?;
             let message = format!("the glob `{}` matches no file; write `{instead}`", glob.value);
             Some(glob.place.problem(message))
         };
-        Problems::sorted(self.globs.iter().filter_map(instead).collect()).0
+        let globs = self.globs.iter().filter_map(instead);
+        Problems::sorted(globs.chain(self.doubts.iter().cloned()).collect()).0
     }
 
     pub fn action(&self, id: &str) -> Option<&Action> {
@@ -154,6 +159,7 @@ struct Loading<'p, 'a> {
     preset: &'p dyn Fn(&str) -> Option<&'a str>,
     problems: Vec<Problem>,
     globs: Vec<At<String>>,
+    doubts: Vec<Problem>,
     loaded: Vec<String>,
     /// The presets that are being loaded, outermost first.
     open: Vec<String>,
@@ -168,6 +174,7 @@ impl Loading<'_, '_> {
         self.problems.extend(reader.problems);
         if self.open.is_empty() {
             self.globs.extend(reader.noted);
+            self.doubts.extend(reader.warnings);
         }
         for preset in layer.presets.iter().flatten() {
             self.preset(preset);
@@ -197,7 +204,7 @@ impl Loading<'_, '_> {
     }
 
     fn finish(self) -> (Policy, Vec<Problem>) {
-        let Self { mut problems, globs, loaded, layer, .. } = self;
+        let Self { mut problems, globs, doubts, loaded, layer, .. } = self;
         let mut gate = layer.gate.unwrap_or_default();
         // Who says what errors may do, and nothing of red, means all of them.
         if let Some(rules) = &mut gate.rules {
@@ -210,22 +217,27 @@ impl Loading<'_, '_> {
         let required = categories.iter().flat_map(|category| category.require.iter().flatten());
         let after = actions.iter().flat_map(|action| &action.after);
         let named = required.chain(after).chain(gate.always.iter().flatten());
-        for name in named.chain(layer.other_code.iter().flatten()) {
-            if !ids.contains(&name.value.as_str()) {
-                problems.push(unknown("action", name, ids.iter().copied()));
+        let named: Vec<&At<String>> = named.chain(layer.other_code.iter().flatten()).collect();
+        for name in named.iter().filter(|name| !ids.contains(&name.value.as_str())) {
+            problems.push(unknown("action", name, ids.iter().copied()));
+        }
+        for problem in &mut problems {
+            if let Some(id) = problem.unknown.take_if(|key| ids.contains(&key.as_str())) {
+                problem.message =
+                    format!("unknown key `{id}`; it is an action: set its `level` in `[action.{id}]`");
+                problem.nearest = None;
             }
         }
+        problems.extend(halves(&actions, &named));
         let other_code = match layer.other_code {
             Some(names) => Names::value(names),
             None => ids.iter().filter(|id| **id == "tests").map(|id| (*id).to_owned()).collect(),
         };
-        let missing = actions.iter().map(|action| (&action.id, missing_of(action)));
-        let missing =
-            missing.chain(categories.iter().map(|category| (&category.name, Category::missing(category))));
-        for (name, keys) in missing {
+        for category in &categories {
             let lacks =
                 |name: &At<String>, key| name.place.problem(format!("`{}` has no `{key}`", name.value));
-            problems.extend(keys.iter().flat_map(|key| name.as_ref().map(|name| lacks(name, key))));
+            let missing = Category::missing(category).into_iter();
+            problems.extend(missing.filter_map(|key| Some(lacks(category.name.as_ref()?, key))));
         }
         let mut actions: Vec<Action> = actions.into_iter().map(Action::finish).collect();
         for action in actions.iter_mut().filter(|action| !action.evidence.is_empty()) {
@@ -257,20 +269,42 @@ impl Loading<'_, '_> {
             autosave: NeedsTrust(Autosave::finish(layer.autosave.unwrap_or_default())),
             paths,
             globs,
+            doubts,
         };
         (policy, problems)
     }
 }
 
-/// An action that says in no way what to do, or what proves it, is half of one.
-fn missing_of(action: &ActionLayer) -> Vec<&'static str> {
+/// What is wrong with actions that say in no way what to do, or what proves it. One that is off needs neither, and one that
+/// nobody requires is probably another one, misspelt.
+fn halves(actions: &[ActionLayer], named: &[&At<String>]) -> Vec<Problem> {
+    let whole = actions.iter().filter(|action| lacks(action).is_empty());
+    let whole: Vec<&str> = whole.filter_map(|action| Some(action.id.as_ref()?.value.as_str())).collect();
+    let mut problems = Vec::new();
+    for action in actions {
+        let (Some(id), lacks) = (&action.id, lacks(action)) else { continue };
+        let is_named = named.iter().any(|name| name.value == id.value);
+        let nearest =
+            if is_named || lacks.is_empty() { None } else { text::nearest(&id.value, whole.iter().copied()) };
+        if action.level == Some(RuleLevel::Off) {
+            let slip = nearest.map(|_| unknown("action", id, whole.iter().copied()));
+            problems.extend(slip);
+            continue;
+        }
+        let half = |what: &&str| id.place.problem(format!("`{}` has {what}", id.value));
+        problems
+            .extend(lacks.iter().map(half).map(|problem| Problem { nearest: nearest.clone(), ..problem }));
+    }
+    problems
+}
+
+fn lacks(action: &ActionLayer) -> Vec<&'static str> {
     let says = action.say.is_some() || action.usual.is_some();
     let proves = action.evidence.is_some() || action.proof.is_some_and(|proof| proof != Proof::Evidence);
-    [(says, "say"), (proves, "evidence")]
-        .iter()
-        .filter(|(is_there, _)| !is_there)
-        .map(|(_, key)| *key)
-        .collect()
+    let evidence =
+        "no `evidence`; if any run that verifies code will do, set `proof = \"verification\"` instead";
+    let lacks = [(says, "neither `say` nor `usual`"), (proves, evidence)];
+    lacks.iter().filter(|(is_there, _)| !is_there).map(|(_, what)| *what).collect()
 }
 
 fn unknown<'n>(what: &str, name: &At<String>, known: impl Iterator<Item = &'n str>) -> Problem {

@@ -8,6 +8,7 @@ pub(crate) mod drift;
 pub(crate) mod errors;
 pub(crate) mod evidence;
 pub(crate) mod hygiene;
+mod printed;
 pub(crate) mod verification;
 
 use crate::verdict::Evidence;

@@ -5,22 +5,22 @@ use change_set::How;
 
 use crate::changed::scope;
 use crate::inputs::{Changes, Inputs};
-use crate::judge::{look, pass};
 use crate::message;
 use crate::policy::{Class, Policy, SecondStop};
 use crate::verdict::{ActionState, ActionVerdict, Decision, Verdict};
 
-/// The verdict of a turn that was held already; `None` for one that was not.
-pub(crate) fn judge(policy: &Policy, inputs: &Inputs) -> Option<Verdict> {
+/// The verdict of a turn that may have been held already; `look` is what there is to say of it otherwise.
+pub(crate) fn judge(policy: &Policy, inputs: &Inputs, look: impl FnOnce() -> Verdict) -> Verdict {
     match (inputs.history.holds_this_turn, policy.gate.second_stop) {
-        (0, _) => None,
-        (1, SecondStop::HoldUncommitted) => Some(uncommitted(policy, inputs)),
-        _ => Some(after_the_hold(policy, inputs)),
+        (0, _) => look(),
+        (1, SecondStop::HoldUncommitted) => {
+            uncommitted(policy, inputs).unwrap_or_else(|| after_the_hold(look()))
+        }
+        _ => after_the_hold(look()),
     }
 }
 
-fn after_the_hold(policy: &Policy, inputs: &Inputs) -> Verdict {
-    let looked = look(policy, inputs);
+fn after_the_hold(looked: Verdict) -> Verdict {
     let is_missing = |action: &&ActionVerdict| action.state == ActionState::Required;
     let missing: Vec<&str> =
         looked.actions.iter().filter(is_missing).map(|action| action.id.as_str()).collect();
@@ -31,8 +31,8 @@ fn after_the_hold(policy: &Policy, inputs: &Inputs) -> Verdict {
     Verdict { decision: Decision::Pass, message: None, reason, ..looked }
 }
 
-fn uncommitted(policy: &Policy, inputs: &Inputs) -> Verdict {
-    let Changes::Known(set) = &inputs.changes else { return after_the_hold(policy, inputs) };
+fn uncommitted(policy: &Policy, inputs: &Inputs) -> Option<Verdict> {
+    let Changes::Known(set) = &inputs.changes else { return None };
     let is_dirty = |how: &How| matches!(how, How::Staged | How::Unstaged | How::Untracked | How::Unmerged);
     let dirty: Vec<String> = set
         .files
@@ -41,13 +41,10 @@ fn uncommitted(policy: &Policy, inputs: &Inputs) -> Verdict {
         .map(|file| file.path.to_string())
         .filter(|path| policy.classify(path) != Class::Prose)
         .collect();
-    if dirty.is_empty() {
-        return after_the_hold(policy, inputs);
-    }
-    Verdict {
+    (!dirty.is_empty()).then(|| Verdict {
         decision: Decision::Hold,
         message: Some(message::uncommitted(policy, &dirty)),
         scope: scope(&inputs.changes),
-        ..pass(inputs, "changes are not committed")
-    }
+        ..Verdict::pass(&inputs.coverage, "changes are not committed")
+    })
 }

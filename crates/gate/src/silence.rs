@@ -11,7 +11,7 @@ use crate::inputs::{Inputs, RecordedCall, Waiting, Waived};
 use crate::policy::{Policy, RuleLevel};
 use crate::rules::Expectation;
 use crate::rules::actions::Demand;
-use crate::rules::verification::Strength;
+use crate::strength::Strength;
 use crate::verdict::{Decision, Observation, Rule, Verdict};
 use crate::work::Work;
 
@@ -53,20 +53,26 @@ pub(crate) fn was_asked_before(
     !policy.gate.ask_again && inputs.history.held_before.contains(&action.id) && !touched()
 }
 
+/// Whether a call of the client's own file tools changed something.
+pub fn is_edit(call: &Call) -> bool {
+    edits(call) && call.outcome != Outcome::Error && !call.user_stopped
+}
+
+fn edits(call: &Call) -> bool {
+    matches!(call.kind, Kind::Edit | Kind::Write)
+}
+
 /// What the agent is waiting for by its own words, its sub-agents, or what the person rejected.
 pub(crate) fn waiting(policy: &Policy, inputs: &Inputs) -> Option<Waiting> {
     if policy.gate.turn_only {
         return None;
     }
-    let is_edit = |call: &Call| matches!(call.kind, Kind::Edit | Kind::Write);
-    let last_edit = inputs.calls.iter().rposition(|recorded| {
-        is_edit(&recorded.call) && recorded.call.outcome != Outcome::Error && !recorded.call.user_stopped
-    });
+    let last_edit = inputs.calls.iter().rposition(|recorded| is_edit(&recorded.call));
     let since = inputs.calls.iter().skip(last_edit.map_or(0, |place| place + 1));
     let is_rejected = |recorded: &RecordedCall| {
         let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
         let checks = || commands.iter().any(|command| Strength::of_command(command).is_some());
-        recorded.call.user_stopped && (is_edit(&recorded.call) || checks())
+        recorded.call.user_stopped && (edits(&recorded.call) || checks())
     };
     if !inputs.session.unanswered.is_empty() {
         Some(Waiting::Subagents)

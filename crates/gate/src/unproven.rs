@@ -8,12 +8,10 @@ use transcript::OWN_PREFIX;
 
 use crate::changed::Changed;
 use crate::inputs::Inputs;
-use crate::judge::ALL_CLEAR;
 use crate::policy::{Action, Policy, RuleLevel};
 use crate::rules::{actions, errors};
 use crate::silence;
-use crate::standing::{ContentProof, FileStanding};
-use crate::verdict::{Decision, Verdict};
+use crate::verdict::{ALL_CLEAR, ContentProof, Decision, FileStanding, Verdict};
 use crate::work::Work;
 
 /// Of many files the first ones stand for all.

@@ -4,8 +4,6 @@ use change_set::Scope;
 use serde::{Deserialize, Serialize};
 use transcript::Coverage;
 
-use crate::standing::FileStanding;
-
 /// The verdict and everything that led to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -30,6 +28,45 @@ pub struct Verdict {
     /// What the message tells of work that stays unproven.
     #[serde(skip)]
     pub told_unproven: Option<String>,
+}
+
+impl Verdict {
+    /// Nothing to say, and why.
+    pub(crate) fn pass(coverage: &Coverage, reason: &str) -> Self {
+        Self {
+            decision: Decision::Pass,
+            message: None,
+            reason: reason.to_owned(),
+            scope: None,
+            changed: Vec::new(),
+            actions: Vec::new(),
+            observations: Vec::new(),
+            coverage: coverage.clone(),
+            standings: Vec::new(),
+            told_unproven: None,
+        }
+    }
+}
+
+/// The reason of a verdict on a turn that did all that is required.
+pub(crate) const ALL_CLEAR: &str = "all clear";
+
+/// How the present content of a file stands with an action after the stop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileStanding {
+    pub path: String,
+    pub action: String,
+    pub proof: ContentProof,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ContentProof {
+    Proven(Evidence),
+    Unproven,
+    /// Nothing of it changed that a run could judge: it stands as the content before it did.
+    AsBefore,
+    /// A run failed with it, and nothing settled that: what proved it before does not count any more.
+    TakenBack,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,24 +12,8 @@ use programs::shell::{Intents, SimpleCommand, one_spelling};
 use transcript::{Call, FileEdit, Kind, Outcome};
 
 use crate::inputs::{Inputs, RecordedCall};
+use crate::ran::{Moment, Ran};
 use crate::rules::verification::{self, VerifyingRun};
-
-/// A place in the timeline: the call, and the command within it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Moment {
-    pub(crate) call: usize,
-    pub(crate) command: usize,
-}
-
-/// A command of a shell call.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ran<'a> {
-    pub(crate) at: Moment,
-    pub(crate) call: &'a Call,
-    /// The call with everything else that it runs.
-    pub(crate) recorded: &'a RecordedCall,
-    pub(crate) command: &'a SimpleCommand,
-}
 
 /// Clocks and records are not more exact than this.
 pub(crate) const SLACK_NS: i128 = 1_000_000_000;

@@ -15,6 +15,8 @@ pub struct Problem {
     pub message: String,
     /// The valid name that was probably meant.
     pub nearest: Option<String>,
+    /// The key that no table of this kind has.
+    pub unknown: Option<String>,
 }
 
 impl Problem {
@@ -71,6 +73,7 @@ impl Place {
             column: self.column,
             message: message.into(),
             nearest: None,
+            unknown: None,
         }
     }
 }

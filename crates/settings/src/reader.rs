@@ -8,10 +8,13 @@ use toml::de::DeValue;
 use crate::document::{Document, Key, Table, Value};
 use crate::lines::Lines;
 use crate::problem::{At, Place, Problem};
-use crate::table::TableOfKeys;
+use crate::table::{Shape, TableOfKeys, TableReference};
 
 /// So many slips are answered with the name that was meant; with more of them the file is another kind of file.
 const SUGGESTIONS: usize = 20;
+
+/// A key that more tables have could belong anywhere.
+const MOST_PLACES: usize = 3;
 
 /// Whether a message may quote what was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +38,11 @@ pub struct Reader<'a> {
     lines: Lines<'a>,
     quoting: Quoting,
     suggestions: usize,
+    /// Every key of the document that is being read.
+    reference: Option<fn() -> TableReference>,
     pub problems: Vec<Problem>,
+    /// What is allowed and probably not meant.
+    pub warnings: Vec<Problem>,
     /// Values that whoever asked for the reading wants to look at again.
     pub noted: Vec<At<String>>,
 }
@@ -50,13 +57,16 @@ impl<'a> Reader<'a> {
             lines: Lines::of(text),
             quoting,
             suggestions: SUGGESTIONS,
+            reference: None,
             problems: Vec::new(),
+            warnings: Vec::new(),
             noted: Vec::new(),
         }
     }
 
     /// Reads the document as a table of known keys; `None` if it is not TOML.
     pub fn read<T: TableOfKeys>(&mut self) -> Option<T::Layer> {
+        self.reference = Some(T::reference);
         match Document::parse(&self.file, self.text) {
             Ok(document) => Some(T::read(document.root(), self)),
             Err(problems) => {
@@ -109,6 +119,54 @@ impl<'a> Reader<'a> {
             None => None,
         };
         self.problems.push(Problem { nearest, ..place.problem(message) });
+    }
+
+    /// Notes a key that the table does not have: where it belongs if another table has it, or which one was meant.
+    pub(crate) fn unknown_key<'n>(&mut self, key: &Key<'_>, known: impl Iterator<Item = &'n str>) {
+        let (name, place) = (key.get_ref(), self.place(key.span()));
+        let message = format!("unknown key `{name}`");
+        let places = if self.suggestions > 0 { self.places_of(name) } else { Vec::new() };
+        let unknown = Some(name.to_string());
+        if (1..=MOST_PLACES).contains(&places.len()) {
+            self.suggestions -= 1;
+            let message = format!("{message}; it belongs {}", places.join(" or "));
+            self.problems.push(Problem { unknown, ..place.problem(message) });
+        } else {
+            self.unknown(place, message, name, known);
+            self.problems.last_mut().into_iter().for_each(|problem| problem.unknown.clone_from(&unknown));
+        }
+    }
+
+    /// The tables of the document that have a key of this name.
+    fn places_of(&self, name: &str) -> Vec<String> {
+        let mut places = Vec::new();
+        let mut waiting: Vec<(String, TableReference)> =
+            self.reference.map(|reference| (String::new(), reference())).into_iter().collect();
+        while let Some((place, table)) = waiting.pop() {
+            for key in table.keys {
+                if key.name == name {
+                    places.push(if place.is_empty() {
+                        "at the top of the file".to_owned()
+                    } else {
+                        format!("in `{place}`")
+                    });
+                }
+                let path = match place.trim_matches(['[', ']']) {
+                    "" => key.name.to_owned(),
+                    above => format!("{above}.{}", key.name),
+                };
+                match key.shape {
+                    Shape::Table(table) => waiting.push((format!("[{path}]"), table)),
+                    Shape::Tables(table) | Shape::MergedTables { table, .. } => {
+                        waiting.push((format!("[[{path}]]"), table));
+                    }
+                    Shape::NamedTables(Some(table)) => waiting.push((format!("[{path}.ID]"), table)),
+                    _ => {}
+                }
+            }
+        }
+        places.sort();
+        places
     }
 
     pub fn string(&mut self, entry: Entry<'_, '_>) -> Option<String> {

@@ -32,9 +32,7 @@ pub trait TableOfKeys: Debug + Sized {
         let mut layer = Self::Layer::default();
         for (key, value) in table {
             if !Self::set(&mut layer, Entry { key, value }, reader) {
-                let name = key.get_ref();
-                let known = Self::KEYS.iter().map(|(name, _)| *name);
-                reader.unknown(reader.place(key.span()), format!("unknown key `{name}`"), name, known);
+                reader.unknown_key(key, Self::KEYS.iter().map(|(name, _)| *name));
             }
         }
         layer

@@ -203,7 +203,7 @@ pub fn preset_of(language: Language) -> Option<&'static str> {
 
 fn no_policy(name: &str, problem: UnreadText) -> Problem {
     let message = format!("bad path `{name}`: {problem}");
-    Problem { file: name.to_owned(), line: 1, column: 1, message, nearest: None }
+    Problem { file: name.to_owned(), line: 1, column: 1, message, nearest: None, unknown: None }
 }
 
 /// A file of the repository, unless a link leads out of it.

@@ -5,10 +5,9 @@
 //! the repository. Nothing is cached: reading these few files again costs less than finding out whether they changed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fs::FileType;
 use std::path::Path;
 
-use files::{Links, regular_file};
+use files::Folder;
 use programs::repository::{Repository, RepositoryFile};
 use programs::shell::one_spelling;
 
@@ -63,11 +62,40 @@ struct RepositoryFiles<'a> {
     keeps_every_name: bool,
     /// The scripts whose texts are read, if not all.
     scripts: Option<BTreeSet<String>>,
-    /// Folders that the repository's own `.gitignore` names plainly.
-    ignored: Vec<String>,
+    /// What the repository's own `.gitignore` names plainly.
+    ignored: Vec<IgnoredName>,
     entries: usize,
     texts: usize,
     bytes: usize,
+}
+
+/// A line of `.gitignore` without wildcards.
+enum IgnoredName {
+    /// `name`: a file or folder anywhere.
+    Anywhere(String),
+    /// `/name` or `folder/name`: from the root.
+    FromRoot(String),
+}
+
+impl IgnoredName {
+    fn read(line: &str) -> Option<Self> {
+        let line = line.trim_end();
+        let name = line.trim_matches('/');
+        let is_plain = !name.is_empty() && !name.contains(['*', '!', '#', '?', '[', '\\']);
+        let is_anchored = line.trim_end_matches('/').contains('/');
+        let ignored = if is_anchored { Self::FromRoot } else { Self::Anywhere };
+        is_plain.then(|| ignored(name.to_owned()))
+    }
+
+    /// Whether it names the path, or a folder above it.
+    fn has(&self, path: &str) -> bool {
+        match self {
+            Self::Anywhere(name) => path.split('/').any(|part| part == name),
+            Self::FromRoot(name) => {
+                path.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            }
+        }
+    }
 }
 
 /// What says something in the whole checkout, within bounds.
@@ -104,7 +132,7 @@ pub fn around<'a>(root: &Path, paths: impl IntoIterator<Item = &'a str>) -> Vec<
         let places = path.match_indices('/').map(|(at, _)| at);
         folders.extend(places.filter_map(|at| path.get(..at)).map(str::to_owned));
     }
-    folders.retain(|folder| folder.split('/').all(|part| !found.is_left_out(part, folder)));
+    folders.retain(|folder| !found.is_left_out(folder));
     for folder in &folders {
         for below in found.list(folder) {
             let name = below.rsplit('/').next().unwrap_or(&below);
@@ -133,11 +161,7 @@ impl<'a> RepositoryFiles<'a> {
             bytes: MOST_BYTES,
         };
         let ignored = found.text(".gitignore").unwrap_or_default();
-        let plain = ignored.lines().map(|line| line.trim().trim_matches('/'));
-        found.ignored = plain
-            .filter(|name| !name.is_empty() && !name.contains(['*', '!', '#', '?']))
-            .map(str::to_owned)
-            .collect();
+        found.ignored = ignored.lines().filter_map(IgnoredName::read).collect();
         found
     }
 
@@ -147,9 +171,17 @@ impl<'a> RepositoryFiles<'a> {
             return below.clone();
         }
         let mut below = Vec::new();
-        for (name, kind) in self.entries_of(folder) {
+        let Some(opened) = self.open(folder) else { return below };
+        let mut entries = opened.entries_up_to(self.entries).unwrap_or_default();
+        self.entries -= entries.len();
+        // Nothing of a virtual environment, whatever it is called.
+        if entries.iter().any(|(name, _)| name == "pyvenv.cfg") {
+            entries.clear();
+        }
+        entries.sort_by(|one, other| one.0.cmp(&other.0));
+        for (name, kind) in entries {
             let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
-            if kind.is_dir() && !self.is_left_out(&name, &path) {
+            if kind.is_dir() && !self.is_left_out(&path) {
                 // Xcode's projects are folders.
                 if name.ends_with(".xcodeproj") || name.ends_with(".xcworkspace") {
                     self.files.push(RepositoryFile { path, text: None });
@@ -160,7 +192,7 @@ impl<'a> RepositoryFiles<'a> {
                 let is_other = self.scripts.as_ref().is_some_and(|scripts| !scripts.contains(&path));
                 let is_left = is_other && Repository::is_script(&path) && !Repository::defines_tasks(&path);
                 let is_text = self.reads_texts && Repository::reads_text(&path) && !is_left;
-                let text = if is_text { self.text(&path) } else { None };
+                let text = if is_text { self.text_in(&opened, &name) } else { None };
                 self.files.push(RepositoryFile { path, text });
             }
         }
@@ -168,30 +200,26 @@ impl<'a> RepositoryFiles<'a> {
         below
     }
 
-    /// In the order of their names; none of a virtual environment, whatever it is called.
-    fn entries_of(&mut self, folder: &str) -> Vec<(String, FileType)> {
-        let Ok(entries) = fs_err::read_dir(self.root.join(folder)) else { return Vec::new() };
-        let named =
-            |entry: fs_err::DirEntry| Some((entry.file_name().into_string().ok()?, entry.file_type().ok()?));
-        let mut names: Vec<_> = entries.flatten().take(self.entries).filter_map(named).collect();
-        self.entries -= names.len();
-        if names.iter().any(|(name, _)| name == "pyvenv.cfg") {
-            names.clear();
-        }
-        names.sort_by(|one, other| one.0.cmp(&other.0));
-        names
+    /// A folder of the checkout, if no link leads to it.
+    fn open(&self, folder: &str) -> Option<Folder> {
+        let mut parts = folder.split('/').filter(|part| !part.is_empty());
+        parts.try_fold(Folder::open(self.root).ok()?, |above, part| above.folder(part).ok())
     }
 
-    fn is_left_out(&self, name: &str, path: &str) -> bool {
-        let is_hidden = name.starts_with('.') && !HIDDEN.contains(&name);
-        is_hidden
-            || VENDORED.contains(&name)
-            || self.ignored.iter().any(|ignored| ignored == name || ignored == path)
+    fn is_left_out(&self, path: &str) -> bool {
+        let is_left_out =
+            |name: &str| (name.starts_with('.') && !HIDDEN.contains(&name)) || VENDORED.contains(&name);
+        path.split('/').any(is_left_out) || self.ignored.iter().any(|ignored| ignored.has(path))
     }
 
     fn text(&mut self, path: &str) -> Option<String> {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        self.text_in(&self.open(folder)?, name)
+    }
+
+    fn text_in(&mut self, folder: &Folder, name: &str) -> Option<String> {
         self.texts = self.texts.checked_sub(1)?;
-        let bytes = regular_file::read(&self.root.join(path), Links::Refuse, LARGEST_TEXT).ok()?;
+        let bytes = folder.read(name, LARGEST_TEXT).ok()?;
         self.bytes = self.bytes.checked_sub(bytes.len())?;
         String::from_utf8(bytes).ok()
     }

@@ -1,7 +1,7 @@
 //! The turn of one stop, judged as a reading of its transcript shows it: what the journal knows of it, what changed
 //! since its prompt, the plan of the work item and what the policy's own checks say go to the gate.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use changes::{Baseline, Pending};
 use gate::policy::{Policy, Proof, SecondStop};
@@ -9,7 +9,7 @@ use gate::{ActionState, Changes, Inputs, Verdict, Waiting};
 use journal::{Journal, JournalError, Turn};
 use programs::repository::Repository;
 use programs::shell::Intents;
-use transcript::{Outcome, Reading, Usage};
+use transcript::{Call, Outcome, Reading, Usage};
 
 use crate::checks;
 use crate::client_event::ClientEvent;
@@ -101,7 +101,7 @@ impl StopCase {
         let known = KnownTurn::read(journal.as_deref_mut(), event, &reading).map_err(StopError::Journal)?;
         event.stopwatch.lap("turn");
         let holds = self.holds(&known, &reading);
-        let waiting = waiting(event, &reading);
+        let waiting = waiting(event, &reading, &self.root);
         let is_whole = last_words::are_there(event, &reading);
         let usage = reading.usage.take();
         let prompt = reading.turn.take().map(|turn| turn.prompt);
@@ -234,12 +234,15 @@ impl StopCase {
 }
 
 /// What the agent waits for, by its client's word and by the transcript.
-fn waiting(event: &ClientEvent, reading: &Reading) -> Option<Waiting> {
+fn waiting(event: &ClientEvent, reading: &Reading, root: &Path) -> Option<Waiting> {
     // A server is nothing that anybody waits for (L7), and neither is what an earlier turn left running.
     if event.payload.background_tasks > 0 && reading.calls.iter().any(gate::is_running_check) {
         return Some(Waiting::BackgroundTasks);
     }
-    if event.payload.is_planning() {
+    // A plan is made until the first edit; what was edited before it is to be verified all the same.
+    let is_inside = |path: &String| root.join(path).starts_with(root);
+    let is_edit_here = |call: &Call| gate::is_edit(call) && call.paths.iter().any(is_inside);
+    if event.payload.is_planning() && !reading.calls.iter().any(is_edit_here) {
         return Some(Waiting::PlanMode);
     }
     Waiting::of_reading(reading)

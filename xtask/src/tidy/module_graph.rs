@@ -1,11 +1,12 @@
-//! Modules that need each other can only be read together: in the crates named here there is no such circle.
+//! Modules that need each other can only be read together: in the crates named here there is no such circle. A module and
+//! those inside it are read together anyway.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Source;
 
 /// The crates whose modules stand in an order.
-const ORDERED: &[&str] = &["autosave", "checkstone", "journal", "stop"];
+const ORDERED: &[&str] = &["autosave", "checkstone", "gate", "journal", "stop"];
 
 /// Which modules of a crate each of its modules names.
 type Graph<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
@@ -26,14 +27,17 @@ fn graph<'a>(sources: impl Iterator<Item = &'a Source>) -> Graph<'a> {
     let sources: Vec<(&str, &Source)> =
         sources.filter_map(|source| Some((module(&source.name)?, source))).collect();
     let modules: BTreeSet<&str> = sources.iter().map(|(module, _)| *module).collect();
-    let named = |source: &'a Source| {
-        let paths = source.own_lines().filter(|(_, line)| !line.trim_start().starts_with("//"));
-        paths.flat_map(|(_, line)| line.split("crate::").skip(1)).filter_map(|path| nearest(path, &modules))
+    let named = |module: &'a str, source: &'a Source| {
+        let code = source.own_lines().filter(|(_, line)| !line.trim_start().starts_with("//"));
+        let paths = code.flat_map(move |(_, line)| paths(line, module));
+        let named = paths.filter_map(|path| nearest(path, &modules));
+        named.filter(|named| !is_inside(named, module) && !is_inside(module, named)).collect()
     };
-    let without_itself = |(name, source): &(&'a str, &'a Source)| {
-        (*name, named(source).filter(|named| named != name).collect())
-    };
-    sources.iter().map(without_itself).collect()
+    sources.iter().map(|(module, source)| (*module, named(module, source))).collect()
+}
+
+fn is_inside(module: &str, other: &str) -> bool {
+    module.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// `crates/checkstone/src/hook/stop.rs` is `hook/stop`.
@@ -42,12 +46,25 @@ fn module(file: &str) -> Option<&str> {
     inside.strip_suffix(".rs").filter(|module| !matches!(*module, "lib" | "main"))
 }
 
-/// The module that a path such as `hook::stop::decide(…)` leads into.
-fn nearest<'a>(path: &str, modules: &BTreeSet<&'a str>) -> Option<&'a str> {
-    let end = path.find(|character: char| !character.is_alphanumeric() && !"_:".contains(character));
-    let mut path = path.get(..end.unwrap_or(path.len()))?.replace("::", "/");
+/// The paths in a line of a module, from the root of the crate: in `hook/stop`, `super::prompt` is `hook/prompt`.
+fn paths(line: &str, module: &str) -> impl Iterator<Item = String> {
+    let words = line.split(|character: char| !character.is_alphanumeric() && !"_:".contains(character));
+    words.filter_map(move |word| {
+        let (mut word, mut inside) = match word.strip_prefix("crate::") {
+            Some(path) => (path, ""),
+            None => (word.starts_with("super::").then_some(word)?, module),
+        };
+        while let Some(path) = word.strip_prefix("super::") {
+            (word, inside) = (path, inside.rsplit_once('/').map_or("", |(parent, _)| parent));
+        }
+        Some(format!("{inside}/{}", word.replace("::", "/")))
+    })
+}
+
+/// The module that a path such as `hook/stop/decide` leads into.
+fn nearest<'a>(mut path: String, modules: &BTreeSet<&'a str>) -> Option<&'a str> {
     loop {
-        if let Some(module) = modules.get(path.trim_end_matches('/')) {
+        if let Some(module) = modules.get(path.trim_matches('/')) {
             return Some(module);
         }
         path.truncate(path.rfind('/')?);
@@ -93,10 +110,15 @@ mod tests {
         let sources = [
             source("lib", "pub use crate::a::One;"),
             source("a", "use crate::b::inner::{self, Two};"),
-            source("b", "use crate::c;"),
-            source("b/inner", "fn three() -> crate::a::One { crate::c::four() }"),
+            source("b", "use crate::c;\nuse inner::Two;"),
+            source("b/inner", "fn three(b: super::B) -> crate::a::One { crate::c::four() }"),
             source("c", "use crate::Elsewhere;\n#[cfg(test)]\nmod tests {\nuse crate::a;\n}"),
+            source("d/one", "use super::two::Two;\nuse super::super::c;"),
+            source("d/two", "use crate::d::one;"),
         ];
-        assert_eq!(wrong(&sources), ["`stop`: modules need each other: a, b/inner"]);
+        assert_eq!(
+            wrong(&sources),
+            ["`stop`: modules need each other: a, b/inner", "`stop`: modules need each other: d/one, d/two"]
+        );
     }
 }

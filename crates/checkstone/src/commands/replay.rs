@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::{SignedDuration, Timestamp};
-use stop::policy_files::PolicyTexts;
+use stop::policy_files::{PolicyTexts, UnreadText};
 use stop::replay::{CheckoutWords, ReplayFilter, ReplayPolicies, ReplayRequest, replay};
 use transcript::Agent;
 
@@ -24,7 +24,7 @@ use crate::repository_policy::mistakes;
 ///
 /// Goes through every turn of every transcript (Claude Code, Gemini CLI, Codex CLI) under the paths and judges each as at
 /// its first stop. What changed is what the transcript shows as edited: no git runs, no check runs, nothing is recorded.
-/// Without --policy each session is judged by the policy of the repository it worked in.
+/// Without --policy and --repo each session is judged by the policy of the repository it worked in.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone replay ~/.claude/projects
@@ -35,10 +35,10 @@ pub(crate) struct ReplayArguments {
     /// Transcripts, or folders that are searched for them
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Judge every session by this policy file
+    /// Judge every session by this policy file; without --repo, the tasks and packages of its folder count
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// The checkout whose tasks and packages count; without it the folder of the policy file
+    /// Judge every session as if it had worked in this checkout: its tasks and packages count and, without --policy, its policy
     #[arg(long, value_name = "DIR")]
     repo: Option<PathBuf>,
     /// Only the sessions of this client
@@ -68,6 +68,7 @@ pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<Exit
     if let Some(missing) = arguments.paths.iter().find(|path| !path.exists()) {
         return Err(CommandError::not_found(format!("there is no `{}`", missing.display())).hint(WHERE));
     }
+    let checkout = checkout(arguments)?;
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // The second one ends the program at once.
@@ -80,7 +81,7 @@ pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<Exit
         agent: arguments.agent.map(Agent::from),
         since: arguments.since.map(|since| since.0),
         policies: policies(arguments.policy.as_deref())?,
-        checkout: checkout(arguments)?,
+        checkout,
         words: CheckoutWords::default(),
         interrupted,
     };
@@ -95,6 +96,10 @@ pub(crate) fn run(arguments: &ReplayArguments, printer: &Printer) -> Result<Exit
     let Some(report) = report else {
         return Err(CommandError::interrupted("interrupted; nothing was written"));
     };
+    if let Some(unread) = report.unread.first().filter(|_| report.totals.sessions == 0) {
+        let problem = format!("`{}` is not a transcript: {}", unread.path, unread.reason);
+        return Err(CommandError::usage(problem).hint(WHERE));
+    }
     if let Some(file) = &arguments.html {
         files::atomic_file::write(file, page(&report).as_bytes(), PAGE_MODE)?;
     }
@@ -124,21 +129,28 @@ fn progress_bar() -> ProgressBar {
     }
 }
 
-/// Where the repository's own words are read.
+/// Where the repository's own words are read. A folder that only holds a policy file says nothing.
 fn checkout(arguments: &ReplayArguments) -> Result<Option<PathBuf>, CommandError> {
-    let of_policy = || arguments.policy.as_deref().and_then(Path::parent);
-    let Some(folder) = arguments.repo.as_deref().or_else(of_policy) else { return Ok(None) };
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let found = fs_err::canonicalize(folder).map_err(|error| CommandError::not_found(error.to_string()))?;
-    Ok(Some(found))
+    if let Some(folder) = &arguments.repo {
+        return match fs_err::canonicalize(folder) {
+            Ok(folder) if folder.is_dir() => Ok(Some(folder)),
+            Ok(_) => Err(CommandError::usage(format!("`{}` is not a folder", folder.display()))),
+            Err(_) => Err(CommandError::not_found(format!("there is no folder `{}`", folder.display()))),
+        };
+    }
+    let file = arguments.policy.as_deref().and_then(|file| fs_err::canonicalize(file).ok());
+    let folder = file.as_deref().and_then(Path::parent);
+    Ok(folder.filter(|folder| folder.join(".git").exists()).map(Path::to_owned))
 }
 
 fn policies(file: Option<&Path>) -> Result<ReplayPolicies, CommandError> {
     let user_file = environment::configuration_file();
     let Some(file) = file else { return Ok(ReplayPolicies::own(user_file)) };
     let shown = file.display();
-    let texts = PolicyTexts::of_file(file, user_file.as_deref())
-        .map_err(|reason| CommandError::usage(format!("`{shown}` is not a policy: {reason}")))?;
+    let texts = PolicyTexts::of_file(file, user_file.as_deref()).map_err(|reason| match reason {
+        UnreadText::Missing => CommandError::not_found(format!("there is no policy file `{shown}`")),
+        reason => CommandError::usage(format!("`{shown}` is not a policy: {reason}")),
+    })?;
     let policy = texts.load().map_err(|problems| mistakes(&problems))?;
     policy.prepare();
     Ok(ReplayPolicies::Given { policy: Arc::new(policy), file: file.to_owned() })

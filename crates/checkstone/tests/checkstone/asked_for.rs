@@ -231,6 +231,12 @@ fn that_nothing_is_asked_for_is_said_plainly() {
         (&[("app.py", "")], None),
         (&[("app.py", "")], Some("presets = [\"python\"]\n")),
         (&[("Cargo.toml", ""), ("src/main.rs", "")], Some("presets = []\n")),
+        (
+            &[("go.mod", ""), ("main.go", "")],
+            Some(
+                "presets = [\"go\"]\n[action.go-tests]\nlevel = \"off\"\n[action.go-build]\nlevel = \"off\"\n",
+            ),
+        ),
     ] {
         let home = home_of(files);
         if let Some(policy) = policy {
@@ -273,5 +279,11 @@ fn that_nothing_is_asked_for_is_said_plainly() {
     doctor: – policy     `checkstone.toml`: nothing is asked for in this repository: no category of the policy requires anything → `presets = ["rust"]` in `checkstone.toml` fits what is here
     status: gate        on, but nothing is asked for in this repository
     status: policy      checkstone.toml: nothing is asked for in this repository: no category of the policy requires anything (`checkstone doctor`)
+
+    init:   · checkstone.toml: `[folder]/repo/checkstone.toml` is there and stays as it is
+    init:     → nothing is asked for in this repository: every action that the policy requires is off; set `level` of `[action.go-tests]` to "hold" or "notify" in `checkstone.toml`
+    doctor: – policy     `checkstone.toml`, preset go: nothing is asked for in this repository: every action that the policy requires is off → set `level` of `[action.go-tests]` to "hold" or "notify" in `checkstone.toml`
+    status: gate        on, but nothing is asked for in this repository
+    status: policy      checkstone.toml, preset go: nothing is asked for in this repository: every action that the policy requires is off (`checkstone doctor`)
     "#);
 }

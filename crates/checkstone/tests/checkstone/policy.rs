@@ -47,6 +47,19 @@ fn a_glob_that_can_match_no_file_is_warned_about() {
     assert_eq!(value, json!({"policy": true, "problems": [], "warnings": [warning]}));
 }
 
+/// Whoever names commands means them alone.
+#[test]
+fn a_proof_that_does_not_count_is_warned_about() {
+    let workplace = Workplace::new(Some(
+        "[action.tests]\nusual = \"make\"\nproof = \"verification\"\nevidence = [\"make\"]\n",
+    ));
+    assert_eq!(
+        workplace.shown(&["policy", "check"]),
+        "exit code: 0\n--- stdout\ncheckstone.toml:1:9: `proof = \"verification\"` does not count beside `evidence`; \
+         leave one of them out\n! the policy is sound, with 1 warning (checkstone.toml)\n--- stderr\n"
+    );
+}
+
 #[test]
 fn the_merged_policy_says_where_it_comes_from_and_what_is_ignored() {
     let workplace = Workplace::new(Some(CHECKED));

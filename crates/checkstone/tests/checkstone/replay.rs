@@ -158,6 +158,84 @@ fn a_policy_file_judges_all_sessions() {
     ");
 }
 
+/// A checkout need not be a repository, and its policy counts if no other is given.
+#[test]
+fn a_checkout_says_what_its_words_mean_and_which_policy_holds() {
+    let workplace = Workplace::new(None);
+    let folder = workplace.path("recorded");
+    let mut session = Session::new(PathBuf::from("/nowhere/at/all"));
+    session.prompt("p1", "Edit").edit("src/lib.rs").bash("just verify", "done").said("Done.");
+    session.prompt("p2", "Edit").edit("src/lib.rs").said("Done.");
+    session.write(&folder.join("other/66666666-2222-4333-8444-555555555555.jsonl"));
+    let checkout = workplace.path("checkout");
+    std::fs::create_dir(&checkout).unwrap();
+    std::fs::write(checkout.join("Cargo.toml"), "[package]\nname = \"a\"\n").unwrap();
+    std::fs::write(checkout.join("justfile"), "verify:\n    cargo test\n").unwrap();
+    let (recorded, checkout) = (folder.to_str().unwrap(), checkout.to_str().unwrap());
+    let policy = workplace.path("strict.toml");
+    std::fs::write(&policy, POLICY).unwrap();
+    let arguments = ["replay", recorded, "--repo", checkout, "--json", "--policy", policy.to_str().unwrap()];
+    let counts = |report: &Value| (report["turns"]["hold"].clone(), report["turns"]["not_judged"].clone());
+    let given = workplace.json(&arguments, SCHEMA);
+    assert_eq!(counts(&given), (json!(1), json!(0)), "{given:#}");
+    assert_eq!(given["holds"][0]["verdict"]["actions"][0]["say"], "Run `just verify`");
+    assert_eq!(counts(&workplace.json(&arguments[..5], SCHEMA)), (json!(0), json!(2)));
+    std::fs::copy(&policy, PathBuf::from(checkout).join("checkstone.toml")).unwrap();
+    assert_eq!(counts(&workplace.json(&arguments[..5], SCHEMA)), (json!(1), json!(0)));
+}
+
+/// What cannot be read is an error that says so, and never a report of nothing.
+#[test]
+fn what_is_no_checkout_no_policy_and_no_transcript_is_reported() {
+    let workplace = Workplace::new(Some(POLICY));
+    let folder = recorded(&workplace);
+    let path = folder.to_str().unwrap();
+    let file = workplace.repo().join("checkstone.toml");
+    let file = file.to_str().unwrap();
+    let mut shown = String::new();
+    for arguments in [
+        &["replay", path, "--repo", "/nowhere/at/all"][..],
+        &["replay", path, "--repo", file],
+        &["replay", path, "--policy", "/nowhere/at/all"],
+        &["replay", path, "--policy", path],
+        &["replay", file],
+        &["replay", file, "--json"],
+    ] {
+        shown.push_str(&workplace.shown(arguments));
+    }
+    insta::assert_snapshot!(redacted(&shown), @"
+    exit code: 3
+    --- stdout
+    --- stderr
+    error: there is no folder `/nowhere/at/all`
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: `[folder]/repo/checkstone.toml` is not a folder
+    exit code: 3
+    --- stdout
+    --- stderr
+    error: there is no policy file `/nowhere/at/all`
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: `[folder]/recorded` is not a policy: it is not a regular file
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: `[folder]/repo/checkstone.toml` is not a transcript: the content is no transcript of a known client
+    hint: Claude Code keeps transcripts in `~/.claude/projects`, Codex CLI in `~/.codex/sessions`, Gemini CLI in `~/.gemini/tmp`
+    exit code: 2
+    --- stdout
+    --- stderr
+    error: `[folder]/repo/checkstone.toml` is not a transcript: the content is no transcript of a known client
+    hint: Claude Code keeps transcripts in `~/.claude/projects`, Codex CLI in `~/.codex/sessions`, Gemini CLI in `~/.gemini/tmp`
+    ");
+    // Beside sessions it is no more than a remark.
+    let report = workplace.json(&["replay", path, file, "--json"], SCHEMA);
+    assert_eq!((&report["totals"]["sessions"], &report["unread"][0]["path"]), (&json!(2), &json!(file)));
+}
+
 /// T6: what a sub-agent ran is evidence for the turn that started it, and its file is no session.
 #[test]
 fn t6_sub_agents_belong_to_their_parents() {

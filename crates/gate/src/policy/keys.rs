@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 use settings::{
-    Boolean, Choice, List, Name, Names, Nested, OneOrMore, Text, Time, TimeLimit, Whole, choices, table,
+    At, Boolean, Choice, Choices as _, Entry, Kind, List, Name, Names, Nested, OneOrMore, Reader, Shape,
+    TableOfKeys, Text, Time, TimeLimit, Whole, choices, table,
 };
 
-use super::kinds::{Actions, Categories, PathInside, Patterns, Presets, UsersOwn};
+use super::kinds::{PathInside, Patterns, Presets, UsersOwn};
 use super::paths::Globs;
 
 table! {
@@ -357,5 +358,99 @@ choices! {
         Notes = "notes",
         /// And what the turn changed.
         All = "all",
+    }
+}
+
+/// `[[category]]`, merged by name.
+pub(crate) struct Categories;
+
+impl Kind for Categories {
+    type Written = Vec<CategoryLayer>;
+    type Value = Vec<Category>;
+
+    fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<Vec<CategoryLayer>> {
+        let mut categories: Vec<CategoryLayer> = Vec::new();
+        for (entry, table) in reader.tables(entry) {
+            let category = Category::read(table, reader);
+            let Some(name) = &category.name else {
+                if !table.contains_key("name") {
+                    reader.problem(entry.value.span(), format!("`{}` has no `name`", reader.found(entry)));
+                }
+                continue;
+            };
+            let mut known = categories.iter().filter_map(|known| known.name.as_ref());
+            if let Some(first) = known.find(|known| known.value == name.value) {
+                let line = first.place.line;
+                let message = format!("`{}` stands here again; it is already on line {line}", name.value);
+                reader.problems.push(name.place.problem(message));
+                continue;
+            }
+            categories.push(category);
+        }
+        Some(categories)
+    }
+
+    fn value(written: Vec<CategoryLayer>) -> Vec<Category> {
+        written.into_iter().map(Category::finish).collect()
+    }
+
+    fn merge(older: &mut Vec<CategoryLayer>, newer: Vec<CategoryLayer>) {
+        merge_named::<Category>(older, newer, |category| category.name.as_ref());
+    }
+
+    fn shape() -> Shape {
+        Shape::MergedTables { table: Category::reference(), name: "name" }
+    }
+}
+
+/// `[action.ID]`, merged by id.
+pub(crate) struct Actions;
+
+impl Kind for Actions {
+    type Written = Vec<ActionLayer>;
+    type Value = Vec<Action>;
+
+    fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<Vec<ActionLayer>> {
+        let actions = reader.table(entry)?.iter().filter_map(|(key, value)| {
+            let id = At { value: key.get_ref().to_string(), place: reader.place(key.span()) };
+            let table = reader.table(Entry { key, value })?;
+            let action = Action::read(table, reader);
+            let has_evidence = action.evidence.as_ref().is_some_and(|evidence| !evidence.is_empty());
+            if let Some(proof) = action.proof.filter(|proof| has_evidence && *proof != Proof::Evidence) {
+                let word = Proof::word(proof);
+                let message =
+                    format!("`proof = \"{word}\"` does not count beside `evidence`; leave one of them out");
+                reader.warnings.push(id.place.problem(message));
+            }
+            Some(ActionLayer { id: Some(id), ..action })
+        });
+        Some(actions.collect())
+    }
+
+    fn value(written: Vec<ActionLayer>) -> Vec<Action> {
+        written.into_iter().map(Action::finish).collect()
+    }
+
+    fn merge(older: &mut Vec<ActionLayer>, newer: Vec<ActionLayer>) {
+        merge_named::<Action>(older, newer, |action| action.id.as_ref());
+    }
+
+    fn shape() -> Shape {
+        Shape::NamedTables(Some(Action::reference()))
+    }
+}
+
+fn merge_named<T: TableOfKeys>(
+    older: &mut Vec<T::Layer>,
+    newer: Vec<T::Layer>,
+    name: impl Fn(&T::Layer) -> Option<&At<String>>,
+) {
+    for layer in newer {
+        let is_same =
+            |known: &T::Layer| name(known).map(|name| &name.value) == name(&layer).map(|name| &name.value);
+        match older.iter_mut().find(|known| is_same(known)) {
+            Some(known) => T::merge(known, layer),
+            None => older.push(layer),
+        }
     }
 }

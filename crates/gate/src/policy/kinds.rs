@@ -1,10 +1,9 @@
-//! What the keys of a policy may be set to beside the usual: globs, evidence patterns, presets, categories and actions.
+//! What the keys of a policy may be set to beside the usual: globs, evidence patterns, presets.
 
 use programs::shell::Pattern;
-use settings::{At, Entry, Kind, Names, Reader, Shape, TableOfKeys};
+use settings::{At, Entry, Kind, Names, Reader, Shape};
 
 use super::PRESETS;
-use super::keys::{Action, ActionLayer, Category, CategoryLayer};
 use super::paths::Globs;
 
 impl Kind for Globs {
@@ -112,91 +111,5 @@ impl Kind for UsersOwn {
 
     fn shape() -> Shape {
         Shape::NamedTables(None)
-    }
-}
-
-/// `[[category]]`, merged by name.
-pub(crate) struct Categories;
-
-impl Kind for Categories {
-    type Written = Vec<CategoryLayer>;
-    type Value = Vec<Category>;
-
-    fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<Vec<CategoryLayer>> {
-        let mut categories: Vec<CategoryLayer> = Vec::new();
-        for (entry, table) in reader.tables(entry) {
-            let category = Category::read(table, reader);
-            let Some(name) = &category.name else {
-                if !table.contains_key("name") {
-                    reader.problem(entry.value.span(), format!("`{}` has no `name`", reader.found(entry)));
-                }
-                continue;
-            };
-            let mut known = categories.iter().filter_map(|known| known.name.as_ref());
-            if let Some(first) = known.find(|known| known.value == name.value) {
-                let line = first.place.line;
-                let message = format!("`{}` stands here again; it is already on line {line}", name.value);
-                reader.problems.push(name.place.problem(message));
-                continue;
-            }
-            categories.push(category);
-        }
-        Some(categories)
-    }
-
-    fn value(written: Vec<CategoryLayer>) -> Vec<Category> {
-        written.into_iter().map(Category::finish).collect()
-    }
-
-    fn merge(older: &mut Vec<CategoryLayer>, newer: Vec<CategoryLayer>) {
-        merge_named::<Category>(older, newer, |category| category.name.as_ref());
-    }
-
-    fn shape() -> Shape {
-        Shape::MergedTables { table: Category::reference(), name: "name" }
-    }
-}
-
-/// `[action.ID]`, merged by id.
-pub(crate) struct Actions;
-
-impl Kind for Actions {
-    type Written = Vec<ActionLayer>;
-    type Value = Vec<Action>;
-
-    fn read(entry: Entry<'_, '_>, reader: &mut Reader<'_>) -> Option<Vec<ActionLayer>> {
-        let actions = reader.table(entry)?.iter().filter_map(|(key, value)| {
-            let id = At { value: key.get_ref().to_string(), place: reader.place(key.span()) };
-            let table = reader.table(Entry { key, value })?;
-            Some(ActionLayer { id: Some(id), ..Action::read(table, reader) })
-        });
-        Some(actions.collect())
-    }
-
-    fn value(written: Vec<ActionLayer>) -> Vec<Action> {
-        written.into_iter().map(Action::finish).collect()
-    }
-
-    fn merge(older: &mut Vec<ActionLayer>, newer: Vec<ActionLayer>) {
-        merge_named::<Action>(older, newer, |action| action.id.as_ref());
-    }
-
-    fn shape() -> Shape {
-        Shape::NamedTables(Some(Action::reference()))
-    }
-}
-
-fn merge_named<T: TableOfKeys>(
-    older: &mut Vec<T::Layer>,
-    newer: Vec<T::Layer>,
-    name: impl Fn(&T::Layer) -> Option<&At<String>>,
-) {
-    for layer in newer {
-        let is_same =
-            |known: &T::Layer| name(known).map(|name| &name.value) == name(&layer).map(|name| &name.value);
-        match older.iter_mut().find(|known| is_same(known)) {
-            Some(known) => T::merge(known, layer),
-            None => older.push(layer),
-        }
     }
 }

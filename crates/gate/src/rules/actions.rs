@@ -8,13 +8,14 @@ use programs::repository::{Package, Repository, Way};
 use programs::shell::{Attribution, SimpleCommand, Word};
 use transcript::Outcome;
 
-use super::verification::{Strength, VerifyingRun};
+use super::verification::VerifyingRun;
 use super::{Expectation, Seen, evidence};
 use crate::changed::{Changed, OTHER_CODE};
 use crate::policy::{Action, Class, Policy, Proof, RuleLevel};
-use crate::standing::{ContentProof, FileStanding};
-use crate::verdict::{Evidence, Observation, Rule};
-use crate::work::{Moment, Ran, Work, shown};
+use crate::ran::{Moment, Ran};
+use crate::strength::Strength;
+use crate::verdict::{ContentProof, Evidence, FileStanding, Observation, Rule};
+use crate::work::{Work, shown};
 
 /// An action that what changed demands; what would satisfy it is one of its commands, run well and late enough.
 #[derive(Clone, Debug, PartialEq)]

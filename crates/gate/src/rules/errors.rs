@@ -11,12 +11,15 @@ mod settled;
 use programs::shell::{Intents, SimpleCommand};
 use transcript::{Kind, Outcome};
 
-use super::verification::{Printed, Showed, Strength};
+use super::printed::Printed;
+use super::verification::Showed;
 use super::{Expectation, Seen};
 use crate::inputs::{RecordedCall, Waived};
 use crate::policy::{Policy, Proof, ResolvedBy};
+use crate::ran::Moment;
+use crate::strength::Strength;
 use crate::verdict::{Evidence, Observation, Rule};
-use crate::work::{Moment, Work, shown};
+use crate::work::{Work, shown};
 
 /// Something that failed; what would satisfy the rule is that the same goes well later.
 #[derive(Clone, Debug)]

@@ -9,10 +9,11 @@ use programs::shell::{Attribution, Intents, Output, Pattern};
 use transcript::{Call, Outcome};
 
 use super::chain;
-use super::verification::Strength;
 use crate::changed::Changed;
 use crate::policy::{Action, Fresh, Proof};
-use crate::work::{Ran, SLACK_NS, Work};
+use crate::ran::Ran;
+use crate::strength::Strength;
+use crate::work::{SLACK_NS, Work};
 
 impl Action {
     /// Whether a run says something about the content of files, so that the same content is proven whenever it comes back. A

@@ -8,8 +8,9 @@ use super::{Expectation, Seen};
 use crate::changed::Changed;
 use crate::inputs::Inputs;
 use crate::policy::Policy;
+use crate::ran::Moment;
 use crate::verdict::{Evidence, Observation, Rule};
-use crate::work::{Moment, Work};
+use crate::work::Work;
 
 /// An edited file; what would satisfy the rule is that it was read, or written, before.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use outputs::{Shown, Summary};
+use outputs::Summary;
 use programs::Deed;
 use programs::repository::{Covered, Repository};
 use programs::shell::{Attribution, Intents, Mask, Output, SimpleCommand, Word};
@@ -12,19 +12,10 @@ use transcript::{Kind, Outcome};
 
 use super::chain;
 use super::errors::harmless;
+use super::printed::Printed;
 use crate::inputs::RecordedCall;
-use crate::policy::is_source;
-use crate::work::{Moment, Ran};
-
-/// How much a run says about the code, the least first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Strength {
-    Ran,
-    Linted,
-    /// Type checked or built.
-    Built,
-    Tested,
-}
+use crate::ran::{Moment, Ran};
+use crate::strength::Strength;
 
 /// What a run showed.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,43 +112,6 @@ fn without_the_change(calls: &[RecordedCall]) -> BTreeSet<Moment> {
     moments
 }
 
-impl Strength {
-    pub(crate) fn of(deed: Deed) -> Option<Self> {
-        match deed {
-            Deed::Runs => Some(Self::Ran),
-            Deed::Lints => Some(Self::Linted),
-            Deed::TypeChecks | Deed::Builds => Some(Self::Built),
-            Deed::Tests => Some(Self::Tested),
-            _ => None,
-        }
-    }
-
-    /// What the command would say about the code; `None` if it verifies nothing, or only lists and explains (E7).
-    pub(crate) fn of_command(command: &SimpleCommand) -> Option<Self> {
-        Self::of_run(command, command.deed())
-    }
-
-    fn of_run(command: &SimpleCommand, deed: Deed) -> Option<Self> {
-        let strength = Self::of(deed)?;
-        let only_tells = || {
-            let mut arguments = command.known_arguments();
-            matches!(
-                (arguments.next(), arguments.next()),
-                (Some("-v" | "-V" | "-h" | "version" | "help"), None)
-            )
-        };
-        // A script from standard input is as often an edit as a look.
-        let is_typed_in = || {
-            let first = command.arguments.first();
-            command.is_inline_code() && first.is_none_or(|first| first.text() == "-")
-        };
-        let rewrites = || command.edits.others || command.edits.paths.iter().any(|path| is_source(path));
-        let is_idle = command.idle_argument().is_some()
-            || (strength == Self::Ran && (only_tells() || is_typed_in() || rewrites()));
-        (!is_idle).then_some(strength)
-    }
-}
-
 fn of_call<'a>(
     number: usize,
     recorded: &'a RecordedCall,
@@ -227,46 +181,6 @@ fn could_print_a_summary(command: &SimpleCommand) -> bool {
         }
         Deed::Looks => !command.reads.is_empty(),
         _ => false,
-    }
-}
-
-/// What a call printed, as far as it says how runs ended.
-pub(crate) struct Printed {
-    summary: Option<Summary>,
-    /// Lines that only something broken prints.
-    has_errors: bool,
-    /// A program could not be started, or did not understand its command line.
-    not_started: bool,
-}
-
-impl Printed {
-    pub(crate) fn of(recorded: &RecordedCall) -> Self {
-        match &recorded.call.shown {
-            Some(shown) => Self::in_output(shown),
-            None => {
-                let mut scan = outputs::Scan::new();
-                scan.feed(recorded.call.snippet.as_deref().unwrap_or_default());
-                Self::in_output(&scan.finish())
-            }
-        }
-    }
-
-    fn in_output(shown: &Shown) -> Self {
-        Self {
-            summary: shown.summary(),
-            has_errors: !shown.errors.is_empty(),
-            not_started: !shown.not_started.is_empty(),
-        }
-    }
-
-    /// A program could not be started or understood none of its words, and nothing ran in its place.
-    pub(crate) fn did_not_start(&self) -> bool {
-        self.not_started && self.summary.is_none()
-    }
-
-    /// Whether it tells of failures or errors.
-    pub(crate) fn is_red(&self) -> bool {
-        self.has_errors || matches!(self.summary, Some(Summary::Failed { .. }))
     }
 }
 

@@ -69,8 +69,40 @@ fn each_mistake_has_its_place_and_its_words() {
             "[action.a]\nsay = \"x\"\nevidence = []\nafter = \"b\"",
             "checkstone.toml:4:9: unknown action `b`; did you mean `a`?",
         ),
-        ("[action.a]\nsay = \"x\"", "checkstone.toml:1:9: `a` has no `evidence`"),
-        ("[action.a]\nevidence = [\"x\"]", "checkstone.toml:1:9: `a` has no `say`"),
+        (
+            "[action.a]\nsay = \"x\"",
+            "checkstone.toml:1:9: `a` has no `evidence`; if any run that verifies code will do, set `proof = \"verification\"` instead",
+        ),
+        ("[action.a]\nevidence = [\"x\"]", "checkstone.toml:1:9: `a` has neither `say` nor `usual`"),
+        (
+            "presets = [\"rust\"]\n[action.rust-test]\nusual = \"make\"",
+            "checkstone.toml:2:9: `rust-test` has no `evidence`; if any run that verifies code will do, set \
+             `proof = \"verification\"` instead; did you mean `rust-tests`?",
+        ),
+        (
+            "presets = [\"rust\"]\n[action.rust-test]\nlevel = \"off\"",
+            "checkstone.toml:2:9: unknown action `rust-test`; did you mean `rust-tests`?",
+        ),
+        ("[gate]\nalways = [\"a\"]\n[action.a]\nlevel = \"off\"", ""),
+        ("presets = [\"rust\"]\n[action.rust-tests]\nlevel = \"off\"", ""),
+        (
+            "presets = [\"rust\"]\n[gate.rules]\nrust-tests = \"off\"",
+            "checkstone.toml:3:1: unknown key `rust-tests`; it is an action: set its `level` in `[action.rust-tests]`",
+        ),
+        ("[gate]\nred = \"off\"", "checkstone.toml:2:1: unknown key `red`; it belongs in `[gate.rules]`"),
+        ("min_turn = \"3s\"", "checkstone.toml:1:1: unknown key `min_turn`; it belongs in `[gate]`"),
+        (
+            "[[category]]\nname = \"a\"\ninclude = [\"a\"]\nevidence = [\"make\"]",
+            "checkstone.toml:4:1: unknown key `evidence`; it belongs in `[action.ID]`",
+        ),
+        (
+            "[gate]\npresets = []",
+            "checkstone.toml:2:1: unknown key `presets`; it belongs at the top of the file",
+        ),
+        (
+            "[gate]\ninclude = \"all\"",
+            "checkstone.toml:2:1: unknown key `include`; it belongs in `[[category]]` or in `[autosave]`",
+        ),
         (
             "[action.a]\nsay = \"x\"\nevidence = [\"make a && make b\"]",
             "checkstone.toml:3:13: bad evidence pattern: `make a && make b` is not one simple command",

@@ -158,7 +158,7 @@ pub(crate) fn required(verdict: &Verdict) -> Vec<&str> {
 
 /// The actions that somebody is asked for. A stop after the hold passes: what it lists as missing is for the record.
 pub(crate) fn asked<'a>(inputs: &Inputs, verdict: &'a Verdict) -> Vec<&'a str> {
-    let after_the_hold = inputs.history.holds_this_turn > 0 && verdict.decision == Decision::Pass;
+    let after_the_hold = inputs.history.holds_this_turn > 0 && verdict.decision != Decision::Hold;
     if after_the_hold { Vec::new() } else { required(verdict) }
 }
 

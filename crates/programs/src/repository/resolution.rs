@@ -1,7 +1,7 @@
 //! What a command really runs: tasks and scripts of the repository are followed to the programs in them, and each run
 //! is about the packages of the folder, flags and targets that it was started with.
 
-use super::{Covered, Language, Package, Repository, Run, Script, Task, is_script, is_within};
+use super::{Covered, Language, Package, Repository, Run, Task, is_script, is_within};
 use crate::Deed;
 use crate::meaning::TaskCall;
 use crate::shell::{Attribution, Directory, Intents, Mask, SimpleCommand, Word, is_installed, one_spelling};
@@ -28,11 +28,13 @@ pub(super) fn used(repository: &Repository, command: &SimpleCommand, cwd: &str) 
     let mut resolution = Resolution::new(repository);
     let place = resolution.place(&command.directory, cwd);
     resolution.command(command, &place, Attribution::Decides);
-    let tasks =
-        repository.tasks.iter().enumerate().filter(|(_, task)| resolution.followed.contains(&key(task)));
+    let tasks = repository
+        .tasks
+        .iter()
+        .enumerate()
+        .filter(|(_, task)| resolution.followed.contains(&identity(*task)));
     let scripts = repository.scripts.iter().enumerate();
-    let scripts =
-        scripts.filter(|(_, script)| resolution.followed.contains(&(None, "", script.path.as_str())));
+    let scripts = scripts.filter(|(_, script)| resolution.followed.contains(&identity(*script)));
     (tasks.map(|(place, _)| place).collect(), scripts.map(|(place, _)| place).collect())
 }
 
@@ -67,16 +69,16 @@ struct Resolution<'a> {
     repository: &'a Repository,
     runs: Vec<Run>,
     /// The tasks and scripts that are being followed, for cycles.
-    following: Vec<Key<'a>>,
+    following: Vec<Identity>,
     /// All that were followed.
-    followed: Vec<Key<'a>>,
+    followed: Vec<Identity>,
 }
 
-/// What tells a task or script from all others: its runner, its folder and its name or path.
-type Key<'a> = (Option<TaskRunner>, &'a str, &'a str);
+/// Where a task or script lies in memory: several hooks of one commit have the same runner, folder and name.
+type Identity = *const ();
 
-fn key(task: &Task) -> Key<'_> {
-    (Some(task.runner), task.folder.as_str(), task.name.as_str())
+fn identity<T>(task_or_script: &T) -> Identity {
+    std::ptr::from_ref(task_or_script).cast()
 }
 
 impl<'a> Resolution<'a> {
@@ -237,13 +239,13 @@ impl<'a> Resolution<'a> {
     }
 
     fn follow(&mut self, task: &'a Task, attribution: Attribution, arguments: &[String]) {
-        let key = key(task);
+        let identity = identity(task);
         // Each once, as the runners do, so that tasks that need each other crosswise cost no more than there are of them.
-        if self.followed.contains(&key) || self.following.len() > DEEPEST {
+        if self.followed.contains(&identity) || self.following.len() > DEEPEST {
             return;
         }
-        self.following.push(key);
-        self.followed.push(key);
+        self.following.push(identity);
+        self.followed.push(identity);
         let first = self.runs.len();
         for need in &task.needs {
             let fits = |other: &&Task| {
@@ -300,13 +302,12 @@ impl<'a> Resolution<'a> {
         let first = self.runs.len();
         if let Place::At(folder) = place
             && let Some(path) = self.repository.relative(&one_spelling(folder, path))
-            && let Some(Script { path, text, understood }) =
-                self.repository.scripts.iter().find(|script| script.path == path)
-            && !self.followed.contains(&(None, "", path.as_str()))
+            && let Some(script) = self.repository.scripts.iter().find(|script| script.path == path)
+            && !self.followed.contains(&identity(script))
         {
-            self.following.push((None, "", path));
-            self.followed.push((None, "", path));
-            self.body(understood.of(text), folder, attribution);
+            self.following.push(identity(script));
+            self.followed.push(identity(script));
+            self.body(script.understood.of(&script.text), folder, attribution);
             self.following.pop();
         }
         let runs = self.runs.get(first..).unwrap_or_default();

@@ -23,7 +23,8 @@ pub struct ReplayFilter {
     pub agent: Option<Agent>,
     pub since: Option<Timestamp>,
     pub policies: ReplayPolicies,
-    /// The checkout whose own words count for every session; without it, that in which each session worked.
+    /// The checkout whose own words count for every session, and whose policy does if it has one and none is given; without
+    /// it, that in which each session worked.
     pub checkout: Option<PathBuf>,
     /// The words of the checkouts that were asked for so far.
     pub words: CheckoutWords,
@@ -55,18 +56,13 @@ pub enum ReplayPolicies {
 
 /// What checkouts say of themselves, each read once.
 #[derive(Debug, Default)]
-pub struct CheckoutWords(Mutex<HashMap<PathBuf, Option<Arc<Repository>>>>);
+pub struct CheckoutWords(Mutex<HashMap<PathBuf, Arc<Repository>>>);
 
 impl CheckoutWords {
-    /// `None` where there is no repository.
-    fn of(&self, checkout: &Path) -> Option<Arc<Repository>> {
+    fn of(&self, checkout: &Path) -> Arc<Repository> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let words = known.entry(checkout.to_owned()).or_insert_with(|| {
-            let is_repository = checkout.join(".git").exists();
-            let read = || Repository::of_files("", &repository_files::of_checkout(checkout));
-            is_repository.then(|| Arc::new(read()))
-        });
-        words.clone()
+        let read = || Repository::of_files("", &repository_files::of_checkout(checkout));
+        Arc::clone(known.entry(checkout.to_owned()).or_insert_with(|| Arc::new(read())))
     }
 }
 
@@ -147,9 +143,16 @@ impl FileJudging {
             introduction.folder.clone().or_else(|| hash.and_then(|hash| folder_of_hash(hash, reading)));
         let Some(folder) = folder else { return Self::NotBegun { introduction } };
         let root = repository_of(&folder);
-        match filter.policies.of(&root) {
+        let checkout = filter.checkout.as_deref();
+        let policy = match checkout.map(|checkout| filter.policies.of(checkout)) {
+            None | Some(Err(NotJudged::NoPolicy)) => filter.policies.of(&root),
+            Some(policy) => policy,
+        };
+        match policy {
             Ok(policy) => {
-                let words = filter.words.of(filter.checkout.as_deref().unwrap_or(&root));
+                // Where there is no repository, everything below the folder might be anybody's.
+                let own = || root.join(".git").exists().then_some(root.as_path());
+                let words = checkout.or_else(own).map(|checkout| filter.words.of(checkout));
                 let root = root.to_string_lossy().into_owned();
                 Self::Begun { policy, session: ReplayedSession::new(root, words.as_deref().cloned()) }
             }

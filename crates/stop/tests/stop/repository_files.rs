@@ -107,3 +107,35 @@ fn at_a_stop_only_what_is_above_the_changed_files_is_read_and_the_scripts_that_t
         ]
     );
 }
+
+/// Nothing outside of the checkout is read, however a link leads there.
+#[test]
+fn no_folder_is_reached_through_a_link() {
+    let (folder, elsewhere) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let root = folder.path();
+    write(elsewhere.path(), "package.json", "{}");
+    write(elsewhere.path(), "inner/go.mod", "module a");
+    write(elsewhere.path(), "scripts/test.sh", "npm test\n");
+    symlink(elsewhere.path(), root.join("pkg")).unwrap();
+    write(root, "Makefile", "test:\n\tpkg/scripts/test.sh\n");
+    let changed = ["pkg/a.js", "pkg/inner/main.go", "pkg/scripts/test.sh"];
+    assert_eq!(found(around(root, changed)), ["Makefile +"]);
+    assert_eq!(found(of_checkout(root)), ["Makefile +"]);
+}
+
+/// `/lib` is the folder at the root, `a/b` is all that lies below it, and `made` is a folder anywhere.
+#[test]
+fn ignored_folders_are_compared_part_by_part() {
+    let folder = TempDir::new().unwrap();
+    let root = folder.path();
+    write(root, ".gitignore", "/lib\na/b/\nmade\n");
+    let packages = ["lib", "src/lib", "a/b", "a/b/c", "a/bc", "x/made", "x/a/b"];
+    for package in packages {
+        write(root, &format!("{package}/package.json"), "{}");
+    }
+    let expected =
+        ["a/bc/package.json +", "src/lib/package.json +", "x/a/b/package.json +"].map(str::to_owned);
+    assert_eq!(found(of_checkout(root)), expected);
+    let changed = packages.map(|package| format!("{package}/a.js"));
+    assert_eq!(found(around(root, changed.iter().map(String::as_str))), expected);
+}

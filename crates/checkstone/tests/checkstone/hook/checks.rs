@@ -88,10 +88,32 @@ fn an_agent_that_plans_waits_for_no_check() {
     trust(&world);
     let mut session = Session::new(&world, "claude");
     session.prompt("Plan it");
-    session.edit("calc.py", FIXED);
+    session.read("calc.py");
+    world.write("calc.py", FIXED);
     session.say("Here is the plan.");
-    let mut event = session.stop_event();
-    event["permission_mode"] = serde_json::json!("plan");
-    answer(world.hook("claude"), &event).passes();
+    let planning = |session: &Session<'_>| {
+        let mut event = session.stop_event();
+        event["permission_mode"] = serde_json::json!("plan");
+        answer(world.hook("claude"), &event)
+    };
+    planning(&session).passes();
     assert!(!world.repository.join("RAN").exists());
+    // What was edited before the plan is to be verified all the same.
+    session.prompt("Fix it, and plan the rest");
+    session.edit("calc.py", "def add(a, b):\n    return b + a\n");
+    session.say("Fixed. Here is the plan.");
+    insta::assert_snapshot!(redacted(planning(&session).holds()), @"
+    [checkstone] Context-aware checkpoint
+
+    Changed: Python code (1 file)
+
+    `touch RAN` passed.
+
+    Required actions:
+    1. Run `pytest`
+
+    If a step cannot be done here, say so in a line of its own:
+    `checkstone: cannot ACTION: REASON` (actions: python-tests).
+    ");
+    assert!(world.repository.join("RAN").exists());
 }

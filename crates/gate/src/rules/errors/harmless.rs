@@ -7,7 +7,7 @@ use transcript::{Call, Kind};
 
 use crate::inputs::RecordedCall;
 use crate::rules::chain;
-use crate::rules::verification::Printed;
+use crate::rules::printed::Printed;
 
 /// The client did not carry the call out at all: a mistake of the agent's form, not of the code.
 pub(super) fn is_refused(call: &Call) -> bool {

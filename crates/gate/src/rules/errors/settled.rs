@@ -8,7 +8,8 @@ use transcript::{Kind, Outcome};
 
 use super::{Failure, harmless, repeated};
 use crate::inputs::RecordedCall;
-use crate::rules::verification::{Showed, Strength, VerifyingRun};
+use crate::rules::verification::{Showed, VerifyingRun};
+use crate::strength::Strength;
 use crate::work::Work;
 
 /// The later call that shows that the failure is over.

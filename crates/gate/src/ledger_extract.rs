@@ -1,9 +1,7 @@
-//! How the contents of files stand with the actions that they need: what the ledger knew before a stop, and what the stop
-//! adds to it. Proof belongs to content: the same content needs no second proof, whoever gave the first.
+//! What the ledger knew before a stop of the contents of files. Proof belongs to content: the same content needs no second
+//! proof, whoever gave the first.
 
 use serde::{Deserialize, Serialize};
-
-use crate::verdict::Evidence;
 
 /// What the ledger knows of the files that a stop is about.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,24 +34,6 @@ pub struct UnprovenFile {
     /// A commit of this turn has this content.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub committed: bool,
-}
-
-/// How the present content of a file stands with an action after the stop.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FileStanding {
-    pub path: String,
-    pub action: String,
-    pub proof: ContentProof,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum ContentProof {
-    Proven(Evidence),
-    Unproven,
-    /// Nothing of it changed that a run could judge: it stands as the content before it did.
-    AsBefore,
-    /// A run failed with it, and nothing settled that: what proved it before does not count any more.
-    TakenBack,
 }
 
 impl LedgerExtract {

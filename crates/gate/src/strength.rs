@@ -1,0 +1,54 @@
+//! How much a run says about the code: tests more than a build, a build more than a linter, a linter more than the program itself.
+
+use programs::Deed;
+use programs::shell::SimpleCommand;
+
+use crate::policy::is_source;
+
+/// How much a run says about the code, the least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Strength {
+    Ran,
+    Linted,
+    /// Type checked or built.
+    Built,
+    Tested,
+}
+
+impl Strength {
+    pub(crate) fn of(deed: Deed) -> Option<Self> {
+        match deed {
+            Deed::Runs => Some(Self::Ran),
+            Deed::Lints => Some(Self::Linted),
+            Deed::TypeChecks | Deed::Builds => Some(Self::Built),
+            Deed::Tests => Some(Self::Tested),
+            _ => None,
+        }
+    }
+
+    /// What the command would say about the code; `None` if it verifies nothing, or only lists and explains (E7).
+    pub(crate) fn of_command(command: &SimpleCommand) -> Option<Self> {
+        Self::of_run(command, command.deed())
+    }
+
+    /// The same of what the command turns out to do.
+    pub(crate) fn of_run(command: &SimpleCommand, deed: Deed) -> Option<Self> {
+        let strength = Self::of(deed)?;
+        let only_tells = || {
+            let mut arguments = command.known_arguments();
+            matches!(
+                (arguments.next(), arguments.next()),
+                (Some("-v" | "-V" | "-h" | "version" | "help"), None)
+            )
+        };
+        // A script from standard input is as often an edit as a look.
+        let is_typed_in = || {
+            let first = command.arguments.first();
+            command.is_inline_code() && first.is_none_or(|first| first.text() == "-")
+        };
+        let rewrites = || command.edits.others || command.edits.paths.iter().any(|path| is_source(path));
+        let is_idle = command.idle_argument().is_some()
+            || (strength == Self::Ran && (only_tells() || is_typed_in() || rewrites()));
+        (!is_idle).then_some(strength)
+    }
+}
