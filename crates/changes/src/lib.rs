@@ -7,6 +7,7 @@
 //! runs. Nothing is ever written to the repository.
 
 mod baseline;
+mod blobs;
 mod compare;
 mod dirty;
 mod error;
@@ -23,10 +24,11 @@ mod submodules;
 mod tree_change;
 mod version;
 
+pub use blobs::blobs;
 pub use baseline::{BASELINE_VERSION, Baseline, KnownFile};
 pub use error::Error;
 pub use git_program::GitProgram;
-pub use history::{between_of, contents_at};
+pub use history::{Compared, between_of, compared, contents_at, index_contents};
 pub use pending::{Pending, Request, Touched, start, start_in};
 pub use repository::Repository;
 pub use tree_change::TreeChange;

@@ -26,6 +26,7 @@ mod stop_case;
 mod stopwatch;
 pub mod trust;
 pub mod turn_start_snapshot;
+mod verification;
 mod workplace;
 mod written_files;
 
@@ -41,4 +42,7 @@ pub use seen_contents::live_unproven;
 pub use settings::StopSettings;
 pub use stop_case::{AskedBy, JudgedTurn, StopCase, StopError, baseline};
 pub use stopwatch::Stopwatch;
+pub use verification::{
+    MissingProof, ProvenByAction, ProvingRun, Verification, VerificationError, VerifiedPart, VerifiedPlace,
+};
 pub use workplace::Workplace;

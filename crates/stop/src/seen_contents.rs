@@ -37,9 +37,7 @@ impl SeenContents {
         let mut versions = BTreeMap::new();
         for file in set.files.iter().filter(|file| is_here(&file.how)).take(MOST_FILES) {
             let path = file.path.to_string();
-            let class = policy.classify(&path);
-            let is_asked = !matches!(class, Class::Prose | Class::OtherFile) || !policy.gate.always.is_empty();
-            if let Some(version) = is_asked.then(|| version(&mut disk, &file.path)).flatten() {
+            if let Some(version) = may_need(policy, &path).then(|| version(&mut disk, &file.path)).flatten() {
                 versions.insert(path, version);
             }
         }
@@ -118,14 +116,23 @@ impl SeenContents {
     }
 }
 
-/// The contents of a repository that are unproven and lie in this working tree now, the newest first. Whoever reports what
-/// is unproven asks here.
-pub fn live_unproven(journal: &mut Journal, repository: &Repository) -> Result<Vec<Standing>, JournalError> {
+/// The contents of a repository that the policy wants proven, that are unproven, and that lie in this working tree now; the
+/// newest first. Whoever reports what is unproven asks here.
+pub fn live_unproven(
+    journal: &mut Journal,
+    repository: &Repository,
+    policy: &Policy,
+) -> Result<Vec<Standing>, JournalError> {
     let head = repository.head_commit();
-    journal.read(|reader| match reader.repository(&repository.common_dir)? {
+    let mut unproven = journal.read(|reader| match reader.repository(&repository.common_dir)? {
         Some(id) => live(reader, id, &mut disk_of(repository, head.as_deref())),
         None => Ok(Vec::new()),
-    })
+    })?;
+    unproven.retain(|standing| {
+        let needed = gate::needs(policy, &standing.version.path.to_string());
+        needed.iter().any(|action| action.id == standing.action)
+    });
+    Ok(unproven)
 }
 
 fn live(reader: &Reading<'_>, id: RepositoryId, disk: &mut Disk<'_>) -> Result<Vec<Standing>, JournalError> {
@@ -151,13 +158,18 @@ fn is_there(disk: &mut Disk<'_>, version: &FileVersion) -> bool {
     }
 }
 
-fn disk_of<'a>(repository: &'a Repository, head: Option<&str>) -> Disk<'a> {
+/// Whether the policy could ask for something.
+pub(crate) fn may_need(policy: &Policy, path: &str) -> bool {
+    !matches!(policy.classify(path), Class::Prose | Class::OtherFile) || !policy.gate.always.is_empty()
+}
+
+pub(crate) fn disk_of<'a>(repository: &'a Repository, head: Option<&str>) -> Disk<'a> {
     let format = head.map_or_else(|| repository.object_format(), ObjectFormat::of_id);
     Disk::new(&repository.root, format)
 }
 
 /// What is at the path now; `None` if that has no content id.
-fn version(disk: &mut Disk<'_>, path: &BytePath) -> Option<FileVersion> {
+pub(crate) fn version(disk: &mut Disk<'_>, path: &BytePath) -> Option<FileVersion> {
     let state = disk.state(path);
     if state.is_absent() {
         return Some(FileVersion { path: path.clone(), content: NO_FILE.to_owned(), size: 0, modified_ns: 0 });

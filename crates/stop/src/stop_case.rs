@@ -157,7 +157,7 @@ impl StopCase {
             inputs.ledger.told.clone_from(&known.told_unproven);
         }
         event.stopwatch.lap("ledger");
-        inputs.repository = self.own_words(&inputs);
+        inputs.repository = own_words(&self.root, policy, &inputs);
         inputs.stop.waiting = waiting;
         inputs.stop.elapsed_ms = elapsed;
         inputs.stop.at_ns = i64::try_from(event.now.as_nanosecond()).ok();
@@ -177,23 +177,6 @@ impl StopCase {
         }
         event.stopwatch.lap("judge");
         Ok(JudgedTurn { known, inputs, verdict, usage, prompt, calls, contents })
-    }
-
-    /// The repository's own words about what changed and where commands ran, if a rule asks for them.
-    fn own_words(&self, inputs: &Inputs) -> Option<Repository> {
-        let Changes::Known(set) = &inputs.changes else { return None };
-        let asks = self.policy.actions.iter().any(|action| action.proof == Proof::Verification);
-        let unproven = inputs.ledger.unproven.iter().map(|file| file.path.clone());
-        let changed: Vec<String> =
-            set.files.iter().map(|file| file.path.to_string()).chain(unproven).collect();
-        if !asks || changed.is_empty() {
-            return None;
-        }
-        let files = repository_files::around(&self.root, changed.iter().map(String::as_str));
-        let mut repository = Repository::of_files(self.root.to_string_lossy(), &files);
-        let commands = inputs.calls.iter().filter_map(|recorded| recorded.intents.as_ref());
-        repository.keep_used(commands.flat_map(Intents::commands), &inputs.cwd);
-        Some(repository)
     }
 
     /// Our message among the prompts is a hold too, counted or not: a journal can be lost.
@@ -231,6 +214,22 @@ impl StopCase {
         let git = &event.settings.git;
         turn_start_snapshot::better_baseline(quick, turn, pending.repository(), git, journal)
     }
+}
+
+/// The repository's own words about what changed and where commands ran, if a rule asks for them.
+pub(crate) fn own_words(root: &Path, policy: &Policy, inputs: &Inputs) -> Option<Repository> {
+    let Changes::Known(set) = &inputs.changes else { return None };
+    let asks = policy.actions.iter().any(|action| action.proof == Proof::Verification);
+    let unproven = inputs.ledger.unproven.iter().map(|file| file.path.clone());
+    let changed: Vec<String> = set.files.iter().map(|file| file.path.to_string()).chain(unproven).collect();
+    if !asks || changed.is_empty() {
+        return None;
+    }
+    let files = repository_files::around(root, changed.iter().map(String::as_str));
+    let mut repository = Repository::of_files(root.to_string_lossy(), &files);
+    let commands = inputs.calls.iter().filter_map(|recorded| recorded.intents.as_ref());
+    repository.keep_used(commands.flat_map(Intents::commands), &inputs.cwd);
+    Some(repository)
 }
 
 /// What the agent waits for, by its client's word and by the transcript.

@@ -3,6 +3,7 @@
 mod checks;
 mod counting;
 mod faults;
+mod ledger;
 mod pane;
 mod policies;
 mod session;

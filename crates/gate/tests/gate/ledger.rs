@@ -3,6 +3,9 @@
 use gate::policy::Policy;
 use gate::{ContentProof, LedgerExtract, ProvenFile, UnprovenFile, Verdict, judge, needs};
 
+use contents::Nature;
+use transcript::{Call, FileEdit};
+
 use crate::turns::*;
 
 const PYTHON: &str = r#"presets = ["python"]"#;
@@ -32,7 +35,7 @@ fn standings(verdict: &Verdict) -> Vec<String> {
 #[test]
 fn l14_the_same_content_as_when_it_was_proven_is_proven() {
     let python = policy(PYTHON);
-    let mut turn = inputs(vec![edit("a.py"), edit("b.py")], &["a.py", "b.py"]);
+    let mut turn = inputs(vec![write("a.py"), write("b.py")], &["a.py", "b.py"]);
     assert_eq!(brief(&judge(&python, &turn)), "hold python-tests");
     turn.ledger.proven = vec![proven("a.py")];
     let verdict = judge(&python, &turn);
@@ -47,20 +50,41 @@ fn l14_the_same_content_as_when_it_was_proven_is_proven() {
 #[test]
 fn what_a_run_covers_is_proven_and_what_fails_takes_proof_back() {
     let python = policy(PYTHON);
-    let green = inputs(vec![edit("a.py"), printed("pytest", PYTEST_PASSED)], &["a.py", "README.md"]);
+    let green = inputs(vec![write("a.py"), printed("pytest", PYTEST_PASSED)], &["a.py", "README.md"]);
     assert_eq!(standings(&judge(&python, &green)), ["+a.py"]);
-    let stale = inputs(vec![printed("pytest", PYTEST_PASSED), edit("a.py")], &["a.py"]);
+    let stale = inputs(vec![printed("pytest", PYTEST_PASSED), write("a.py")], &["a.py"]);
     assert_eq!(standings(&judge(&python, &stale)), ["-a.py"]);
-    let mut red = inputs(vec![edit("a.py"), failed("pytest", 1, PYTEST_FAILED)], &["a.py", "b.py"]);
+    let mut red = inputs(vec![write("a.py"), failed("pytest", 1, PYTEST_FAILED)], &["a.py", "b.py"]);
     red.ledger.proven = vec![proven("b.py")];
     assert_eq!(standings(&judge(&python, &red)), ["!a.py", "!b.py"]);
+}
+
+/// A comment takes nothing from what was proven, and proves nothing.
+#[test]
+fn a_comment_stands_as_the_code_below_it() {
+    let python = policy(PYTHON);
+    let comment = |path: &str| {
+        let edits = vec![FileEdit {
+            path: path.to_owned(),
+            nature: Nature::Comments,
+            before: None,
+            after: None,
+            whole: false,
+        }];
+        Call { edits, ..write(path) }
+    };
+    let quiet = inputs(vec![comment("a.py")], &["a.py"]);
+    let verdict = judge(&python, &quiet);
+    assert_eq!((brief(&verdict).as_str(), standings(&verdict)), ("pass", vec!["=a.py".to_owned()]));
+    let tested = inputs(vec![comment("a.py"), printed("pytest", PYTEST_PASSED)], &["a.py"]);
+    assert_eq!(standings(&judge(&python, &tested)), ["+a.py"]);
 }
 
 /// The letter of spec 1 is this turn alone.
 #[test]
 fn a_policy_of_this_turn_only_records_and_changes_no_verdict() {
     let python = policy(&format!("{PYTHON}\n[gate]\nturn_only = true"));
-    let mut turn = inputs(vec![edit("a.py")], &["a.py"]);
+    let mut turn = inputs(vec![write("a.py")], &["a.py"]);
     turn.ledger =
         LedgerExtract { proven: vec![proven("a.py")], unproven: vec![unproven("b.py", true)], told: None };
     let verdict = judge(&python, &turn);
@@ -79,7 +103,7 @@ fn told(policy: &Policy, turn: &gate::Inputs) -> String {
 fn l2_a_hold_that_was_ignored_is_told_to_the_person_once() {
     let python = policy(PYTHON);
     let files = ["a.py", "b.py", "c.py", "d.py", "e.py"];
-    let mut turn = inputs(vec![edit("a.py")], &files);
+    let mut turn = inputs(vec![write("a.py")], &files);
     turn.history.holds_this_turn = 1;
     let said = "Unproven: `a.py`, `b.py`, `c.py` and 2 more need `python-tests`. The agent was asked for it, and went on \
                 without it.";
@@ -102,7 +126,7 @@ fn l2_unproven_work_of_earlier_turns_is_told_once_a_turn_and_never_called_clear(
     turn.ledger.told = Some(said.to_owned());
     assert_eq!(told(&python, &turn), "pass: nothing changed");
     // A turn whose own work is verified elsewhere is not all clear.
-    let mut other = inputs(vec![printed("pytest", PYTEST_PASSED), edit("b.py"), ran("pytest tests/b")], &["b.py"]);
+    let mut other = inputs(vec![printed("pytest", PYTEST_PASSED), write("b.py"), ran("pytest tests/b")], &["b.py"]);
     other.ledger.unproven = vec![UnprovenFile { action: "no such action".to_owned(), ..unproven("a.py", false) }];
     assert_eq!(judge(&python, &other).reason, "all clear");
     // A run of any turn proves what lies there, and then there is nothing to tell.
