@@ -136,7 +136,7 @@ impl VerifiedPlace<'_> {
                 path: standing.path.clone(),
                 action: standing.action.clone(),
                 say: said.get(standing.action.as_str()).copied().unwrap_or_default().to_owned(),
-                standing: known.remove(&(standing.path.clone(), standing.action.clone())),
+                standing: known.get(&(standing.path.clone(), standing.action.clone())).cloned(),
             })
             .collect();
         missing.sort_by(|one, other| (&one.action, &one.path).cmp(&(&other.action, &other.path)));
