@@ -24,7 +24,8 @@ pub(crate) fn check() -> Result<Done, String> {
     process::run(std::process::Command::new(machete?).current_dir(root()))
 }
 
-fn installed(name: &str, version: &str) -> Result<PathBuf, String> {
+/// A program of cargo's, built by us from the registry.
+pub(crate) fn installed(name: &str, version: &str) -> Result<PathBuf, String> {
     let folder = root().join("target/tools").join(format!("{name}-{version}"));
     let program = folder.join("bin").join(name);
     if !program.is_file() {

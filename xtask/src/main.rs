@@ -8,6 +8,7 @@ mod dependencies;
 mod flaky;
 mod fuzz;
 mod links;
+mod mutants;
 mod needs;
 mod packages;
 mod pictures;
@@ -111,6 +112,12 @@ struct Soak {
     /// Seconds of fuzzing per target
     #[arg(long, default_value_t = 120)]
     fuzz_seconds: u32,
+    /// Mutants of the rules and of the table of programs' code that their tests are tried on
+    #[arg(long, default_value_t = 300)]
+    mutants: usize,
+    /// What the mutants are drawn by
+    #[arg(long, default_value_t = 15)]
+    mutant_seed: u64,
     /// Only the steps whose name has this in it, such as `snapshot`
     #[arg(long, default_value = "", hide_default_value = true)]
     only: String,
@@ -306,6 +313,9 @@ fn soak(counts: &Soak) -> Result<(), String> {
     steps.run("kills of runs", || soak::runs(counts.run_kills));
     steps.run("faults of runs", soak::run_faults);
     steps.run("random turns", || soak::changes(counts.turns));
+    steps.run("mutants of the rules and of the table of programs", || {
+        mutants::run(counts.mutants, counts.mutant_seed)
+    });
     steps.run("the clients' previous versions", || clients::test(&clients::PREVIOUS));
     steps.run("fuzzing", || fuzz::all(counts.fuzz_seconds));
     steps.finish()

@@ -8,6 +8,7 @@
 
 mod baseline;
 mod blobs;
+mod committed_text;
 mod compare;
 mod dirty;
 mod error;
@@ -24,8 +25,9 @@ mod submodules;
 mod tree_change;
 mod version;
 
-pub use blobs::blobs;
 pub use baseline::{BASELINE_VERSION, Baseline, KnownFile};
+pub use blobs::blobs;
+pub use committed_text::committed_texts;
 pub use error::Error;
 pub use git_program::GitProgram;
 pub use history::{Compared, between_of, compared, contents_at, index_contents};

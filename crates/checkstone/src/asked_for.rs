@@ -7,6 +7,7 @@ use std::path::Path;
 use gate::policy::{Action, Class, PRESETS, Policy, Proof, RuleLevel, Source};
 use programs::Deed;
 use programs::repository::{Language, Package, Repository, RepositoryFile, TaskRunner, Way};
+use stop::changed_texts::script_endings;
 use stop::policy_files::{FILE_NAME, preset_of};
 use stop::repository_files;
 use text::counted;
@@ -30,6 +31,7 @@ fn any_script() -> Way {
 /// A repository as far as a policy can ask something of it.
 struct Checkout {
     repository: Repository,
+    /// With the endings that scripts without one would have.
     paths: Vec<String>,
 }
 
@@ -70,7 +72,12 @@ struct Request {
 impl Checkout {
     fn read(root: &Path) -> Self {
         let files = repository_files::every_file(root);
-        let paths = files.iter().map(|file| file.path.clone()).collect();
+        let endings = script_endings(root, files.iter().map(|file| file.path.as_str()));
+        let named = |path: &String| match endings.get(path) {
+            Some(ending) => format!("{path}.{ending}"),
+            None => path.clone(),
+        };
+        let paths = files.iter().map(|file| named(&file.path)).collect();
         let files: Vec<RepositoryFile> =
             files.into_iter().filter(|file| Repository::reads_name(&file.path)).collect();
         Self { repository: Repository::of_files(root.to_string_lossy(), &files), paths }

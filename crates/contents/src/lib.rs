@@ -6,7 +6,9 @@
 mod language;
 mod lexer;
 mod nature;
+mod script;
 mod text_hash;
 
 pub use nature::{Nature, nature, nature_of_part};
+pub use script::script_ending;
 pub use text_hash::TextHash;

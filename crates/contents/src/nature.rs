@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::language::{Language, language_of};
 use crate::lexer::{Lexer, Share};
+use crate::script::script_ending;
 
 /// What an edit did to a text, from what needs no proof to what does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -40,7 +41,11 @@ fn compared(path: &str, before: &str, after: &str, share: Share) -> Nature {
     if before == after {
         return Nature::Nothing;
     }
-    match language_of(path) {
+    let by_first_line = || {
+        let ending = script_ending(path, after).or_else(|| script_ending(path, before))?;
+        language_of(&format!("script.{ending}"))
+    };
+    match language_of(path).or_else(by_first_line) {
         Some(language) if before.len().max(after.len()) <= LONGEST => {
             let found = lexed(language, before, after, share);
             if found == Nature::Code && share == Share::Part && is_inside_comment(language, before, after) {

@@ -67,6 +67,11 @@ impl Folder {
         }
     }
 
+    /// A folder further down, by names with `/` between them.
+    pub fn below(self, path: &str) -> Result<Self, FileError> {
+        path.split('/').filter(|name| !name.is_empty()).try_fold(self, |above, name| above.folder(name))
+    }
+
     /// A folder in this one, made if it is missing.
     pub fn folder_made(&self, name: impl AsRef<OsStr>) -> Result<Self, FileError> {
         let name = name.as_ref();

@@ -11,6 +11,8 @@ use crate::work::{Paths, Work};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Changed {
     pub(crate) path: String,
+    /// The path with the ending that the first line of the file stands for, if its name has none.
+    pub(crate) code_path: String,
     pub(crate) class: Class,
     /// Whether a run could say something about what changed in it.
     pub(crate) needs_proof: bool,
@@ -19,13 +21,24 @@ pub(crate) struct Changed {
 }
 
 impl Changed {
-    pub(crate) fn new(policy: &Policy, path: String, modified_ns: Option<i64>) -> Self {
-        Self { class: policy.classify(&path), needs_proof: !needs_no_proof(&path), path, modified_ns }
+    /// `ending` is that of the language in which a script without an ending is written.
+    pub(crate) fn new(
+        policy: &Policy,
+        path: String,
+        ending: Option<&str>,
+        modified_ns: Option<i64>,
+    ) -> Self {
+        let code_path = ending.map_or_else(|| path.clone(), |ending| format!("{path}.{ending}"));
+        let class = match policy.classify(&path) {
+            Class::OtherFile => policy.classify(&code_path),
+            class => class,
+        };
+        Self { class, needs_proof: !needs_no_proof(&path), path, code_path, modified_ns }
     }
 
     /// Whether a run could judge it.
     pub(crate) fn is_code(&self) -> bool {
-        self.needs_proof && self.class != Class::Prose && is_source(&self.path)
+        self.needs_proof && self.class != Class::Prose && is_source(&self.code_path)
     }
 }
 
@@ -33,7 +46,10 @@ impl Changed {
 pub(crate) const OTHER_CODE: &str = "other code";
 
 pub(crate) fn files(policy: &Policy, inputs: &Inputs) -> Vec<Changed> {
-    let changed = |path, modified_ns| Changed::new(policy, path, modified_ns);
+    let changed = |path: String, modified_ns| {
+        let ending = inputs.script_endings.get(&path).filter(|_| !policy.gate.turn_only);
+        Changed::new(policy, path, ending.map(String::as_str), modified_ns)
+    };
     let mut files: Vec<Changed> = match &inputs.changes {
         Changes::Known(set) => {
             set.files.iter().map(|file| changed(file.path.to_string(), file.modified_ns)).collect()
@@ -73,7 +89,8 @@ fn leave_virtual_environments(files: &mut [Changed]) {
 fn leave_categories_that_stand_alone(policy: &Policy, files: &mut [Changed]) {
     for (index, _) in policy.categories.iter().enumerate().filter(|(_, category)| category.alone) {
         let is_in = |file: &Changed| matches!(&file.class, Class::Categories(all) if all.contains(&index));
-        let is_other = |file: &Changed| !is_in(file) && file.class != Class::Prose && is_source(&file.path);
+        let is_other =
+            |file: &Changed| !is_in(file) && file.class != Class::Prose && is_source(&file.code_path);
         let others = files.iter().any(is_other);
         if !others {
             continue;

@@ -1,6 +1,6 @@
 //! What a turn edited by the word of its timeline alone, for where no repository can be asked.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use programs::Deed;
 use programs::shell::Intents;
@@ -8,6 +8,13 @@ use transcript::{Kind, Outcome};
 
 use crate::inputs::{Inputs, RecordedCall};
 use crate::work::Paths;
+
+/// The endings that the scripts which the timeline shows as written would have, by their first lines.
+pub fn script_endings(inputs: &Inputs) -> BTreeMap<String, String> {
+    let spelling = Paths::new(&inputs.cwd, &inputs.cwd);
+    let edits = inputs.calls.iter().flat_map(|recorded| &recorded.call.edits);
+    edits.filter_map(|edit| Some((spelling.one(&edit.path), edit.ending.clone()?))).collect()
+}
 
 /// The files inside the repository that the timeline shows as edited, each once. Formatters may have changed nothing, and
 /// count for nothing here.

@@ -1,5 +1,7 @@
 //! Everything a verdict depends on beside the policy, as plain data that is recorded with the verdict.
 
+use std::collections::BTreeMap;
+
 use change_set::ChangeSet;
 use programs::repository::Repository;
 use programs::shell::Intents;
@@ -30,6 +32,12 @@ pub struct Inputs {
     /// The repository's own words: its packages, tasks, and the ways in which they are verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<Repository>,
+    /// The endings that changed scripts without one would have, by their first lines: a path from the root, and `sh`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub script_endings: BTreeMap<String, String>,
+    /// Changed files whose code is what HEAD has; looked at only if there is no transcript to show the edits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without_need: Vec<String>,
     pub stop: Stop,
     pub history: History,
     /// What was proven before, and what was not.
@@ -196,6 +204,8 @@ impl Inputs {
             cwd,
             session: reading.session,
             repository: None,
+            script_endings: BTreeMap::new(),
+            without_need: Vec::new(),
             stop: Stop::default(),
             history: History::default(),
             ledger: LedgerExtract::default(),

@@ -21,7 +21,7 @@ mod unproven;
 mod verdict;
 mod work;
 
-pub use edited_files::edited_files;
+pub use edited_files::{edited_files, script_endings};
 pub use explain::{Explanation, RuleState, explain};
 pub use inputs::{
     Changes, CheckOutcome, CheckResult, History, INPUTS_VERSION, Inputs, PlanFile, RecordedCall, Stop,

@@ -35,11 +35,12 @@ pub(crate) fn standings(
     if unproven.is_empty() && quiet.is_empty() {
         return Vec::new();
     }
+    let ending = |path: &str| inputs.script_endings.get(path).map(String::as_str);
     let mut paths = quiet.clone();
     paths.extend(unproven.iter().map(|file| (file.path.as_str(), file.modified_ns)));
     let files: Vec<Changed> = paths
         .into_iter()
-        .map(|(path, modified_ns)| Changed::new(policy, path.to_owned(), modified_ns))
+        .map(|(path, modified_ns)| Changed::new(policy, path.to_owned(), ending(path), modified_ns))
         .collect();
     let known: BTreeSet<(&str, &str)> =
         unproven.iter().map(|file| (file.path.as_str(), file.action.as_str())).collect();
@@ -64,7 +65,7 @@ pub(crate) fn standings(
 
 /// The actions that a file needs, by its path alone, and that a run can prove about its content.
 pub fn needs<'a>(policy: &'a Policy, path: &str) -> Vec<&'a Action> {
-    let file = Changed::new(policy, path.to_owned(), None);
+    let file = Changed::new(policy, path.to_owned(), None, None);
     let demanded = actions::demands(policy, std::slice::from_ref(&file));
     let actions = demanded.into_iter().map(|demand| demand.action);
     actions.filter(|action| action.level == RuleLevel::Hold && action.is_about_content()).collect()

@@ -216,6 +216,7 @@ impl<'a> Work<'a> {
         for touch in self.edits.iter().filter(|touch| touch.needs_proof) {
             files.remove(touch.path.as_str());
         }
+        files.extend(self.inputs.without_need.iter().map(String::as_str));
         files
     }
 

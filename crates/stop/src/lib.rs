@@ -7,6 +7,7 @@
 //!
 //! Prints nothing and reads no environment: paths, settings and times are given.
 
+pub mod changed_texts;
 mod checks;
 mod client_event;
 mod client_stop;

@@ -202,8 +202,7 @@ impl<'a> RepositoryFiles<'a> {
 
     /// A folder of the checkout, if no link leads to it.
     fn open(&self, folder: &str) -> Option<Folder> {
-        let mut parts = folder.split('/').filter(|part| !part.is_empty());
-        parts.try_fold(Folder::open(self.root).ok()?, |above, part| above.folder(part).ok())
+        Folder::open(self.root).ok()?.below(folder).ok()
     }
 
     fn is_left_out(&self, path: &str) -> bool {

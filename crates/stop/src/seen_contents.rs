@@ -31,13 +31,19 @@ pub(crate) struct SeenContents {
 
 impl SeenContents {
     /// Reads what changed, as far as the policy could ask for something.
-    pub(crate) fn of_changes(repository: &Repository, policy: &Policy, set: &ChangeSet) -> Self {
+    pub(crate) fn of_changes(
+        repository: &Repository,
+        policy: &Policy,
+        set: &ChangeSet,
+        scripts: &BTreeMap<String, String>,
+    ) -> Self {
         let mut disk = disk_of(repository, set.head.as_deref());
         let is_here = |how: &[How]| how != [How::CommittedElsewhere];
         let mut versions = BTreeMap::new();
         for file in set.files.iter().filter(|file| is_here(&file.how)).take(MOST_FILES) {
             let path = file.path.to_string();
-            if let Some(version) = may_need(policy, &path).then(|| version(&mut disk, &file.path)).flatten() {
+            let is_asked = may_need(policy, &path) || scripts.contains_key(&path);
+            if let Some(version) = is_asked.then(|| version(&mut disk, &file.path)).flatten() {
                 versions.insert(path, version);
             }
         }

@@ -3,14 +3,16 @@
 
 use std::path::{Path, PathBuf};
 
+use change_set::Scope;
 use changes::{Baseline, Pending};
 use gate::policy::{Policy, Proof, SecondStop};
 use gate::{ActionState, Changes, Inputs, Verdict, Waiting};
 use journal::{Journal, JournalError, Turn};
 use programs::repository::Repository;
 use programs::shell::Intents;
-use transcript::{Call, Outcome, Reading, Usage};
+use transcript::{Call, Coverage, Extent, Outcome, Reading, Usage};
 
+use crate::changed_texts;
 use crate::checks;
 use crate::client_event::ClientEvent;
 use crate::known_turn::KnownTurn;
@@ -145,11 +147,17 @@ impl StopCase {
             let trust = || trust::of_file_or_unknown(journal.as_deref_mut(), &self.texts);
             inputs.checks = checks::run_allowed(&self.texts, policy, trust, &inputs.changes, &self.root);
         }
+        if let Changes::Known(set) = &inputs.changes {
+            let paths: Vec<String> = set.files.iter().map(|file| file.path.to_string()).collect();
+            inputs.script_endings =
+                changed_texts::script_endings(&self.root, paths.iter().map(String::as_str));
+        }
+        inputs.without_need = self.without_need(&inputs, event);
         let mut contents = SeenContents::default();
         if let (Some(journal), Some(repository), Changes::Known(set)) =
             (journal, &self.repository, &inputs.changes)
         {
-            contents = SeenContents::of_changes(repository, policy, set);
+            contents = SeenContents::of_changes(repository, policy, set, &inputs.script_endings);
             let turn_start = baseline.as_ref();
             inputs.ledger = contents
                 .look_up(journal, repository, turn_start, set, &event.settings.git)
@@ -177,6 +185,19 @@ impl StopCase {
         }
         event.stopwatch.lap("judge");
         Ok(JudgedTurn { known, inputs, verdict, usage, prompt, calls, contents })
+    }
+
+    /// The files of which only comments changed, where no transcript shows the edits.
+    fn without_need(&self, inputs: &Inputs, event: &ClientEvent) -> Vec<String> {
+        let Coverage { extent, records, .. } = inputs.coverage;
+        match (&inputs.changes, &self.repository) {
+            (Changes::Known(set), Some(repository))
+                if extent == Extent::Unavailable && records == 0 && set.scope != Scope::TurnBaseline =>
+            {
+                changed_texts::without_need(repository, &event.settings.git, set)
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Our message among the prompts is a hold too, counted or not: a journal can be lost.

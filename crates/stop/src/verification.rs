@@ -7,18 +7,15 @@ use std::path::Path;
 use change_set::{BytePath, Change, ChangeSet, ChangedFile, How, Scope};
 use changes::{Compared, GitProgram, Repository, Request};
 use contents::Nature;
-use files::{Links, regular_file};
 use gate::policy::Policy;
 use gate::{ActionState, Changes, ContentProof, Inputs, RecordedCall, Verdict};
 use jiff::Timestamp;
 use journal::{FileVersion, Journal, JournalError, NO_FILE, NewProof, Standing};
 use transcript::{Call, Kind, Options, Outcome};
 
+use crate::changed_texts::{LARGEST_TEXT, text};
 use crate::seen_contents::{disk_of, may_need, version};
 use crate::stop_case::own_words;
-
-/// A larger text is not compared token by token.
-const LARGEST_TEXT: u64 = 1024 * 1024;
 
 /// Where something is verified, and by what.
 #[derive(Clone, Copy, Debug)]
@@ -193,10 +190,7 @@ impl VerifiedPlace<'_> {
         open.retain(|Candidate { version, before }| {
             let old = before.as_ref().and_then(|id| texts.get(id)).cloned();
             // What is not committed is not in git's store.
-            let on_disk = || {
-                let path = self.repository.root.join(version.path.as_path());
-                regular_file::read(&path, Links::Refuse, LARGEST_TEXT).ok()
-            };
+            let on_disk = || text(&self.repository.root, &version.path.to_string()).ok();
             let new = texts.get(&version.content).cloned().or_else(on_disk);
             let (Some(old), Some(new)) = (old, new) else { return true };
             let (Ok(old), Ok(new)) = (String::from_utf8(old), String::from_utf8(new)) else { return true };

@@ -18,6 +18,9 @@ pub struct FileEdit {
     pub after: Option<TextHash>,
     /// The hashes are of the whole file, not of the part that was replaced.
     pub whole: bool,
+    /// The ending that the file would have by its first line, if its name has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ending: Option<String>,
 }
 
 /// A larger file is not looked at whole.
@@ -47,7 +50,7 @@ impl FileEdit {
             } else {
                 contents::nature(path, Some(&decode(original)), Some(&decode(&after)))
             };
-        Self::hashed(path, nature, original, &after, true)
+        Self { ending: ending(path, &after), ..Self::hashed(path, nature, original, &after, true) }
     }
 
     /// The whole file was written; `original` is what it held before, where that is known.
@@ -59,7 +62,8 @@ impl FileEdit {
         };
         let after = Some(TextHash::of(inner(content)));
         let before = original.map(|original| TextHash::of(inner(original)));
-        Self { path: path.to_owned(), nature, before, after, whole: true }
+        let ending = ending(path, inner(content));
+        Self { path: path.to_owned(), nature, before, after, whole: true, ending }
     }
 
     /// The file was made.
@@ -70,7 +74,7 @@ impl FileEdit {
 
     fn hashed(path: &str, nature: Nature, before: &str, after: &str, whole: bool) -> Self {
         let (before, after) = (Some(TextHash::of(before)), Some(TextHash::of(after)));
-        Self { path: path.to_owned(), nature, before, after, whole }
+        Self { path: path.to_owned(), nature, before, after, whole, ending: None }
     }
 
     /// The lines of a patch that belong to one file: those taken away begin with `-`, those added with `+`.
@@ -105,6 +109,11 @@ impl FileEdit {
         let nature = if is_empty { Nature::Code } else { nature };
         Self::hashed(path, nature, &all_before, &all_after, false)
     }
+}
+
+/// What the first line of a text says; whatever ends the line is escaped in a literal.
+fn ending(path: &str, text: &str) -> Option<String> {
+    contents::script_ending(path, text.split('\\').next()?).map(str::to_owned)
 }
 
 /// A literal without its quotes.

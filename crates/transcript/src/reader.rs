@@ -39,6 +39,10 @@ impl Default for Options {
     }
 }
 
+/// What is looked at of a file in a format that nobody knows.
+const LINES_WINDOW: u64 = 64 * 1024;
+const MOST_LINES: u64 = 20;
+
 /// After so many records of which almost none was understood, the rest will not be either.
 const GIVE_UP_AFTER: u64 = 1000;
 
@@ -61,7 +65,9 @@ fn read_source(source: &Source<'_>, options: &Options, path: Option<&Path>) -> R
         return Reading::unavailable(options.agent, Unreadable::Empty.to_string());
     }
     let Some(format) = detect::format(source, options.agent) else {
-        return Reading::unavailable(None, Unreadable::UnknownClient.to_string());
+        let mut reading = Reading::unavailable(None, Unreadable::UnknownClient.to_string());
+        reading.coverage.records = count_last_lines(source);
+        return reading;
     };
     let turn = match format {
         Format::Lines(agent) => turn_of_lines(source, agent, options),
@@ -77,6 +83,18 @@ fn read_source(source: &Source<'_>, options: &Options, path: Option<&Path>) -> R
         }
     });
     reading
+}
+
+/// How many lines are there, of a few at the end: whoever asks only wants to know whether there are any.
+fn count_last_lines(source: &Source<'_>) -> u64 {
+    let mut lines = ReverseLines::new(source, LINES_WINDOW, LINES_WINDOW);
+    let mut count = 0;
+    while count < MOST_LINES
+        && let Ok(Some(line)) = lines.next_line()
+    {
+        count += u64::from(!is_blank(&line));
+    }
+    count
 }
 
 /// The records of the turn, from the last one backwards, and how much was understood.

@@ -75,6 +75,12 @@ fn scripts_beside_code_that_can_be_verified_are_asked_for() {
     I will ask for `go build ./...` after changes to Go code, because it can be built and has no tests.
     I will ask for `bash -n` after changes to shell scripts, because a script that nobody ran may not even parse.
     "#);
+    let script = ("bin/deploy", "#!/usr/bin/env bash\nset -e\n");
+    insta::assert_snapshot!(asked(&[("go.mod", "module a\n"), ("main.go", "package main\n"), script, ("LICENSE", "#\n")]), @r#"
+    presets = ["go","shell"]
+    I will ask for `go build ./...` after changes to Go code, because it can be built and has no tests.
+    I will ask for `bash -n` after changes to shell scripts, because a script that nobody ran may not even parse.
+    "#);
 }
 
 /// W17: nothing can be run in a repository, or in a package of it, that has no tests, type check, build or linter.

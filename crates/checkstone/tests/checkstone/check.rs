@@ -15,6 +15,40 @@ fn a_change_without_a_transcript_names_every_action() {
     insta::assert_snapshot!("hold", workplace.shown(&["check"]));
 }
 
+/// Nobody has to run anything for a comment; HEAD and the disk show that it is one.
+#[test]
+fn only_comments_changed_since_the_last_commit() {
+    let workplace = Workplace::new(Some("presets = [\"rust\", \"shell\"]\n"));
+    workplace.write("src/lib.rs", "pub fn one() -> u32 { 1 }\n");
+    workplace.write("bin/deploy", "#!/bin/sh\nset -e\n");
+    workplace.write("a b/ü.rs", "fn a() {}\n");
+    workplace.git(&["add", "."]);
+    workplace.git(&["commit", "--quiet", "-m", "scripts"]);
+    workplace.write("src/lib.rs", "/// Always the same.\npub fn one() -> u32 {\n    1 // one\n}\n");
+    workplace.write("bin/deploy", "#!/bin/sh\n# Stops at the first error.\nset -e\n");
+    workplace.write("a b/ü.rs", "// A.\nfn a() {}\n");
+    let judged = || {
+        let value = workplace.json(&["check", "--json"], SCHEMA);
+        (value["verdict"].clone(), value["reason"].clone())
+    };
+    assert_eq!(judged(), (json!("pass"), json!("nothing is required for what changed")));
+    workplace.write("bin/deploy", "#!/bin/sh\n# Goes on after errors.\nset +e\n");
+    assert_eq!(judged(), (json!("hold"), json!("missing: shell-tests")));
+}
+
+/// What is there and cannot be understood proves nothing either way.
+#[test]
+fn a_transcript_of_an_unknown_client_is_reported_and_holds_nobody() {
+    let workplace = Workplace::new(Some(RUST));
+    workplace.write("src/lib.rs", "pub fn one() -> u32 { 2 }\n");
+    for (text, decision) in [("user: fix it\nassistant: done\n", "notify"), ("\n\n", "hold"), ("", "hold")] {
+        let transcript = workplace.path("transcript.txt");
+        std::fs::write(&transcript, text).unwrap();
+        let arguments = ["check", "--json", "--transcript", transcript.to_str().unwrap()];
+        assert_eq!(workplace.json(&arguments, SCHEMA)["verdict"], decision, "{text:?}");
+    }
+}
+
 #[test]
 fn nothing_changed_passes() {
     insta::assert_snapshot!("clean", Workplace::new(Some(RUST)).shown(&["check"]));

@@ -184,6 +184,32 @@ fn a_checkout_says_what_its_words_mean_and_which_policy_holds() {
     assert_eq!(counts(&workplace.json(&arguments[..5], SCHEMA)), (json!(1), json!(0)));
 }
 
+/// A script is known by its first line: of the file as it was written, or as it lies in the checkout.
+#[test]
+fn a_script_without_an_ending_is_a_script() {
+    let workplace = Workplace::new(None);
+    let folder = workplace.path("recorded");
+    let mut session = Session::new(PathBuf::from("/nowhere/at/all"));
+    let write = |text: &str| json!({ "file_path": "/nowhere/at/all/deploy", "content": text });
+    session.prompt("p1", "Write it").call("Write", write("#!/bin/sh\nscp a b:\n"), "ok").said("Done.");
+    session.prompt("p2", "Edit it").edit("deploy").said("Done.");
+    session.prompt("p3", "Edit the other").edit("bin/build-all").said("Done.");
+    session.prompt("p4", "Edit the list").edit("bin/hosts").said("Done.");
+    session.write(&folder.join("other/66666666-2222-4333-8444-555555555555.jsonl"));
+    let checkout = workplace.path("checkout");
+    std::fs::create_dir_all(checkout.join("bin")).unwrap();
+    std::fs::write(checkout.join("go.mod"), "module a\n").unwrap();
+    std::fs::write(checkout.join("bin/build-all"), "#!/bin/bash\ngo build ./...\n").unwrap();
+    std::fs::write(checkout.join("bin/hosts"), "a\nb\n").unwrap();
+    std::fs::write(checkout.join("checkstone.toml"), "presets = [\"go\", \"shell\"]\n").unwrap();
+    let arguments = ["replay", folder.to_str().unwrap(), "--repo", checkout.to_str().unwrap(), "--json"];
+    let report = workplace.json(&arguments, SCHEMA);
+    let holds = report["holds"].as_array().unwrap().iter();
+    let held: Vec<&Value> = holds.map(|hold| &hold["verdict"]["changed"]).collect();
+    let scripts = |file: &str| json!([{ "category": "shell scripts", "files": [file] }]);
+    assert_eq!(held, [&scripts("deploy"), &scripts("deploy"), &scripts("bin/build-all")], "{report:#}");
+}
+
 /// What cannot be read is an error that says so, and never a report of nothing.
 #[test]
 fn what_is_no_checkout_no_policy_and_no_transcript_is_reported() {

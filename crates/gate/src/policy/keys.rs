@@ -77,8 +77,8 @@ table! {
         resolved_by: Choice<ResolvedBy> = ResolvedBy::Success;
         /// Actions that any change needs, prose too.
         always: Names = Vec::new();
-        /// Only this turn and its client count: what was read in earlier turns, sub-agents that have not answered and what the
-        /// agent's last words ask for do not.
+        /// Only this turn and its client count: what was read in earlier turns, sub-agents that have not answered, what the
+        /// agent's last words ask for and the first lines of scripts do not.
         turn_only: Boolean = false;
         /// What to do if the transcript is there, and its format is not understood.
         not_understood: Choice<NotUnderstood> = NotUnderstood::Pass;

@@ -43,6 +43,7 @@ fn in_repository(repository: Repository, calls: Vec<Call>, files: &[&str]) -> In
 /// An edit whose text is known.
 fn edited(path: &str, nature: Nature, before: &str, after: &str) -> Call {
     let edit = FileEdit {
+        ending: None,
         path: path.to_owned(),
         nature,
         before: Some(TextHash::of(before)),

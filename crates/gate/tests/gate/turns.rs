@@ -118,6 +118,8 @@ pub(crate) fn with_files(calls: Vec<Call>, files: Vec<ChangedFile>) -> Inputs {
         cwd: "/repo".to_owned(),
         session: SessionState::default(),
         repository: None,
+        script_endings: std::collections::BTreeMap::new(),
+        without_need: Vec::new(),
         stop: Stop { elapsed_ms: Some(60_000), ..Stop::default() },
         history: History::default(),
         ledger: LedgerExtract::default(),

@@ -1,10 +1,12 @@
 //! A policy over recorded turns: each turn of a session judged as at its first stop, with what the turns before it left
 //! behind. What changed is what the timeline edited; there is no repository, no clock and no disk to ask.
 
+use std::collections::BTreeMap;
+
 use gate::policy::Policy;
 use gate::{Changes, History, Inputs, Verdict, Waiting};
 use jiff::Timestamp;
-use programs::repository::Repository;
+use programs::repository::{Repository, Script};
 use transcript::{Extent, Reading, WalkedTurn};
 
 use crate::judged_stop::{Delivery, open_actions};
@@ -16,6 +18,8 @@ pub struct ReplayedSession {
     root: String,
     /// The repository's own words, where there is a checkout of it.
     words: Option<Repository>,
+    /// The endings of scripts whose names have none, by their first lines: those of the checkout, and those that were written.
+    script_endings: BTreeMap<String, String>,
     /// What the turns so far left behind.
     history: History,
 }
@@ -58,7 +62,13 @@ impl ReplayedTurn {
 impl ReplayedSession {
     pub fn new(root: String, words: Option<Repository>) -> Self {
         let words = words.map(|words| Repository { root: root.clone(), ..words });
-        Self { root, words, history: History::default() }
+        let scripts = words.iter().flat_map(|words| &words.scripts);
+        let ending = |script: &Script| {
+            let ending = contents::script_ending(&script.path, &script.text)?;
+            Some((script.path.clone(), ending.to_owned()))
+        };
+        let script_endings = scripts.filter_map(ending).collect();
+        Self { root, words, script_endings, history: History::default() }
     }
 
     /// Judges the next turn of the session.
@@ -73,12 +83,15 @@ impl ReplayedSession {
         let elapsed_ms = elapsed(&reading);
         let mut inputs = Inputs::of_reading(reading, Changes::Transcript(Vec::new()), self.root.clone());
         inputs.changes = Changes::Transcript(gate::edited_files(&inputs));
+        self.script_endings.extend(gate::script_endings(&inputs));
+        inputs.script_endings = std::mem::take(&mut self.script_endings);
         inputs.stop.waiting = waiting;
         inputs.stop.elapsed_ms = elapsed_ms;
         inputs.history = std::mem::take(&mut self.history);
         inputs.repository = self.words.take();
         let verdict = gate::judge(policy, &inputs);
         self.words = inputs.repository.take();
+        self.script_endings = std::mem::take(&mut inputs.script_endings);
         let open = open_actions(&verdict, &inputs.history, Delivery::Sure);
         let held_before = open.into_iter().map(str::to_owned).collect();
         // What an agent cannot do, it says in answer to the hold.
