@@ -92,7 +92,8 @@ impl JudgedStop {
             Decision::Hold => pass("held already in this turn"),
             Decision::Notify => {
                 event.log("notify", &verdict.reason);
-                Answer::Notify { to_person: message }
+                let not_done = (was_held && !new.is_empty()).then(|| format!("\nNot done: {}", new.join(", ")));
+                Answer::Notify { to_person: message + &not_done.unwrap_or_default() }
             }
             Decision::Pass if was_held && !new.is_empty() => {
                 event.log("notify", "waived");

@@ -19,7 +19,7 @@ use journal::{
 const MOST_FILES: usize = 2_000;
 
 /// How many unproven contents are compared with the working tree, the newest first.
-const MOST_UNPROVEN: usize = 500;
+const MOST_UNPROVEN: usize = 200;
 
 /// Contents by the path as the gate spells it.
 #[derive(Debug, Default)]

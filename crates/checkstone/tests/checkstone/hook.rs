@@ -6,7 +6,7 @@ mod faults;
 mod ledger;
 mod pane;
 mod policies;
-mod session;
+pub(crate) mod session;
 mod switches;
 mod tmux;
 mod traces;

@@ -70,6 +70,7 @@ fn a_comment_stands_as_the_code_below_it() {
             before: None,
             after: None,
             whole: false,
+            ending: None,
         }];
         Call { edits, ..write(path) }
     };
