@@ -95,11 +95,11 @@ macro_rules! select {
 }
 
 const FIND_REPOSITORY: &str = "SELECT id FROM repositories WHERE folder = ?1";
-pub(crate) const STANDINGS: &str = select!("WHERE repository = ?1 AND path = ?2 AND content = ?3 ORDER BY action");
+pub(crate) const STANDINGS: &str = select!("WHERE contents.repository = ?1 AND path = ?2 AND content = ?3 ORDER BY action");
 pub(crate) const UNPROVEN: &str =
-    select!("WHERE repository = ?1 AND proof IS NULL ORDER BY contents.id DESC LIMIT ?2");
+    select!("WHERE contents.repository = ?1 AND proof IS NULL ORDER BY contents.id DESC LIMIT ?2");
 const RECENT_OF_PATH: &str = select!(
-    "WHERE repository = ?1 AND path = ?2 AND contents.at > ?3 ORDER BY contents.id DESC LIMIT 16"
+    "WHERE contents.repository = ?1 AND path = ?2 AND contents.at > ?3 ORDER BY contents.id DESC LIMIT 16"
 );
 pub(crate) const ADD_PROOF: &str = "INSERT INTO proofs (at, session, verdict, command) VALUES (?1, ?2, ?3, ?4)";
 pub(crate) const PROVE: &str = "
@@ -241,7 +241,7 @@ impl Writing<'_> {
     ) -> Result<(), JournalError> {
         self.change(
             "take a proof back",
-            "DELETE FROM contents WHERE repository = ?1 AND path = ?2 AND content = ?3 AND action = ?4
+            "DELETE FROM contents WHERE contents.repository = ?1 AND path = ?2 AND content = ?3 AND action = ?4
                  AND proof IS NOT NULL",
             params![repository.0, PathBytes(&version.path), version.content, action],
         )

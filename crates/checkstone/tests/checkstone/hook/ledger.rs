@@ -4,13 +4,10 @@
 use sandbox::RunToEnd as _;
 
 use super::session::{AGENTS, Session};
-use super::world::{PYTHON, RUN_TESTS, World};
+use super::world::{IGNORED, PYTHON, RUN_TESTS, STILL_UNPROVEN, World};
 
 const FIXED: &str = "def add(a, b):\n    return a + b\n";
 const OTHER: &str = "def add(a, b):\n    return b + a\n";
-const IGNORED: &str = "[checkstone] Unproven: `calc.py` needs `python-tests`. The agent was asked for it, and went on \
-                       without it.";
-const STILL: &str = "[checkstone] Still unproven: `calc.py` needs `python-tests`.";
 
 /// Edits, is held, and goes on without a test.
 fn ignored<'a>(world: &'a World, agent: &'static str) -> Session<'a> {
@@ -30,7 +27,7 @@ fn l2_an_ignored_hold_is_told_to_the_person_and_again_once_a_turn() {
         let mut session = ignored(&world, agent);
         session.stop("Still done.").passes();
         session.prompt("What does it do?");
-        assert_eq!(session.stop("It adds.").notifies(), STILL, "{agent}");
+        assert_eq!(session.stop("It adds.").notifies(), STILL_UNPROVEN, "{agent}");
         session.stop("It does add.").passes();
         // A run in any later turn proves what lies there.
         session.prompt("Run the tests");
@@ -56,7 +53,7 @@ fn l3_a_commit_of_what_was_never_tested_is_told() {
             "{agent}"
         );
         session.prompt("And now?");
-        assert_eq!(session.stop("Nothing.").notifies(), STILL, "{agent}");
+        assert_eq!(session.stop("Nothing.").notifies(), STILL_UNPROVEN, "{agent}");
     }
 }
 
