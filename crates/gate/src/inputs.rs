@@ -140,6 +140,9 @@ pub fn is_running_check(call: &Call) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
     pub holds_this_turn: u32,
+    /// The transcript shows that the hold reached the agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hold_received: bool,
     /// Actions that the last turn was held for.
     pub held_before: Vec<String>,
     /// Actions that cannot be done here.

@@ -89,7 +89,7 @@ pub(crate) fn remark(policy: &Policy, inputs: &Inputs, mut verdict: Verdict) -> 
         |path: &str| inputs.ledger.unproven.iter().any(|file| file.path == path && file.committed);
     let ignored: Vec<_> = left
         .iter()
-        .filter(|(path, _)| inputs.history.holds_this_turn > 0 && !is_earlier(path))
+        .filter(|(path, _)| inputs.history.hold_received && !is_earlier(path))
         .map(|(path, action)| (*path, *action))
         .collect();
     let committed: Vec<_> =

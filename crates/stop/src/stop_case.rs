@@ -103,6 +103,7 @@ impl StopCase {
         let known = KnownTurn::read(journal.as_deref_mut(), event, &reading).map_err(StopError::Journal)?;
         event.stopwatch.lap("turn");
         let holds = self.holds(&known, &reading);
+        let hold_received = holds > 0 && reading.has_own_message;
         let waiting = waiting(event, &reading, &self.root);
         let is_whole = last_words::are_there(event, &reading);
         let usage = reading.usage.take();
@@ -170,6 +171,7 @@ impl StopCase {
         inputs.stop.elapsed_ms = elapsed;
         inputs.stop.at_ns = i64::try_from(event.now.as_nanosecond()).ok();
         inputs.history.holds_this_turn = holds;
+        inputs.history.hold_received = hold_received;
         inputs.history.held_before.clone_from(&known.held_before);
         inputs.history.waived.clone_from(&known.waived);
         inputs.history.reported.clone_from(&known.reported);

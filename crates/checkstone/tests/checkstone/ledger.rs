@@ -30,7 +30,8 @@ fn unproven(world: &World) -> [Vec<String>; 2] {
 
 fn status_line(world: &World, session: &Session<'_>) -> String {
     let payload = json!({ "session_id": session.id, "workspace": { "current_dir": world.repository } });
-    world.checkstone(&["statusline"]).answer_to(payload.to_string()).stdout
+    let line = world.checkstone(&["statusline"]).answer_to(payload.to_string()).stdout;
+    anstream::adapter::strip_str(&line).to_string()
 }
 
 /// Edits, is held, and goes on without a test.
@@ -114,7 +115,7 @@ fn prove_runs_a_command_and_records_what_it_covers() {
     );
     assert_eq!(
         prove(&[], &["true"]),
-        "exit code: 0\n--- stdout\n--- stderr\nwarning: nothing is proven: `true` does not count as evidence\n  \
+        "exit code: 0\n--- stdout\n--- stderr\nwarning: nothing is proven: `true` does not count as evidence\n\
          hint: `checkstone policy show` names what does\n"
     );
     assert_eq!(unproven(&world)[1], ["calc.py"]);

@@ -106,6 +106,9 @@ fn l2_a_hold_that_was_ignored_is_told_to_the_person_once() {
     let files = ["a.py", "b.py", "c.py", "d.py", "e.py"];
     let mut turn = inputs(vec![write("a.py")], &files);
     turn.history.holds_this_turn = 1;
+    // Another stop at the same time passes: the agent has not heard of the hold yet.
+    assert_eq!(told(&python, &turn), "pass: held already in this turn; still missing: python-tests");
+    turn.history.hold_received = true;
     let said = "Unproven: `a.py`, `b.py`, `c.py` and 2 more need `python-tests`. The agent was asked for it, and went on \
                 without it.";
     assert_eq!(told(&python, &turn), format!("notify: [checkstone] {said}"));

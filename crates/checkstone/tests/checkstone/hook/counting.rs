@@ -10,7 +10,7 @@ use sandbox::{RunToEnd as _, finish, now, redacted, without_durations};
 use serde_json::json;
 
 use super::session::{AGENTS, Session};
-use super::world::{IGNORED, HookAnswer, PYTHON, RUN_TESTS, World, answer};
+use super::world::{HookAnswer, IGNORED, PYTHON, RUN_TESTS, World, answer};
 
 const FIXED: &str = "def add(a, b):\n    return a + b\n";
 
