@@ -33,8 +33,8 @@ pub enum Answer {
     /// The agent may not stop yet, since its work was saved and goes on. A hold, with an account of the save for programs
     /// that read what hooks print.
     Continue { to_agent: String, to_person: Option<String>, autonomous_execution: Box<Value> },
-    /// The agent is told something at the start of its session.
-    Context { to_agent: String },
+    /// The agent is told something at the start of its session, and the person that it was.
+    Context { to_agent: String, to_person: String },
 }
 
 impl Answer {
@@ -59,7 +59,8 @@ impl Answer {
                     ..Output::default()
                 }
             }
-            Self::Context { to_agent } if matches!(event, Event::SessionStart { .. }) => Output {
+            Self::Context { to_agent, to_person } if matches!(event, Event::SessionStart { .. }) => Output {
+                system_message: Some(to_person),
                 hook_specific_output: Some(HookSpecificOutput {
                     hook_event_name: "SessionStart",
                     additional_context: own(to_agent),
@@ -72,12 +73,34 @@ impl Answer {
         serde_json::to_string(&output).ok()
     }
 
+    /// With something more for the person, where they can be told.
+    #[must_use]
+    pub fn with_note(mut self, note: Option<String>) -> Self {
+        let Some(note) = note else { return self };
+        let append = |said: &mut String| *said = format!("{said}\n{note}");
+        match &mut self {
+            Self::Pass => return Self::Notify { to_person: note },
+            Self::Notify { to_person } => append(to_person),
+            Self::Hold { to_person, .. } | Self::Continue { to_person, .. } => match to_person {
+                Some(said) => append(said),
+                None => *to_person = Some(note),
+            },
+            Self::Context { .. } => {}
+        }
+        self
+    }
+
     fn execution(&self) -> Option<&Value> {
         match self {
             Self::Continue { autonomous_execution, .. } => Some(autonomous_execution),
             _ => None,
         }
     }
+}
+
+/// Whether the person reads a text of their own beside the reason of a hold, which in Gemini CLI they would not see then.
+pub fn shows_text_beside_hold(agent: Agent) -> bool {
+    agent != Agent::Gemini
 }
 
 fn can_notify(agent: Agent, event: &Event) -> bool {

@@ -21,7 +21,7 @@ pub mod registration;
 mod tmux;
 pub mod transcripts;
 
-pub use answer::Answer;
+pub use answer::{Answer, shows_text_beside_hold};
 pub use foreground::Foreground;
 pub use notification::Notification;
 pub use payload::{Event, Payload, PayloadError, Subagent};

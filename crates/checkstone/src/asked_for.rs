@@ -2,6 +2,7 @@
 //! code is that nothing can verify. `init` writes it down, and `doctor` and `status` report if it is nothing.
 
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use gate::policy::{Action, Class, PRESETS, Policy, Proof, RuleLevel, Source};
@@ -25,7 +26,13 @@ const FOR_OTHER_CODE: &str = "make";
 const FOR_SCRIPTS: &str = "shell";
 
 fn any_script() -> Way {
-    Way { deed: Deed::Lints, command: "bash -n".to_owned(), folder: String::new(), is_instructed: false }
+    Way {
+        deed: Deed::Lints,
+        command: "bash -n".to_owned(),
+        folder: String::new(),
+        is_instructed: false,
+        languages: vec![Language::Shell],
+    }
 }
 
 /// A repository as far as a policy can ask something of it.
@@ -33,6 +40,10 @@ struct Checkout {
     repository: Repository,
     /// With the endings that scripts without one would have.
     paths: Vec<String>,
+    /// The languages of the manifests in a folder.
+    manifests: BTreeMap<String, Vec<Language>>,
+    /// The folders of packages with tests.
+    tested: BTreeSet<String>,
 }
 
 /// Code of one kind in a package.
@@ -77,10 +88,20 @@ impl Checkout {
             Some(ending) => format!("{path}.{ending}"),
             None => path.clone(),
         };
-        let paths = files.iter().map(|file| named(&file.path)).collect();
+        let paths: Vec<String> = files.iter().map(|file| named(&file.path)).collect();
         let files: Vec<RepositoryFile> =
             files.into_iter().filter(|file| Repository::reads_name(&file.path)).collect();
-        Self { repository: Repository::of_files(root.to_string_lossy(), &files), paths }
+        let repository = Repository::of_files(root.to_string_lossy(), &files);
+        let mut manifests: BTreeMap<String, Vec<Language>> = BTreeMap::new();
+        for path in &paths {
+            let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+            if let Some(language) = Language::of_manifest(name) {
+                manifests.entry(folder.to_owned()).or_default().push(language);
+            }
+        }
+        let tests = paths.iter().filter(|path| Repository::is_test(path));
+        let tested = tests.filter_map(|path| Some(repository.package_of(path)?.folder.clone())).collect();
+        Self { repository, paths, manifests, tested }
     }
 
     /// The code of each package, by the presets whose categories it is in; code in none of them last.
@@ -111,6 +132,7 @@ impl Checkout {
         else {
             return;
         };
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
         for path in &self.paths {
             let class = policy.classify(path);
             let is_there = match &class {
@@ -120,9 +142,8 @@ impl Checkout {
             };
             let Some(package) = self.repository.package_of(path).filter(|_| is_there) else { continue };
             let files = usize::from(code_to_verify(&policy, &class).is_some());
-            let is_same =
-                |one: &&mut CodeOfPackage<'_>| one.preset == preset && one.package.folder == package.folder;
-            match found.iter_mut().find(is_same) {
+            let place = *places.entry(&package.folder).or_insert(found.len());
+            match found.get_mut(place) {
                 Some(code_of_package) => code_of_package.files += files,
                 None => found.push(CodeOfPackage { preset, package, code: name.to_owned(), files }),
             }
@@ -133,22 +154,18 @@ impl Checkout {
     fn way(&self, code: &CodeOfPackage<'_>, is_main_code: bool) -> Option<Way> {
         let package = code.package;
         let is_of_preset = |language: Language| preset_of(language).unwrap_or(FOR_OTHER_CODE) == code.preset;
-        let is_manifest = |path: &String| {
-            let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-            folder == package.folder && Language::of_manifest(name).is_some_and(is_of_preset)
-        };
-        let is_its_own = is_main_code || self.paths.iter().any(is_manifest);
+        let mut manifests = self.manifests.get(&package.folder).into_iter().flatten().copied();
+        let is_its_own = is_main_code || manifests.any(is_of_preset);
         let verifies = |way: &&Way| {
-            let languages = self.repository.languages_of(way);
             // A linter is of a language, and nobody knows which.
-            match languages.is_empty() {
+            match way.languages.is_empty() {
                 true => is_its_own && way.deed != Deed::Lints,
-                false => languages.into_iter().any(is_of_preset),
+                false => way.languages.iter().copied().any(is_of_preset),
             }
         };
         let ways = package.ways.iter().filter(verifies).cloned().collect();
         let own = Package { ways, ..package.clone() };
-        let way = own.strongest().and_then(|deed| own.way(deed)).cloned();
+        let way = own.strongest(&[]).cloned();
         let is_script = code.preset == FOR_SCRIPTS && code.files > 0 && !package.ways.is_empty();
         way.or_else(|| is_script.then(any_script))
     }
@@ -172,14 +189,8 @@ impl Checkout {
                 _ => format!("the repository has a task `{name}`"),
             };
         }
-        let is_own_test = |path: &&String| {
-            let nearest = self.repository.package_of(path);
-            Repository::is_test(path) && nearest.is_some_and(|nearest| nearest.folder == package.folder)
-        };
         let what = match way.deed {
-            Deed::Tests if self.paths.iter().any(|path| is_own_test(&path)) => {
-                return "there are tests".to_owned();
-            }
+            Deed::Tests if self.tested.contains(&package.folder) => return "there are tests".to_owned(),
             Deed::Tests => return "that is how such code is tested".to_owned(),
             Deed::Builds => "can be built",
             Deed::TypeChecks => "has a type check",
@@ -196,12 +207,16 @@ impl FittingPresets {
     pub(crate) fn of(root: &Path) -> Self {
         let checkout = Checkout::read(root);
         let code = checkout.code();
+        let main = MainCode::of(&code);
         let mut fitting = Self { has_code: code.iter().any(|one| one.files > 0), ..Self::default() };
-        for one in &code {
+        // A manifest that only lists packages has no code of its own.
+        let has_files =
+            |one: &CodeOfPackage<'_>| one.files > 0 || main.everywhere.get(one.preset) == Some(&0);
+        for one in code.iter().filter(|one| has_files(one)) {
             if one.package.ways.is_empty() && one.preset != FOR_OTHER_CODE && one.files > 0 {
                 fitting.unverifiable.push((one.code.clone(), one.package.folder.clone()));
             }
-            let Some(way) = checkout.way(one, is_main(one, &code)) else { continue };
+            let Some(way) = checkout.way(one, main.is(one)) else { continue };
             let because = checkout.reason(one.package, &way);
             fitting.add(one, way, because);
         }
@@ -285,7 +300,7 @@ impl FittingPresets {
         let code = if kinds.len() > MOST_NAMES { OTHER_CODE.to_owned() } else { enumerated(&kinds)? };
         let places = places(&folders);
         Some(format!(
-            "I will ask for nothing after changes to {code}{places}: I found no tests, type check, build or linter for it."
+            "I will ask for nothing after changes to {code}{places}: I found no tests, type check, build or linter there."
         ))
     }
 }
@@ -306,15 +321,67 @@ impl Request {
     }
 }
 
-/// Whether a package, and for code that no preset names the whole repository, is mostly of this code.
-fn is_main(one: &CodeOfPackage<'_>, all: &[CodeOfPackage<'_>]) -> bool {
-    let is_other_code = one.preset == FOR_OTHER_CODE;
-    let counts = |other: &&CodeOfPackage<'_>| is_other_code || other.package.folder == one.package.folder;
-    let files = |preset: &str| {
-        let of_preset = all.iter().filter(counts).filter(|other| other.preset == preset);
-        of_preset.map(|other| other.files).sum::<usize>()
+/// Which code a package, and for code that no preset names the whole repository, is mostly of.
+#[derive(Default)]
+struct MainCode<'a> {
+    /// By preset, in the whole repository.
+    everywhere: BTreeMap<&'a str, usize>,
+    /// The most files of one kind, by the folder of the package.
+    most: BTreeMap<&'a str, usize>,
+}
+
+impl<'a> MainCode<'a> {
+    fn of(all: &[CodeOfPackage<'a>]) -> Self {
+        let mut main = Self::default();
+        for one in all {
+            *main.everywhere.entry(one.preset).or_default() += one.files;
+            let most = main.most.entry(&one.package.folder).or_default();
+            *most = one.files.max(*most);
+        }
+        main
+    }
+
+    fn is(&self, one: &CodeOfPackage<'_>) -> bool {
+        match one.preset == FOR_OTHER_CODE {
+            true => self.everywhere.values().max() == self.everywhere.get(one.preset),
+            false => self.most.get(one.package.folder.as_str()) == Some(&one.files),
+        }
+    }
+}
+
+/// The commands of the repository at `root` that each action of the policy asks for, by its id, in the repository's own words.
+pub(crate) fn own_commands(root: &Path, policy: &Policy) -> BTreeMap<String, Vec<String>> {
+    let checkout = Checkout::read(root);
+    let mut commands: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in &checkout.paths {
+        let Some(package) = checkout.repository.package_of(path) else { continue };
+        for action in required(policy, &policy.classify(path)) {
+            let languages = package.languages_of(path);
+            let way = match action.proof {
+                Proof::Verification if action.say.is_empty() => {
+                    package.strongest(&languages).filter(|way| way.is_for(path))
+                }
+                Proof::Installation => package.installation(path),
+                _ => None,
+            };
+            let known = commands.entry(action.id.clone()).or_default();
+            known.extend(way.map(Way::step).filter(|step| !known.contains(step)));
+        }
+    }
+    commands
+}
+
+/// The actions that a file of this class requires.
+fn required<'a>(policy: &'a Policy, class: &Class) -> Vec<&'a Action> {
+    let ids: Vec<&String> = match class {
+        Class::Categories(indices) => {
+            let categories = indices.iter().filter_map(|index| policy.categories.get(*index));
+            categories.flat_map(|category| &category.require).collect()
+        }
+        Class::OtherCode => policy.other_code.iter().collect(),
+        Class::Prose | Class::OtherFile => Vec::new(),
     };
-    all.iter().all(|other| files(other.preset) <= files(one.preset))
+    ids.into_iter().filter_map(|id| policy.action(id)).collect()
 }
 
 /// Why nothing is asked for in the repository at `root`, and what to do about it; `None` if something is.

@@ -143,6 +143,14 @@ impl CommandError {
     }
 }
 
+impl Display for CommandError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl Error for CommandError {}
+
 impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         let kind = match error.kind() {

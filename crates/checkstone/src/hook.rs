@@ -6,6 +6,7 @@ mod payload_input;
 mod prompt;
 mod session_start;
 mod stop;
+mod told;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -16,7 +16,7 @@ use workflow::integrations::webhook::PhaseEvent;
 use workflow::integrations::{linear, webhook};
 
 use crate::environment;
-use crate::error::Warning;
+use crate::error::{CommandError, Warning};
 use crate::printer::Printer;
 
 /// An agent waits for the command that tells others: it is told soon, or not at all.
@@ -69,9 +69,9 @@ impl Integrations {
         let required = settings.require_preview_success;
         let service = match self.access("vercel", "wait for a preview deployment", &self.user.vercel) {
             Ok(service) => service,
-            Err(reason) if required => return Some(Preview::Unavailable { reason }),
-            Err(reason) => {
-                printer.warning(Warning::new(reason));
+            Err(error) if required => return Some(Preview::Unavailable { reason: error.to_string() }),
+            Err(error) => {
+                printer.warning(error);
                 return None;
             }
         };
@@ -146,25 +146,25 @@ impl Integrations {
         }
         match self.access("linear", "comment on its issues", &self.user.linear) {
             Ok(service) => Some(service),
-            Err(reason) => {
-                printer.warning(Warning::new(reason));
+            Err(error) => {
+                printer.warning(error);
                 None
             }
         }
     }
 
     /// The service, or what the user has to do for it.
-    fn access<'a>(&self, name: &str, what: &str, access: &'a Access) -> Result<&'a Service, String> {
+    fn access<'a>(&self, name: &str, what: &str, access: &'a Access) -> Result<&'a Service, CommandError> {
         match access {
             Access::On(service) => Ok(service),
-            Access::Off => Err(format!(
+            Access::Off => Err(CommandError::refused(format!(
                 "the repository asks to {what}, which you have not switched on: set `enabled = true` and `token` in \
                  `[integrations.{name}]` of your own `config.toml`"
-            )),
-            Access::NoToken => Err(format!(
+            ))),
+            Access::NoToken => Err(CommandError::environment(format!(
                 "there is no token to {what}: set `token` in `[integrations.{name}]` of your own `config.toml`, or {}",
                 if name == "linear" { environment::LINEAR_KEY } else { environment::VERCEL_TOKEN }
-            )),
+            ))),
         }
     }
 }

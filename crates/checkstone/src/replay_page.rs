@@ -343,18 +343,7 @@ fn share(count: u64, total: u64) -> String {
 
 /// Text that stays text, in an element as in an attribute, and shows its control characters.
 fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in visible(text).chars() {
-        match character {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            character => safe.push(character),
-        }
-    }
-    safe
+    text::html_text(&visible(text))
 }
 
 /// As a content security policy writes a hash.

@@ -27,6 +27,17 @@ pub(crate) struct Language {
     pub(crate) doubtful: &'static [&'static str],
 }
 
+impl Language {
+    /// What comments, strings and all else that is no plain word or sign begin with, one bit for each ASCII character.
+    pub(crate) fn beginnings(&self) -> u128 {
+        let blocks = self.block_comments.iter().map(|(open, _)| *open);
+        let quotes = self.quotes.iter().map(|quote| quote.open);
+        let others = [self.line_comments, self.directives, self.doubtful].into_iter().flatten().copied();
+        let firsts = blocks.chain(quotes).chain(others).filter_map(|sign| sign.bytes().next());
+        firsts.fold(0, |set, first| set | 1_u128.checked_shl(u32::from(first)).unwrap_or(0))
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quote {
     pub(crate) open: &'static str,
@@ -398,5 +409,18 @@ mod tests {
             }
         }
         assert!(LANGUAGES.len() > 30);
+    }
+
+    /// A sign that is looked for by its first character must have one that is.
+    #[test]
+    fn every_sign_begins_with_an_ascii_character() {
+        for language in LANGUAGES {
+            let quotes = language.quotes.iter().map(|quote| quote.open);
+            let blocks = language.block_comments.iter().map(|(open, _)| *open);
+            let others = [language.line_comments, language.directives, language.doubtful];
+            for sign in quotes.chain(blocks).chain(others.into_iter().flatten().copied()) {
+                assert!(sign.starts_with(|first: char| first.is_ascii()), "{sign:?}");
+            }
+        }
     }
 }

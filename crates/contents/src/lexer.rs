@@ -19,8 +19,11 @@ pub(crate) enum Share {
     Part,
 }
 
+#[derive(Clone)]
 pub(crate) struct Lexer<'a> {
     language: &'static Language,
+    /// What comments, strings and all other signs of the language begin with, as a set of ASCII characters.
+    beginnings: u128,
     text: &'a str,
     share: Share,
     at: usize,
@@ -49,6 +52,7 @@ impl<'a> Lexer<'a> {
     pub(crate) fn new(language: &'static Language, text: &'a str, share: Share) -> Self {
         Self {
             language,
+            beginnings: language.beginnings(),
             text,
             share,
             at: 0,
@@ -79,6 +83,8 @@ impl<'a> Lexer<'a> {
             };
             if first == '\n' {
                 self.line_break();
+            } else if first == ' ' {
+                self.at += rest.bytes().take_while(|byte| *byte == b' ').count();
             } else if first.is_whitespace() || (first == '\\' && rest.starts_with("\\\n")) {
                 self.at += first.len_utf8();
             } else if !self.skip_comment()
@@ -87,6 +93,43 @@ impl<'a> Lexer<'a> {
                 return Some(token);
             }
         }
+    }
+
+    /// How far it has come.
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// The same lexer over another text, which is the same up to here and one line further.
+    pub(crate) fn over(&self, text: &'a str) -> Self {
+        Self { text, ..self.clone() }
+    }
+
+    /// Whether both are behind a token from which on, up to the end of their texts, all that they will find is the same.
+    /// `same` is how much the ends of the two texts have in common.
+    pub(crate) fn will_go_on_as(&self, other: &Self, same: usize) -> bool {
+        let state = |lexer: &Self| {
+            (
+                lexer.rest().len(),
+                lexer.line_has_code && lexer.last_end == lexer.at,
+                lexer.owes_break,
+                lexer.is_indented,
+                lexer.depth,
+                lexer.has_docstring,
+            )
+        };
+        let (left, is_behind_token, ..) = state(self);
+        self.share == Share::Whole
+            && left <= same
+            && is_behind_token
+            && state(self) == state(other)
+            && self.last == other.last
+    }
+
+    /// Whether anything but a word, white space or a plain sign can begin here.
+    fn may_begin(&self) -> bool {
+        let is_beginning = |byte: &u8| self.beginnings.checked_shr(u32::from(*byte)).unwrap_or(0) & 1 == 1;
+        self.at == 0 || self.text.as_bytes().get(self.at).is_some_and(is_beginning)
     }
 
     fn rest(&self) -> &'a str {
@@ -109,6 +152,9 @@ impl<'a> Lexer<'a> {
 
     /// Goes past a comment, where one begins here.
     fn skip_comment(&mut self) -> bool {
+        if !self.may_begin() {
+            return false;
+        }
         let rest = self.rest();
         let stands_apart = self.at == self.line_start
             || self.text.get(..self.at).is_some_and(|before| before.ends_with(char::is_whitespace));
@@ -179,11 +225,13 @@ impl<'a> Lexer<'a> {
     /// The next token; `None` where a docstring was passed over instead.
     fn token(&mut self, first: char) -> Option<Token<'a>> {
         let rest = self.rest();
-        self.is_doubtful |= self.is_unsure(rest);
-        let quote = self.language.quotes.iter().find(|quote| rest.starts_with(quote.open));
+        let may_begin = self.may_begin();
+        self.is_doubtful |= may_begin && self.is_unsure(rest);
+        let quotes = if may_begin { self.language.quotes } else { &[] };
+        let quote = quotes.iter().find(|quote| rest.starts_with(quote.open));
         let length = match quote {
             Some(quote) => self.string_length(rest, *quote),
-            None if self.is_directive(rest) => rest.find('\n').unwrap_or(rest.len()),
+            None if may_begin && self.is_directive(rest) => rest.find('\n').unwrap_or(rest.len()),
             None if is_word(first) => word_length(rest),
             None if first == '/' && self.language.has_regular_expressions => self.regular_expression(rest),
             None => first.len_utf8(),
@@ -217,7 +265,10 @@ impl<'a> Lexer<'a> {
         self.last = Some(text);
         self.last_end = self.at;
         self.line_has_code = true;
-        if let Some(newline) = text.rfind('\n') {
+        // Only strings go over lines.
+        if quote.is_some()
+            && let Some(newline) = text.rfind('\n')
+        {
             self.line_start = self.at - (text.len() - newline - 1);
         }
         Some(Token { text, is_glued })
@@ -294,6 +345,12 @@ fn is_word(character: char) -> bool {
 /// A number holds its dots.
 fn word_length(rest: &str) -> usize {
     let is_number = rest.starts_with(|character: char| character.is_ascii_digit());
+    // Almost all words need no more than this.
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$';
+    match rest.bytes().enumerate().find(|(_, byte)| !is_plain(*byte)) {
+        Some((at, end)) if end.is_ascii() && !(is_number && end == b'.') => return at,
+        _ => {}
+    }
     let mut characters = rest.char_indices().peekable();
     while let Some((at, character)) = characters.next() {
         let is_point =

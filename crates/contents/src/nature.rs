@@ -58,9 +58,14 @@ fn compared(path: &str, before: &str, after: &str, share: Share) -> Nature {
 }
 
 fn lexed(language: &'static Language, before: &str, after: &str, share: Share) -> Nature {
-    let (mut old, mut new) = (Lexer::new(language, before, share), Lexer::new(language, after, share));
+    let mut past = Past { old: Lexer::new(language, before, share), before_key: "", key: "", sign: "" };
+    if !past.skip_to(common_lines(before, after)) {
+        return Nature::Code;
+    }
+    let Past { mut old, mut before_key, mut key, mut sign } = past;
+    let mut new = old.over(after);
+    let same_end = common_end(before, after);
     let mut nature = Nature::Layout;
-    let (mut before_key, mut key, mut sign) = ("", "", "");
     loop {
         let (was, is) = (old.next(), new.next());
         if old.is_doubtful || new.is_doubtful {
@@ -79,8 +84,61 @@ fn lexed(language: &'static Language, before: &str, after: &str, share: Share) -
             }
             _ => return Nature::Code,
         }
+        if old.will_go_on_as(&new, same_end) {
+            break;
+        }
     }
     if old.comments() != new.comments() { nature.max(Nature::Comments) } else { nature }
+}
+
+/// What both texts begin with, lexed once for both.
+#[derive(Clone)]
+struct Past<'a> {
+    old: Lexer<'a>,
+    /// The last three tokens.
+    before_key: &'a str,
+    key: &'a str,
+    sign: &'a str,
+}
+
+impl Past<'_> {
+    /// Lexes up to the place or a little less; `false` where that is doubtful. A token says by where it ends whether more of the text
+    /// decided what it is, so that it is taken back if it ends too late.
+    fn skip_to(&mut self, place: usize) -> bool {
+        const STEP: usize = 256;
+        if place == 0 {
+            return true;
+        }
+        let mut sure = self.clone();
+        loop {
+            let token = self.old.next();
+            if self.old.position() > place {
+                *self = sure;
+                return true;
+            }
+            let (false, Some(token)) = (self.old.is_doubtful, token) else { return false };
+            (self.before_key, self.key, self.sign) = (self.key, self.sign, token.text);
+            if self.old.position() > sure.old.position() + STEP {
+                sure = self.clone();
+            }
+        }
+    }
+}
+
+/// Texts are compared so many bytes at once.
+const BLOCK: usize = 64;
+
+/// Where the last line break is of what both texts begin with, or a little before.
+fn common_lines(before: &str, after: &str) -> usize {
+    let blocks = before.as_bytes().chunks_exact(BLOCK).zip(after.as_bytes().chunks_exact(BLOCK));
+    let length = blocks.take_while(|(before, after)| before == after).count() * BLOCK;
+    before.as_bytes().get(..length).and_then(|same| same.iter().rposition(|byte| *byte == b'\n')).unwrap_or(0)
+}
+
+/// How much both texts have in common at their ends, or a little less.
+fn common_end(before: &str, after: &str) -> usize {
+    let blocks = before.as_bytes().rchunks_exact(BLOCK).zip(after.as_bytes().rchunks_exact(BLOCK));
+    blocks.take_while(|(before, after)| before == after).count() * BLOCK
 }
 
 /// `version =` at the beginning of a statement, and `"version":` in a file of data; an argument or a field may mean anything. What
@@ -194,6 +252,32 @@ mod tests {
             ("a.py", None, Some("\n"), Nature::Layout),
         ] {
             assert_eq!(nature(path, before, after), expected, "{path}: {before:?} → {after:?}");
+        }
+    }
+
+    /// What long texts have in common is lexed once, and what follows a change only as far as it can matter.
+    #[test]
+    fn a_change_in_the_middle_of_a_long_file() {
+        let lines = |line: &str| line.repeat(40);
+        let plain_then_doubtful = &format!("{}\ncat <<E\nE\n", "ls ".repeat(BLOCK));
+        for (path, above, before, after, below, expected) in [
+            ("a.rs", "let a = 1;\n", "f(); // old\n", "f(); // new\n", "let b = 2;\n", Nature::Comments),
+            ("a.rs", "let a = 1;\n", "f(1);\n", "f(2);\n", "let b = 2;\n", Nature::Code),
+            ("a.rs", "/* open\n", "x old\n", "x new\n", "*/\n", Nature::Comments),
+            ("a.ts", "a = 1\n", "/*\n old\n", "/*\n new\n", "b */\n", Nature::Comments),
+            ("a.ts", "a = 1\n", "b = `\n// old\n", "b = `\n// new\n", "c`\n", Nature::Code),
+            ("a.ts", "a = 1\n", "/* old */\n", "", "b = 2\n", Nature::Comments),
+            ("a.py", "x = 1\n", "if x:\n  y()\n", "if x:\n    y()\n", "z = 2\n", Nature::Code),
+            ("a.py", "x = 1\n", "y = 1\n\n", "y = 1\n", "z = 2\n", Nature::Layout),
+            ("a.py", "x = 1\n", "\"\"\"Old.\"\"\"\n", "\"\"\"New.\"\"\"\n", "z = 2\n", Nature::Comments),
+            ("a.rb", "x = 1\n", "=begin\nold\n=end\n", "=begin\nnew\n=end\n", "y = 2\n", Nature::Comments),
+            ("a.toml", "[a]\n", "version = \"1.0\"\n", "version = \"1.1\"\n", "b = 2\n", Nature::Version),
+            // What is doubtful before the change may reach into it; behind it, it is the same on both sides.
+            ("a.sh", "cat <<E\nE\n", "# old\n", "# new\n", "ls\n", Nature::Code),
+            ("a.sh", "ls\n", "ls # old\n", "ls # new\n", plain_then_doubtful, Nature::Comments),
+        ] {
+            let [old, new] = [before, after].map(|middle| [&lines(above), middle, &lines(below)].concat());
+            assert_eq!(nature(path, Some(&old), Some(&new)), expected, "{path}: {before:?} → {after:?}");
         }
     }
 

@@ -14,16 +14,25 @@ const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 impl TextHash {
     pub fn of(text: &str) -> Self {
         let bytes = text.as_bytes();
-        let (words, rest) = bytes.as_chunks::<8>();
-        let mut hash = SEED ^ bytes.len() as u64;
-        for word in words {
-            hash = step(hash, u64::from_le_bytes(*word));
+        // Four at once, for none of them has to wait for another.
+        let (blocks, rest) = bytes.as_chunks::<32>();
+        let mut lanes = [SEED ^ bytes.len() as u64, 1, 2, 3];
+        for block in blocks {
+            let (words, _) = block.as_chunks::<8>();
+            for (lane, word) in lanes.iter_mut().zip(words) {
+                *lane = step(*lane, u64::from_le_bytes(*word));
+            }
         }
-        let mut last = [0; 8];
-        for (place, byte) in last.iter_mut().zip(rest) {
-            *place = *byte;
+        let [first, others @ ..] = lanes;
+        let mut hash = others.into_iter().fold(first, step);
+        for part in rest.chunks(8) {
+            let mut word = [0; 8];
+            for (place, byte) in word.iter_mut().zip(part) {
+                *place = *byte;
+            }
+            hash = step(hash, u64::from_le_bytes(word));
         }
-        Self(step(hash, u64::from_le_bytes(last)))
+        Self(hash)
     }
 }
 
@@ -63,6 +72,10 @@ mod tests {
             "baaaaaaaa",
             "one\ntwo\n",
             "two\none\n",
+            "eight by eight, and four of them",
+            "eight by eight, and four of them\0",
+            "four of eight by eight, and them",
+            "eight by eight, and four of them, and more",
         ];
         for (place, text) in texts.iter().enumerate() {
             for (other_place, other) in texts.iter().enumerate() {

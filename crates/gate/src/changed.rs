@@ -1,11 +1,13 @@
 //! What changed, as the rules ask for it: each file with what the policy makes of it.
 
-use change_set::{ChangeSet, Scope};
+use change_set::{Change, ChangeSet, Scope};
+use programs::Deed;
+use programs::repository::{Language, Repository};
 
 use crate::inputs::{Changes, Inputs};
 use crate::policy::{Class, Policy, is_source, needs_no_proof};
 use crate::verdict::ChangedCategory;
-use crate::work::{Paths, Work};
+use crate::work::Work;
 
 /// A changed file, relative to the root of the repository.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +20,8 @@ pub(crate) struct Changed {
     pub(crate) needs_proof: bool,
     /// Nanoseconds since 1970.
     pub(crate) modified_ns: Option<i64>,
+    /// There is no such file any more.
+    is_gone: bool,
 }
 
 impl Changed {
@@ -33,7 +37,7 @@ impl Changed {
             Class::OtherFile => policy.classify(&code_path),
             class => class,
         };
-        Self { class, needs_proof: !needs_no_proof(&path), path, code_path, modified_ns }
+        Self { class, needs_proof: !needs_no_proof(&path), path, code_path, modified_ns, is_gone: false }
     }
 
     /// Whether a run could judge it.
@@ -45,33 +49,57 @@ impl Changed {
 /// How source code that no category names is called.
 pub(crate) const OTHER_CODE: &str = "other code";
 
-pub(crate) fn files(policy: &Policy, inputs: &Inputs) -> Vec<Changed> {
-    let changed = |path: String, modified_ns| {
+pub(crate) fn files(policy: &Policy, inputs: &Inputs, work: &Work<'_>) -> Vec<Changed> {
+    let changed = |path: String, modified_ns, is_gone| {
         let ending = inputs.script_endings.get(&path).filter(|_| !policy.gate.turn_only);
-        Changed::new(policy, path, ending.map(String::as_str), modified_ns)
+        Changed { is_gone, ..Changed::new(policy, path, ending.map(String::as_str), modified_ns) }
     };
     let mut files: Vec<Changed> = match &inputs.changes {
         Changes::Known(set) => {
-            set.files.iter().map(|file| changed(file.path.to_string(), file.modified_ns)).collect()
+            let files = set.files.iter();
+            let gone = |change: &Change| *change == Change::Deleted;
+            files.map(|file| changed(file.path.to_string(), file.modified_ns, gone(&file.change))).collect()
         }
         Changes::Transcript(paths) => {
-            let root = root(inputs);
-            let spelling = Paths::new(&inputs.cwd, &root);
-            paths.iter().map(|path| changed(spelling.one(path), None)).collect()
+            let paths = paths.iter().map(|path| work.paths().one(path));
+            paths
+                .map(|path| (work.is_gone(&path), path))
+                .map(|(gone, path)| changed(path, None, gone))
+                .collect()
         }
         Changes::Unknown(_) => Vec::new(),
     };
     leave_virtual_environments(&mut files);
     leave_categories_that_stand_alone(policy, &mut files);
+    leave_unproven(&mut files, work);
     files
 }
 
-/// Files of which only comments, layout or a version number changed, or that are back to what they were, need no proof.
-pub(crate) fn leave_unproven(files: &mut [Changed], work: &Work<'_>) {
+/// Files of which only comments, layout or a version number changed, or that are back to what they were, need no proof; nor
+/// do those that set up a tool, and those whose removal no test could notice.
+fn leave_unproven(files: &mut [Changed], work: &Work<'_>) {
     let untouched = work.files_without_need();
-    for file in files.iter_mut().filter(|file| untouched.contains(file.path.as_str())) {
-        file.needs_proof = false;
+    let nothing_known = Repository::default();
+    let repository = work.repository().unwrap_or(&nothing_known);
+    for file in files.iter_mut() {
+        let is_untouched = untouched.contains(file.path.as_str());
+        let is_unnoticed = file.is_gone && !is_missed(&file.code_path, repository);
+        if is_untouched || is_unnoticed || repository.is_of_tool(&file.code_path) {
+            file.needs_proof = false;
+        }
     }
+}
+
+/// Whether tests could notice that a file is gone: its package has some of its language. Where the package is not known,
+/// that is assumed, unless it was a script.
+fn is_missed(path: &str, repository: &Repository) -> bool {
+    if Language::Shell.writes(path) {
+        return false;
+    }
+    let Some(package) = repository.package_of(path) else { return true };
+    let languages = package.languages_of(path);
+    !languages.is_empty()
+        && package.ways.iter().any(|way| way.deed == Deed::Tests && way.verifies(&languages))
 }
 
 /// A virtual environment of any name is no code of the repository (L13).

@@ -47,6 +47,9 @@ const OFFERS: &[&str] = &[
     "ready to commit",
 ];
 
+/// What is done with work that is finished, whatever was chosen on the way.
+const ENDS: &[&str] = &["commit", "push", "pull request", "pr", "merge", "deploy", "release"];
+
 /// What only the person has.
 const OWNED: &[&str] =
     &["api key", "token", "password", "credential", "secret", "log in", "sign in", "login"];
@@ -60,27 +63,65 @@ const REQUESTS: &[&str] = &[
     "need you to",
 ];
 
+/// Words with which a decision is left to the person, question or not.
+const DEFERS: &[&str] = &[
+    "check with you",
+    "your call",
+    "up to you",
+    "need your decision",
+    "need your input",
+    "waiting for your",
+    "let me know which",
+];
+
 /// Whether the words wait for an answer.
 pub(crate) fn waits(said: &str) -> bool {
     let text = said.trim_end().to_lowercase();
-    let last = last_paragraph(&text);
+    let paragraphs = closing_paragraphs(&text);
+    let Some(last) = paragraphs.last().copied() else { return false };
     let asks_for_what_is_owned = || {
         REQUESTS.iter().any(|request| has_words(last, request))
             && OWNED.iter().any(|owned| has_words(last, owned))
     };
+    let is_left =
+        || DEFERS.iter().any(|words| paragraphs.iter().any(|paragraph| has_words(paragraph, words)));
+    let ends_the_work = |question: &str| ENDS.iter().any(|end| has_words(question, end));
+    let is_question = |sentence: &&str| sentence.ends_with('?');
+    let decides = || {
+        let mut questions = paragraphs.iter().flat_map(|paragraph| sentences(paragraph)).filter(is_question);
+        lists_options(&text) && questions.next_back().is_some_and(|question| !ends_the_work(question))
+    };
     // One sentence may follow: “I have written neither yet.”
     let closing: Vec<&str> = sentences(last).collect();
-    let mut closing = closing.iter().rev().take(2);
-    let Some(question) = closing.find(|sentence| sentence.ends_with('?')) else {
-        return asks_for_what_is_owned();
+    let question = closing.iter().rev().take(2).copied().find(is_question);
+    let is_choice = |question: &str| {
+        !OFFERS.iter().any(|offer| question.contains(offer))
+            && closing.iter().copied().filter(is_question).any(leaves_a_choice)
     };
-    let is_offer = OFFERS.iter().any(|offer| question.contains(offer));
-    let names_two = question.contains(" or ") && !question.contains("or not");
-    let leaves_a_choice = question.trim_start_matches(['*', '_', '#', '-', ' ']).starts_with("which ")
+    question.is_some_and(is_choice) || decides() || is_left() || asks_for_what_is_owned()
+}
+
+fn leaves_a_choice(question: &str) -> bool {
+    let question = question.trim_start_matches(['*', '_', '#', '-', ' ']);
+    let names_two =
+        (question.contains(" or ") || question.starts_with("or ")) && !question.contains("or not");
+    question.starts_with("which ")
         || CHOICES.iter().any(|choice| question.contains(choice))
-        || (names_two
-            && ["should ", "do you want", "would you"].iter().any(|asked| question.contains(asked)));
-    (leaves_a_choice && !is_offer) || asks_for_what_is_owned()
+        || (names_two && ["should ", "do you want", "would you"].iter().any(|asked| question.contains(asked)))
+}
+
+/// Whether the words lay out several ways to go on: “Option 1 … Option 2”, or a numbered list of which one is recommended.
+fn lists_options(text: &str) -> bool {
+    let after = text.match_indices("option ").filter_map(|(at, word)| text.get(at + word.len()..));
+    let mut named: Vec<char> = after.filter_map(|rest| rest.chars().next()).collect();
+    named.retain(|name| matches!(name, '1'..='9' | 'a'..='e'));
+    named.sort_unstable();
+    named.dedup();
+    let is_numbered =
+        |number: &str| text.lines().any(|line| line.trim_start_matches(['*', '#', ' ']).starts_with(number));
+    let recommends = ["i'd recommend", "i recommend", "i'd lean", "i lean", "i'd go with", "i would go with"];
+    named.len() > 1
+        || (is_numbered("1.") && is_numbered("2.") && recommends.iter().any(|words| text.contains(words)))
 }
 
 /// Whether the words stand there as words: "i need" is not in "the api needs".
@@ -93,13 +134,19 @@ fn has_words(text: &str, words: &str) -> bool {
     })
 }
 
-/// The last paragraph, with the list before it that a question may refer to left out.
-fn last_paragraph(text: &str) -> &str {
-    let plain = text.trim_end_matches(['*', '_', '`', ' ', '\n']);
-    plain.rsplit_once("\n\n").map_or(plain, |(_, last)| last)
+/// The last three paragraphs, without the list of sources behind them.
+fn closing_paragraphs(text: &str) -> Vec<&str> {
+    let plain = |paragraph: &'_ str| -> bool {
+        let is_source = |line: &str| line.starts_with("sources") || line.contains("](http");
+        !paragraph.lines().all(|line| line.trim().is_empty() || is_source(line))
+    };
+    let text = text.trim_end_matches(['*', '_', '`', ' ', '\n']);
+    let mut last: Vec<&str> = text.rsplit("\n\n").skip_while(|paragraph| !plain(paragraph)).take(3).collect();
+    last.reverse();
+    last
 }
 
-fn sentences(paragraph: &str) -> impl Iterator<Item = &str> {
+fn sentences(paragraph: &str) -> impl DoubleEndedIterator<Item = &str> {
     paragraph
         .split_inclusive(['.', '?', '!', '\n'])
         .map(|sentence| sentence.trim().trim_end_matches(['*', '_', '`', ')']))
@@ -119,6 +166,10 @@ mod tests {
             "The cache can live in memory or on disk.\n\nShould it survive a restart, or is memory enough?",
             "How should the limit be set: per user or per team?",
             "**Does this match what you had in mind?**",
+            "**Option 1:** the branch\n**Option 2:** the commit\n\nWhich would you prefer? Or should we keep the first?",
+            "Option A drops old turns. Option B merges them.\n\nI lean to option B. Want me to implement that?",
+            "Should it hold:\n1. only what changed\n2. everything\n\nThe second seems right. I wanted to check with you first.",
+            "1. **Default** to the small one\n2. **Add a flag**\n\nI'd recommend the first. What do you think?\n\nSources:\n- [a](https://a.example)",
             "I cannot reach the registry. Please provide an API key with write access.",
         ] {
             assert!(waits(said), "{said}");
@@ -133,6 +184,7 @@ mod tests {
             "The tokenizer is faster; I need no cache for it.",
             "All done. Any questions or concerns?",
             "Is there anything you would like to change or add?",
+            "Of option 1 and option 2 I built the second. Should I commit it?",
             "Done.",
             "",
         ] {

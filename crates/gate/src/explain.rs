@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use crate::changed::{self, Changed};
 use crate::inputs::Inputs;
+use crate::judge::NOT_UNDERSTOOD;
 use crate::policy::{Policy, RuleLevel};
-use crate::rules::{Seen, drift, errors, hygiene};
+use crate::rules::{Seen, actions, drift, errors, hygiene};
 use crate::silence;
 use crate::verdict::{ActionState, Evidence, Rule, Verdict};
 use crate::work::Work;
@@ -43,17 +44,32 @@ pub enum RuleState {
 /// Explains a `verdict` of `judge` on the same policy and inputs. Empty where the rules were not asked: the agent
 /// waited, had been held already, or git could not be asked; the verdict's reason says which.
 pub fn explain(policy: &Policy, inputs: &Inputs, verdict: &Verdict) -> Vec<Explanation> {
+    if verdict.reason == NOT_UNDERSTOOD {
+        return vec![not_understood(verdict)];
+    }
     if verdict.scope.is_none() || inputs.history.holds_this_turn > 0 {
         return Vec::new();
     }
     let mut explanations: Vec<Explanation> = verdict.actions.iter().map(of_action).collect();
-    let changed = changed::files(policy, inputs);
     let root = changed::root(inputs);
     let work = Work::new(inputs, &root);
+    let changed = changed::files(policy, inputs, &work);
     let rules = policy.gate.rules;
+    for expectation in actions::expectations(policy, &changed, &work) {
+        let action = &expectation.subject.action.id;
+        explanations.extend(expectation.subject.weaker.iter().map(|weaker| Explanation {
+            rule: weaker.rule,
+            subject: action.clone(),
+            state: state(&Seen::Nothing, rules.weaker),
+            evidence: None,
+            reason: Some(weaker.text.clone()),
+            line: weaker.line,
+        }));
+    }
     let waived = silence::waivers(policy, inputs);
     for failure in errors::expectations(policy, &work) {
-        let state = match state(&failure.seen, rules.errors) {
+        let level = if failure.subject.is_red(&changed, &work) { rules.red } else { rules.errors };
+        let state = match state(&failure.seen, level) {
             RuleState::Fired if errors::is_waived(policy, &failure.subject, &waived) => RuleState::Waived,
             state => state,
         };
@@ -80,6 +96,19 @@ pub fn explain(policy: &Policy, inputs: &Inputs, verdict: &Verdict) -> Vec<Expla
         explanations.push(looked(Rule::PlanDrift, subject, state, planned.seen, None));
     }
     explanations
+}
+
+/// It is told once in a session.
+fn not_understood(verdict: &Verdict) -> Explanation {
+    let is_told = verdict.observations.iter().any(|observation| observation.rule == Rule::NotUnderstood);
+    Explanation {
+        rule: Rule::NotUnderstood,
+        subject: "the transcript".to_owned(),
+        state: if is_told { RuleState::Fired } else { RuleState::Suppressed },
+        evidence: None,
+        reason: (!is_told).then(|| "the person was told before".to_owned()),
+        line: None,
+    }
 }
 
 fn of_action(action: &crate::verdict::ActionVerdict) -> Explanation {

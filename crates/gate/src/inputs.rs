@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 
 use change_set::ChangeSet;
 use programs::repository::Repository;
-use programs::shell::Intents;
+use programs::shell::{Directory, Intents};
 use serde::{Deserialize, Serialize};
 use transcript::{Agent, Call, Coverage, Kind, Outcome, Reading, SessionState};
 
 use crate::ledger_extract::LedgerExtract;
 use crate::strength::Strength;
+
+/// The agent's last words are kept to this length.
+const LONGEST_LAST_WORDS: usize = 4000;
 
 /// The version of [`Inputs`] as they are recorded.
 pub const INPUTS_VERSION: u32 = 4;
@@ -102,6 +105,19 @@ pub enum Waiting {
 }
 
 impl Waiting {
+    /// What the agent does instead of stopping, for people.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::BackgroundTasks => "the agent waits for a test run in the background",
+            Self::AnswerOfUser => "the agent waits for your answer",
+            Self::PlanMode => "the agent is in plan mode and waits for your approval",
+            Self::Interrupted => "you interrupted the agent",
+            Self::FailedRequest => "the agent's request to its model failed",
+            Self::Subagents => "the agent waits for its sub-agents",
+            Self::Rejection => "you rejected an edit or a check of the agent",
+        }
+    }
+
     /// What the transcript says that the agent waits for.
     pub fn of_reading(reading: &Reading) -> Option<Self> {
         if reading.interrupted {
@@ -186,10 +202,12 @@ pub enum CheckOutcome {
 }
 
 impl RecordedCall {
-    /// Reads what the call's command would run.
-    pub fn new(call: Call) -> Self {
+    /// Reads what the call's command would run, in the folder in which it was started.
+    pub fn new(call: Call, cwd: &str) -> Self {
+        let elsewhere = call.cwd.as_ref().filter(|folder| *folder != cwd);
+        let folder = elsewhere.map_or(Directory::Start, |folder| Directory::At(folder.clone()));
         let intents = match (call.kind, &call.command) {
-            (Kind::Shell, Some(command)) => Some(Intents::read(command)),
+            (Kind::Shell, Some(command)) => Some(Intents::read_in(folder, command)),
             _ => None,
         };
         Self { call, intents }
@@ -199,11 +217,16 @@ impl RecordedCall {
 impl Inputs {
     /// The part that a transcript gives.
     pub fn of_reading(reading: Reading, changes: Changes, cwd: String) -> Self {
+        let mut said: Vec<String> = reading.messages.into_iter().map(|message| message.text).collect();
+        // What is asked at the end decides whether the agent waits.
+        if let (Some(last), Some(whole)) = (said.last_mut(), &reading.last_assistant) {
+            *last = text::tail(whole, LONGEST_LAST_WORDS).to_owned();
+        }
         Self {
             changes,
             coverage: reading.coverage,
-            calls: reading.calls.into_iter().map(RecordedCall::new).collect(),
-            said: reading.messages.into_iter().map(|message| message.text).collect(),
+            calls: reading.calls.into_iter().map(|call| RecordedCall::new(call, &cwd)).collect(),
+            said,
             cwd,
             session: reading.session,
             repository: None,

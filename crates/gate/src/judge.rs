@@ -1,8 +1,7 @@
 //! The verdict: pass, notify or hold. What speaks first is what keeps silent: an agent that waits, that was held
 //! already, or that changed nothing.
 
-use std::collections::BTreeSet;
-
+use change_set::How;
 use transcript::Extent as ReadExtent;
 
 use crate::changed::{self, Changed, by_category, scope};
@@ -14,6 +13,7 @@ use crate::rules::errors::Failure;
 use crate::rules::{Expectation, Seen, drift, errors, hygiene};
 use crate::second_stop;
 use crate::silence::{self, ASKED_BEFORE};
+use crate::steps::{self, FailedSteps, Step};
 use crate::unproven;
 use crate::verdict::{ALL_CLEAR, ActionState, ActionVerdict, ContentProof, Decision, FileStanding, Observation, Rule, Verdict};
 use crate::work::Work;
@@ -24,7 +24,7 @@ pub fn judge(policy: &Policy, inputs: &Inputs) -> Verdict {
         return Verdict::pass(&inputs.coverage, "switched off");
     }
     if let Some(waiting) = inputs.stop.waiting.or_else(|| silence::waiting(policy, inputs)) {
-        return Verdict::pass(&inputs.coverage, &format!("the agent is waiting: {waiting:?}"));
+        return Verdict::pass(&inputs.coverage, waiting.in_words());
     }
     let verdict = second_stop::judge(policy, inputs, || look(policy, inputs));
     unproven::remark(policy, inputs, verdict)
@@ -43,10 +43,9 @@ fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
     if is_not_understood && policy.gate.not_understood == NotUnderstood::Pass {
         return not_understood(policy, inputs);
     }
-    let mut files = changed::files(policy, inputs);
     let root = changed::root(inputs);
     let work = Work::new(inputs, &root);
-    changed::leave_unproven(&mut files, &work);
+    let files = changed::files(policy, inputs, &work);
     let extent = Extent::of(&files);
     let mut verdict = Verdict {
         changed: by_category(policy, &files),
@@ -59,7 +58,7 @@ fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
     for expectation in &expected {
         verdict.actions.push(action_verdict(policy, inputs, expectation, &waived, &work));
     }
-    let Failures { told, is_red } = failures(policy, &work, &waived, &files, &expected);
+    let Failures { told, is_red, holding } = failures(policy, &work, &waived, &files, &expected);
     verdict.standings = standings(&expected, is_red);
     verdict.standings.extend(unproven::standings(policy, inputs, &files, &work));
     verdict.observations = gaps(&expected, &verdict.actions, &told);
@@ -78,7 +77,8 @@ fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
         verdict.observations.extend(drifted.as_ref().and_then(drift::observation));
     }
     silence::leave_out_reported(policy, inputs, is_red, &mut verdict.observations);
-    conclude(policy, inputs, verdict, extent, is_red)
+    let steps = steps::of_hold(policy, &verdict.actions, &expected, &holding);
+    conclude(policy, inputs, verdict, extent, &Asked { steps, holding })
 }
 
 /// How much of what changed matters.
@@ -110,21 +110,27 @@ impl Extent {
     }
 }
 
+/// What the agent is asked for.
+struct Asked {
+    steps: Vec<Step>,
+    holding: FailedSteps,
+}
+
 /// Composes the message, where there is something to say.
-fn conclude(policy: &Policy, inputs: &Inputs, mut verdict: Verdict, extent: Extent, is_red: bool) -> Verdict {
-    let compose = |verdict: &Verdict, sentence: Option<&str>| {
-        message::compose(&Parts {
-            policy,
-            changed: &verdict.changed,
-            actions: &verdict.actions,
-            observations: &verdict.observations,
-            only_prose: extent == Extent::OnlyProse,
-            sentence,
-        })
+fn conclude(
+    policy: &Policy,
+    inputs: &Inputs,
+    mut verdict: Verdict,
+    extent: Extent,
+    asked: &Asked,
+) -> Verdict {
+    let is_letter = policy.gate.turn_only;
+    let is_in_a_step = |observation: &&Observation| {
+        observation.rule == Rule::UnresolvedError && asked.holding.is_about(observation.line)
     };
-    let is_missing = |action: &&ActionVerdict| action.state == ActionState::Required;
+    let is_open = |action: &&ActionVerdict| action.state == ActionState::Required;
     let missing: Vec<&str> =
-        verdict.actions.iter().filter(is_missing).map(|action| action.id.as_str()).collect();
+        verdict.actions.iter().filter(is_open).map(|action| action.id.as_str()).collect();
     let waived = message::waived(&verdict.actions);
     let telling = |telling: Telling| match telling {
         Telling::Silent => Decision::Pass,
@@ -133,36 +139,77 @@ fn conclude(policy: &Policy, inputs: &Inputs, mut verdict: Verdict, extent: Exte
     };
     let checks = message::checks(&inputs.checks);
     let failed = inputs.checks.iter().any(|check| check.outcome == CheckOutcome::Failed);
+    let is_verification =
+        |id: &&str| policy.action(id).is_some_and(|action| action.proof == Proof::Verification);
+    let docs_only = policy.messages.docs_only.as_str();
+    let headline = if extent == Extent::OnlyProse && policy.gate.docs_only == Telling::Hold {
+        docs_only
+    } else if failed {
+        "A check failed"
+    } else if missing.iter().any(is_verification) {
+        "Not verified yet"
+    } else if !missing.is_empty() {
+        "Not done yet"
+    } else if !asked.holding.is_empty() {
+        "Still failing"
+    } else {
+        "Before you stop"
+    };
+    let unknown_waivers = silence::unknown_waivers(policy, inputs);
+    let compose = |verdict: &Verdict, sentence: Option<&str>| {
+        let all = &verdict.observations;
+        let others: Vec<Observation> =
+            all.iter().filter(|observation| is_letter || !is_in_a_step(observation)).cloned().collect();
+        message::compose(&Parts {
+            policy,
+            headline,
+            changed: &verdict.changed,
+            steps: &asked.steps,
+            observations: &others,
+            only_prose: extent == Extent::OnlyProse,
+            sentence,
+            unknown_waivers: &unknown_waivers,
+        })
+    };
     let holds = !missing.is_empty()
         || failed
-        || (is_red && policy.gate.rules.red == RuleLevel::Hold)
+        || !asked.holding.is_empty()
         || verdict.observations.iter().any(|observation| holds(policy, observation.rule, extent));
-    let docs_only = Some(policy.messages.docs_only.as_str());
+    let all_clear = message::all_clear(policy, is_committed(inputs));
+    // Habits and drift say nothing against what was verified.
+    let is_clear = !verdict.actions.is_empty()
+        && verdict.actions.iter().all(|action| action.state == ActionState::Satisfied)
+        && verdict.observations.iter().all(|observation| {
+            matches!(observation.rule, Rule::EditWithoutRead | Rule::WideBlastRadius | Rule::PlanDrift)
+        });
+    let notice = |sentence: Option<&str>| message::notice(policy, sentence, &verdict.observations);
 
     let (decision, reason, message) = if extent == Extent::Nothing {
         match verdict.observations.is_empty() {
             true => (Decision::Pass, "nothing changed".to_owned(), String::new()),
             false => {
                 let reason = "nothing changed, but an error is unresolved";
-                (Decision::Notify, reason.to_owned(), compose(&verdict, None))
+                (Decision::Notify, reason.to_owned(), notice(None))
             }
         }
     } else if extent == Extent::OnlyProse && policy.gate.docs_only == Telling::Hold {
-        (Decision::Hold, "only prose changed".to_owned(), compose(&verdict, docs_only))
+        let sentence = Some(docs_only).filter(|_| is_letter);
+        (Decision::Hold, "only prose changed".to_owned(), compose(&verdict, sentence))
     } else if holds {
         let reason = match (failed, missing.is_empty()) {
             (true, _) => "a check failed".to_owned(),
-            (false, true) => "observations".to_owned(),
+            (false, true) if asked.holding.is_empty() => "observations".to_owned(),
+            (false, true) => format!("still failing: {}", asked.holding.listed()),
             (false, false) => format!("missing: {}", missing.join(", ")),
         };
         (Decision::Hold, reason, compose(&verdict, checks.as_deref()))
     } else if !verdict.observations.is_empty() {
-        (Decision::Notify, "observations".to_owned(), compose(&verdict, waived.as_deref()))
+        let clear = Some(all_clear).filter(|_| is_clear && policy.gate.all_clear != Telling::Silent);
+        (Decision::Notify, "observations".to_owned(), notice(waived.as_deref().or(clear)))
     } else if let Some(waived) = &waived {
-        (Decision::Notify, "waived".to_owned(), message::sentence(waived))
+        (Decision::Notify, "waived".to_owned(), notice(Some(waived)))
     } else if extent == Extent::OnlyProse {
-        let message = compose(&verdict, docs_only);
-        (telling(policy.gate.docs_only), "only prose changed".to_owned(), message)
+        (telling(policy.gate.docs_only), "only prose changed".to_owned(), notice(Some(docs_only)))
     } else if verdict.actions.is_empty() {
         (Decision::Pass, "nothing is required for what changed".to_owned(), String::new())
     } else if verdict.actions.iter().any(|action| action.state == ActionState::Waived) {
@@ -170,13 +217,18 @@ fn conclude(policy: &Policy, inputs: &Inputs, mut verdict: Verdict, extent: Exte
     } else if verdict.actions.iter().any(|action| action.state == ActionState::Reported) {
         (Decision::Pass, "the person was told before".to_owned(), String::new())
     } else {
-        let message = message::sentence(&policy.messages.all_clear);
-        (telling(policy.gate.all_clear), ALL_CLEAR.to_owned(), message)
+        (telling(policy.gate.all_clear), ALL_CLEAR.to_owned(), notice(Some(all_clear)))
     };
     verdict.decision = decision;
     verdict.reason = reason;
     verdict.message = (decision != Decision::Pass).then_some(message);
     verdict
+}
+
+/// Whether all that changed is committed.
+fn is_committed(inputs: &Inputs) -> bool {
+    let Changes::Known(set) = &inputs.changes else { return false };
+    set.files.iter().all(|file| file.how.iter().all(|how| *how == How::Committed))
 }
 
 /// Whether an observation alone holds.
@@ -203,15 +255,18 @@ fn without_git(policy: &Policy, inputs: &Inputs, reason: &str) -> Verdict {
     }
 }
 
+/// The reason of a verdict on a transcript of no format that is known.
+pub(crate) const NOT_UNDERSTOOD: &str = "the transcript is not understood";
+
 /// The transcript is there, and is of no format that is known: silence, told once.
 fn not_understood(policy: &Policy, inputs: &Inputs) -> Verdict {
     let text = "The transcript is in a format that is not understood, so nothing is checked.".to_owned();
-    let mut verdict = Verdict::pass(&inputs.coverage, "the transcript is not understood");
+    let mut verdict = Verdict::pass(&inputs.coverage, NOT_UNDERSTOOD);
     verdict.observations.push(Observation { rule: Rule::NotUnderstood, text: text.clone(), line: None });
     silence::leave_out_reported(policy, inputs, false, &mut verdict.observations);
     if !verdict.observations.is_empty() {
         verdict.decision = Decision::Notify;
-        verdict.message = Some(message::sentence(&text));
+        verdict.message = Some(message::sentence(policy, &text));
     }
     verdict
 }
@@ -222,6 +277,8 @@ struct Failures {
     told: Vec<Observation>,
     /// Tests, a type check or a build of what changed is among them.
     is_red: bool,
+    /// Those that hold.
+    holding: FailedSteps,
 }
 
 fn failures(
@@ -232,10 +289,7 @@ fn failures(
     expected: &[Expectation<Demand<'_>>],
 ) -> Failures {
     let rules = policy.gate.rules;
-    let mut failures = Failures { told: Vec::new(), is_red: false };
-    let code: BTreeSet<String> =
-        changed.iter().filter(|file| file.is_code()).map(|file| file.path.clone()).collect();
-    let last_edit = work.last_edit_that_needs_proof(&code);
+    let mut failures = Failures { told: Vec::new(), is_red: false, holding: FailedSteps::default() };
     let is_missed = |failure: &Failure<'_>| {
         let line = failure.recorded.call.line;
         let is_it = |seen: &Seen| matches!(seen, Seen::Ambiguous { like, .. } if like.line == line);
@@ -243,8 +297,7 @@ fn failures(
     };
     for failure in errors::expectations(policy, work).iter().filter(|failure| failure.speaks()) {
         let failure = &failure.subject;
-        let is_red =
-            !code.is_empty() && failure.is_about_the_code() && last_edit.is_none_or(|edit| edit < failure.at);
+        let is_red = failure.is_red(changed, work);
         let level = if is_red { rules.red } else { rules.errors };
         // An action that is missing already says what a run whose status is hidden showed.
         if level == RuleLevel::Off
@@ -254,6 +307,9 @@ fn failures(
             continue;
         }
         failures.is_red |= is_red;
+        if level == RuleLevel::Hold && (is_red || holds(policy, Rule::UnresolvedError, Extent::of(changed))) {
+            failures.holding.add(policy, failure, expected);
+        }
         let observation = errors::observation(policy, failure.recorded);
         // The last one is what the agent left behind.
         failures.told.retain(|earlier| earlier.text != observation.text);

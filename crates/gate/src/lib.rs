@@ -16,6 +16,7 @@ mod ran;
 mod rules;
 mod second_stop;
 mod silence;
+mod steps;
 mod strength;
 mod unproven;
 mod verdict;

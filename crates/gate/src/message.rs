@@ -1,12 +1,17 @@
-//! What an agent reads when it is held (R9): what changed, the next steps in their order, observations, how to say
-//! that a step cannot be done. At most 2,000 characters; clients show it to people too.
+//! What an agent reads when it is held: what changed, numbered steps, observations, how to say that a step cannot be done;
+//! and the short notices for the person. Where the policy keeps to the letter (`turn_only`), it is R9's message. At most 2,000
+//! characters; clients show it to people too.
+
+use text::listed;
+use transcript::OWN_PREFIX;
 
 use crate::inputs::{CheckOutcome, CheckResult};
-use crate::policy::{Action, Policy};
+use crate::policy::Policy;
 use crate::silence::ASKED_BEFORE;
-use crate::verdict::{ActionState, ActionVerdict, ChangedCategory, Observation};
+use crate::steps::Step;
+use crate::verdict::{ActionState, ActionVerdict, ChangedCategory, Observation, Rule};
 
-/// The first line of a hold.
+/// The first line of R9's message.
 pub const HEADER: &str = "[checkstone] Context-aware checkpoint";
 
 const LONGEST: usize = 2000;
@@ -14,47 +19,124 @@ const LONGEST: usize = 2000;
 /// What the message is made of.
 pub(crate) struct Parts<'a> {
     pub(crate) policy: &'a Policy,
+    /// What is the matter, in the first line.
+    pub(crate) headline: &'a str,
     pub(crate) changed: &'a [ChangedCategory],
-    pub(crate) actions: &'a [ActionVerdict],
+    pub(crate) steps: &'a [Step],
     pub(crate) observations: &'a [Observation],
     /// Nothing is there to commit for: the reminder and what the policy always asks for.
     pub(crate) only_prose: bool,
     /// A sentence before the steps.
     pub(crate) sentence: Option<&'a str>,
+    /// What the agent said that it cannot do, and no action is called.
+    pub(crate) unknown_waivers: &'a [String],
 }
 
+/// A hold.
 pub(crate) fn compose(parts: &Parts<'_>) -> String {
-    let mut before = vec![HEADER.to_owned()];
+    let is_letter = parts.policy.gate.turn_only;
+    let mut before = vec![match is_letter {
+        true => HEADER.to_owned(),
+        false => format!("{OWN_PREFIX} {}", parts.headline),
+    }];
     if !parts.changed.is_empty() {
-        before.push(summary(parts.changed));
+        before.push(summary(parts.changed, is_letter));
     }
     before.extend(parts.sentence.map(str::to_owned));
-    let steps = steps(parts);
-    if !steps.is_empty() {
-        let numbered = steps.iter().enumerate().map(|(place, step)| format!("{}. {step}", place + 1));
-        before.push(format!("Required actions:\n{}", numbered.collect::<Vec<_>>().join("\n")));
+    if !parts.steps.is_empty() {
+        let title = if is_letter { "Required actions:\n" } else { "" };
+        before.push(format!("{title}{}", numbered(parts)));
     }
     let mut after = Vec::new();
     if parts.policy.gate.capture {
         after.push(parts.policy.messages.capture.clone());
     }
-    let open: Vec<&str> = parts
-        .actions
-        .iter()
-        .filter(|action| action.state == ActionState::Required)
-        .map(|action| action.id.as_str())
-        .collect();
-    if parts.policy.gate.waivers && !open.is_empty() {
+    let mut names: Vec<&str> = Vec::new();
+    for name in parts.steps.iter().flat_map(|step| &step.actions) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    if parts.policy.gate.waivers && !names.is_empty() {
+        let unknown = match parts.unknown_waivers {
+            [] => String::new(),
+            [name] => format!("{} is not an action here. ", listed([name])),
+            names => format!("{} are not actions here. ", listed(names)),
+        };
         after.push(format!(
-            "If a step cannot be done here, say so in a line of its own:\n`checkstone: cannot ACTION: REASON` \
+            "{unknown}If a step cannot be done here, say so in a line of its own:\n`checkstone: cannot ACTION: REASON` \
              (actions: {}).",
-            open.join(", ")
+            names.join(", ")
         ));
     }
     let taken = before.iter().chain(&after).map(|section| section.chars().count() + 2).sum();
-    let observations = observations(parts.observations, LONGEST.saturating_sub(taken));
+    let lines: Vec<String> = match is_letter {
+        true => parts.observations.iter().map(|observation| observation.text.clone()).collect(),
+        false => by_cause(parts.observations),
+    };
+    let observations = observations(&lines, LONGEST.saturating_sub(taken));
     let sections: Vec<String> = before.into_iter().chain(observations).chain(after).collect();
     text::shortened(&sections.join("\n\n"), LONGEST)
+}
+
+/// What the person is told: one line if that is enough.
+pub(crate) fn notice(policy: &Policy, sentence: Option<&str>, observed: &[Observation]) -> String {
+    let lines = by_cause(observed);
+    let text = match (sentence, lines.as_slice()) {
+        (None, [line]) => line.clone(),
+        (sentence, lines) => {
+            let sentence = sentence.unwrap_or("Seen at this stop:");
+            let separator = if policy.gate.turn_only { "\n\n" } else { "\n" };
+            let room = LONGEST.saturating_sub(sentence.chars().count() + HEADER.chars().count() + 4);
+            let observed = observations(lines, room).unwrap_or_default();
+            let observed = observed.strip_prefix(OBSERVATIONS).unwrap_or_default();
+            format!("{sentence}{}{}", if observed.is_empty() { "" } else { separator }, observed.trim_start())
+        }
+    };
+    self::sentence(policy, &text)
+}
+
+/// Failures with the same sentence are one line, with what failed.
+fn by_cause(observations: &[Observation]) -> Vec<String> {
+    let mut lines: Vec<(&str, Vec<&str>)> = Vec::new();
+    for observation in observations {
+        let text = observation.text.as_str();
+        let parts = text.strip_suffix("`)").and_then(|text| text.rsplit_once(" (`"));
+        let (cause, command) = match parts {
+            Some((cause, command)) if observation.rule == Rule::UnresolvedError => (cause, Some(command)),
+            _ => (text, None),
+        };
+        match lines.iter_mut().find(|(known, _)| *known == cause) {
+            Some((_, commands)) => commands.extend(command),
+            None => lines.push((cause, command.into_iter().collect())),
+        }
+    }
+    let line = |(cause, commands): (&str, Vec<&str>)| match commands.len() {
+        0 => cause.to_owned(),
+        1 => format!("{cause} ({})", listed(commands)),
+        count => format!("{cause} ({count} times: {})", listed(commands)),
+    };
+    lines.into_iter().map(line).collect()
+}
+
+fn numbered(parts: &Parts<'_>) -> String {
+    let mut steps: Vec<String> = parts
+        .steps
+        .iter()
+        .map(|step| match parts.policy.gate.turn_only || step.actions.is_empty() {
+            true => step.text.clone(),
+            false => format!("{} ({})", step.text, step.actions.join(", ")),
+        })
+        .collect();
+    if parts.policy.gate.commit && !parts.only_prose {
+        let before = match steps.len() {
+            1 => "step 1 is".to_owned(),
+            last => format!("steps 1-{last} are"),
+        };
+        steps.push(parts.policy.messages.commit.replace("{steps}", &before));
+    }
+    let numbered = steps.iter().enumerate().map(|(place, step)| format!("{}. {step}", place + 1));
+    numbered.collect::<Vec<_>>().join("\n")
 }
 
 /// What the policy's own checks said, failures with the end of their output. They leave room for the steps.
@@ -83,25 +165,31 @@ fn end(text: &str, most: usize) -> &str {
 }
 
 /// One sentence, and nothing else.
-pub(crate) fn sentence(text: &str) -> String {
-    text::shortened(&format!("{HEADER}\n\n{text}"), LONGEST)
+pub(crate) fn sentence(policy: &Policy, text: &str) -> String {
+    let text = match policy.gate.turn_only {
+        true => format!("{HEADER}\n\n{text}"),
+        false => format!("{OWN_PREFIX} {text}"),
+    };
+    text::shortened(&text, LONGEST)
+}
+
+/// The all-clear, which asks for no commit of what is committed.
+pub(crate) fn all_clear(policy: &Policy, is_committed: bool) -> &str {
+    let text = policy.messages.all_clear.as_str();
+    let committed = text.strip_suffix("Commit if ready.").map(str::trim_end);
+    committed.filter(|text| is_committed && !text.is_empty()).unwrap_or(text)
 }
 
 /// The generic checkpoint, where nothing is known.
 pub(crate) fn generic(policy: &Policy) -> String {
     let capture =
         if policy.gate.capture { format!("\n\n{}", policy.messages.capture) } else { String::new() };
-    sentence(&format!("{}{capture}", policy.messages.generic))
+    sentence(policy, &format!("{}{capture}", policy.messages.generic))
 }
 
 /// The commit gate of the second stop.
 pub(crate) fn uncommitted(policy: &Policy, dirty: &[String]) -> String {
-    const MOST: usize = 10;
-    let mut shown: Vec<String> = dirty.iter().take(MOST).map(|path| format!("`{path}`")).collect();
-    if dirty.len() > MOST {
-        shown.push(format!("and {} more", dirty.len() - MOST));
-    }
-    sentence(&format!("{}\n\nChanged: {}", policy.messages.uncommitted, shown.join(", ")))
+    sentence(policy, &format!("{}\n\nChanged: {}", policy.messages.uncommitted, listed(dirty)))
 }
 
 /// What the agent said it cannot do, for the person.
@@ -116,20 +204,22 @@ pub(crate) fn waived(actions: &[ActionVerdict]) -> Option<String> {
     (!waived.is_empty()).then(|| format!("Not done: {}", waived.join(", ")))
 }
 
+const OBSERVATIONS: &str = "Observations:";
+
 /// As many as fit; the rest are counted.
-fn observations(observations: &[Observation], room: usize) -> Option<String> {
+fn observations(lines: &[String], room: usize) -> Option<String> {
     const COUNTED: usize = 24;
-    if observations.is_empty() {
+    if lines.is_empty() {
         return None;
     }
-    let mut text = "Observations:".to_owned();
+    let mut text = OBSERVATIONS.to_owned();
     let mut left = room.saturating_sub(text.chars().count() + 2);
-    for (number, observation) in observations.iter().enumerate() {
-        let line = format!("\n- {}", observation.text);
+    for (number, line) in lines.iter().enumerate() {
+        let line = format!("\n- {line}");
         let length = line.chars().count();
-        let is_last = number + 1 == observations.len();
+        let is_last = number + 1 == lines.len();
         if length + if is_last { 0 } else { COUNTED } > left {
-            text.push_str(&format!("\n- … and {} more", observations.len() - number));
+            text.push_str(&format!("\n- … and {} more", lines.len() - number));
             break;
         }
         left -= length;
@@ -138,50 +228,20 @@ fn observations(observations: &[Observation], room: usize) -> Option<String> {
     Some(text)
 }
 
-fn summary(changed: &[ChangedCategory]) -> String {
+fn summary(changed: &[ChangedCategory], is_letter: bool) -> String {
     const MOST: usize = 12;
     let mut names: Vec<String> = changed
         .iter()
         .take(MOST)
-        .map(|changed| match changed.files.len() {
-            1 => format!("{} (1 file)", changed.category),
-            count => format!("{} ({count} files)", changed.category),
+        .map(|changed| match is_letter {
+            true => format!("{} ({})", changed.category, text::counted(changed.files.len(), "file")),
+            false => format!("{} ({})", changed.category, listed(&changed.files)),
         })
         .collect();
     if changed.len() > MOST {
         names.push(format!("and {} more", changed.len() - MOST));
     }
     format!("Changed: {}", names.join(", "))
-}
-
-/// The steps that are required, in the policy's order, and committing last.
-fn steps(parts: &Parts<'_>) -> Vec<String> {
-    let required: Vec<(&Action, &str)> = parts
-        .actions
-        .iter()
-        .filter(|action| action.state == ActionState::Required)
-        .filter_map(|action| Some((parts.policy.action(&action.id)?, action.say.as_str())))
-        .collect();
-    let mut steps: Vec<String> = Vec::new();
-    for (action, say) in &required {
-        let follows = action
-            .after
-            .as_ref()
-            .zip(action.say_after.as_ref())
-            .filter(|(before, _)| required.iter().any(|(other, _)| &other.id == *before));
-        match (follows, steps.last_mut()) {
-            (Some((_, addition)), Some(step)) => *step = format!("{step} {addition}"),
-            _ => steps.push((*say).to_owned()),
-        }
-    }
-    if parts.policy.gate.commit && !parts.only_prose && !steps.is_empty() {
-        let before = match steps.len() {
-            1 => "step 1 is".to_owned(),
-            last => format!("steps 1-{last} are"),
-        };
-        steps.push(parts.policy.messages.commit.replace("{steps}", &before));
-    }
-    steps
 }
 
 /// The instruction, with the window of the logs filled in.

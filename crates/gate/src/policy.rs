@@ -20,7 +20,7 @@ pub use keys::{
 pub use paths::{Class, Globs};
 pub(crate) use paths::{is_source, needs_no_proof};
 pub use presets::PRESETS;
-pub use settings::{Problem, Problems};
+pub use settings::{Problem, Problems, changed_keys};
 pub use user_file::UserFile;
 
 /// A policy file: how it is called in messages, and its text.

@@ -25,17 +25,30 @@ pub fn waivers(policy: &Policy, inputs: &Inputs) -> Vec<Waived> {
         return Vec::new();
     }
     let mut waived = inputs.history.waived.clone();
-    for line in inputs.said.iter().flat_map(|text| text.lines()) {
-        let line = line.trim().trim_matches(['`', '*', '-', '>', ' ']);
-        let Some(rest) = line.strip_prefix("checkstone: cannot ") else { continue };
-        let Some((action, reason)) = rest.split_once(':') else { continue };
-        let (action, reason) = (action.trim().trim_matches('`'), reason.trim());
+    for (action, reason) in said_waivers(inputs) {
         let is_known = waived.iter().any(|known| known.action == action);
-        if policy.action(action).is_some() && !reason.is_empty() && !is_known {
+        if policy.action(action).is_some() && !is_known {
             waived.push(Waived { action: action.to_owned(), reason: reason.to_owned() });
         }
     }
     waived
+}
+
+/// What the agent says it cannot do and no action is called. Words that are to be filled in are none.
+pub(crate) fn unknown_waivers(policy: &Policy, inputs: &Inputs) -> Vec<String> {
+    let is_name = |name: &&str| !name.starts_with('<') && *name != "ACTION";
+    let names = said_waivers(inputs).map(|(action, _)| action).filter(is_name);
+    names.filter(|name| policy.action(name).is_none()).map(|name| text::shortened(name, 40)).collect()
+}
+
+/// Action and reason of each line of this turn that waives something.
+fn said_waivers(inputs: &Inputs) -> impl Iterator<Item = (&str, &str)> {
+    inputs.said.iter().flat_map(|text| text.lines()).filter_map(|line| {
+        let line = line.trim().trim_matches(['`', '*', '-', '>', ' ']);
+        let (action, reason) = line.strip_prefix("checkstone: cannot ")?.split_once(':')?;
+        let (action, reason) = (action.trim().trim_matches('`'), reason.trim());
+        (!reason.is_empty()).then_some((action, reason))
+    })
 }
 
 /// Whether the turn before was held for the action, and nothing that it covers was touched since.

@@ -28,7 +28,7 @@ impl Strength {
 
     /// What the command would say about the code; `None` if it verifies nothing, or only lists and explains (E7).
     pub(crate) fn of_command(command: &SimpleCommand) -> Option<Self> {
-        Self::of_run(command, command.deed())
+        Self::of_run(command, command.deed_done()?)
     }
 
     /// The same of what the command turns out to do.
@@ -47,7 +47,9 @@ impl Strength {
             command.is_inline_code() && first.is_none_or(|first| first.text() == "-")
         };
         let rewrites = || command.edits.others || command.edits.paths.iter().any(|path| is_source(path));
-        let is_idle = command.idle_argument().is_some()
+        // `cargo test --no-run` runs nothing and builds all the same.
+        let builds = || deed == Deed::Builds && command.deed_done() == Some(Deed::Builds);
+        let is_idle = (command.idle_argument().is_some() && !builds())
             || (strength == Self::Ran && (only_tells() || is_typed_in() || rewrites()));
         (!is_idle).then_some(strength)
     }

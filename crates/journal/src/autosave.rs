@@ -4,10 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use rusqlite::{Row, params};
 
-use crate::column::{Milliseconds, PathText, StoredPath};
+use crate::column::{Milliseconds, PathText, StoredPath, words};
 use crate::{JournalError, Reading, SessionId, TurnId, Writing};
 
 /// Whatever went wrong, this is enough of it.
@@ -21,25 +20,6 @@ const AGAIN: &str = " again";
 
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct AutosaveId(pub i64);
-
-macro_rules! words {
-    ($type:ident { $($variant:ident = $word:literal,)* }) => {
-        impl $type {
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word,)* }
-            }
-        }
-
-        impl FromSql for $type {
-            fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-                match value.as_str()? {
-                    $($word => Ok(Self::$variant),)*
-                    _ => Err(FromSqlError::InvalidType),
-                }
-            }
-        }
-    };
-}
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum AutosaveOutcome {

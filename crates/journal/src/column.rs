@@ -1,4 +1,4 @@
-//! How times and paths are stored: times as milliseconds since 1970, paths as text of any bytes.
+//! How values are stored: times as milliseconds since 1970, paths as text of any bytes, choices as words.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -47,3 +47,24 @@ impl FromSql for StoredPath {
         }
     }
 }
+
+/// The word of each variant of an enum.
+macro_rules! words {
+    ($type:ident { $($variant:ident = $word:literal,)* }) => {
+        impl $type {
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word,)* }
+            }
+        }
+
+        impl rusqlite::types::FromSql for $type {
+            fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
+                match value.as_str()? {
+                    $($word => Ok(Self::$variant),)*
+                    _ => Err(rusqlite::types::FromSqlError::InvalidType),
+                }
+            }
+        }
+    };
+}
+pub(crate) use words;

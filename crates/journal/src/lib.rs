@@ -12,7 +12,10 @@ mod examine;
 mod journal;
 mod ledger;
 pub mod log;
+mod notice;
+mod policy;
 mod prune;
+mod registration;
 mod run;
 mod schema;
 mod session;
@@ -26,12 +29,15 @@ mod waiver;
 
 pub use autosave::{Autosave, AutosaveCounts, AutosaveId, AutosaveOutcome, NewAutosave, PushState};
 pub use error::JournalError;
-pub use examine::{Soundness, examine};
+pub use examine::{Soundness, examine, known_registrations};
 pub use journal::{Journal, OpenFor, Reading, Writing, set_aside};
 pub use ledger::{
     FileVersion, NO_FILE, NewProof, Proof, ProofId, RepositoryId, Standing, StandingSession,
 };
+pub use notice::{Author, NewNotice, Notice};
+pub use policy::LatestPolicy;
 pub use prune::{Limits, Pruned};
+pub use registration::Registration;
 pub use run::NotedRun;
 pub use session::{SeenSession, Session, SessionId};
 pub use trust::{Trust, TrustEntry};

@@ -26,6 +26,9 @@ const MOST_CONTENTS_AT_ONCE: i64 = 4096;
 /// A delivery is looked up within seconds; a day is plenty.
 const DELIVERIES_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// When a policy was seen last is known to the day.
+const POLICIES_KEPT_LONGER: Duration = Duration::from_secs(2 * 24 * 60 * 60);
+
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub age: Duration,
@@ -94,6 +97,9 @@ impl Writing<'_> {
         delete("DELETE FROM deliveries WHERE at < ?1", &[&before(DELIVERIES_KEPT)])?;
         delete("DELETE FROM runs WHERE changed_at < ?1", &[&oldest])?;
         self.prune_ledger(&oldest, limits)?;
+        delete("DELETE FROM notices WHERE at < ?1", &[&oldest])?;
+        // Every turn that began with it is older still.
+        delete("DELETE FROM policies WHERE seen_at < ?1", &[&before(limits.age + POLICIES_KEPT_LONGER)])?;
         Ok(pruned)
     }
 

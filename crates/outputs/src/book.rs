@@ -3,11 +3,6 @@
 use crate::runner::Runner;
 use crate::shown::{ErrorKind, ErrorLines, NotStarted, RunResult, RunSummary, Shown, Tool, ToolResult};
 
-/// More than a person would put into one command.
-const MOST_SUMMARIES: usize = 32;
-const MOST_TOOLS: usize = 8;
-const MOST_NOT_STARTED: usize = 4;
-
 /// Blank lines, and what a shell or `time` adds.
 const LINES_AFTER_EXCEPTION: u64 = 3;
 
@@ -97,11 +92,8 @@ impl Book {
         }
     }
 
-    /// If there are too many, the last one stands for all that come after it.
     fn push(&mut self, runner: Runner) {
-        if self.shown.summaries.len() < MOST_SUMMARIES {
-            self.shown.summaries.push(RunSummary::new(runner, self.line));
-        }
+        self.shown.add_summary(RunSummary::new(runner, self.line));
     }
 
     fn change_last(&mut self, change: impl FnOnce(&mut RunSummary)) {
@@ -113,32 +105,15 @@ impl Book {
 
     /// What a tool says about the whole.
     pub(crate) fn tool(&mut self, tool: Tool, succeeded: bool) {
-        let is_full = self.shown.tools.len() == MOST_TOOLS;
-        match self.shown.tools.last_mut().filter(|_| is_full) {
-            // A failure among those that are too many is not forgotten.
-            Some(last) => {
-                last.succeeded &= succeeded;
-                last.line = self.line;
-            }
-            None => self.shown.tools.push(ToolResult { tool, succeeded, line: self.line }),
-        }
+        self.shown.add_tool(ToolResult { tool, succeeded, line: self.line });
     }
 
     pub(crate) fn error(&mut self, kind: ErrorKind) {
-        let line = self.line;
-        match self.shown.errors.iter_mut().find(|lines| lines.kind == kind) {
-            Some(lines) => {
-                lines.count += 1;
-                lines.last = line;
-            }
-            None => self.shown.errors.push(ErrorLines { kind, count: 1, first: line, last: line }),
-        }
+        self.shown.add_errors(ErrorLines { kind, count: 1, first: self.line, last: self.line });
     }
 
     pub(crate) fn not_started(&mut self, program: &str) {
-        if self.shown.not_started.len() < MOST_NOT_STARTED {
-            self.shown.not_started.push(NotStarted { program: program.to_owned(), line: self.line });
-        }
+        self.shown.add_not_started(NotStarted { program: program.to_owned(), line: self.line });
     }
 
     /// `1..2`, `ok 1 - name`, `not ok 2 - name`: a pass only if the plan is fulfilled.

@@ -18,6 +18,7 @@ mod plain_line;
 mod runner;
 mod scan;
 mod shown;
+mod start_line;
 mod tool_line;
 
 pub use runner::Runner;

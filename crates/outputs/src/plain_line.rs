@@ -51,10 +51,11 @@ fn bracketed(line: &str) -> Option<&str> {
 
 /// `12:00:01 `, `2024-05-06T07:08:09.123Z `, `2024-05-06 07:08:09,123 `
 fn timed(line: &str) -> Option<&str> {
-    let is_of_time =
-        |word: &str| word.bytes().all(|byte| byte.is_ascii_digit() || b"-:.,/TZ+".contains(&byte));
-    let (first, rest) = line.split_once(' ').filter(|(first, _)| is_of_time(first))?;
-    let is_clock = |word: &str| word.matches(':').count() >= 2 && is_of_time(word);
+    let is_of_time = |byte: u8| byte.is_ascii_digit() || b"-:.,/TZ+".contains(&byte);
+    let is_clock = |word: &str| word.matches(':').count() >= 2 && word.bytes().all(is_of_time);
+    let end = line.bytes().position(|byte| !is_of_time(byte))?;
+    let (first, rest) = line.split_at_checked(end)?;
+    let rest = rest.strip_prefix(' ')?;
     if is_clock(first) {
         return Some(rest.trim_start());
     }
@@ -63,20 +64,22 @@ fn timed(line: &str) -> Option<&str> {
 
 /// `web-1  | `, `│ `
 fn piped(line: &str) -> Option<&str> {
-    let (name, rest) = line.split_once(['|', '│', '┃'])?;
-    let name = name.trim_end();
-    let is_name = name.len() <= LONGEST_NAME && !name.contains(char::is_whitespace);
-    rest.strip_prefix(' ').filter(|_| is_name).map(str::trim_start)
+    let is_pipe = |character: char| matches!(character, '|' | '│' | '┃');
+    let (name, rest) = line.split_at(line.find(|end: char| end.is_whitespace() || is_pipe(end))?);
+    let rest = rest.trim_start().strip_prefix(is_pipe)?.strip_prefix(' ')?;
+    (name.len() <= LONGEST_NAME).then(|| rest.trim_start())
 }
 
 /// `web:test: `, `@scope/web:test: `, `packages/api test: `
 fn named(line: &str) -> Option<&str> {
-    let (name, rest) = line.split_once(": ")?;
+    let head = line.as_bytes().get(..LONGEST_NAME + 2).unwrap_or(line.as_bytes());
+    let colon = memchr::memchr_iter(b':', head).find(|colon| head.get(colon + 1) == Some(&b' '))?;
+    let (name, rest) = (line.get(..colon)?, line.get(colon + 2..)?);
     let is_name = match name.split_once(' ') {
         None => name.contains(':'),
         Some((folder, script)) => {
             !script.contains(' ') && !folder.contains(':') && folder.contains(['/', '.', '@'])
         }
     };
-    (is_name && name.len() <= LONGEST_NAME && !name.is_empty()).then_some(rest.trim_start())
+    (is_name && !name.is_empty()).then_some(rest.trim_start())
 }

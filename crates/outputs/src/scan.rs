@@ -11,18 +11,21 @@ use crate::book::Book;
 use crate::plain_line::{without_colours, without_prefix};
 use crate::runner::Runner;
 use crate::shown::{Shown, Summary};
-use crate::{error_line, tool_line};
+use crate::{error_line, start_line, tool_line};
 
 /// Every line of a summary has one of these in it, with `|` between.
 const SUMMARY_WORDS: &str = "pass|fail|FAIL|PASS|Fail|SUCC|ok |OK\n|OK\r|OK (|Ran |1..|%]\n|%]\r|o test|o spec|TESTS|Tests|DONE |xecuted|BUILD|\
     Build|est case|Test Run|skipped|selected|llected|celled|rror in|rrors in|compile `|sync)|ratulat|nox > S|Cases|Result|NO-SO|nchmark|\
     y files|filters|Assert|examples:";
 
-/// Every other line that is looked at has one of these in it.
-const ERROR_WORDS: &str = "rror|ERR|fatal: |e: file|: *** |stopped|ELIFE|not found|No such|denied|recognized|unknown |nvalid option|not defined|such command|No module|\
-    Traceback|panic|xception|Interrupt|Node.js v|.go:|.py:|offense";
+/// Every line about a program that was not started, or refused its command line.
+const START_WORDS: &str = "not found|No such|denied|recognized|unknown |nvalid option|not defined|such command|No module|to spawn|unexpected arg";
+
+/// Every other line that is looked at.
+const ERROR_WORDS: &str = "rror|ERR|fatal: |e: file|: *** |stopped|ELIFE|Traceback|panic|xception|Interrupt|Node.js v|.go:|.py:|offense";
 
 static SUMMARY_FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| finders(SUMMARY_WORDS));
+static START_FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| finders(START_WORDS));
 static ERROR_FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| finders(ERROR_WORDS));
 
 /// So many words at once are found many bytes at a time; with more of them it has to look twice too often.
@@ -125,10 +128,14 @@ impl Scan {
         let plain = without_colours(text);
         let bytes = plain.as_bytes();
         let mut summaries = NextWord::new(&SUMMARY_FINDERS, bytes);
+        let mut starts = NextWord::new(&START_FINDERS, bytes);
         let mut errors = NextWord::new(&ERROR_FINDERS, bytes);
         let mut counted = 0;
-        while summaries.at < bytes.len() || errors.at < bytes.len() {
-            let at = summaries.at.min(errors.at);
+        loop {
+            let at = summaries.at.min(starts.at).min(errors.at);
+            if at == bytes.len() {
+                break;
+            }
             let before = bytes.get(counted..at).unwrap_or_default();
             let start = memrchr2(b'\n', b'\r', before).map_or(counted, |end| counted + end + 1);
             let end = memchr2(b'\n', b'\r', bytes.get(at..).unwrap_or_default())
@@ -136,17 +143,17 @@ impl Scan {
             self.lines += count_lines(bytes.get(counted..start));
             let end_of_look = plain.floor_char_boundary(end.min(start + LONGEST_LINE));
             let line = plain.get(start..end_of_look).unwrap_or_default();
-            if summaries.at < end {
-                self.read_line(line, |book, line| {
-                    tool_line::reads(book, line)
-                        || Runner::ALL.iter().any(|runner| runner.reads(book, line))
-                        || error_line::reads(book, line)
-                });
-            } else {
-                self.read_line(line, error_line::reads);
-            }
+            let (may_sum_up, may_tell_of_start) = (summaries.at < end, starts.at < end);
+            self.read_line(line, |book, line| {
+                (may_sum_up
+                    && (tool_line::reads(book, line)
+                        || Runner::ALL.iter().any(|runner| runner.reads(book, line))))
+                    || (may_tell_of_start && start_line::reads(book, line))
+                    || error_line::reads(book, line)
+            });
             counted = start;
             summaries.skip_to(end);
+            starts.skip_to(end);
             errors.skip_to(end);
         }
         self.lines += count_lines(bytes.get(counted..));

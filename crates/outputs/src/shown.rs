@@ -5,6 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::runner::Runner;
 
+/// More than a person would put into one command.
+const MOST_SUMMARIES: usize = 32;
+const MOST_TOOLS: usize = 8;
+const MOST_NOT_STARTED: usize = 4;
+
 /// What an output shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -166,23 +171,54 @@ impl Shown {
     pub fn append(&mut self, later: Self) {
         let before = self.lines;
         let moved = |line: u64| line.saturating_add(before);
-        self.summaries
-            .extend(later.summaries.into_iter().map(|one| RunSummary { line: moved(one.line), ..one }));
-        self.tools.extend(later.tools.into_iter().map(|one| ToolResult { line: moved(one.line), ..one }));
-        self.not_started
-            .extend(later.not_started.into_iter().map(|one| NotStarted { line: moved(one.line), ..one }));
+        for one in later.summaries {
+            self.add_summary(RunSummary { line: moved(one.line), ..one });
+        }
+        for one in later.tools {
+            self.add_tool(ToolResult { line: moved(one.line), ..one });
+        }
+        for one in later.not_started {
+            self.add_not_started(NotStarted { line: moved(one.line), ..one });
+        }
         for one in later.errors {
-            match self.errors.iter_mut().find(|known| known.kind == one.kind) {
-                Some(known) => {
-                    known.count = known.count.saturating_add(one.count);
-                    known.last = moved(one.last);
-                }
-                None => {
-                    self.errors.push(ErrorLines { first: moved(one.first), last: moved(one.last), ..one });
-                }
-            }
+            self.add_errors(ErrorLines { first: moved(one.first), last: moved(one.last), ..one });
         }
         self.lines = moved(later.lines);
+    }
+
+    /// If there are too many, the last one stands for all that come after it.
+    pub(crate) fn add_summary(&mut self, summary: RunSummary) {
+        if self.summaries.len() < MOST_SUMMARIES {
+            self.summaries.push(summary);
+        } else if let Some(last) = self.summaries.last_mut() {
+            last.absorb(&summary);
+        }
+    }
+
+    /// If there are too many, a failure among them is not forgotten.
+    pub(crate) fn add_tool(&mut self, result: ToolResult) {
+        if self.tools.len() < MOST_TOOLS {
+            self.tools.push(result);
+        } else if let Some(last) = self.tools.last_mut() {
+            last.succeeded &= result.succeeded;
+            last.line = result.line;
+        }
+    }
+
+    pub(crate) fn add_errors(&mut self, lines: ErrorLines) {
+        match self.errors.iter_mut().find(|known| known.kind == lines.kind) {
+            Some(known) => {
+                known.count = known.count.saturating_add(lines.count);
+                known.last = lines.last;
+            }
+            None => self.errors.push(lines),
+        }
+    }
+
+    pub(crate) fn add_not_started(&mut self, program: NotStarted) {
+        if self.not_started.len() < MOST_NOT_STARTED {
+            self.not_started.push(program);
+        }
     }
 
     /// Nothing that is printed can be trusted to stay below the largest number.
@@ -211,6 +247,17 @@ impl RunSummary {
         } else if passed > 0 {
             self.passes();
         }
+    }
+
+    /// Says what a later one says too.
+    fn absorb(&mut self, later: &Self) {
+        self.add(later.passed, later.failed);
+        match later.result {
+            RunResult::Failed => self.result = RunResult::Failed,
+            RunResult::Passed => self.passes(),
+            RunResult::NothingRan => {}
+        }
+        self.line = later.line;
     }
 
     /// A pass, of how many tests is not known; it takes no failure back.

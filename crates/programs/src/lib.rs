@@ -10,3 +10,4 @@ mod table;
 mod test_file;
 
 pub use table::Deed;
+pub use test_file::is_test_file;

@@ -205,6 +205,16 @@ impl SimpleCommand {
         self.row().is_some_and(|row| !row.prints.is_empty() || row.runs_tasks() || row.is(Fact::Interprets))
     }
 
+    /// Whether it shows what others wrote or printed before: a file, a log, a page, the message of a commit.
+    pub fn shows_texts(&self) -> bool {
+        let Some(row) = self.row() else { return false };
+        let words = subcommand::significant(self, Some(row), &[]);
+        let words: Vec<&str> = words.into_iter().filter(|word| !word.starts_with('-')).collect();
+        let is_short = self.known_arguments().any(|word| word == "--oneline");
+        let looks = matches!(self.deed(), Deed::Looks | Deed::Asks);
+        (looks && !self.reads.is_empty()) || (row.is_use(row.shows, &words, &[]) && !is_short)
+    }
+
     /// Whether the output says that there was nothing left to do: `mkdir` of a folder that is there.
     pub fn was_done_before(&self, printed: &str) -> bool {
         self.row().is_some_and(|row| !row.already.is_empty() && printed.contains(row.already))

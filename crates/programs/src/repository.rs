@@ -7,6 +7,8 @@ mod resolution;
 mod task_files;
 mod ways;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::iter::{once, successors};
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
@@ -41,6 +43,9 @@ pub struct Repository {
     /// Shell scripts of the repository that tasks or commands run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scripts: Vec<Script>,
+    /// Hidden folders at the root that its own tasks reach into; what lies in others belongs to a tool.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden_in_use: Vec<String>,
 }
 
 /// A folder with a manifest, or the root. Files belong to the nearest one above them.
@@ -59,12 +64,15 @@ pub struct Package {
     /// What it can verify with, the strongest first; none where there is nothing to run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<Way>,
+    /// How its dependencies are installed, as its lock files say; none where there is no lock file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub installations: Vec<Way>,
 }
 
 /// A command that verifies a package, in the repository's own words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Way {
-    /// [`Deed::Tests`], [`Deed::Builds`], [`Deed::TypeChecks`] or [`Deed::Lints`].
+    /// [`Deed::Tests`], [`Deed::Builds`], [`Deed::TypeChecks`] or [`Deed::Lints`]; [`Deed::Installs`] of an installation.
     pub deed: Deed,
     /// `pnpm test`, `mise run test`, `go test ./...`
     pub command: String,
@@ -74,6 +82,9 @@ pub struct Way {
     /// The repository's instructions name it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_instructed: bool,
+    /// The languages whose code it verifies; none if that is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub languages: Vec<Language>,
 }
 
 /// Something that the repository gave a name to.
@@ -172,10 +183,12 @@ impl Repository {
                 understood: OnceIntents::default(),
             })
             .collect();
+        repository.hidden_in_use = hidden_in_use(&repository.tasks);
         let ways = Ways::new(&repository, files);
-        let ways: Vec<Vec<Way>> = repository.packages.iter().map(|package| ways.of(package)).collect();
+        let ways = repository.packages.iter().map(|package| (ways.of(package), ways.installations(package)));
+        let ways: Vec<(Vec<Way>, Vec<Way>)> = ways.collect();
         for (package, ways) in repository.packages.iter_mut().zip(ways) {
-            package.ways = ways;
+            (package.ways, package.installations) = ways;
         }
         repository
     }
@@ -217,8 +230,37 @@ impl Repository {
     /// `None` if it is outside, or if no packages are known.
     pub fn package_of(&self, path: &str) -> Option<&Package> {
         let path = self.relative(path)?;
-        let above = self.packages.iter().filter(|package| is_within(&path, &package.folder));
-        above.max_by_key(|package| package.folder.len())
+        once(path.as_str()).chain(folders_above(&path)).find_map(|folder| self.package_at(folder))
+    }
+
+    /// The package whose own folder this is.
+    fn package_at(&self, folder: &str) -> Option<&Package> {
+        let place = self.packages.binary_search_by(|package| package.folder.as_str().cmp(folder)).ok()?;
+        self.packages.get(place)
+    }
+
+    /// The packages in the folders below this one.
+    fn packages_below(&self, folder: &str) -> &[Package] {
+        let inside = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let first = self.packages.partition_point(|package| {
+            package.folder < inside || (inside.is_empty() && package.folder.is_empty())
+        });
+        let below = self.packages.get(first..).unwrap_or_default();
+        let count = below.iter().take_while(|package| package.folder.starts_with(&inside)).count();
+        below.get(..count).unwrap_or_default()
+    }
+
+    /// Whether a file belongs to a tool and not to the code: it lies in a hidden folder at the root that is no package, and
+    /// into which no task of the repository reaches. A script there is a program all the same, unless it is a hook, which
+    /// the tool itself runs.
+    pub fn is_of_tool(&self, path: &str) -> bool {
+        let Some(folder) = hidden_folder(path) else { return false };
+        let is_hook = path.split('/').any(|part| part.ends_with("hooks") || part == ".husky");
+        if Language::Shell.writes(path) && !is_hook {
+            return false;
+        }
+        let is_package = self.package_of(path).is_some_and(|package| package.folder.starts_with('.'));
+        !is_package && !self.hidden_in_use.iter().any(|used| used == folder)
     }
 
     /// What a command runs, through tasks and scripts of the repository, in their order. `cwd`: where the command line
@@ -251,16 +293,6 @@ impl Repository {
         called.or_else(|| self.tasks.iter().find(is_step))
     }
 
-    /// The languages whose code a way verifies, by the programs that it runs; none if they are not known.
-    pub fn languages_of(&self, way: &Way) -> Vec<Language> {
-        let intents = Intents::read(&way.command);
-        let commands = intents.commands();
-        let verifying = commands.iter().flat_map(|command| self.runs(command, &way.folder));
-        let verifying = verifying.filter(|run| run.deed >= Deed::Lints).map(|run| run.program);
-        let named = commands.iter().map(|command| command.program.clone());
-        verifying.chain(named).filter_map(|program| Language::of_program(&program)).collect()
-    }
-
     /// A path from the root; `None` if it is outside.
     fn relative(&self, path: &str) -> Option<String> {
         let path = one_spelling("", path);
@@ -276,16 +308,47 @@ impl Repository {
 }
 
 impl Package {
-    /// The deed that verifies the package as far as it is asked to be: the strongest that the repository's instructions
-    /// name, or else the strongest that there is.
-    pub fn strongest(&self) -> Option<Deed> {
-        let instructed = self.ways.iter().filter(|way| way.is_instructed).map(|way| way.deed).max();
-        instructed.or_else(|| self.ways.iter().map(|way| way.deed).max())
+    /// Those of its languages that a file can be written in.
+    pub fn languages_of(&self, path: &str) -> Vec<Language> {
+        self.languages.iter().copied().filter(|language| language.writes(path)).collect()
     }
 
-    /// The way to do this, or the strongest one.
-    pub fn way(&self, deed: Deed) -> Option<&Way> {
-        self.ways.iter().find(|way| way.deed == deed).or_else(|| self.ways.first())
+    /// How to install what a manifest of it names.
+    pub fn installation(&self, manifest: &str) -> Option<&Way> {
+        let language = Language::of_manifest(folder_of(manifest).1)?;
+        self.installations.iter().find(|way| way.languages.contains(&language))
+    }
+
+    /// The way that verifies code of these languages as far as it is asked to be: the strongest that the repository's
+    /// instructions name, or else the strongest that there is.
+    pub fn strongest(&self, languages: &[Language]) -> Option<&Way> {
+        let ways = || self.ways.iter().filter(|way| way.verifies(languages));
+        let instructed = ways().filter(|way| way.is_instructed).map(|way| way.deed).max();
+        let deed = instructed.or_else(|| ways().map(|way| way.deed).max())?;
+        ways().find(|way| way.deed == deed)
+    }
+}
+
+impl Way {
+    /// `pnpm test` in `packages/api`
+    pub fn step(&self) -> String {
+        match self.folder.as_str() {
+            "" => format!("`{}`", self.command),
+            folder => format!("`{}` in `{folder}`", self.command),
+        }
+    }
+
+    /// Whether it can be about a file: one of its languages can be written in it, or nobody knows in which language it is.
+    pub fn is_for(&self, path: &str) -> bool {
+        let writes = |language: &Language| language.writes(path);
+        self.languages.is_empty() || self.languages.iter().any(writes) || !Language::is_known(path)
+    }
+
+    /// Whether it verifies code of one of these languages; code of none of them may be verified by any.
+    pub fn verifies(&self, languages: &[Language]) -> bool {
+        self.languages.is_empty()
+            || languages.is_empty()
+            || languages.iter().any(|language| self.languages.contains(language))
     }
 }
 
@@ -313,9 +376,40 @@ fn is_sample(folder: &str) -> bool {
     folder.split('/').any(|part| crate::table::has(SAMPLES, part))
 }
 
-/// The root, and the folders with manifests.
+/// The folders that a file or folder lies in, from the nearest to the root.
+fn folders_above(path: &str) -> impl Iterator<Item = &str> {
+    fn outer<'p>(folder: &&'p str) -> Option<&'p str> {
+        (!folder.is_empty()).then(|| folder_of(folder).0)
+    }
+    successors(outer(&path), outer)
+}
+
+/// The hidden folder at the root that a path lies in or is. A worktree in such a folder is a checkout of its own.
+fn hidden_folder(path: &str) -> Option<&str> {
+    let folder = path.split('/').next().filter(|part| part.starts_with('.') && part.len() > 1)?;
+    let inner =
+        path.strip_prefix(".worktrees/").or_else(|| path.get(folder.len()..)?.strip_prefix("/worktrees/"));
+    match inner.and_then(|inner| inner.split_once('/')) {
+        Some((_, path)) => hidden_folder(path),
+        None => path.contains('/').then_some(folder),
+    }
+}
+
+/// The hidden folders at the root that tasks name paths in. What only CI or a commit runs sets these up.
+fn hidden_in_use(tasks: &[Task]) -> Vec<String> {
+    let is_own = |task: &&Task| !matches!(task.runner, TaskRunner::Workflow | TaskRunner::CommitHook);
+    let mut folders = BTreeSet::new();
+    for task in tasks.iter().filter(is_own).filter(|task| task.body.contains('.')) {
+        let words = task.body.split([' ', '\n', '\t', '"', '\'', ';', '(', ')', '=']);
+        let paths = words.filter(|word| word.contains('/')).map(|word| one_spelling(&task.folder, word));
+        folders.extend(paths.filter_map(|path| hidden_folder(&path).map(str::to_owned)));
+    }
+    folders.into_iter().collect()
+}
+
+/// The root, and the folders with manifests, by their folders.
 fn packages(files: &[RepositoryFile]) -> Vec<Package> {
-    let mut packages = vec![Package::default()];
+    let mut packages = BTreeMap::from([(String::new(), Package::default())]);
     let mut manifests: Vec<(&RepositoryFile, Language)> = files
         .iter()
         .filter(|file| !is_sample(folder_of(&file.path).0))
@@ -325,41 +419,35 @@ fn packages(files: &[RepositoryFile]) -> Vec<Package> {
     for (file, language) in manifests {
         let (folder, name) = folder_of(&file.path);
         let manifest = Manifest::read(name, file.text.as_deref().unwrap_or_default());
-        let is_above = |package: &Package| {
-            package.folder != folder
-                && is_within(folder, &package.folder)
-                && package.languages.contains(&language)
+        let is_of_language = |folder: &str| {
+            packages.get(folder).is_some_and(|package: &Package| package.languages.contains(&language))
         };
         // What belongs to one build is one package, and a `package.json` without a name and scripts only sets a mode.
-        let is_part = language.builds_as_one() && packages.iter().any(is_above);
+        let is_part = language.builds_as_one() && folders_above(folder).any(is_of_language);
         let says_nothing = name == "package.json" && file.text.is_some() && manifest == Manifest::default();
         if is_part || says_nothing {
             continue;
         }
-        let at = packages.iter().position(|package| package.folder == folder).unwrap_or_else(|| {
-            packages.push(Package { folder: folder.to_owned(), ..Package::default() });
-            packages.len() - 1
-        });
-        let Some(package) = packages.get_mut(at) else { continue };
+        let new = || Package { folder: folder.to_owned(), ..Package::default() };
+        let package = packages.entry(folder.to_owned()).or_insert_with(new);
         package.names.extend(manifest.name);
         package.is_workspace |= manifest.is_workspace;
         if !package.languages.contains(&language) {
             package.languages.push(language);
         }
     }
-    packages.sort_by(|one, other| one.folder.cmp(&other.folder));
     add_languages_of_code(&mut packages, files);
-    packages
+    packages.into_values().collect()
 }
 
 /// Python and shell need no manifest: tests of theirs, or Python in the package at the root, say enough.
-fn add_languages_of_code(packages: &mut [Package], files: &[RepositoryFile]) {
+fn add_languages_of_code(packages: &mut BTreeMap<String, Package>, files: &[RepositoryFile]) {
     for file in files {
         let name = folder_of(&file.path).1;
         let is_python = file.path.ends_with(".py");
         let is_test = is_test_file(&file.path) || name == "conftest.py";
-        let nearest = packages.iter_mut().filter(|package| is_within(&file.path, &package.folder));
-        let Some(package) = nearest.max_by_key(|package| package.folder.len()) else { continue };
+        let nearest = folders_above(&file.path).find(|folder| packages.contains_key(*folder));
+        let Some(package) = nearest.and_then(|folder| packages.get_mut(folder)) else { continue };
         let language = match is_python {
             true if is_test || package.folder.is_empty() => Language::Python,
             false if file.path.ends_with(".bats") || name == ".shellcheckrc" => Language::Shell,

@@ -21,6 +21,11 @@ impl SimpleCommand {
         words.into_iter().skip(usize::from(is_verb)).map(str::to_owned).chain(narrows).collect()
     }
 
+    /// Whether it was told what to take of all that it could.
+    pub fn names_targets(&self) -> bool {
+        !self.targets().is_empty()
+    }
+
     /// Whether both run the same program, for a program of many uses the same use of it.
     pub fn is_same_use(&self, other: &Self) -> bool {
         self.program == other.program && Selection::of(self).does == Selection::of(other).does
@@ -47,7 +52,7 @@ impl SimpleCommand {
 
     /// Tests that ran were compiled before: they settle what did not compile.
     fn compiles_for(&self, earlier: &Self) -> bool {
-        let (before, after) = (earlier.deed(), self.deed());
+        let (Some(before), Some(after)) = (earlier.deed_done(), self.deed_done()) else { return false };
         self.program == earlier.program
             && self.row().is_some_and(|row| row.is(Fact::CompilesTests))
             && matches!(before, Deed::TypeChecks | Deed::Builds)
@@ -56,9 +61,12 @@ impl SimpleCommand {
 }
 
 fn contains(wider: &str, word: &str) -> bool {
-    let wider = wider.trim_end_matches('/');
-    let (wide, narrow) = (wider.trim_start_matches("./"), word.trim_start_matches("./"));
+    // `^test_a$` is a way to write `test_a`.
+    let plain = |word: &'_ str| word.trim_matches(['^', '$']).trim_start_matches("./").to_owned();
+    let (wide, narrow) = (plain(wider.trim_end_matches('/')), plain(word));
+    let (wide, narrow) = (wide.as_str(), narrow.as_str());
     wide == narrow
+        || narrow.strip_suffix(wide).is_some_and(|folder| folder.ends_with('/'))
         || matches!(wide, "." | "...")
         || narrow.strip_prefix(wide).is_some_and(|rest| rest.starts_with(['/', ':']))
         || wide.strip_suffix("...").is_some_and(|folder| narrow.starts_with(folder))
@@ -103,8 +111,10 @@ impl<'a> Selection<'a> {
         if grammar == Grammar::Scripts && matches!(selection.words.first(), Some(&("run" | "run-script"))) {
             selection.words.remove(0);
         }
-        if grammar != Grammar::Operands && !selection.words.is_empty() {
-            selection.does = Some(selection.words.remove(0)).filter(|word| !word.starts_with('+'));
+        if grammar != Grammar::Operands {
+            // `cargo +nightly test`
+            selection.words.retain(|word| !word.starts_with('+'));
+            selection.does = (!selection.words.is_empty()).then(|| selection.words.remove(0));
         }
         // `cargo nextest run` has a use within its use.
         if selection.does == Some("nextest") && matches!(selection.words.first(), Some(&("run" | "r"))) {

@@ -148,7 +148,12 @@ pub enum Failed<'a> {
 impl Intents {
     /// Reads a command line as `bash` would.
     pub fn read(command: &str) -> Self {
-        match walk::commands(command) {
+        Self::read_in(Directory::Start, command)
+    }
+
+    /// The same of a command that is started in this folder.
+    pub fn read_in(folder: Directory, command: &str) -> Self {
+        match walk::commands(command, folder) {
             Ok(commands) => Self::Understood(commands),
             Err(reason) => Self::NotUnderstood(reason),
         }

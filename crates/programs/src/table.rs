@@ -193,6 +193,8 @@ const fn after(after: &'static str, valued: &'static str) -> Launch {
 pub(crate) enum Writes {
     Nothing,
     Operands,
+    /// The operands, which go away.
+    Removed,
     /// The last operand; the others go away.
     Moved,
     /// The last operand.
@@ -277,6 +279,8 @@ pub(crate) struct Program {
     pub(crate) launches: Launches,
     pub(crate) writes: Writes,
     pub(crate) reads: Reads,
+    /// The uses that show what others wrote or printed, a log, a page or a message; written as `uses` are.
+    pub(crate) shows: &'static str,
     /// Whose summaries of tests it prints, beside those of what it starts.
     pub(crate) prints: &'static [Runner],
     pub(crate) done: Done,
@@ -301,6 +305,7 @@ impl Program {
         launches: Launches::Nothing,
         writes: Writes::Nothing,
         reads: Reads::Nothing,
+        shows: "",
         prints: &[],
         done: Done { deeds: &[], well: &[], badly: "" },
         already: "",
@@ -313,6 +318,11 @@ impl Program {
 
     /// What it does by these words and options, where a use says so.
     pub(crate) fn used(&self, words: &[&str], options: &[&str]) -> Option<Deed> {
+        self.uses.iter().find(|(paths, _)| self.is_use(paths, words, options)).map(|(_, deed)| *deed)
+    }
+
+    /// Whether these words and options are one of the uses in a list.
+    pub(crate) fn is_use(&self, paths: &str, words: &[&str], options: &[&str]) -> bool {
         let part_fits = |part: &str, from: &mut usize, anywhere: bool| {
             let rest = words.get(*from..).unwrap_or_default();
             let within = if anywhere { rest.len() } else { 1 };
@@ -327,7 +337,7 @@ impl Program {
                 false => part_fits(part, &mut from, place == 0 && self.grammar == Grammar::Operands),
             })
         };
-        self.uses.iter().find(|(paths, _)| paths.split_ascii_whitespace().any(fits)).map(|(_, deed)| *deed)
+        paths.split_ascii_whitespace().any(fits)
     }
 
     /// Whether its words matter for what it does.

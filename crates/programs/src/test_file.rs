@@ -32,7 +32,7 @@ const CODE: &[&str] = &[
 ];
 
 /// Whether a file holds tests: `tests/test_a.py`, `a.test.ts`, `a_test.go`, `ATest.php`, `a.bats`.
-pub(crate) fn is_test_file(path: &str) -> bool {
+pub fn is_test_file(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let Some((stem, extension)) = name.rsplit_once('.') else { return false };
     let is_named = |glob: &&str| matches_glob(glob, stem) && (extension != "py" || !glob.ends_with("spec"));

@@ -9,6 +9,7 @@ use change_set::{BytePath, Change, ChangeSet, ChangedFile};
 use changes::GitProgram;
 use contents::Nature;
 use files::{FileError, Folder};
+use programs::repository::Language;
 
 const MOST_SCRIPTS: usize = 500;
 const LONGEST_LINE: u64 = 200;
@@ -17,8 +18,11 @@ pub(crate) const LARGEST_TEXT: u64 = 1024 * 1024;
 
 /// The endings that these files would have by their first lines, of those whose names have none. Paths are from the root.
 pub fn script_endings<'a>(root: &Path, paths: impl IntoIterator<Item = &'a str>) -> BTreeMap<String, String> {
-    let has_no_ending = |path: &&str| !path.rsplit('/').next().unwrap_or(path).contains('.');
-    let paths = paths.into_iter().filter(has_no_ending).take(MOST_SCRIPTS);
+    // What a build tool writes to start itself is no code of the repository: `gradlew`, `configure`.
+    let is_of_tool =
+        |name: &str| Language::of_program(name).is_some() || Language::of_manifest(name).is_some();
+    let may_be_script = |path: &&str| !split(path).1.contains('.') && !is_of_tool(split(path).1);
+    let paths = paths.into_iter().filter(may_be_script).take(MOST_SCRIPTS);
     let ending = |path: &'a str| {
         let (folder, name) = split(path);
         let file = Folder::open(root).and_then(|root| root.below(folder)?.file(name)).ok()?;

@@ -86,7 +86,7 @@ impl JudgedStop {
         let decision = match verdict.decision {
             Decision::Hold if held => {
                 event.log("hold", &verdict.reason);
-                Answer::Hold { to_agent: message, to_person: None }
+                Answer::Hold { to_agent: message, to_person: off_switch(&event) }
             }
             Decision::Hold if delivery == Delivery::Impossible => Answer::Notify { to_person: message },
             Decision::Hold => pass("held already in this turn"),
@@ -158,6 +158,17 @@ impl JudgedStop {
             Ok(RecordedStop::First { held })
         })
     }
+}
+
+/// How the person switches the hooks off, where they read it and the agent does not.
+fn off_switch(event: &ClientEvent) -> Option<String> {
+    let (agent, session) = (event.agent(), text::shell_word(&event.session));
+    agents::shows_text_beside_hold(event.payload.agent).then(|| {
+        format!(
+            "{OWN_PREFIX} To switch this off for the session, run in a terminal: \
+             `checkstone session --agent {agent} --id {session} --off`"
+        )
+    })
 }
 
 /// The actions that the agent has been asked for and has not done. What was left out because the turn before was held

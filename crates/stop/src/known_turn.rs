@@ -109,19 +109,6 @@ pub(crate) fn remember_told_unproven(
     }
 }
 
-/// Whether the turn that the client names has had all its holds.
-pub(crate) fn held_already(
-    journal: &mut Journal,
-    event: &ClientEvent,
-    most_holds: u32,
-) -> Result<bool, JournalError> {
-    let Some(key) = &event.payload.turn else { return Ok(false) };
-    journal.read(|reader| {
-        let Some(session) = reader.session(event.agent(), &event.session)? else { return Ok(false) };
-        Ok(reader.turn(session.id, key)?.is_some_and(|turn| turn.holds >= most_holds))
-    })
-}
-
 /// The session that a transcript is of, where it was recorded.
 pub fn session_of_transcript(
     journal: &mut Journal,

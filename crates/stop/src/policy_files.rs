@@ -13,6 +13,9 @@ pub const FILE_NAME: &str = "checkstone.toml";
 /// How the user's own configuration is called in messages.
 pub const USER_FILE_NAME: &str = "config.toml";
 
+/// How the presets are called that a repository's manifests ask for.
+const DETECTED: &str = "detected presets";
+
 /// A larger file is no policy.
 const LARGEST: u64 = 1024 * 1024;
 
@@ -94,7 +97,7 @@ impl FoundTexts {
                 [] => return Self { policy: None, user },
                 presets => {
                     let text = format!("presets = {presets:?}\n");
-                    (PolicyText { name: "detected presets".to_owned(), text }, None)
+                    (PolicyText { name: DETECTED.to_owned(), text }, None)
                 }
             },
             // Nobody knows whether presets were asked for.
@@ -127,6 +130,29 @@ impl PolicyTexts {
         let mut texts = users_texts(user.unwrap_or_default());
         texts.push(PolicyText { name, text: own });
         Ok(Self { texts, own_file: Some(path.to_owned()), unreadable })
+    }
+
+    /// The policy that these texts were.
+    pub(crate) fn of_texts(texts: Vec<PolicyText>, own_file: Option<PathBuf>) -> Self {
+        Self { texts, own_file, unreadable: None }
+    }
+
+    pub(crate) fn is_readable(&self) -> bool {
+        self.unreadable.is_none()
+    }
+
+    /// Whether the presets were picked by the manifests of the repository.
+    pub(crate) fn is_detected(&self) -> bool {
+        self.texts.last().is_some_and(|text| text.name == DETECTED)
+    }
+
+    /// Whether all that was detected before is detected now, and the user's own part is the same.
+    pub(crate) fn detects_at_least(&self, before: &Self) -> bool {
+        let presets = |texts: &Self| texts.load().map(|policy| policy.presets).unwrap_or_default();
+        let (now, users) = (presets(self), self.texts.len().saturating_sub(1));
+        self.is_detected()
+            && self.texts.get(..users) == before.texts.get(..before.texts.len().saturating_sub(1))
+            && presets(before).iter().all(|preset| now.contains(preset))
     }
 
     pub fn load(&self) -> Result<Policy, Problems> {

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use files::Folder;
 use programs::repository::{Repository, RepositoryFile};
-use programs::shell::one_spelling;
+use programs::shell::{Directory, SimpleCommand, one_spelling};
 
 const MOST_ENTRIES: usize = 20_000;
 const MOST_ENTRIES_AT_STOP: usize = 2_000;
@@ -45,7 +45,7 @@ const VENDORED: &[&str] = &[
 /// Folders that begin with a dot and say something; all others are left out.
 const HIDDEN: &[&str] =
     &[".github", ".husky", ".githooks", ".cargo", ".mise", ".mise-tasks", ".config", ".ci", ".claude"];
-/// Folders in which tasks lie. What CI runs is only looked for where there is time: others are nearer.
+/// Folders in which tasks lie. What CI runs is looked for only if these say nothing: others are nearer.
 const OF_TASKS: &[&str] =
     &[".husky", ".githooks", ".cargo", ".mise", ".mise-tasks", ".config", "mise", "mise-tasks"];
 /// Where tests are found first.
@@ -117,6 +117,42 @@ pub fn every_file(root: &Path) -> Vec<RepositoryFile> {
         }
     }
     found.files
+}
+
+/// What CI runs, for where nothing nearer says how the code is verified.
+pub fn of_ci(root: &Path) -> Vec<RepositoryFile> {
+    let mut found = RepositoryFiles::new(root, MOST_ENTRIES_AT_STOP);
+    for folder in [".github", ".github/workflows"] {
+        if !found.is_left_out(folder) {
+            found.list(folder);
+        }
+    }
+    found.files.retain(|file| Repository::defines_tasks(&file.path));
+    found.files
+}
+
+/// The folders of the repository in which commands ran, and the scripts that they started, from the root. `cwd`: where the
+/// command lines began.
+pub fn ran<'a>(
+    root: &Path,
+    cwd: &str,
+    commands: impl IntoIterator<Item = &'a SimpleCommand>,
+) -> BTreeSet<String> {
+    let root = root.to_string_lossy();
+    let inside =
+        |path: String| Some(path.strip_prefix(root.trim_end_matches('/'))?.strip_prefix('/')?.to_owned());
+    let mut paths = BTreeSet::new();
+    for command in commands.into_iter().filter(|command| !command.only_looks()) {
+        let folder = match &command.directory {
+            Directory::Start => one_spelling("", cwd),
+            Directory::At(folder) => one_spelling(cwd, folder),
+            Directory::Unknown => continue,
+        };
+        let script = command.path.as_ref().and_then(|path| inside(one_spelling(&folder, path)));
+        paths.extend(script);
+        paths.extend(inside(folder).map(|folder| format!("{folder}/")));
+    }
+    paths
 }
 
 /// What matters for these files, given by their paths from the root: the folders above them, with the tasks there and the

@@ -248,10 +248,21 @@ pub(crate) fn own_words(root: &Path, policy: &Policy, inputs: &Inputs) -> Option
     if !asks || changed.is_empty() {
         return None;
     }
-    let files = repository_files::around(root, changed.iter().map(String::as_str));
-    let mut repository = Repository::of_files(root.to_string_lossy(), &files);
-    let commands = inputs.calls.iter().filter_map(|recorded| recorded.intents.as_ref());
-    repository.keep_used(commands.flat_map(Intents::commands), &inputs.cwd);
+    let commands = || {
+        let intents = inputs.calls.iter().filter_map(|recorded| recorded.intents.as_ref());
+        intents.flat_map(Intents::commands)
+    };
+    let ran = repository_files::ran(root, &inputs.cwd, commands());
+    let mut files = repository_files::around(root, changed.iter().chain(&ran).map(String::as_str));
+    let name = root.to_string_lossy();
+    let mut repository = Repository::of_files(name.as_ref(), &files);
+    let says_nothing =
+        |path: &String| repository.package_of(path).is_some_and(|package| package.ways.is_empty());
+    if changed.iter().any(says_nothing) {
+        files.extend(repository_files::of_ci(root));
+        repository = Repository::of_files(name.as_ref(), &files);
+    }
+    repository.keep_used(commands(), &inputs.cwd);
     Some(repository)
 }
 

@@ -1,4 +1,6 @@
-//! Numbers with their noun.
+//! Numbers with their noun, and lists that are counted where they are long.
+
+use std::fmt::Display;
 
 /// `1 file`, `2 files`, `2 processes`.
 pub fn counted(number: usize, noun: &str) -> String {
@@ -9,6 +11,19 @@ pub fn counted(number: usize, noun: &str) -> String {
     }
 }
 
+/// Names in backticks: three, and how many more.
+pub fn listed<Name: Display>(names: impl IntoIterator<Item = Name>) -> String {
+    const MOST: usize = 3;
+    let mut names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    let more = names.len().saturating_sub(MOST);
+    names.truncate(MOST);
+    match (more, names.split_last()) {
+        (0, Some((last, first))) if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        (0, _) => names.concat(),
+        _ => format!("{} and {more} more", names.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -16,6 +31,10 @@ mod tests {
     #[test]
     fn more_than_one_is_said_as_people_say_it() {
         assert_eq!(counted(1, "process"), "1 process");
+        assert_eq!(
+            ["", "a", "ab", "abc", "abcde"].map(|names| listed(names.chars())),
+            ["", "`a`", "`a` and `b`", "`a`, `b` and `c`", "`a`, `b`, `c` and 2 more"]
+        );
         assert_eq!((counted(2, "process"), counted(0, "file")), ("2 processes".into(), "0 files".into()));
     }
 }

@@ -9,6 +9,18 @@ pub fn shortened(text: &str, most: usize) -> String {
     if most == 0 { String::new() } else { format!("{kept}…") }
 }
 
+/// The text in at most `most` characters. If it is longer, a `…` stands for what is left out behind the first quarter.
+pub fn shortened_inside(text: &str, most: usize) -> String {
+    let length = text.chars().count();
+    if length <= most {
+        return text.to_owned();
+    }
+    let first = first_characters(text, most / 4);
+    let left_out = first_characters(text, length - most.saturating_sub(most / 4 + 1));
+    let last = text.get(left_out.len()..).unwrap_or_default();
+    if most == 0 { String::new() } else { format!("{first}…{last}") }
+}
+
 /// The first `most` characters, without a mark: for texts whose reader does not care about the rest.
 pub fn first_characters(text: &str, most: usize) -> &str {
     let end = text.char_indices().nth(most).map_or(text.len(), |(at, _)| at);
@@ -45,6 +57,10 @@ mod tests {
         assert_eq!(["äöü", "äöüx", "äöüxy"].map(|text| shortened(text, 4)), ["äöü", "äöüx", "äöü…"]);
         assert_eq!([0, 1, 2].map(|most| shortened("abc", most)), ["", "…", "a…"]);
         assert_eq!(shortened("", 0), "");
+        assert_eq!(
+            [0, 1, 4, 8].map(|most| shortened_inside("äbcdefghi", most)),
+            ["", "…", "ä…hi", "äb…efghi"]
+        );
         assert_eq!(["äö", "äöü"].map(|text| shortened_to_bytes(text.to_owned(), 5)), ["äö", "äö…"]);
         assert_eq!((first_characters("äöü", 2), head("äöü", 3), tail("äöü", 3)), ("äö", "ä", "ü"));
     }
@@ -56,6 +72,8 @@ mod tests {
             prop_assert!(short.chars().count() <= most);
             prop_assert_eq!(text.chars().count() <= most, short == text);
             prop_assert!(text.starts_with(short.strip_suffix('…').unwrap_or(&short)));
+            let inside = shortened_inside(&text, most);
+            prop_assert_eq!(inside.chars().count(), most.min(text.chars().count()));
             prop_assert!(text.starts_with(head(&text, most)) && head(&text, most).len() <= most);
             prop_assert!(text.ends_with(tail(&text, most)) && tail(&text, most).len() <= most);
             prop_assert!(most < text.len() || (head(&text, most), tail(&text, most)) == (text.as_str(), text.as_str()));

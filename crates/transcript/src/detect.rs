@@ -1,6 +1,6 @@
 //! Which format a transcript has, from its content.
 
-use crate::format::{claude, codex, gemini};
+use crate::format::possible_writers;
 use crate::model::Agent;
 use crate::source::Source;
 use crate::window::ReverseLines;
@@ -41,26 +41,23 @@ pub(crate) fn format(source: &Source<'_>, named: Option<Agent>) -> Option<Format
     }
     let mut votes = [0_usize; Agent::ALL.len()];
     let mut lines = ReverseLines::new(source, WINDOW, 16 * WINDOW);
-    for _ in 0..LINES {
+    for left in (0..LINES).rev() {
         let Ok(Some(line)) = lines.next_line() else { break };
         let Ok(text) = std::str::from_utf8(line.bytes) else { continue };
+        let writers = possible_writers(text);
         for (vote, agent) in votes.iter_mut().zip(Agent::ALL) {
-            *vote += usize::from(recognises(agent, text));
+            *vote += usize::from(writers.contains(&agent));
+        }
+        let mut ranking = votes;
+        ranking.sort_unstable();
+        // Nobody can catch up with the first any more.
+        let [.., second, first] = ranking;
+        if first > second + left {
+            break;
         }
     }
     let (most, agent) = votes.into_iter().zip(Agent::ALL).max_by_key(|(votes, _)| *votes)?;
     (most > 0 && votes.iter().filter(|votes| **votes == most).count() == 1).then_some(Format::Lines(agent))
-}
-
-fn recognises(agent: Agent, line: &str) -> bool {
-    if !line.trim_start().starts_with('{') {
-        return false;
-    }
-    match agent {
-        Agent::Claude => claude::recognises(line),
-        Agent::Gemini => gemini::recognises(line),
-        Agent::Codex => codex::recognises(line),
-    }
 }
 
 /// A document begins with a brace on a line of its own, or is one line with messages in it.

@@ -35,21 +35,19 @@ impl FileEdit {
 
     /// A part of the file was replaced whose text was `original`.
     pub(crate) fn in_file(path: &str, original: &str, old: &str, new: &str, everywhere: bool) -> Self {
-        let part = Self::of_part(path, old, new);
         let original = inner(original);
         let after = if original.len() <= LARGEST {
             replaced(original, inner(old), inner(new), everywhere)
         } else {
             None
         };
-        let Some(after) = after else { return part };
+        let Some(after) = after else { return Self::of_part(path, old, new) };
         // Whether it stands inside of a string or a comment is seen in the whole text only.
-        let nature =
-            if part.nature == Nature::Nothing || (part.nature == Nature::Code && !reads_as_prose(old, new)) {
-                part.nature
-            } else {
-                contents::nature(path, Some(&decode(original)), Some(&decode(&after)))
-            };
+        let nature = match contents::nature_of_part(path, &decode(old), &decode(new)) {
+            nature @ Nature::Nothing => nature,
+            nature @ Nature::Code if !reads_as_prose(old, new) => nature,
+            _ => contents::nature(path, Some(&decode(original)), Some(&decode(&after))),
+        };
         Self { ending: ending(path, &after), ..Self::hashed(path, nature, original, &after, true) }
     }
 

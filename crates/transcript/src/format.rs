@@ -12,7 +12,13 @@ pub(crate) mod gemini_document;
 mod patch;
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
+use memchr::memmem::Finder;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use self::content::Present;
 use crate::entry::Record;
 use crate::model::Agent;
 
@@ -32,6 +38,49 @@ pub(crate) fn record(agent: Agent, line: &[u8]) -> Record {
         Agent::Gemini => gemini::record(&text),
         Agent::Codex => codex::record(&text),
     }
+}
+
+/// The keys by which the clients' lines are told apart.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LineShape<'a> {
+    #[serde(borrow)]
+    r#type: Option<&'a RawValue>,
+    timestamp: Option<Present>,
+    payload: Option<Present>,
+    session_id: Option<Present>,
+    uuid: Option<Present>,
+    leaf_uuid: Option<Present>,
+    project_hash: Option<Present>,
+    #[serde(rename = "$set")]
+    set: Option<Present>,
+    #[serde(rename = "$rewindTo")]
+    rewind_to: Option<Present>,
+}
+
+/// The clients by which a line looks as if it was written.
+pub(crate) fn possible_writers(line: &str) -> Vec<Agent> {
+    let is_object = line.trim_start().starts_with('{');
+    let Some(shape) = is_object.then(|| serde_json::from_str::<LineShape<'_>>(line).ok()).flatten() else {
+        return Vec::new();
+    };
+    let is_typed = shape.r#type.is_some();
+    Agent::ALL
+        .into_iter()
+        .filter(|agent| match agent {
+            Agent::Claude => {
+                let has_id = shape.session_id.is_some() || shape.uuid.is_some() || shape.leaf_uuid.is_some();
+                is_typed && shape.payload.is_none() && has_id
+            }
+            Agent::Gemini => {
+                shape.set.is_some()
+                    || shape.rewind_to.is_some()
+                    || shape.project_hash.is_some()
+                    || (shape.uuid.is_none() && shape.r#type.is_some_and(|kind| kind.get() == r#""gemini""#))
+            }
+            Agent::Codex => is_typed && shape.timestamp.is_some() && shape.payload.is_some(),
+        })
+        .collect()
 }
 
 /// Whether a line before the turn can say something about it: files that the agent knows, sub-agents that it launched.
@@ -63,7 +112,8 @@ pub(crate) fn tells_of_session(agent: Agent, line: &[u8]) -> bool {
 /// body let a reader pass over megabytes of bookkeeping without parsing them: an unescaped `"type":"` cannot
 /// stand inside a JSON string.
 pub(crate) fn early_type(line: &str, within: usize) -> Option<&str> {
+    static TYPE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(r#""type":""#));
     let head = line.get(..line.floor_char_boundary(within.min(line.len())))?;
-    let (_, after) = head.split_once(r#""type":""#)?;
+    let after = head.get(TYPE.find(head.as_bytes())? + TYPE.needle().len()..)?;
     after.split_once('"').map(|(value, _)| value)
 }

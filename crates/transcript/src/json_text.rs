@@ -173,8 +173,8 @@ impl Snippet {
 
     /// A JSON string literal; of a long one only the ends are decoded.
     pub(crate) fn push_literal(&mut self, literal: &str) {
-        // A character takes one byte of JSON mostly, and twelve at the most.
-        for bytes_a_character in [2, 12] {
+        // A character takes one byte of JSON mostly, and twelve at the most; each end shows half of them.
+        for bytes_a_character in [1, 12] {
             let half = self.limit * bytes_a_character;
             if literal.len() <= 2 * half {
                 break;

@@ -27,6 +27,9 @@ pub struct SessionState {
 /// More files than an agent looks at in one session; a session that is made to name more must not fill the memory.
 const MOST_FILES: usize = 20_000;
 
+/// More sub-agents than work at once. One that is not answered is enough to wait for.
+const MOST_UNANSWERED: usize = 1_000;
+
 /// Sees the records of a session in their order.
 #[derive(Debug, Default)]
 pub(crate) struct SessionWatch {
@@ -60,12 +63,18 @@ impl SessionWatch {
                     }
                 }
                 Entry::Result(result) => self.knows(&result.paths),
-                Entry::Launched(id) if !self.unanswered.contains(id) => self.unanswered.push(id.clone()),
+                Entry::Launched(id) if self.has_room() && !self.unanswered.contains(id) => {
+                    self.unanswered.push(id.clone());
+                }
                 Entry::Answered(answered) => self.unanswered.retain(|id| id != answered),
                 Entry::Prompt(prompt) => self.is_planning = prompt.is_planning,
                 _ => {}
             }
         }
+    }
+
+    fn has_room(&self) -> bool {
+        self.unanswered.len() < MOST_UNANSWERED
     }
 
     fn knows(&mut self, paths: &[String]) {
@@ -76,5 +85,22 @@ impl SessionWatch {
                 self.known_files.insert(path);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_launches_without_end_fills_no_memory() {
+        let mut watch = SessionWatch::default();
+        for number in 0..3 * MOST_UNANSWERED {
+            watch.see(&Record::of(Entry::Launched(number.to_string())));
+        }
+        let waits_for = |watch: &mut SessionWatch| watch.turn(std::iter::empty()).unanswered.len();
+        assert_eq!(waits_for(&mut watch), MOST_UNANSWERED);
+        watch.see(&Record::of(Entry::Answered("0".to_owned())));
+        assert_eq!(waits_for(&mut watch), MOST_UNANSWERED - 1);
     }
 }

@@ -23,8 +23,8 @@ use crate::turn::{Search, TurnFinder};
 use crate::unreadable::Unreadable;
 use crate::walked_subagents::WalkedSubagents;
 
-/// What is read at once.
-const CHUNK: usize = 1024 * 1024;
+/// What is read at once: what a processor keeps near itself.
+const CHUNK: usize = 256 * 1024;
 
 /// The finder may look at so many records in one file: clients write a few prompts a turn, and a file that is made to
 /// have it look back over and over must end.
@@ -43,6 +43,8 @@ pub struct WalkedTurn {
     pub said_after_hold: Vec<String>,
     /// Where the reading ends in the file.
     pub end: u64,
+    /// Nothing follows it in the file.
+    pub is_last: bool,
 }
 
 /// Walks the turns of the transcript at `path`; an error says why there is nothing to walk.
@@ -342,6 +344,7 @@ impl<'a> Walk<'a> {
     /// The turn as it stood at its first stop.
     fn walked(&mut self, stretch: Stretch) -> WalkedTurn {
         let Stretch { mut records, mut after, mut end, mut until, opening, cut } = stretch;
+        let is_last = end == self.length;
         let is_hold = |kept: &Kept| {
             kept.placed.record.entries.iter().any(|entry| matches!(entry, Entry::Own | Entry::Held))
         };
@@ -387,7 +390,7 @@ impl<'a> Walk<'a> {
         });
         self.session = session;
         after_hold.iter().for_each(|kept| self.session.see(&kept.placed.record));
-        WalkedTurn { reading, was_held: hold.is_some(), said_after_hold, end }
+        WalkedTurn { reading, was_held: hold.is_some(), said_after_hold, end, is_last }
     }
 
     /// Of a turn that is larger than the reader would read, only the end is kept.

@@ -93,6 +93,8 @@ pub(super) struct HookBench {
 /// What one process took.
 pub(super) struct ProcessCost {
     pub(super) time: Duration,
+    /// What processors did for it, which other work on the machine changes less.
+    pub(super) processor: Duration,
     pub(super) peak: u64,
 }
 
@@ -260,5 +262,6 @@ pub(super) fn measure(command: &mut Command) -> Result<ProcessCost, String> {
     if !used.status.success() {
         return Err(format!("{command:?} ended with {}", used.status));
     }
-    Ok(ProcessCost { time: began.elapsed(), peak: used.rusage.maxrss })
+    let processor = used.rusage.utime + used.rusage.stime;
+    Ok(ProcessCost { time: began.elapsed(), processor, peak: used.rusage.maxrss })
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::hook::{HookBench, measure, repository};
+use super::hook::{HookBench, ProcessCost, measure, repository};
 use super::records::{MEGABYTE, Records};
 use super::row::Row;
 use super::{milliseconds, percentile};
@@ -44,7 +44,9 @@ pub(crate) fn run(arguments: &VersionsArguments) -> Result<Vec<Row>, String> {
     let programs = [arguments.before.clone(), after];
     let folder = root().join("target/bench");
     fs_err::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    println!("\n| what | before p10 | after p10 | after ÷ before | p50 |\n|---|---|---|---|---|");
+    println!(
+        "\n| what | before p10 | after p10 | after ÷ before | p50 | processor time p50 |\n|---|---|---|---|---|---|"
+    );
     let mut rows = hooks(&programs, &folder, arguments.rounds)?;
     for (name, policy) in PRESETS {
         let Some(corpus) = &arguments.corpus else { break };
@@ -61,22 +63,22 @@ fn hooks(programs: &[PathBuf; 2], folder: &Path, rounds: usize) -> Result<Vec<Ro
     let repository = repository(folder, 1_000)?;
     let mut benches = programs.clone().map(|program| HookBench::new(folder, program));
     // By event, then by program.
-    let mut times = [[Vec::new(), Vec::new()], [Vec::new(), Vec::new()]];
+    let mut of_events = [[Vec::new(), Vec::new()], [Vec::new(), Vec::new()]];
     for _ in 0..rounds {
         for (place, bench) in benches.iter_mut().enumerate() {
             let bench = bench.as_mut().map_err(|error| error.clone())?;
             let costs = bench.turn(&repository, &transcript)?;
-            for (of_event, cost) in times.iter_mut().zip(costs) {
+            for (of_event, cost) in of_events.iter_mut().zip(costs) {
                 if let Some(of_program) = of_event.get_mut(place) {
-                    of_program.push(cost.time);
+                    of_program.push(cost);
                 }
             }
         }
     }
     Ok(["hook at a prompt", "hook at a stop"]
         .iter()
-        .zip(&times)
-        .map(|(what, times)| row(what, times))
+        .zip(&of_events)
+        .map(|(what, costs)| row(what, costs))
         .collect())
 }
 
@@ -87,33 +89,36 @@ fn replays(
     name: &str,
     rounds: usize,
 ) -> Result<Row, String> {
-    let mut times = [Vec::new(), Vec::new()];
-    let mut peaks = [0_u64; 2];
+    let mut of_programs = [Vec::new(), Vec::new()];
     for _ in 0..rounds {
-        for ((program, times), peak) in programs.iter().zip(&mut times).zip(&mut peaks) {
+        for (program, costs) in programs.iter().zip(&mut of_programs) {
             let mut replay = Command::new(program);
             replay.arg("replay").arg(corpus).arg("--policy").arg(policy).arg("--json").env_clear();
-            let cost = measure(&mut replay)?;
-            times.push(cost.time);
-            *peak = cost.peak.max(*peak);
+            costs.push(measure(&mut replay)?);
         }
     }
-    let [before, after] = peaks.map(|peak| peak as f64 / MEGABYTE as f64);
-    let row = row(&format!("replay, {name}"), &times);
-    println!("| … its peak | {before:.0} MB | {after:.0} MB | | |");
+    let row = row(&format!("replay, {name}"), &of_programs);
+    let peak = |costs: &Vec<ProcessCost>| costs.iter().map(|cost| cost.peak).max().unwrap_or_default();
+    let [before, after] = of_programs.each_ref().map(|costs| peak(costs) as f64 / MEGABYTE as f64);
+    println!("| … its peak | {before:.0} MB | {after:.0} MB | | | |");
     Ok(row)
 }
 
-fn row(what: &str, times: &[Vec<Duration>; 2]) -> Row {
-    let [before, after] = times;
-    let (before10, after10) = (percentile(before, 10), percentile(after, 10));
-    let ratio = |after: Duration, before: Duration| after.as_secs_f64() / before.as_secs_f64();
+fn row(what: &str, costs: &[Vec<ProcessCost>; 2]) -> Row {
+    let all = |one: fn(&ProcessCost) -> Duration| {
+        costs.each_ref().map(|costs| costs.iter().map(one).collect::<Vec<_>>())
+    };
+    let (times, processors) = (all(|cost| cost.time), all(|cost| cost.processor));
+    let at = |durations: &[Vec<Duration>; 2], share| durations.each_ref().map(|all| percentile(all, share));
+    let ratio = |[before, after]: [Duration; 2]| after.as_secs_f64() / before.as_secs_f64();
+    let [before, after] = at(&times, 10);
     println!(
-        "| {what} | {:.2} ms | {:.2} ms | {:.3} × | {:.3} × |",
-        milliseconds(before10),
-        milliseconds(after10),
-        ratio(after10, before10),
-        ratio(percentile(after, 50), percentile(before, 50)),
+        "| {what} | {:.2} ms | {:.2} ms | {:.3} × | {:.3} × | {:.3} × |",
+        milliseconds(before),
+        milliseconds(after),
+        ratio([before, after]),
+        ratio(at(&times, 50)),
+        ratio(at(&processors, 50)),
     );
-    Row::times(what.to_owned(), after10, "the build before", before10, 1.03)
+    Row::times(what.to_owned(), after, "the build before", before, 1.03)
 }

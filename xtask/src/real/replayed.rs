@@ -53,7 +53,10 @@ impl Replayed {
         if policy.exists() {
             return Err(format!("`{}` is there already: take it away", policy.display()));
         }
-        if !checkout.join(".git").exists() {
+        // `init` looks for a repository; a checkout that is none becomes one for the time being.
+        let git_folder = checkout.join(".git");
+        let is_repository = git_folder.exists();
+        if !is_repository {
             process::output(std::process::Command::new("git").arg("init").arg("--quiet").arg(checkout))?;
         }
         let written = process::output(
@@ -65,6 +68,9 @@ impl Replayed {
         });
         // Nothing of ours is left in a checkout, whatever happened.
         let _ = fs_err::remove_file(&policy);
+        if !is_repository {
+            fs_err::remove_dir_all(&git_folder).map_err(|error| error.to_string())?;
+        }
         serde_json::from_str(&told?).map_err(|error| format!("`replay --json`: {error}"))
     }
 }

@@ -31,7 +31,7 @@ fn decisions() -> Vec<Answer> {
             to_person: Some(person),
             autonomous_execution: Box::new(json!({"enabled": true, "executed_directly": true})),
         },
-        Answer::Context { to_agent: agent },
+        Answer::Context { to_agent: agent, to_person: "The agent was told of unfinished work".to_owned() },
     ]
 }
 

@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &AutosaveArguments, printer: &Printer) -> Result<Ex
             }
             let EndedPush { ended, state, milliseconds } =
                 background::pushed(&autosave, &ours, &save.saving, &save.settings);
-            let (Ok(detail) | Err(detail)) = &ended;
+            let detail = ended.as_deref().unwrap_or_else(CommandError::message);
             journal.write(|writing| {
                 writing.record_push(id, state, detail, milliseconds)?;
                 // It is told right here.
@@ -295,11 +295,11 @@ struct PushOutput {
 fn output<'a>(
     save: &'a Save,
     report: &'a SaveReport,
-    pushed: Option<&Result<String, String>>,
+    pushed: Option<&Result<String, CommandError>>,
 ) -> AutosaveOutput<'a> {
     let (push, push_detail) = match pushed {
         Some(Ok(detail)) => (PushState::Pushed, detail.as_str()),
-        Some(Err(detail)) => (PushState::Failed, detail.as_str()),
+        Some(Err(error)) => (PushState::Failed, error.message()),
         None => report.push.state(),
     };
     let saved = report.saved();
@@ -321,7 +321,7 @@ fn output<'a>(
     }
 }
 
-fn text(report: &SaveReport, pushed: Option<&Result<String, String>>) -> String {
+fn text(report: &SaveReport, pushed: Option<&Result<String, CommandError>>) -> String {
     let detail = visible(&report.detail());
     let (style, mark) = match &report.ended {
         SaveOutcome::Saved(_) => (GOOD, '✓'),
@@ -340,9 +340,10 @@ fn text(report: &SaveReport, pushed: Option<&Result<String, String>>) -> String 
         ));
     }
     let (style, mark, word, detail) = match (pushed, &report.push) {
-        (Some(Ok(detail)), _) => (GOOD, '✓', "pushed", detail),
-        (Some(Err(why)), _) | (None, Push::NotStarted(why)) => (DOUBTFUL, '!', "not pushed", why),
-        (None, Push::None(Some(why))) => (FAINT, '·', "not pushed", why),
+        (Some(Ok(detail)), _) => (GOOD, '✓', "pushed", detail.as_str()),
+        (Some(Err(error)), _) => (DOUBTFUL, '!', "not pushed", error.message()),
+        (None, Push::NotStarted(why)) => (DOUBTFUL, '!', "not pushed", why.as_str()),
+        (None, Push::None(Some(why))) => (FAINT, '·', "not pushed", why.as_str()),
         (None, Push::None(None) | Push::Started) => return text,
     };
     text.push_str(&format!("{style}{mark}{style:#} {word}: {}\n", visible(detail)));

@@ -108,7 +108,7 @@ fn push(id: AutosaveId) -> Result<(), CommandError> {
     drop(journal);
     let saving = saving_environment::settings(state.clone());
     let EndedPush { ended, state: push, milliseconds } = pushed(&autosave, &ours, &saving, &settings);
-    let (Ok(detail) | Err(detail)) = &ended;
+    let detail = ended.as_deref().unwrap_or_else(CommandError::message);
     let recorded = journal_access::open_or_create(&state).and_then(|mut journal| {
         Ok(journal.write(|writing| writing.record_push(id, push, detail, milliseconds))?)
     });
@@ -118,17 +118,19 @@ fn push(id: AutosaveId) -> Result<(), CommandError> {
     if let Err(error) = recorded {
         log(format!("autosave: not recorded: {}", error.message()));
     }
-    let told = match ended {
+    let told = match &ended {
         Ok(_) => "✅ Git push successful".to_owned(),
-        Err(detail) => format!("❌ Git push failed: {detail}"),
+        Err(_) => format!("❌ Git push failed: {detail}"),
     };
     save_run::append_to_client_log(saving.client_log.as_deref(), &[&told]);
     Ok(())
 }
 
+const NO_REMOTE: &str = "there is no remote `origin`";
+
 /// How a push ended, in a sentence, and how long it took.
 pub(crate) struct EndedPush {
-    pub(crate) ended: Result<String, String>,
+    pub(crate) ended: Result<String, CommandError>,
     pub(crate) state: PushState,
     pub(crate) milliseconds: u64,
 }
@@ -152,19 +154,20 @@ fn push_commit(
     ours: &[String],
     saving: &SavingSettings,
     settings: &gate::policy::Autosave,
-) -> Result<String, String> {
+) -> Result<String, CommandError> {
     let git = &saving.git;
-    let commit = autosave.commit.as_deref().ok_or("there is no commit")?;
-    let repository = Repository::discover(&autosave.repository).map_err(|error| error.to_string())?;
-    let mut plan = match keeping::push::plan(&repository, git).map_err(|error| error.to_string())? {
+    let commit = autosave.commit.as_deref().ok_or_else(|| CommandError::not_found("there is no commit"))?;
+    let repository = Repository::discover(&autosave.repository)?;
+    let mut plan = match keeping::push::plan(&repository, git)? {
         PushReadiness::Ready(plan) => plan,
-        PushReadiness::NoRemote => return Err("there is no remote `origin`".to_owned()),
+        PushReadiness::NoRemote => return Err(CommandError::not_found(NO_REMOTE)),
         PushReadiness::NoBranch | PushReadiness::NoCommit => {
-            return Err("HEAD is on no branch any more".to_owned());
+            return Err(CommandError::refused("HEAD is on no branch any more"));
         }
     };
     if autosave.branch.as_deref() != Some(plan.branch.as_str()) {
-        return Err(format!("the branch is `{}` now", transcript::visible(&plan.branch)));
+        let branch = transcript::visible(&plan.branch);
+        return Err(CommandError::refused(format!("the branch is `{branch}` now")));
     }
     // What the user has committed since is theirs to push.
     commit.clone_into(&mut plan.id);
@@ -177,13 +180,14 @@ fn push_commit(
 
 /// Earlier commits that were never pushed go along, so they are looked through too, with their messages.
 /// What could not be looked through is told, in words to be added to others.
-fn look_through(plan: &PushPlan, look: &Look) -> Result<String, String> {
-    let added = plan.added().map_err(|error| error.to_string())?;
+fn look_through(plan: &PushPlan, look: &Look) -> Result<String, CommandError> {
+    let added = plan.added()?;
     let mut found = look.through(&added);
     let of_message = plan.commits.iter().filter(|commit| look.sees_secret(&commit.message));
     found.extend(of_message.map(|commit| format!("the message of commit {}", save_run::short(&commit.id))));
     if !found.is_empty() {
-        return Err(format!("what would be pushed looks like a secret: {}", found.join("; ")));
+        let found = found.join("; ");
+        return Err(CommandError::refused(format!("what would be pushed looks like a secret: {found}")));
     }
     let mut unread = added.unread;
     unread.sort();
@@ -195,24 +199,31 @@ fn look_through(plan: &PushPlan, look: &Look) -> Result<String, String> {
     })
 }
 
-fn sentence(outcome: &PushOutcome) -> Result<String, String> {
-    match outcome {
-        PushOutcome::Pushed { id, branch, rebased_from } => Ok(match rebased_from {
-            None => format!("`origin` has {} on `{branch}`", save_run::short(id)),
-            Some(_) => format!(
-                "`origin` has it as {} on `{branch}`, on top of what others pushed; `git pull --rebase` brings both \
+fn sentence(outcome: &PushOutcome) -> Result<String, CommandError> {
+    Err(match outcome {
+        PushOutcome::Pushed { id, branch, rebased_from } => {
+            return Ok(match rebased_from {
+                None => format!("`origin` has {} on `{branch}`", save_run::short(id)),
+                Some(_) => format!(
+                    "`origin` has it as {} on `{branch}`, on top of what others pushed; `git pull --rebase` brings both \
                  together",
-                save_run::short(id)
-            ),
-        }),
-        PushOutcome::NoRemote => Err("there is no remote `origin`".to_owned()),
-        PushOutcome::Rejected { reason } => Err(format!("the remote refused it: {reason}")),
+                    save_run::short(id)
+                ),
+            });
+        }
+        PushOutcome::NoRemote => CommandError::not_found(NO_REMOTE),
+        PushOutcome::Rejected { reason } => CommandError::refused(format!("the remote refused it: {reason}")),
         PushOutcome::Conflict { paths } => {
             let paths: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
-            Err(format!("the remote has changed the same lines of {}", paths.join(", ")))
+            let paths = paths.join(", ");
+            CommandError::refused(format!("the remote has changed the same lines of {paths}"))
         }
-        PushOutcome::AuthNeeded { reason } => Err(format!("the remote asks for credentials: {reason}")),
-        PushOutcome::TimedOut { seconds } => Err(format!("the remote did not answer within {seconds} s")),
-        PushOutcome::Failed { reason } => Err(reason.clone()),
-    }
+        PushOutcome::AuthNeeded { reason } => {
+            CommandError::environment(format!("the remote asks for credentials: {reason}"))
+        }
+        PushOutcome::TimedOut { seconds } => {
+            CommandError::failed(format!("the remote did not answer within {seconds} s"))
+        }
+        PushOutcome::Failed { reason } => CommandError::failed(reason),
+    })
 }

@@ -17,12 +17,14 @@ use crate::doctor::client::Client;
 use crate::doctor::codex_hooks::{self, CodexHook};
 use crate::doctor::finding::{About, Finding, FindingState};
 use crate::doctor::registered::{self, Registered, Way};
+use crate::doctor::surroundings::JOURNAL_LIMIT;
 use crate::doctor::{newest_transcript, rehearsal, surroundings};
 use crate::environment;
 use crate::error::{CommandError, ErrorKind};
 use crate::home_relative::home_relative;
 use crate::installed;
 use crate::interruption::Interruption;
+use crate::known_registrations::{self, MissingRegistration};
 use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::settings_file::SettingsFile;
@@ -76,6 +78,7 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<Exit
         client.require_registration(any, !named.is_empty());
         findings.append(&mut client.findings);
     }
+    findings.extend(missing(&agents));
     findings.extend(surroundings::machine());
     findings.extend(surroundings::repository(root.as_deref()));
     let sound = findings.iter().all(|finding| finding.state != FindingState::Problem);
@@ -90,6 +93,18 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<Exit
         printer.text(&text(&findings));
     }
     Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Registrations that the journal knows of and that are gone. That the journal cannot be read is a finding of its own.
+fn missing(agents: &[Agent]) -> Vec<Finding> {
+    let state = environment::state_directory();
+    let known = state.and_then(|state| journal::known_registrations(&state, JOURNAL_LIMIT).ok());
+    let missing = known_registrations::missing(&known.unwrap_or_default()).into_iter();
+    let finding = |missing: MissingRegistration| {
+        Finding::problem(missing.agent, "registered", missing.what())
+            .advice("`checkstone init` registers it again, if you did not remove it yourself")
+    };
+    missing.filter(|missing| agents.contains(&missing.agent)).map(finding).collect()
 }
 
 /// What `checkstone doctor --json` prints.

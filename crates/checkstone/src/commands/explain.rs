@@ -43,8 +43,9 @@ pub(crate) struct ExplainArguments {
     json: bool,
 }
 
-fn id(text: &str) -> Result<i64, String> {
-    text.parse().map_err(|_| "an id is a number, as `checkstone explain --list` shows it".to_owned())
+fn id(text: &str) -> Result<i64, CommandError> {
+    let wrong = || CommandError::usage("an id is a number, as `checkstone explain --list` shows it");
+    text.parse().map_err(|_| wrong())
 }
 
 /// How many verdicts a list has.

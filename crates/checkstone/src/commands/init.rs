@@ -7,12 +7,15 @@ use agents::registration::status_line::{self, StatusLineOwner};
 use agents::registration::{CodexConfig, settings};
 use agents::{Program, Registration, events};
 use changes::Repository;
+use journal::Author;
 use serde::Serialize;
 use stop::policy_files::FILE_NAME;
 use transcript::Agent;
 
 use crate::agent_name::AgentName;
+use crate::agent_session::AgentSession;
 use crate::clients::{self, ClientFiles, Scope};
+use crate::environment;
 use crate::error::{CommandError, ErrorKind};
 use crate::file_change::{
     self, Answer, ChangeState, ClientOutput, FileChange, FileChangeOutput, Manner, told,
@@ -22,6 +25,8 @@ use crate::journal_access;
 use crate::new_policy::NewPolicy;
 use crate::own_program::OwnProgram;
 use crate::printer::{FAINT, Printer};
+use crate::reductions::{self, CommandReduction};
+use crate::repository_policy;
 use crate::settings_file::SettingsFile;
 
 /// Register the hooks in the clients that are installed, and give this repository a policy
@@ -29,7 +34,8 @@ use crate::settings_file::SettingsFile;
 /// Finds Claude Code, Gemini CLI and Codex CLI and what kind of repository this is, shows what it will do as a diff,
 /// and asks once; where nobody can be asked, it needs `--yes`. Entries are put behind what is there, and nothing else
 /// in a file is touched: order, comments and layout stay, a link stays a link, and a backup is kept. A file that is
-/// not surely understood stays as it is. Running it again changes nothing. `checkstone uninstall` takes it all back.
+/// not surely understood stays as it is. Running it again changes nothing. `checkstone uninstall` takes it all back. If an
+/// agent runs it, you are told.
 ///
 /// Exit code: 0 done or nothing to do, 1 you said no, 3 no client found, 4 a file was left as it is.
 #[derive(Debug, clap::Args)]
@@ -97,6 +103,10 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
     let changes: Vec<&FileChange> = clients.iter().map(|client| &client.change).collect();
     let changes: Vec<&FileChange> =
         changes.into_iter().chain(policy.as_ref().map(|(change, _)| change)).collect();
+    let is_agent = environment::is_called_by_agent() && !arguments.dry_run;
+    if is_agent && let Some((root, (_, policy))) = root.as_deref().zip(policy.as_ref()) {
+        refuse_weakening(root, policy, &state)?;
+    }
     let answer = manner.ask(&changes, "Do this?", printer)?;
     if answer == Answer::No {
         printer.text("Nothing was changed.\n");
@@ -109,6 +119,11 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
         if let Some((change, policy)) = &mut policy {
             write_policy(change, policy);
         }
+    }
+    if is_agent && answer == Answer::Go {
+        let changes =
+            clients.iter().map(|client| &client.change).chain(policy.as_ref().map(|(change, _)| change));
+        report_agent(changes, root.as_deref(), &state, printer)?;
     }
     if arguments.dry_run {
         let shown = clients.iter_mut().map(|client| &mut client.change);
@@ -126,6 +141,50 @@ pub(crate) fn run(arguments: &InitArguments, printer: &Printer) -> Result<ExitCo
     } else {
         file_change::exit_code(report.changes())
     })
+}
+
+/// An agent may give a repository its first policy, and not a weaker one than it has, or had when the person asked.
+fn refuse_weakening(root: &Path, policy: &NewPolicy, state: &Path) -> Result<(), CommandError> {
+    if policy.exists {
+        return Ok(());
+    }
+    let mut journal = journal_access::open_existing(state)?;
+    let session = AgentSession::calling(journal.as_mut(), Some(root))?;
+    let had_policy = match (&mut journal, session) {
+        (Some(journal), Some(session)) => {
+            stop::had_own_file(journal, session.agent.name(), &session.id, root)?
+        }
+        _ => false,
+    };
+    let present = repository_policy::of(root).and_then(|texts| texts.load().ok());
+    let lacks =
+        present.is_some_and(|present| !present.presets.iter().all(|one| policy.presets.contains(one)));
+    match had_policy || lacks {
+        true => reductions::refuse_agent(
+            "checkstone init",
+            "an agent cannot give the repository a weaker policy: that is your decision",
+        ),
+        false => Ok(()),
+    }
+}
+
+/// The person learns what the agent registered.
+fn report_agent<'a>(
+    changes: impl Iterator<Item = &'a FileChange>,
+    root: Option<&Path>,
+    state: &Path,
+    printer: &Printer,
+) -> Result<(), CommandError> {
+    let done = changes.filter(|change| change.state == ChangeState::Changed);
+    let done: Vec<String> = done.map(|change| format!("{} {}", change.subject, change.message)).collect();
+    let text = format!("The agent ran `checkstone init`: {}.", done.join("; "));
+    // The first record of all may be this one.
+    let mut journal = journal_access::open_or_create(state)?;
+    let session = AgentSession::calling(Some(&mut journal), root)?;
+    let (author, session) = (Author::Agent, session.as_ref());
+    CommandReduction { author, session, repository: root, key: None, text: &text }
+        .note_or_warn(state, printer);
+    Ok(())
 }
 
 /// The clients that were named, else those that are here.
@@ -193,7 +252,7 @@ impl ClientRegistration {
                     notes.extend(note);
                     return unchanged(message, notes);
                 }
-                Err(why) => return refused(why),
+                Err(error) => return refused(error.to_string()),
             }
             notes.extend(settings::unknown_to_codex(text).map(|name| {
                 format!("Codex takes no notice of `hooks.json` as long as `{name}` is in it: take it out")
@@ -332,15 +391,12 @@ enum CodexHooks {
     },
 }
 
-fn by_hand(files: &ClientFiles) -> Result<CodexHooks, String> {
+fn by_hand(files: &ClientFiles) -> Result<CodexHooks, CommandError> {
     let path = files.folder.join("config.toml");
     let Ok(text) = fs_err::read_to_string(&path) else { return Ok(CodexHooks::None) };
     let config = CodexConfig::read(&text).map_err(|error| {
-        format!(
-            "`{}` is not valid TOML: {}; correct it and run `init` again",
-            path.display(),
-            error.message()
-        )
+        let (path, why) = (path.display(), error.message());
+        CommandError::usage(format!("`{path}` is not valid TOML: {why}; correct it and run `init` again"))
     })?;
     if config.found.is_empty() {
         return Ok(if config.has_hooks { CodexHooks::Others } else { CodexHooks::None });

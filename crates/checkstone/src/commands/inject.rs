@@ -130,7 +130,7 @@ fn judge_and_type(
         is_dry_run,
     };
     let judged = match stop::judge(event, workplace, Purpose::Verdict) {
-        Stop::Settled { answer, reason } => {
+        Stop::Settled { answer, reason, .. } => {
             outcome.reason = reason;
             if let Answer::Notify { to_person } = answer {
                 outcome.verdict = Decision::Notify;

@@ -1,10 +1,11 @@
 //! `checkstone policy`: whether a repository's policy is sound, and what it comes to with its presets.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use gate::policy::{Fresh, JudgedScope, Policy, Problem, Proof, RuleLevel, Telling, Trust};
+use gate::policy::{Action, Fresh, JudgedScope, Policy, Problem, Proof, RuleLevel, Telling, Trust};
 use serde::Serialize;
 use serde_json::{Value, json};
 use settings::Choices as _;
@@ -14,6 +15,7 @@ use text::{counted, wrap, wrap_behind};
 use transcript::visible;
 
 use super::check::no_policy;
+use crate::asked_for::own_commands;
 use crate::environment;
 use crate::error::{CommandError, ErrorKind};
 use crate::journal_access;
@@ -55,6 +57,9 @@ struct PolicyWhere {
     #[arg(long)]
     json: bool,
 }
+
+/// Commands that are shown of one action.
+const MOST_COMMANDS: usize = 3;
 
 pub(crate) fn run(arguments: &PolicyArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
     match &arguments.command {
@@ -143,7 +148,10 @@ fn show(place: &PolicyWhere, printer: &Printer) -> Result<ExitCode, CommandError
     let mut journal = journal_access::open_existing(&journal_access::state_directory()?)?;
     let standing = journal_access::standing(journal.as_mut(), &texts, &policy)?;
     let output = as_json(&root, &texts, &policy, &standing)?;
-    printer.answer(place.json, &output, || text(&texts, &policy, &standing, printer.width()))
+    printer.answer(place.json, &output, || {
+        let commands = own_commands(&root, &policy);
+        text(&texts, &policy, &commands, &standing, printer.width())
+    })
 }
 
 /// Where each text of a policy comes from.
@@ -208,7 +216,29 @@ impl<'a> CheckOutput<'a> {
     }
 }
 
-fn text(texts: &PolicyTexts, policy: &Policy, standing: &Standing, width: Option<usize>) -> String {
+/// What an action says, with the commands of this repository if it names none itself.
+fn instruction(action: &Action, commands: Option<&Vec<String>>) -> String {
+    match commands.map(Vec::as_slice) {
+        None | Some([]) => action.instruction(),
+        Some([only]) => format!("Run {only}"),
+        Some(commands) => {
+            let shown = commands.get(..MOST_COMMANDS).unwrap_or(commands);
+            let more = match commands.len() - shown.len() {
+                0 => String::new(),
+                more => format!(" and {}", counted(more, "more command")),
+            };
+            format!("Run the command of the package that changed: {}{more}", shown.join(", "))
+        }
+    }
+}
+
+fn text(
+    texts: &PolicyTexts,
+    policy: &Policy,
+    commands: &BTreeMap<String, Vec<String>>,
+    standing: &Standing,
+    width: Option<usize>,
+) -> String {
     let mut text = String::new();
     let mut from: Vec<String> = texts.texts.iter().map(|text| text.name.clone()).collect();
     from.extend(policy.presets.iter().map(|preset| format!("preset {preset}")));
@@ -236,7 +266,12 @@ fn text(texts: &PolicyTexts, policy: &Policy, standing: &Standing, width: Option
             text,
             "  {STRONG}{}{STRONG:#}: {}",
             visible(&action.id),
-            wrap_behind(&format!("{}: ", action.id), &visible(&action.instruction()), 4, width)
+            wrap_behind(
+                &format!("{}: ", action.id),
+                &visible(&instruction(action, commands.get(&action.id))),
+                4,
+                width
+            )
         );
         let evidence: Vec<String> =
             action.evidence.iter().map(|pattern| format!("`{}`", String::from(pattern.clone()))).collect();

@@ -159,7 +159,7 @@ fn policies(file: Option<&Path>) -> Result<ReplayPolicies, CommandError> {
 #[derive(Clone, Copy, Debug)]
 struct Since(Timestamp);
 
-fn since(text: &str) -> Result<Since, String> {
+fn since(text: &str) -> Result<Since, CommandError> {
     let text = text.trim();
     let back = |number: Option<&str>, hours: i64| {
         let hours = number?.parse::<i64>().ok().filter(|number| *number >= 0)?.checked_mul(hours)?;
@@ -171,7 +171,8 @@ fn since(text: &str) -> Result<Since, String> {
         .or_else(|| back(text.strip_suffix('w'), 24 * 7))
         .or_else(|| text.parse().ok())
         .or_else(|| format!("{text}T00:00:00Z").parse().ok());
-    when.map(Since).ok_or_else(|| "expected a day such as `2026-11-01` or a span such as `14d`".to_owned())
+    let wrong = || CommandError::usage("expected a day such as `2026-11-01` or a span such as `14d`");
+    when.map(Since).ok_or_else(wrong)
 }
 
 #[cfg(test)]

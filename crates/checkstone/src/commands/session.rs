@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use agents::PaneAddress;
 use jiff::Timestamp;
 use journal::switch;
-use journal::{Journal, SeenSession};
+use journal::{Author, Journal, SeenSession};
 use serde::Serialize;
 use text::{Cell, Column, Table, counted};
 use transcript::{Agent, visible};
@@ -17,6 +17,7 @@ use crate::agent_session::AgentSession;
 use crate::error::CommandError;
 use crate::journal_access;
 use crate::printer::{BAD, GOOD, Printer, STRONG};
+use crate::reductions::{self, CommandReduction};
 use crate::repository_argument::RepositoryArgument;
 use crate::tmux_argument;
 use crate::unproven_work::UnprovenWork;
@@ -28,7 +29,7 @@ use crate::unproven_work::UnprovenWork;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   checkstone session --slug parser
-  checkstone session --off
+  checkstone session --off --agent claude
   checkstone session --list
   checkstone session --agent codex --id 01a1ddc9-9555-7810-a9fe-42b83e4879c4 --tmux %3
   checkstone session --agent gemini --json")]
@@ -42,7 +43,7 @@ pub(crate) struct SessionArguments {
     /// The socket of the tmux server; the one that this runs in, or the default one, where it is not given
     #[arg(long, short = 'S', value_name = "PATH", requires = "tmux")]
     socket: Option<PathBuf>,
-    /// Switch the hooks off for this session
+    /// Switch the hooks off for this session; refused to an agent
     #[arg(long, conflicts_with = "on")]
     off: bool,
     /// Switch them on again
@@ -65,6 +66,12 @@ pub(crate) struct SessionArguments {
 }
 
 pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    if arguments.off {
+        // Gemini CLI alone does not say which session calls.
+        let agent = AgentSession::calling(None, None)?.map_or(Agent::Gemini, |session| session.agent);
+        let command = format!("checkstone session --off --agent {}", agent.name());
+        reductions::refuse_agent(&command, "an agent cannot switch the gate off: that is your decision")?;
+    }
     let state = journal_access::state_directory()?;
     let folder = arguments.repository.folder()?;
     let root = changes::Repository::discover(&folder).ok().map(|repository| repository.root);
@@ -87,11 +94,22 @@ pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<Exi
         set(journal, &session, root.as_deref(), arguments.slug.as_deref(), address.as_ref())?;
     }
     let name = session.agent.name();
+    let key = format!("off:{name}:{}", session.id);
     if arguments.off {
         switch::turn_off(&state, name, &session.id)?;
+        let text = format!(
+            "The hooks of {name} session {} were switched off (`checkstone session --off`).",
+            session.id
+        );
+        let (author, session, repository) = (Author::Person, Some(&session), root.as_deref());
+        CommandReduction { author, session, repository, key: Some(&key), text: &text }
+            .note_or_warn(&state, printer);
     }
     if arguments.on {
         switch::turn_on(&state, name, &session.id)?;
+        if let Some(journal) = &mut journal {
+            journal.write(|writing| writing.withdraw_notice(&key))?;
+        }
     }
     let recorded = session.recorded(journal.as_mut())?;
     let slug = recorded.as_ref().and_then(|recorded| recorded.slug.clone());

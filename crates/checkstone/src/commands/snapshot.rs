@@ -194,7 +194,7 @@ fn create(arguments: &CreateArguments, printer: &Printer) -> Result<ExitCode, Co
     };
     let snapshot = place.snapshots.create(&new)?;
     printer.answer(arguments.json, &SnapshotOutput::of(&snapshot), || {
-        let (id, files, size) = (&snapshot.id, files(&snapshot), size(snapshot.facts.bytes));
+        let (id, files, size) = (&snapshot.id, files(&snapshot), text::size_in_words(snapshot.facts.bytes));
         format!("{GOOD}✓{GOOD:#} snapshot {STRONG}{id}{STRONG:#}: {files} not as in HEAD, {size}\n")
     })?;
     warn(&snapshot.facts.left_out, printer);
@@ -443,7 +443,7 @@ fn table(found: &[Snapshot], all: bool, width: Option<usize>) -> String {
     for snapshot in found {
         let tree = if all { format!("{:<8} ", snapshot.worktree) } else { String::new() };
         let time = time(snapshot).strftime("%Y-%m-%d %H:%M").to_string();
-        let (size, about) = (size(snapshot.facts.bytes), format!("{tree}{}", about(snapshot)));
+        let (size, about) = (text::size_in_words(snapshot.facts.bytes), format!("{tree}{}", about(snapshot)));
         let id = Cell::styled(snapshot.id.to_string(), STRONG);
         table.row([id, time.into(), files(snapshot).into(), size.into(), about.into()]);
     }
@@ -474,16 +474,6 @@ fn restored_text(restored: &RestoreReport) -> String {
             writeln!(text, "{FAINT}`checkstone snapshot restore --undo` brings back what was there{FAINT:#}");
     }
     text
-}
-
-fn size(bytes: u64) -> String {
-    let in_units = |power: i32| bytes as f64 / 1024_f64.powi(power);
-    match bytes {
-        0..=0x3ff => format!("{bytes} B"),
-        0x400..=0xf_ffff => format!("{:.1} KiB", in_units(1)),
-        0x10_0000..=0x3fff_ffff => format!("{:.1} MiB", in_units(2)),
-        _ => format!("{:.1} GiB", in_units(3)),
-    }
 }
 
 fn time(snapshot: &Snapshot) -> Timestamp {

@@ -4,11 +4,14 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
+use agents::registration::settings;
 use autosave::AutonomousExecution;
 use changes::Repository;
 use gate::policy::Policy;
-use journal::{Journal, Of, switch};
+use jiff::Timestamp;
+use journal::{Author, Journal, Of, switch};
 use keeping::snapshot::{Snapshot, Snapshots, WhichWorktrees};
 use run::control;
 use run::record::Record;
@@ -30,9 +33,11 @@ use crate::asked_for::nothing_asked_for;
 use crate::environment;
 use crate::error::{CommandError, Warning};
 use crate::journal_access;
+use crate::known_registrations::{self, MissingRegistration};
 use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::repository_policy;
+use crate::unheard_sessions;
 use crate::unproven_work::{UnprovenFileOutput, UnprovenWork};
 
 /// Show what is on: the policy of this repository, trust, switches, the last verdicts
@@ -50,6 +55,10 @@ pub(crate) struct StatusArguments {
 
 /// How many verdicts are shown.
 const VERDICTS: usize = 5;
+
+/// How much of what reduced checking is shown, and for how long.
+const REDUCTIONS: usize = 5;
+const REDUCTIONS_SHOWN: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// How many runs are shown.
 const RUNS: usize = 5;
@@ -81,6 +90,12 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
     let unproven = or_nothing(unproven, &mut problem);
     let off = off(&policy, session.as_ref())
         .or_else(|| problem.is_some().then(|| "the journal cannot be used".to_owned()));
+    let reductions = journal.as_mut().map_or(Ok(Vec::new()), |journal| reductions(journal, &state, root));
+    let reductions = or_nothing(reductions, &mut problem);
+    let registrations = journal.as_mut().map_or(Ok(Vec::new()), |journal| {
+        Ok(known_registrations::missing(&journal.read(|reader| reader.registrations())?))
+    });
+    let missing = or_nothing(registrations, &mut problem);
     let snapshot = repository.and_then(newest_snapshot);
     let project = root.unwrap_or(&folder);
     let checkpoints = checkpoint::list(project, None, None).unwrap_or_default().checkpoints;
@@ -92,6 +107,8 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         trust: policy.trust(),
         switch: SwitchOutput { on: off.is_none(), reason: off },
         session,
+        missing_registrations: missing.iter().map(MissingRegistrationOutput::of).collect(),
+        reductions,
         journal_problem: problem,
         unproven: unproven.output(),
         verdicts,
@@ -218,6 +235,10 @@ pub(crate) struct StatusOutput<'a> {
     switch: SwitchOutput,
     /// The agent session that asks.
     session: Option<CallingSession>,
+    /// Settings files from which our hooks vanished.
+    missing_registrations: Vec<MissingRegistrationOutput>,
+    /// What reduced checking in the last days, or tried to; newest first.
+    reductions: Vec<ReductionOutput>,
     journal_problem: Option<String>,
     /// Files of the working tree whose present content is unproven, the newest first.
     unproven: Vec<UnprovenFileOutput>,
@@ -268,6 +289,10 @@ impl StatusOutput<'_> {
             let (agent, id) = (session.agent.name(), visible(&session.id));
             line("session", &format!("{agent} {id}{}{off}", slug.unwrap_or_default()));
         }
+        for missing in &self.missing_registrations {
+            let client = settings::client(missing.agent);
+            line("hooks", &format!("{BAD}{client}{BAD:#}: {}", missing.what));
+        }
         for (name, value) in autosave.lines() {
             line(name, &value);
         }
@@ -291,11 +316,62 @@ impl StatusOutput<'_> {
         if let Some(LastCheckpoint { checkpoint_id, stage_id, status, .. }) = &self.last_checkpoint {
             line("checkpoint", &format!("{} of {}, {status}", visible(checkpoint_id), visible(stage_id)));
         }
+        if !self.reductions.is_empty() {
+            let _ = writeln!(text, "\n{STRONG}What reduced checking{STRONG:#}");
+            text.extend(self.reductions.iter().map(ReductionOutput::line));
+        }
         if !self.verdicts.is_empty() {
             let _ = writeln!(text, "\n{STRONG}Last verdicts{STRONG:#} (`checkstone explain ID`)");
             text.push_str(&listed_lines(&self.verdicts, width));
         }
         text
+    }
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MissingRegistration"))]
+struct MissingRegistrationOutput {
+    agent: Agent,
+    file: String,
+    /// When the hooks were seen there last.
+    seen_at: String,
+    #[serde(skip)]
+    what: String,
+}
+
+impl MissingRegistrationOutput {
+    fn of(missing: &MissingRegistration) -> Self {
+        Self {
+            agent: missing.agent,
+            file: missing.file.to_string_lossy().into_owned(),
+            seen_at: missing.seen_at.to_string(),
+            what: missing.what(),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Reduction"))]
+struct ReductionOutput {
+    at: String,
+    /// Who did it, as well as that is known: `during-turn` is somebody while an agent worked.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["person", "agent", "during-turn", "unknown"])))]
+    author: &'static str,
+    agent: Option<String>,
+    /// The client's own id of the session.
+    session: Option<String>,
+    text: String,
+}
+
+impl ReductionOutput {
+    fn line(&self) -> String {
+        let who = match (self.author, &self.agent) {
+            ("person", _) => "a person".to_owned(),
+            ("agent", Some(agent)) => agent.clone(),
+            ("during-turn", Some(agent)) => format!("in a turn of {agent}"),
+            _ => "unknown".to_owned(),
+        };
+        format!("  {}  {who}: {}\n", self.at, visible(&self.text))
     }
 }
 
@@ -442,6 +518,35 @@ fn session(
     let slug = session.recorded(journal)?.and_then(|recorded| recorded.slug);
     let on = !switch::is_off(state, session.agent.name(), &session.id);
     Ok(Some(CallingSession { agent: session.agent, id: session.id, slug, on }))
+}
+
+/// What was noted, and sessions whose hooks are not called.
+fn reductions(
+    journal: &mut Journal,
+    state: &Path,
+    root: Option<&Path>,
+) -> Result<Vec<ReductionOutput>, CommandError> {
+    let since = Timestamp::now().checked_sub(REDUCTIONS_SHOWN).unwrap_or(Timestamp::MIN);
+    let unheard = match root {
+        Some(root) => unheard_sessions::find(journal, state, root, since)?,
+        None => Vec::new(),
+    };
+    let unheard = unheard.into_iter().map(|unheard| ReductionOutput {
+        at: format!("{:.0}", unheard.prompt_at),
+        author: Author::Unknown.as_str(),
+        text: unheard.sentence(),
+        agent: Some(unheard.session.agent),
+        session: Some(unheard.session.client_id),
+    });
+    let noted = journal.read(|reader| reader.recent_notices(root, since, REDUCTIONS))?;
+    let noted = noted.into_iter().map(|notice| ReductionOutput {
+        at: format!("{:.0}", notice.at),
+        author: notice.author.as_str(),
+        agent: notice.agent,
+        session: notice.client_id,
+        text: notice.text,
+    });
+    Ok(unheard.chain(noted).collect())
 }
 
 fn off(policy: &PolicyState, session: Option<&CallingSession>) -> Option<String> {

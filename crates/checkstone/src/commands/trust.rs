@@ -14,10 +14,10 @@ use text::counted;
 use transcript::visible;
 
 use crate::confirmation;
-use crate::environment;
 use crate::error::CommandError;
 use crate::journal_access;
 use crate::printer::{DOUBTFUL, GOOD, Printer, STRONG};
+use crate::reductions::{self, CommandReduction};
 use crate::repository_argument::find;
 use crate::repository_policy;
 
@@ -53,12 +53,13 @@ pub(crate) fn run(arguments: &TrustArguments, printer: &Printer) -> Result<ExitC
         return list(arguments, printer);
     }
     if arguments.revoke {
+        reductions::refuse_agent(
+            "checkstone trust --revoke",
+            "an agent cannot withdraw trust: that is your decision",
+        )?;
         return revoke(arguments, printer);
     }
-    if environment::is_called_by_agent() {
-        return Err(CommandError::refused("an agent cannot give trust: that is your decision")
-            .hint("run `checkstone trust` yourself, in your own terminal"));
-    }
+    reductions::refuse_agent("checkstone trust", "an agent cannot give trust: that is your decision")?;
     let root = root(arguments.path.as_deref())?;
     let texts = repository_policy::of(&root).filter(|texts| texts.own_file.is_some());
     let Some((texts, text)) = texts.as_ref().and_then(|texts| Some((texts, trust::own_text(texts)?))) else {
@@ -174,6 +175,13 @@ fn revoke(arguments: &TrustArguments, printer: &Printer) -> Result<ExitCode, Com
         Some(mut journal) => journal.write(|writing| writing.revoke_trust(&file))?,
         None => false,
     };
+    if revoked {
+        let text = format!("`{}` is not trusted any more (`checkstone trust --revoke`).", file.display());
+        let repository = file.parent();
+        let author = journal::Author::Person;
+        CommandReduction { author, session: None, repository, key: None, text: &text }
+            .note_or_warn(&state, printer);
+    }
     let file = file.display();
     printer.text(&match revoked {
         true => format!("{GOOD}✓{GOOD:#} `{file}` is not trusted any more\n"),

@@ -6,18 +6,20 @@ use std::process::ExitCode;
 
 use agents::registration::{CodexConfig, settings};
 use changes::Repository;
+use journal::Author;
 use serde::Serialize;
 use stop::policy_files::FILE_NAME;
 use transcript::Agent;
 
 use crate::agent_name::AgentName;
 use crate::clients::{ClientFiles, Scope};
-use crate::environment;
 use crate::error::CommandError;
 use crate::file_change::{self, Answer, ChangeState, ClientOutput, FileChange, Manner, told};
+use crate::home_relative::home_relative;
 use crate::installed::{self, Before, Record};
 use crate::journal_access;
 use crate::printer::Printer;
+use crate::reductions::{self, CommandReduction};
 use crate::settings_file::SettingsFile;
 
 /// Take our hooks out of the clients' settings again
@@ -49,9 +51,9 @@ pub(crate) struct UninstallArguments {
 }
 
 pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
-    if environment::is_called_by_agent() && !arguments.dry_run {
-        return Err(CommandError::refused("an agent cannot remove its own hooks: that is your decision")
-            .hint("run `checkstone uninstall` yourself, in your own terminal"));
+    if !arguments.dry_run {
+        let why = "an agent cannot remove its own hooks: that is your decision";
+        reductions::refuse_agent("checkstone uninstall", why)?;
     }
     let state = journal_access::state_directory()?;
     let folder = std::env::current_dir()?;
@@ -70,7 +72,10 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
             printer.text("Nothing was changed.\n");
             return Ok(ExitCode::from(1));
         }
-        Answer::Go => files.iter_mut().for_each(|file| file.take_out(&state)),
+        Answer::Go => {
+            files.iter_mut().for_each(|file| file.take_out(&state));
+            note(&files, &state, printer);
+        }
         Answer::Nothing => {}
     }
     if arguments.dry_run {
@@ -89,6 +94,23 @@ pub(crate) fn run(arguments: &UninstallArguments, printer: &Printer) -> Result<E
         report_text(&files, &state, policy.as_deref(), arguments.dry_run)
     })?;
     Ok(file_change::exit_code(files.iter().map(|file| &file.change)))
+}
+
+/// What was taken out is not missed, and `status` says who did it.
+fn note(files: &[OwnEntries], state: &Path, printer: &Printer) {
+    for OwnEntries { agent, change, .. } in
+        files.iter().filter(|file| file.change.state == ChangeState::Changed)
+    {
+        let (client, file) = (settings::client(*agent), home_relative(&change.path));
+        let text = format!("The hooks of {client} were taken out of `{file}` (`checkstone uninstall`).");
+        let author = Author::Person;
+        CommandReduction { author, session: None, repository: None, key: None, text: &text }
+            .note_or_warn(state, printer);
+        if let Ok(Some(mut journal)) = journal_access::open_existing(state) {
+            // At worst the person is told once of what they did.
+            let _ = journal.write(|writing| writing.forget_registration(agent.name(), &change.path));
+        }
+    }
 }
 
 /// Every file that could hold entries of ours, each once.

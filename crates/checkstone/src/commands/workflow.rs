@@ -244,8 +244,9 @@ fn next_sentence(point: &ResumePoint, is_complete: bool) -> String {
 }
 
 /// The object that a caller gave for further keys of a phase.
-fn object(text: &str) -> Result<Map<String, Value>, String> {
-    serde_json::from_str(text).map_err(|error| format!("expected a JSON object: {error}"))
+fn object(text: &str) -> Result<Map<String, Value>, CommandError> {
+    let wrong = |error| CommandError::usage(format!("expected a JSON object: {error}"));
+    serde_json::from_str(text).map_err(wrong)
 }
 
 /// Why a workflow that was asked for is not there.

@@ -17,7 +17,7 @@ use crate::journal_access;
 use crate::repository_policy;
 
 /// A journal that cannot be looked through in this time is large, and sound so far.
-const JOURNAL_LIMIT: Duration = Duration::from_secs(2);
+pub(crate) const JOURNAL_LIMIT: Duration = Duration::from_secs(2);
 
 const GIT_LIMIT: Duration = Duration::from_secs(5);
 

@@ -18,6 +18,7 @@ use transcript::Agent;
 use super::settings;
 use crate::clients;
 use crate::environment;
+use crate::error::CommandError;
 use crate::typed_message;
 
 /// A TUI may draw the last words a moment after it has told of them.
@@ -73,7 +74,7 @@ fn hold(judged: JudgedStop, notification: &Notification, transcript: &Path) {
     let session = judged.turn.known.session.as_ref();
     let recorded = session.and_then(|session| PaneAddress::parse(session.pane.as_deref()?));
     let found = if notification.client.as_deref() == Some(NOT_INTERACTIVE) {
-        Err("`codex exec` takes no further prompt".to_owned())
+        Err(CommandError::refused("`codex exec` takes no further prompt"))
     } else {
         Server::all(recorded.as_ref()).and_then(|servers| find(&servers, recorded.as_ref(), notification))
     };
@@ -116,8 +117,9 @@ struct Server {
 
 impl Server {
     /// The one of the recorded pane, the one in the environment, or else the user's default one.
-    fn all(recorded: Option<&PaneAddress>) -> Result<Vec<Self>, String> {
-        let program = environment::program("tmux").ok_or("tmux is not installed")?;
+    fn all(recorded: Option<&PaneAddress>) -> Result<Vec<Self>, CommandError> {
+        let program =
+            environment::program("tmux").ok_or_else(|| CommandError::environment("tmux is not installed"))?;
         let own = environment::read(environment::TMUX).and_then(|value| agents::socket_of_variable(&value));
         let mut sockets = vec![recorded.map(|address| address.socket.clone()), own];
         sockets.retain(Option::is_some);
@@ -136,17 +138,17 @@ fn find(
     servers: &[Server],
     recorded: Option<&PaneAddress>,
     notification: &Notification,
-) -> Result<(Tmux, Pane), String> {
-    let folder = fs_err::canonicalize(&notification.cwd).map_err(|error| error.to_string())?;
+) -> Result<(Tmux, Pane), CommandError> {
+    let folder = fs_err::canonicalize(&notification.cwd)?;
     let deadline = Instant::now() + DRAWING;
     loop {
         let mut candidates = 0;
         let mut showing = Vec::new();
-        let mut problem = "no tmux pane runs Codex in this folder".to_owned();
+        let mut problem = CommandError::not_found("no tmux pane runs Codex in this folder");
         for server in servers {
             // A server that is gone, such as that of a daemon's environment, does not hide the others.
             let panes = server.tmux.panes().unwrap_or_else(|error| {
-                problem = error.to_string();
+                problem = error.into();
                 Vec::new()
             });
             for pane in panes {
@@ -168,10 +170,13 @@ fn find(
             (1, Some(found)) => return Ok(found),
             (0, _) if candidates == 0 => return Err(problem),
             (0, _) if Instant::now() >= deadline => {
-                return Err("no tmux pane shows what the agent said last".to_owned());
+                return Err(CommandError::not_found("no tmux pane shows what the agent said last"));
             }
             (0, _) => std::thread::sleep(DRAWING_POLL),
-            _ => return Err("more than one tmux pane shows what the agent said last".to_owned()),
+            _ => {
+                let message = "more than one tmux pane shows what the agent said last";
+                return Err(CommandError::refused(message));
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A session begins: where a workflow or a run here is unfinished, the agent is told where it goes on. Once a session; again
-//! only where the client threw away what the agent knew.
+//! A session begins: where a workflow or a run here is unfinished, the agent is told where it goes on, and the person that
+//! it was. Once a session; again only where the client threw away what the agent knew.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,6 +13,9 @@ use sha2::{Digest, Sha256};
 use stop::{ClientEvent, SAME_DELIVERY, Workplace};
 use transcript::{Agent, visible};
 use workflow::StateDirectory;
+
+/// The agent is told more; the person only needs to know that it was.
+const TO_PERSON: &str = "[checkstone] Unfinished work was found here, and the agent was told where it goes on (`checkstone status`).";
 
 /// Longer than any session is gone on with.
 const WHOLE_SESSION: Duration = Duration::from_secs(366 * 24 * 60 * 60);
@@ -54,7 +57,9 @@ pub(crate) fn tell(event: &ClientEvent, source: &str) -> Answer {
     }
     match text {
         // Told twice is better than not at all.
-        Some(to_agent) if is_new.unwrap_or(true) => Answer::Context { to_agent },
+        Some(to_agent) if is_new.unwrap_or(true) => {
+            Answer::Context { to_agent, to_person: TO_PERSON.to_owned() }
+        }
         _ => Answer::Pass,
     }
 }

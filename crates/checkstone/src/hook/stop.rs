@@ -2,17 +2,30 @@
 
 use agents::Answer;
 use autosave::{SavingStop, Wish};
-use stop::{ClientEvent, Delivery, JudgedStop, Purpose, Stop, Workplace};
+use stop::{ClientEvent, Delivery, JudgedStop, Purpose, Stop, UnjudgedStop, Workplace};
 
+use super::told;
 use crate::saving_environment;
 
 /// The decision for the client that waits for it.
 pub(crate) fn decide(event: ClientEvent) -> Answer {
     let (stop, wish) = judge(event);
     match (stop, wish) {
-        (Stop::Settled { answer, .. }, _) => answer,
-        (Stop::Judged(judged), Some(wish)) => saving(*judged, wish).conclude(),
-        (Stop::Judged(judged), None) => judged.conclude(Delivery::Sure),
+        (Stop::Settled { answer, unjudged: None, .. }, _) => answer,
+        (Stop::Settled { answer, unjudged: Some(unjudged), .. }, _) => {
+            let UnjudgedStop { event, mut journal } = *unjudged;
+            let note = told::at_stop(&mut journal, &event);
+            journal.leave();
+            answer.with_note(note)
+        }
+        (Stop::Judged(mut judged), wish) => {
+            let note = told::at_stop(&mut judged.journal, &judged.event);
+            let answer = match wish {
+                Some(wish) => saving(*judged, wish).conclude(),
+                None => judged.conclude(Delivery::Sure),
+            };
+            answer.with_note(note)
+        }
     }
 }
 

@@ -46,11 +46,11 @@ fn a_makefile_asks_for_nothing_by_itself() {
     presets = ["swift"]
     I will ask for `swift build` after changes to Swift code, because it can be built and has no tests.
     "#);
-    insta::assert_snapshot!(asked(&[makefile, ("index.html", ""), ("style.css", "")]), @r#"
+    insta::assert_snapshot!(asked(&[makefile, ("index.html", ""), ("style.css", "")]), @"
     presets = []
-    I will ask for nothing after changes to JavaScript and TypeScript code: I found no tests, type check, build or linter for it.
+    I will ask for nothing after changes to JavaScript and TypeScript code: I found no tests, type check, build or linter there.
     Nothing is asked for in this repository. To ask for something, add a category of your own to `checkstone.toml`.
-    "#);
+    ");
     insta::assert_snapshot!(asked(&[makefile, ("pom.xml", ""), ("src/main/java/A.java", ""), ("src/test/java/ATest.java", "")]), @r#"
     presets = ["java"]
     I will ask for `mvn test` after changes to Java and Kotlin code, because there are tests.
@@ -83,6 +83,64 @@ fn scripts_beside_code_that_can_be_verified_are_asked_for() {
     "#);
 }
 
+/// What `init`, `policy show` and the gate name is the same, in the words of the repository: its package manager, its tests.
+#[test]
+fn every_command_is_named_in_the_words_of_the_repository() {
+    let files = [
+        ("package.json", "{\"name\": \"a\"}"),
+        ("pnpm-lock.yaml", ""),
+        ("packages/api/package.json", VITEST),
+        ("packages/api/a.ts", "a\n"),
+        ("packages/web/package.json", "{\"name\": \"web\", \"scripts\": {\"build\": \"vite build\"}}"),
+        ("packages/web/a.ts", "a\n"),
+        ("service/pyproject.toml", "[project]\nname = \"a\"\n"),
+        ("service/uv.lock", ""),
+        ("service/app.py", "a = 1\n"),
+        ("service/tests/test_app.py", ""),
+        ("tools/install.sh", "echo\n"),
+        ("tools/tests/install.bats", ""),
+        ("gradlew", "#!/bin/sh\n"),
+    ];
+    let home = home_of(&files);
+    home.succeeds(&["init", "--agent", "claude", "--yes"]);
+    home.workplace.git(&["add", "."]);
+    home.workplace.git(&["commit", "--quiet", "-m", "all"]);
+    for (file, text) in files {
+        let changed =
+            if file.ends_with(".json") { text.replace("\"a\"", "\"b\"") } else { format!("{text}b = 2\n") };
+        home.workplace.write(file, &changed);
+    }
+    let written = std::fs::read_to_string(home.workplace.repo().join("checkstone.toml")).unwrap();
+    let asked = written.lines().filter(|line| line.starts_with("# I "));
+    let mut shown: String = asked.map(|line| format!("{line}\n")).collect();
+    let policy = home.run(&["policy", "show"]).stdout;
+    let actions = policy
+        .lines()
+        .filter(|line| line.starts_with("  ") && line.contains("-tests: ") | line.contains("-install: "));
+    shown.extend(actions.map(|line| format!("policy show: {}\n", line.trim())));
+    let value: Value = serde_json::from_str(&home.run(&["check", "--json"]).stdout).unwrap();
+    for action in value["actions"].as_array().unwrap() {
+        let _ =
+            writeln!(shown, "check: {}: {}", action["id"].as_str().unwrap(), action["say"].as_str().unwrap());
+    }
+    insta::assert_snapshot!(shown, @"
+    # I will ask for `uv run pytest` in `service` after changes to Python code there, because there are tests.
+    # I will ask for `bats .` after changes to shell scripts, because there are tests.
+    # I will ask for `pnpm test` in `packages/api` after changes to JavaScript and TypeScript code there, because `package.json` has a script `test`.
+    # I will ask for `pnpm run build` in `packages/web` after changes to JavaScript and TypeScript code there, because `package.json` has a script `build`.
+    policy show: node-install: Run `pnpm install`
+    policy show: python-install: Run `uv sync` in `service`
+    policy show: node-tests: Run the command of the package that changed: `pnpm test` in
+    policy show: python-tests: Run `uv run pytest` in `service`
+    policy show: shell-tests: Run `bats .`
+    check: node-install: Run `pnpm install`
+    check: python-install: Run `uv sync` in `service`
+    check: node-tests: Run `pnpm test` in `packages/api`, and `pnpm run build` in `packages/web`
+    check: python-tests: Run `uv run pytest` in `service`
+    check: shell-tests: Run `bats .`
+    ");
+}
+
 /// W17: nothing can be run in a repository, or in a package of it, that has no tests, type check, build or linter.
 #[test]
 fn a_package_without_tests_is_asked_for_what_it_has() {
@@ -90,20 +148,20 @@ fn a_package_without_tests_is_asked_for_what_it_has() {
     presets = ["go"]
     I will ask for `go build ./...` after changes to Go code, because it can be built and has no tests.
     "#);
-    insta::assert_snapshot!(asked(&[("app.py", ""), ("requirements.txt", "flask\n")]), @r#"
+    insta::assert_snapshot!(asked(&[("app.py", ""), ("requirements.txt", "flask\n")]), @"
     presets = []
-    I will ask for nothing after changes to Python code: I found no tests, type check, build or linter for it.
+    I will ask for nothing after changes to Python code: I found no tests, type check, build or linter there.
     Nothing is asked for in this repository. To ask for something, add a category of your own to `checkstone.toml`.
-    "#);
-    insta::assert_snapshot!(asked(&[("package.json", NO_TESTS), ("index.js", "")]), @r#"
+    ");
+    insta::assert_snapshot!(asked(&[("package.json", NO_TESTS), ("index.js", "")]), @"
     presets = []
-    I will ask for nothing after changes to JavaScript and TypeScript code: I found no tests, type check, build or linter for it.
+    I will ask for nothing after changes to JavaScript and TypeScript code: I found no tests, type check, build or linter there.
     Nothing is asked for in this repository. To ask for something, add a category of your own to `checkstone.toml`.
-    "#);
+    ");
     insta::assert_snapshot!(asked(&[("api/package.json", VITEST), ("api/a.js", ""), ("web/package.json", NO_TESTS), ("web/b.js", "")]), @r#"
     presets = ["node"]
     I will ask for `npm test` in `api` after changes to JavaScript and TypeScript code there, because `package.json` has a script `test`.
-    I will ask for nothing after changes to JavaScript and TypeScript code in `web`: I found no tests, type check, build or linter for it.
+    I will ask for nothing after changes to JavaScript and TypeScript code in `web`: I found no tests, type check, build or linter there.
     "#);
 }
 
@@ -209,7 +267,7 @@ fn a_monorepo_is_told_in_a_few_lines() {
     I will ask for `mix compile` in `apps/server` after changes to Elixir code there, because it can be built and has no tests.
     I will ask for `swift build` in `apps/desk` after changes to Swift code there, because it can be built and has no tests.
     I will ask for 3 more commands in other packages.
-    I will ask for nothing after changes to Python code in `apps/notebooks`: I found no tests, type check, build or linter for it.
+    I will ask for nothing after changes to Python code in `apps/notebooks`: I found no tests, type check, build or linter there.
     "#);
 }
 
@@ -268,7 +326,7 @@ fn that_nothing_is_asked_for_is_said_plainly() {
     status: policy      checkstone.toml: nothing is asked for in this repository: no category of the policy requires anything (`checkstone doctor`)
 
     init:   ✓ checkstone.toml: written; nothing is asked for in this repository
-    init:     → I will ask for nothing after changes to Python code: I found no tests, type check, build or linter for it.
+    init:     → I will ask for nothing after changes to Python code: I found no tests, type check, build or linter there.
     init:     → Nothing is asked for in this repository. To ask for something, add a category of your own to `checkstone.toml`.
     doctor: – policy     `checkstone.toml`: nothing is asked for in this repository: no category of the policy requires anything → add a category of your own to `checkstone.toml`
     status: gate        on, but nothing is asked for in this repository

@@ -91,12 +91,11 @@ fn a_verdict_that_its_inputs_do_not_give_is_told() {
         (line 2)
 
     Message to the agent
-      │ [checkstone] Context-aware checkpoint
+      │ [checkstone] Not verified yet
       │
-      │ Changed: Rust code (1 file)
+      │ Changed: Rust code (`src/lib.rs`)
       │
-      │ Required actions:
-      │ 1. Run `cargo test`
+      │ 1. Run `cargo test` (rust-tests)
       │
       │ Observations:
       │ - `./generate` does not count for `rust-tests`: it may have written what changed
@@ -193,9 +192,9 @@ fn checks_are_told_with_how_they_ended() {
       other code: src/lib.rs
 
     Message to the agent
-      │ [checkstone] Context-aware checkpoint
+      │ [checkstone] A check failed
       │
-      │ Changed: other code (1 file)
+      │ Changed: other code (`src/lib.rs`)
       │
       │ `echo no; exit 1` FAILED. Fix failing tests before proceeding:
       │ no

@@ -3,6 +3,7 @@
 mod checks;
 mod counting;
 mod faults;
+mod held_party;
 mod ledger;
 mod pane;
 mod policies;

@@ -36,10 +36,10 @@ fn an_agent_sets_its_own_work_item() {
 #[test]
 fn a_session_that_is_switched_off_is_not_held() {
     let workplace = Workplace::new(Some(RUST));
-    let claude = ("CLAUDE_CODE_SESSION_ID", SESSION);
-    insta::assert_snapshot!("off", called_by(&workplace, claude, &["session", "--off"]));
+    let claude = ["session", "--agent", "claude", "--id", SESSION];
+    insta::assert_snapshot!("off", workplace.shown(&[&claude[..], &["--off"]].concat()));
     assert_eq!(workplace.held_turn(&[]), Value::Null);
-    called_by(&workplace, claude, &["session", "--on"]);
+    called_by(&workplace, ("CLAUDE_CODE_SESSION_ID", SESSION), &["session", "--on"]);
     workplace.git(&["checkout", "--quiet", "."]);
     assert_eq!(workplace.held_turn(&[])["decision"], "block");
 }

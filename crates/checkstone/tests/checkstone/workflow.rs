@@ -414,7 +414,11 @@ fn a_session_that_begins_is_told_where_work_goes_on() {
         let output = finish(child);
         let answer: Value = serde_json::from_str(&output.stdout).unwrap();
         let keys: Vec<_> = answer.as_object().unwrap().keys().collect();
-        assert_eq!(keys, ["hookSpecificOutput"], "{agent} forbids others");
+        assert_eq!(keys, ["systemMessage", "hookSpecificOutput"], "{agent} forbids others");
+        assert_eq!(
+            answer["systemMessage"],
+            "[checkstone] Unfinished work was found here, and the agent was told where it goes on (`checkstone status`)."
+        );
         assert!(
             answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().starts_with("[checkstone]")
         );

@@ -29,10 +29,9 @@ evidence = ["run-tests"]
 "#;
 
 /// What the agent is told that changed code and ran no test.
-pub(crate) const RUN_TESTS: &str = "[checkstone] Context-aware checkpoint\n\n\
-    Changed: code (1 file)\n\n\
-    Required actions:\n\
-    1. Run `./run-tests`\n\n\
+pub(crate) const RUN_TESTS: &str = "[checkstone] Not done yet\n\n\
+    Changed: code (`src/calc.py`)\n\n\
+    1. Run `./run-tests` (tests)\n\n\
     If a step cannot be done here, say so in a line of its own:\n`checkstone: cannot ACTION: REASON` \
     (actions: tests).";
 

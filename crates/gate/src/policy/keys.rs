@@ -214,7 +214,7 @@ table! {
         say: Text = String::new();
         /// What is added to the instruction of `after` if both are required.
         say_after: Text, or "none";
-        /// The command that is named if the repository's own words are not known.
+        /// The command that is named if the repository has none of its own for what changed.
         usual: Text, or "none";
         /// The observation if no evidence was seen; `{category}` is what changed.
         gap: Text, or "none";

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use programs::Deed;
 use programs::repository::{Package, Repository, Way};
-use programs::shell::{Attribution, SimpleCommand, Word};
+use programs::shell::{Attribution, Intents, SimpleCommand, Word};
 use transcript::Outcome;
 
-use super::verification::VerifyingRun;
+use super::verification::{PackageCode, VerifyingRun};
 use super::{Expectation, Seen, evidence};
 use crate::changed::{Changed, OTHER_CODE};
 use crate::policy::{Action, Class, Policy, Proof, RuleLevel};
@@ -43,7 +43,7 @@ pub(crate) fn expectations<'a>(
 ) -> Vec<Expectation<Demand<'a>>> {
     let mut found: Vec<(Expectation<Demand<'a>>, After)> = Vec::new();
     let demanded = demands(policy, changed);
-    let usual: Vec<&str> = demanded.iter().filter_map(|demand| usual_program(demand.action)).collect();
+    let usual: Vec<String> = demanded.iter().filter_map(|demand| usual_program(demand.action)).collect();
     for mut demand in demanded {
         if let Some(earlier) = demand.leave_proven(policy, work) {
             found.push((Expectation { subject: demand, seen: Seen::Evidence(earlier) }, After::Anything));
@@ -63,6 +63,14 @@ pub(crate) fn expectations<'a>(
         let looking = Looking { usual: &usual, changed, work, after };
         let seen = match (demand.action.proof, work.repository()) {
             (Proof::Verification, Some(repository)) => looking.by_package(&mut demand, repository),
+            (Proof::Installation, Some(repository)) => {
+                for path in &demand.covers {
+                    let way = repository.package_of(path).and_then(|package| package.installation(path));
+                    let step = way.map(Way::step).filter(|step| !demand.steps.contains(step));
+                    demand.steps.extend(step);
+                }
+                Some(looking.look_for(demand.action, &demand.covers, None))
+            }
             _ => {
                 let (seen, moment) = looking.look_for(demand.action, &demand.covers, None);
                 demand.stand(demand.covers.clone(), &seen);
@@ -136,6 +144,12 @@ impl Demand<'_> {
             let stand = |path| FileStanding { path, action: action.clone(), proof: proof.clone() };
             self.standings.extend(files.into_iter().map(stand));
         }
+    }
+
+    /// What to do in each package; empty if the action itself says it all.
+    pub(crate) fn instructions(&self) -> Vec<String> {
+        let steps = self.steps.iter().filter(|_| self.action.say.is_empty());
+        steps.map(|step| format!("Run {step}")).collect()
     }
 
     /// What the agent is told to do.
@@ -230,7 +244,7 @@ pub(crate) fn demands<'a>(policy: &'a Policy, changed: &[Changed]) -> Vec<Demand
 /// What evidence is looked for in.
 struct Looking<'l, 'w> {
     /// Programs with which the files of the demanded actions are usually verified.
-    usual: &'l [&'l str],
+    usual: &'l [String],
     changed: &'l [Changed],
     work: &'l Work<'w>,
     after: After,
@@ -242,11 +256,11 @@ impl Looking<'_, '_> {
         &self,
         action: &Action,
         covers: &BTreeSet<String>,
-        package: Option<&str>,
+        code: Option<&PackageCode<'_>>,
     ) -> (Seen, Option<Moment>) {
         let mut latest_like = None;
         for Candidate { ran, objection, strength } in
-            candidates(action, self.usual, package, self.work).into_iter().rev()
+            candidates(action, self.usual, code, self.work).into_iter().rev()
         {
             if action.proof == Proof::Verification && !is_about(ran.command, covers) {
                 continue;
@@ -273,21 +287,38 @@ impl Looking<'_, '_> {
         (latest_like.unwrap_or(Seen::Nothing), None)
     }
 
-    /// Each package that changed is verified by runs in it; `None` if none of them has anything to be verified with.
+    /// The path of a changed file as its language shows in it.
+    fn code_path<'p>(&'p self, path: &'p str) -> &'p str {
+        self.changed.iter().find(|file| file.path == path).map_or(path, |file| &file.code_path)
+    }
+
+    /// Each package that changed is verified by runs in it, language by language; `None` if none of them has anything to be
+    /// verified with.
     fn by_package(&self, demand: &mut Demand<'_>, repository: &Repository) -> Option<(Seen, Option<Moment>)> {
-        let mut packages: BTreeMap<&str, (&Package, BTreeSet<String>)> = BTreeMap::new();
+        let mut parts: BTreeMap<PackageCode<'_>, (&Package, BTreeSet<String>)> = BTreeMap::new();
         for path in &demand.covers {
-            if let Some(package) = repository.package_of(path).filter(|package| !package.ways.is_empty()) {
-                packages.entry(&package.folder).or_insert((package, BTreeSet::new())).1.insert(path.clone());
+            let Some(package) = repository.package_of(path) else { continue };
+            let code = PackageCode::of(package, path);
+            if package.strongest(&code.languages).is_some() {
+                parts.entry(code).or_insert((package, BTreeSet::new())).1.insert(path.clone());
             }
         }
         let mut whole: Option<(Seen, Option<Moment>)> = None;
-        for (folder, (package, covers)) in packages {
-            let (seen, moment) = self.look_for(demand.action, &covers, Some(folder));
+        for (code, (package, covers)) in parts {
+            let (seen, moment) = self.look_for(demand.action, &covers, Some(&code));
             demand.stand(covers.clone(), &seen);
+            let strongest = package.strongest(&code.languages);
             match seen {
-                Seen::Evidence(_) => demand.weaker.extend(self.weaker(demand.action, package, &covers)),
-                _ => demand.steps.extend(package.strongest().and_then(|deed| package.way(deed)).map(told)),
+                Seen::Evidence(_) => {
+                    let weaker = strongest.and_then(|way| self.weaker(demand.action, way, &code, &covers));
+                    demand.weaker.extend(weaker);
+                }
+                _ => {
+                    let way =
+                        strongest.filter(|way| covers.iter().any(|path| way.is_for(self.code_path(path))));
+                    let step = way.map(Way::step).filter(|step| !demand.steps.contains(step));
+                    demand.steps.extend(step);
+                }
             }
             whole = Some(match whole {
                 None => (seen, moment),
@@ -300,22 +331,27 @@ impl Looking<'_, '_> {
     }
 
     /// What is told of a package that was verified by less than it has.
-    fn weaker(&self, action: &Action, package: &Package, covers: &BTreeSet<String>) -> Option<Observation> {
-        let has = package.strongest()?;
+    fn weaker(
+        &self,
+        action: &Action,
+        strongest: &Way,
+        code: &PackageCode<'_>,
+        covers: &BTreeSet<String>,
+    ) -> Option<Observation> {
         let runs = self.work.verifying_runs().iter().filter(|run| {
-            run.covers.has(&package.folder)
+            run.is_about(code)
                 && run.objection().is_none()
                 && evidence::staleness(action, covers, self.changed, &run.ran, Some(run.strength), self.work)
                     .is_none()
         });
-        let done = runs.map(|run| run.strength).max().filter(|done| Some(*done) < Strength::of(has))?;
+        let done =
+            runs.map(|run| run.strength).max().filter(|done| Some(*done) < Strength::of(strongest.deed))?;
         let done = match done {
             Strength::Ran => "run",
             Strength::Linted => "linted",
             Strength::Built | Strength::Tested => "built or type checked",
         };
-        let way = told(package.way(has)?);
-        let text = format!("What changed was only {done} — {way} says more");
+        let text = format!("What changed was only {done} — {} says more", strongest.step());
         Some(Observation { rule: Rule::WeakerVerification, text, line: None })
     }
 }
@@ -339,14 +375,6 @@ fn is_about(command: &SimpleCommand, covers: &BTreeSet<String>) -> bool {
     })
 }
 
-/// `pnpm test` in `packages/api`
-fn told(way: &Way) -> String {
-    match way.folder.as_str() {
-        "" => format!("`{}`", way.command),
-        folder => format!("`{}` in `{folder}`", way.command),
-    }
-}
-
 /// Something that an action asks for.
 struct Candidate<'a> {
     ran: Ran<'a>,
@@ -359,13 +387,13 @@ struct Candidate<'a> {
 /// What the action asks for, in order, each with why it proves nothing whenever it ran.
 fn candidates<'a>(
     action: &Action,
-    usual: &[&str],
-    package: Option<&str>,
+    usual: &[String],
+    code: Option<&PackageCode<'_>>,
     work: &Work<'a>,
 ) -> Vec<Candidate<'a>> {
     let verifying = || {
-        let is_meant = move |run: &&VerifyingRun<'_>| match package {
-            Some(folder) => run.covers.has(folder),
+        let is_meant = move |run: &&VerifyingRun<'_>| match code {
+            Some(code) => run.is_about(code),
             None => is_meant(action, usual, &run.ran),
         };
         work.verifying_runs().iter().filter(is_meant).map(|run| Candidate {
@@ -399,15 +427,17 @@ fn not_installed(ran: &Ran<'_>) -> Option<String> {
     }
 }
 
-/// The program with which the files of an action are usually verified.
-fn usual_program(action: &Action) -> Option<&str> {
-    action.usual.as_deref()?.split_whitespace().next()
+/// The program with which the files of an action are usually tested.
+fn usual_program(action: &Action) -> Option<String> {
+    let intents = Intents::read(action.usual.as_deref()?);
+    let tests = intents.commands().first().filter(|command| command.does(Deed::Tests));
+    tests.map(|command| command.program.clone())
 }
 
 /// Where several languages changed, the usual program of one proves nothing about the other.
-fn is_meant(action: &Action, usual: &[&str], ran: &Ran<'_>) -> bool {
-    let program = ran.command.program.as_str();
-    usual_program(action) == Some(program) || !usual.contains(&program)
+fn is_meant(action: &Action, usual: &[String], ran: &Ran<'_>) -> bool {
+    let program = &ran.command.program;
+    !usual.contains(program) || usual_program(action).as_ref() == Some(program)
 }
 
 fn latest_run(action: &Action, work: &Work<'_>) -> Option<Moment> {

@@ -1,14 +1,18 @@
 //! What the output of a call says about how its runs ended.
 
-use outputs::{Shown, Summary};
+use outputs::{ErrorKind, Shown, Summary};
 
 use crate::inputs::RecordedCall;
 
 /// What a call printed, as far as it says how runs ended.
 pub(crate) struct Printed {
     pub(crate) summary: Option<Summary>,
+    /// The summary is from a runner of tests, and not a build tool's word for the whole.
+    is_of_tests: bool,
     /// Lines that only something broken prints.
     pub(crate) has_errors: bool,
+    /// More of them than lines that any program may begin with `error:`.
+    pub(crate) has_code_errors: bool,
     /// A program could not be started, or did not understand its command line.
     pub(crate) not_started: bool,
 }
@@ -26,9 +30,12 @@ impl Printed {
     }
 
     fn in_output(shown: &Shown) -> Self {
+        let summary = shown.summary();
         Self {
-            summary: shown.summary(),
+            summary,
+            is_of_tests: !shown.summaries.is_empty() || matches!(summary, Some(Summary::Passed { .. })),
             has_errors: !shown.errors.is_empty(),
+            has_code_errors: shown.errors.iter().any(|errors| errors.kind != ErrorKind::Plain),
             not_started: !shown.not_started.is_empty(),
         }
     }
@@ -36,6 +43,16 @@ impl Printed {
     /// A program could not be started or understood none of its words, and nothing ran in its place.
     pub(crate) fn did_not_start(&self) -> bool {
         self.not_started && self.summary.is_none()
+    }
+
+    /// How tests went that ran.
+    pub(crate) fn tests(&self) -> Option<Summary> {
+        self.summary.filter(|summary| self.is_of_tests && *summary != Summary::NoTestsRan)
+    }
+
+    /// A runner ran and found nothing to do, and nothing else went wrong.
+    pub(crate) fn ran_nothing(&self) -> bool {
+        self.summary == Some(Summary::NoTestsRan) && !self.has_errors
     }
 
     /// Whether it tells of failures or errors.

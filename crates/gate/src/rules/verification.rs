@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use outputs::Summary;
 use programs::Deed;
-use programs::repository::{Covered, Repository};
-use programs::shell::{Attribution, Intents, Mask, Output, SimpleCommand, Word};
+use programs::repository::{Covered, Language, Package, Repository, Run};
+use programs::shell::{Attribution, Directory, Intents, Mask, Output, SimpleCommand, Word, one_spelling};
 use transcript::{Kind, Outcome};
 
 use super::chain;
@@ -33,13 +33,40 @@ pub(crate) struct VerifyingRun<'a> {
     pub(crate) ran: Ran<'a>,
     pub(crate) strength: Strength,
     pub(crate) showed: Showed,
+    /// What ran in the end, behind launchers, tasks and scripts.
+    pub(crate) program: String,
     /// The packages that it was about.
     pub(crate) covers: Covered,
     /// What was chosen of all that the program could take.
     pub(crate) targets: Vec<String>,
 }
 
+/// The code of some languages in a package; of no language if its files are of none of the package's.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PackageCode<'r> {
+    pub(crate) folder: &'r str,
+    pub(crate) languages: Vec<Language>,
+}
+
+impl<'r> PackageCode<'r> {
+    /// What a file belongs to.
+    pub(crate) fn of(package: &'r Package, path: &str) -> Self {
+        Self { folder: &package.folder, languages: package.languages_of(path) }
+    }
+}
+
 impl VerifyingRun<'_> {
+    /// Whether it can say something about this code: a program of one language says nothing about code of others.
+    pub(crate) fn is_about(&self, code: &PackageCode<'_>) -> bool {
+        let speaks = |language| code.languages.is_empty() || code.languages.contains(&language);
+        self.covers.has(code.folder) && self.language().is_none_or(speaks)
+    }
+
+    /// The one language that its program is about.
+    pub(crate) fn language(&self) -> Option<Language> {
+        Language::of_program(&self.program)
+    }
+
     /// Why the run proves nothing.
     pub(crate) fn objection(&self) -> Option<String> {
         match &self.showed {
@@ -62,7 +89,8 @@ pub(crate) fn of_turn<'a>(
     let repository = repository.unwrap_or(&nothing_known);
     let of_call = |(number, recorded)| of_call(number, recorded, repository, cwd);
     let mut runs: Vec<VerifyingRun<'a>> = calls.iter().enumerate().flat_map(of_call).collect();
-    let away = without_the_change(calls);
+    let mut away = without_the_change(calls);
+    away.extend(in_worktrees_of_the_base(calls, cwd));
     if away.is_empty() {
         return runs;
     }
@@ -88,24 +116,107 @@ pub(crate) fn of_turn<'a>(
     runs
 }
 
-/// The commands that ran while what changed was stashed away.
+/// The commands that ran while what changed was stashed away, or while another revision was looked at.
 fn without_the_change(calls: &[RecordedCall]) -> BTreeSet<Moment> {
     let mut moments = BTreeSet::new();
     let mut is_away = false;
+    // Since another revision was checked out; it was an excursion if there was a way back.
+    let mut excursion: Option<Vec<Moment>> = None;
+    let mut has_edited = false;
     for (call, recorded) in calls.iter().enumerate() {
-        // Whoever edits again works on the new state.
-        is_away &= !matches!(recorded.call.kind, Kind::Edit | Kind::Write);
+        if matches!(recorded.call.kind, Kind::Edit | Kind::Write) {
+            // Whoever edits again works on the new state.
+            (is_away, excursion, has_edited) = (false, None, true);
+        }
         let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
         for (place, command) in commands.iter().enumerate() {
-            let mut words = command.known_arguments().filter(|word| !word.starts_with('-'));
-            if command.program == "git" && words.next() == Some("stash") {
-                is_away = match words.next() {
-                    None | Some("push" | "save") => true,
-                    Some("pop" | "apply") => false,
-                    Some(_) => is_away,
+            let moment = Moment { call, command: place };
+            match git_step(command) {
+                Some(GitStep::Away) => is_away = true,
+                Some(GitStep::Back) => {
+                    is_away = false;
+                    moments.extend(excursion.take().into_iter().flatten());
+                }
+                Some(GitStep::OtherRevision) => match excursion.take() {
+                    Some(seen) => moments.extend(seen),
+                    None => excursion = has_edited.then(Vec::new),
+                },
+                None if is_away => {
+                    moments.insert(moment);
+                }
+                None => excursion.iter_mut().for_each(|seen| seen.push(moment)),
+            }
+        }
+    }
+    moments
+}
+
+/// What a command of git does to the state that others see.
+enum GitStep {
+    /// The changes are put away.
+    Away,
+    /// They are there again.
+    Back,
+    /// Another revision is checked out, or the one from before.
+    OtherRevision,
+}
+
+fn git_step(command: &SimpleCommand) -> Option<GitStep> {
+    let mut words = command.known_arguments().filter(|word| !word.starts_with('-') || *word == "-");
+    let makes_branch =
+        || command.known_arguments().any(|word| matches!(word, "-b" | "-B" | "-c" | "-C" | "--orphan"));
+    // What has an extension is a file.
+    let names_paths = || command.known_arguments().any(|word| word == "--" || word.contains('.'));
+    match (command.program.as_str(), words.next()?) {
+        ("git", "stash") => match words.next() {
+            None | Some("push" | "save") => Some(GitStep::Away),
+            Some("pop" | "apply") => Some(GitStep::Back),
+            Some(_) => None,
+        },
+        ("git", "checkout" | "switch")
+            if !makes_branch() && !names_paths() && words.by_ref().count() == 1 =>
+        {
+            Some(GitStep::OtherRevision)
+        }
+        ("git", "merge" | "rebase" | "cherry-pick" | "pull") => Some(GitStep::Back),
+        _ => None,
+    }
+}
+
+/// The commands that ran in a second worktree which shows another revision and in which nothing was edited.
+fn in_worktrees_of_the_base(calls: &[RecordedCall], cwd: &str) -> Vec<Moment> {
+    let absolute = |path: &str| one_spelling(&format!("/{cwd}"), path);
+    let mut moments = Vec::new();
+    let mut worktrees: Vec<String> = Vec::new();
+    let lies_in = |path: &str, folder: &String| {
+        path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    for (call, recorded) in calls.iter().enumerate() {
+        let edits = matches!(recorded.call.kind, Kind::Edit | Kind::Write);
+        for path in recorded.call.paths.iter().filter(|_| edits) {
+            worktrees.retain(|worktree| !lies_in(&absolute(path), worktree));
+        }
+        let commands = recorded.intents.as_ref().map(Intents::commands).unwrap_or_default();
+        for (place, command) in commands.iter().enumerate() {
+            for path in &command.edits.paths {
+                worktrees.retain(|worktree| !lies_in(&absolute(path), worktree));
+            }
+            let words: Vec<&str> = command.known_arguments().collect();
+            let operands = words.iter().copied().filter(|word| !word.starts_with('-'));
+            if command.program == "git"
+                && let ["worktree", "add", folder, _revision] = operands.collect::<Vec<_>>().as_slice()
+                && !words.iter().any(|word| matches!(*word, "-b" | "-B" | "--orphan"))
+            {
+                let from = match &command.directory {
+                    Directory::At(from) => absolute(from),
+                    Directory::Start | Directory::Unknown => absolute("."),
                 };
-            } else if is_away {
-                moments.insert(Moment { call, command: place });
+                worktrees.push(one_spelling(&from, folder));
+            }
+            if let Directory::At(folder) = &command.directory
+                && worktrees.iter().any(|worktree| lies_in(&absolute(folder), worktree))
+            {
+                moments.push(Moment { call, command: place });
             }
         }
     }
@@ -129,7 +240,9 @@ fn of_call<'a>(
         let ran = Ran { at, call: &recorded.call, recorded, command };
         let first = runs.len();
         let mut others = Covered::Unknown;
-        for run in repository.runs(command, cwd) {
+        let started = repository.runs(command, cwd);
+        let is_one_of_many = started.len() > 1;
+        for run in started {
             // A program that nobody knows is taken at its word: `tool check`.
             let deed = if run.deed == Deed::Other { command.likely_deed() } else { run.deed };
             if let Some(strength) = Strength::of_run(command, deed) {
@@ -137,27 +250,48 @@ fn of_call<'a>(
                     Attribution::Decides => run.attribution,
                     masked => masked,
                 };
-                let showed = showed(recorded, command, attribution, strength, &shown);
-                runs.push(VerifyingRun { ran, strength, showed, covers: run.covers, targets: run.targets });
+                let showed = showed(recorded, command, attribution, strength, is_one_of_many, &shown);
+                let Run { program, covers, targets, .. } = run;
+                runs.push(VerifyingRun { ran, strength, showed, program, covers, targets });
             } else {
                 others = run.covers;
             }
         }
+        tell_parts_apart(runs.get_mut(first..).unwrap_or_default(), &shown);
         // The summary of a runner in the output of anything that executes makes it a run of that runner.
         let is_tested = runs.iter().any(|run| run.strength == Strength::Tested);
         if !is_tested
             && executes(command)
             && !recorded.call.user_stopped
             && !commands.iter().skip(place + 1).any(executes)
-            && !commands.iter().take(place).any(could_print_a_summary)
-            && let Some(summary @ (Summary::Passed { .. } | Summary::Failed { .. })) = shown.summary
+            && !commands.iter().any(could_print_a_summary)
+            && let Some(summary) = shown.tests()
         {
             let showed = if matches!(summary, Summary::Passed { .. }) { Showed::Green } else { Showed::Red };
             let covers = runs.get(first).map_or(others, |run| run.covers.clone());
-            runs.push(VerifyingRun { ran, strength: Strength::Tested, showed, covers, targets: Vec::new() });
+            // Having run it is no run of its own beside what it showed.
+            let weaker = runs.split_off(first).into_iter().filter(|run| run.strength > Strength::Ran);
+            let weaker: Vec<_> = weaker.collect();
+            runs.extend(weaker);
+            let (program, targets) = (command.program.clone(), Vec::new());
+            runs.push(VerifyingRun { ran, strength: Strength::Tested, showed, program, covers, targets });
         }
     }
     runs
+}
+
+/// A task of several parts failed as a whole: the summary of its tests says whether these were it.
+fn tell_parts_apart(parts: &mut [VerifyingRun<'_>], printed: &Printed) {
+    let Some(summary) = printed.tests() else { return };
+    let tests_passed = matches!(summary, Summary::Passed { .. });
+    let has_others = parts.iter().any(|part| part.strength != Strength::Tested);
+    for part in parts.iter_mut().filter(|part| has_others && part.showed == Showed::Red) {
+        part.showed = match (part.strength == Strength::Tested, tests_passed) {
+            (true, true) => Showed::Green,
+            (false, false) => Showed::Nothing("another part of it failed".to_owned()),
+            (true, false) | (false, true) => continue,
+        };
+    }
 }
 
 /// Whether a summary in the output can be from something that the command started: a script, a task, the hooks of a commit.
@@ -166,7 +300,10 @@ fn executes(command: &SimpleCommand) -> bool {
         Deed::Commits | Deed::Pushes | Deed::Other | Deed::Installs | Deed::Fixes => true,
         deed => Strength::of(deed).is_some(),
     };
-    executes && command.output != Output::Hidden && command.idle_argument().is_none()
+    executes
+        && command.output != Output::Hidden
+        && command.idle_argument().is_none()
+        && !command.shows_texts()
 }
 
 /// Whether a summary in the output can be from a command that only shows text (L11).
@@ -179,8 +316,7 @@ fn could_print_a_summary(command: &SimpleCommand) -> bool {
             let words: Vec<&str> = command.arguments.iter().map(Word::text).collect();
             outputs::read(&words.join(" ")).is_some()
         }
-        Deed::Looks => !command.reads.is_empty(),
-        _ => false,
+        _ => command.shows_texts(),
     }
 }
 
@@ -189,6 +325,7 @@ fn showed(
     command: &SimpleCommand,
     attribution: Attribution,
     strength: Strength,
+    is_one_of_many: bool,
     printed: &Printed,
 ) -> Showed {
     let nothing = |why: &str| Showed::Nothing(why.to_owned());
@@ -223,6 +360,14 @@ fn showed(
                 // Something else decided the status of the whole.
                 Attribution::Masked(mask) if !command.suspect => by_output(mask),
                 _ if !is_suspect => Showed::Green,
+                // Its own summary tells of a pass, and something beside or after it can have failed instead.
+                _ if matches!(summary, Some(Summary::Passed { .. }))
+                    && (is_one_of_many
+                        || (!printed.has_code_errors
+                            && suspects.last().is_some_and(|last| !std::ptr::eq(*last, command)))) =>
+                {
+                    Showed::Green
+                }
                 _ if harmless::did_not_take_place(recorded) => nothing("it did not take place"),
                 _ if suspects.len() == 1 || matches!(summary, Some(Summary::Failed { .. })) => Showed::Red,
                 _ => nothing("it failed"),

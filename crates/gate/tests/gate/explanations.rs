@@ -74,3 +74,38 @@ fn nothing_is_explained_that_was_not_asked() {
     turn.changes = Changes::Unknown("no git".to_owned());
     assert!(explained("", &turn).is_empty());
 }
+
+/// What is red goes by its own level, and what is weaker and not understood is explained too.
+#[test]
+fn red_weaker_and_not_understood_are_explained() {
+    let red =
+        inputs(vec![write("src/a.rs"), failed("cargo test", 101, "test result: FAILED.")], &["src/a.rs"]);
+    let other = inputs(vec![failed("cargo test", 101, "test result: FAILED.")], &[]);
+    let told = |turn: &Inputs| {
+        let policy = "presets = [\"rust\"]\n[gate.rules]\nerrors = \"off\"\nred = \"hold\"";
+        let explained = lines(&explained(policy, turn));
+        explained.into_iter().filter(|line| line.starts_with("UnresolvedError")).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&red), ["UnresolvedError `cargo test` Fired"]);
+    assert_eq!(told(&other), ["UnresolvedError `cargo test` Off"]);
+
+    let mut weaker = inputs(vec![write("src/a.rs"), ran("cargo check")], &["src/a.rs"]);
+    weaker.repository = Some(crate::real_sessions::repository(&[("Cargo.toml", "[package]\nname = 'x'")]));
+    assert_eq!(
+        lines(&explained(r#"presets = ["rust"]"#, &weaker)),
+        [
+            "MissingAction rust-tests Suppressed by cargo check in line Some(2)",
+            "WeakerVerification rust-tests Fired: What changed was only built or type checked — `cargo test` says more",
+            "WideBlastRadius 1 changed file Suppressed: at most 3 top-level folders",
+        ]
+    );
+
+    let mut unknown = inputs(vec![], &["src/a.rs"]);
+    unknown.coverage = transcript::Coverage {
+        extent: transcript::Extent::Unavailable,
+        records: 3,
+        understood: 0,
+        reason: None,
+    };
+    assert_eq!(lines(&explained(r#"presets = ["rust"]"#, &unknown)), ["NotUnderstood the transcript Fired"]);
+}

@@ -22,6 +22,7 @@ mod policy_reference;
 mod real_sessions;
 mod replay;
 mod required_actions;
+mod right_runs;
 mod silence;
 mod teleclaude;
 mod turns;

@@ -12,7 +12,7 @@ const PYTHON: &str = r#"presets = ["python"]"#;
 const NODE: &str = r#"presets = ["node"]"#;
 
 /// A repository with these files.
-fn repository(files: &[(&str, &str)]) -> Repository {
+pub(crate) fn repository(files: &[(&str, &str)]) -> Repository {
     let file = |(path, text): &(&str, &str)| RepositoryFile {
         path: (*path).to_owned(),
         text: Some((*text).to_owned()),
@@ -21,7 +21,7 @@ fn repository(files: &[(&str, &str)]) -> Repository {
 }
 
 /// Two packages with tests of their own, and one without anything to run.
-fn two_packages() -> Repository {
+pub(crate) fn two_packages() -> Repository {
     repository(&[
         ("package.json", r#"{"private": true, "workspaces": ["packages/*"]}"#),
         ("pnpm-lock.yaml", ""),
@@ -36,7 +36,7 @@ fn two_packages() -> Repository {
     ])
 }
 
-fn in_repository(repository: Repository, calls: Vec<Call>, files: &[&str]) -> Inputs {
+pub(crate) fn in_repository(repository: Repository, calls: Vec<Call>, files: &[&str]) -> Inputs {
     Inputs { repository: Some(repository), ..inputs(calls, files) }
 }
 
@@ -188,6 +188,31 @@ fn l5_a_run_in_another_package_proves_nothing() {
         assert_eq!(required(&judged(command)), ["node-tests"], "{command}");
     }
     assert_eq!(judged("ls").actions[0].say, "Run `pnpm test` in `packages/api`");
+}
+
+/// W13: Codex names the folder of each command beside it, and Claude Code stays where an earlier `cd` led.
+#[test]
+fn w13_a_command_ran_where_its_client_says() {
+    let judged = |folder: &str| {
+        let run = Call { cwd: Some(folder.to_owned()), ..ran("pnpm test") };
+        let calls = vec![write("packages/api/src/a.ts"), run];
+        judge(&policy(NODE), &in_repository(two_packages(), calls, &["packages/api/src/a.ts"]))
+    };
+    assert_eq!(required(&judged("/repo/packages/api")), [""; 0]);
+    assert_eq!(required(&judged("/repo/packages/web")), ["node-tests"]);
+    assert_eq!(required(&judged("/elsewhere")), ["node-tests"]);
+}
+
+/// Tests that fail before there is anything to pass them are told; code that leaves them red holds.
+#[test]
+fn tests_that_fail_on_purpose_do_not_hold() {
+    let judged = |file: &str| {
+        let red = failed("pnpm --filter api test", 1, "Tests  1 failed | 3 passed (4)");
+        let calls = vec![write(file), ran("cd packages/api && pnpm lint"), red];
+        brief(&judge(&policy(NODE), &in_repository(two_packages(), calls, &[file])))
+    };
+    assert_eq!(judged("packages/api/src/a.test.ts"), "notify +unresolved-error +weaker-verification");
+    assert_eq!(judged("packages/api/src/a.ts"), "hold +unresolved-error +weaker-verification");
 }
 
 /// W17: a package that can do nothing is asked for nothing.

@@ -87,9 +87,7 @@ fn an_action_that_cannot_be_done_is_waived() {
         assert_eq!(brief(&verdict), "notify", "{said}");
         assert_eq!(
             verdict.message.as_deref(),
-            Some(
-                "[checkstone] Context-aware checkpoint\n\nNot done: rust-tests (no compiler in this sandbox)"
-            )
+            Some("[checkstone] Not done: rust-tests (no compiler in this sandbox)")
         );
         assert_eq!(verdict.actions[0].state, ActionState::Waived);
         assert_eq!(waivers(&rust, &turn).len(), 1);
@@ -118,13 +116,12 @@ fn a_waiver_stays_for_the_session_and_other_actions_are_still_asked_for() {
     let verdict = judge(&policy(refuses), &turn);
     assert_eq!(brief(&verdict), "hold rust-build rust-tests");
     insta::assert_snapshot!(verdict.message.unwrap(), @"
-    [checkstone] Context-aware checkpoint
+    [checkstone] Not verified yet
 
-    Changed: Rust dependencies (1 file), Rust code (1 file)
+    Changed: Rust dependencies (`Cargo.toml`), Rust code (`src/a.rs`)
 
-    Required actions:
-    1. Build with the changed dependencies: `cargo check`
-    2. Run `cargo test`
+    1. Build with the changed dependencies: `cargo check` (rust-build)
+    2. Run `cargo test` (rust-tests)
     ");
 }
 
@@ -135,13 +132,12 @@ fn a_hold_says_how_to_waive() {
     assert_eq!(
         verdict.message.as_deref(),
         Some(
-            "[checkstone] Context-aware checkpoint
+            "[checkstone] Not verified yet
 
-Changed: Rust dependencies (1 file), Rust code (1 file)
+Changed: Rust dependencies (`Cargo.toml`), Rust code (`src/a.rs`)
 
-Required actions:
-1. Build with the changed dependencies: `cargo check`
-2. Run `cargo test`
+1. Build with the changed dependencies: `cargo check` (rust-build)
+2. Run `cargo test` (rust-tests)
 
 If a step cannot be done here, say so in a line of its own:
 `checkstone: cannot ACTION: REASON` (actions: rust-build, rust-tests)."
@@ -156,12 +152,11 @@ fn what_is_reported_is_told_once() {
     let mut turn = inputs(vec![write("src/a.rs"), ran("cargo fmt")], &["Cargo.toml", "src/a.rs"]);
     let held = judge(&rust, &turn);
     insta::assert_snapshot!(held.message.as_deref().unwrap(), @"
-    [checkstone] Context-aware checkpoint
+    [checkstone] Not verified yet
 
-    Changed: Rust dependencies (1 file), Rust code (1 file)
+    Changed: Rust dependencies (`Cargo.toml`), Rust code (`src/a.rs`)
 
-    Required actions:
-    1. Run `cargo test`
+    1. Run `cargo test` (rust-tests)
 
     Observations:
     - Rust dependencies changed — Build with the changed dependencies: `cargo check`
@@ -202,20 +197,21 @@ fn all_clear_is_told_as_the_policy_says() {
         let policy = policy(&format!("presets = [\"rust\"]\n[gate]\nall_clear = {key:?}"));
         let verdict = judge(&policy, &turn());
         assert_eq!(brief(&verdict), expected);
-        let text = "[checkstone] Context-aware checkpoint\n\nAll expected validations were observed. Commit if ready.";
+        let text = "[checkstone] All expected validations were observed. Commit if ready.";
         assert_eq!(verdict.message.as_deref(), (expected != "pass").then_some(text));
     }
 }
 
 #[test]
 fn docs_only_is_told_as_the_policy_says() {
-    for (key, expected) in [("notify", "notify"), ("hold", "hold"), ("silent", "pass")] {
+    let line = "[checkstone] No code changes detected.";
+    let held = format!("{line}\n\nChanged: prose (`README.md`)");
+    for (key, expected, text) in
+        [("notify", "notify", Some(line)), ("hold", "hold", Some(held.as_str())), ("silent", "pass", None)]
+    {
         let policy = policy(&format!("presets = [\"rust\"]\n[gate]\ndocs_only = {key:?}"));
         let verdict = judge(&policy, &inputs(vec![], &["README.md"]));
-        assert_eq!(brief(&verdict), expected);
-        let text =
-            "[checkstone] Context-aware checkpoint\n\nChanged: prose (1 file)\n\nNo code changes detected.";
-        assert_eq!(verdict.message.as_deref(), (expected != "pass").then_some(text));
+        assert_eq!((brief(&verdict).as_str(), verdict.message.as_deref()), (expected, text));
     }
 }
 
@@ -227,10 +223,7 @@ fn h7_no_git_is_told_as_the_policy_says() {
     assert_eq!(brief(&judge(&policy(RUST), &turn)), "pass");
     let verdict = judge(&policy("[gate]\nno_git = \"generic\""), &turn);
     assert_eq!(verdict.decision, Decision::Hold);
-    assert_eq!(
-        verdict.message.as_deref(),
-        Some("[checkstone] Context-aware checkpoint\n\nContinue or validate your work if needed.")
-    );
+    assert_eq!(verdict.message.as_deref(), Some("[checkstone] Continue or validate your work if needed."));
     insta::assert_snapshot!(verdict.reason, @"git could not be asked: git is not installed");
 }
 
@@ -249,8 +242,8 @@ fn h3_the_commit_gate_holds_once_more_and_never_again() {
     assert_eq!(
         verdict.message.as_deref(),
         Some(
-            "[checkstone] Context-aware checkpoint\n\nYou have uncommitted code changes. Commit your work before \
-             stopping.\n\nChanged: `src/a.rs`, `src/b.rs`"
+            "[checkstone] You have uncommitted code changes. Commit your work before \
+             stopping.\n\nChanged: `src/a.rs` and `src/b.rs`"
         )
     );
     assert_eq!(brief(&judge(&gate, &after(2, dirty()))), "pass rust-tests", "for the record");
@@ -281,43 +274,144 @@ fn coverage_decides_what_can_be_said() {
 /// At most 2,000 characters, and the steps are not what is left out.
 #[test]
 fn many_observations_do_not_make_a_long_message() {
-    let mut calls: Vec<_> = (0..80)
-        .map(|n| failed(&format!("./tools/check-number-{n}.sh --with some --long arguments"), 1, ""))
-        .collect();
+    let command = |n| format!("./tools/check-number-{n}.sh --with some --long arguments");
+    let mut calls: Vec<_> = (0..80).map(|n| failed(&command(n), 1, &format!("error {n};"))).collect();
     calls.push(write("src/a.rs"));
-    let verdict = judge(&policy(RUST), &inputs(calls, &["src/a.rs"]));
+    let sentence = |n| {
+        format!("[[error]]\ncontains = \"error {n};\"\nsay = \"Part number {n} of the system is broken\"\n")
+    };
+    let text: String = (0..80).map(sentence).collect();
+    let verdict = judge(&policy(&format!("{RUST}\n{text}")), &inputs(calls, &["src/a.rs"]));
     let message = verdict.message.unwrap();
     assert_eq!(verdict.observations.len(), 80);
     assert!(message.chars().count() <= 2000, "{}", message.chars().count());
-    assert!(message.chars().count() > 1800, "{}", message.chars().count());
-    insta::assert_snapshot!(message, @"
-    [checkstone] Context-aware checkpoint
+    assert!(message.chars().count() > 1850, "{}", message.chars().count());
+    let ends: Vec<&str> = message.lines().take(8).chain(message.lines().rev().take(5)).collect();
+    insta::assert_snapshot!(ends.join("\n"), @"
+    [checkstone] Not verified yet
 
-    Changed: Rust code (1 file)
+    Changed: Rust code (`src/a.rs`)
 
-    Required actions:
-    1. Run `cargo test`
+    1. Run `cargo test` (rust-tests)
 
     Observations:
-    - A command returned errors — verify the issue is resolved (`./tools/check-number-0.sh --with some --long arguments`)
-    - A command returned errors — verify the issue is resolved (`./tools/check-number-1.sh --with some --long arguments`)
-    - A command returned errors — verify the issue is resolved (`./tools/check-number-2.sh --with some --long arguments`)
-    - A command returned errors — verify the issue is resolved (`./tools/check-number-3.sh --with some --long arguments`)
-    - A command returned errors — verify the issue is resolved (`./tools/check-number-4.sh --with some --long arguments`)
-    - A command returned errors — verify the issue is resolved (`./tools/check-number-5.sh --with some --long arguments`)
-    - A command returned errors — verify the issue is resolved (`./tools/check-number-6.sh --with some --long arguments`)
-    - A command returned errors — verify the issue is resolved (`./tools/check-number-7.sh --with some --long arguments`)
-    - A command returned errors — verify the issue is resolved (`./tools/check-number-8.sh --with some --long arguments`)
-    - A command returned errors — verify the issue is resolved (`./tools/check-number-9.sh --with some --long arguments`)
-    - A command returned errors — verify the issue is resolved (`./tools/check-number-10.sh --with some --long arguments`)
-    - A command returned errors — verify the issue is resolved (`./tools/check-number-11.sh --with some --long arguments`)
-    - A command returned errors — verify the issue is resolved (`./tools/check-number-12.sh --with some --long arguments`)
-    - A command returned errors — verify the issue is resolved (`./tools/check-number-13.sh --with some --long arguments`)
-    - … and 66 more
+    - Part number 0 of the system is broken (`./tools/check-number-0.sh --with some --long arguments`)
+    `checkstone: cannot ACTION: REASON` (actions: rust-tests).
+    If a step cannot be done here, say so in a line of its own:
+
+    - … and 63 more
+    - Part number 16 of the system is broken (`./tools/check-number-16.sh --with some --long arguments`)
+    ");
+}
+
+/// Nine errors with the same cause are one line.
+#[test]
+fn errors_with_the_same_cause_are_one_line() {
+    let calls: Vec<_> = (0..9).map(|n| failed(&format!("./deploy{n}"), 1, "")).collect();
+    let held = judge(&policy(RUST), &inputs(calls.clone(), &["src/a.rs"]));
+    insta::assert_snapshot!(held.message.unwrap(), @"
+    [checkstone] Not verified yet
+
+    Changed: Rust code (`src/a.rs`)
+
+    1. Run `cargo test` (rust-tests)
+
+    Observations:
+    - A command returned errors — verify the issue is resolved (9 times: `./deploy0`, `./deploy1`, `./deploy2` and 6 more)
 
     If a step cannot be done here, say so in a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: rust-tests).
     ");
+    let told = judge(&policy(RUST), &inputs(calls, &["data/a.json"]));
+    insta::assert_snapshot!(told.message.unwrap(), @"[checkstone] A command returned errors — verify the issue is resolved (9 times: `./deploy0`, `./deploy1`, `./deploy2` and 6 more)");
+}
+
+/// What failed and holds is a step: the end of a long command is shown, and of a heredoc the first line.
+#[test]
+fn what_failed_is_a_step() {
+    let long = format!("cd {} && export A=1 && cargo test -p api", "deep/".repeat(20));
+    let heredoc = "cargo test --test a <<'EOF'\nimport this\nthat\nEOF";
+    let mut all = Vec::new();
+    for (commands, levels) in [
+        (vec!["cargo test"], ""),
+        (vec![long.as_str()], ""),
+        (vec![heredoc], ""),
+        (vec!["cargo test -p a", "cargo test -p b", "cargo test -p c", "cargo test -p d"], ""),
+        (vec!["./deploy"], "[gate.rules]\nerrors = \"hold\""),
+    ] {
+        let mut calls = vec![write("src/a.rs"), ran("cargo build")];
+        calls.extend(commands.iter().map(|command| failed(command, 101, "")));
+        let held = judge(&policy(&format!("{RUST}\n{levels}")), &inputs(calls, &["src/a.rs"]));
+        let message = held.message.unwrap();
+        let steps = message.lines().filter(|line| line.starts_with(char::is_numeric));
+        all.extend(steps.map(str::to_owned));
+    }
+    insta::assert_snapshot!(all.join("\n"), @"
+    1. Run `cargo test` again until it succeeds, or say why it may stay red: Test failures remain — re-run tests after fixes (rust-tests)
+    1. Run `cd deep/deep/deep/de…eep/deep/deep/deep/deep/ && export A=1 && cargo test -p api` again until it succeeds, or say why it may stay red: Test failures remain — re-run tests after fixes (rust-tests)
+    1. Run `cargo test --test a <<'EOF' …` again until it succeeds, or say why it may stay red: Test failures remain — re-run tests after fixes (rust-tests)
+    1. Run `cargo test -p a`, `cargo test -p b`, `cargo test -p c` and 1 more again until each of them succeeds, or say why they may stay red: Test failures remain — re-run tests after fixes (rust-tests)
+    1. Run `./deploy` again until it succeeds, or say why it may stay red
+    ");
+}
+
+/// Each package is a step of its own, and long lists are counted.
+#[test]
+fn files_are_named_and_counted() {
+    let files = ["src/a.rs", "src/b.rs", "src/c.rs", "src/d.rs", "src/e.rs"];
+    let held = judge(&policy(RUST), &inputs(vec![], &files));
+    insta::assert_snapshot!(held.message.unwrap(), @"
+    [checkstone] Not verified yet
+
+    Changed: Rust code (`src/a.rs`, `src/b.rs`, `src/c.rs` and 2 more)
+
+    1. Run `cargo test` (rust-tests)
+
+    If a step cannot be done here, say so in a line of its own:
+    `checkstone: cannot ACTION: REASON` (actions: rust-tests).
+    ");
+}
+
+/// A waiver with an unknown name is answered with the valid ones.
+#[test]
+fn an_unknown_waiver_is_answered_with_the_valid_names() {
+    let mut turn = inputs(vec![write("src/a.rs")], &["src/a.rs"]);
+    turn.said = vec!["checkstone: cannot tests: no compiler here".to_owned()];
+    insta::assert_snapshot!(judge(&policy(RUST), &turn).message.unwrap(), @"
+    [checkstone] Not verified yet
+
+    Changed: Rust code (`src/a.rs`)
+
+    1. Run `cargo test` (rust-tests)
+
+    `tests` is not an action here. If a step cannot be done here, say so in a line of its own:
+    `checkstone: cannot ACTION: REASON` (actions: rust-tests).
+    ");
+}
+
+/// The all-clear is one line, also beside a remark about habits, and asks for no commit after one.
+#[test]
+fn the_all_clear_stands_beside_a_remark_and_after_a_commit() {
+    let calls = || vec![edit("src/a.rs"), ran("cargo test")];
+    let beside = judge(&policy(RUST), &inputs(calls(), &["src/a.rs"]));
+    insta::assert_snapshot!(beside.message.unwrap(), @"
+    [checkstone] All expected validations were observed. Commit if ready.
+    - Files were edited without being read first this turn — verify changes are correct
+    ");
+    let committed = ChangedFile { how: vec![How::Committed], ..changed("src/a.rs") };
+    let verdict =
+        judge(&policy(RUST), &with_files(vec![write("src/a.rs"), ran("cargo test")], vec![committed]));
+    assert_eq!(verdict.message.as_deref(), Some("[checkstone] All expected validations were observed."));
+}
+
+/// People read what the agent waits for, not what the code calls it.
+#[test]
+fn waiting_is_named_in_words() {
+    let mut turn = inputs(vec![write("src/a.rs")], &["src/a.rs"]);
+    turn.stop.waiting = Some(Waiting::BackgroundTasks);
+    assert_eq!(judge(&policy(RUST), &turn).reason, "the agent waits for a test run in the background");
+    turn.stop.waiting = Some(Waiting::AnswerOfUser);
+    assert_eq!(judge(&policy(RUST), &turn).reason, "the agent waits for your answer");
 }
 
 #[test]
@@ -356,7 +450,7 @@ fn a_check_that_failed_holds_with_its_output() {
     assert_eq!(
         verdict.message.as_deref(),
         Some(
-            "[checkstone] Context-aware checkpoint\n\nChanged: other files (1 file)\n\n\
+            "[checkstone] A check failed\n\nChanged: other files (`a/b.json`)\n\n\
              `pytest -x` FAILED. Fix failing tests before proceeding:\nFAILED test_a.py::test_b"
         )
     );
@@ -375,9 +469,9 @@ fn the_output_of_a_check_leaves_room_for_the_steps() {
     let message = judge(&policy(RUST), &turn).message.unwrap();
     assert!(message.chars().count() <= 2000);
     insta::assert_snapshot!(message, @"
-    [checkstone] Context-aware checkpoint
+    [checkstone] A check failed
 
-    Changed: Rust code (1 file)
+    Changed: Rust code (`src/a.rs`)
 
     `cargo test` FAILED. Fix failing tests before proceeding:
     e::test with a long name
@@ -408,8 +502,7 @@ fn the_output_of_a_check_leaves_room_for_the_steps() {
     FAILED some::test with a long name
 
 
-    Required actions:
-    1. Run `cargo test`
+    1. Run `cargo test` (rust-tests)
 
     If a step cannot be done here, say so in a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: rust-tests).

@@ -94,13 +94,14 @@ pub(crate) fn with_files(calls: Vec<Call>, files: Vec<ChangedFile>) -> Inputs {
     let records = calls.len() as u64;
     let calls = calls.into_iter().enumerate().map(|(place, call)| {
         let ended = began(place) + SignedDuration::from_secs(5);
-        RecordedCall::new(Call {
+        let call = Call {
             id: format!("call-{place}"),
             at: call.at.or(Some(began(place).to_string())),
             ended_at: call.ended_at.or(Some(ended.to_string())),
             line: Some(place as u64 + 1),
             ..call
-        })
+        };
+        RecordedCall::new(call, "/repo")
     });
     Inputs {
         changes: Changes::Known(ChangeSet {

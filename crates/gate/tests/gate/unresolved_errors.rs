@@ -447,13 +447,13 @@ fn a_chain_whose_tests_passed_failed_after_them() {
                 ],
                 "hold rust-tests +unresolved-error",
             ),
-            // Whose summary it is cannot be known.
+            // The summary is cargo's, so that it is npm that failed.
             (
                 vec![
                     write("src/a.rs"),
                     failed("cargo test && npm test", 1, "test result: ok. 21 passed; 0 failed;"),
                 ],
-                "hold rust-tests +unresolved-error",
+                "notify +unresolved-error",
             ),
         ],
     );

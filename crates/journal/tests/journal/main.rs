@@ -13,5 +13,6 @@ mod ledger;
 mod log_lines;
 mod records;
 mod support;
+mod switches;
 mod versions;
 mod worker;

@@ -251,7 +251,8 @@ pub(super) fn zig(book: &mut Book, line: &str) -> bool {
 /// `1 of 1 test suites (2 of 2 test cases) passed.`; of what cabal's suites print: `All 3 tests passed (0.00s)`,
 /// `1 out of 3 tests failed (0.00s)`, `Cases: 3  Tried: 3  Errors: 0  Failures: 1`.
 pub(super) fn cabal(book: &mut Book, line: &str) -> bool {
-    if !begins_with_number(line) && !line.starts_with("All ") && !line.starts_with("Cases: ") {
+    let is_share = |(_, what): (u64, &str)| what.starts_with("of ") || what.starts_with("out of ");
+    if !numbered(line).is_some_and(is_share) && !line.starts_with("All ") && !line.starts_with("Cases: ") {
         return false;
     }
     let words: Vec<&str> = line.split_whitespace().collect();

@@ -1,6 +1,8 @@
 //! What real sessions showed that others read wrongly, each named after its case.
 
-use outputs::{ErrorKind, NotStarted, RunResult, RunSummary, Runner, Scan, Shown, Summary, Tool, ToolResult};
+use outputs::{
+    ErrorKind, ErrorLines, NotStarted, RunResult, RunSummary, Runner, Scan, Shown, Summary, Tool, ToolResult,
+};
 
 fn shown(output: &str) -> Shown {
     let mut scan = Scan::new();
@@ -34,6 +36,34 @@ fn w4_a_line_of_megabytes_hides_nothing() {
     }
     scan.feed("\n==== 7 passed in 0.10s ====");
     assert_eq!(scan.finish().summaries, [passed(Runner::Pytest, 7, 2)]);
+}
+
+/// W9: a task that is looked at over and over prints without end; what is kept of it does not grow, and forgets no failure.
+#[test]
+fn w9_many_parts_of_one_output_are_kept_in_constant_memory() {
+    let part = |failed: u64| {
+        shown(&format!(
+            "== {failed} failed, 1 passed in 0.1s ==\nBUILD FAILED\nbash: x: command not found\na.c:1:2: error: b\n"
+        ))
+    };
+    let mut whole = part(0);
+    for number in 1..10_000 {
+        whole.append(part(u64::from(number == 9_000)));
+    }
+    assert_eq!(whole.summary(), Some(Summary::Failed { tests: Some(1) }));
+    let Shown { summaries, tools, errors, not_started, lines } = whole;
+    let last = RunSummary {
+        runner: Runner::Pytest,
+        result: RunResult::Failed,
+        passed: 10_000 - 31,
+        failed: 1,
+        line: 39_997,
+    };
+    assert_eq!(summaries.last(), Some(&last));
+    assert_eq!((summaries.len(), tools.len(), not_started.len(), lines), (32, 8, 4, 40_000));
+    assert_eq!(tools.last(), Some(&ToolResult { tool: Tool::Gradle, succeeded: false, line: 39_998 }));
+    let located = ErrorLines { kind: ErrorKind::Located, count: 10_000, first: 4, last: 40_000 };
+    assert_eq!(errors, [located]);
 }
 
 #[test]

@@ -34,6 +34,8 @@ struct Signs {
     language: Language,
     /// Names of manifests; `*` is any text.
     manifests: &'static str,
+    /// How the names of its files end.
+    files: &'static str,
     /// Programs that only know this language: what they verify at the root says nothing of other languages below.
     programs: &'static str,
 }
@@ -42,60 +44,85 @@ const SIGNS: &[Signs] = &[
     Signs {
         language: Language::JavaScript,
         manifests: "package.json",
+        files: "js jsx mjs cjs ts tsx mts cts vue svelte astro",
         programs: "npm pnpm yarn bun jest vitest mocha ava tap karma tsc vue-tsc svelte-check eslint oxlint biome ng",
     },
-    Signs { language: Language::Deno, manifests: "deno.json deno.jsonc", programs: "deno" },
-    Signs { language: Language::Rust, manifests: "Cargo.toml", programs: "cargo cross rustc rustfmt" },
+    Signs {
+        language: Language::Deno,
+        manifests: "deno.json deno.jsonc",
+        files: "js jsx mjs ts tsx mts",
+        programs: "deno",
+    },
+    Signs {
+        language: Language::Rust,
+        manifests: "Cargo.toml",
+        files: "rs",
+        programs: "cargo cross rustc rustfmt",
+    },
     Signs {
         language: Language::Go,
         manifests: "go.mod",
+        files: "go",
         programs: "go gotestsum gotest ginkgo richgo gofmt goimports golangci-lint staticcheck",
     },
     Signs {
         language: Language::Python,
         manifests: "pyproject.toml setup.py setup.cfg requirements*.txt Pipfile manage.py tox.ini",
+        files: "py pyi pyx",
         programs: "pytest unittest nosetests nose2 tox nox mypy pyright basedpyright ty flake8 pylint ruff black isort",
     },
     Signs {
         language: Language::Java,
         manifests: "pom.xml build.gradle build.gradle.kts build.sbt",
+        files: "java kt kts scala groovy",
         programs: "gradle gradlew mvn mvnw sbt javac kotlinc scalac",
     },
     Signs {
         language: Language::DotNet,
         manifests: "*.csproj *.fsproj *.vbproj *.sln *.slnx",
+        files: "cs fs vb",
         programs: "dotnet",
     },
     Signs {
         language: Language::C,
         manifests: "CMakeLists.txt meson.build configure configure.ac",
+        files: "c h cc cpp cxx hh hpp m mm",
         programs: "ctest cmake meson ninja gcc g++ clang clang++",
     },
     Signs {
         language: Language::Ruby,
         manifests: "Gemfile Rakefile *.gemspec",
+        files: "rb",
         programs: "rspec rubocop rake",
     },
     Signs {
         language: Language::Php,
         manifests: "composer.json",
+        files: "php",
         programs: "phpunit pest phpstan composer php",
     },
     Signs {
         language: Language::Swift,
         manifests: "Package.swift *.xcodeproj *.xcworkspace",
+        files: "swift m mm h",
         programs: "swift xcodebuild swiftlint",
     },
-    Signs { language: Language::Elixir, manifests: "mix.exs", programs: "mix" },
-    Signs { language: Language::Dart, manifests: "pubspec.yaml", programs: "dart flutter" },
-    Signs { language: Language::OCaml, manifests: "dune-project", programs: "dune" },
+    Signs { language: Language::Elixir, manifests: "mix.exs", files: "ex exs", programs: "mix" },
+    Signs { language: Language::Dart, manifests: "pubspec.yaml", files: "dart", programs: "dart flutter" },
+    Signs { language: Language::OCaml, manifests: "dune-project", files: "ml mli", programs: "dune" },
     Signs {
         language: Language::Haskell,
         manifests: "*.cabal stack.yaml cabal.project",
+        files: "hs",
         programs: "cabal stack",
     },
-    Signs { language: Language::Zig, manifests: "build.zig", programs: "zig" },
-    Signs { language: Language::Shell, manifests: "", programs: "bats shellcheck shfmt" },
+    Signs { language: Language::Zig, manifests: "build.zig", files: "zig", programs: "zig" },
+    Signs {
+        language: Language::Shell,
+        manifests: "",
+        files: "sh bash zsh bats",
+        programs: "bats shellcheck shfmt",
+    },
 ];
 
 /// The manifests without and with a `*` in their names; made once, because every file of a checkout is asked for.
@@ -122,8 +149,20 @@ impl Language {
         matches!(self, Self::C | Self::Java | Self::DotNet)
     }
 
+    /// Whether a file is written in it, by its name.
+    pub fn writes(self, path: &str) -> bool {
+        let extension = path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|(_, end)| end);
+        let mut own = SIGNS.iter().filter(|signs| signs.language == self);
+        extension.is_some_and(|extension| own.any(|signs| has(signs.files, extension)))
+    }
+
+    /// Whether a file is written in any of them, by its name.
+    pub(super) fn is_known(path: &str) -> bool {
+        SIGNS.iter().any(|signs| signs.language.writes(path))
+    }
+
     /// The one language that a program is about.
-    pub(super) fn of_program(program: &str) -> Option<Self> {
+    pub fn of_program(program: &str) -> Option<Self> {
         SIGNS.iter().find(|signs| has(signs.programs, program)).map(|signs| signs.language)
     }
 }

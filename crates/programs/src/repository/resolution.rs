@@ -1,7 +1,9 @@
 //! What a command really runs: tasks and scripts of the repository are followed to the programs in them, and each run
 //! is about the packages of the folder, flags and targets that it was started with.
 
-use super::{Covered, Language, Package, Repository, Run, Task, is_script, is_within};
+use std::iter::once;
+
+use super::{Covered, Language, Package, Repository, Run, Task, folders_above, is_script, is_within};
 use crate::Deed;
 use crate::meaning::TaskCall;
 use crate::shell::{Attribution, Directory, Intents, Mask, SimpleCommand, Word, is_installed, one_spelling};
@@ -263,9 +265,10 @@ impl<'a> Resolution<'a> {
             Some(name) if task.runner == TaskRunner::Cargo => usual_deed(name),
             _ => usual_deed(&task.name),
         };
-        let says_more = |run: &Run| run.deed >= Deed::Lints || usual <= run.deed;
+        let says_more = |run: &Run| (run.deed >= Deed::Lints || usual <= run.deed) && surely_ran(run);
         let runs = self.runs.get(first..).unwrap_or_default();
-        let runs_something = runs.iter().any(|run| matches!(run.deed, Deed::Other | Deed::Runs));
+        let runs_something =
+            runs.iter().any(|run| matches!(run.deed, Deed::Other | Deed::Runs) || !surely_ran(run));
         // The steps of a job are not all what the job is named after.
         let is_named = !matches!(task.runner, TaskRunner::Workflow | TaskRunner::CommitHook);
         if is_named && usual > Deed::Runs && !runs.iter().any(says_more) && (runs_something || !is_understood)
@@ -311,7 +314,7 @@ impl<'a> Resolution<'a> {
             self.following.pop();
         }
         let runs = self.runs.get(first..).unwrap_or_default();
-        if !runs.iter().any(|run| run.deed >= Deed::Lints) {
+        if !runs.iter().any(|run| run.deed >= Deed::Lints && surely_ran(run)) {
             let name = command.program.split('.').next().unwrap_or_default().replace('_', "-");
             // What it does is not known; that it is a program of the repository is, if it lies there and was not installed.
             let lies_here = |folder: &String| self.repository.relative(&one_spelling(folder, path)).is_some();
@@ -411,25 +414,22 @@ impl<'a> Resolution<'a> {
         }
         let speaks =
             |package: &&Package| language.is_none_or(|language| package.languages.contains(&language));
-        let above = |package: &&Package| is_within(folder, &package.folder);
-        let nearest =
-            |among: &mut dyn Iterator<Item = &'a Package>| among.max_by_key(|package| package.folder.len());
-        let own = nearest(&mut packages.iter().filter(above).filter(speaks))
-            .or_else(|| nearest(&mut packages.iter().filter(above)));
+        let above = || {
+            let folders = once(folder).chain(folders_above(folder));
+            folders.filter_map(|folder| self.repository.package_at(folder))
+        };
+        let own = above().find(speaks).or_else(|| above().next());
         // Go stays inside of its module, and cargo inside of its package unless it is a workspace of others.
         let stays = match language {
             Some(Language::Go) => true,
             Some(Language::Rust) => !own.is_some_and(|own| own.is_workspace),
             _ => false,
         };
-        let is_below = |package: &&Package| !stays && is_within(&package.folder, folder);
-        let mut covered: Vec<String> = own.iter().map(|own| own.folder.clone()).collect();
-        for package in packages.iter().filter(is_below).filter(speaks) {
-            if !covered.contains(&package.folder) {
-                covered.push(package.folder.clone());
-            }
-        }
-        Covered::Packages(covered)
+        let here = self.repository.package_at(folder).filter(|_| !stays);
+        let below = here.into_iter().chain(if stays { &[] } else { self.repository.packages_below(folder) });
+        let own_folder = own.map(|own| own.folder.as_str());
+        let taken_along = below.filter(speaks).filter(|package| own_folder != Some(package.folder.as_str()));
+        Covered::Packages(own.into_iter().chain(taken_along).map(|package| package.folder.clone()).collect())
     }
 }
 
@@ -457,4 +457,13 @@ fn option_values(command: &SimpleCommand, options: &str) -> Vec<String> {
         }
     }
     values
+}
+
+/// Whether a run that stands in a body took place if the body ran to its end. Of one that may have been left out, the name
+/// of the whole says more.
+fn surely_ran(run: &Run) -> bool {
+    !matches!(
+        run.attribution,
+        Attribution::Masked(Mask::Conditional | Mask::Condition | Mask::Negated | Mask::Function)
+    )
 }

@@ -2,12 +2,13 @@
 //! what its language offers where there is something for it to do, and what CI runs. A package without tests has no way to
 //! test, and a script that only says so is none.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::iter::once;
 use std::sync::LazyLock;
 
 use super::{
-    Language, Package, Repository, RepositoryFile, Run, Task, TaskRunner, Way, is_sample, is_within,
-    resolution,
+    Covered, Language, Package, Repository, RepositoryFile, Run, Task, TaskRunner, Way, folder_of,
+    folders_above, is_sample, resolution,
 };
 use crate::Deed;
 use crate::shell::Intents;
@@ -191,8 +192,6 @@ enum Source {
 struct SharedWay<'a> {
     source: Source,
     way: Way,
-    /// What it does, and which packages that covers.
-    run: Run,
     /// The name of the task.
     name: &'a str,
 }
@@ -200,13 +199,33 @@ struct SharedWay<'a> {
 /// The files of a repository, by what ways ask them.
 pub(super) struct Ways<'a> {
     repository: &'a Repository,
-    files: &'a [RepositoryFile],
+    /// The files of each package, by its folder.
+    files: BTreeMap<&'a str, Vec<&'a RepositoryFile>>,
+    /// The names of the files that say in whose words commands are said, by their folders.
+    marks: BTreeMap<&'a str, Vec<&'a str>>,
     shared: Vec<SharedWay<'a>>,
+    /// The places in `shared` of what covers a package, by its folder.
+    shared_by: BTreeMap<String, Vec<usize>>,
 }
 
 impl<'a> Ways<'a> {
     pub(super) fn new(repository: &'a Repository, files: &'a [RepositoryFile]) -> Self {
-        let mut ways = Self { repository, files, shared: Vec::new() };
+        let mut ways = Self {
+            repository,
+            files: BTreeMap::new(),
+            marks: BTreeMap::new(),
+            shared: Vec::new(),
+            shared_by: BTreeMap::new(),
+        };
+        for file in files {
+            if let Some(package) = repository.package_of(&file.path) {
+                ways.files.entry(&package.folder).or_default().push(file);
+            }
+            let (folder, name) = folder_of(&file.path);
+            if MANAGERS.iter().chain(ENVIRONMENTS).any(|(mark, _)| *mark == name) {
+                ways.marks.entry(folder).or_default().push(name);
+            }
+        }
         // A task that verifies is called so; what others run besides is no way to ask for it.
         let is_usual =
             |task: &&Task| task.runner == TaskRunner::Workflow || VERIFYING.contains(&usual_deed(&task.name));
@@ -240,21 +259,48 @@ impl<'a> Ways<'a> {
         let is_there =
             |run: &Run| table::find(&run.program).is_none_or(|row| !row.runs_tasks() || run.program == "bun");
         let verifies = |run: &Run| VERIFYING.contains(&run.deed) && is_there(run);
-        let Some(run) = runs.into_iter().filter(verifies).max_by_key(|run| run.deed) else { return };
+        let mut runs: Vec<Run> = runs.into_iter().filter(verifies).collect();
+        let Some(deed) = runs.iter().map(|run| run.deed).max() else { return };
+        runs.retain(|run| run.deed == deed);
         let is_whole =
             |target: &String| matches!(target.as_str(), "." | "./..." | "tests" | "test" | "src" | "tests/");
         // One word is a mention of a program or a file, unless it runs tests.
-        let is_mention = !command.contains(' ') && (run.deed != Deed::Tests || command.contains('/'));
-        if source == Source::Instructions && (is_mention || !run.targets.iter().all(is_whole)) {
+        let is_mention = !command.contains(' ') && (deed != Deed::Tests || command.contains('/'));
+        if source == Source::Instructions
+            && (is_mention || !runs.iter().flat_map(|run| &run.targets).all(is_whole))
+        {
             return;
         }
+        let mut languages: Vec<Language> =
+            runs.iter().filter_map(|run| Language::of_program(&run.program)).collect();
+        if languages.is_empty() {
+            let intents = Intents::read(command);
+            let named = intents.commands().iter().filter_map(|one| Language::of_program(&one.program));
+            languages.extend(named);
+        }
+        languages.sort_unstable();
+        languages.dedup();
         let way = Way {
-            deed: run.deed,
+            deed,
             command: command.to_owned(),
             folder: folder.to_owned(),
             is_instructed: source == Source::Instructions,
+            languages,
         };
-        self.shared.push(SharedWay { source, way, run, name });
+        for covered in runs.into_iter().map(|run| run.covers) {
+            let all = || self.repository.packages.iter().map(|package| package.folder.clone()).collect();
+            let folders: Vec<String> = match covered {
+                Covered::Packages(folders) => folders,
+                Covered::Unknown => all(),
+            };
+            for folder in folders {
+                let places = self.shared_by.entry(folder).or_default();
+                if places.last() != Some(&self.shared.len()) {
+                    places.push(self.shared.len());
+                }
+            }
+        }
+        self.shared.push(SharedWay { source, way, name });
     }
 
     /// The command that runs a task.
@@ -284,7 +330,7 @@ impl<'a> Ways<'a> {
             TaskRunner::Devbox => format!("devbox run {name}"),
             TaskRunner::Cargo => format!("cargo {name}"),
             TaskRunner::Nx | TaskRunner::Moon => {
-                let package = self.repository.packages.iter().find(|package| package.folder == *folder);
+                let package = self.repository.package_at(folder);
                 let project = package.and_then(|package| package.names.first());
                 let project =
                     project.map_or_else(|| folder.rsplit('/').next().unwrap_or_default(), String::as_str);
@@ -299,12 +345,45 @@ impl<'a> Ways<'a> {
 
     /// The word that goes with the first of these files in the folder or above it.
     fn near(&self, marks: &[(&str, &'static str)], folder: &str) -> Option<&'static str> {
-        let depth = |file: &RepositoryFile| {
-            let (above, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
-            let word = marks.iter().find(|(mark, _)| *mark == name)?.1;
-            is_within(folder, above).then_some((above.len(), word))
+        self.nearest_mark(marks, folder).map(|(_, word)| word)
+    }
+
+    /// The same, with the folder in which the file lies.
+    fn nearest_mark<'f>(
+        &self,
+        marks: &[(&str, &'static str)],
+        folder: &'f str,
+    ) -> Option<(&'f str, &'static str)> {
+        let word = |name: &&str| Some(marks.iter().find(|(mark, _)| mark == name)?.1);
+        let in_folder =
+            |folder: &'f str| Some((folder, self.marks.get(folder)?.iter().rev().find_map(word)?));
+        once(folder).chain(folders_above(folder)).find_map(in_folder)
+    }
+
+    /// How the dependencies of a package are installed, where a lock file says with what.
+    pub(super) fn installations(&self, package: &Package) -> Vec<Way> {
+        let installation = |language: &Language| {
+            let (folder, command) = match language {
+                Language::JavaScript => {
+                    let (folder, manager) = self.nearest_mark(MANAGERS, &package.folder)?;
+                    (folder, format!("{manager} install"))
+                }
+                Language::Python => {
+                    let (folder, environment) = self.nearest_mark(ENVIRONMENTS, &package.folder)?;
+                    let manager = environment.split(' ').next()?;
+                    (folder, format!("{manager} {}", if manager == "uv" { "sync" } else { "install" }))
+                }
+                _ => return None,
+            };
+            Some(Way {
+                deed: Deed::Installs,
+                command,
+                folder: folder.to_owned(),
+                is_instructed: false,
+                languages: vec![*language],
+            })
         };
-        self.files.iter().filter_map(depth).max_by_key(|(depth, _)| *depth).map(|(_, word)| word)
+        package.languages.iter().filter_map(installation).collect()
     }
 
     fn manager(&self, folder: &str) -> &'static str {
@@ -318,11 +397,11 @@ impl<'a> Ways<'a> {
     }
 
     fn nearest(&self, package: &Package, counts: impl Fn(Source) -> bool) -> Vec<Way> {
-        let mut ways = Vec::new();
+        let mut ways: Vec<Way> = Vec::new();
+        let places = self.shared_by.get(&package.folder).map(Vec::as_slice).unwrap_or_default();
+        let shared = || places.iter().filter_map(|place| self.shared.get(*place));
         for deed in VERIFYING {
-            let fits = |shared: &&SharedWay<'_>| {
-                shared.way.deed == deed && shared.run.covers.has(&package.folder) && counts(shared.source)
-            };
+            let fits = |shared: &&SharedWay<'_>| shared.way.deed == deed && counts(shared.source);
             let nearness = |shared: &&SharedWay<'_>| {
                 let source = match shared.source {
                     Source::OwnTask if shared.way.folder != package.folder => Source::TaskAbove,
@@ -331,31 +410,30 @@ impl<'a> Ways<'a> {
                 let name = shared.name;
                 (source, usual_deed(name) != deed, is_odd(name), name.len().max(shared.way.command.len()))
             };
-            let shared = self.shared.iter().filter(fits).min_by_key(nearness);
-            let takes_offer = shared.is_none_or(|shared| nearness(&shared).0 > Source::Language);
             let mut offered = self.offered(package, deed);
             offered.retain(|_| counts(Source::Language));
-            if let Some(shared) = shared.filter(|_| !takes_offer || offered.is_empty()) {
-                ways.push(shared.way.clone());
-                let language = Language::of_program(&shared.run.program);
-                offered.retain(|(other, _)| language.is_some_and(|language| language != *other));
+            // Each language by what is nearest to it, and others where that is all there is.
+            let first = ways.len();
+            for languages in package.languages.iter().map(std::slice::from_ref).chain(once(&[][..])) {
+                if ways.iter().skip(first).any(|way| way.verifies(languages)) {
+                    continue;
+                }
+                let speaks = |shared: &&SharedWay<'_>| shared.way.verifies(languages);
+                let nearest = shared().filter(fits).filter(speaks).min_by_key(nearness);
+                let offer = offered.iter().find(|way| way.verifies(languages));
+                let is_near = |shared: &&SharedWay<'_>| nearness(shared).0 < Source::Language;
+                let own = nearest.filter(is_near).map(|shared| &shared.way);
+                ways.extend(own.or(offer).or(nearest.map(|shared| &shared.way)).cloned());
             }
-            ways.extend(offered.into_iter().map(|(_, way)| way));
         }
         ways
     }
 
     /// What each language of the package offers.
-    fn offered(&self, package: &Package, deed: Deed) -> Vec<(Language, Way)> {
-        let own = |file: &&RepositoryFile| {
-            let nearest = self.repository.package_of(&file.path);
-            nearest.is_some_and(|nearest| nearest.folder == package.folder)
-        };
-        let own: Vec<&RepositoryFile> = self.files.iter().filter(own).collect();
-        let name = |file: &RepositoryFile| file.path.rsplit('/').next().unwrap_or_default().to_owned();
-        let lies_in_folder = |file: &RepositoryFile| {
-            file.path.rsplit_once('/').map_or("", |(folder, _)| folder) == package.folder
-        };
+    fn offered(&self, package: &Package, deed: Deed) -> Vec<Way> {
+        let own = self.files.get(package.folder.as_str()).map(Vec::as_slice).unwrap_or_default();
+        let name = |file: &RepositoryFile| folder_of(&file.path).1.to_owned();
+        let lies_in_folder = |file: &RepositoryFile| folder_of(&file.path).0 == package.folder;
         let has = |sign: &str| {
             let (glob, text) = sign.split_once(':').unwrap_or((sign, ""));
             own.iter().any(|file| {
@@ -375,9 +453,12 @@ impl<'a> Ways<'a> {
         };
         let mut offers: Vec<&Offer> = OFFERS.iter().filter(applies).collect();
         offers.dedup_by_key(|offer| offer.language);
-        let offered = offers.into_iter().map(|offer| {
-            let command = self.in_environment(package, offer);
-            (offer.language, Way { deed, command, folder: package.folder.clone(), is_instructed: false })
+        let offered = offers.into_iter().map(|offer| Way {
+            deed,
+            command: self.in_environment(package, offer),
+            folder: package.folder.clone(),
+            is_instructed: false,
+            languages: vec![offer.language],
         });
         offered.collect()
     }

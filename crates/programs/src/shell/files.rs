@@ -12,6 +12,9 @@ use crate::table::{self, Deed, Program, Reads, Writes};
 pub struct Touched {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
+    /// Those of `paths` that are not there any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<String>,
     /// And others that the command line does not name.
     #[serde(default, skip_serializing_if = "is_false")]
     pub others: bool,
@@ -40,12 +43,17 @@ impl Touched {
                 self.paths.push(path);
             }
         }
+        self.gone.extend(more.gone);
         self.others |= more.others;
+    }
+
+    fn are_gone(self) -> Self {
+        Self { gone: self.paths.clone(), ..self }
     }
 
     pub(crate) fn word(&mut self, word: &Word, directory: &Directory) {
         match word.known().and_then(|path| resolve(path, directory)) {
-            Some(path) => self.add(Self { paths: vec![path], others: false }),
+            Some(path) => self.add(Self { paths: vec![path], ..Self::default() }),
             None => self.others = true,
         }
     }
@@ -150,7 +158,7 @@ impl<'a> CommandLine<'a> {
 /// Options that give the script or pattern, which is the first operand otherwise.
 const SCRIPT: &str = "-e -f --expression --regexp --file";
 
-const OTHERS: Touched = Touched { paths: Vec::new(), others: true };
+const OTHERS: Touched = Touched { paths: Vec::new(), gone: Vec::new(), others: true };
 
 /// What a command changes and what it reads. `body`: its here-document.
 pub(crate) fn touched(command: &SimpleCommand, body: &str) -> (Touched, Vec<String>) {
@@ -172,6 +180,7 @@ fn edits(line: &CommandLine<'_>, body: &str) -> Touched {
     match line.row.writes {
         Writes::Nothing => Touched::default(),
         Writes::Operands => line.touch(&line.operands("")),
+        Writes::Removed => line.touch(&line.operands("")).are_gone(),
         Writes::Moved => moved(line, &line.operands(""), true),
         Writes::Copied => moved(line, &line.operands(""), false),
         Writes::ValueOf(options) => option_value(line, options),
@@ -224,7 +233,7 @@ fn moved(line: &CommandLine<'_>, operands: &[&Word], sources_go: bool) -> Touche
     let mut touched = Touched::default();
     let Some((target, sources)) = operands.split_last() else { return touched };
     if sources_go {
-        touched.add(line.touch(sources));
+        touched.add(line.touch(sources).are_gone());
     }
     if sources.len() > 1 || target.text().ends_with('/') {
         for source in sources {
@@ -246,9 +255,13 @@ fn patched(line: &CommandLine<'_>, body: &str) -> Touched {
     let argument = line.arguments.first().and_then(Word::known).unwrap_or_default();
     let mut touched = Touched::default();
     for text in body.lines().chain(argument.lines()) {
-        let marks = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
-        if let Some(path) = marks.iter().find_map(|mark| text.strip_prefix(mark)) {
-            touched.word(&Word::from(path.trim()), line.directory);
+        let named = |mark: &str| text.strip_prefix(mark).map(|path| Word::from(path.trim()));
+        if let Some(path) = named("*** Delete File: ") {
+            touched.add(line.touch(&[&path]).are_gone());
+        } else if let Some(path) =
+            ["*** Add File: ", "*** Update File: ", "*** Move to: "].into_iter().find_map(named)
+        {
+            touched.word(&path, line.directory);
         }
     }
     if touched.is_nothing() { OTHERS } else { touched }
@@ -272,7 +285,7 @@ fn git_edits(line: &CommandLine<'_>) -> Touched {
         "restore" => line.touch(operands),
         "mv" => moved(line, operands, true),
         "rm" if line.has("--cached") => Touched::default(),
-        "rm" => line.touch(operands),
+        "rm" => line.touch(operands).are_gone(),
         "apply" if line.has("--check --stat --numstat --cached") => Touched::default(),
         "reset" if !line.has("--hard --merge --keep") => Touched::default(),
         "stash" if operands.first().is_some_and(|word| matches!(word.text(), "list" | "show" | "drop")) => {

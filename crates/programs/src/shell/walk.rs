@@ -23,7 +23,7 @@ const DEEPEST: usize = 60;
 /// `bash -c "bash -c …"` and functions that call functions.
 const DEEPEST_SCRIPT: usize = 4;
 
-pub(crate) fn commands(command: &str) -> Result<Vec<SimpleCommand>, NotUnderstood> {
+pub(crate) fn commands(command: &str, folder: Directory) -> Result<Vec<SimpleCommand>, NotUnderstood> {
     if command.len() > caps::LONGEST_WITH_BODIES {
         return Err(NotUnderstood::TooLong);
     }
@@ -33,7 +33,7 @@ pub(crate) fn commands(command: &str) -> Result<Vec<SimpleCommand>, NotUnderstoo
     let mut walk = Walk {
         found: Vec::new(),
         masks: Vec::new(),
-        shell: Shell::default(),
+        shell: Shell { directory: folder, ..Shell::default() },
         depth: 0,
         scripts: 0,
         trapped: false,

@@ -45,7 +45,7 @@ programs! {
     // What changes files by their names.
     "tee" => Changes { writes: Writes::Operands, facts: &[Filters] }
     "sponge" | "shred" => Changes { writes: Writes::Operands }
-    "rm" | "unlink" => Changes { writes: Writes::Operands, already: "No such file" }
+    "rm" | "unlink" => Changes { writes: Writes::Removed, already: "No such file" }
     "rmdir" => Changes { already: "No such file" }
     "mkdir" => Changes { already: "File exists" }
     "touch" => Changes { writes: Writes::Operands, valued: "-d -r -t --date --reference" }
@@ -55,6 +55,6 @@ programs! {
     "dd" => Changes { writes: Writes::Named("of=") }
     "patch" => Changes { writes: Writes::Patch, valued: "-i --input -d -p" }
     "apply_patch" | "applypatch" => Changes { writes: Writes::PatchText }
-    "curl" => Looks { writes: Writes::ValueOf("-o --output") }
+    "curl" => Looks { writes: Writes::ValueOf("-o --output"), shows: "*" }
     "wget" => Other { writes: Writes::ValueOf("-O --output-document") }
 }

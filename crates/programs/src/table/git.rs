@@ -8,7 +8,7 @@ use super::{Program, Reads, Writes};
 programs! {
     "git" => Changes {
         grammar: Subcommand, folder: "-C --work-tree", valued: "-c --git-dir", facts: &[AnyWords],
-        writes: Writes::Git, reads: Reads::Git,
+        writes: Writes::Git, reads: Reads::Git, shows: "log show blame cat-file stash/show notes/show",
         uses: &[
             ("commit", Commits),
             ("push", Pushes),
@@ -21,6 +21,7 @@ programs! {
     }
     "gh" => Other {
         grammar: Subcommand, valued: "-R --repo", facts: &[AnyWords],
+        shows: "api run/view run/watch pr/view pr/checks pr/diff issue/view release/view",
         uses: &[("pr/checks run/watch workflow/list workflow/view release/list release/view", Looks), ("run/view run/list pr/view pr/list pr/diff pr/status issue/view issue/list repo/view auth/status", Looks)],
     }
     "pacman" | "emerge" => Installs { facts: &[AnyWords] }

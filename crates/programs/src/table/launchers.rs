@@ -41,11 +41,12 @@ programs! {
     "docker" => Other {
         grammar: Subcommand,
         valued: "--context -H -f --file -p --project-name --profile --project-directory --env-file",
-        uses: &[("ps images logs inspect info version", Deed::Looks)],
+        uses: &[("ps images logs inspect info version", Deed::Looks)], shows: "logs compose/logs",
         launches: Rest(&[inside("compose/exec"), inside("compose/run"), inside("exec"), inside("run")]),
     }
     "kubectl" | "oc" => Other {
         grammar: Subcommand, launches: Launches::After("--"), uses: &[("get describe logs config explain top version", Deed::Looks)],
+        shows: "logs",
     }
     "podman" => Other { launches: Rest(&[inside("exec"), inside("run")]) }
     "docker-compose" => Other {

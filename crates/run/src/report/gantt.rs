@@ -74,8 +74,8 @@ pub(super) fn chart(story: &Story) -> String {
             "<text class=\"name\" x=\"{}\" y=\"{}\">{}<title>{}</title></text>",
             LEFT - 10.0,
             top + ROW / 2.0 + 4.0,
-            words::html(name),
-            words::html(&stage.goal)
+            text::html_text(name),
+            text::html_text(&stage.goal)
         );
         for attempt in &stage.attempts {
             bar(&mut svg, &scale, top, &stage.id, attempt);
@@ -85,7 +85,7 @@ pub(super) fn chart(story: &Story) -> String {
                 svg,
                 "<text class=\"never\" x=\"{LEFT}\" y=\"{}\">{}</text>",
                 top + ROW / 2.0 + 4.0,
-                words::html(&stage.state.name().to_lowercase())
+                text::html_text(&stage.state.name().to_lowercase())
             );
         }
     }
@@ -178,7 +178,7 @@ fn bar(svg: &mut String, scale: &Scale, top: f64, stage: &str, attempt: &Attempt
         "<rect class=\"bar {}\" x=\"{from:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{BAR}\" rx=\"3\"><title>{}</title></rect>",
         attempt.outcome.name(),
         (to - from).max(THINNEST),
-        words::html(&told)
+        text::html_text(&told)
     );
     for incident in &attempt.incidents {
         let x = scale.place(incident.at);
@@ -198,7 +198,7 @@ fn bar(svg: &mut String, scale: &Scale, top: f64, stage: &str, attempt: &Attempt
             svg,
             "<circle class=\"mark {shape}\" cx=\"{x:.1}\" cy=\"{:.1}\" r=\"4\"><title>{}</title></circle>",
             y + BAR / 2.0,
-            words::html(&told)
+            text::html_text(&told)
         );
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn page(story: &Story, excerpts: &[Excerpt], generated_at: Timestamp)
     if !story.warnings.is_empty() {
         body.push_str("<h2>Warnings</h2>\n<ul>\n");
         for warning in &story.warnings {
-            let _ = writeln!(body, "<li>{}</li>", words::html(warning));
+            let _ = writeln!(body, "<li>{}</li>", text::html_text(warning));
         }
         body.push_str("</ul>\n");
     }
@@ -45,8 +45,8 @@ pub(super) fn page(story: &Story, excerpts: &[Excerpt], generated_at: Timestamp)
     {
         page.push_str(before);
         match name {
-            "title" => page.push_str(&words::html(&story.title)),
-            "run" => page.push_str(&words::html(&story.run)),
+            "title" => page.push_str(&text::html_text(&story.title)),
+            "run" => page.push_str(&text::html_text(&story.run)),
             _ => page.push_str(&body),
         }
         rest = after;
@@ -74,7 +74,7 @@ fn facts(story: &Story, generated_at: Timestamp) -> String {
         ("time in hand", words::duration(busy)),
         ("as of", format!("{generated_at:.0}")),
     ] {
-        let _ = write!(text, "<div><dt>{name}</dt><dd>{}</dd></div>", words::html(&value));
+        let _ = write!(text, "<div><dt>{name}</dt><dd>{}</dd></div>", text::html_text(&value));
     }
     text.push_str("</dl>\n");
     text
@@ -107,14 +107,19 @@ fn stages(body: &mut String, story: &Story) {
     );
     for stage in &story.stages {
         for attempt in &stage.attempts {
-            let mut happened: Vec<String> = attempt.reason.iter().map(|reason| words::html(reason)).collect();
+            let mut happened: Vec<String> =
+                attempt.reason.iter().map(|reason| text::html_text(reason)).collect();
             for incident in &attempt.incidents {
                 happened.push(match &incident.what {
-                    What::Signal { signal, .. } => format!("sent {}", words::html(signal)),
-                    What::Stall { signal, .. } => format!("stalled: {}", words::html(signal)),
+                    What::Signal { signal, .. } => format!("sent {}", text::html_text(signal)),
+                    What::Stall { signal, .. } => format!("stalled: {}", text::html_text(signal)),
                     What::Suspended { milliseconds, .. } => format!("suspended for {milliseconds} ms"),
                     What::Checkpoint { checkpoint_id: id, status, .. } => {
-                        format!("checkpoint <code>{}</code> ({})", words::html(id), words::html(status))
+                        format!(
+                            "checkpoint <code>{}</code> ({})",
+                            text::html_text(id),
+                            text::html_text(status)
+                        )
                     }
                     _ => continue,
                 });
@@ -122,7 +127,7 @@ fn stages(body: &mut String, story: &Story) {
             let _ = writeln!(
                 body,
                 "<tr><td class=\"id\"><code>{}</code></td><td>{}</td><td class=\"state {outcome}\">{outcome}</td><td class=\"number\">{}</td><td>{}</td></tr>",
-                words::html(&stage.id),
+                text::html_text(&stage.id),
                 attempt.number,
                 words::duration(attempt.duration()),
                 happened.join(" · "),
@@ -133,9 +138,9 @@ fn stages(body: &mut String, story: &Story) {
             let _ = writeln!(
                 body,
                 "<tr><td class=\"id\"><code>{}</code></td><td>–</td><td class=\"state lost\">{}</td><td></td><td>{}</td></tr>",
-                words::html(&stage.id),
+                text::html_text(&stage.id),
                 stage.state.name().to_lowercase(),
-                words::html(stage.reason.as_deref().unwrap_or_default())
+                text::html_text(stage.reason.as_deref().unwrap_or_default())
             );
         }
     }
@@ -156,11 +161,11 @@ fn artifacts(body: &mut String, story: &Story) {
             let _ = writeln!(
                 body,
                 "<tr><td class=\"id\"><code>{}</code></td><td><code>{}</code></td><td class=\"number\">{}</td><td><code title=\"{}\">{}…</code></td></tr>",
-                words::html(&stage.id),
-                words::html(&artifact.path),
-                words::size(artifact.size_bytes),
-                words::html(&artifact.sha256),
-                words::html(artifact.sha256.get(..12).unwrap_or(&artifact.sha256))
+                text::html_text(&stage.id),
+                text::html_text(&artifact.path),
+                text::size_in_words(artifact.size_bytes),
+                text::html_text(&artifact.sha256),
+                text::html_text(artifact.sha256.get(..12).unwrap_or(&artifact.sha256))
             );
         }
     }
@@ -175,15 +180,15 @@ fn output(body: &mut String, excerpts: &[Excerpt]) {
     for excerpt in excerpts {
         let before = match excerpt.before {
             0 => String::new(),
-            bytes => format!(" <span class=\"faint\">(after {} more)</span>", words::size(bytes)),
+            bytes => format!(" <span class=\"faint\">(after {} more)</span>", text::size_in_words(bytes)),
         };
         let _ = writeln!(
             body,
             "<details><summary><code>{}</code> attempt {}{}{before}</summary><pre>{}</pre></details>",
-            words::html(&excerpt.stage),
+            text::html_text(&excerpt.stage),
             excerpt.attempt,
             if excerpt.is_verification { ", <code>verify</code>" } else { "" },
-            words::html(&excerpt.text)
+            text::html_text(&excerpt.text)
         );
     }
 }

@@ -124,7 +124,8 @@ fn artifacts(story: &Story) -> String {
         for artifact in &stage.artifacts {
             has_any = true;
             let path = format!("{}/{}/{}", story.run, stage.id, artifact.path);
-            let _ = writeln!(text, "- `{}` ({})", words::code(&path), words::size(artifact.size_bytes));
+            let _ =
+                writeln!(text, "- `{}` ({})", words::code(&path), text::size_in_words(artifact.size_bytes));
         }
     }
     if !has_any {

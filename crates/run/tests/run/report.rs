@@ -158,7 +158,7 @@ fn the_markdown_tells_interrupts_and_resumes() {
         "- S02_train_model attempt 1 was lost: &lt;script&gt;alert(1)&lt;/script&gt;; kept in `ckpt-7`",
         "- Resumed: once. Stages that were done already and not run again: 1.",
         "- **rows**: 1000 &lt;!-- GYOSHU:REPORT:METRICS:END --&gt;",
-        "- `run-1/S01_load_data/a <b>|c'.csv` (2.0 KB)",
+        "- `run-1/S01_load_data/a <b>|c'.csv` (2.0 KiB)",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}\nis not in\n{text}");
     }

@@ -78,8 +78,9 @@ impl ReplayedSession {
             return ReplayedTurn::not_judged(&turn, reason);
         }
         let mut replayed = ReplayedTurn::not_judged(&turn, NotJudged::NotUnderstood);
-        let WalkedTurn { reading, said_after_hold, .. } = turn;
-        let waiting = Waiting::of_record(&reading);
+        let WalkedTurn { reading, said_after_hold, is_last, .. } = turn;
+        let broke_off = || broke_off(&reading).then_some(Waiting::Interrupted);
+        let waiting = Waiting::of_record(&reading).or_else(|| if is_last { None } else { broke_off() });
         let elapsed_ms = elapsed(&reading);
         let mut inputs = Inputs::of_reading(reading, Changes::Transcript(Vec::new()), self.root.clone());
         inputs.changes = Changes::Transcript(gate::edited_files(&inputs));
@@ -127,6 +128,14 @@ fn unjudgeable(reading: &Reading) -> Option<NotJudged> {
         Extent::Truncated => Some(NotJudged::TooLong),
         Extent::Unavailable => Some(NotJudged::NotUnderstood),
     }
+}
+
+/// An agent that stops says something: a turn that ends with a call, and that another one follows, was ended by something
+/// else. How the last one goes on is not known.
+fn broke_off(reading: &Reading) -> bool {
+    let last = reading.calls.iter().rposition(|call| call.subagent.is_none());
+    let said = reading.messages.last().map_or(0, |message| message.calls_before);
+    last.is_some_and(|last| said <= last)
 }
 
 /// How long the turn took, as far as its calls and messages tell.

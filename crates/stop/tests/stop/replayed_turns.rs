@@ -26,7 +26,7 @@ fn turn(id: &str, calls: Vec<Call>) -> WalkedTurn {
         interrupted: false,
         session: transcript::SessionState::default(),
     };
-    WalkedTurn { reading, was_held: false, said_after_hold: Vec::new(), end: 0 }
+    WalkedTurn { reading, was_held: false, said_after_hold: Vec::new(), end: 0, is_last: true }
 }
 
 fn decision(turn: &ReplayedTurn) -> Decision {

@@ -3,7 +3,8 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use stop::repository_files::{around, of_checkout};
+use programs::shell::Intents;
+use stop::repository_files::{around, of_checkout, of_ci, ran};
 use tempfile::TempDir;
 
 fn write(root: &Path, path: &str, text: &str) {
@@ -138,4 +139,17 @@ fn ignored_folders_are_compared_part_by_part() {
     assert_eq!(found(of_checkout(root)), expected);
     let changed = packages.map(|package| format!("{package}/a.js"));
     assert_eq!(found(around(root, changed.iter().map(String::as_str))), expected);
+}
+
+/// A script that a command started and the folder that it ran in are looked at as what changed is; CI where nothing else is.
+#[test]
+fn at_a_stop_what_commands_ran_is_read_too() {
+    let folder = checkout();
+    let root = folder.path();
+    let intents = Intents::read(
+        "(cd services/web && npm test); ./scripts/other.sh; cd services/api && ls; cd /elsewhere && ./x.sh",
+    );
+    let ran = ran(root, &root.to_string_lossy(), intents.commands());
+    assert_eq!(ran.into_iter().collect::<Vec<_>>(), ["scripts/other.sh", "services/web/"]);
+    assert_eq!(found(of_ci(root)), [".github/workflows/ci.yml +"]);
 }

@@ -1,14 +1,17 @@
 //! Claude Code: JSON lines, append only. One response spans several lines; results come as user entries;
 //! sub-agents write files of their own (older versions: entries marked `isSidechain`).
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::content::{self, Content, Present};
 use crate::entry::{
-    COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, SNIPPET, Said,
-    Standing, TaskReport, set_paths,
+    COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, Said, Standing,
+    TaskReport, set_paths,
 };
 use crate::file_edit::FileEdit;
 use crate::json_text::{self, Text};
@@ -98,8 +101,6 @@ struct ClaudeLine<'a> {
     permission_mode: Option<Text<'a>>,
     #[serde(borrow)]
     cwd: Option<Text<'a>>,
-    #[serde(borrow)]
-    data: Option<&'a RawValue>,
     #[serde(borrow)]
     attachment: Option<Attachment<'a>>,
     #[serde(borrow)]
@@ -293,11 +294,15 @@ pub(crate) fn record(line: &str) -> Record {
     if is_bookkeeping(line) {
         return Record::bookkeeping();
     }
+    if super::early_type(line, EARLY) == Some("progress") {
+        return progress(line);
+    }
+    let whole = line;
     let Ok(line) = serde_json::from_str::<ClaudeLine<'_>>(line) else { return Record::not_understood() };
     let mut record = match line.kind.as_str() {
         "user" => user(&line),
         "assistant" => assistant(&line),
-        "progress" => progress(&line),
+        "progress" => progress(whole),
         "system" => system(&line),
         "attachment" => attachment(&line),
         "queue-operation" => queue_operation(&line),
@@ -310,6 +315,9 @@ pub(crate) fn record(line: &str) -> Record {
     record
 }
 
+/// Where the client writes the type first, it stands within so many bytes.
+const EARLY: usize = 1000;
+
 /// Lines that say by their first bytes that they carry nothing about the turn.
 fn is_bookkeeping(line: &str) -> bool {
     let typed_first = line.strip_prefix(r#"{"type":""#).and_then(|rest| rest.split_once('"'));
@@ -317,12 +325,13 @@ fn is_bookkeeping(line: &str) -> bool {
         return BOOKKEEPING.contains(&kind);
     }
     // The client repeats what a command has printed so far, over and over; of sub-agents it tells each step once.
-    if super::early_type(line, 1000) == Some("progress") {
-        return !line.contains(AGENT_PROGRESS);
+    if super::early_type(line, EARLY) == Some("progress") {
+        static AGENT: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(r#""type":"agent_progress""#));
+        return AGENT.find(line.as_bytes()).is_none();
     }
-    const ATTACHMENT: &[u8] = br#""attachment":{"type":""#;
+    static ATTACHMENT: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(r#""attachment":{"type":""#));
     let head = line.as_bytes().get(..400).unwrap_or(line.as_bytes());
-    let kind = memchr::memmem::find(head, ATTACHMENT).and_then(|at| head.get(at + ATTACHMENT.len()..));
+    let kind = ATTACHMENT.find(head).and_then(|at| head.get(at + ATTACHMENT.needle().len()..));
     kind.is_some_and(|kind| !kind.starts_with(b"queued_command\""))
 }
 
@@ -481,18 +490,20 @@ fn task_outcome(status: &str) -> (Outcome, bool) {
 fn tool_result(line: &ClaudeLine<'_>, block: &Block<'_>) -> CallResult {
     let facts = &line.tool_use_result;
     let failed = block.is_error == Some(true);
+    let literals = block.content.map(content::literals).unwrap_or_default();
+    let snippet = content::snippet(literals.iter().copied());
     let running_as = facts
         .background_task
         .as_ref()
         .or(if facts.is_async { facts.agent.as_ref() } else { None })
         .map(Text::owned)
-        .or_else(|| if facts.given || failed { None } else { block.content.and_then(moved_to_background) });
+        .or_else(|| if facts.given || failed { None } else { moved_to_background(snippet.as_deref()?) });
     let outcome = match () {
         () if failed => Outcome::Error,
         () if running_as.is_some() || facts.interrupted => Outcome::Unknown,
         () => Outcome::Ok,
     };
-    let literal = block.content.and_then(content::first_literal).unwrap_or_default();
+    let literal = literals.first().copied().unwrap_or_default();
     // Older versions say it in words only.
     let refused = failed && literal.starts_with("\"The user doesn't want to proceed with this tool use");
     let user_stopped = line.tool_denial_kind.is_some() || facts.interrupted || refused;
@@ -504,9 +515,10 @@ fn tool_result(line: &ClaudeLine<'_>, block: &Block<'_>) -> CallResult {
         _ => None,
     };
     let mut task = facts.task_report();
-    let mut shown = match block.content {
-        Some(content) if may_be_output(facts, literal) => content::shown(facts.outputs(content)),
-        _ => None,
+    let mut shown = if may_be_output(facts, literal) {
+        content::shown(facts.outputs().unwrap_or(literals))
+    } else {
+        None
     };
     // What an older version prints of a task is what the task has printed.
     if let Some(task) = &mut task {
@@ -518,7 +530,7 @@ fn tool_result(line: &ClaudeLine<'_>, block: &Block<'_>) -> CallResult {
         exit_code,
         user_stopped,
         at: line.timestamp.as_ref().map(Text::owned),
-        snippet: block.content.and_then(|content| content::snippet(content, SNIPPET)),
+        snippet,
         recorded: true,
         is_status_hidden: outcome == Outcome::Ok && facts.is_foreign,
         shown,
@@ -540,11 +552,9 @@ fn may_be_output(facts: &ToolUseResult<'_>, literal: &str) -> bool {
 
 impl<'a> ToolUseResult<'a> {
     /// What the command printed, in the tool's own account, which is longer than what the agent was shown.
-    fn outputs(&self, content: &'a RawValue) -> Vec<&'a str> {
-        match (content::literal(self.stdout), content::literal(self.stderr)) {
-            (Some(stdout), stderr) => [stdout].into_iter().chain(stderr).collect(),
-            (None, _) => content::literals(content),
-        }
+    fn outputs(&self) -> Option<Vec<&'a str>> {
+        let stdout = content::literal(self.stdout)?;
+        Some([stdout].into_iter().chain(content::literal(self.stderr)).collect())
     }
 
     /// What the result tells about a task in the background.
@@ -585,8 +595,7 @@ impl FileTexts<'_> {
 }
 
 /// The id under which a command goes on in the background. Sub-agents' files say it in words only.
-fn moved_to_background(content: &RawValue) -> Option<String> {
-    let text = content::snippet(content, SNIPPET)?;
+fn moved_to_background(text: &str) -> Option<String> {
     let begins =
         ["Command running in background with ID: ", "Command was manually backgrounded by user with ID: "];
     let rest = match begins.iter().find_map(|begin| text.strip_prefix(begin)) {
@@ -739,7 +748,14 @@ fn tool_use(block: &Block<'_>) -> Call {
     call
 }
 
-const AGENT_PROGRESS: &str = r#""type":"agent_progress""#;
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ProgressLine<'a> {
+    #[serde(borrow)]
+    prompt_id: Option<Text<'a>>,
+    #[serde(borrow)]
+    data: AgentProgress<'a>,
+}
 
 /// What a sub-agent did, told in the transcript of the agent that launched it.
 #[derive(Deserialize)]
@@ -753,21 +769,26 @@ struct AgentProgress<'a> {
     message: Option<ClaudeLine<'a>>,
 }
 
-fn progress(line: &ClaudeLine<'_>) -> Record {
-    let told = line.data.and_then(|data| serde_json::from_str::<AgentProgress<'_>>(data.get()).ok());
-    let Some(AgentProgress { kind, agent_id, message: Some(mut told) }) = told else {
-        return Record::bookkeeping();
+fn progress(line: &str) -> Record {
+    let Ok(ProgressLine { prompt_id, data }) = serde_json::from_str(line) else {
+        // Other things make progress too, and tell it in other ways.
+        let is_sound = serde_json::from_str::<IgnoredAny>(line).is_ok();
+        return if is_sound { Record::bookkeeping() } else { Record::not_understood() };
     };
-    if kind.as_str() != "agent_progress" {
-        return Record::bookkeeping();
-    }
-    told.is_sidechain = true;
-    told.agent_id = agent_id;
-    match told.kind.as_str() {
-        "user" => user(&told),
-        "assistant" => assistant(&told),
+    let mut record = match data {
+        AgentProgress { kind, agent_id, message: Some(mut told) } if kind.as_str() == "agent_progress" => {
+            told.is_sidechain = true;
+            told.agent_id = agent_id;
+            match told.kind.as_str() {
+                "user" => user(&told),
+                "assistant" => assistant(&told),
+                _ => Record::bookkeeping(),
+            }
+        }
         _ => Record::bookkeeping(),
-    }
+    };
+    record.turn = prompt_id.as_ref().map(Text::owned);
+    record
 }
 
 fn system(line: &ClaudeLine<'_>) -> Record {
@@ -802,21 +823,4 @@ fn notified(line: &ClaudeLine<'_>, text: Option<String>) -> Record {
     let told = notification.and_then(|notification| task_notification(notification, line));
     record.entries.extend(told.into_iter().flatten());
     record
-}
-
-/// Whether a line looks like one of Claude Code's.
-pub(crate) fn recognises(line: &str) -> bool {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct ClaudeShape {
-        r#type: Present,
-        session_id: Option<Present>,
-        uuid: Option<Present>,
-        leaf_uuid: Option<Present>,
-        payload: Option<Present>,
-    }
-    serde_json::from_str::<ClaudeShape>(line).is_ok_and(|shape| {
-        let ClaudeShape { r#type: Present, session_id, uuid, leaf_uuid, payload } = shape;
-        payload.is_none() && (session_id.is_some() || uuid.is_some() || leaf_uuid.is_some())
-    })
 }

@@ -11,8 +11,7 @@ use super::codex_calls::{call, command_line};
 use super::codex_output::{exited, output};
 use super::content::{self, Content, Present};
 use crate::entry::{
-    COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, SNIPPET, Said,
-    Standing,
+    COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, Said, Standing,
 };
 use crate::file_edit::FileEdit;
 use crate::json_text::{self, Text};
@@ -94,13 +93,13 @@ const INJECTED: &[&str] = &[
 ];
 
 #[derive(Deserialize)]
-struct CodexLine<'a> {
+#[serde(bound(deserialize = "Payload: Deserialize<'de>"))]
+struct CodexLine<'a, Payload> {
     #[serde(borrow, rename = "type")]
     kind: Text<'a>,
     #[serde(borrow)]
     timestamp: Option<Text<'a>>,
-    #[serde(borrow)]
-    payload: Option<&'a RawValue>,
+    payload: Option<Payload>,
 }
 
 #[derive(Deserialize)]
@@ -234,22 +233,44 @@ struct CodexTokens {
 
 /// What one line says.
 pub(crate) fn record(line: &str) -> Record {
-    if super::early_type(line, 120).is_some_and(|kind| BOOKKEEPING.contains(&kind)) {
-        return Record::bookkeeping();
+    // Almost always the type comes first, and the line is parsed once.
+    let early = super::early_type(line, 120);
+    if let Some(record) = early.and_then(|kind| record_of_kind(kind, line)) {
+        return record;
     }
-    let Ok(line) = serde_json::from_str::<CodexLine<'_>>(line) else { return Record::not_understood() };
-    let payload = line.payload.map(RawValue::get).unwrap_or_default();
-    let at = line.timestamp.as_ref().map(Text::owned);
-    match line.kind.as_str() {
-        "response_item" => match serde_json::from_str::<ResponseItem<'_>>(payload) {
-            Ok(item) => response_item(&item, at),
-            Err(_) => Record::not_understood(),
-        },
-        "event_msg" => match serde_json::from_str::<Event<'_>>(payload) {
-            Ok(event) => event_record(&event, at),
-            Err(_) => Record::not_understood(),
-        },
-        kind if BOOKKEEPING.contains(&kind) => Record::bookkeeping(),
+    match serde_json::from_str::<CodexLine<'_, Present>>(line) {
+        Ok(CodexLine { kind, .. }) => record_of_kind(kind.as_str(), line).unwrap_or_default(),
+        Err(_) => Record::not_understood(),
+    }
+}
+
+/// What a line of this type says; `None` where the type is not known.
+fn record_of_kind(kind: &str, line: &str) -> Option<Record> {
+    let is_bookkeeping = |types: &[&str]| early_payload(line).is_some_and(|kind| types.contains(&kind));
+    match kind {
+        "response_item" if is_bookkeeping(BOOKKEEPING_ITEMS) => Some(Record::bookkeeping()),
+        "response_item" => Some(record_of_payload(line, response_item)),
+        "event_msg" if is_bookkeeping(BOOKKEEPING_EVENTS) => Some(Record::bookkeeping()),
+        "event_msg" => Some(record_of_payload(line, event_record)),
+        kind => BOOKKEEPING.contains(&kind).then(Record::bookkeeping),
+    }
+}
+
+/// The type of the payload, where that is what the payload begins with and the payload comes early.
+fn early_payload(line: &str) -> Option<&str> {
+    let head = line.get(..line.floor_char_boundary(200))?;
+    let (_, kind) = head.split_once(r#""payload":{"type":""#)?;
+    kind.split_once('"').map(|(kind, _)| kind)
+}
+
+fn record_of_payload<'a, Payload: Deserialize<'a>>(
+    line: &'a str,
+    record: impl FnOnce(&Payload, Option<String>) -> Record,
+) -> Record {
+    match serde_json::from_str::<CodexLine<'a, Payload>>(line) {
+        Ok(CodexLine { timestamp, payload: Some(payload), .. }) => {
+            record(&payload, timestamp.as_ref().map(Text::owned))
+        }
         _ => Record::not_understood(),
     }
 }
@@ -396,7 +417,7 @@ fn event_record(event: &Event<'_>, at: Option<String>) -> Record {
             result.id = event.call_id.as_ref().map(Text::owned).unwrap_or_default();
             result.unannounced = unannounced(&result.id, patch_call(at.clone()));
             result.at = at;
-            result.snippet = snippet.and_then(|text| content::snippet(text, SNIPPET));
+            result.snippet = content::snippet(snippet.map(content::literals).into_iter().flatten());
             Record::of(result.into())
         }
         "exec_command_end" => {
@@ -404,7 +425,8 @@ fn event_record(event: &Event<'_>, at: Option<String>) -> Record {
             result.id = event.call_id.as_ref().map(Text::owned).unwrap_or_default();
             result.at = at;
             result.recorded = true;
-            result.snippet = event.aggregated_output.and_then(|text| content::snippet(text, SNIPPET));
+            result.snippet =
+                content::snippet(event.aggregated_output.map(content::literals).into_iter().flatten());
             result.shown = content::shown(content::literal(event.aggregated_output));
             Record::of(result.into())
         }
@@ -494,7 +516,8 @@ fn item_completed(item: &Item<'_>, began: Option<String>, at: Option<String>) ->
             result.unannounced = unannounced(&result.id, call);
             result.at = at;
             result.recorded = true;
-            result.snippet = item.aggregated_output.and_then(|text| content::snippet(text, SNIPPET));
+            result.snippet =
+                content::snippet(item.aggregated_output.map(content::literals).into_iter().flatten());
             result.shown = content::shown(content::literal(item.aggregated_output));
             Record::of(result.into())
         }
@@ -509,7 +532,7 @@ fn item_completed(item: &Item<'_>, began: Option<String>, at: Option<String>) ->
             result.id = id();
             result.unannounced = unannounced(&result.id, patch_call(began.or_else(|| at.clone())));
             result.at = at;
-            result.snippet = item.stdout.and_then(|text| content::snippet(text, SNIPPET));
+            result.snippet = content::snippet(item.stdout.map(content::literals).into_iter().flatten());
             Record::of(result.into())
         }
         "SubAgentActivity" => sub_agent(item.agent_thread_id.as_ref()),
@@ -562,18 +585,4 @@ fn file_change(changes: Option<&RawValue>, outcome: Outcome) -> CallResult {
         result.kind = Some(Kind::Write);
     }
     result
-}
-
-/// Whether a line looks like one of Codex's.
-pub(crate) fn recognises(line: &str) -> bool {
-    #[derive(Deserialize)]
-    struct CodexShape {
-        timestamp: Present,
-        r#type: Present,
-        payload: Present,
-    }
-    serde_json::from_str::<CodexShape>(line).is_ok_and(|shape| {
-        let CodexShape { timestamp: Present, r#type: Present, payload: Present } = shape;
-        true
-    })
 }

@@ -57,29 +57,30 @@ pub(super) fn output(raw: Option<&RawValue>) -> CallResult {
         }
         return result;
     }
-    let Some(literal) = content::first_literal(raw) else { return CallResult::default() };
+    let mut pieces = content::literals(raw);
+    let Some(first) = pieces.first_mut() else { return CallResult::default() };
+    let literal = *first;
     if literal.starts_with(r#""{\"output\""#) || literal.starts_with(r#""{\"metadata\""#) {
         let document = json_text::decode(literal);
         if let Ok(OutputDocument { output, metadata }) = serde_json::from_str(&document) {
             return CallResult {
-                snippet: output.and_then(|output| content::snippet(output, SNIPPET)),
+                snippet: content::snippet(output.map(content::literals).into_iter().flatten()),
                 shown: content::shown(content::literal(output)),
                 ..exited(metadata.exit_code)
             };
         }
     }
     let result = header(&json_text::decode(json_text::literal_head(literal, HEADER)));
+    // What the program printed is the output without the client's own lines above it.
+    *first = below_header(literal);
     if !result.is_status_hidden {
-        let mut pieces = Vec::new();
-        if !result.unmarked {
-            each_piece(raw, |piece| pieces.push(piece));
-        }
-        return CallResult { snippet: printed(raw), shown: content::shown(pieces), ..result };
+        let shown = if result.unmarked { None } else { content::shown(pieces.iter().copied()) };
+        return CallResult { snippet: content::snippet(pieces), shown, ..result };
     }
     // What a script printed of its commands says more than that the script itself has ended.
     let mut printed = Printed::default();
     let mut bytes = 0;
-    each_piece(raw, |piece| {
+    for piece in pieces {
         bytes += piece.len();
         if bytes < LONGEST_ACCOUNT {
             printed.add(json_text::decode(piece));
@@ -87,7 +88,7 @@ pub(super) fn output(raw: Option<&RawValue>) -> CallResult {
             // What was not read may tell of a failure.
             printed.has_plain_text = true;
         }
-    });
+    }
     let mut snippet = Snippet::new(SNIPPET);
     let mut scan = Scan::new();
     for output in &printed.outputs {
@@ -106,21 +107,6 @@ const LONGEST_ACCOUNT: usize = 1024 * 1024;
 
 /// The client's own lines above a command's output take no more than this.
 const HEADER: usize = 2048;
-
-/// What the program printed: the output without the client's own lines above it.
-fn printed(raw: &RawValue) -> Option<String> {
-    let mut snippet = Snippet::new(SNIPPET);
-    each_piece(raw, |piece| snippet.push_literal(piece));
-    Some(snippet.finish()).filter(|text| !text.is_empty())
-}
-
-/// Calls `visit` with each literal of an output, the first one without the client's own lines.
-fn each_piece<'a>(raw: &'a RawValue, mut visit: impl FnMut(&'a str)) {
-    let mut first = true;
-    content::each_literal(raw, |literal| {
-        visit(if std::mem::take(&mut first) { below_header(literal) } else { literal });
-    });
-}
 
 fn below_header(literal: &str) -> &str {
     const OUTPUT: &str = r"\nOutput:\n";

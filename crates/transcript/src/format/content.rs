@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::entry::SNIPPET;
 use crate::json_text::{self, Snippet, Text};
 
 /// A string, one block, or a list of blocks.
@@ -62,24 +63,22 @@ struct TextBlock<'a> {
     text: Option<&'a RawValue>,
 }
 
-/// Calls `visit` with each string literal of a result: the string itself, or the texts of its blocks.
-pub(crate) fn each_literal<'a>(value: &'a RawValue, mut visit: impl FnMut(&'a str)) {
+/// The string literals of a result: the string itself, or the texts of its blocks.
+pub(crate) fn literals(value: &RawValue) -> Vec<&str> {
     let raw = value.get();
     if raw.starts_with('"') {
-        visit(raw);
-    } else if let Ok(Content::Blocks(blocks)) = serde_json::from_str::<Content<'a, TextBlock<'a>>>(raw) {
-        for literal in blocks.iter().filter_map(|block| block.text).map(RawValue::get) {
-            if literal.starts_with('"') {
-                visit(literal);
-            }
-        }
+        return vec![raw];
+    }
+    match serde_json::from_str::<Content<'_, TextBlock<'_>>>(raw) {
+        Ok(Content::Blocks(blocks)) => blocks.iter().filter_map(|block| literal(block.text)).collect(),
+        _ => Vec::new(),
     }
 }
 
-/// Head and tail of a result's text.
-pub(crate) fn snippet(value: &RawValue, limit: usize) -> Option<String> {
-    let mut snippet = Snippet::new(limit);
-    each_literal(value, |literal| snippet.push_literal(literal));
+/// Head and tail of a text, given as the literals that it consists of.
+pub(crate) fn snippet<'a>(literals: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let mut snippet = Snippet::new(SNIPPET);
+    literals.into_iter().for_each(|literal| snippet.push_literal(literal));
     Some(snippet.finish()).filter(|text| !text.is_empty())
 }
 
@@ -90,22 +89,6 @@ pub(crate) fn shown<'a>(literals: impl IntoIterator<Item = &'a str>) -> Option<S
         json_text::decode_in_pieces(literal, |piece| scan.feed(piece));
     }
     Some(scan.finish()).filter(|shown| !shown.is_empty())
-}
-
-/// The string literals of a result.
-pub(crate) fn literals(value: &RawValue) -> Vec<&str> {
-    let mut literals = Vec::new();
-    each_literal(value, |literal| literals.push(literal));
-    literals
-}
-
-/// The first string literal of a result, as written.
-pub(crate) fn first_literal(value: &RawValue) -> Option<&str> {
-    let mut first = None;
-    each_literal(value, |literal| {
-        first.get_or_insert(literal);
-    });
-    first
 }
 
 /// Anything at all; only its presence counts.

@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 
 use super::content::{self, Content, Present};
 use crate::entry::{
-    COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, SNIPPET, Said,
-    Standing, set_paths,
+    COMMAND, CallResult, ContextUse, Entry, LAST_TEXT, OWN_PREFIX, PROMPT, Prompt, Record, Said, Standing,
+    set_paths,
 };
 use crate::file_edit::FileEdit;
 use crate::json_text::{self, Text};
@@ -321,7 +321,7 @@ fn result(call: &Call, tool_call: &ToolCall<'_>) -> CallResult {
         } else {
             None
         },
-        snippet: shown.or(output).or(error).and_then(|text| content::snippet(text, SNIPPET)),
+        snippet: content::snippet(shown.or(output).or(error).map(content::literals).into_iter().flatten()),
         recorded: true,
         ..CallResult::default()
     };
@@ -346,7 +346,9 @@ fn result(call: &Call, tool_call: &ToolCall<'_>) -> CallResult {
 /// A failing command has status `success`; the truth stands in a footer that the client puts under the
 /// output. A program may print the same words, but then they are also in the display, which has no footer.
 fn shell_outcome(output: Option<&RawValue>, display: Option<&RawValue>) -> (Outcome, Option<i32>) {
-    let Some(output) = output.and_then(content::first_literal) else { return (Outcome::Unknown, None) };
+    let Some(output) = output.and_then(|output| content::literals(output).first().copied()) else {
+        return (Outcome::Unknown, None);
+    };
     let head = json_text::decode(json_text::literal_head(output, 200));
     let head = head.strip_prefix("<untrusted_context>\n").unwrap_or(&head);
     if head.starts_with("Command moved to background") {
@@ -394,26 +396,4 @@ fn last_line(display: &RawValue) -> Option<String> {
         .rev()
         .map(|row| row.iter().filter_map(|piece| piece.text.as_ref()).map(Text::as_str).collect::<String>());
     shown.map(|row| row.trim_end().to_owned()).find(|row| !row.is_empty())
-}
-
-/// Whether a line looks like one of Gemini CLI's.
-pub(crate) fn recognises(line: &str) -> bool {
-    #[derive(Deserialize)]
-    struct GeminiShape<'a> {
-        #[serde(borrow, rename = "type")]
-        kind: Option<Text<'a>>,
-        #[serde(rename = "$set")]
-        set: Option<Present>,
-        #[serde(rename = "$rewindTo")]
-        rewind_to: Option<Present>,
-        #[serde(rename = "projectHash")]
-        project_hash: Option<Present>,
-        uuid: Option<Present>,
-    }
-    serde_json::from_str::<GeminiShape<'_>>(line).is_ok_and(|shape| {
-        shape.set.is_some()
-            || shape.rewind_to.is_some()
-            || shape.project_hash.is_some()
-            || (shape.uuid.is_none() && shape.kind.is_some_and(|kind| kind.as_str() == "gemini"))
-    })
 }

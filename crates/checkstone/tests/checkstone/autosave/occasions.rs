@@ -210,7 +210,7 @@ fn the_gate_and_the_save_share_one_message_and_one_hold() {
     let said = to_agent(&answer);
     let (gate, save) =
         (said.find("1. Run `./run-tests`").unwrap(), said.find("Your work was saved").unwrap());
-    assert!(said.starts_with("[checkstone] Context-aware checkpoint") && gate < save, "{said}");
+    assert!(said.starts_with("[checkstone] Not done yet") && gate < save, "{said}");
     assert_eq!(said.matches("[checkstone]").count(), 1, "{said}");
     assert_eq!(answer["autonomous_execution"]["executed_directly"], true);
     // The second stop of the turn passes, whatever the context says.

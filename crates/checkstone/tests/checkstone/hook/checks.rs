@@ -47,9 +47,9 @@ fn a_trusted_check_that_fails_holds_with_the_end_of_its_output() {
     trust(&world);
     let held = stop_after_tested_edit(&world).holds();
     insta::assert_snapshot!(redacted(&held), @"
-    [checkstone] Context-aware checkpoint
+    [checkstone] A check failed
 
-    Changed: Python code (1 file)
+    Changed: Python code (`calc.py`)
 
     `echo 3 failed, 2 passed; exit 1` FAILED. Fix failing tests before proceeding:
     3 failed, 2 passed
@@ -103,14 +103,13 @@ fn an_agent_that_plans_waits_for_no_check() {
     session.edit("calc.py", "def add(a, b):\n    return b + a\n");
     session.say("Fixed. Here is the plan.");
     insta::assert_snapshot!(redacted(planning(&session).holds()), @"
-    [checkstone] Context-aware checkpoint
+    [checkstone] Not verified yet
 
-    Changed: Python code (1 file)
+    Changed: Python code (`calc.py`)
 
     `touch RAN` passed.
 
-    Required actions:
-    1. Run `pytest`
+    1. Run `pytest` (python-tests)
 
     If a step cannot be done here, say so in a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: python-tests).

@@ -206,7 +206,7 @@ fn h7_without_git_the_policy_decides() {
                 command.env("PATH", &folder);
             })
             .holds();
-        assert!(reason.starts_with("[checkstone] Context-aware checkpoint\n\n"), "{reason}");
+        assert_eq!(reason, "[checkstone] Continue or validate your work if needed.");
         session
             .stop_with("Done again.", |command| {
                 command.env("PATH", &folder);

@@ -146,12 +146,11 @@ fn a_plan_that_is_a_pipe_is_not_waited_for() {
         command.env("CHECKSTONE_SLUG", "add");
     });
     insta::assert_snapshot!(redacted(held.holds()), @"
-    [checkstone] Context-aware checkpoint
+    [checkstone] Not verified yet
 
-    Changed: Python code (1 file)
+    Changed: Python code (`calc.py`)
 
-    Required actions:
-    1. Run `pytest`
+    1. Run `pytest` (python-tests)
 
     If a step cannot be done here, say so in a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: python-tests).
@@ -165,7 +164,7 @@ fn a_policy_without_a_repository_is_the_users_own() {
     world.write("checkstone.toml", "[gate]\nno_git = \"generic\"\n");
     let mut session = Session::new(&world, "claude");
     session.prompt("Hello");
-    assert!(session.stop("Hi.").holds().starts_with("[checkstone] Context-aware checkpoint\n\n"));
+    assert!(session.stop("Hi.").holds().starts_with("[checkstone] Continue or validate"));
     session.stop("Hi again.").passes();
     if !rustix::process::geteuid().is_root() {
         return;

@@ -10,10 +10,9 @@ use serde_json::Value;
 pub(crate) const PYTHON: &str = "presets = [\"python\"]\n";
 
 /// What an agent is told that changed one Python file and ran no test.
-pub(crate) const RUN_TESTS: &str = "[checkstone] Context-aware checkpoint\n\n\
-    Changed: Python code (1 file)\n\n\
-    Required actions:\n\
-    1. Run `pytest`\n\n\
+pub(crate) const RUN_TESTS: &str = "[checkstone] Not verified yet\n\n\
+    Changed: Python code (`calc.py`)\n\n\
+    1. Run `pytest` (python-tests)\n\n\
     If a step cannot be done here, say so in a line of its own:\n`checkstone: cannot ACTION: REASON` \
     (actions: python-tests).";
 
@@ -23,6 +22,10 @@ pub(crate) const IGNORED: &str = "[checkstone] Unproven: `calc.py` needs `python
 
 /// What they are told in every later turn while that lasts.
 pub(crate) const STILL_UNPROVEN: &str = "[checkstone] Still unproven: `calc.py` needs `python-tests`.";
+
+/// How the line begins that tells the person how to switch a session off.
+const OFF_SWITCH: &str =
+    "[checkstone] To switch this off for the session, run in a terminal: `checkstone session";
 
 pub(crate) struct World {
     pub(crate) sandbox: Sandbox,
@@ -132,7 +135,13 @@ impl HookAnswer {
     #[track_caller]
     pub(crate) fn holds(&self) -> String {
         let (document, keys) = self.document();
-        assert_eq!(keys, ["decision", "reason"], "{document}");
+        // The person reads how to switch it off, if their client shows that beside the reason.
+        let to_person =
+            document["systemMessage"].as_str().map(|text| text.split_once(" --agent ").unwrap().0);
+        match keys.len() {
+            2 => assert_eq!(keys, ["decision", "reason"], "{document}"),
+            _ => assert_eq!((keys.len(), to_person), (3, Some(OFF_SWITCH)), "{document}"),
+        }
         assert_eq!(document["decision"], "block");
         document["reason"].as_str().unwrap().to_owned()
     }
@@ -142,6 +151,17 @@ impl HookAnswer {
         let (document, keys) = self.document();
         assert_eq!(keys, ["systemMessage"], "{document}");
         document["systemMessage"].as_str().unwrap().to_owned()
+    }
+
+    /// A hold, and what the person is told beside it and how to switch it off.
+    #[track_caller]
+    pub(crate) fn holds_and_tells(&self) -> (String, String) {
+        let (document, keys) = self.document();
+        assert_eq!(keys, ["decision", "reason", "systemMessage"], "{document}");
+        assert_eq!(document["decision"], "block");
+        let text = |key: &str| document[key].as_str().unwrap();
+        let told = text("systemMessage").lines().filter(|line| !line.starts_with(OFF_SWITCH));
+        (text("reason").to_owned(), told.collect::<Vec<_>>().join("\n"))
     }
 
     pub(crate) fn is_hold(&self) -> bool {

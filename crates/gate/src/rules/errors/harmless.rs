@@ -64,6 +64,7 @@ pub(super) fn answers(recorded: &RecordedCall) -> bool {
 
 /// What failed was not the command itself: it was not found, found nothing to do, or its folder was not there (W19).
 pub(in crate::rules) fn did_not_take_place(recorded: &RecordedCall) -> bool {
+    const MISUSED: i32 = 4;
     const NOTHING_COLLECTED: i32 = 5;
     const NOT_EXECUTABLE: i32 = 126;
     const NOT_FOUND: i32 = 127;
@@ -76,10 +77,14 @@ pub(in crate::rules) fn did_not_take_place(recorded: &RecordedCall) -> bool {
             let line = line.to_lowercase();
             line.contains("cd:") && line.contains("no such file")
         });
+    let shown = Printed::of(recorded);
+    let has_nothing_to_run =
+        ["Missing script:", "go: no such tool "].iter().any(|words| printed.contains(words));
     match recorded.call.exit_code {
         Some(NOT_EXECUTABLE | NOT_FOUND | BROKEN_PIPE) => true,
-        Some(NOTHING_COLLECTED) => runs("pytest"),
-        _ => is_lost || ran_out_of_time(recorded) || Printed::of(recorded).did_not_start(),
+        Some(MISUSED | NOTHING_COLLECTED) if runs("pytest") => true,
+        _ if has_nothing_to_run && shown.tests().is_none() => true,
+        _ => is_lost || ran_out_of_time(recorded) || shown.did_not_start() || shown.ran_nothing(),
     }
 }
 

@@ -101,5 +101,7 @@ fn is_there_or_above(later: &SimpleCommand, earlier: &SimpleCommand, paths: Path
 }
 
 pub(super) fn does_as_much(later: &SimpleCommand, earlier: &SimpleCommand, paths: Paths<'_>) -> bool {
-    later.does_as_much_as(earlier) && is_there_or_above(later, earlier, paths)
+    // The same targets can be meant in one folder alone: the other one was the wrong one.
+    let is_same_choice = || later.arguments == earlier.arguments && later.names_targets();
+    later.does_as_much_as(earlier) && (is_there_or_above(later, earlier, paths) || is_same_choice())
 }

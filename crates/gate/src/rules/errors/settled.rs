@@ -14,7 +14,7 @@ use crate::work::Work;
 
 /// The later call that shows that the failure is over.
 pub(super) fn by<'a>(
-    failure: &Failure<'_>,
+    failure: &Failure<'a>,
     later: &[&'a RecordedCall],
     work: &Work<'a>,
 ) -> Option<&'a RecordedCall> {
@@ -52,8 +52,7 @@ pub(super) fn by<'a>(
                 .collect();
             let mut last: Option<&'a RecordedCall> = None;
             for suspect in &failure.suspects {
-                let verified =
-                    || green.iter().find(|run| settles(run, suspect, work)).map(|run| run.ran.recorded);
+                let verified = || verified(failure, suspect, &green, work).map(|run| run.ran.recorded);
                 let repeated = || repeated::passed(recorded, suspect, &went_well, work.paths());
                 last = Some(repeated().or_else(verified)?);
             }
@@ -70,25 +69,63 @@ pub(super) fn by<'a>(
     }
 }
 
-/// Whether a later green run shows that what failed is over.
-fn settles(run: &VerifyingRun<'_>, suspect: &SimpleCommand, work: &Work<'_>) -> bool {
-    if repeated::does_as_much(run.ran.command, suspect, work.paths()) {
-        return true;
+/// The last of the green runs that show that what failed is over.
+fn verified<'r, 'a>(
+    failure: &Failure<'a>,
+    suspect: &'a SimpleCommand,
+    green: &[&'r VerifyingRun<'a>],
+    work: &Work<'a>,
+) -> Option<&'r VerifyingRun<'a>> {
+    if matches!(suspect.deed(), Deed::Commits | Deed::Pushes) {
+        return None;
     }
-    let failed = work.verifying_runs().iter().find(|failed| std::ptr::eq(failed.ran.command, suspect));
-    let is_elsewhere = match failed.map(|failed| &failed.covers) {
-        Some(Covered::Packages(folders)) => !folders.iter().any(|folder| run.covers.has(folder)),
-        Some(Covered::Unknown) | None => false,
+    let again = green.iter().find(|run| repeated::does_as_much(run.ran.command, suspect, work.paths()));
+    if again.is_some() {
+        return again.copied();
+    }
+    let parts: Vec<&VerifyingRun<'a>> = failure.runs_of(suspect).collect();
+    let settling = |part: &&VerifyingRun<'a>| green.iter().copied().find(|run| settles(run, part));
+    // Which part of a task failed is known if its tests say how they went.
+    match (parts.as_slice(), failure.has_summary()) {
+        ([], _) => green.iter().copied().find(|run| says_as_much(run, suspect)),
+        (parts, true) => parts.iter().map(settling).try_fold(None, |_, run| run.map(Some))?,
+        (parts, false) => parts.iter().find_map(settling),
+    }
+}
+
+/// Whether a green run shows that what a failed one complained of is over.
+fn settles(run: &VerifyingRun<'_>, failed: &VerifyingRun<'_>) -> bool {
+    let (is_elsewhere, is_wider) = match &failed.covers {
+        Covered::Packages(folders) => {
+            let mut covered = folders.iter().map(|folder| run.covers.has(folder));
+            (!covered.clone().any(|has| has), !folders.is_empty() && covered.all(|has| has))
+        }
+        Covered::Unknown => (false, false),
     };
-    if is_elsewhere {
+    let other_language = run.language().zip(failed.language()).is_some_and(|(green, red)| green != red);
+    if is_elsewhere || other_language {
         return false;
     }
-    // The same program with other words was asked for something else.
+    let is_whole = run.targets.iter().all(|target| matches!(target.as_str(), "." | "./..."));
+    let is_called_by_name = |run: &VerifyingRun<'_>| run.program == run.ran.command.program;
+    match run.program == failed.program {
+        // The same program with other words was asked for something else, unless tasks led to the same.
+        true if run.strength == failed.strength => {
+            !(is_called_by_name(run) && is_called_by_name(failed))
+                && is_wider
+                && (is_whole || run.targets == failed.targets)
+        }
+        true => run.strength > failed.strength && is_whole,
+        false => run.strength >= failed.strength,
+    }
+}
+
+/// The same of a command that verifies nothing, as far as anybody knows.
+fn says_as_much(run: &VerifyingRun<'_>, suspect: &SimpleCommand) -> bool {
     let is_other = run.ran.command.program != suspect.program;
-    match (Strength::of_command(suspect), suspect.deed()) {
-        (_, Deed::Commits | Deed::Pushes) => false,
-        (Some(strength), _) if is_other => run.strength >= strength,
-        (Some(strength), _) => run.strength > strength && run.targets.is_empty(),
-        (None, _) => true,
+    match Strength::of_command(suspect) {
+        Some(strength) if is_other => run.strength >= strength,
+        Some(strength) => run.strength > strength && run.targets.is_empty(),
+        None => true,
     }
 }

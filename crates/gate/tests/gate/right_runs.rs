@@ -1,0 +1,281 @@
+//! Red and green belong to the right run, package and language: what each fault looked like, as a small turn.
+
+use change_set::{Change, ChangedFile};
+use gate::{Changes, Inputs, judge};
+use programs::repository::Repository;
+use transcript::Call;
+
+use crate::real_sessions::{in_repository, repository, two_packages};
+use crate::turns::*;
+
+const PYTHON: &str = r#"presets = ["python"]"#;
+const SHELL: &str = r#"presets = ["shell", "python"]"#;
+const MIXED: &str = r#"presets = ["python", "go"]"#;
+
+/// Python with tests, and a script.
+fn python() -> Repository {
+    repository(&[("pyproject.toml", "[project]\nname = 'x'"), ("tests/test_a.py", "")])
+}
+
+/// Two languages in one folder, each with tests, and a task that runs both.
+fn mixed() -> Repository {
+    repository(&[
+        ("go.mod", "module x"),
+        ("a_test.go", ""),
+        ("pyproject.toml", "[project]\nname = 'x'"),
+        ("tests/test_a.py", ""),
+        ("Makefile", "both:\n\tgo test ./...\n\tpytest\n"),
+    ])
+}
+
+/// What is said of each turn in a repository.
+fn said(policy_text: &str, repository: &Repository, files: &[&str], rows: Vec<(Vec<Call>, &str)>) {
+    for (calls, expected) in rows {
+        let shown: Vec<_> = calls.iter().map(|call| call.command.clone()).collect();
+        let turn = in_repository(repository.clone(), calls, files);
+        let verdict = judge(&policy(policy_text), &turn);
+        assert_eq!(brief(&verdict), expected, "{files:?} {shown:?}: {:?}", verdict.message);
+    }
+}
+
+fn deleted(path: &str) -> ChangedFile {
+    ChangedFile { change: Change::Deleted, ..changed(path) }
+}
+
+/// A file that is gone is missed by the tests of its language alone, and a script by nobody.
+#[test]
+fn a_removal_is_asked_about_where_tests_could_notice_it() {
+    let without_tests =
+        repository(&[("pyproject.toml", "[tool.ruff]"), ("go.mod", "module x"), ("a_test.go", "")]);
+    for (repository, file, expected) in [
+        (python(), "app/a.py", "hold python-tests"),
+        (without_tests, "app/a.py", "pass"),
+        (python(), "scripts/a.sh", "pass"),
+    ] {
+        let turn = with_files(vec![ran(&format!("rm {file}"))], vec![deleted(file)]);
+        let turn = Inputs { repository: Some(repository), ..turn };
+        assert_eq!(brief(&judge(&policy(SHELL), &turn)), expected, "{file}");
+    }
+    // The timeline alone shows it too.
+    for (command, expected) in [
+        ("git rm -q scripts/a.sh", "pass"),
+        ("mv scripts/a.sh scripts/a.txt", "pass"),
+        ("rm scripts/a.sh && touch scripts/a.sh", "hold shell-tests"),
+    ] {
+        let mut turn = in_repository(python(), vec![ran(command)], &[]);
+        turn.changes = Changes::Transcript(vec!["scripts/a.sh".to_owned()]);
+        assert_eq!(brief(&judge(&policy(SHELL), &turn)), expected, "{command}");
+    }
+}
+
+/// What lies in a hidden folder at the root sets up a tool, unless the repository's own tasks reach into it.
+#[test]
+fn what_sets_up_a_tool_needs_no_proof() {
+    let using = repository(&[
+        ("pyproject.toml", "[project]\nname = 'x'"),
+        ("tests/test_a.py", ""),
+        ("justfile", "check:\n    python .tools/check.py\n"),
+    ]);
+    let inside =
+        repository(&[("tests/test_a.py", ""), (".tool/pyproject.toml", ""), (".tool/tests/test_b.py", "")]);
+    for (repository, file, expected) in [
+        (&python(), ".claude/skills/one/helper.py", "pass"),
+        (&python(), ".claude/hooks/remind.sh", "pass"),
+        (&python(), ".husky/pre-commit.sh", "pass"),
+        (&python(), ".claude/scripts/setup.sh", "hold shell-tests"),
+        (&python(), ".claude/worktrees/one/app/a.py", "hold python-tests"),
+        (&python(), ".worktrees/one/app/a.py", "hold python-tests"),
+        (&python(), "app/.hidden/a.py", "hold python-tests"),
+        (&using, ".tools/check.py", "hold python-tests"),
+        (&using, ".other/check.py", "pass"),
+        (&inside, ".tool/app/a.py", "hold python-tests"),
+    ] {
+        said(SHELL, repository, &[file], vec![(vec![write(file)], expected)]);
+    }
+}
+
+/// What a task runs decides what settles it: red tests behind `just prepush` are not settled by a linter.
+#[test]
+fn red_behind_a_task_is_as_strong_as_what_the_task_runs() {
+    let repository = repository(&[
+        ("pyproject.toml", "[project]\nname = 'x'"),
+        ("tests/test_a.py", ""),
+        ("justfile", "lint:\n    ruff check .\ntest:\n    pytest\nprepush: lint test\n"),
+    ]);
+    let after = |printed: &str, rest: &[&str]| {
+        let mut calls = vec![write("app/a.py"), failed("just prepush", 1, printed)];
+        calls.extend(rest.iter().map(|command| ran(command)));
+        calls
+    };
+    said(
+        PYTHON,
+        &repository,
+        &["app/a.py"],
+        vec![
+            (after(PYTEST_FAILED, &["just lint"]), "hold +unresolved-error +weaker-verification"),
+            (after(PYTEST_FAILED, &["just lint", "just test"]), "notify"),
+            (after(PYTEST_FAILED, &["pytest"]), "notify"),
+            (after(PYTEST_FAILED, &["pytest tests/test_a.py"]), "hold +unresolved-error"),
+            // The tests had passed: it was the linter.
+            (after(PYTEST_PASSED, &["just lint"]), "notify"),
+            // Nobody knows which of them it was.
+            (after("error: recipe failed", &["just lint"]), "notify +weaker-verification"),
+        ],
+    );
+}
+
+/// A program of one language proves nothing about code of another in the same package.
+#[test]
+fn a_runner_proves_its_own_language() {
+    let calls = |command: &str| vec![write("main.go"), ran(command)];
+    said(
+        MIXED,
+        &mixed(),
+        &["main.go"],
+        vec![
+            (calls("pytest"), "hold go-tests"),
+            (calls("ruff check ."), "hold go-tests"),
+            (calls("go test ./..."), "notify"),
+            (calls("make both"), "notify"),
+            (calls("./e2e/run"), "notify +weaker-verification"),
+        ],
+    );
+    let held = |file: &str| {
+        let turn = in_repository(mixed(), vec![write(file)], &[file]);
+        judge(&policy(MIXED), &turn).actions[0].say.clone()
+    };
+    assert_eq!([held("main.go"), held("app/a.py")], ["Run `go test ./...`", "Run `pytest`"]);
+    // Red of another language is told and does not hold.
+    let red = vec![write("main.go"), ran("go test ./..."), failed("pytest", 1, PYTEST_FAILED)];
+    said(MIXED, &mixed(), &["main.go"], vec![(red, "notify +unresolved-error")]);
+    // A green run of another language settles nothing.
+    let red = vec![
+        write("app/a.py"),
+        failed("pytest", 1, PYTEST_FAILED),
+        ran("go test ./..."),
+        ran("ruff check ."),
+    ];
+    said(MIXED, &mixed(), &["app/a.py"], vec![(red, "hold +unresolved-error +weaker-verification")]);
+}
+
+/// The usual program of an action is compared by its name, however it is called.
+#[test]
+fn the_usual_program_is_known_by_its_name() {
+    let policy = policy(r#"presets = ["python", "java", "php"]"#);
+    let files = ["app/a.py", "src/A.java"];
+    let calls = |command: &str| vec![write("app/a.py"), write("src/A.java"), ran(command)];
+    table(
+        &policy,
+        &files,
+        vec![
+            (calls("./gradlew test"), "hold python-tests"),
+            (calls("pytest"), "hold java-tests"),
+            (calls("pytest && ./gradlew test"), "notify"),
+        ],
+    );
+}
+
+/// L11: a summary that another command of the same line shows is not that of a push or a commit.
+#[test]
+fn l11_a_summary_that_was_only_shown_is_nobodys_run() {
+    let turn = |command: &str| vec![write("app/a.py"), printed(command, PYTEST_PASSED)];
+    let only_shown = [
+        "gh run view 7 --log; git push",
+        "git push; gh run view 7 --log",
+        "git log -1; git commit -qm x",
+        "git commit -qm x; git log -1",
+        "gh api repos/x/y/actions/jobs/7/logs",
+        "curl -s https://ci.example.org/7; git push",
+        "docker logs web; git push",
+        "grep passed out.log; git commit -qm x",
+    ];
+    let rows = only_shown.map(|command| (turn(command), "hold python-tests"));
+    table(&policy(PYTHON), &["app/a.py"], rows.into());
+    // W22: the hooks of the commit ran them.
+    let ran =
+        ["git commit -qm x", "git commit -qm x && git log --oneline -1", "git commit -qm x; git status"];
+    table(&policy(PYTHON), &["app/a.py"], ran.map(|command| (turn(command), "notify")).into());
+}
+
+/// What fails in a package that did not change is told.
+#[test]
+fn red_is_about_the_package_that_changed() {
+    let file = "packages/api/src/a.ts";
+    let then = |package: &str| {
+        let green = ran("cd packages/api && pnpm test");
+        let red = failed(&format!("cd packages/{package} && pnpm test"), 1, "Tests  1 failed | 3 passed (4)");
+        vec![write(file), green, red]
+    };
+    let node = r#"presets = ["node"]"#;
+    let rows = vec![(then("web"), "notify +unresolved-error"), (then("api"), "hold +unresolved-error")];
+    said(node, &two_packages(), &[file], rows);
+}
+
+/// W19: a run that had nothing to run on did not take place, and is neither red nor green.
+#[test]
+fn w19_nothing_to_run_is_neither_red_nor_green() {
+    for (command, exit_code, words) in [
+        ("npx jest", 1, "No tests found, exiting with code 1"),
+        ("npm test", 1, "npm error Missing script: \"test\""),
+        ("pytest -k nothing", 5, "===== 3 deselected in 0.01s ====="),
+        ("pytest --nonsense", 4, "ERROR: usage: pytest [options] [file_or_dir]"),
+        ("go tool nonsense", 2, "go: no such tool \"nonsense\""),
+        ("timeout 60 go test ./...", 124, ""),
+    ] {
+        let verified = vec![write("app/a.py"), ran("mypy app"), failed(command, exit_code, words)];
+        let alone = vec![write("app/a.py"), failed(command, exit_code, words)];
+        table(&policy(PYTHON), &["app/a.py"], vec![(verified, "notify")]);
+        let verdict = judge(&policy(PYTHON), &inputs(alone, &["app/a.py"]));
+        assert_eq!(required(&verdict), ["python-tests"], "{command}");
+    }
+}
+
+/// W25: what fails on the base commit as well failed before the change.
+#[test]
+fn w25_a_run_on_the_base_commit_counts_like_a_stash() {
+    let red = |command: &str| failed(command, 1, PYTEST_FAILED);
+    let then = |rest: Vec<Call>| {
+        let mut calls = vec![read("app/a.py"), edit("app/a.py"), ran("git commit -qam x"), red("pytest")];
+        calls.extend(rest);
+        calls
+    };
+    table(
+        &policy(PYTHON),
+        &["app/a.py"],
+        vec![
+            (then(vec![ran("git worktree add /tmp/base main"), red("cd /tmp/base && pytest")]), "notify"),
+            (then(vec![ran("git checkout main"), red("pytest"), ran("git checkout -")]), "notify"),
+            (then(vec![ran("git switch --detach HEAD~1"), red("pytest"), ran("git switch -")]), "notify"),
+            // It is red there for another reason, or not at all.
+            (
+                then(vec![ran("git checkout main"), red("pytest tests/b.py"), ran("git checkout -")]),
+                "hold python-tests +missing-action +unresolved-error",
+            ),
+            (
+                then(vec![ran("git worktree add /tmp/base main"), ran("cd /tmp/base && pytest")]),
+                "hold python-tests +missing-action +unresolved-error",
+            ),
+            // Whoever does not come back has gone on to work there.
+            (then(vec![ran("git checkout main"), ran("pytest")]), "notify"),
+            (
+                then(vec![ran("git worktree add -b one /tmp/one main"), red("cd /tmp/one && pytest")]),
+                "hold python-tests +unresolved-error +unresolved-error",
+            ),
+        ],
+    );
+}
+
+/// Having run something whose output shows red tests is no proof beside the red.
+#[test]
+fn a_run_that_shows_red_is_not_green_as_well() {
+    let turn = |output: &str| vec![write("app/a.py"), printed("python tools/verify.py | tail -3", output)];
+    table(
+        &policy(PYTHON),
+        &["app/a.py"],
+        vec![
+            (turn(PYTEST_FAILED), "hold python-tests +missing-action"),
+            (turn(PYTEST_PASSED), "notify"),
+            (turn("ready"), "notify"),
+        ],
+    );
+}

@@ -1,0 +1,58 @@
+//! What reduces checking is noted in the journal and in the log, and the person hears of it at the next event at which
+//! their client can tell them.
+
+use std::path::Path;
+
+use journal::{Author, Journal, NewNotice};
+use transcript::OWN_PREFIX;
+
+use crate::client_event::ClientEvent;
+
+/// Something that reduces checking, seen at an event.
+#[derive(Clone, Copy, Debug)]
+pub struct Reduction<'a> {
+    pub author: Author,
+    pub repository: Option<&'a Path>,
+    /// The same thing is noted once.
+    pub key: &'a str,
+    /// The person need not be told.
+    pub is_told: bool,
+    /// One sentence.
+    pub text: &'a str,
+}
+
+impl Reduction<'_> {
+    /// Notes it; the log has it if it is new.
+    pub fn note(&self, journal: &mut Journal, event: &ClientEvent) {
+        if event.is_dry_run {
+            return;
+        }
+        let notice = NewNotice {
+            at: event.now,
+            author: self.author,
+            agent: Some(event.agent()),
+            client_id: Some(&event.session),
+            repository: self.repository,
+            key: Some(self.key),
+            is_told: self.is_told,
+            text: self.text,
+        };
+        match journal.write(|writing| writing.add_notice(&notice)) {
+            Ok(true) => event.log("switch", self.text),
+            Ok(false) => {}
+            Err(error) => event.log("switch", &format!("{} (not recorded: {error})", self.text)),
+        }
+    }
+}
+
+/// What the person of this session has not heard of yet. Where the journal cannot be used, the log has it.
+pub fn take_untold(journal: &mut Journal, event: &ClientEvent) -> Option<String> {
+    let (agent, session) = (event.agent(), event.session.as_str());
+    if event.is_dry_run || !journal.read(|reader| reader.has_untold_notices(agent, session)).unwrap_or(false)
+    {
+        return None;
+    }
+    let notices = journal.write(|writing| writing.take_untold_notices(agent, session)).unwrap_or_default();
+    let lines: Vec<String> = notices.iter().map(|notice| format!("{OWN_PREFIX} {}", notice.text)).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
