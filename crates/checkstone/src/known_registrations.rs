@@ -101,6 +101,27 @@ pub(crate) fn learn(
     Ok(())
 }
 
+/// Whether any client that this program knows calls us here, as far as its files tell; what cannot be understood may.
+pub(crate) fn any_is_there(root: Option<&Path>) -> bool {
+    let is_there = |agent: Agent| {
+        let mut files = candidates(agent, root).into_iter();
+        let folder = ClientFiles::of(agent, Scope::User).map(|files| files.folder);
+        let names_us = |file: &str| {
+            let text = folder.as_ref().and_then(|folder| fs_err::read_to_string(folder.join(file)).ok());
+            text.is_some_and(|text| text.contains("checkstone"))
+        };
+        files.any(|file| is_registered(agent, &file) != Some(false))
+            || match agent {
+                Agent::Gemini => {
+                    folder.as_ref().is_some_and(|folder| folder.join("extensions/checkstone").is_dir())
+                }
+                Agent::Codex => names_us("config.toml"),
+                Agent::Claude => false,
+            }
+    };
+    Agent::ALL.into_iter().any(is_there)
+}
+
 /// The settings files in which the hooks of a client are registered, by `init` or by hand.
 fn candidates(agent: Agent, root: Option<&Path>) -> Vec<PathBuf> {
     let user = ClientFiles::of(agent, Scope::User);

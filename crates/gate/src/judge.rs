@@ -62,6 +62,9 @@ fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
     verdict.standings = standings(&expected, is_red);
     verdict.standings.extend(unproven::standings(policy, inputs, &files, &work));
     verdict.observations = gaps(&expected, &verdict.actions, &told);
+    if !policy.gate.turn_only {
+        verdict.observations.extend(unrecognised(&expected, &verdict.actions, &work));
+    }
     verdict.observations.extend(told);
     if policy.gate.rules.weaker != RuleLevel::Off {
         let weaker = expected.iter().flat_map(|expectation| &expectation.subject.weaker);
@@ -335,6 +338,21 @@ fn standings(expected: &[Expectation<Demand<'_>>], is_red: bool) -> Vec<FileStan
         }
     }
     standings
+}
+
+/// What looks like the evidence of an action that is required, once for each script.
+fn unrecognised(
+    expected: &[Expectation<Demand<'_>>],
+    actions: &[ActionVerdict],
+    work: &Work<'_>,
+) -> Vec<Observation> {
+    let is_required =
+        |id: &str| actions.iter().any(|action| action.id == id && action.state == ActionState::Required);
+    let required = expected.iter().filter(|expectation| is_required(&expectation.subject.action.id));
+    let mut found: Vec<Observation> =
+        required.filter_map(|expectation| actions::unrecognised(expectation, work)).collect();
+    found.dedup_by_key(|observation| observation.line);
+    found
 }
 
 /// The observations that go with required actions, where nothing else says the same.

@@ -46,7 +46,7 @@ pub(crate) fn standings(
         unproven.iter().map(|file| (file.path.as_str(), file.action.as_str())).collect();
     let is_red = errors::expectations(policy, work)
         .iter()
-        .any(|failure| failure.speaks() && failure.subject.is_about_the_code());
+        .any(|failure| failure.speaks() && failure.subject.is_red(&files, work));
     let expected = actions::expectations(policy, &files, work);
     let standings = expected.into_iter().flat_map(|expectation| expectation.subject.standings);
     let stand = |mut standing: FileStanding| {

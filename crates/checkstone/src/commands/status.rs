@@ -272,6 +272,10 @@ impl StatusOutput<'_> {
                 let nothing = "on, but nothing is asked for in this repository";
                 line("gate", &format!("{DOUBTFUL}{nothing}{DOUBTFUL:#}"));
             }
+            None if !known_registrations::any_is_there(self.repository.as_deref().map(Path::new)) => {
+                let uncalled = "on here, but no client calls `checkstone hook`";
+                line("gate", &format!("{DOUBTFUL}{uncalled}{DOUBTFUL:#} (`checkstone init`)"));
+            }
             None => line("gate", &format!("{GOOD}on{GOOD:#}, for every client that calls `checkstone hook`")),
             Some(reason) => line("gate", &format!("{BAD}off{BAD:#}: {reason}")),
         }

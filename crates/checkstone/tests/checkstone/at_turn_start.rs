@@ -81,7 +81,7 @@ fn every_turn_begins_with_one_where_the_user_wants_it() {
     [time] claude 9f3c2f1e-1111-4222-8333-444455556666 snapshot: [id], 1 files not as HEAD has them, 0 older ones forgotten [[duration]]
     exit code: 0
     --- stdout
-    gate        on, for every client that calls `checkstone hook`
+    gate        on here, but no client calls `checkstone hook` (`checkstone init`)
     repository  [folder]/repo
     policy      config.toml, checkstone.toml, preset rust
     snapshot    [id] at the start of a turn (claude 9f3c2f1e-1111-4222-8333-444455556666)

@@ -107,6 +107,41 @@ pub(crate) fn observation(expectation: &Expectation<Demand<'_>>) -> Option<Obser
     Some(Observation { rule: Rule::MissingAction, text, line })
 }
 
+/// A script of the repository that looks like a test run, ran after the last change, and did not count as one.
+pub(crate) fn unrecognised(expectation: &Expectation<Demand<'_>>, work: &Work<'_>) -> Option<Observation> {
+    let Demand { action, covers, .. } = &expectation.subject;
+    let last_edit = work.last_edit(covers);
+    let is_known = |ran: &Ran<'_>| {
+        let mut runs = work.verifying_runs().iter();
+        runs.any(|run| run.ran.at.call == ran.at.call && run.strength > Strength::Ran)
+    };
+    let ran = work
+        .commands()
+        .filter(|ran| ran.call.outcome == Outcome::Ok && last_edit.is_none_or(|edit| edit < ran.at))
+        .filter(|ran| looks_like_tests(ran) && !evidence::names(action, ran) && !is_known(ran))
+        .last()?;
+    let text = format!(
+        "Not recognised as a test run: `{}` — add it to `evidence` of `{}` in `checkstone.toml`",
+        ran.command.path.as_deref().unwrap_or_default(),
+        action.id
+    );
+    Some(Observation { rule: Rule::MissingAction, text, line: ran.call.line })
+}
+
+/// Whether a script says by its name, or by what it printed, that it verifies something.
+fn looks_like_tests(ran: &Ran<'_>) -> bool {
+    let words = |text: &str, wanted: &[&str]| {
+        let mut words = text.split(|character: char| !character.is_alphanumeric());
+        words.any(|word| wanted.contains(&word.to_lowercase().as_str()))
+    };
+    let Some(path) = ran.command.path.as_deref().filter(|path| !path.starts_with('/')) else { return false };
+    let name = path.rsplit('/').next().unwrap_or(path);
+    // What stands in the output may be from another command.
+    let is_alone = ran.recorded.intents.as_ref().is_some_and(|intents| intents.commands().len() == 1);
+    words(name, &["test", "tests", "check", "checks", "verify", "ci"])
+        || (is_alone && words(ran.call.snippet.as_deref().unwrap_or_default(), &["passed", "tests"]))
+}
+
 /// What the person is told of an action that the agent is not asked for.
 pub(crate) fn report(expectation: &Expectation<Demand<'_>>) -> Observation {
     let text = format!("{} changed — {}", expectation.subject.title(), expectation.subject.instruction());

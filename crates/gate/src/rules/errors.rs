@@ -195,7 +195,7 @@ fn failure<'a>(
                 let mut own = runs.iter().filter(|run| std::ptr::eq(run.ran.command, command)).peekable();
                 own.peek().is_some() && own.all(went_well)
             };
-            if is_failed && !harmless::did_not_take_place(recorded) {
+            if is_failed && harmless::why_not_done(recorded).is_none() {
                 let mut suspects = repeated::acting_suspects(recorded);
                 suspects.retain(|command| {
                     !command.was_done_before(call.snippet.as_deref().unwrap_or_default())

@@ -336,6 +336,7 @@ fn showed(
         return nothing("it was stopped");
     }
     let by_output = |mask: Mask| match is_hidden {
+        true if mask == Mask::Piped => nothing("a filter hid what it showed"),
         true => Showed::Nothing(mask.to_string()),
         false => by_output(mask, summary, printed),
     };
@@ -368,9 +369,13 @@ fn showed(
                 {
                     Showed::Green
                 }
-                _ if harmless::did_not_take_place(recorded) => nothing("it did not take place"),
-                _ if suspects.len() == 1 || matches!(summary, Some(Summary::Failed { .. })) => Showed::Red,
-                _ => nothing("it failed"),
+                _ => match harmless::why_not_done(recorded) {
+                    Some(why) => nothing(why),
+                    None if suspects.len() == 1 || matches!(summary, Some(Summary::Failed { .. })) => {
+                        Showed::Red
+                    }
+                    None => nothing("it failed"),
+                },
             }
         }
     }
@@ -396,7 +401,7 @@ fn by_output(mask: Mask, summary: Option<Summary>, printed: &Printed) -> Showed 
         Some(Summary::Failed { .. }) => Showed::Red,
         Some(Summary::NoTestsRan) => Showed::Nothing("no tests ran".to_owned()),
         None if may_not_have_run => Showed::Nothing(mask.to_string()),
-        None if printed.not_started => Showed::Nothing("it did not take place".to_owned()),
+        None if printed.not_started => Showed::Nothing("it was not started".to_owned()),
         None if printed.has_errors => Showed::Red,
         None => Showed::Green,
     }

@@ -330,7 +330,7 @@ fn one_observation_says_why_what_was_run_does_not_count() {
     };
     assert_eq!(
         say(ran("cargo test | wc -l")),
-        ["`cargo test | wc -l` does not count for `rust-tests`: a pipe hides its exit status"]
+        ["`cargo test | wc -l` does not count for `rust-tests`: a filter hid what it showed"]
     );
     assert_eq!(
         say(unfinished("cargo test")),

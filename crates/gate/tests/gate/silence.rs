@@ -340,7 +340,9 @@ fn what_failed_is_a_step() {
         (vec!["./deploy"], "[gate.rules]\nerrors = \"hold\""),
     ] {
         let mut calls = vec![write("src/a.rs"), ran("cargo build")];
-        calls.extend(commands.iter().map(|command| failed(command, 101, "")));
+        let summary = "test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out";
+        let output = if levels.is_empty() { summary } else { "" };
+        calls.extend(commands.iter().map(|command| failed(command, 101, output)));
         let held = judge(&policy(&format!("{RUST}\n{levels}")), &inputs(calls, &["src/a.rs"]));
         let message = held.message.unwrap();
         let steps = message.lines().filter(|line| line.starts_with(char::is_numeric));
@@ -507,4 +509,48 @@ fn the_output_of_a_check_leaves_room_for_the_steps() {
     If a step cannot be done here, say so in a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: rust-tests).
     ");
+}
+
+/// A script that looks like a test run, and is known as none, is named with what makes it count.
+#[test]
+fn a_script_that_looks_like_tests_is_named() {
+    let named = |call| {
+        let verdict = judge(&policy(RUST), &inputs(vec![call], &["src/a.rs"]));
+        let mut texts = verdict.observations.into_iter().map(|observation| observation.text);
+        texts.find(|text| text.starts_with("Not recognised"))
+    };
+    let add = "add it to `evidence` of `rust-tests` in `checkstone.toml`";
+    let expected = |script: &str| Some(format!("Not recognised as a test run: `{script}` — {add}"));
+    assert_eq!(named(ran("./smoke-check --fast")), expected("./smoke-check"));
+    assert_eq!(named(printed("./go", "all 12 passed")), expected("./go"));
+    assert_eq!(named(ran("./generate")), None);
+    assert_eq!(named(ran("cargo test")), None);
+}
+
+/// Why a run proves nothing is said as it is.
+#[test]
+fn why_a_run_proves_nothing() {
+    let why = |preset: &str, file: &str, call| {
+        let verdict =
+            judge(&policy(&format!("presets = [{preset:?}]")), &inputs(vec![write(file), call], &[file]));
+        verdict.actions[0].reason.clone().unwrap_or_default()
+    };
+    let missing = "npm error Missing script: \"test\"";
+    let reasons = [
+        why("python", "a.py", failed("pytest -k x", 5, "")),
+        why("python", "a.py", failed("timeout 60 pytest", 124, "")),
+        why("python", "a.py", printed("pytest | grep -c x", "1")),
+        why("node", "a.ts", failed("npm test", 1, missing)),
+        why("python", "a.py", failed("pytest", 127, "pytest: command not found")),
+    ];
+    assert_eq!(
+        reasons,
+        [
+            "it collected no tests",
+            "it ran out of time",
+            "a filter hid what it showed",
+            "what it was to run is not defined",
+            "the program was not found",
+        ]
+    );
 }

@@ -15,3 +15,4 @@ mod shell_hostile;
 mod shell_intents;
 mod shell_patterns;
 mod shell_truth;
+mod task_spellings;

@@ -27,7 +27,7 @@ fn render(run: &Run) -> String {
 
 /// Checks every row and reports all that differ.
 #[track_caller]
-fn check(repository: &Repository, table: &[(&str, &[&str])]) {
+pub(crate) fn check(repository: &Repository, table: &[(&str, &[&str])]) {
     let mut wrong = String::new();
     for (command, expected) in table {
         let intents = Intents::read(command);
@@ -150,6 +150,8 @@ fn w1_launchers_are_whatever_stands_before_a_known_runner() {
             ("docker compose exec web pytest -q", &["Tests pytest [?]"]),
             ("script -qc 'cargo test' log.txt", &["Tests cargo [?]"]),
             ("nvm exec 20 npm test", &["Tests npm [?]"]),
+            ("acme run one two pytest", &["Tests pytest [?]"]),
+            ("acme run one two three pytest", &["Other acme <one> <two> <three> <pytest> [?]"]),
             ("./node_modules/.bin/vitest run", &["Tests vitest [?]"]),
             ("python3 .venv/bin/pytest -q", &["Tests pytest [?]"]),
             ("ruby -Itest test/a_test.rb", &["Tests ruby <test/a_test.rb> [?]"]),

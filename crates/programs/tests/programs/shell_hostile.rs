@@ -126,6 +126,35 @@ fn the_caps_say_what_was_too_much() {
     assert!(matches!(Intents::read(&("$(".repeat(16) + "a" + &")".repeat(16))), Intents::Understood(_)));
 }
 
+/// What is just allowed is read, and one more is refused for its own reason.
+#[test]
+fn the_caps_are_where_they_are_said_to_be() {
+    type Shape = fn(usize) -> String;
+    let brackets = |count: usize| "( ".repeat(count) + "a" + &")".repeat(count);
+    let sum = |count: usize| format!("((a{}))", "+1".repeat(count));
+    let shapes: [(Shape, usize, NotUnderstood); 7] = [
+        (|count| format!("echo {}", "<(a) ".repeat(count)), 16, NotUnderstood::TooManySubstitutions),
+        (|count| "`a` ".repeat(count), 8, NotUnderstood::TooManyBackticks),
+        (|count| "a;".repeat(count), 3000, NotUnderstood::TooManyOperators),
+        (|count| format!("a {}", "${a}".repeat(count)), 500, NotUnderstood::TooManyExpansions),
+        (|count| "if a; then b; fi;".repeat(count), 150, NotUnderstood::TooDeep),
+        (|count| "a\n".repeat(count), 3000, NotUnderstood::TooManyOperators),
+        (|count| "a".repeat(count), 256 * 1024, NotUnderstood::TooLong),
+    ];
+    for (shape, most, reason) in shapes {
+        let text = shape(most);
+        assert!(
+            matches!(Intents::read(&text), Intents::Understood(_)),
+            "{reason:?}: {:?}",
+            Intents::read(&text)
+        );
+        assert_eq!(Intents::read(&shape(most + 1)), Intents::NotUnderstood(reason));
+    }
+    assert_eq!(Intents::read(&brackets(151)), Intents::NotUnderstood(NotUnderstood::TooDeep));
+    assert_eq!(Intents::read(&sum(701)), Intents::NotUnderstood(NotUnderstood::TooManyExpansions));
+    assert!(matches!(Intents::read(&sum(300)), Intents::Understood(_)));
+}
+
 /// A body of a here-document is text, however long and wild.
 #[test]
 fn bodies_do_not_count_against_the_caps() {

@@ -70,19 +70,37 @@ fn the_repository_is_untouched() {
 #[test]
 fn t21_lines_that_come_late_are_seen() {
     let seen = (0..10).any(|_| {
-        let answer = answer_before_the_last_lines();
+        let world = World::new(PYTHON);
+        let mut session = Session::new(&world, "claude");
+        session.prompt("Fix add");
+        session.edit("calc.py", FIXED);
+        let answer = answer_before_the_last_lines(&world, &mut session);
         !answer.is_hold() && answer.notifies().starts_with("[checkstone] ")
     });
     assert!(seen);
 }
 
+/// T21: the same at the stop after a hold, so that nothing is recorded as missing that was done.
+#[test]
+fn t21_lines_that_come_late_are_seen_after_a_hold() {
+    let seen = (0..10).any(|_| {
+        let world = World::new(PYTHON);
+        let mut session = Session::new(&world, "claude");
+        session.prompt("Fix add");
+        session.edit("calc.py", FIXED);
+        session.stop("Done.").holds();
+        answer_before_the_last_lines(&world, &mut session);
+        let log = world.log();
+        log.lines().any(|line| {
+            line.split(" [").next().is_some_and(|line| line.ends_with("no action is missing now"))
+        })
+    });
+    assert!(seen);
+}
+
 /// Of a turn whose test run is written after the hook was called.
-fn answer_before_the_last_lines() -> HookAnswer {
+fn answer_before_the_last_lines(world: &World, session: &mut Session<'_>) -> HookAnswer {
     use std::io::Write as _;
-    let world = World::new(PYTHON);
-    let mut session = Session::new(&world, "claude");
-    session.prompt("Fix add");
-    session.edit("calc.py", FIXED);
     let early = fs_err::read(&session.transcript).unwrap();
     session.test();
     session.say("All tests pass.");

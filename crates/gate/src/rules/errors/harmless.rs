@@ -62,8 +62,8 @@ pub(super) fn answers(recorded: &RecordedCall) -> bool {
         && chain::suspects(recorded).into_iter().any(SimpleCommand::asks)
 }
 
-/// What failed was not the command itself: it was not found, found nothing to do, or its folder was not there (W19).
-pub(in crate::rules) fn did_not_take_place(recorded: &RecordedCall) -> bool {
+/// Why what failed was not the command itself: it was not found, found nothing to do, or its folder was not there (W19).
+pub(in crate::rules) fn why_not_done(recorded: &RecordedCall) -> Option<&'static str> {
     const MISUSED: i32 = 4;
     const NOTHING_COLLECTED: i32 = 5;
     const NOT_EXECUTABLE: i32 = 126;
@@ -81,10 +81,15 @@ pub(in crate::rules) fn did_not_take_place(recorded: &RecordedCall) -> bool {
     let has_nothing_to_run =
         ["Missing script:", "go: no such tool "].iter().any(|words| printed.contains(words));
     match recorded.call.exit_code {
-        Some(NOT_EXECUTABLE | NOT_FOUND | BROKEN_PIPE) => true,
-        Some(MISUSED | NOTHING_COLLECTED) if runs("pytest") => true,
-        _ if has_nothing_to_run && shown.tests().is_none() => true,
-        _ => is_lost || ran_out_of_time(recorded) || shown.did_not_start() || shown.ran_nothing(),
+        Some(NOT_EXECUTABLE | NOT_FOUND) => Some("the program was not found"),
+        Some(BROKEN_PIPE) => Some("its output was cut off before it ended"),
+        Some(NOTHING_COLLECTED) if runs("pytest") => Some("it collected no tests"),
+        Some(MISUSED) if runs("pytest") => Some("it did not understand its command line"),
+        _ if has_nothing_to_run && shown.tests().is_none() => Some("what it was to run is not defined"),
+        _ if is_lost => Some("its folder does not exist"),
+        _ if ran_out_of_time(recorded) => Some("it ran out of time"),
+        _ if shown.did_not_start() => Some("it was not started, or did not understand its command line"),
+        _ => shown.ran_nothing().then_some("no tests ran"),
     }
 }
 

@@ -90,7 +90,7 @@ pub(super) fn make(text: &str) -> Vec<Recipe> {
         for target in
             targets.split_whitespace().filter(|name| !name.starts_with('.') && !name.contains(['%', '=']))
         {
-            let body = shell_line(&expanded(command, &variables));
+            let body = shell_line(&expanded(&command.replace("$@", target), &variables));
             // A target may be named again to need more.
             if let Some(at) = recipes.iter().position(|recipe| recipe.name == target) {
                 again = Some(at);
