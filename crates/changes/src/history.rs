@@ -27,7 +27,8 @@ pub fn between_of<'a>(
     paths: impl Iterator<Item = &'a BytePath>,
 ) -> Result<Vec<TreeChange>, Error> {
     let git = Git::of(repository, program)?;
-    let fixed = ["--literal-pathspecs", "diff-tree", "-r", "-z", "--raw", "--no-renames", commits.0, commits.1, "--"];
+    let fixed =
+        ["--literal-pathspecs", "diff-tree", "-r", "-z", "--raw", "--no-renames", commits.0, commits.1, "--"];
     let mut arguments: Vec<&OsStr> = fixed.iter().map(OsStr::new).collect();
     arguments.extend(paths.map(|path| path.as_path().as_os_str()));
     TreeChange::parse(&git.run(&arguments, &[])?)
@@ -80,9 +81,7 @@ pub fn compared(
             return TreeChange::parse(&git.run(&arguments, &[])?);
         }
     };
-    TreeChange::parse(
-        &git.run(&["diff-tree", "-r", "-z", "--raw", "--find-renames", &old, &new, "--"], &[])?,
-    )
+    TreeChange::parse(&git.run(&["diff-tree", "-r", "-z", "--raw", "--find-renames", &old, &new, "--"], &[])?)
 }
 
 /// The content ids of all files in the index; a file with conflicts has none.

@@ -54,7 +54,8 @@ impl UnprovenWork {
         let is_its = |standing: &&Standing| {
             standing.session.as_ref().is_some_and(|one| one.agent == agent && one.client_id == client_id)
         };
-        let files: BTreeSet<_> = self.0.iter().filter(is_its).map(|standing| &standing.version.path).collect();
+        let files: BTreeSet<_> =
+            self.0.iter().filter(is_its).map(|standing| &standing.version.path).collect();
         files.len()
     }
 
@@ -69,7 +70,8 @@ impl UnprovenWork {
         let count = self.count()?;
         let actions: BTreeSet<&str> = self.0.iter().map(|standing| standing.action.as_str()).collect();
         let actions: Vec<String> = actions.into_iter().map(visible).collect();
-        let files: BTreeSet<String> = self.0.iter().map(|standing| standing.version.path.to_string()).collect();
+        let files: BTreeSet<String> =
+            self.0.iter().map(|standing| standing.version.path.to_string()).collect();
         let mut named: Vec<String> = files.iter().take(FILES_NAMED).map(|path| visible(path)).collect();
         if files.len() > FILES_NAMED {
             named.push(format!("{} more", files.len() - FILES_NAMED));

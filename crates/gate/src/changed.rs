@@ -26,12 +26,7 @@ pub(crate) struct Changed {
 
 impl Changed {
     /// `ending` is that of the language in which a script without an ending is written.
-    pub(crate) fn new(
-        policy: &Policy,
-        path: String,
-        ending: Option<&str>,
-        modified_ns: Option<i64>,
-    ) -> Self {
+    pub(crate) fn new(policy: &Policy, path: String, ending: Option<&str>, modified_ns: Option<i64>) -> Self {
         let code_path = ending.map_or_else(|| path.clone(), |ending| format!("{path}.{ending}"));
         let class = match policy.classify(&path) {
             Class::OtherFile => policy.classify(&code_path),

@@ -15,7 +15,9 @@ use crate::second_stop;
 use crate::silence::{self, ASKED_BEFORE};
 use crate::steps::{self, FailedSteps, Step};
 use crate::unproven;
-use crate::verdict::{ALL_CLEAR, ActionState, ActionVerdict, ContentProof, Decision, FileStanding, Observation, Rule, Verdict};
+use crate::verdict::{
+    ALL_CLEAR, ActionState, ActionVerdict, ContentProof, Decision, FileStanding, Observation, Rule, Verdict,
+};
 use crate::work::Work;
 
 /// Judges a stop. Pure: the same policy and inputs give the same verdict, bit for bit.

@@ -34,6 +34,6 @@ pub use message::HEADER;
 pub use silence::{ASKED_BEFORE, is_edit, reports, waivers};
 pub use unproven::needs;
 pub use verdict::{
-    ActionState, ActionVerdict, ChangedCategory, ContentProof, Decision, Evidence, FileStanding, Observation, Rule,
-    Verdict,
+    ActionState, ActionVerdict, ChangedCategory, ContentProof, Decision, Evidence, FileStanding, Observation,
+    Rule, Verdict,
 };

@@ -140,7 +140,8 @@ pub(crate) fn remark(policy: &Policy, inputs: &Inputs, mut verdict: Verdict) -> 
 
 /// `a.rs`, `b.rs` and 2 more files need `tests`
 fn named(files: &[(&str, &str)]) -> String {
-    let mut names: Vec<String> = files.iter().take(FILES_NAMED).map(|(path, _)| format!("`{path}`")).collect();
+    let mut names: Vec<String> =
+        files.iter().take(FILES_NAMED).map(|(path, _)| format!("`{path}`")).collect();
     if files.len() > FILES_NAMED {
         names.push(format!("{} more", files.len() - FILES_NAMED));
     }

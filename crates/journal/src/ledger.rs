@@ -95,13 +95,15 @@ macro_rules! select {
 }
 
 const FIND_REPOSITORY: &str = "SELECT id FROM repositories WHERE folder = ?1";
-pub(crate) const STANDINGS: &str = select!("WHERE contents.repository = ?1 AND path = ?2 AND content = ?3 ORDER BY action");
+pub(crate) const STANDINGS: &str =
+    select!("WHERE contents.repository = ?1 AND path = ?2 AND content = ?3 ORDER BY action");
 pub(crate) const UNPROVEN: &str =
     select!("WHERE contents.repository = ?1 AND proof IS NULL ORDER BY contents.id DESC LIMIT ?2");
 const RECENT_OF_PATH: &str = select!(
     "WHERE contents.repository = ?1 AND path = ?2 AND contents.at > ?3 ORDER BY contents.id DESC LIMIT 16"
 );
-pub(crate) const ADD_PROOF: &str = "INSERT INTO proofs (at, session, verdict, command) VALUES (?1, ?2, ?3, ?4)";
+pub(crate) const ADD_PROOF: &str =
+    "INSERT INTO proofs (at, session, verdict, command) VALUES (?1, ?2, ?3, ?4)";
 pub(crate) const PROVE: &str = "
     INSERT OR REPLACE INTO contents (repository, path, content, action, at, size, modified_ns, proof, turn)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
@@ -123,11 +125,9 @@ impl Standing {
             action: row.get(4)?,
             since: row.get::<_, Milliseconds>(5)?.0,
             session: match session {
-                Some(id) => Some(StandingSession {
-                    id: SessionId(id),
-                    agent: row.get(7)?,
-                    client_id: row.get(8)?,
-                }),
+                Some(id) => {
+                    Some(StandingSession { id: SessionId(id), agent: row.get(7)?, client_id: row.get(8)? })
+                }
                 None => None,
             },
             proof: match proof {
@@ -213,8 +213,7 @@ impl Writing<'_> {
         let FileVersion { path, content, size, modified_ns } = version;
         let (path, at, size) = (PathBytes(path), Milliseconds(at), size.cast_signed());
         let turn = turn.map(|turn| turn.0);
-        let parameters =
-            params![repository.0, path, content, action, at, size, modified_ns, proof.0, turn];
+        let parameters = params![repository.0, path, content, action, at, size, modified_ns, proof.0, turn];
         self.change("record what is proven", PROVE, parameters).map(drop)
     }
 

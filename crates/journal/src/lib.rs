@@ -31,9 +31,7 @@ pub use autosave::{Autosave, AutosaveCounts, AutosaveId, AutosaveOutcome, NewAut
 pub use error::JournalError;
 pub use examine::{Soundness, examine, known_registrations};
 pub use journal::{Journal, OpenFor, Reading, Writing, set_aside};
-pub use ledger::{
-    FileVersion, NO_FILE, NewProof, Proof, ProofId, RepositoryId, Standing, StandingSession,
-};
+pub use ledger::{FileVersion, NO_FILE, NewProof, Proof, ProofId, RepositoryId, Standing, StandingSession};
 pub use notice::{Author, NewNotice, Notice};
 pub use policy::LatestPolicy;
 pub use prune::{Limits, Pruned};

@@ -10,8 +10,8 @@ use transcript::OWN_PREFIX;
 
 use crate::client_event::{ClientEvent, SAME_DELIVERY};
 use crate::known_turn::{self, KnownTurn};
-use crate::seen_contents::RecordedStandings;
 use crate::record;
+use crate::seen_contents::RecordedStandings;
 use crate::stop_case::{JudgedTurn, StopCase};
 
 /// Whether a hold reaches the agent.
@@ -92,7 +92,8 @@ impl JudgedStop {
             Decision::Hold => pass("held already in this turn"),
             Decision::Notify => {
                 event.log("notify", &verdict.reason);
-                let not_done = (was_held && !new.is_empty()).then(|| format!("\nNot done: {}", new.join(", ")));
+                let not_done =
+                    (was_held && !new.is_empty()).then(|| format!("\nNot done: {}", new.join(", ")));
                 Answer::Notify { to_person: message + &not_done.unwrap_or_default() }
             }
             Decision::Pass if was_held && !new.is_empty() => {

@@ -11,8 +11,8 @@ use gate::policy::{Class, Policy};
 use gate::{ContentProof, FileStanding, LedgerExtract, ProvenFile, UnprovenFile};
 use jiff::Timestamp;
 use journal::{
-    FileVersion, Journal, JournalError, NO_FILE, NewProof, ProofId, Reading, RepositoryId, SessionId, Standing,
-    TurnId, VerdictId, Writing,
+    FileVersion, Journal, JournalError, NO_FILE, NewProof, ProofId, Reading, RepositoryId, SessionId,
+    Standing, TurnId, VerdictId, Writing,
 };
 
 /// Of a turn that changed more files, the others stay unknown to the ledger.
@@ -108,7 +108,8 @@ impl SeenContents {
             .collect();
         for known in baseline.iter().flat_map(|baseline| &baseline.files) {
             if let Some(path) = quiet.remove(&known.path)
-                && let Some(ContentIdentity::Blob(id)) = known.state.content().map(|content| &content.identity)
+                && let Some(ContentIdentity::Blob(id)) =
+                    known.state.content().map(|content| &content.identity)
             {
                 self.before.insert(path.to_owned(), id.clone());
             }
@@ -178,7 +179,12 @@ pub(crate) fn disk_of<'a>(repository: &'a Repository, head: Option<&str>) -> Dis
 pub(crate) fn version(disk: &mut Disk<'_>, path: &BytePath) -> Option<FileVersion> {
     let state = disk.state(path);
     if state.is_absent() {
-        return Some(FileVersion { path: path.clone(), content: NO_FILE.to_owned(), size: 0, modified_ns: 0 });
+        return Some(FileVersion {
+            path: path.clone(),
+            content: NO_FILE.to_owned(),
+            size: 0,
+            modified_ns: 0,
+        });
     }
     let content = state.content()?;
     let ContentIdentity::Blob(id) = &content.identity else { return None };
@@ -206,7 +212,8 @@ fn committed(
     if old == new || stayed.is_empty() {
         return BTreeSet::new();
     }
-    let changes = changes::between_of(repository, git, (old, new), stayed.keys().copied()).unwrap_or_default();
+    let changes =
+        changes::between_of(repository, git, (old, new), stayed.keys().copied()).unwrap_or_default();
     let is_it = |change: &changes::TreeChange| {
         let content = change.new_side().map_or(NO_FILE, |(_, id)| id);
         stayed.get(&change.path) == Some(&content)

@@ -108,8 +108,8 @@ impl VerifiedPlace<'_> {
         candidates.retain(|candidate| {
             let path = candidate.version.path.to_string();
             // Whether the deletion of a file needs a proof depends on more than the file: only what a stop asked for counts.
-            let is_asked = candidate.version.content != NO_FILE
-                || known.keys().any(|(known, _)| *known == path);
+            let is_asked =
+                candidate.version.content != NO_FILE || known.keys().any(|(known, _)| *known == path);
             is_asked && all_needed.contains(&path)
         });
         let open: Vec<Candidate> = candidates
@@ -157,8 +157,12 @@ impl VerifiedPlace<'_> {
         };
         let mut disk = disk_of(self.repository, set.head.as_deref());
         let candidate = |path: &&BytePath| {
-            let unread = || FileVersion { path: (*path).clone(), content: String::new(), size: 0, modified_ns: 0 };
-            Candidate { version: version(&mut disk, path).unwrap_or_else(unread), before: before.remove(*path) }
+            let unread =
+                || FileVersion { path: (*path).clone(), content: String::new(), size: 0, modified_ns: 0 };
+            Candidate {
+                version: version(&mut disk, path).unwrap_or_else(unread),
+                before: before.remove(*path),
+            }
         };
         Ok(asked.iter().map(candidate).collect())
     }
@@ -221,8 +225,7 @@ impl VerifiedPlace<'_> {
             baseline_unusable: None,
         };
         let nothing = transcript::read_bytes(&[], &Options::default());
-        let mut inputs =
-            Inputs::of_reading(nothing, Changes::Known(set), cwd.to_string_lossy().into_owned());
+        let mut inputs = Inputs::of_reading(nothing, Changes::Known(set), cwd.to_string_lossy().into_owned());
         inputs.calls = calls.into_iter().map(RecordedCall::new).collect();
         inputs.stop.elapsed_ms = u64::try_from(self.policy.gate.min_turn.as_millis()).ok();
         inputs.repository = own_words(&self.repository.root, self.policy, &inputs);

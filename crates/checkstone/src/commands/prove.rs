@@ -47,13 +47,18 @@ pub(crate) fn run(arguments: &ProveArguments, printer: &Printer) -> Result<ExitC
         return Err(CommandError::usage("no command was given"));
     };
     let began = Timestamp::now();
-    let status = Command::new(program).args(rest).current_dir(&folder).status().map_err(|error| {
-        CommandError::not_found(format!("cannot start `{program}`: {error}"))
-    })?;
+    let status = Command::new(program)
+        .args(rest)
+        .current_dir(&folder)
+        .status()
+        .map_err(|error| CommandError::not_found(format!("cannot start `{program}`: {error}")))?;
     let ended = Timestamp::now();
     if !status.success() {
         printer.warning(Warning::new("nothing is proven: the command did not succeed"));
-        return Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from));
+        return Ok(status
+            .code()
+            .and_then(|code| u8::try_from(code).ok())
+            .map_or(ExitCode::FAILURE, ExitCode::from));
     }
     let mut journal = journal_access::open_or_create(&journal_access::state_directory()?)?;
     let git = environment::git().within(GIT_LIMIT);

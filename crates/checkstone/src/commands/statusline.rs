@@ -88,7 +88,9 @@ pub(crate) fn run(_: &StatuslineArguments, printer: &Printer) -> Result<ExitCode
 /// window is remembered. Where the journal cannot be used, the line is shorter.
 fn last_verdict(told: &StatuslinePayload) -> (Option<Decision>, Option<String>) {
     let opened = || Journal::open(&environment::state_directory()?, OpenFor::Hook).ok();
-    let (Some(client_id), Some(mut journal)) = (told.text("/session_id"), opened()) else { return (None, None) };
+    let (Some(client_id), Some(mut journal)) = (told.text("/session_id"), opened()) else {
+        return (None, None);
+    };
     let unproven = |journal: &mut Journal| {
         let folder = told.text("/workspace/current_dir").or_else(|| told.text("/cwd"))?;
         let repository = Repository::discover(Path::new(folder)).ok()?;

@@ -88,7 +88,10 @@ fn check_in_another_terminal_knows_the_last_session() {
     assert_eq!(unproven(&world), [vec![], Vec::<String>::new()]);
     assert_eq!(status_line(&world, &session), "checkstone: clear\n");
     world.commit("work");
-    assert_eq!(answer(&world, &["verify", "HEAD"]).to_string(), "exit code: 0\n--- stdout\nproven  1 file\n--- stderr\n");
+    assert_eq!(
+        answer(&world, &["verify", "HEAD"]).to_string(),
+        "exit code: 0\n--- stdout\nproven  1 file\n--- stderr\n"
+    );
     // A person goes on after it.
     world.write("calc.py", "def add(a, b):\n    return 2\n");
     assert_eq!(answer(&world, &["check"]).code, Some(1));

@@ -39,7 +39,10 @@ fn l14_the_same_content_as_when_it_was_proven_is_proven() {
     assert_eq!(brief(&judge(&python, &turn)), "hold python-tests");
     turn.ledger.proven = vec![proven("a.py")];
     let verdict = judge(&python, &turn);
-    assert_eq!((brief(&verdict).as_str(), standings(&verdict)), ("hold python-tests", vec!["-b.py".to_owned()]));
+    assert_eq!(
+        (brief(&verdict).as_str(), standings(&verdict)),
+        ("hold python-tests", vec!["-b.py".to_owned()])
+    );
     turn.ledger.proven.push(proven("b.py"));
     let verdict = judge(&python, &turn);
     assert_eq!((verdict.reason.as_str(), standings(&verdict).len()), ("all clear", 0));
@@ -130,8 +133,10 @@ fn l2_unproven_work_of_earlier_turns_is_told_once_a_turn_and_never_called_clear(
     turn.ledger.told = Some(said.to_owned());
     assert_eq!(told(&python, &turn), "pass: nothing changed");
     // A turn whose own work is verified elsewhere is not all clear.
-    let mut other = inputs(vec![printed("pytest", PYTEST_PASSED), write("b.py"), ran("pytest tests/b")], &["b.py"]);
-    other.ledger.unproven = vec![UnprovenFile { action: "no such action".to_owned(), ..unproven("a.py", false) }];
+    let mut other =
+        inputs(vec![printed("pytest", PYTEST_PASSED), write("b.py"), ran("pytest tests/b")], &["b.py"]);
+    other.ledger.unproven =
+        vec![UnprovenFile { action: "no such action".to_owned(), ..unproven("a.py", false) }];
     assert_eq!(judge(&python, &other).reason, "all clear");
     // A run of any turn proves what lies there, and then there is nothing to tell.
     let mut proves = turn.clone();

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use journal::{
-    FileVersion, JournalError, Limits, NO_FILE, NewProof, RepositoryId, Standing, StandingSession, TurnId, Writing,
+    FileVersion, JournalError, Limits, NO_FILE, NewProof, RepositoryId, Standing, StandingSession, TurnId,
+    Writing,
 };
 
 use crate::support::{State, minute, open_turn, see};
@@ -18,7 +19,12 @@ fn turn(write: &Writing<'_>, client_id: &str) -> Result<TurnId, JournalError> {
     Ok(open_turn(write, see(write, client_id)?, Some("k"))?.id)
 }
 
-fn prove(write: &Writing<'_>, repository: RepositoryId, path: &str, content: &str) -> Result<(), JournalError> {
+fn prove(
+    write: &Writing<'_>,
+    repository: RepositoryId,
+    path: &str,
+    content: &str,
+) -> Result<(), JournalError> {
     let new = NewProof { at: minute(2), session: None, verdict: None, command: "pytest" };
     let proof = write.add_proof(&new)?;
     write.prove(repository, &version(path, content), TESTS, (proof, None, minute(2)))
@@ -65,7 +71,10 @@ fn content_that_comes_back_has_the_standing_it_had() {
             let StandingSession { agent, client_id, .. } = session;
             assert_eq!((agent.as_str(), client_id.as_str(), unproven[0].since), ("claude", "s", minute(3)));
             assert_eq!(words(&read.unproven(repository, 1)?), ["a.py@2 tests"]);
-            assert_eq!(words(&read.standings_since(repository, &"a.py".into(), minute(2))?), ["a.py@2 tests"]);
+            assert_eq!(
+                words(&read.standings_since(repository, &"a.py".into(), minute(2))?),
+                ["a.py@2 tests"]
+            );
             Ok(())
         })
         .unwrap();

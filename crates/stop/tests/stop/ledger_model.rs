@@ -12,7 +12,8 @@ use journal::{Journal, NewTurn, OpenFor};
 use sandbox::Sandbox;
 use serde_json::{Value, json};
 use stop::{
-    ClientEvent, Delivery, ProvingRun, Purpose, Stop, StopSettings, Stopwatch, VerifiedPart, VerifiedPlace, Workplace,
+    ClientEvent, Delivery, ProvingRun, Purpose, Stop, StopSettings, Stopwatch, VerifiedPart, VerifiedPlace,
+    Workplace,
 };
 use transcript::Agent;
 
@@ -76,8 +77,9 @@ impl Model {
             now.iter().copied().filter(|one| !changed.contains(one) && self.unproven.contains(one)).collect();
         let last_red = turn.runs.last().filter(|(_, is_green)| !is_green).map(|(at, _)| *at);
         let edited_after = |file: usize, at: usize| turn.edits.get(&file).is_some_and(|edit| *edit > at);
-        let is_red = last_red
-            .is_some_and(|at| !changed.is_empty() && changed.iter().all(|(file, _)| !edited_after(*file, at)));
+        let is_red = last_red.is_some_and(|at| {
+            !changed.is_empty() && changed.iter().all(|(file, _)| !edited_after(*file, at))
+        });
         let is_covered = |files: &[Version]| {
             let is_fresh = |at: usize| {
                 files.iter().all(|(file, _)| !edited_after(*file, at) && self.disk[*file].1 <= at)
@@ -122,8 +124,9 @@ impl Model {
     /// What is not committed and not proven.
     fn missing(&self, branch: &str) -> BTreeSet<String> {
         let committed = self.branches[branch];
-        let is_missing =
-            |(file, now): &(usize, &(usize, usize))| now.0 != committed[*file] && !self.proven.contains(&(*file, now.0));
+        let is_missing = |(file, now): &(usize, &(usize, usize))| {
+            now.0 != committed[*file] && !self.proven.contains(&(*file, now.0))
+        };
         Self::names(self.disk.iter().enumerate().filter(is_missing).map(|(file, _)| file))
     }
 }
@@ -215,16 +218,19 @@ impl Story {
             "sessionId": session.id, "version": "2.1.325", "gitBranch": "main",
         });
         record.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-        let mut file = fs_err::OpenOptions::new().append(true).create(true).open(&session.transcript).unwrap();
+        let mut file =
+            fs_err::OpenOptions::new().append(true).create(true).open(&session.transcript).unwrap();
         file.write_all(format!("{record}\n").as_bytes()).unwrap();
     }
 
     fn call(&mut self, session: usize, name: &str, input: Value, result: &str, is_error: bool) {
         let id = format!("toolu_{}", self.sessions[session].records);
         let content = json!([{ "type": "tool_use", "id": id, "name": name, "input": input }]);
-        let message = json!({ "id": "m", "role": "assistant", "stop_reason": "tool_use", "content": content });
+        let message =
+            json!({ "id": "m", "role": "assistant", "stop_reason": "tool_use", "content": content });
         self.append(session, "assistant", json!({ "message": message }));
-        let result = json!([{ "type": "tool_result", "tool_use_id": id, "content": result, "is_error": is_error }]);
+        let result =
+            json!([{ "type": "tool_result", "tool_use_id": id, "content": result, "is_error": is_error }]);
         let turn = self.turn_key(session);
         let message = json!({ "role": "user", "content": result });
         self.append(session, "user", json!({ "message": message, "promptId": turn }));
@@ -396,7 +402,8 @@ fn text(content: usize) -> String {
 
 #[test]
 fn what_is_proven_is_what_the_model_says() {
-    let first: u64 = std::env::var("CHECKSTONE_LEDGER_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
+    let first: u64 =
+        std::env::var("CHECKSTONE_LEDGER_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
     for seed in first..first + sequences() {
         let mut numbers = Numbers(seed);
         let mut story = Story::new();

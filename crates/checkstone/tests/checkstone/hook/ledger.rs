@@ -64,7 +64,8 @@ fn l3_an_option_holds_once_at_the_commit() {
     session.prompt("Commit it");
     world.commit("work");
     session.shell("git commit -am work", "[main 1234567] work", 0);
-    let held = "[checkstone] This turn committed unproven work: `calc.py` needs `python-tests`. Run `pytest`.";
+    let held =
+        "[checkstone] This turn committed unproven work: `calc.py` needs `python-tests`. Run `pytest`.";
     assert_eq!(session.stop("Committed.").holds(), held);
     session.receive(held);
     session.test();
