@@ -7,9 +7,12 @@ use crate::error::Error;
 /// So much is asked of one git process.
 const BATCH: u64 = 16 * 1024 * 1024;
 
-/// The contents of those blobs that are there and not larger than `largest`. `run` runs git with arguments and an input.
+/// Runs git with arguments and an input.
+type RunGit<'r> = &'r dyn Fn(&[&str], &[u8]) -> Result<Vec<u8>, Error>;
+
+/// The contents of those blobs that are there and not larger than `largest`.
 pub fn blobs<'a>(
-    run: &dyn Fn(&[&str], &[u8]) -> Result<Vec<u8>, Error>,
+    run: RunGit<'_>,
     ids: &[&'a str],
     largest: u64,
 ) -> Result<BTreeMap<&'a str, Vec<u8>>, Error> {
@@ -40,7 +43,7 @@ pub fn blobs<'a>(
 }
 
 fn read_batch<'a>(
-    run: &dyn Fn(&[&str], &[u8]) -> Result<Vec<u8>, Error>,
+    run: RunGit<'_>,
     ids: &[&'a str],
     contents: &mut BTreeMap<&'a str, Vec<u8>>,
 ) -> Result<(), Error> {
