@@ -53,9 +53,8 @@ impl Sandbox {
 
     /// A program that is this shell script.
     pub fn script(&self, name: impl AsRef<Path>, script: &str) -> PathBuf {
-        use std::os::unix::fs::PermissionsExt as _;
         let path = self.write(name, format!("#!/bin/sh\n{script}\n"));
-        fs_err::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        make_executable(&path);
         path
     }
 
@@ -92,4 +91,11 @@ impl Sandbox {
         assert_eq!(answer.code, Some(0), "git {arguments:?}: {}", answer.stderr);
         answer.stdout
     }
+}
+
+/// The file as a program that can be started at once. Another process copies it: one that was written by this process may
+/// still be open for writing in a child that another test has just started, and then the kernel refuses to run it.
+pub fn make_executable(path: &Path) {
+    let copy = "cp -- \"$0\" \"$0.new\" && chmod 755 -- \"$0.new\" && mv -- \"$0.new\" \"$0\"";
+    assert!(Command::new("sh").args(["-c", copy]).arg(path).status().unwrap().success());
 }

@@ -19,6 +19,6 @@ pub mod waiting;
 pub use answer::{Answer, RunToEnd, finish};
 pub use browser::shown_by_browser;
 pub use contents::{Contents, contents};
-pub use folder::Sandbox;
+pub use folder::{Sandbox, make_executable};
 pub use redaction::{redacted, without_durations};
 pub use waiting::{ago, finishes, now, wait_for, wait_for_file, wait_for_some};

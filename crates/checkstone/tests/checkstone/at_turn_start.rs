@@ -1,7 +1,5 @@
 //! Snapshots that are taken at the start of turns, where the user switched that on, and what becomes of them.
 
-use std::os::unix::fs::PermissionsExt;
-
 use sandbox::{RunToEnd as _, redacted, wait_for_some, waiting::let_files_age, without_durations};
 use serde_json::{Value, json};
 
@@ -175,7 +173,7 @@ pub(crate) fn script(workplace: &Workplace, first: &str) -> String {
     let path = std::env::var("PATH").unwrap();
     let text = format!("#!/bin/sh\nhere='{}'\n{first}\nPATH='{path}' exec git \"$@\"\n", folder.display());
     std::fs::write(folder.join("git"), text).unwrap();
-    std::fs::set_permissions(folder.join("git"), PermissionsExt::from_mode(0o755)).unwrap();
+    sandbox::make_executable(&folder.join("git"));
     format!("{}:{path}", folder.display())
 }
 

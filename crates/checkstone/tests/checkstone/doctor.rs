@@ -1,7 +1,7 @@
 //! `checkstone doctor` with real processes: every state that it tells of is made for real. The clients themselves take
 //! part in the tests of the packages.
 
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -74,7 +74,7 @@ impl Patient {
         let path = self.path(name);
         let _ = std::fs::remove_file(&path);
         std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        sandbox::make_executable(&path);
         path
     }
 

@@ -237,6 +237,7 @@ fn an_unreadable_file_is_reported() {
     // Copied, since the folder of the build may be closed to others.
     let copy = workplace.path("checkstone");
     std::fs::copy(env!("CARGO_BIN_EXE_checkstone"), &copy).unwrap();
+    sandbox::make_executable(&copy);
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&copy);
     command.args(["snapshot", "create", "--json"]).current_dir(workplace.repo()).env_clear();

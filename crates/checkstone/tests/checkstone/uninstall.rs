@@ -71,119 +71,8 @@ fn a_persons_own_status_line_stays() {
     let text = "{\n  \"statusLine\": { \"type\": \"command\", \"command\": \"~/line.sh\" }\n}\n";
     home.put(claude, text);
     let told = home.succeeds(&["init", "--agent", "claude", "--statusline", "--yes"]);
-    insta::assert_snapshot!(redacted(&told), @r#"
-    --- [folder]/home/.claude/settings.json
-    +++ [folder]/home/.claude/settings.json
-    @@ -1,3 +1,80 @@
-     {
-    -  "statusLine": { "type": "command", "command": "~/line.sh" }
-    +  "statusLine": { "type": "command", "command": "~/line.sh" },
-    +  "hooks": {
-    +    "SessionStart": [
-    +      {
-    +        "hooks": [
-    +          {
-    +            "type": "command",
-    +            "command": "[folder]/bin/checkstone",
-    +            "args": [
-    +              "hook",
-    +              "claude"
-    +            ],
-    +            "timeout": 120
-    +          }
-    +        ]
-    +      }
-    +    ],
-    +    "UserPromptSubmit": [
-    +      {
-    +        "hooks": [
-    +          {
-    +            "type": "command",
-    +            "command": "[folder]/bin/checkstone",
-    +            "args": [
-    +              "hook",
-    +              "claude"
-    +            ],
-    +            "timeout": 120
-    +          }
-    +        ]
-    +      }
-    +    ],
-    +    "Stop": [
-    +      {
-    +        "hooks": [
-    +          {
-    +            "type": "command",
-    +            "command": "[folder]/bin/checkstone",
-    +            "args": [
-    +              "hook",
-    +              "claude"
-    +            ],
-    +            "timeout": 120
-    +          }
-    +        ]
-    +      }
-    +    ],
-    +    "PreCompact": [
-    +      {
-    +        "hooks": [
-    +          {
-    +            "type": "command",
-    +            "command": "[folder]/bin/checkstone",
-    +            "args": [
-    +              "hook",
-    +              "claude"
-    +            ],
-    +            "timeout": 120
-    +          }
-    +        ]
-    +      }
-    +    ],
-    +    "SessionEnd": [
-    +      {
-    +        "hooks": [
-    +          {
-    +            "type": "command",
-    +            "command": "[folder]/bin/checkstone",
-    +            "args": [
-    +              "hook",
-    +              "claude"
-    +            ],
-    +            "timeout": 120
-    +          }
-    +        ]
-    +      }
-    +    ]
-    +  }
-     }
-
-    --- /dev/null
-    +++ [folder]/repo/checkstone.toml
-    @@ -0,0 +1,23 @@
-    +# What must be done before an agent may end its turn here.
-    +# `checkstone policy show` prints all that follows from this file, `checkstone policy check` finds mistakes in it.
-    +# I will ask for `cargo test` after changes to Rust code, because that is how such code is tested.
-    +
-    +# Ready-made rules: c, dart, docs, dotnet, elixir, go, java, make, node, php, python, ruby, rust, shell, swift.
-    +presets = ["rust"]
-    +
-    +# Files that need nothing. A category below beats this.
-    +# prose = ["docs/**", "*.md"]
-    +
-    +# [gate]
-    +# all_clear = "notify"     # notify | hold | silent
-    +
-    +# What else changed files require:
-    +#
-    +# [[category]]
-    +# name = "service code"
-    +# include = ["service/**"]
-    +# require = ["restart"]
-    +#
-    +# [action.restart]
-    +# say = "Run `make restart`"
-    +# evidence = ["make restart"]
-
+    let changes = told.find("\n✓").unwrap();
+    insta::assert_snapshot!(redacted(&told[changes..]), @r#"
     ✓ Claude Code: registered in `[folder]/home/.claude/settings.json`
       → you have a status line of your own, which stays; it can call `checkstone statusline` and use what that prints
       → what was there is kept in `[folder]/state/backups/[hash].json`
@@ -216,7 +105,11 @@ fn comments_survive() {
     let text = "{\n  // Dark, please\n  \"ui\": { \"theme\": \"dark\" }, /* and\n  so on */\n  \"hooks\": {\n    // none\n  } // end\n}\n";
     home.put(FILES[1], text);
     home.succeeds(&["init", "--yes"]);
-    insta::assert_snapshot!(redacted(home.read(FILES[1])), @r#"
+    let registered = redacted(home.read(FILES[1]));
+    let (first, others) = registered.split_once(",\n    \"BeforeAgent\"").unwrap();
+    let (_, entry) = first.split_once("\"SessionStart\": ").unwrap();
+    let others = others.replace(entry, "[the same]");
+    insta::assert_snapshot!(format!("{first},\n    \"BeforeAgent\"{others}"), @r#"
     {
       // Dark, please
       "ui": { "theme": "dark" }, /* and
@@ -236,45 +129,9 @@ fn comments_survive() {
             ]
           }
         ],
-        "BeforeAgent": [
-          {
-            "matcher": "*",
-            "hooks": [
-              {
-                "name": "checkstone",
-                "type": "command",
-                "command": "[folder]/bin/checkstone hook gemini || true",
-                "timeout": 120000
-              }
-            ]
-          }
-        ],
-        "AfterAgent": [
-          {
-            "matcher": "*",
-            "hooks": [
-              {
-                "name": "checkstone",
-                "type": "command",
-                "command": "[folder]/bin/checkstone hook gemini || true",
-                "timeout": 120000
-              }
-            ]
-          }
-        ],
-        "SessionEnd": [
-          {
-            "matcher": "*",
-            "hooks": [
-              {
-                "name": "checkstone",
-                "type": "command",
-                "command": "[folder]/bin/checkstone hook gemini || true",
-                "timeout": 120000
-              }
-            ]
-          }
-        ]
+        "BeforeAgent": [the same],
+        "AfterAgent": [the same],
+        "SessionEnd": [the same]
       } // end
     }
     "#);

@@ -120,9 +120,8 @@ impl Workplace {
     }
 
     fn executable(&self, path: &str, text: &str) {
-        use std::os::unix::fs::PermissionsExt as _;
         self.write(path, text);
-        fs_err::set_permissions(self.repository.join(path), std::fs::Permissions::from_mode(0o755)).unwrap();
+        sandbox::make_executable(&self.repository.join(path));
     }
 
     /// Where the program keeps its journal, as it finds it by itself.

@@ -99,10 +99,8 @@ pub(crate) fn hook(sandbox: &Sandbox, name: &str, script: &str) {
 
 fn hook_at(path: &Path, script: &str) {
     fs_err::create_dir_all(path.parent().unwrap()).unwrap();
-    // Written by another process, so that no other test's child can hold it open when it is run.
-    let command = format!("cat > '{}' <<'END'\n#!/bin/sh\n{script}\nEND\n", path.display());
-    assert!(std::process::Command::new("sh").args(["-c", &command]).status().unwrap().success());
-    fs_err::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+    fs_err::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    sandbox::make_executable(path);
 }
 
 /// A4: what the user staged is neither committed nor unstaged.

@@ -1,6 +1,5 @@
 //! Pushes to real remotes: a folder, a server over HTTP, and servers that refuse, ask or stay silent.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -79,9 +78,8 @@ fn elsewhere(sandbox: &Sandbox, path: &str, content: &str) {
 
 fn remote_hook(sandbox: &Sandbox, name: &str, script: &str) {
     let path = remote(sandbox).join("hooks").join(name);
-    let command = format!("cat > '{}' <<'END'\n#!/bin/sh\n{script}\nEND\n", path.display());
-    assert!(std::process::Command::new("sh").args(["-c", &command]).status().unwrap().success());
-    fs_err::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+    fs_err::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    sandbox::make_executable(&path);
 }
 
 /// A6: without a remote there is nothing to push to, and that is all.
@@ -354,17 +352,10 @@ fn a_passing_failure_is_tried_again() {
 fn ssh_asks_nobody() {
     let mut sandbox = with_remote();
     let script = sandbox.root().join("ssh");
-    let text =
-        "#!/bin/sh\\necho \"$@\" >>'%s'\\necho 'git@host: Permission denied (publickey).' >&2\\nexit 255\\n";
     let log = sandbox.root().join("ssh-log");
-    let make = format!(
-        "printf \"$(printf '%s' '{}')\" '{}' >'{}'",
-        text.replace('\'', "'\\''"),
-        log.display(),
-        script.display()
-    );
-    assert!(std::process::Command::new("sh").args(["-c", &make]).status().unwrap().success());
-    fs_err::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+    let refusal = "echo 'git@host: Permission denied (publickey).' >&2\nexit 255";
+    fs_err::write(&script, format!("#!/bin/sh\necho \"$@\" >>'{}'\n{refusal}\n", log.display())).unwrap();
+    sandbox::make_executable(&script);
     sandbox.git(&["remote", "set-url", "origin", "git@host.invalid:x.git"]);
     saved(&sandbox, "notes", "x\n");
     let command = format!("{} -i key", script.display());

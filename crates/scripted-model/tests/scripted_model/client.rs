@@ -33,6 +33,15 @@ pub(crate) fn events(body: &str) -> Vec<Value> {
     data.map(|data| serde_json::from_str(data).unwrap()).collect()
 }
 
+/// The number of a message of Claude's, the tokens in use, and what it says.
+pub(crate) fn claude_message(body: &str) -> (String, u64, String) {
+    let events = events(body);
+    let message = &events[0]["message"];
+    let tokens = message["usage"]["input_tokens"].as_u64().unwrap();
+    let said = events.iter().filter_map(|event| event["delta"]["text"].as_str()).collect();
+    (message["id"].as_str().unwrap().to_owned(), tokens, said)
+}
+
 /// The requests for an agent's next step, as each client makes them.
 pub(crate) fn claude(prompt: &str) -> Value {
     let tools: Vec<Value> =

@@ -1,6 +1,5 @@
 //! A client that hangs is ended with everything that it started.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use sandbox::wait_for;
@@ -13,7 +12,7 @@ fn a_run_ends_at_its_limit_with_its_children() {
     let pids = home.path().join("pids");
     let script = format!("#!/bin/sh\nsleep 600 &\necho $! $$ > '{}'\nwait\n", pids.display());
     std::fs::write(&program, script).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    sandbox::make_executable(&program);
     let path = std::env::var_os("PATH").unwrap();
     let client = Installed {
         client: Client::Claude,

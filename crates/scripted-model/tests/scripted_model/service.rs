@@ -5,13 +5,13 @@ use std::time::Duration;
 use sandbox::waiting::LIMIT;
 use serde_json::json;
 
-use crate::client::{self, CLAUDE, GEMINI, play, post, raw};
+use crate::client::{self, CLAUDE, GEMINI, claude_message, play, post, raw};
 
 #[test]
 fn steps_follow_each_other_and_the_end_is_told_once_it_is_passed() {
     let server = play(&json!({"steps": [{"text": "one"}, {"text": "two"}]}));
     let said: Vec<String> = (0..3).map(|_| post(&server, CLAUDE, &client::claude("go")).1).collect();
-    insta::assert_snapshot!(said.join("\n---\n"), @r#"
+    insta::assert_snapshot!(said[0], @r#"
     event: message_start
     data: {"type":"message_start","message":{"id":"msg_0","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}}
 
@@ -29,47 +29,15 @@ fn steps_follow_each_other_and_the_end_is_told_once_it_is_passed() {
 
     event: message_stop
     data: {"type":"message_stop"}
-
-
-    ---
-    event: message_start
-    data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1100,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}}
-
-    event: content_block_start
-    data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
-
-    event: content_block_delta
-    data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"two"}}
-
-    event: content_block_stop
-    data: {"type":"content_block_stop","index":0}
-
-    event: message_delta
-    data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":1100,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}
-
-    event: message_stop
-    data: {"type":"message_stop"}
-
-
-    ---
-    event: message_start
-    data: {"type":"message_start","message":{"id":"msg_2","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1200,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}}
-
-    event: content_block_start
-    data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
-
-    event: content_block_delta
-    data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"(The scenario has no more steps.)"}}
-
-    event: content_block_stop
-    data: {"type":"content_block_stop","index":0}
-
-    event: message_delta
-    data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":1200,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}
-
-    event: message_stop
-    data: {"type":"message_stop"}
     "#);
+    assert_eq!(
+        said.iter().map(|body| claude_message(body)).collect::<Vec<_>>(),
+        [
+            ("msg_0".to_owned(), 1000, "one".to_owned()),
+            ("msg_1".to_owned(), 1100, "two".to_owned()),
+            ("msg_2".to_owned(), 1200, "(The scenario has no more steps.)".to_owned()),
+        ]
+    );
     let steps: Vec<_> = server.requests().iter().map(|request| request.step).collect();
     assert_eq!(steps, [Some(0), Some(1), None]);
 }
@@ -142,25 +110,8 @@ fn a_request_in_chunks_is_read_whole() {
         first.len(),
         second.len()
     );
-    insta::assert_snapshot!(raw(&server, request.as_bytes()).1, @r#"
-    event: message_start
-    data: {"type":"message_start","message":{"id":"msg_0","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}}
-
-    event: content_block_start
-    data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
-
-    event: content_block_delta
-    data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"one"}}
-
-    event: content_block_stop
-    data: {"type":"content_block_stop","index":0}
-
-    event: message_delta
-    data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}
-
-    event: message_stop
-    data: {"type":"message_stop"}
-    "#);
+    let (_, body) = raw(&server, request.as_bytes());
+    assert_eq!(claude_message(&body), ("msg_0".to_owned(), 1000, "one".to_owned()));
     assert_eq!(server.requests()[0].user_texts(), ["in chunks"]);
 }
 
@@ -190,23 +141,6 @@ fn nonsense_is_answered_with_a_sentence() {
     // A body that is no JSON is no request for a step.
     let (status, _) = raw(&server, b"POST /v1/messages HTTP/1.1\r\nContent-Length: 3\r\n\r\nxyz");
     assert_eq!(status, 200);
-    insta::assert_snapshot!(post(&server, CLAUDE, &client::claude("go")).1, @r#"
-    event: message_start
-    data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1100,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}}
-
-    event: content_block_start
-    data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
-
-    event: content_block_delta
-    data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"one"}}
-
-    event: content_block_stop
-    data: {"type":"content_block_stop","index":0}
-
-    event: message_delta
-    data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":1100,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":42,"service_tier":"standard"}}
-
-    event: message_stop
-    data: {"type":"message_stop"}
-    "#);
+    let (_, body) = post(&server, CLAUDE, &client::claude("go"));
+    assert_eq!(claude_message(&body), ("msg_1".to_owned(), 1100, "one".to_owned()));
 }

@@ -201,11 +201,11 @@ fn without_rights_the_strongest_way_that_is_allowed_is_taken() {
     }
     let stage = Stage::new(Isolation::Best);
     let open = std::fs::Permissions::from_mode(0o777);
-    std::fs::set_permissions(stage.folder.path(), open.clone()).unwrap();
+    std::fs::set_permissions(stage.folder.path(), open).unwrap();
     // The folder of the build may be closed to others.
     let program = stage.path("supervise");
     std::fs::copy(supervise(), &program).unwrap();
-    std::fs::set_permissions(&program, open).unwrap();
+    sandbox::make_executable(&program);
     let mut command = start_supervisor(&program, &stage, &[], "id -u; exit 2");
     let output = command.uid(65_534).gid(65_534).output().unwrap();
     let told = String::from_utf8(output.stdout).unwrap();

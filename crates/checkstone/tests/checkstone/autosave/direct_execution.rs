@@ -438,7 +438,5 @@ fn a12_a_secret_that_is_cut_does_not_get_into_the_notes() {
 }
 
 pub(crate) fn executable(world: &World, path: &str) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let path = world.workplace.repo().join(path);
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    sandbox::make_executable(&world.workplace.repo().join(path));
 }

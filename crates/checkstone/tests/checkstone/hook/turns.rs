@@ -1,5 +1,7 @@
 //! A turn in each of the three clients, from the prompt to the stop, in real processes.
 
+use std::collections::BTreeSet;
+
 use super::session::{AGENTS, Session};
 use super::world::{IGNORED, PYTHON, RUN_TESTS, STILL_UNPROVEN, World, answer};
 
@@ -50,7 +52,7 @@ fn evidence_after_the_last_change_is_all_clear_and_told_to_the_person_only() {
 /// E1, E5: a run that failed, and one that is older than the change, prove nothing.
 #[test]
 fn evidence_that_failed_or_is_stale_holds() {
-    let mut all = Vec::new();
+    let mut all = BTreeSet::new();
     for agent in AGENTS {
         let world = World::new(PYTHON);
         let mut session = Session::new(&world, agent);
@@ -58,16 +60,15 @@ fn evidence_that_failed_or_is_stale_holds() {
         session.test();
         session.edit("calc.py", FIXED);
         let stale = session.stop("Done.").holds();
-        all.push(format!("{agent}: {stale}"));
 
         session.prompt("Again");
         session.edit("calc.py", "def add(a, b):\n    return b + a\n");
         session.shell("pytest", "1 failed in 0.01s", 1);
         let failed = session.stop("Done.").holds();
-        all.push(format!("{agent}: {failed}"));
+        all.insert([stale, failed].join("\n"));
     }
-    insta::assert_snapshot!(all.join("\n"), @"
-    claude: [checkstone] Not verified yet
+    insta::assert_snapshot!(Vec::from_iter(all).join("\n"), @"
+    [checkstone] Not verified yet
 
     Changed: Python code (`calc.py`)
 
@@ -78,45 +79,7 @@ fn evidence_that_failed_or_is_stale_holds() {
 
     If a step cannot be done here, say so in a line of its own:
     `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    claude: [checkstone] Not verified yet
-
-    Changed: Python code (`calc.py`)
-
-    1. Run `pytest` again until it succeeds, or say why it may stay red: Test failures remain — re-run tests after fixes (python-tests)
-
-    If a step cannot be done here, say so in a line of its own:
-    `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    gemini: [checkstone] Not verified yet
-
-    Changed: Python code (`calc.py`)
-
-    1. Run `pytest` (python-tests)
-
-    Observations:
-    - `pytest` does not count for `python-tests`: it ran before the last change
-
-    If a step cannot be done here, say so in a line of its own:
-    `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    gemini: [checkstone] Not verified yet
-
-    Changed: Python code (`calc.py`)
-
-    1. Run `pytest` again until it succeeds, or say why it may stay red: Test failures remain — re-run tests after fixes (python-tests)
-
-    If a step cannot be done here, say so in a line of its own:
-    `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    codex: [checkstone] Not verified yet
-
-    Changed: Python code (`calc.py`)
-
-    1. Run `pytest` (python-tests)
-
-    Observations:
-    - `pytest` does not count for `python-tests`: it ran before the last change
-
-    If a step cannot be done here, say so in a line of its own:
-    `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    codex: [checkstone] Not verified yet
+    [checkstone] Not verified yet
 
     Changed: Python code (`calc.py`)
 
@@ -163,7 +126,6 @@ fn prose_and_a_turn_without_changes_are_silent() {
 /// C1, C2: an untracked file, and work that the turn committed.
 #[test]
 fn c1_c2_untracked_and_committed_work_is_seen() {
-    let mut all = Vec::new();
     for agent in AGENTS {
         let world = World::new(PYTHON);
         let mut session = Session::new(&world, agent);
@@ -175,35 +137,8 @@ fn c1_c2_untracked_and_committed_work_is_seen() {
         session.edit("calc.py", FIXED);
         world.commit("work");
         session.shell("git add --all && git commit -m work", "[main 1234567] work", 0);
-        let reason = session.stop("Committed.").holds();
-        all.push(format!("{agent}: {reason}"));
+        assert_eq!(session.stop("Committed.").holds(), RUN_TESTS, "{agent}");
     }
-    insta::assert_snapshot!(all.join("\n"), @"
-    claude: [checkstone] Not verified yet
-
-    Changed: Python code (`calc.py`)
-
-    1. Run `pytest` (python-tests)
-
-    If a step cannot be done here, say so in a line of its own:
-    `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    gemini: [checkstone] Not verified yet
-
-    Changed: Python code (`calc.py`)
-
-    1. Run `pytest` (python-tests)
-
-    If a step cannot be done here, say so in a line of its own:
-    `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    codex: [checkstone] Not verified yet
-
-    Changed: Python code (`calc.py`)
-
-    1. Run `pytest` (python-tests)
-
-    If a step cannot be done here, say so in a line of its own:
-    `checkstone: cannot ACTION: REASON` (actions: python-tests).
-    ");
 }
 
 /// C3: dirt from before the turn, and what another session does meanwhile before ours begins, is not blamed.

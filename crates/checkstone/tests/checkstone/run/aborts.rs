@@ -11,6 +11,49 @@ use crate::trust::terminal;
 /// Ignores what can be ignored, and says that it is there.
 const STUBBORN: &str = "command = 'trap \"\" INT TERM; echo so far; echo part > $CHECKSTONE_ARTIFACT_DIR/part.txt; touch started; while :; do sleep 0.05; done'";
 
+/// The manifest of the emergency checkpoint of `S01_hang_forever`, which was ended for a reason.
+fn interrupted_manifest(reason: &str) -> String {
+    let manifest = r#"{
+  "checkpointId": "ckpt-emergency-000001-[id]",
+  "researchSessionID": "unknown",
+  "reportTitle": "study",
+  "runId": "r1",
+  "stageId": "S01_hang_forever",
+  "status": "interrupted",
+  "reason": "REASON",
+  "trustLevel": "local",
+  "createdAt": "[time]",
+  "executionCount": 0,
+  "notebook": {
+    "path": "",
+    "checkpointCellId": "none"
+  },
+  "pythonEnv": {
+    "pythonPath": "",
+    "packages": [],
+    "platform": "linux"
+  },
+  "artifacts": [
+    {
+      "relativePath": "reports/study/r1/.attempts/S01_hang_forever/1/artifacts/part.txt",
+      "sha256": "[hash]",
+      "sizeBytes": 5
+    },
+    {
+      "relativePath": "reports/study/r1/.attempts/S01_hang_forever/1/output.log",
+      "sha256": "[hash]",
+      "sizeBytes": 7
+    }
+  ],
+  "rehydration": {
+    "mode": "artifacts_only",
+    "rehydrationCellSource": []
+  },
+  "manifestSha256": "[hash]"
+}"#;
+    manifest.replace("REASON", reason)
+}
+
 /// Success criterion 4 (within 30 s of its limit), R1, R2, R3: a stage that ignores everything is gone, its output and its
 /// partial artifacts are in an emergency checkpoint that is valid, and R4: it runs again on resume.
 #[test]
@@ -29,46 +72,7 @@ fn a_stuck_stage_is_interrupted_and_what_there_was_is_kept() {
     let id = newest["checkpointId"].as_str().unwrap();
     assert!(id.starts_with("ckpt-emergency-"), "{id}");
     let manifest = project.read(&format!("reports/study/checkpoints/r1/{id}/checkpoint.json"));
-    insta::assert_snapshot!(without_durations(&manifest), @r#"
-    {
-      "checkpointId": "ckpt-emergency-000001-[id]",
-      "researchSessionID": "unknown",
-      "reportTitle": "study",
-      "runId": "r1",
-      "stageId": "S01_hang_forever",
-      "status": "interrupted",
-      "reason": "timeout",
-      "trustLevel": "local",
-      "createdAt": "[time]",
-      "executionCount": 0,
-      "notebook": {
-        "path": "",
-        "checkpointCellId": "none"
-      },
-      "pythonEnv": {
-        "pythonPath": "",
-        "packages": [],
-        "platform": "linux"
-      },
-      "artifacts": [
-        {
-          "relativePath": "reports/study/r1/.attempts/S01_hang_forever/1/artifacts/part.txt",
-          "sha256": "[hash]",
-          "sizeBytes": 5
-        },
-        {
-          "relativePath": "reports/study/r1/.attempts/S01_hang_forever/1/output.log",
-          "sha256": "[hash]",
-          "sizeBytes": 7
-        }
-      ],
-      "rehydration": {
-        "mode": "artifacts_only",
-        "rehydrationCellSource": []
-      },
-      "manifestSha256": "[hash]"
-    }
-    "#);
+    assert_eq!(without_durations(&manifest), interrupted_manifest("timeout"));
     let valid = project.output(&["checkpoint", "validate", id, "--title", "study", "--run", "r1"]);
     assert!(valid.succeeded(), "{valid:?}");
     assert_eq!(project.read("reports/study/r1/.attempts/S01_hang_forever/1/output.log"), "so far\n");
@@ -115,46 +119,7 @@ fn control_c_aborts_and_a_second_one_skips_the_grace() {
     let newest = project.checkpoints()[0].clone();
     let id = newest["checkpointId"].as_str().unwrap();
     let manifest = project.read(&format!("reports/study/checkpoints/r1/{id}/checkpoint.json"));
-    insta::assert_snapshot!(without_durations(&manifest), @r#"
-    {
-      "checkpointId": "ckpt-emergency-000001-[id]",
-      "researchSessionID": "unknown",
-      "reportTitle": "study",
-      "runId": "r1",
-      "stageId": "S01_hang_forever",
-      "status": "interrupted",
-      "reason": "abort",
-      "trustLevel": "local",
-      "createdAt": "[time]",
-      "executionCount": 0,
-      "notebook": {
-        "path": "",
-        "checkpointCellId": "none"
-      },
-      "pythonEnv": {
-        "pythonPath": "",
-        "packages": [],
-        "platform": "linux"
-      },
-      "artifacts": [
-        {
-          "relativePath": "reports/study/r1/.attempts/S01_hang_forever/1/artifacts/part.txt",
-          "sha256": "[hash]",
-          "sizeBytes": 5
-        },
-        {
-          "relativePath": "reports/study/r1/.attempts/S01_hang_forever/1/output.log",
-          "sha256": "[hash]",
-          "sizeBytes": 7
-        }
-      ],
-      "rehydration": {
-        "mode": "artifacts_only",
-        "rehydrationCellSource": []
-      },
-      "manifestSha256": "[hash]"
-    }
-    "#);
+    assert_eq!(without_durations(&manifest), interrupted_manifest("abort"));
 }
 
 /// The inputs of a stage are read before it is started, which takes a while where they are large.
