@@ -226,7 +226,8 @@ impl VerifiedPlace<'_> {
         };
         let nothing = transcript::read_bytes(&[], &Options::default());
         let mut inputs = Inputs::of_reading(nothing, Changes::Known(set), cwd.to_string_lossy().into_owned());
-        inputs.calls = calls.into_iter().map(RecordedCall::new).collect();
+        let cwd = inputs.cwd.clone();
+        inputs.calls = calls.into_iter().map(|call| RecordedCall::new(call, &cwd)).collect();
         inputs.stop.elapsed_ms = u64::try_from(self.policy.gate.min_turn.as_millis()).ok();
         inputs.repository = own_words(&self.repository.root, self.policy, &inputs);
         gate::judge(self.policy, &inputs)

@@ -100,7 +100,7 @@ impl ReplayedSession {
         let waived = gate::waivers(policy, &inputs);
         let mut reported = inputs.history.reported;
         reported.extend(gate::reports(&verdict));
-        self.history = History { holds_this_turn: 0, held_before, waived, reported };
+        self.history = History { holds_this_turn: 0, hold_received: false, held_before, waived, reported };
         replayed.judged = Ok(verdict);
         replayed
     }
