@@ -106,6 +106,9 @@ struct Soak {
     /// Random turns compared with the disk
     #[arg(long, default_value_t = 2000)]
     turns: u32,
+    /// Random sequences compared with the model of what is proven
+    #[arg(long, default_value_t = 10_000)]
+    ledgers: u32,
     /// Power cuts on each file system that checkpoints are saved on
     #[arg(long, default_value_t = 500)]
     power_cuts: u32,
@@ -313,6 +316,7 @@ fn soak(counts: &Soak) -> Result<(), String> {
     steps.run("kills of runs", || soak::runs(counts.run_kills));
     steps.run("faults of runs", soak::run_faults);
     steps.run("random turns", || soak::changes(counts.turns));
+    steps.run("random ledgers", || soak::ledgers(counts.ledgers));
     steps.run("mutants of the rules and of the table of programs", || {
         mutants::run(counts.mutants, counts.mutant_seed)
     });

@@ -28,6 +28,14 @@ pub(crate) fn changes(turns: u32) -> Result<Done, String> {
     Ok(Done::Passed)
 }
 
+/// Random stories of several sessions, compared with the model of what is proven.
+pub(crate) fn ledgers(sequences: u32) -> Result<Done, String> {
+    println!("{sequences} random sequences");
+    let mut test = test_target("stop");
+    test.env("CHECKSTONE_SOAK_LEDGERS", sequences.to_string());
+    process::run(test.arg("ledger_model::"))
+}
+
 /// SIGKILL at so many instants of a snapshot, of a restore and of a prune; and power cuts.
 pub(crate) fn snapshots(kills: u32, cuts: u32) -> Result<Done, String> {
     println!("{kills} kills of snapshots, of restores and of prunes each, {cuts} power cuts");

@@ -2,11 +2,14 @@
 //! turn touched. None of this runs while HEAD stands still.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 
 use change_set::BytePath;
 
 use crate::error::Error;
 use crate::git::Git;
+use crate::git_program::GitProgram;
+use crate::repository::Repository;
 use crate::state::ABSENT;
 use crate::tree_change::TreeChange;
 
@@ -14,6 +17,108 @@ use crate::tree_change::TreeChange;
 pub(crate) fn between(git: &Git, old: &str, new: &str) -> Result<BTreeMap<BytePath, TreeChange>, Error> {
     let arguments = ["diff-tree", "-r", "-z", "--raw", "--find-renames", old, new, "--"];
     Ok(by_path(TreeChange::parse(&git.run(&arguments, &[])?)?))
+}
+
+/// How some paths differ between two commits.
+pub fn between_of<'a>(
+    repository: &Repository,
+    program: &GitProgram,
+    commits: (&str, &str),
+    paths: impl Iterator<Item = &'a BytePath>,
+) -> Result<Vec<TreeChange>, Error> {
+    let git = Git::of(repository, program)?;
+    let fixed =
+        ["--literal-pathspecs", "diff-tree", "-r", "-z", "--raw", "--no-renames", commits.0, commits.1, "--"];
+    let mut arguments: Vec<&OsStr> = fixed.iter().map(OsStr::new).collect();
+    arguments.extend(paths.map(|path| path.as_path().as_os_str()));
+    TreeChange::parse(&git.run(&arguments, &[])?)
+}
+
+/// Two states of a repository whose difference is asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum Compared<'a> {
+    /// A commit with its first parent.
+    Commit(&'a str),
+    /// The ends of a range: `A..B`, or `A...B` from where the two parted. An end that is left out is HEAD.
+    Range(&'a str),
+    /// The index with HEAD.
+    Staged,
+}
+
+/// How two states differ. A file that was renamed stands there by its new path.
+pub fn compared(
+    repository: &Repository,
+    program: &GitProgram,
+    what: Compared<'_>,
+) -> Result<Vec<TreeChange>, Error> {
+    let git = Git::of(repository, program)?;
+    let line = |arguments: &[&str]| {
+        git.run(arguments, &[]).map(|output| String::from_utf8_lossy(&output).trim().to_owned())
+    };
+    let commit = |name: &str| {
+        let name = format!("{}^{{commit}}", if name.is_empty() { "HEAD" } else { name });
+        line(&["rev-parse", "--verify", "--end-of-options", &name])
+    };
+    let empty = repository.object_format().empty_tree();
+    let (old, new) = match what {
+        Compared::Commit(name) => {
+            let new = commit(name)?;
+            (commit(&format!("{new}^1")).unwrap_or_else(|_| empty.to_owned()), new)
+        }
+        Compared::Range(range) => match range.split_once("...") {
+            Some((one, other)) => {
+                let (one, other) = (commit(one)?, commit(other)?);
+                (line(&["merge-base", &one, &other])?, other)
+            }
+            None => {
+                let (old, new) = range.split_once("..").unwrap_or((range, ""));
+                (commit(old)?, commit(new)?)
+            }
+        },
+        Compared::Staged => {
+            let head = commit("").unwrap_or_else(|_| empty.to_owned());
+            let arguments = ["diff-index", "--cached", "-r", "-z", "--raw", "--find-renames", &head, "--"];
+            return TreeChange::parse(&git.run(&arguments, &[])?);
+        }
+    };
+    TreeChange::parse(&git.run(&["diff-tree", "-r", "-z", "--raw", "--find-renames", &old, &new, "--"], &[])?)
+}
+
+/// The content ids of all files in the index; a file with conflicts has none.
+pub fn index_contents(
+    repository: &Repository,
+    program: &GitProgram,
+) -> Result<BTreeMap<BytePath, String>, Error> {
+    let output = Git::of(repository, program)?.run(&["ls-files", "-s", "-z"], &[])?;
+    let entry = |record: &[u8]| {
+        let end = record.iter().position(|byte| *byte == b'\t')?;
+        let (head, path) = (record.get(..end)?, record.get(end + 1..)?);
+        let mut fields = std::str::from_utf8(head).ok()?.split(' ');
+        let (mode, id, stage) = (fields.next()?, fields.next()?, fields.next()?);
+        (mode != "160000" && stage == "0").then(|| (BytePath::from(path), id.to_owned()))
+    };
+    Ok(output.split(|byte| *byte == 0).filter_map(entry).collect())
+}
+
+/// The content ids that some paths have in a commit.
+pub fn contents_at<'a>(
+    repository: &Repository,
+    program: &GitProgram,
+    commit: &str,
+    paths: impl Iterator<Item = &'a BytePath>,
+) -> Result<BTreeMap<BytePath, String>, Error> {
+    let git = Git::of(repository, program)?;
+    let fixed = ["--literal-pathspecs", "ls-tree", "-r", "-z", commit, "--"];
+    let mut arguments: Vec<&OsStr> = fixed.iter().map(OsStr::new).collect();
+    arguments.extend(paths.map(|path| path.as_path().as_os_str()));
+    let output = git.run(&arguments, &[])?;
+    let entry = |record: &[u8]| {
+        let end = record.iter().position(|byte| *byte == b'\t')?;
+        let (head, path) = (record.get(..end)?, record.get(end + 1..)?);
+        let id = std::str::from_utf8(head).ok()?.rsplit(' ').next()?;
+        Some((BytePath::from(path), id.to_owned()))
+    };
+    Ok(output.split(|byte| *byte == 0).filter_map(entry).collect())
 }
 
 fn by_path(changes: Vec<TreeChange>) -> BTreeMap<BytePath, TreeChange> {

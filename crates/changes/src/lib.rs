@@ -7,6 +7,7 @@
 //! runs. Nothing is ever written to the repository.
 
 mod baseline;
+mod blobs;
 mod committed_text;
 mod compare;
 mod dirty;
@@ -25,9 +26,11 @@ mod tree_change;
 mod version;
 
 pub use baseline::{BASELINE_VERSION, Baseline, KnownFile};
+pub use blobs::blobs;
 pub use committed_text::committed_texts;
 pub use error::Error;
 pub use git_program::GitProgram;
+pub use history::{Compared, between_of, compared, contents_at, index_contents};
 pub use pending::{Pending, Request, Touched, start, start_in};
 pub use repository::Repository;
 pub use tree_change::TreeChange;

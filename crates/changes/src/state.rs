@@ -106,14 +106,14 @@ impl FileContent {
 }
 
 impl FileState {
-    pub(crate) fn content(&self) -> Option<&FileContent> {
+    pub fn content(&self) -> Option<&FileContent> {
         match self {
             Self::File(content) | Self::Executable(content) | Self::Symlink(content) => Some(content),
             Self::Absent | Self::Repository { .. } => None,
         }
     }
 
-    pub(crate) fn is_absent(&self) -> bool {
+    pub fn is_absent(&self) -> bool {
         *self == Self::Absent
     }
 

@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     abort, autosave, background, check, checkpoint, completions, demo, doctor, explain, handoff, hook, init,
-    inject, log, man, markers, policy, replay, report, resume, run, session, snapshot, status, statusline,
-    timeline, tokens, trust, uninstall, watch, workflow,
+    inject, log, man, markers, policy, prove, replay, report, resume, run, session, snapshot, status,
+    statusline, timeline, tokens, trust, uninstall, verify, watch, workflow,
 };
 use crate::error::exit_codes_help;
 
@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Uninstall(uninstall::UninstallArguments),
     Demo(demo::DemoArguments),
     Check(check::CheckArguments),
+    Verify(verify::VerifyArguments),
+    Prove(prove::ProveArguments),
     Doctor(doctor::DoctorArguments),
     Explain(explain::ExplainArguments),
     Log(log::LogArguments),

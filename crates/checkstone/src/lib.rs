@@ -42,6 +42,7 @@ mod tmux_argument;
 mod typed_message;
 mod typed_word;
 mod unheard_sessions;
+mod unproven_work;
 mod verdict_text;
 
 use std::ffi::OsString;
@@ -77,6 +78,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Uninstall(arguments) => commands::uninstall::run(arguments, &printer),
         Command::Demo(arguments) => commands::demo::run(arguments, &printer),
         Command::Check(arguments) => commands::check::run(arguments, &printer),
+        Command::Verify(arguments) => commands::verify::run(arguments, &printer),
+        Command::Prove(arguments) => commands::prove::run(arguments, &printer),
         Command::Checkpoint(arguments) => commands::checkpoint::run(arguments, &printer),
         Command::Doctor(arguments) => commands::doctor::run(arguments, &printer),
         Command::Explain(arguments) => commands::explain::run(arguments, &printer),
@@ -114,7 +117,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             printer.error(&error);
             match &arguments.command {
                 // Asked for a yes or a no by scripts, which take 2 for neither.
-                Command::Check(_) => ErrorKind::Usage.exit_code(),
+                Command::Check(_) | Command::Verify(_) => ErrorKind::Usage.exit_code(),
                 _ => error.kind().exit_code(),
             }
         }

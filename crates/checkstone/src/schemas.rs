@@ -10,11 +10,12 @@ use crate::commands::explain::{ExplainList, ExplainOutput};
 use crate::commands::init::InitOutput;
 use crate::commands::inject::InjectOutput;
 use crate::commands::policy::PolicyCheck;
-use crate::commands::session::SessionOutput;
+use crate::commands::session::{SessionList, SessionOutput};
 use crate::commands::snapshot::{SnapshotDiff, SnapshotList, SnapshotOutput, SnapshotRestore};
 use crate::commands::status::StatusOutput;
 use crate::commands::trust::TrustList;
 use crate::commands::uninstall::UninstallOutput;
+use crate::commands::verify::VerifyOutput;
 
 /// The name of each file in `schemas/`, and its content.
 pub fn json_schemas() -> Vec<(&'static str, Schema)> {
@@ -27,6 +28,7 @@ pub fn json_schemas() -> Vec<(&'static str, Schema)> {
         ("inject.schema.json", printed::<InjectOutput<'_>>()),
         ("policy-check.schema.json", printed::<PolicyCheck<'_>>()),
         ("session.schema.json", printed::<SessionOutput<'_>>()),
+        ("session-list.schema.json", printed::<SessionList>()),
         ("snapshot-create.schema.json", printed::<SnapshotOutput<'_>>()),
         ("snapshot-diff.schema.json", printed::<SnapshotDiff<'_>>()),
         ("snapshot-list.schema.json", printed::<SnapshotList<'_>>()),
@@ -34,6 +36,7 @@ pub fn json_schemas() -> Vec<(&'static str, Schema)> {
         ("status.schema.json", printed::<StatusOutput<'_>>()),
         ("trust-list.schema.json", printed::<TrustList>()),
         ("uninstall.schema.json", printed::<UninstallOutput<'_>>()),
+        ("verify.schema.json", printed::<VerifyOutput>()),
     ]
 }
 

@@ -25,6 +25,16 @@ pub(crate) struct Changed {
 }
 
 impl Changed {
+    /// `ending` is that of the language in which a script without an ending is written.
+    pub(crate) fn new(policy: &Policy, path: String, ending: Option<&str>, modified_ns: Option<i64>) -> Self {
+        let code_path = ending.map_or_else(|| path.clone(), |ending| format!("{path}.{ending}"));
+        let class = match policy.classify(&path) {
+            Class::OtherFile => policy.classify(&code_path),
+            class => class,
+        };
+        Self { class, needs_proof: !needs_no_proof(&path), path, code_path, modified_ns, is_gone: false }
+    }
+
     /// Whether a run could judge it.
     pub(crate) fn is_code(&self) -> bool {
         self.needs_proof && self.class != Class::Prose && is_source(&self.code_path)
@@ -37,12 +47,7 @@ pub(crate) const OTHER_CODE: &str = "other code";
 pub(crate) fn files(policy: &Policy, inputs: &Inputs, work: &Work<'_>) -> Vec<Changed> {
     let changed = |path: String, modified_ns, is_gone| {
         let ending = inputs.script_endings.get(&path).filter(|_| !policy.gate.turn_only);
-        let code_path = ending.map_or_else(|| path.clone(), |ending| format!("{path}.{ending}"));
-        let class = match policy.classify(&path) {
-            Class::OtherFile => policy.classify(&code_path),
-            class => class,
-        };
-        Changed { class, needs_proof: !needs_no_proof(&path), path, code_path, modified_ns, is_gone }
+        Changed { is_gone, ..Changed::new(policy, path, ending.map(String::as_str), modified_ns) }
     };
     let mut files: Vec<Changed> = match &inputs.changes {
         Changes::Known(set) => {

@@ -8,13 +8,14 @@ use programs::shell::{Directory, Intents};
 use serde::{Deserialize, Serialize};
 use transcript::{Agent, Call, Coverage, Kind, Outcome, Reading, SessionState};
 
+use crate::ledger_extract::LedgerExtract;
 use crate::strength::Strength;
 
 /// The agent's last words are kept to this length.
 const LONGEST_LAST_WORDS: usize = 4000;
 
 /// The version of [`Inputs`] as they are recorded.
-pub const INPUTS_VERSION: u32 = 3;
+pub const INPUTS_VERSION: u32 = 4;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inputs {
@@ -45,6 +46,9 @@ pub struct Inputs {
     pub without_need: Vec<String>,
     pub stop: Stop,
     pub history: History,
+    /// What was proven before, and what was not.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ledger: LedgerExtract,
     /// The plan of the work item, where one is set.
     pub plan: Option<PlanFile>,
     /// What the policy's own checks said, where they are trusted.
@@ -155,6 +159,9 @@ pub fn is_running_check(call: &Call) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
     pub holds_this_turn: u32,
+    /// The transcript shows that the hold reached the agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hold_received: bool,
     /// Actions that the last turn was held for.
     pub held_before: Vec<String>,
     /// Actions that cannot be done here.
@@ -231,6 +238,7 @@ impl Inputs {
             without_need: Vec::new(),
             stop: Stop::default(),
             history: History::default(),
+            ledger: LedgerExtract::default(),
             plan: None,
             checks: Vec::new(),
         }

@@ -14,7 +14,10 @@ use crate::rules::{Expectation, Seen, drift, errors, hygiene};
 use crate::second_stop;
 use crate::silence::{self, ASKED_BEFORE};
 use crate::steps::{self, FailedSteps, Step};
-use crate::verdict::{ActionState, ActionVerdict, Decision, Observation, Rule, Verdict};
+use crate::unproven;
+use crate::verdict::{
+    ALL_CLEAR, ActionState, ActionVerdict, ContentProof, Decision, FileStanding, Observation, Rule, Verdict,
+};
 use crate::work::Work;
 
 /// Judges a stop. Pure: the same policy and inputs give the same verdict, bit for bit.
@@ -25,7 +28,8 @@ pub fn judge(policy: &Policy, inputs: &Inputs) -> Verdict {
     if let Some(waiting) = inputs.stop.waiting.or_else(|| silence::waiting(policy, inputs)) {
         return Verdict::pass(&inputs.coverage, waiting.in_words());
     }
-    second_stop::judge(policy, inputs, || look(policy, inputs))
+    let verdict = second_stop::judge(policy, inputs, || look(policy, inputs));
+    unproven::remark(policy, inputs, verdict)
 }
 
 /// What there is to say of the turn, whether or not it was held before.
@@ -57,6 +61,8 @@ fn look(policy: &Policy, inputs: &Inputs) -> Verdict {
         verdict.actions.push(action_verdict(policy, inputs, expectation, &waived, &work));
     }
     let Failures { told, is_red, holding } = failures(policy, &work, &waived, &files, &expected);
+    verdict.standings = standings(&expected, is_red);
+    verdict.standings.extend(unproven::standings(policy, inputs, &files, &work));
     verdict.observations = gaps(&expected, &verdict.actions, &told);
     if !policy.gate.turn_only {
         verdict.observations.extend(unrecognised(&expected, &verdict.actions, &work));
@@ -216,7 +222,7 @@ fn conclude(
     } else if verdict.actions.iter().any(|action| action.state == ActionState::Reported) {
         (Decision::Pass, "the person was told before".to_owned(), String::new())
     } else {
-        (telling(policy.gate.all_clear), "all clear".to_owned(), notice(Some(all_clear)))
+        (telling(policy.gate.all_clear), ALL_CLEAR.to_owned(), notice(Some(all_clear)))
     };
     verdict.decision = decision;
     verdict.reason = reason;
@@ -315,6 +321,25 @@ fn failures(
         failures.told.push(observation);
     }
     failures
+}
+
+/// How the contents of what changed stand now. What fails proves nothing, and takes back what was proven.
+fn standings(expected: &[Expectation<Demand<'_>>], is_red: bool) -> Vec<FileStanding> {
+    let mut standings = Vec::new();
+    for Expectation { subject, .. } in expected {
+        if is_red && subject.action.proof == Proof::Verification {
+            let stand = |path: &String| FileStanding {
+                path: path.clone(),
+                action: subject.action.id.clone(),
+                proof: ContentProof::TakenBack,
+            };
+            let judged = subject.standings.iter().map(|standing| &standing.path);
+            standings.extend(judged.chain(&subject.proven).map(stand));
+        } else {
+            standings.extend(subject.standings.iter().cloned());
+        }
+    }
+    standings
 }
 
 /// What looks like the evidence of an action that is required, once for each script.

@@ -9,6 +9,7 @@ mod edited_files;
 mod explain;
 mod inputs;
 mod judge;
+mod ledger_extract;
 mod message;
 pub mod policy;
 mod ran;
@@ -17,6 +18,7 @@ mod second_stop;
 mod silence;
 mod steps;
 mod strength;
+mod unproven;
 mod verdict;
 mod work;
 
@@ -27,8 +29,11 @@ pub use inputs::{
     Waiting, Waived, is_running_check,
 };
 pub use judge::judge;
+pub use ledger_extract::{LedgerExtract, ProvenFile, UnprovenFile};
 pub use message::HEADER;
 pub use silence::{ASKED_BEFORE, is_edit, reports, waivers};
+pub use unproven::needs;
 pub use verdict::{
-    ActionState, ActionVerdict, ChangedCategory, Decision, Evidence, Observation, Rule, Verdict,
+    ActionState, ActionVerdict, ChangedCategory, ContentProof, Decision, Evidence, FileStanding, Observation,
+    Rule, Verdict,
 };

@@ -22,6 +22,12 @@ pub struct Verdict {
     pub observations: Vec<Observation>,
     #[serde(rename = "transcript")]
     pub coverage: Coverage,
+    /// How the files' contents stand now, for the ledger.
+    #[serde(skip)]
+    pub standings: Vec<FileStanding>,
+    /// What the message tells of work that stays unproven.
+    #[serde(skip)]
+    pub told_unproven: Option<String>,
 }
 
 impl Verdict {
@@ -36,8 +42,31 @@ impl Verdict {
             actions: Vec::new(),
             observations: Vec::new(),
             coverage: coverage.clone(),
+            standings: Vec::new(),
+            told_unproven: None,
         }
     }
+}
+
+/// The reason of a verdict on a turn that did all that is required.
+pub(crate) const ALL_CLEAR: &str = "all clear";
+
+/// How the present content of a file stands with an action after the stop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileStanding {
+    pub path: String,
+    pub action: String,
+    pub proof: ContentProof,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ContentProof {
+    Proven(Evidence),
+    Unproven,
+    /// Nothing of it changed that a run could judge: it stands as the content before it did.
+    AsBefore,
+    /// A run failed with it, and nothing settled that: what proved it before does not count any more.
+    TakenBack,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -229,6 +229,11 @@ impl<'a> Work<'a> {
         })
     }
 
+    /// What proved the present content of a file before this stop.
+    pub(crate) fn earlier_proof(&self, path: &str, action: &str) -> Option<&'a str> {
+        self.inputs.ledger.proof_of(path, action)
+    }
+
     /// The repository's own words, where they are known.
     pub(crate) fn repository(&self) -> Option<&'a Repository> {
         self.inputs.repository.as_ref()

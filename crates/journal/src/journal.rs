@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior};
 
-use crate::{JournalError, delivery, schema, session, state_directory, turn, verdict, waiver};
+use crate::{JournalError, delivery, ledger, schema, session, state_directory, turn, verdict, waiver};
 
 pub(crate) const FILE_NAME: &str = "journal.db";
 
@@ -120,7 +120,10 @@ impl Journal {
 
     /// Prepares what a stop records. For a caller who has time now and none later.
     pub fn prepare_to_record(&self) {
-        for statement in [session::SEE, delivery::FIRST, turn::COUNT_HOLD, verdict::RECORD, waiver::HELD] {
+        let ledger =
+            [ledger::STANDINGS, ledger::UNPROVEN, ledger::ADD_PROOF, ledger::PROVE, ledger::LEAVE_UNPROVEN];
+        let others = [session::SEE, delivery::FIRST, turn::COUNT_HOLD, verdict::RECORD, waiver::HELD];
+        for statement in others.into_iter().chain(ledger) {
             // What cannot be prepared now fails where it is used.
             let _ = self.connection.prepare_cached(statement);
         }

@@ -1,5 +1,5 @@
-//! The durable record: sessions, turns, verdicts and holds in one SQLite file; the decision log; the switch of a
-//! session.
+//! The durable record: sessions, turns, verdicts, holds and the ledger of what is proven in one SQLite file; the decision
+//! log; the switch of a session.
 //!
 //! Knows nothing of transcripts, git or policies: what they want kept comes in as text and bytes. Reads no
 //! environment and no wall clock: the state directory and every time are given by the caller.
@@ -10,6 +10,7 @@ mod delivery;
 mod error;
 mod examine;
 mod journal;
+mod ledger;
 pub mod log;
 mod notice;
 mod policy;
@@ -30,6 +31,7 @@ pub use autosave::{Autosave, AutosaveCounts, AutosaveId, AutosaveOutcome, NewAut
 pub use error::JournalError;
 pub use examine::{Soundness, examine, known_registrations};
 pub use journal::{Journal, OpenFor, Reading, Writing, set_aside};
+pub use ledger::{FileVersion, NO_FILE, NewProof, Proof, ProofId, RepositoryId, Standing, StandingSession};
 pub use notice::{Author, NewNotice, Notice};
 pub use policy::LatestPolicy;
 pub use prune::{Limits, Pruned};

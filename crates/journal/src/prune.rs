@@ -20,6 +20,9 @@ const MOST_AT_ONCE: i64 = 2 * PRUNE_EVERY;
 /// How many turns are deleted between two looks at the size.
 const STEP: i64 = 16;
 
+/// More than a few stops record between two prunings.
+const MOST_CONTENTS_AT_ONCE: i64 = 4096;
+
 /// A delivery is looked up within seconds; a day is plenty.
 const DELIVERIES_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -30,11 +33,20 @@ const POLICIES_KEPT_LONGER: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 pub struct Limits {
     pub age: Duration,
     pub bytes: u64,
+    /// Contents in the ledger.
+    pub contents: i64,
+    /// Of these, how many unproven ones are kept.
+    pub unproven: i64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { age: Duration::from_secs(90 * 24 * 60 * 60), bytes: 64 * 1024 * 1024 }
+        Self {
+            age: Duration::from_secs(90 * 24 * 60 * 60),
+            bytes: 64 * 1024 * 1024,
+            contents: 100_000,
+            unproven: 20_000,
+        }
     }
 }
 
@@ -84,10 +96,39 @@ impl Writing<'_> {
         delete("DELETE FROM autosaves WHERE session IS NULL AND at < ?1", &[&oldest])?;
         delete("DELETE FROM deliveries WHERE at < ?1", &[&before(DELIVERIES_KEPT)])?;
         delete("DELETE FROM runs WHERE changed_at < ?1", &[&oldest])?;
+        self.prune_ledger(&oldest, limits)?;
         delete("DELETE FROM notices WHERE at < ?1", &[&oldest])?;
         // Every turn that began with it is older still.
         delete("DELETE FROM policies WHERE seen_at < ?1", &[&before(limits.age + POLICIES_KEPT_LONGER)])?;
         Ok(pruned)
+    }
+
+    /// Proven contents go first: one that is unknown is asked for at worst once more, an unproven one would be forgotten.
+    fn prune_ledger(&self, oldest: &Milliseconds, limits: &Limits) -> Result<(), JournalError> {
+        let delete = |statement: &str, parameters: &[&dyn ToSql]| {
+            self.change("prune the ledger", statement, parameters)
+        };
+        delete(
+            "DELETE FROM contents WHERE id IN (SELECT id FROM contents ORDER BY id LIMIT ?1) AND at < ?2",
+            &[&MOST_CONTENTS_AT_ONCE, oldest],
+        )?;
+        delete(
+            "DELETE FROM proofs WHERE id IN (SELECT id FROM proofs ORDER BY id LIMIT ?1) AND at < ?2",
+            &[&MOST_CONTENTS_AT_ONCE, oldest],
+        )?;
+        // Ids are given in order, so that the distance of the newest and the oldest bounds the number.
+        delete(
+            "DELETE FROM contents WHERE id IN (
+                 SELECT id FROM contents
+                 WHERE proof IS NOT NULL AND id <= (SELECT max(id) FROM contents) - ?1 ORDER BY id LIMIT ?2)",
+            &[&limits.contents, &MOST_CONTENTS_AT_ONCE],
+        )?;
+        delete(
+            "DELETE FROM contents WHERE id IN (
+                 SELECT id FROM contents WHERE proof IS NULL ORDER BY id DESC LIMIT ?2 OFFSET ?1)",
+            &[&limits.unproven, &MOST_CONTENTS_AT_ONCE],
+        )?;
+        Ok(())
     }
 
     fn used_bytes(&self) -> Result<u64, JournalError> {

@@ -1,7 +1,7 @@
 //! What one commit has and another has not, line by line: what would leave the machine with a push, or enter the
 //! history with a commit. Somebody looks through it for secrets before that happens.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use change_set::BytePath;
 use changes::Error;
@@ -12,9 +12,6 @@ use crate::difference::{Difference, Version};
 
 /// A larger file is named and not read.
 pub const LARGEST_FILE: u64 = 32 * 1024 * 1024;
-
-/// So much is asked of one git process.
-const BATCH: u64 = 16 * 1024 * 1024;
 
 const SUBMODULE: &str = "160000";
 
@@ -68,7 +65,7 @@ pub(crate) fn by_commit(git: &ActingGit, parent: Option<&str>, commit: &str) -> 
             wanted.extend(sides.filter(is_file).map(|entry| entry.id.as_str()));
         }
     }
-    let contents = read(git, &wanted)?;
+    let contents = changes::blobs(&|arguments, input| git.run(arguments, input), &wanted, LARGEST_FILE)?;
     let mut added = Added::default();
     for change in &differing {
         let Some(new) = change.new.as_ref().filter(is_file) else { continue };
@@ -104,59 +101,6 @@ pub(crate) fn new_lines(old: &[u8], new: &[u8]) -> Vec<usize> {
         }
     }
     lines
-}
-
-/// The contents of those blobs that are not too large.
-fn read<'a>(git: &ActingGit, ids: &[&'a str]) -> Result<BTreeMap<&'a str, Vec<u8>>, Error> {
-    let mut contents = BTreeMap::new();
-    if ids.is_empty() {
-        return Ok(contents);
-    }
-    let question: String = ids.iter().map(|id| format!("{id}\n")).collect();
-    let sizes = git.run(&["cat-file", "--batch-check=%(objectsize)"], question.as_bytes())?;
-    let sizes = String::from_utf8_lossy(&sizes);
-    let mut batch: Vec<&str> = Vec::new();
-    let mut together = 0;
-    for (id, size) in ids.iter().zip(sizes.lines()) {
-        // A blob that a partial clone has not is not read: it is on the remote already.
-        let Ok(size) = size.parse::<u64>() else { continue };
-        if size > LARGEST_FILE {
-            continue;
-        }
-        if together + size > BATCH && !batch.is_empty() {
-            read_batch(git, &std::mem::take(&mut batch), &mut contents)?;
-            together = 0;
-        }
-        together += size;
-        batch.push(id);
-    }
-    read_batch(git, &batch, &mut contents)?;
-    Ok(contents)
-}
-
-fn read_batch<'a>(
-    git: &ActingGit,
-    ids: &[&'a str],
-    contents: &mut BTreeMap<&'a str, Vec<u8>>,
-) -> Result<(), Error> {
-    if ids.is_empty() {
-        return Ok(());
-    }
-    let question: String = ids.iter().map(|id| format!("{id}\n")).collect();
-    let output = git.run(&["cat-file", "--batch=%(objectsize)"], question.as_bytes())?;
-    let mut rest = output.as_slice();
-    for id in ids {
-        let not_understood =
-            || Error::NotUnderstood { command: "git cat-file".to_owned(), record: (*id).to_owned() };
-        let end = memchr::memchr(b'\n', rest).ok_or_else(not_understood)?;
-        let (header, body) = rest.split_at(end);
-        let size = std::str::from_utf8(header).ok().and_then(|size| size.parse::<usize>().ok());
-        let size = size.ok_or_else(not_understood)?;
-        // Behind the header and behind the content stands a line break each.
-        contents.insert(id, body.get(1..=size).ok_or_else(not_understood)?.to_vec());
-        rest = body.get(size + 2..).ok_or_else(not_understood)?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

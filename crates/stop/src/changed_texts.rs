@@ -14,7 +14,7 @@ use programs::repository::Language;
 const MOST_SCRIPTS: usize = 500;
 const LONGEST_LINE: u64 = 200;
 const MOST_TEXTS: usize = 200;
-const LARGEST_TEXT: u64 = 1024 * 1024;
+pub(crate) const LARGEST_TEXT: u64 = 1024 * 1024;
 
 /// The endings that these files would have by their first lines, of those whose names have none. Paths are from the root.
 pub fn script_endings<'a>(root: &Path, paths: impl IntoIterator<Item = &'a str>) -> BTreeMap<String, String> {
@@ -55,7 +55,8 @@ pub(crate) fn without_need(
     paths.iter().zip(before).filter_map(is_same_code).collect()
 }
 
-fn text(root: &Path, path: &str) -> Result<Vec<u8>, FileError> {
+/// The text of a file in the working tree; no link is followed.
+pub(crate) fn text(root: &Path, path: &str) -> Result<Vec<u8>, FileError> {
     let (folder, name) = split(path);
     Folder::open(root)?.below(folder)?.read(name, LARGEST_TEXT)
 }

@@ -11,6 +11,7 @@ use transcript::OWN_PREFIX;
 use crate::client_event::{ClientEvent, SAME_DELIVERY};
 use crate::known_turn::{self, KnownTurn};
 use crate::record;
+use crate::seen_contents::RecordedStandings;
 use crate::stop_case::{JudgedTurn, StopCase};
 
 /// Whether a hold reaches the agent.
@@ -91,7 +92,9 @@ impl JudgedStop {
             Decision::Hold => pass("held already in this turn"),
             Decision::Notify => {
                 event.log("notify", &verdict.reason);
-                Answer::Notify { to_person: message }
+                let not_done =
+                    (was_held && !new.is_empty()).then(|| format!("\nNot done: {}", new.join(", ")));
+                Answer::Notify { to_person: message + &not_done.unwrap_or_default() }
             }
             Decision::Pass if was_held && !new.is_empty() => {
                 event.log("notify", "waived");
@@ -109,7 +112,7 @@ impl JudgedStop {
         record: &[u8],
         delivery: Delivery,
     ) -> Result<RecordedStop, JournalError> {
-        let Self { event, case, journal, turn: JudgedTurn { known, inputs, verdict, .. } } = self;
+        let Self { event, case, journal, turn: JudgedTurn { known, inputs, verdict, contents, .. } } = self;
         let is_hold = verdict.decision == Decision::Hold;
         let undelivered = is_hold && delivery == Delivery::Impossible;
         journal.write(|writing| {
@@ -127,7 +130,7 @@ impl JudgedStop {
                 Decision::Hold if !held => Decision::Pass,
                 decision => decision,
             };
-            writing.record_verdict(&NewVerdict {
+            let recorded = writing.record_verdict(&NewVerdict {
                 turn,
                 at: event.now,
                 decision: recorded,
@@ -143,6 +146,13 @@ impl JudgedStop {
                 &inputs.history.reported,
                 gate::reports(verdict),
             )?;
+            if let Some(text) = &verdict.told_unproven {
+                known_turn::remember_told_unproven(writing, session.id, turn, text)?;
+            }
+            if let Some(repository) = &case.repository {
+                let stop = RecordedStandings { session: session.id, turn, verdict: recorded, at: event.now };
+                stop.write(writing, &repository.common_dir, contents, &verdict.standings)?;
+            }
             for waived in waived {
                 writing.waive(session.id, &waived.action, &waived.reason, event.now)?;
             }

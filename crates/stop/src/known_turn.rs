@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use gate::Waived;
-use journal::{Journal, JournalError, Session, SessionId, Turn, UnjudgedTurns, Writing};
+use journal::{Journal, JournalError, Session, SessionId, Turn, TurnId, UnjudgedTurns, Writing};
+use serde::{Deserialize, Serialize};
 use transcript::{Agent, Reading};
 
 use crate::client_event::ClientEvent;
@@ -23,10 +24,20 @@ pub struct KnownTurn {
     pub waived: Vec<Waived>,
     /// What the person was told before in this session.
     pub reported: Vec<String>,
+    /// What they were told in this turn of unproven work.
+    pub told_unproven: Option<String>,
 }
 
-/// The value of a session that holds what the person was told.
+/// What the person was told of unproven work, and in which turn.
+#[derive(Debug, Serialize, Deserialize)]
+struct ToldUnproven {
+    turn: i64,
+    text: String,
+}
+
+/// The values of a session that hold what the person was told.
 const REPORTED: &str = "reported";
+const TOLD_UNPROVEN: &str = "told-unproven";
 
 impl KnownTurn {
     pub(crate) fn read(
@@ -62,6 +73,9 @@ impl KnownTurn {
             if let Some(turn) = &known.turn {
                 known.held_before = reader.actions_held_before(turn.id)?;
                 known.opened_at = Some(turn.opened_at);
+                let told = reader.value(session.id, TOLD_UNPROVEN)?;
+                let told = told.and_then(|json| serde_json::from_slice::<ToldUnproven>(&json).ok());
+                known.told_unproven = told.filter(|told| told.turn == turn.id.0).map(|told| told.text);
             }
             Ok(known)
         })
@@ -89,6 +103,19 @@ pub fn unjudged_turns(journal: &mut Journal, event: &ClientEvent) -> Option<Unju
         None => Ok(None),
     });
     unjudged.ok().flatten()
+}
+
+/// Remembers what the person is told now of unproven work.
+pub(crate) fn remember_told_unproven(
+    writing: &Writing<'_>,
+    session: SessionId,
+    turn: TurnId,
+    text: &str,
+) -> Result<(), JournalError> {
+    match serde_json::to_vec(&ToldUnproven { turn: turn.0, text: text.to_owned() }) {
+        Ok(json) => writing.set_value(session, TOLD_UNPROVEN, &json),
+        Err(_) => Ok(()),
+    }
 }
 
 /// The session that a transcript is of, where it was recorded.

@@ -23,11 +23,13 @@ mod prompt_policy;
 pub mod record;
 pub mod replay;
 pub mod repository_files;
+mod seen_contents;
 mod settings;
 mod stop_case;
 mod stopwatch;
 pub mod trust;
 pub mod turn_start_snapshot;
+mod verification;
 mod workplace;
 mod written_files;
 
@@ -41,7 +43,11 @@ pub use lock_file::lock_file;
 pub use plan_file::is_slug;
 pub use prompt_policy::{PackedPolicy, PolicyChange, had_own_file};
 pub use record::Record;
+pub use seen_contents::live_unproven;
 pub use settings::StopSettings;
 pub use stop_case::{AskedBy, JudgedTurn, StopCase, StopError, baseline};
 pub use stopwatch::Stopwatch;
+pub use verification::{
+    MissingProof, ProvenByAction, ProvingRun, Verification, VerificationError, VerifiedPart, VerifiedPlace,
+};
 pub use workplace::Workplace;

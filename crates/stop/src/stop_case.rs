@@ -21,6 +21,7 @@ use crate::plan_file;
 use crate::policy_files::PolicyTexts;
 use crate::record::PackedCalls;
 use crate::repository_files;
+use crate::seen_contents::SeenContents;
 use crate::trust;
 use crate::turn_start_snapshot;
 use crate::written_files;
@@ -68,6 +69,8 @@ pub struct JudgedTurn {
     pub usage: Option<Usage>,
     pub prompt: Option<String>,
     pub(crate) calls: PackedCalls,
+    /// The contents that the verdict is about.
+    pub(crate) contents: SeenContents,
 }
 
 impl JudgedTurn {
@@ -102,6 +105,7 @@ impl StopCase {
         let known = KnownTurn::read(journal.as_deref_mut(), event, &reading).map_err(StopError::Journal)?;
         event.stopwatch.lap("turn");
         let holds = self.holds(&known, &reading);
+        let hold_received = holds > 0 && reading.has_own_message;
         let waiting = waiting(event, &reading, &self.root);
         let is_whole = last_words::are_there(event, &reading);
         let usage = reading.usage.take();
@@ -143,7 +147,7 @@ impl StopCase {
         let is_long = shortest == 0 || elapsed.is_some_and(|elapsed| u128::from(elapsed) >= shortest);
         // An agent that waits, was quick or was held passes whatever they say, and would have to wait for them too.
         if self.is_gated && waiting.is_none() && is_long && holds < self.most_holds() {
-            let trust = || trust::of_file_or_unknown(journal, &self.texts);
+            let trust = || trust::of_file_or_unknown(journal.as_deref_mut(), &self.texts);
             inputs.checks = checks::run_allowed(&self.texts, policy, trust, &inputs.changes, &self.root);
         }
         if let Changes::Known(set) = &inputs.changes {
@@ -152,11 +156,24 @@ impl StopCase {
                 changed_texts::script_endings(&self.root, paths.iter().map(String::as_str));
         }
         inputs.without_need = self.without_need(&inputs, event);
-        inputs.repository = self.own_words(&inputs);
+        let mut contents = SeenContents::default();
+        if let (Some(journal), Some(repository), Changes::Known(set)) =
+            (journal, &self.repository, &inputs.changes)
+        {
+            contents = SeenContents::of_changes(repository, policy, set, &inputs.script_endings);
+            let turn_start = baseline.as_ref();
+            inputs.ledger = contents
+                .look_up(journal, repository, turn_start, set, &event.settings.git)
+                .map_err(StopError::Journal)?;
+            inputs.ledger.told.clone_from(&known.told_unproven);
+        }
+        event.stopwatch.lap("ledger");
+        inputs.repository = own_words(&self.root, policy, &inputs);
         inputs.stop.waiting = waiting;
         inputs.stop.elapsed_ms = elapsed;
         inputs.stop.at_ns = i64::try_from(event.now.as_nanosecond()).ok();
         inputs.history.holds_this_turn = holds;
+        inputs.history.hold_received = hold_received;
         inputs.history.held_before.clone_from(&known.held_before);
         inputs.history.waived.clone_from(&known.waived);
         inputs.history.reported.clone_from(&known.reported);
@@ -165,34 +182,13 @@ impl StopCase {
             verdict.decision = gate::Decision::Pass;
             verdict.message = None;
         }
+        if let (Some(repository), Changes::Known(set)) = (&self.repository, &inputs.changes) {
+            let (turn_start, head) = (baseline.as_ref(), set.head.as_deref());
+            let git = &event.settings.git;
+            contents.look_at_the_beginning(&verdict.standings, repository, turn_start, head, git);
+        }
         event.stopwatch.lap("judge");
-        Ok(JudgedTurn { known, inputs, verdict, usage, prompt, calls })
-    }
-
-    /// The repository's own words about what changed and where commands ran, if a rule asks for them.
-    fn own_words(&self, inputs: &Inputs) -> Option<Repository> {
-        let Changes::Known(set) = &inputs.changes else { return None };
-        let asks = self.policy.actions.iter().any(|action| action.proof == Proof::Verification);
-        if !asks || set.files.is_empty() {
-            return None;
-        }
-        let commands = || {
-            let intents = inputs.calls.iter().filter_map(|recorded| recorded.intents.as_ref());
-            intents.flat_map(Intents::commands)
-        };
-        let changed: Vec<String> = set.files.iter().map(|file| file.path.to_string()).collect();
-        let ran = repository_files::ran(&self.root, &inputs.cwd, commands());
-        let mut files = repository_files::around(&self.root, changed.iter().chain(&ran).map(String::as_str));
-        let root = self.root.to_string_lossy();
-        let mut repository = Repository::of_files(root.as_ref(), &files);
-        let says_nothing =
-            |path: &String| repository.package_of(path).is_some_and(|package| package.ways.is_empty());
-        if changed.iter().any(says_nothing) {
-            files.extend(repository_files::of_ci(&self.root));
-            repository = Repository::of_files(root.as_ref(), &files);
-        }
-        repository.keep_used(commands(), &inputs.cwd);
-        Some(repository)
+        Ok(JudgedTurn { known, inputs, verdict, usage, prompt, calls, contents })
     }
 
     /// The files of which only comments changed, where no transcript shows the edits.
@@ -242,6 +238,33 @@ impl StopCase {
         let git = &event.settings.git;
         turn_start_snapshot::better_baseline(quick, turn, pending.repository(), git, journal)
     }
+}
+
+/// The repository's own words about what changed and where commands ran, if a rule asks for them.
+pub(crate) fn own_words(root: &Path, policy: &Policy, inputs: &Inputs) -> Option<Repository> {
+    let Changes::Known(set) = &inputs.changes else { return None };
+    let asks = policy.actions.iter().any(|action| action.proof == Proof::Verification);
+    let unproven = inputs.ledger.unproven.iter().map(|file| file.path.clone());
+    let changed: Vec<String> = set.files.iter().map(|file| file.path.to_string()).chain(unproven).collect();
+    if !asks || changed.is_empty() {
+        return None;
+    }
+    let commands = || {
+        let intents = inputs.calls.iter().filter_map(|recorded| recorded.intents.as_ref());
+        intents.flat_map(Intents::commands)
+    };
+    let ran = repository_files::ran(root, &inputs.cwd, commands());
+    let mut files = repository_files::around(root, changed.iter().chain(&ran).map(String::as_str));
+    let name = root.to_string_lossy();
+    let mut repository = Repository::of_files(name.as_ref(), &files);
+    let says_nothing =
+        |path: &String| repository.package_of(path).is_some_and(|package| package.ways.is_empty());
+    if changed.iter().any(says_nothing) {
+        files.extend(repository_files::of_ci(root));
+        repository = Repository::of_files(name.as_ref(), &files);
+    }
+    repository.keep_used(commands(), &inputs.cwd);
+    Some(repository)
 }
 
 /// What the agent waits for, by its client's word and by the transcript.

@@ -10,7 +10,7 @@ use gate::{Changes, Decision, Verdict};
 use jiff::Timestamp;
 use journal::{Journal, JournalError};
 use stop::policy_files::{FILE_NAME, PolicyTexts};
-use stop::{AskedBy, ClientEvent, StopCase, StopError, Stopwatch};
+use stop::{AskedBy, ClientEvent, SESSIONS_LOOKED_AT, StopCase, StopError, Stopwatch};
 use text::counted;
 use transcript::{Agent, Coverage, Extent, Options, Reading};
 
@@ -27,9 +27,9 @@ use crate::verdict_text::verdict_text;
 
 /// Say what the gate would say now, and record nothing
 ///
-/// Judges as at the first stop of the turn. Without a transcript nothing proves that an action was done, so every
-/// action that the changed files need is named. With one whose session has been recorded, what changed is told from
-/// the state at the prompt. How long the turn took is not looked at: asking is reason enough. The policy's own checks run
+/// Judges as at the first stop of the turn, by the transcript of the session that was last seen in this repository unless
+/// another one is named, and by what was proven before. What changed is told from the state at the prompt. In a repository
+/// without any session nothing proves that an action was done, so every action that the changed files need is named. How long the turn took is not looked at: asking is reason enough. The policy's own checks run
 /// where they are trusted.
 ///
 /// Exit code: 0 pass or notify, 1 hold, 2 error.
@@ -42,7 +42,7 @@ pub(crate) struct CheckArguments {
     /// The client that wrote the transcript; guessed from the content where it is not given
     #[arg(long, value_name = "AGENT", requires = "transcript")]
     agent: Option<AgentName>,
-    /// The transcript of the session; an agent's own where an agent asks
+    /// The transcript of the session; by default the agent's own if an agent asks, else the last one of the repository
     #[arg(long, value_name = "FILE")]
     transcript: Option<PathBuf>,
     #[command(flatten)]
@@ -69,6 +69,7 @@ pub(crate) fn run(arguments: &CheckArguments, printer: &Printer) -> Result<ExitC
     let (mut journal, problem) = opened.map_or_else(|error| (None, Some(error)), |journal| (journal, None));
     let calling = || transcript_of_calling_session(journal.as_mut()?, &root);
     let transcript = arguments.transcript.clone().or_else(calling);
+    let transcript = transcript.or_else(|| last_transcript(journal.as_mut()?, &root));
     if let (Some(problem), true) = (problem, transcript.is_some() || policy.checks.count() > 0) {
         printer.warning(problem);
     }
@@ -167,6 +168,8 @@ fn without_policy(
             understood: 0,
             reason: Some("not read".to_owned()),
         },
+        standings: Vec::new(),
+        told_unproven: None,
     };
     printer.answer(arguments.json, &verdict, || no_policy(root))
 }
@@ -191,6 +194,13 @@ pub(crate) fn no_policy(root: &Path) -> String {
 fn transcript_of_calling_session(journal: &mut Journal, root: &Path) -> Option<PathBuf> {
     let session = AgentSession::calling(Some(journal), Some(root)).ok()??;
     session.recorded(Some(journal)).ok()??.transcript.filter(|path| path.is_file())
+}
+
+/// The transcript of the session that was last seen in the repository.
+fn last_transcript(journal: &mut Journal, root: &Path) -> Option<PathBuf> {
+    let sessions = journal.read(|reader| reader.recent_sessions(SESSIONS_LOOKED_AT)).ok()?;
+    let last = sessions.into_iter().find(|session| session.repository.as_deref() == Some(root))?;
+    last.transcript.filter(|path| path.is_file())
 }
 
 /// The transcript, where there is one; otherwise nothing, and nothing is what it proves.

@@ -16,6 +16,7 @@ use crate::error::CommandError;
 use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
+use crate::unproven_work::UnprovenWork;
 use crate::verdict_text::{decision, verdict_text};
 
 /// Explain a verdict: every rule, what silenced it or made it speak
@@ -87,7 +88,15 @@ pub(crate) fn run(arguments: &ExplainArguments, printer: &Printer) -> Result<Exi
     };
     let inputs = journal.read(|reader| reader.inputs(recorded.id))?;
     let explained = Explained { recorded, explained: explain(inputs.as_ref()) };
-    printer.answer(arguments.json, &explained.output(), || explained.text(printer.width()))
+    let unproven = match arguments.verdict {
+        None => UnprovenWork::of_repository(journal, &arguments.repository.find()?)?,
+        Some(_) => UnprovenWork::default(),
+    };
+    printer.answer(arguments.json, &explained.output(), || {
+        let unproven = unproven.sentence();
+        let now = unproven.map(|sentence| format!("\n{BAD}unproven now{BAD:#}: {sentence}\n"));
+        format!("{}{}", explained.text(printer.width()), now.unwrap_or_default())
+    })
 }
 
 /// What `checkstone explain --list --json` prints, the newest first.

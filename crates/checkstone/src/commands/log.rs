@@ -8,10 +8,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use files::{FileError, Links, regular_file};
+use stop::SESSIONS_LOOKED_AT;
 
 use crate::error::{CommandError, Warning};
 use crate::journal_access;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer};
+use crate::repository_argument::find;
+use crate::unproven_work::UnprovenWork;
 
 /// Show the decision log: what was decided at each stop, why, and how long it took
 ///
@@ -21,6 +24,7 @@ use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer};
 #[command(after_help = "Examples:
   checkstone log
   checkstone log --follow
+  checkstone log --repo .
   checkstone log -n 1000 | grep ' hold: '")]
 pub(crate) struct LogArguments {
     /// Wait for new lines
@@ -29,6 +33,9 @@ pub(crate) struct LogArguments {
     /// How many of the last lines to print
     #[arg(short = 'n', long = "lines", value_name = "N", default_value_t = 20)]
     lines: usize,
+    /// Only what was decided for the repository of this folder, and what is unproven there
+    #[arg(long, value_name = "FOLDER", conflicts_with = "follow")]
+    repo: Option<PathBuf>,
 }
 
 /// The log and its rotated files, the oldest first.
@@ -46,8 +53,19 @@ pub(crate) fn run(arguments: &LogArguments, printer: &Printer) -> Result<ExitCod
         printer.warning(nothing.hint("your agents' hooks write the log"));
         return Ok(ExitCode::SUCCESS);
     }
+    let of_repository = arguments.repo.as_deref().map(|folder| of_repository(&state, folder)).transpose()?;
+    let lines: Vec<String> = match &of_repository {
+        Some((sessions, _)) => {
+            let is_its = |line: &String| sessions.iter().any(|session| line.contains(session.as_str()));
+            lines.into_iter().filter(is_its).collect()
+        }
+        None => lines,
+    };
     for line in lines.iter().skip(lines.len().saturating_sub(arguments.lines)) {
         printer.text(&coloured(line));
+    }
+    if let Some(unproven) = of_repository.and_then(|(_, unproven)| unproven.sentence()) {
+        printer.text(&format!("{BAD}unproven{BAD:#}: {unproven}\n"));
     }
     if !arguments.follow {
         return Ok(ExitCode::SUCCESS);
@@ -60,6 +78,16 @@ pub(crate) fn run(arguments: &LogArguments, printer: &Printer) -> Result<ExitCod
             }
         }
     }
+}
+
+/// The agent and the id of each session of a repository, as the log has them, and what is unproven there.
+fn of_repository(state: &Path, folder: &Path) -> Result<(Vec<String>, UnprovenWork), CommandError> {
+    let repository = find(folder)?;
+    let Some(mut journal) = journal_access::open_existing(state)? else { return Ok(Default::default()) };
+    let sessions = journal.read(|reader| reader.recent_sessions(SESSIONS_LOOKED_AT))?;
+    let its = sessions.into_iter().filter(|session| session.repository.as_ref() == Some(&repository.root));
+    let named = its.map(|session| format!(" {} {} ", session.agent, session.client_id)).collect();
+    Ok((named, UnprovenWork::of_repository(&mut journal, &repository)?))
 }
 
 /// The decision stands out, the timings stand back.

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use journal::switch;
 use journal::{Author, Journal, SeenSession};
 use serde::Serialize;
+use text::{Cell, Column, Table, counted};
 use transcript::{Agent, visible};
 
 use crate::agent_name::AgentName;
@@ -19,6 +20,7 @@ use crate::printer::{BAD, GOOD, Printer, STRONG};
 use crate::reductions::{self, CommandReduction};
 use crate::repository_argument::RepositoryArgument;
 use crate::tmux_argument;
+use crate::unproven_work::UnprovenWork;
 
 /// Show or set what belongs to one agent session: its work item, its switch, its tmux pane
 ///
@@ -28,6 +30,7 @@ use crate::tmux_argument;
 #[command(after_help = "Examples:
   checkstone session --slug parser
   checkstone session --off --agent claude
+  checkstone session --list
   checkstone session --agent codex --id 01a1ddc9-9555-7810-a9fe-42b83e4879c4 --tmux %3
   checkstone session --agent gemini --json")]
 pub(crate) struct SessionArguments {
@@ -46,6 +49,9 @@ pub(crate) struct SessionArguments {
     /// Switch them on again
     #[arg(long)]
     on: bool,
+    /// List the sessions that were seen in this repository, with what their turns left unproven
+    #[arg(long, conflicts_with_all = ["slug", "tmux", "off", "on", "agent"])]
+    list: bool,
     /// The client of the session
     #[arg(long, value_name = "AGENT")]
     agent: Option<AgentName>,
@@ -54,7 +60,7 @@ pub(crate) struct SessionArguments {
     id: Option<String>,
     #[command(flatten)]
     repository: RepositoryArgument,
-    /// Print JSON (schemas/session.schema.json)
+    /// Print JSON (schemas/session.schema.json, with --list schemas/session-list.schema.json)
     #[arg(long)]
     json: bool,
 }
@@ -70,6 +76,10 @@ pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<Exi
     let folder = arguments.repository.folder()?;
     let root = changes::Repository::discover(&folder).ok().map(|repository| repository.root);
     let mut journal = journal_access::open_existing(&state)?;
+    if arguments.list {
+        let listed = listed(&arguments.repository.find()?, &state, journal.as_mut())?;
+        return printer.answer(arguments.json, &listed, || listed.text(printer.width()));
+    }
     let session = find(arguments, journal.as_mut(), root.as_deref())?;
     if let Some(slug) = arguments.slug.as_deref()
         && !slug.is_empty()
@@ -118,6 +128,75 @@ pub(crate) fn run(arguments: &SessionArguments, printer: &Printer) -> Result<Exi
         seen_at: recorded.as_ref().map(|one| one.seen_at.to_string()),
     };
     printer.answer(arguments.json, &output, || output.text())
+}
+
+/// How many sessions a list has.
+const LISTED: usize = 20;
+
+fn listed(
+    repository: &changes::Repository,
+    state: &Path,
+    journal: Option<&mut Journal>,
+) -> Result<SessionList, CommandError> {
+    let Some(journal) = journal else { return Ok(SessionList { sessions: Vec::new() }) };
+    let unproven = UnprovenWork::of_repository(journal, repository)?;
+    let sessions = journal.read(|reader| reader.recent_sessions(stop::SESSIONS_LOOKED_AT))?;
+    let its = sessions.into_iter().filter(|session| session.repository.as_ref() == Some(&repository.root));
+    let sessions = its.take(LISTED).map(|session| ListedSession {
+        seen_at: session.seen_at.to_string(),
+        on: !switch::is_off(state, &session.agent, &session.client_id),
+        unproven: unproven.of_session(&session.agent, &session.client_id),
+        slug: session.slug,
+        agent: session.agent,
+        id: session.client_id,
+    });
+    Ok(SessionList { sessions: sessions.collect() })
+}
+
+/// What `checkstone session --list --json` prints, the newest first.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct SessionList {
+    sessions: Vec<ListedSession>,
+}
+
+/// A session in a list.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct ListedSession {
+    agent: String,
+    id: String,
+    /// The work item.
+    slug: Option<String>,
+    /// Whether the hooks are on for this session.
+    on: bool,
+    seen_at: String,
+    /// How many files its turns left unproven that are still so.
+    unproven: usize,
+}
+
+impl SessionList {
+    fn text(&self, width: Option<usize>) -> String {
+        if self.sessions.is_empty() {
+            return "No session is recorded for this repository.\n".to_owned();
+        }
+        let mut table = Table::new([Column::left(0), Column::left(6), Column::left(0), Column::left(0)]);
+        for session in &self.sessions {
+            let at = session.seen_at.get(..19).unwrap_or(&session.seen_at).replace('T', " ");
+            let mut standing = Vec::new();
+            if !session.on {
+                standing.push("switched off".to_owned());
+            }
+            if session.unproven > 0 {
+                standing.push(format!("unproven: {}", counted(session.unproven, "file")));
+            }
+            let style = if standing.is_empty() { GOOD } else { BAD };
+            let standing = if standing.is_empty() { "on".to_owned() } else { standing.join(", ") };
+            let (agent, id) = (visible(&session.agent), visible(&session.id));
+            table.row([at.into(), agent.into(), id.into(), Cell::styled(&standing, style)]);
+        }
+        table.lines(width)
+    }
 }
 
 /// What `checkstone session --json` prints.

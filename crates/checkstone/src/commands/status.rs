@@ -38,6 +38,7 @@ use crate::printer::{BAD, DOUBTFUL, GOOD, Printer, STRONG};
 use crate::repository_argument::RepositoryArgument;
 use crate::repository_policy;
 use crate::unheard_sessions;
+use crate::unproven_work::{UnprovenFileOutput, UnprovenWork};
 
 /// Show what is on: the policy of this repository, trust, switches, the last verdicts
 #[derive(Debug, clap::Args)]
@@ -82,6 +83,11 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
     let verdicts = journal.as_mut().map_or(Ok(Vec::new()), |journal| recent(journal, of, VERDICTS));
     let verdicts = or_nothing(verdicts, &mut problem);
     let autosave = or_nothing(AutosaveStatus::of(root, journal.as_mut()), &mut problem);
+    let unproven = match (journal.as_mut(), repository) {
+        (Some(journal), Some(repository)) => UnprovenWork::of_repository(journal, repository),
+        _ => Ok(UnprovenWork::default()),
+    };
+    let unproven = or_nothing(unproven, &mut problem);
     let off = off(&policy, session.as_ref())
         .or_else(|| problem.is_some().then(|| "the journal cannot be used".to_owned()));
     let reductions = journal.as_mut().map_or(Ok(Vec::new()), |journal| reductions(journal, &state, root));
@@ -104,6 +110,7 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         missing_registrations: missing.iter().map(MissingRegistrationOutput::of).collect(),
         reductions,
         journal_problem: problem,
+        unproven: unproven.output(),
         verdicts,
         autonomous_execution: autosave.execution(),
         autosave: autosave.output(),
@@ -117,7 +124,7 @@ pub(crate) fn run(arguments: &StatusArguments, printer: &Printer) -> Result<Exit
         resumable: resumable(&workflows).into_iter().chain(unfinished_runs(project)).collect(),
     };
     printer.answer(arguments.json, &output, || {
-        output.text(&policy, &autosave, snapshot.as_ref().map(about), printer.width())
+        output.text(&policy, &unproven, &autosave, snapshot.as_ref().map(about), printer.width())
     })
 }
 
@@ -233,6 +240,8 @@ pub(crate) struct StatusOutput<'a> {
     /// What reduced checking in the last days, or tried to; newest first.
     reductions: Vec<ReductionOutput>,
     journal_problem: Option<String>,
+    /// Files of the working tree whose present content is unproven, the newest first.
+    unproven: Vec<UnprovenFileOutput>,
     verdicts: Vec<ListedVerdict>,
     autonomous_execution: AutonomousExecution,
     autosave: AutosaveStatusOutput<'a>,
@@ -249,6 +258,7 @@ impl StatusOutput<'_> {
     fn text(
         &self,
         policy: &PolicyState,
+        unproven: &UnprovenWork,
         autosave: &AutosaveStatus,
         about_snapshot: Option<String>,
         width: Option<usize>,
@@ -273,6 +283,9 @@ impl StatusOutput<'_> {
         line("policy", &policy.sentence());
         if let Some(trust) = policy.trust_sentence() {
             line("trust", &trust);
+        }
+        if let Some(unproven) = unproven.sentence() {
+            line("unproven", &format!("{BAD}{unproven}{BAD:#} (`checkstone verify`)"));
         }
         if let Some(session) = &self.session {
             let slug = session.slug.as_deref().map(|slug| format!(", work item {}", visible(slug)));

@@ -2,9 +2,11 @@
 //! large the context window is, so it remembers that for the hook.
 
 use std::io::Read as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use autosave::told_window;
+use changes::Repository;
 use gate::Decision;
 use journal::{Journal, Of, OpenFor, SeenSession};
 use serde_json::Value;
@@ -13,6 +15,7 @@ use transcript::Agent;
 use crate::environment;
 use crate::error::CommandError;
 use crate::printer::{BAD, DOUBTFUL, FAINT, GOOD, Printer};
+use crate::unproven_work::UnprovenWork;
 
 /// Print the status line of Claude Code: how full the context is, and what the gate said last
 ///
@@ -67,10 +70,12 @@ pub(crate) fn run(_: &StatuslineArguments, printer: &Printer) -> Result<ExitCode
     if environment::is_switched_off() {
         parts.push(format!("{FAINT}off{FAINT:#}"));
     } else {
-        match last_verdict(&told) {
-            Some(Decision::Hold) => parts.push(format!("{DOUBTFUL}held{DOUBTFUL:#}")),
-            Some(Decision::Pass | Decision::Notify) => parts.push(format!("{GOOD}clear{GOOD:#}")),
-            None => {}
+        let (last, unproven) = last_verdict(&told);
+        match (last, unproven) {
+            (Some(Decision::Hold), None) => parts.push(format!("{DOUBTFUL}held{DOUBTFUL:#}")),
+            (_, Some(files)) => parts.push(format!("{BAD}unproven: {files}{BAD:#}")),
+            (Some(Decision::Pass | Decision::Notify), None) => parts.push(format!("{GOOD}clear{GOOD:#}")),
+            (None, None) => {}
         }
     }
     let line = if parts.is_empty() { "ready".to_owned() } else { parts.join(" · ") };
@@ -79,12 +84,23 @@ pub(crate) fn run(_: &StatuslineArguments, printer: &Printer) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the gate said last in this session; on the way, the size of the window is remembered. Where the journal cannot be
-/// used, the line is shorter.
-fn last_verdict(told: &StatuslinePayload) -> Option<Decision> {
-    let client_id = told.text("/session_id")?;
-    let state = environment::state_directory()?;
-    let mut journal = Journal::open(&state, OpenFor::Hook).ok()?;
+/// What the gate said last in this session, and how many files are unproven where it works; on the way, the size of the
+/// window is remembered. Where the journal cannot be used, the line is shorter.
+fn last_verdict(told: &StatuslinePayload) -> (Option<Decision>, Option<String>) {
+    let opened = || Journal::open(&environment::state_directory()?, OpenFor::Hook).ok();
+    let (Some(client_id), Some(mut journal)) = (told.text("/session_id"), opened()) else {
+        return (None, None);
+    };
+    let unproven = |journal: &mut Journal| {
+        let folder = told.text("/workspace/current_dir").or_else(|| told.text("/cwd"))?;
+        let repository = Repository::discover(Path::new(folder)).ok()?;
+        UnprovenWork::of_repository(journal, &repository).ok()?.count()
+    };
+    let unproven = unproven(&mut journal);
+    (last_of_session(told, client_id, &mut journal), unproven)
+}
+
+fn last_of_session(told: &StatuslinePayload, client_id: &str, journal: &mut Journal) -> Option<Decision> {
     let agent = Agent::Claude.name();
     let model = told.text("/model/id");
     let (session, verdict) = journal

@@ -113,6 +113,8 @@ fn a_verdict_that_its_inputs_do_not_give_is_told() {
     ✗ the recorded inputs do not give this verdict any more
       judged again it is `hold`: missing: rust-tests
     [timings]
+
+    unproven now: 1 file needs rust-tests: src/lib.rs
     ");
 }
 

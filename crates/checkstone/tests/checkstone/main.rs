@@ -23,6 +23,7 @@ mod handoff;
 mod hook;
 mod init;
 mod integrations;
+mod ledger;
 mod log;
 #[allow(dead_code, reason = "the tests of the library need more of it")]
 #[path = "../../../workflow/tests/workflow/integrations/server.rs"]

@@ -82,6 +82,8 @@ table! {
         turn_only: Boolean = false;
         /// What to do if the transcript is there, and its format is not understood.
         not_understood: Choice<NotUnderstood> = NotUnderstood::Pass;
+        /// What to do if a turn commits work of an earlier turn that is still unproven.
+        unproven_commit: Choice<RuleLevel> = RuleLevel::Notify;
         /// What each rule may do if it is alone.
         rules: Nested<Rules> = Rules::default();
     }

@@ -14,7 +14,7 @@ use crate::changed::{Changed, OTHER_CODE};
 use crate::policy::{Action, Class, Policy, Proof, RuleLevel};
 use crate::ran::{Moment, Ran};
 use crate::strength::Strength;
-use crate::verdict::{Evidence, Observation, Rule};
+use crate::verdict::{ContentProof, Evidence, FileStanding, Observation, Rule};
 use crate::work::{Work, shown};
 
 /// An action that what changed demands; what would satisfy it is one of its commands, run well and late enough.
@@ -29,6 +29,10 @@ pub(crate) struct Demand<'a> {
     steps: Vec<String>,
     /// Packages that were verified by less than they have.
     pub(crate) weaker: Vec<Observation>,
+    /// Files whose present content was proven before.
+    pub(crate) proven: Vec<String>,
+    /// How the contents of the other files stand now.
+    pub(crate) standings: Vec<FileStanding>,
 }
 
 /// Every action that is demanded, in the policy's order, and what was seen of it.
@@ -37,15 +41,18 @@ pub(crate) fn expectations<'a>(
     changed: &[Changed],
     work: &Work<'_>,
 ) -> Vec<Expectation<Demand<'a>>> {
-    let mut found: Vec<(Expectation<Demand<'a>>, Option<Moment>)> = Vec::new();
+    let mut found: Vec<(Expectation<Demand<'a>>, After)> = Vec::new();
     let demanded = demands(policy, changed);
     let usual: Vec<String> = demanded.iter().filter_map(|demand| usual_program(demand.action)).collect();
     for mut demand in demanded {
+        if let Some(earlier) = demand.leave_proven(policy, work) {
+            found.push((Expectation { subject: demand, seen: Seen::Evidence(earlier) }, After::Anything));
+            continue;
+        }
         let after = match &demand.action.after {
             None => After::Anything,
             Some(id) => match found.iter().find(|(earlier, _)| &earlier.subject.action.id == id) {
-                Some((_, Some(moment))) => After::Moment(*moment),
-                Some((_, None)) => After::Never,
+                Some((_, after)) => *after,
                 // The other action is not demanded: its evidence, if any, is still what must come first.
                 None => policy
                     .action(id)
@@ -64,10 +71,15 @@ pub(crate) fn expectations<'a>(
                 }
                 Some(looking.look_for(demand.action, &demand.covers, None))
             }
-            _ => Some(looking.look_for(demand.action, &demand.covers, None)),
+            _ => {
+                let (seen, moment) = looking.look_for(demand.action, &demand.covers, None);
+                demand.stand(demand.covers.clone(), &seen);
+                Some((seen, moment))
+            }
         };
         if let Some((seen, moment)) = seen {
-            found.push((Expectation { subject: demand, seen }, moment));
+            let after = moment.map_or(After::Never, After::Moment);
+            found.push((Expectation { subject: demand, seen }, after));
         }
     }
     found.into_iter().map(|(expectation, _)| expectation).collect()
@@ -137,6 +149,38 @@ pub(crate) fn report(expectation: &Expectation<Demand<'_>>) -> Observation {
 }
 
 impl Demand<'_> {
+    /// Takes out the files whose present content was proven before; if that is all of them, what proved the last one.
+    fn leave_proven(&mut self, policy: &Policy, work: &Work<'_>) -> Option<Evidence> {
+        if policy.gate.turn_only || !self.action.is_about_content() {
+            return None;
+        }
+        let mut last = None;
+        let Self { action, covers, proven, .. } = self;
+        covers.retain(|path| match work.earlier_proof(path, &action.id) {
+            Some(command) => {
+                last = Some(Evidence { command: command.to_owned(), line: None });
+                proven.push(path.clone());
+                false
+            }
+            None => true,
+        });
+        last.filter(|_| covers.is_empty())
+    }
+
+    /// What was seen decides how the contents of the files stand. What is only reported is not asked of anybody.
+    fn stand(&mut self, files: BTreeSet<String>, seen: &Seen) {
+        let proof = match seen {
+            Seen::Evidence(evidence) => ContentProof::Proven(evidence.clone()),
+            _ if self.action.level == RuleLevel::Hold => ContentProof::Unproven,
+            _ => return,
+        };
+        if self.action.is_about_content() {
+            let action = &self.action.id;
+            let stand = |path| FileStanding { path, action: action.clone(), proof: proof.clone() };
+            self.standings.extend(files.into_iter().map(stand));
+        }
+    }
+
     /// What to do in each package; empty if the action itself says it all.
     pub(crate) fn instructions(&self) -> Vec<String> {
         let steps = self.steps.iter().filter(|_| self.action.say.is_empty());
@@ -176,7 +220,7 @@ enum After {
     Never,
 }
 
-fn demands<'a>(policy: &'a Policy, changed: &[Changed]) -> Vec<Demand<'a>> {
+pub(crate) fn demands<'a>(policy: &'a Policy, changed: &[Changed]) -> Vec<Demand<'a>> {
     let mut demanded: Vec<Demand<'a>> = Vec::new();
     let mut demand = |id: &str, category: Option<&'a str>, file: &Changed| {
         let is_asked = |action: &&Action| {
@@ -193,6 +237,8 @@ fn demands<'a>(policy: &'a Policy, changed: &[Changed]) -> Vec<Demand<'a>> {
                     covers: BTreeSet::new(),
                     steps: Vec::new(),
                     weaker: Vec::new(),
+                    proven: Vec::new(),
+                    standings: Vec::new(),
                 });
                 demanded.len() - 1
             }
@@ -295,6 +341,7 @@ impl Looking<'_, '_> {
         let mut whole: Option<(Seen, Option<Moment>)> = None;
         for (code, (package, covers)) in parts {
             let (seen, moment) = self.look_for(demand.action, &covers, Some(&code));
+            demand.stand(covers.clone(), &seen);
             let strongest = package.strongest(&code.languages);
             match seen {
                 Seen::Evidence(_) => {

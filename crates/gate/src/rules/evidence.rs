@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use outputs::Summary;
-use programs::shell::{Attribution, Output};
+use programs::shell::{Attribution, Intents, Output, Pattern};
 use transcript::{Call, Outcome};
 
 use super::chain;
@@ -14,6 +14,23 @@ use crate::policy::{Action, Fresh, Proof};
 use crate::ran::Ran;
 use crate::strength::Strength;
 use crate::work::{SLACK_NS, Work};
+
+impl Action {
+    /// Whether a run says something about the content of files, so that the same content is proven whenever it comes back. A
+    /// restart or an installation acts on something else, and has to be done again.
+    pub(crate) fn is_about_content(&self) -> bool {
+        let verifies = |pattern: &Pattern| {
+            let intents = Intents::read(pattern.as_str());
+            intents.commands().iter().any(|command| Strength::of_command(command).is_some())
+        };
+        self.fresh == Fresh::AfterChange
+            && match self.proof {
+                Proof::Verification => true,
+                Proof::Installation => false,
+                Proof::Evidence => self.evidence.iter().any(verifies),
+            }
+    }
+}
 
 /// Whether the command is what the action asks for.
 pub(crate) fn names(action: &Action, ran: &Ran<'_>) -> bool {

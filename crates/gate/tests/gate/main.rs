@@ -13,6 +13,7 @@ mod corpus;
 mod explanations;
 mod held_out;
 mod hygiene_and_drift;
+mod ledger;
 mod matching;
 mod policy_errors;
 mod policy_paths;

@@ -2,7 +2,7 @@
 
 use change_set::{Change, ChangeSet, ChangedFile, How, Scope};
 use gate::policy::{Policy, Source};
-use gate::{Changes, Decision, History, Inputs, RecordedCall, Stop, Verdict, judge};
+use gate::{Changes, Decision, History, Inputs, LedgerExtract, RecordedCall, Stop, Verdict, judge};
 use jiff::{SignedDuration, Timestamp};
 use transcript::{Call, Coverage, Extent, Kind, Outcome, SessionState};
 
@@ -124,6 +124,7 @@ pub(crate) fn with_files(calls: Vec<Call>, files: Vec<ChangedFile>) -> Inputs {
         without_need: Vec::new(),
         stop: Stop { elapsed_ms: Some(60_000), ..Stop::default() },
         history: History::default(),
+        ledger: LedgerExtract::default(),
         plan: None,
         checks: Vec::new(),
     }
@@ -161,7 +162,7 @@ pub(crate) fn required(verdict: &Verdict) -> Vec<&str> {
 
 /// The actions that somebody is asked for. A stop after the hold passes: what it lists as missing is for the record.
 pub(crate) fn asked<'a>(inputs: &Inputs, verdict: &'a Verdict) -> Vec<&'a str> {
-    let after_the_hold = inputs.history.holds_this_turn > 0 && verdict.decision == Decision::Pass;
+    let after_the_hold = inputs.history.holds_this_turn > 0 && verdict.decision != Decision::Hold;
     if after_the_hold { Vec::new() } else { required(verdict) }
 }
 

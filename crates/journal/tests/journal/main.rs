@@ -9,6 +9,7 @@ mod concurrency;
 mod damage;
 mod holds;
 mod kills;
+mod ledger;
 mod log_lines;
 mod records;
 mod support;

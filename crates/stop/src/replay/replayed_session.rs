@@ -106,7 +106,7 @@ impl ReplayedSession {
         let waived = gate::waivers(policy, &inputs);
         let mut reported = inputs.history.reported;
         reported.extend(gate::reports(&verdict));
-        self.history = History { holds_this_turn: 0, held_before, waived, reported };
+        self.history = History { holds_this_turn: 0, hold_received: false, held_before, waived, reported };
         // Nobody looked at what changed: the next turn is judged together with this one.
         if verdict.scope.is_none() && inputs.calls.len() <= MOST_UNJUDGED && !policy.gate.turn_only {
             self.unjudged = inputs.calls.into_iter().map(|recorded| recorded.call).collect();

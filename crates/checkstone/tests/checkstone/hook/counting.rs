@@ -10,7 +10,7 @@ use sandbox::{RunToEnd as _, finish, now, redacted, without_durations};
 use serde_json::json;
 
 use super::session::{AGENTS, Session};
-use super::world::{HookAnswer, PYTHON, RUN_TESTS, World, answer};
+use super::world::{HookAnswer, IGNORED, PYTHON, RUN_TESTS, World, answer};
 
 const FIXED: &str = "def add(a, b):\n    return a + b\n";
 
@@ -162,7 +162,7 @@ fn h9_registered_twice_leaves_the_second_hold_for_the_second_stop() {
     session.say("Tested.");
     let answers = together(&world, "claude", &vec![session.stop_event().to_string(); 2]);
     assert_eq!(spoken(&answers), 1);
-    session.stop("Not committed.").passes();
+    assert_eq!(session.stop("Not committed.").notifies(), IGNORED);
     assert_eq!(world.holds(), [2]);
 }
 
@@ -334,9 +334,14 @@ fn spoken(answers: &[HookAnswer]) -> usize {
 /// What the agent made of the hold is recorded, and nothing is said of it.
 #[test]
 fn the_stop_after_the_hold_is_looked_at_for_the_record() {
-    for (agent, does, reason) in [
-        ("claude", true, "held already in this turn, and no action is missing now"),
-        ("codex", false, "held already in this turn; still missing: python-tests"),
+    for (agent, does, answered, reason) in [
+        ("claude", true, "pass", "held already in this turn, and no action is missing now"),
+        (
+            "codex",
+            false,
+            "notify",
+            "unproven: 1 file; held already in this turn; still missing: python-tests",
+        ),
     ] {
         let world = World::new(PYTHON);
         let mut session = Session::new(&world, agent);
@@ -347,10 +352,14 @@ fn the_stop_after_the_hold_is_looked_at_for_the_record() {
         if does {
             session.test();
         }
-        session.stop("Done again.").passes();
+        let again = session.stop("Done again.");
+        match does {
+            true => again.passes(),
+            false => assert_eq!(again.notifies(), IGNORED),
+        }
         let output = world.checkstone(&["explain", "--json"]).answer();
         let latest: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
-        assert_eq!((&latest["answered"], &latest["verdict"]["reason"]), (&json!("pass"), &json!(reason)));
+        assert_eq!((&latest["answered"], &latest["verdict"]["reason"]), (&json!(answered), &json!(reason)));
         assert_eq!(world.holds(), [1], "{agent}");
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::session::{AGENTS, Session};
-use super::world::{PYTHON, RUN_TESTS, World, answer};
+use super::world::{IGNORED, PYTHON, RUN_TESTS, STILL_UNPROVEN, World, answer};
 
 const FIXED: &str = "def add(a, b):\n    return a + b\n";
 
@@ -20,7 +20,7 @@ fn h3_a_turn_is_held_once_and_the_next_one_is_its_own() {
         assert_eq!(held.holds(), RUN_TESTS, "{agent}");
         assert!(held.0.stdout.starts_with("{\"decision\":\"block\",\"reason\":\"[checkstone] "), "{agent}");
         session.receive(RUN_TESTS);
-        session.stop("I did not run them.").passes();
+        assert_eq!(session.stop("I did not run them.").notifies(), IGNORED, "{agent}");
         session.stop("Still not.").passes();
         assert_eq!(world.holds(), [1], "{agent}");
 
@@ -30,7 +30,7 @@ fn h3_a_turn_is_held_once_and_the_next_one_is_its_own() {
         assert_eq!(world.holds(), [1, 1], "{agent}");
 
         session.prompt("What does it do?");
-        session.stop("It multiplies.").passes();
+        assert_eq!(session.stop("It multiplies.").notifies(), STILL_UNPROVEN, "{agent}");
         assert_eq!(world.holds(), [1, 1, 0], "{agent}");
     }
 }
@@ -245,7 +245,7 @@ fn without_a_prompt_event_the_touched_files_count() {
         session.edit("calc.py", FIXED);
         assert_eq!(session.stop("Done.").holds(), RUN_TESTS, "{agent}");
         session.receive(RUN_TESTS);
-        session.stop("No.").passes();
+        assert_eq!(session.stop("No.").notifies(), IGNORED, "{agent}");
         assert_eq!(world.holds(), [1], "{agent}");
     }
 }
@@ -373,7 +373,7 @@ fn our_own_text_and_an_added_prompt_begin_no_turn() {
             answer(world.hook(agent), &session.prompt_event("And be quick")).passes();
         }
         session.edit("calc.py", "def add(a, b):\n    return b + a\n");
-        session.stop("Done again.").passes();
+        assert_eq!(session.stop("Done again.").notifies(), IGNORED, "{agent}");
         assert_eq!(world.holds(), [1], "{agent}");
     }
 }

@@ -16,6 +16,13 @@ pub(crate) const RUN_TESTS: &str = "[checkstone] Not verified yet\n\n\
     If a step cannot be done here, say so in a line of its own:\n`checkstone: cannot ACTION: REASON` \
     (actions: python-tests).";
 
+/// What the person is told of an agent that went on without the tests.
+pub(crate) const IGNORED: &str = "[checkstone] Unproven: `calc.py` needs `python-tests`. The agent was asked for it, and \
+    went on without it.";
+
+/// What they are told in every later turn while that lasts.
+pub(crate) const STILL_UNPROVEN: &str = "[checkstone] Still unproven: `calc.py` needs `python-tests`.";
+
 /// How the line begins that tells the person how to switch a session off.
 const OFF_SWITCH: &str =
     "[checkstone] To switch this off for the session, run in a terminal: `checkstone session";

@@ -1,0 +1,82 @@
+//! `checkstone prove`: runs a command and records what it proves.
+
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use stop::{ProvingRun, VerifiedPlace};
+use text::counted;
+
+use crate::environment;
+use crate::error::{CommandError, Warning};
+use crate::journal_access;
+use crate::printer::Printer;
+use crate::repository_argument::RepositoryArgument;
+use crate::repository_policy;
+
+/// Run a command, and record the present content as proven if it succeeds and counts as evidence
+///
+/// What counts is decided as for an agent: by the policy, the programs it knows and the repository's own tasks. All files of
+/// the working tree that the run covers are proven, for every agent, session and worktree. Only the exit status is looked at:
+/// the command has the terminal for itself. Its exit code is passed on.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  checkstone prove -- cargo test
+  checkstone prove -- make check && checkstone verify HEAD")]
+pub(crate) struct ProveArguments {
+    #[command(flatten)]
+    repository: RepositoryArgument,
+    /// The command, which is run without a shell
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// A git that takes longer than this hangs.
+const GIT_LIMIT: Duration = Duration::from_secs(30);
+
+pub(crate) fn run(arguments: &ProveArguments, printer: &Printer) -> Result<ExitCode, CommandError> {
+    let folder = arguments.repository.folder()?;
+    let repository = arguments.repository.find()?;
+    let Some(texts) = repository_policy::of(&repository.root) else {
+        return Err(CommandError::not_found(format!("`{}` has no policy", repository.root.display()))
+            .hint("`checkstone init` writes one"));
+    };
+    let policy = repository_policy::sound(&texts, "nothing can be proven while the policy is broken")?;
+    let command = text::command_line(&arguments.command);
+    let Some((program, rest)) = arguments.command.split_first() else {
+        return Err(CommandError::usage("no command was given"));
+    };
+    let began = Timestamp::now();
+    let status = Command::new(program)
+        .args(rest)
+        .current_dir(&folder)
+        .status()
+        .map_err(|error| CommandError::not_found(format!("cannot start `{program}`: {error}")))?;
+    let ended = Timestamp::now();
+    if !status.success() {
+        printer.warning(Warning::new("nothing is proven: the command did not succeed"));
+        return Ok(status
+            .code()
+            .and_then(|code| u8::try_from(code).ok())
+            .map_or(ExitCode::FAILURE, ExitCode::from));
+    }
+    let mut journal = journal_access::open_or_create(&journal_access::state_directory()?)?;
+    let git = environment::git().within(GIT_LIMIT);
+    let place = VerifiedPlace { repository: &repository, policy: &policy, git: &git };
+    let proven = place.prove(&mut journal, &ProvingRun { command: &command, cwd: &folder, began, ended })?;
+    if proven.files.is_empty() {
+        let why = proven.objection.map(|why| format!(": {why}")).unwrap_or_default();
+        printer.warning(
+            Warning::new(format!("nothing is proven: `{command}` does not count as evidence{why}"))
+                .hint("`checkstone policy show` names what does"),
+        );
+        return Ok(ExitCode::SUCCESS);
+    }
+    let actions: Vec<String> = proven
+        .files
+        .iter()
+        .map(|(action, files)| format!("{} for `{action}`", counted(*files, "file")))
+        .collect();
+    printer.progress(&format!("proven: {}", actions.join(", ")));
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,176 @@
+//! What was proven before needs no second proof, and what stays unproven is told to the person (L2, L3, L14).
+
+use gate::policy::Policy;
+use gate::{ContentProof, LedgerExtract, ProvenFile, UnprovenFile, Verdict, judge, needs};
+
+use contents::Nature;
+use transcript::{Call, FileEdit};
+
+use crate::turns::*;
+
+const PYTHON: &str = r#"presets = ["python"]"#;
+
+fn proven(path: &str) -> ProvenFile {
+    ProvenFile { path: path.to_owned(), action: "python-tests".to_owned(), command: "pytest -q".to_owned() }
+}
+
+fn unproven(path: &str, committed: bool) -> UnprovenFile {
+    UnprovenFile { path: path.to_owned(), action: "python-tests".to_owned(), modified_ns: None, committed }
+}
+
+/// Each file with how it stands: `+` proven, `-` unproven, `=` as before, `!` taken back.
+fn standings(verdict: &Verdict) -> Vec<String> {
+    let mark = |proof: &ContentProof| match proof {
+        ContentProof::Proven(_) => '+',
+        ContentProof::Unproven => '-',
+        ContentProof::AsBefore => '=',
+        ContentProof::TakenBack => '!',
+    };
+    let mut standings: Vec<String> =
+        verdict.standings.iter().map(|one| format!("{}{}", mark(&one.proof), one.path)).collect();
+    standings.sort();
+    standings
+}
+
+#[test]
+fn l14_the_same_content_as_when_it_was_proven_is_proven() {
+    let python = policy(PYTHON);
+    let mut turn = inputs(vec![write("a.py"), write("b.py")], &["a.py", "b.py"]);
+    assert_eq!(brief(&judge(&python, &turn)), "hold python-tests");
+    turn.ledger.proven = vec![proven("a.py")];
+    let verdict = judge(&python, &turn);
+    assert_eq!(
+        (brief(&verdict).as_str(), standings(&verdict)),
+        ("hold python-tests", vec!["-b.py".to_owned()])
+    );
+    turn.ledger.proven.push(proven("b.py"));
+    let verdict = judge(&python, &turn);
+    assert_eq!((verdict.reason.as_str(), standings(&verdict).len()), ("all clear", 0));
+    let evidence = verdict.actions[0].evidence.as_ref().unwrap();
+    assert_eq!((evidence.command.as_str(), evidence.line), ("pytest -q", None));
+}
+
+#[test]
+fn what_a_run_covers_is_proven_and_what_fails_takes_proof_back() {
+    let python = policy(PYTHON);
+    let green = inputs(vec![write("a.py"), printed("pytest", PYTEST_PASSED)], &["a.py", "README.md"]);
+    assert_eq!(standings(&judge(&python, &green)), ["+a.py"]);
+    let stale = inputs(vec![printed("pytest", PYTEST_PASSED), write("a.py")], &["a.py"]);
+    assert_eq!(standings(&judge(&python, &stale)), ["-a.py"]);
+    let mut red = inputs(vec![write("a.py"), failed("pytest", 1, PYTEST_FAILED)], &["a.py", "b.py"]);
+    red.ledger.proven = vec![proven("b.py")];
+    assert_eq!(standings(&judge(&python, &red)), ["!a.py", "!b.py"]);
+}
+
+/// A comment takes nothing from what was proven, and proves nothing.
+#[test]
+fn a_comment_stands_as_the_code_below_it() {
+    let python = policy(PYTHON);
+    let comment = |path: &str| {
+        let edits = vec![FileEdit {
+            path: path.to_owned(),
+            nature: Nature::Comments,
+            before: None,
+            after: None,
+            whole: false,
+            ending: None,
+        }];
+        Call { edits, ..write(path) }
+    };
+    let quiet = inputs(vec![comment("a.py")], &["a.py"]);
+    let verdict = judge(&python, &quiet);
+    assert_eq!((brief(&verdict).as_str(), standings(&verdict)), ("pass", vec!["=a.py".to_owned()]));
+    let tested = inputs(vec![comment("a.py"), printed("pytest", PYTEST_PASSED)], &["a.py"]);
+    assert_eq!(standings(&judge(&python, &tested)), ["+a.py"]);
+}
+
+/// The letter of spec 1 is this turn alone.
+#[test]
+fn a_policy_of_this_turn_only_records_and_changes_no_verdict() {
+    let python = policy(&format!("{PYTHON}\n[gate]\nturn_only = true"));
+    let mut turn = inputs(vec![write("a.py")], &["a.py"]);
+    turn.ledger =
+        LedgerExtract { proven: vec![proven("a.py")], unproven: vec![unproven("b.py", true)], told: None };
+    let verdict = judge(&python, &turn);
+    assert_eq!(brief(&verdict), "hold python-tests");
+    assert_eq!(standings(&verdict), ["-a.py", "-b.py"]);
+    turn.history.holds_this_turn = 1;
+    assert_eq!(brief(&judge(&python, &turn)), "pass python-tests");
+}
+
+fn told(policy: &Policy, turn: &gate::Inputs) -> String {
+    let verdict = judge(policy, turn);
+    format!("{}: {}", verdict.decision.name(), verdict.message.unwrap_or(verdict.reason))
+}
+
+#[test]
+fn l2_a_hold_that_was_ignored_is_told_to_the_person_once() {
+    let python = policy(PYTHON);
+    let files = ["a.py", "b.py", "c.py", "d.py", "e.py"];
+    let mut turn = inputs(vec![write("a.py")], &files);
+    turn.history.holds_this_turn = 1;
+    // Another stop at the same time passes: the agent has not heard of the hold yet.
+    assert_eq!(told(&python, &turn), "pass: held already in this turn; still missing: python-tests");
+    turn.history.hold_received = true;
+    let said = "Unproven: `a.py`, `b.py`, `c.py` and 2 more need `python-tests`. The agent was asked for it, and went on \
+                without it.";
+    assert_eq!(told(&python, &turn), format!("notify: [checkstone] {said}"));
+    turn.ledger.told = Some(said.to_owned());
+    assert_eq!(told(&python, &turn), "pass: held already in this turn; still missing: python-tests");
+    // What the agent cannot do was told in its own words.
+    turn.ledger.told = None;
+    turn.said = vec!["checkstone: cannot python-tests: no python here".to_owned()];
+    assert_eq!(told(&python, &turn), "pass: held already in this turn, and no action is missing now");
+}
+
+#[test]
+fn l2_unproven_work_of_earlier_turns_is_told_once_a_turn_and_never_called_clear() {
+    let python = policy(PYTHON);
+    let mut turn = inputs(vec![ran("ls")], &[]);
+    turn.ledger.unproven = vec![unproven("a.py", false)];
+    let said = "Still unproven: `a.py` needs `python-tests`.";
+    assert_eq!(told(&python, &turn), format!("notify: [checkstone] {said}"));
+    turn.ledger.told = Some(said.to_owned());
+    assert_eq!(told(&python, &turn), "pass: nothing changed");
+    // A turn whose own work is verified elsewhere is not all clear.
+    let mut other =
+        inputs(vec![printed("pytest", PYTEST_PASSED), write("b.py"), ran("pytest tests/b")], &["b.py"]);
+    other.ledger.unproven =
+        vec![UnprovenFile { action: "no such action".to_owned(), ..unproven("a.py", false) }];
+    assert_eq!(judge(&python, &other).reason, "all clear");
+    // A run of any turn proves what lies there, and then there is nothing to tell.
+    let mut proves = turn.clone();
+    proves.ledger.told = None;
+    proves.calls = inputs(vec![printed("pytest", PYTEST_PASSED)], &[]).calls;
+    let verdict = judge(&python, &proves);
+    assert_eq!((verdict.reason.as_str(), standings(&verdict)), ("nothing changed", vec!["+a.py".to_owned()]));
+    proves.calls = inputs(vec![failed("pytest", 1, PYTEST_FAILED)], &[]).calls;
+    assert_eq!(standings(&judge(&python, &proves)), ["-a.py"]);
+}
+
+#[test]
+fn l3_a_commit_of_unproven_work_is_told_or_held_once() {
+    let mut turn = inputs(vec![ran("git commit -am work")], &[]);
+    turn.ledger.unproven = vec![unproven("a.py", true), unproven("b.py", false)];
+    turn.ledger.told = Some("Still unproven: `a.py` and `b.py` need `python-tests`.".to_owned());
+    let said = "[checkstone] This turn committed unproven work: `a.py` needs `python-tests`.";
+    assert_eq!(told(&policy(PYTHON), &turn), format!("notify: {said}"));
+    let hold = policy(&format!("{PYTHON}\n[gate]\nunproven_commit = \"hold\""));
+    assert_eq!(told(&hold, &turn), format!("hold: {said} Run `pytest`."));
+    turn.history.holds_this_turn = 1;
+    assert_eq!(told(&hold, &turn), format!("notify: {said}"));
+}
+
+/// A restart acts on something else than the files: the same content needs it again.
+#[test]
+fn only_actions_about_content_are_proven() {
+    let own = policy(
+        "[[category]]\nname = \"service\"\ninclude = [\"service/**\"]\nrequire = [\"restart\", \"tests\", \"shell\"]\n
+         [action.restart]\nsay = \"Run `make restart`\"\nevidence = [\"make restart\"]\n
+         [action.tests]\nsay = \"Run `make test`\"\nevidence = [\"make test\"]\n
+         [action.shell]\nsay = \"Run `shellcheck`\"\nevidence = [\"shellcheck\"]\nlevel = \"notify\"",
+    );
+    let ids: Vec<&str> = needs(&own, "service/a.py").iter().map(|action| action.id.as_str()).collect();
+    assert_eq!(ids, ["tests"]);
+    assert_eq!(needs(&own, "README.md").len(), 0);
+}

@@ -1,0 +1,303 @@
+//! The contents that a stop is about, and the ledger: what was proven of them before, what other files of the working tree
+//! are still unproven, and what the stop records of both.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use change_set::{BytePath, ChangeSet, How};
+use changes::state::{ContentIdentity, Disk, ObjectFormat, modified_ns};
+use changes::{Baseline, GitProgram, Repository};
+use gate::policy::{Class, Policy};
+use gate::{ContentProof, FileStanding, LedgerExtract, ProvenFile, UnprovenFile};
+use jiff::Timestamp;
+use journal::{
+    FileVersion, Journal, JournalError, NO_FILE, NewProof, ProofId, Reading, RepositoryId, SessionId,
+    Standing, TurnId, VerdictId, Writing,
+};
+
+/// Of a turn that changed more files, the others stay unknown to the ledger.
+const MOST_FILES: usize = 2_000;
+
+/// How many unproven contents are compared with the working tree, the newest first.
+const MOST_UNPROVEN: usize = 200;
+
+/// Contents by the path as the gate spells it.
+#[derive(Debug, Default)]
+pub(crate) struct SeenContents {
+    versions: BTreeMap<String, FileVersion>,
+    /// What files of which only comments or layout changed had for content before.
+    before: BTreeMap<String, String>,
+}
+
+impl SeenContents {
+    /// Reads what changed, as far as the policy could ask for something.
+    pub(crate) fn of_changes(
+        repository: &Repository,
+        policy: &Policy,
+        set: &ChangeSet,
+        scripts: &BTreeMap<String, String>,
+    ) -> Self {
+        let mut disk = disk_of(repository, set.head.as_deref());
+        let is_here = |how: &[How]| how != [How::CommittedElsewhere];
+        let mut versions = BTreeMap::new();
+        for file in set.files.iter().filter(|file| is_here(&file.how)).take(MOST_FILES) {
+            let path = file.path.to_string();
+            let is_asked = may_need(policy, &path) || scripts.contains_key(&path);
+            if let Some(version) = is_asked.then(|| version(&mut disk, &file.path)).flatten() {
+                versions.insert(path, version);
+            }
+        }
+        Self { versions, before: BTreeMap::new() }
+    }
+
+    /// What the ledger knows of these contents, and of others in the working tree that are unproven.
+    pub(crate) fn look_up(
+        &mut self,
+        journal: &mut Journal,
+        repository: &Repository,
+        baseline: Option<&Baseline>,
+        set: &ChangeSet,
+        git: &GitProgram,
+    ) -> Result<LedgerExtract, JournalError> {
+        let mut extract = LedgerExtract::default();
+        let mut disk = disk_of(repository, set.head.as_deref());
+        let unproven = journal.read(|reader| {
+            let Some(id) = reader.repository(&repository.common_dir)? else { return Ok(Vec::new()) };
+            for (path, version) in &self.versions {
+                for standing in reader.standings(id, &version.path, &version.content)? {
+                    if let Some(proof) = standing.proof {
+                        let (action, command) = (standing.action, proof.command);
+                        extract.proven.push(ProvenFile { path: path.clone(), action, command });
+                    }
+                }
+            }
+            live(reader, id, &mut disk)
+        })?;
+        let kept: Vec<Standing> = unproven
+            .into_iter()
+            .filter(|standing| !self.versions.contains_key(&standing.version.path.to_string()))
+            .collect();
+        let committed = committed(&kept, repository, baseline, set, git);
+        for Standing { version, action, .. } in kept {
+            let path = version.path.to_string();
+            extract.unproven.push(UnprovenFile {
+                action,
+                modified_ns: (version.content != NO_FILE).then_some(version.modified_ns),
+                committed: committed.contains(&version.path),
+                path: path.clone(),
+            });
+            self.versions.insert(path, version);
+        }
+        extract.proven.sort();
+        extract.unproven.sort();
+        Ok(extract)
+    }
+
+    /// Looks at what files had for content when the turn began, if they stand as that did.
+    pub(crate) fn look_at_the_beginning(
+        &mut self,
+        standings: &[FileStanding],
+        repository: &Repository,
+        baseline: Option<&Baseline>,
+        head: Option<&str>,
+        git: &GitProgram,
+    ) {
+        let quiet = standings.iter().filter(|standing| standing.proof == ContentProof::AsBefore);
+        let mut quiet: BTreeMap<&BytePath, &str> = quiet
+            .filter_map(|standing| Some((&self.versions.get(&standing.path)?.path, standing.path.as_str())))
+            .collect();
+        for known in baseline.iter().flat_map(|baseline| &baseline.files) {
+            if let Some(path) = quiet.remove(&known.path)
+                && let Some(ContentIdentity::Blob(id)) =
+                    known.state.content().map(|content| &content.identity)
+            {
+                self.before.insert(path.to_owned(), id.clone());
+            }
+        }
+        // All others were as HEAD had them.
+        let head = baseline.map_or(head, |baseline| baseline.head.as_deref());
+        if let (Some(head), false) = (head, quiet.is_empty()) {
+            let then = changes::contents_at(repository, git, head, quiet.keys().copied()).unwrap_or_default();
+            self.before.extend(then.into_iter().map(|(path, id)| (path.to_string(), id)));
+        }
+    }
+}
+
+/// The contents of a repository that the policy wants proven, that are unproven, and that lie in this working tree now; the
+/// newest first. Whoever reports what is unproven asks here.
+pub fn live_unproven(
+    journal: &mut Journal,
+    repository: &Repository,
+    policy: &Policy,
+) -> Result<Vec<Standing>, JournalError> {
+    let head = repository.head_commit();
+    let mut unproven = journal.read(|reader| match reader.repository(&repository.common_dir)? {
+        Some(id) => live(reader, id, &mut disk_of(repository, head.as_deref())),
+        None => Ok(Vec::new()),
+    })?;
+    unproven.retain(|standing| {
+        let needed = gate::needs(policy, &standing.version.path.to_string());
+        needed.iter().any(|action| action.id == standing.action)
+    });
+    Ok(unproven)
+}
+
+fn live(reader: &Reading<'_>, id: RepositoryId, disk: &mut Disk<'_>) -> Result<Vec<Standing>, JournalError> {
+    let mut unproven = reader.unproven(id, MOST_UNPROVEN)?;
+    let mut looked_at: BTreeMap<(BytePath, String), bool> = BTreeMap::new();
+    unproven.retain(|Standing { version, .. }| {
+        let key = (version.path.clone(), version.content.clone());
+        *looked_at.entry(key).or_insert_with(|| is_there(disk, version))
+    });
+    Ok(unproven)
+}
+
+/// Whether the working tree has this very content. It is read only if its size is right and its time is another.
+fn is_there(disk: &mut Disk<'_>, version: &FileVersion) -> bool {
+    match disk.metadata(&version.path) {
+        None => version.content == NO_FILE,
+        Some((metadata, _)) => {
+            metadata.len() == version.size
+                && version.content != NO_FILE
+                && (modified_ns(&metadata) == version.modified_ns
+                    || disk.blob_id(&version.path).as_ref() == Some(&version.content))
+        }
+    }
+}
+
+/// Whether the policy could ask for something.
+pub(crate) fn may_need(policy: &Policy, path: &str) -> bool {
+    !matches!(policy.classify(path), Class::Prose | Class::OtherFile) || !policy.gate.always.is_empty()
+}
+
+pub(crate) fn disk_of<'a>(repository: &'a Repository, head: Option<&str>) -> Disk<'a> {
+    let format = head.map_or_else(|| repository.object_format(), ObjectFormat::of_id);
+    Disk::new(&repository.root, format)
+}
+
+/// What is at the path now; `None` if that has no content id.
+pub(crate) fn version(disk: &mut Disk<'_>, path: &BytePath) -> Option<FileVersion> {
+    let state = disk.state(path);
+    if state.is_absent() {
+        return Some(FileVersion {
+            path: path.clone(),
+            content: NO_FILE.to_owned(),
+            size: 0,
+            modified_ns: 0,
+        });
+    }
+    let content = state.content()?;
+    let ContentIdentity::Blob(id) = &content.identity else { return None };
+    let (size, modified_ns) = (content.size, content.modified_ns);
+    Some(FileVersion { path: path.clone(), content: id.clone(), size, modified_ns })
+}
+
+/// Which of the unproven contents came into a commit in this turn, while the files stayed as they were. Git is asked only if
+/// HEAD moved. If it cannot say, nothing is said of commits.
+fn committed(
+    unproven: &[Standing],
+    repository: &Repository,
+    baseline: Option<&Baseline>,
+    set: &ChangeSet,
+    git: &GitProgram,
+) -> BTreeSet<BytePath> {
+    let old = baseline.and_then(|baseline| baseline.head.as_deref());
+    let (Some(old), Some(new)) = (old, set.head.as_deref()) else { return BTreeSet::new() };
+    let arrived: BTreeSet<&BytePath> = set.arrived.iter().map(|file| &file.path).collect();
+    let stayed: BTreeMap<&BytePath, &str> = unproven
+        .iter()
+        .map(|standing| (&standing.version.path, standing.version.content.as_str()))
+        .filter(|(path, _)| !arrived.contains(path))
+        .collect();
+    if old == new || stayed.is_empty() {
+        return BTreeSet::new();
+    }
+    let changes =
+        changes::between_of(repository, git, (old, new), stayed.keys().copied()).unwrap_or_default();
+    let is_it = |change: &changes::TreeChange| {
+        let content = change.new_side().map_or(NO_FILE, |(_, id)| id);
+        stayed.get(&change.path) == Some(&content)
+    };
+    changes.into_iter().filter(is_it).map(|change| change.path).collect()
+}
+
+/// What a stop records of the contents that it was about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecordedStandings {
+    pub(crate) session: SessionId,
+    pub(crate) turn: TurnId,
+    pub(crate) verdict: VerdictId,
+    pub(crate) at: Timestamp,
+}
+
+impl RecordedStandings {
+    pub(crate) fn write(
+        self,
+        writing: &Writing<'_>,
+        folder: &Path,
+        contents: &SeenContents,
+        standings: &[FileStanding],
+    ) -> Result<(), JournalError> {
+        if standings.is_empty() {
+            return Ok(());
+        }
+        let repository = writing.see_repository(folder)?;
+        let mut proofs: BTreeMap<&str, ProofId> = BTreeMap::new();
+        for FileStanding { path, action, proof } in standings {
+            let Some(version) = contents.versions.get(path) else { continue };
+            match proof {
+                ContentProof::Proven(evidence) => {
+                    let proof = match proofs.get(evidence.command.as_str()) {
+                        Some(known) => *known,
+                        None => writing.add_proof(&NewProof {
+                            at: self.at,
+                            session: Some(self.session),
+                            verdict: Some(self.verdict),
+                            command: &evidence.command,
+                        })?,
+                    };
+                    proofs.insert(&evidence.command, proof);
+                    writing.prove(repository, version, action, (proof, Some(self.turn), self.at))?;
+                }
+                ContentProof::Unproven => {
+                    writing.leave_unproven(repository, version, action, (self.turn, self.at))?;
+                }
+                ContentProof::TakenBack => {
+                    writing.take_proof_back(repository, version, action)?;
+                    writing.leave_unproven(repository, version, action, (self.turn, self.at))?;
+                }
+                ContentProof::AsBefore => {
+                    if let Some(before) = contents.before.get(path) {
+                        self.inherit(writing, repository, version, before, action)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The content stands as the one before it, unless it has a standing of its own.
+    fn inherit(
+        self,
+        writing: &Writing<'_>,
+        repository: RepositoryId,
+        version: &FileVersion,
+        before: &str,
+        action: &str,
+    ) -> Result<(), JournalError> {
+        let of = |content: &str| {
+            let standings = writing.standings(repository, &version.path, content)?;
+            Ok::<_, JournalError>(standings.into_iter().find(|standing| standing.action == action))
+        };
+        if of(&version.content)?.is_some() {
+            return Ok(());
+        }
+        match of(before)? {
+            Some(Standing { proof: Some(proof), .. }) => {
+                writing.prove(repository, version, action, (proof.id, Some(self.turn), self.at))
+            }
+            Some(_) => writing.leave_unproven(repository, version, action, (self.turn, self.at)),
+            None => Ok(()),
+        }
+    }
+}
