@@ -105,7 +105,7 @@ impl StopCase {
         let known = KnownTurn::read(journal.as_deref_mut(), event, &reading).map_err(StopError::Journal)?;
         event.stopwatch.lap("turn");
         let holds = self.holds(&known, &reading);
-        let hold_received = holds > 0 && reading.has_own_message;
+        let hold_received = holds > 0 && reading.was_held;
         let waiting = waiting(event, &reading, &self.root);
         let is_whole = last_words::are_there(event, &reading);
         let usage = reading.usage.take();

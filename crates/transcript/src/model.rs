@@ -57,6 +57,9 @@ pub struct Reading {
     /// Our own message was put before the agent in this turn as a prompt: the turn has been held, whoever counted.
     #[serde(skip)]
     pub has_own_message: bool,
+    /// A message of ours reached the agent in this turn.
+    #[serde(skip)]
+    pub was_held: bool,
     /// The person interrupted the agent, which did nothing after that: clients ask no hook then.
     #[serde(skip)]
     pub interrupted: bool,
@@ -221,6 +224,7 @@ impl Reading {
             messages: Vec::new(),
             last_assistant: None,
             has_own_message: false,
+            was_held: false,
             interrupted: false,
             session: SessionState::default(),
         }

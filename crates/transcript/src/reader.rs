@@ -390,7 +390,8 @@ pub(crate) fn reading(
     if let Some(turn) = &turn {
         add_calls(&mut timeline, turn);
     }
-    let Timeline { calls, messages, last_assistant, usage, has_own_message, interrupted, .. } = timeline;
+    let Timeline { calls, messages, last_assistant, usage, has_own_message, was_held, interrupted, .. } =
+        timeline;
     let reading = Reading {
         agent: Some(agent),
         turn,
@@ -402,6 +403,7 @@ pub(crate) fn reading(
         last_assistant,
         // Without a prompt before it, it is no answer to a turn: a person may begin a session with it.
         has_own_message: has_own_message && opening,
+        was_held: was_held && opening,
         interrupted,
         session,
     };

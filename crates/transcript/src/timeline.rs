@@ -25,6 +25,8 @@ pub(crate) struct Timeline {
     pub(crate) last_assistant: Option<String>,
     pub(crate) usage: Option<ContextUse>,
     pub(crate) has_own_message: bool,
+    /// A message of ours reached the agent, as a prompt or as its client's word about the hook.
+    pub(crate) was_held: bool,
     /// The person interrupted the agent, which did nothing after that.
     pub(crate) interrupted: bool,
     /// Ids of the sub-agents that were at work.
@@ -72,10 +74,14 @@ pub(crate) fn timeline(records: Vec<Placed>) -> Timeline {
                         timeline.subagents.push(id);
                     }
                 }
-                Entry::Own => timeline.has_own_message = true,
+                Entry::Own => {
+                    timeline.has_own_message = true;
+                    timeline.was_held = true;
+                }
+                Entry::Held => timeline.was_held = true,
                 Entry::Interrupted => timeline.interrupted = true,
                 Entry::Launched(_) | Entry::Answered(_) => {}
-                Entry::Held | Entry::Prompt(_) | Entry::TurnStarts | Entry::Expansion | Entry::Rewind(_) => {}
+                Entry::Prompt(_) | Entry::TurnStarts | Entry::Expansion | Entry::Rewind(_) => {}
             }
         }
     }

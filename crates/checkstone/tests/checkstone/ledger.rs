@@ -69,7 +69,7 @@ fn l2_what_was_ignored_is_unproven_for_everybody_who_is_asked() {
     let verified = answer(&world, &["verify", "HEAD"]);
     assert_eq!(verified.code, Some(1));
     let lines: Vec<&str> = verified.stdout.lines().take(3).collect();
-    assert_eq!(lines, ["unproven  1 of 1", "", "python-tests: Run `pytest`"]);
+    assert_eq!(lines, ["unproven  1 file of 1", "", "python-tests: Run `pytest`"]);
     assert_eq!(answer(&world, &["verify", "HEAD~1.."]).code, Some(1));
 }
 
@@ -94,7 +94,6 @@ fn check_in_another_terminal_knows_the_last_session() {
     );
     // A person goes on after it.
     world.write("calc.py", "def add(a, b):\n    return 2\n");
-    assert_eq!(answer(&world, &["check"]).code, Some(1));
     assert_eq!(unproven(&world)[0], ["calc.py"]);
     world.write("calc.py", &format!("# Adds two numbers.\n{FIXED}"));
     assert_eq!(unproven(&world)[0], [""; 0]);

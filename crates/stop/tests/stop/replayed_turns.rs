@@ -24,6 +24,7 @@ fn turn(id: &str, calls: Vec<Call>) -> WalkedTurn {
         messages: Vec::new(),
         last_assistant: None,
         has_own_message: false,
+        was_held: false,
         interrupted: false,
         session: transcript::SessionState::default(),
     };

@@ -7,7 +7,7 @@ use sandbox::{RunToEnd as _, redacted};
 use serde_json::{Value, json};
 
 use super::session::{AGENTS, Session};
-use super::world::{PYTHON, RUN_TESTS, World, answer};
+use super::world::{IGNORED, PYTHON, RUN_TESTS, World, answer};
 
 const FIXED: &str = "def add(a, b):\n    return a + b\n";
 const AGAIN: &str = "def add(a, b):\n    return b + a\n";
@@ -91,7 +91,7 @@ fn l4_a_policy_that_the_turn_loosened_does_not_count_for_it() {
             assert_eq!(reductions(&world), [("during-turn".to_owned(), sentence.clone())], "{agent}");
             // Told once, though the turn has another stop.
             session.receive(&held);
-            session.stop("Done, really.").passes();
+            assert_eq!(session.stop("Done, really.").notifies(), IGNORED, "{agent}");
             let noted: Vec<String> = world.log().lines().filter_map(switched).collect();
             assert_eq!(noted, [sentence], "{agent}");
         }

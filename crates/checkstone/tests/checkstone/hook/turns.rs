@@ -61,7 +61,7 @@ fn l1_turns_without_a_verdict_are_judged_with_the_next_one() {
         session.stop("I did not run them.").passes();
 
         session.prompt("What does it do?");
-        session.stop("It divides.").passes();
+        assert_eq!(session.stop("It divides.").notifies(), STILL_UNPROVEN, "{agent}");
     }
 }
 
