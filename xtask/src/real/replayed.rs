@@ -82,6 +82,7 @@ impl Hold {
             self.verdict.observations.iter().map(|observation| observation.rule.as_str()).collect();
         match self.verdict.reason.as_str() {
             "observations" => rules.first().map_or("observations", |rule| rule).to_owned(),
+            red if red.starts_with("still failing") => "unresolved-error".to_owned(),
             reason => reason.to_owned(),
         }
     }
