@@ -68,7 +68,7 @@ struct Mutant {
 
 /// What `cargo mutants` found out about the mutants of one call.
 #[derive(Deserialize)]
-struct Counts {
+struct MutantCounts {
     caught: u32,
     missed: u32,
     timeout: u32,
@@ -204,14 +204,14 @@ impl Tree {
             let told = command.output().map_err(|error| error.to_string())?;
             let notes = fs_err::read(self.target.join("mutants.out/outcomes.json"))
                 .map_err(|error| error.to_string())?;
-            let counts: Counts = serde_json::from_slice(&notes).map_err(|error| error.to_string())?;
+            let counts: MutantCounts = serde_json::from_slice(&notes).map_err(|error| error.to_string())?;
             match counts {
-                Counts { caught: 0, missed: 0, timeout: 0 } if told.status.success() => {
+                MutantCounts { caught: 0, missed: 0, timeout: 0 } if told.status.success() => {
                     return Ok(Outcome::Unviable);
                 }
-                Counts { caught: 1, .. } => return Ok(Outcome::Caught),
-                Counts { timeout: 1, .. } => return Ok(Outcome::TimedOut),
-                Counts { missed: 1, .. } => {}
+                MutantCounts { caught: 1, .. } => return Ok(Outcome::Caught),
+                MutantCounts { timeout: 1, .. } => return Ok(Outcome::TimedOut),
+                MutantCounts { missed: 1, .. } => {}
                 _ => return Err(String::from_utf8_lossy(&told.stderr).trim().to_owned()),
             }
         }

@@ -64,7 +64,7 @@ pub enum VerificationError {
 
 /// A file as it is to be verified.
 #[derive(Debug)]
-struct Candidate {
+struct FileToVerify {
     version: FileVersion,
     /// The id of what it was before; `None` if it was not there.
     before: Option<String>,
@@ -87,7 +87,7 @@ impl VerifiedPlace<'_> {
         if let Some(journal) = journal.take() {
             journal.read(|reader| {
                 let Some(id) = reader.repository(&self.repository.common_dir)? else { return Ok(()) };
-                for Candidate { version, .. } in &candidates {
+                for FileToVerify { version, .. } in &candidates {
                     for standing in reader.standings(id, &version.path, &version.content)? {
                         known.insert((version.path.to_string(), standing.action.clone()), standing);
                     }
@@ -112,7 +112,7 @@ impl VerifiedPlace<'_> {
                 candidate.version.content != NO_FILE || known.keys().any(|(known, _)| *known == path);
             is_asked && all_needed.contains(&path)
         });
-        let open: Vec<Candidate> = candidates
+        let open: Vec<FileToVerify> = candidates
             .into_iter()
             .filter(|candidate| {
                 let path = candidate.version.path.to_string();
@@ -141,7 +141,7 @@ impl VerifiedPlace<'_> {
         Ok(Verification { needed: proven + files.len(), missing })
     }
 
-    fn worktree(self) -> Result<Vec<Candidate>, VerificationError> {
+    fn worktree(self) -> Result<Vec<FileToVerify>, VerificationError> {
         let set = changes::start_in(self.repository.clone(), self.git)?.change_set(Request::Worktree)?;
         let asked: Vec<&BytePath> = set
             .files
@@ -159,7 +159,7 @@ impl VerifiedPlace<'_> {
         let candidate = |path: &&BytePath| {
             let unread =
                 || FileVersion { path: (*path).clone(), content: String::new(), size: 0, modified_ns: 0 };
-            Candidate {
+            FileToVerify {
                 version: version(&mut disk, path).unwrap_or_else(unread),
                 before: before.remove(*path),
             }
@@ -167,7 +167,7 @@ impl VerifiedPlace<'_> {
         Ok(asked.iter().map(candidate).collect())
     }
 
-    fn compared(self, what: Compared<'_>) -> Result<Vec<Candidate>, VerificationError> {
+    fn compared(self, what: Compared<'_>) -> Result<Vec<FileToVerify>, VerificationError> {
         let changes = changes::compared(self.repository, self.git, what)?;
         let asked = changes.iter().filter(|change| may_need(self.policy, &change.path.to_string()));
         // The content of a submodule is its own repository's affair.
@@ -175,13 +175,13 @@ impl VerifiedPlace<'_> {
         let candidate = |change: &changes::TreeChange| {
             let content = change.new_side().map_or(NO_FILE, |(_, id)| id).to_owned();
             let version = FileVersion { path: change.path.clone(), content, size: 0, modified_ns: 0 };
-            Candidate { version, before: change.old_side().map(|(_, id)| id.to_owned()) }
+            FileToVerify { version, before: change.old_side().map(|(_, id)| id.to_owned()) }
         };
         Ok(asked.map(candidate).collect())
     }
 
     /// Leaves out files of which only comments, layout or a version number changed.
-    fn without_quiet(self, mut open: Vec<Candidate>) -> Result<Vec<Candidate>, VerificationError> {
+    fn without_quiet(self, mut open: Vec<FileToVerify>) -> Result<Vec<FileToVerify>, VerificationError> {
         let sides = open.iter().filter(|one| one.version.content != NO_FILE && one.before.is_some());
         let ids: Vec<&str> = sides
             .flat_map(|one| one.before.as_deref().into_iter().chain([one.version.content.as_str()]))
@@ -191,7 +191,7 @@ impl VerifiedPlace<'_> {
         let texts = changes::blobs(&|arguments, input| git.run(arguments, input), &ids, LARGEST_TEXT)?;
         let texts: BTreeMap<String, Vec<u8>> =
             texts.into_iter().map(|(id, text)| (id.to_owned(), text)).collect();
-        open.retain(|Candidate { version, before }| {
+        open.retain(|FileToVerify { version, before }| {
             let old = before.as_ref().and_then(|id| texts.get(id)).cloned();
             // What is not committed is not in git's store.
             let on_disk = || text(&self.repository.root, &version.path.to_string()).ok();
@@ -204,8 +204,8 @@ impl VerifiedPlace<'_> {
     }
 
     /// What the gate says of files that changed, and of these calls.
-    fn judge(self, candidates: &[Candidate], calls: Vec<Call>, cwd: &Path) -> Verdict {
-        let changed = |Candidate { version, before }: &Candidate| ChangedFile {
+    fn judge(self, candidates: &[FileToVerify], calls: Vec<Call>, cwd: &Path) -> Verdict {
+        let changed = |FileToVerify { version, before }: &FileToVerify| ChangedFile {
             path: version.path.clone(),
             change: match (before, version.content.as_str()) {
                 (_, NO_FILE) => Change::Deleted,
@@ -293,14 +293,14 @@ impl VerifiedPlace<'_> {
 
     /// Every file of the working tree that the policy could ask something for. What was written while the run went on is left
     /// out: nobody knows which content it saw.
-    fn all_files(self, began: Timestamp) -> Result<Vec<Candidate>, VerificationError> {
+    fn all_files(self, began: Timestamp) -> Result<Vec<FileToVerify>, VerificationError> {
         let tracked = changes::index_contents(self.repository, self.git)?;
         let changed = self.worktree()?;
         let dirty: BTreeSet<BytePath> = changed.iter().map(|one| one.version.path.clone()).collect();
         let clean = tracked
             .into_iter()
             .filter(|(path, _)| !dirty.contains(path) && may_need(self.policy, &path.to_string()))
-            .map(|(path, content)| Candidate {
+            .map(|(path, content)| FileToVerify {
                 before: Some(content.clone()),
                 version: FileVersion { path, content, size: 0, modified_ns: 0 },
             });

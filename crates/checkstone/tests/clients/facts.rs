@@ -105,9 +105,10 @@ pub(crate) fn a_new_untracked_file_counts(workplace: &Workplace) {
     let steps = [write, say("Added."), say("No tests for that.")];
     let played = workplace.play(json!({"steps": steps}), &["Add the constants"]);
     assert_eq!(workplace.git(&["status", "--porcelain"]), "?? src/more.py\n");
-    assert_eq!(played.holds(), [(2, RUN_TESTS.to_owned())]);
+    assert_eq!(played.holds(), [(2, RUN_TESTS.replace("calc.py", "more.py"))]);
     assert_eq!(workplace.verdict()["verdict"]["changed"][0]["files"], json!(["src/more.py"]));
-    assert_eq!(workplace.decisions(), ["hold", "pass"]);
+    // L2: it was asked for the tests, and went on without them.
+    assert_eq!(workplace.decisions(), ["hold", "notify"]);
 }
 
 /// One call of an answer fails and another succeeds: each result belongs to its own call.
@@ -143,7 +144,7 @@ pub(crate) fn two_prompts_in_one_session_are_two_turns(workplace: &Workplace) {
         say("Tested again."),
     ];
     let played = workplace.play(json!({"steps": steps}), &["Fix add", "Add a constant"]);
-    assert_eq!(played.holds(), [(3, RUN_TESTS.to_owned()), (7, RUN_TESTS.to_owned())]);
+    assert_eq!(played.holds(), [(3, RUN_TESTS.to_owned()), (7, RUN_TESTS.replace("calc.py", "more.py"))]);
     assert_eq!(workplace.decisions(), ["hold", "pass", "hold", "pass"]);
     let verdicts = workplace.verdicts();
     let changed: Vec<&Value> =
